@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_values_are_read() {
         let data = acknowledgement(["m1", "m2"]);
         let message = json!({"extensions": [ACKNOWLEDGE_EXTENSION], "parts": [{"data": data}]});
         assert_eq!(acknowledged(&message), ["m1", "m2"]);

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_missing_may_be_null() {
+    fn optional_arguments_may_be_null() {
         let mut none = arguments(&json!({"page": null}));
         assert_eq!(none.optional::<i32>("page"), Ok(None));
         assert_eq!(none.optional::<String>("query"), Ok(None));

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_signed_is_verified_by_the_published_key() {
+    fn a_signed_card_is_verified_by_the_published_key() {
         for (key, algorithm) in PEM_KEYS {
             let signer = signer(key);
             let card = json!({"name": "n", "description": "d", "skills": [{"id": "s"}]});

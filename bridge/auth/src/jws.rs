@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_not_taken_apart() {
+    fn an_invalid_token_is_not_parsed() {
         let critical = token(&json!({"alg": "RS256", "crit": ["b64"]}));
         let long = format!("{}.", "a".repeat(LIMIT));
         for text in [

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_is_told_and_left_alone() {
+    fn a_broken_file_is_reported_and_not_changed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys.json");
         for (text, problem) in [

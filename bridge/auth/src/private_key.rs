@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_holds_no_key_of_ours_is_told() {
+    fn a_file_without_a_supported_key_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key.pem");
         for (text, mode, expected) in [

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_rejected() {
+    fn an_invalid_key_is_rejected() {
         let error = SigningKey::from_pkcs8(vec![1, 2, 3]).unwrap_err();
         assert!(
             error

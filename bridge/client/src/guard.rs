@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_is_judged_by_all_that_it_stands_for_each_time() {
+    async fn a_name_is_judged_by_all_of_its_addresses_each_time() {
         let said: [&[&str]; 4] = [
             &["8.8.8.8", "2606:4700::1111"],
             &["8.8.8.8", "::ffff:127.0.0.1"],

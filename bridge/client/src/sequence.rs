@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_shown_only_to_who_asks_for_it() {
+    fn a_sequence_number_is_shown_on_request_only() {
         let update = |metadata| {
             json!({"statusUpdate": {"taskId": "t", "contextId": "c",
                 "status": {"state": "TASK_STATE_WORKING"}, "metadata": metadata}})

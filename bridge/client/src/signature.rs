@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_or_signed_by_others_is_refused() {
+    fn changed_and_foreign_signatures_are_refused() {
         let (card, key) = signed();
         let signers = Signers::keys([key.clone()]);
         let mut changed = card.clone();

@@ -180,7 +180,7 @@ mod tests {
         }
 
         #[test]
-        fn what_a_terminal_shows_anyway_stays(text in "[\\PC\n\t]{0,40}") {
+        fn printable_text_is_unchanged(text in "[\\PC\n\t]{0,40}") {
             let is_plain = is_safe(&text) && !text.contains(['\u{2028}', '\u{2029}']);
             prop_assert!(!is_plain || matches!(lines(&text), Cow::Borrowed(_)), "{text:?}");
         }
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_filtered_is_shown_as_json_writes_it() {
+    fn control_characters_are_shown_as_json_escapes() {
         for (text, shown, in_a_line) in [
             ("a\u{1b}[2Jb", "a\\u001b[2Jb", "a\\u001b[2Jb"),
             ("a\r\nb\rc", "a\nb\\u000dc", "a\\nb\\u000dc"),

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_event_is_passed_over() {
+    fn unknown_events_are_skipped() {
         check("", &[]);
         check("\u{FEFF}data: a\n\n", &[event(None, None, "a")]);
         check("\u{FEFF}\ndata: a\n\n", &[event(None, None, "a")]);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_event_is_told() {
+    fn an_unfinished_event_is_reported() {
         let mut parser = SseParser::new(64);
         parser.push(b"data: a\n\n: comment\n");
         assert_eq!(parser.unfinished(), None);

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_given_up_after_so_many_attempts_or_so_long() {
+    fn an_event_is_given_up_after_a_number_of_attempts_or_a_time() {
         let retry = RetrySettings {
             attempts: 3,
             age: Duration::from_secs(100),

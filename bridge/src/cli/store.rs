@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_only_looks_makes_no_store() {
+    async fn reading_creates_no_store() {
         let folder = tempfile::tempdir().unwrap();
         for place in [folder.path().to_owned(), folder.path().join("a")] {
             let choice = StoreChoice::Sled(SledSettings::in_folder(&place));

@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_seals_nothing_is_told() {
+    fn an_unusable_seal_key_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bridge.toml");
         fs::write(folder.path().join("short"), "aHVudGVyMg==\n").unwrap();

@@ -68,7 +68,7 @@ async fn say(service: Service, agent: &str, caller: &str) -> Arc<Task> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bot_that_computes_holds_up_nobody_else() {
+async fn a_bot_that_computes_delays_no_other_bot() {
     let folder = tempfile::tempdir().unwrap();
     let store = on_disk(&folder);
     let (has_begun, begun) = mpsc::sync_channel(1);
@@ -127,7 +127,7 @@ impl Executor for Selecting {
 }
 
 #[tokio::test]
-async fn an_append_within_an_append_goes_on() {
+async fn an_append_within_an_append_completes() {
     let folder = tempfile::tempdir().unwrap();
     let agent = Agent {
         name: "selecting".into(),

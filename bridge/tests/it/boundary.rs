@@ -59,7 +59,7 @@ async fn an_empty_string_names_nothing() {
 }
 
 #[tokio::test]
-async fn what_must_be_said_is_asked_for_in_every_version() {
+async fn every_version_requires_the_required_fields() {
     let app = app().await;
     for (version, method, params, expected) in [
         (

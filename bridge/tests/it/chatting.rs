@@ -251,7 +251,7 @@ async fn start_unfinished(ends: bool) -> String {
 }
 
 #[tokio::test]
-async fn an_answer_that_may_go_on_is_told_of() {
+async fn an_answer_that_may_be_incomplete_is_reported() {
     for (ends, expected) in [
         (true, "the agent ended its stream; its task is working\n"),
         (false, "nothing more came for 1s; its task is working\n"),
@@ -265,7 +265,7 @@ async fn an_answer_that_may_go_on_is_told_of() {
 }
 
 #[tokio::test]
-async fn what_is_offered_is_chosen_by_its_number_and_news_come_by_themselves() {
+async fn offers_are_chosen_by_number_and_later_messages_are_printed() {
     let here = HostileAgent::start().await.here;
     let mut child = bridge(&["chat", &here])
         .stdin(Stdio::piped())

@@ -24,7 +24,7 @@ fn text(path: &Path) -> &str {
 }
 
 #[tokio::test]
-async fn what_init_writes_is_right_and_serves() {
+async fn an_initialised_agent_passes_the_check_and_serves() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("my-agent");
     let init = [
@@ -85,7 +85,7 @@ async fn init_writes_nothing_that_is_wrong() {
 }
 
 #[tokio::test]
-async fn mistakes_are_told_with_an_exit_code() {
+async fn mistakes_have_an_exit_code() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);

@@ -193,7 +193,7 @@ async fn a_reload_may_be_wanted_as_soon_as_it_listens() {
 
 /// A pipe that nobody writes stands for a file on a disk that hangs.
 #[tokio::test]
-async fn a_reload_that_hangs_delays_neither_requests_nor_the_end() {
+async fn a_reload_that_hangs_delays_neither_requests_nor_the_shutdown() {
     const AGENT: &str = "[[agents]]\nname = 'echo'\nbuiltin = 'echo'\n";
     let folder = Folder::with(AGENT);
     let mut bridge = folder.serve();
@@ -224,7 +224,7 @@ async fn await_catalogue(bridge: &Bridge, expected: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_task_that_nobody_goes_on_with_is_canceled() {
+async fn a_task_that_is_not_continued_is_canceled() {
     let folder = Folder::with("[[agents]]\nname = 'a'\nbuiltin = 'echo'\nexpire_after = '300ms'\n");
     let bridge = folder.serve();
     let client = client(&bridge, "/a2a").await;

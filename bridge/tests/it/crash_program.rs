@@ -80,7 +80,7 @@ struct Figures {
 type Log = Arc<Mutex<BTreeMap<String, SentMessage>>>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_answered_outlives_kills_of_the_program() {
+async fn acknowledged_answers_survive_kills_of_the_program() {
     let kills = std::env::var("BRIDGE_KILLS").map_or(5, |text| text.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let store = format!("sled:{}", folder.path().display());

@@ -70,7 +70,7 @@ fn names(agents: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn who_is_there_and_what_they_can_do_is_shown() {
+async fn agents_and_their_skills_are_shown() {
     let (_folder, server) = serve();
     let url = server.url();
     let (done, table) = said(&["discover", url]).await;
@@ -97,7 +97,7 @@ async fn who_is_there_and_what_they_can_do_is_shown() {
 }
 
 #[tokio::test]
-async fn what_went_wrong_is_told_with_what_to_do() {
+async fn failures_are_reported_with_advice() {
     let (_folder, server) = serve();
     let url = server.url();
     let nowhere = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

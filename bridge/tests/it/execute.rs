@@ -128,7 +128,7 @@ async fn errors_have_the_documents_codes_and_texts() {
 }
 
 #[tokio::test]
-async fn what_is_no_result_is_a_failed_execution() {
+async fn an_invalid_result_is_a_failed_execution() {
     let app = app().await;
     for (requirements, told) in [
         ("ask", "Execution failed: In which language?"),
@@ -158,7 +158,7 @@ async fn what_is_no_result_is_a_failed_execution() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_told() {
+async fn an_invalid_request_is_reported() {
     let app = app().await;
     for (body, code) in [
         (json!([]), -32600),
@@ -186,7 +186,7 @@ async fn agents_without_schemas_have_no_methods() {
 }
 
 #[tokio::test]
-async fn schemas_stand_in_every_card_but_the_pure_one() {
+async fn every_card_but_the_pure_one_has_schemas() {
     let app = app().await;
     for path in ["/.well-known/agent-card.json", "/.well-known/agent.json"] {
         let skill = &json_at(&app, path).await["skills"][0];

@@ -18,7 +18,7 @@ async fn ends(arguments: &[&str], expected: i32, words: &str) {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_exit_code_4_and_an_unreadable_file_3() {
+async fn a_missing_store_is_exit_code_4_and_an_unreadable_file_3() {
     let folder = tempfile::tempdir().unwrap();
     let store = format!("sled:{}", folder.path().join("tasks").display());
     let bridge = Bridge::serve(&["--store", &store]);

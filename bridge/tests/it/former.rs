@@ -99,7 +99,7 @@ impl Talk {
 }
 
 #[tokio::test]
-async fn what_an_earlier_version_wrote_is_as_it_was() {
+async fn data_of_an_earlier_version_are_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let (store, expected) = former(folder.path()).await;
     let tasks = expected["tasks"].as_object().unwrap();
@@ -122,7 +122,7 @@ async fn what_an_earlier_version_wrote_is_as_it_was() {
 }
 
 #[tokio::test]
-async fn what_an_earlier_version_began_goes_on() {
+async fn turns_of_an_earlier_version_continue() {
     let folder = tempfile::tempdir().unwrap();
     let (store, expected) = former(folder.path()).await;
     let mut talk = Talk::with(&store);

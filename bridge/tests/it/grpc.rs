@@ -285,7 +285,7 @@ async fn the_tenant_says_which_agent_is_meant() {
 }
 
 #[tokio::test]
-async fn the_client_s_deadline_is_heeded_and_the_task_goes_on() {
+async fn the_client_s_deadline_ends_the_call_and_not_the_task() {
     let store = Arc::new(MemoryStore::new());
     let agent = bridge::bot::builtin_agent("hanging", store.clone()).unwrap();
     let app = Host::new(store, [agent])
@@ -345,7 +345,7 @@ async fn cards_say_where_grpc_is_spoken() {
 }
 
 #[tokio::test]
-async fn what_is_no_grpc_is_told_so() {
+async fn requests_that_are_not_grpc_get_an_explanation() {
     let app = app(&["echo"], Grpc::Here).await;
     let path = format!("/{SERVICE}/SendMessage");
     let response = crate::app::post(&app, &path, &[], &say("m-1", "hi")).await;

@@ -190,7 +190,7 @@ fn list() -> ListTasksRequest {
 }
 
 #[tokio::test]
-async fn who_leaves_a_stream_does_not_end_its_task() {
+async fn leaving_a_stream_does_not_end_its_task() {
     let bridge = Bridge::serve(&AGENTS);
     let client = client(&bridge, "/a2a/hanging").await;
     let mut stream = client

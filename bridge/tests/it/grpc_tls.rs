@@ -86,7 +86,7 @@ fn saying(id: &str, text: &str) -> SendMessageRequest {
 }
 
 #[tokio::test]
-async fn who_is_told_of_the_authority_is_answered() {
+async fn a_client_that_trusts_the_authority_is_answered() {
     for grpc in [
         "grpc = { card = true }\n",
         "grpc = { card = true, listen = '127.0.0.1:0' }\n",
@@ -207,7 +207,7 @@ async fn a_client_of_others_is_answered_too() {
 }
 
 #[tokio::test]
-async fn the_command_line_is_told_of_an_authority_by_a_file() {
+async fn the_command_line_trusts_an_authority_from_a_file() {
     let site = Site::new("grpc = { card = true }\n");
     let bridge = site.serve();
     for (arguments, ca, expected) in [

@@ -14,12 +14,12 @@ use crate::{
 const LIMIT: Duration = Duration::from_secs(60);
 
 #[tokio::test]
-async fn a_bot_lets_in_whom_its_issuer_knows_and_nobody_else() {
+async fn a_bot_accepts_tokens_of_its_issuer_only() {
     guarded("guarded.js", "expectRepliesAlways").await;
 }
 
 #[tokio::test]
-async fn a_bot_on_the_teams_sdk_lets_in_whom_its_issuer_knows_and_nobody_else() {
+async fn a_bot_on_the_teams_sdk_accepts_tokens_of_its_issuer_only() {
     guarded("guarded_teams.js", "normal").await;
 }
 

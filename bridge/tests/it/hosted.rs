@@ -50,7 +50,7 @@ async fn a_setting_for_an_unknown_agent_is_refused() {
 }
 
 #[tokio::test]
-async fn pushes_that_nobody_signs_are_refused() {
+async fn unsigned_pushes_are_refused() {
     let told = refused(Host::signed_push, URL).await;
     assert!(told.contains("there is no issuer"), "{told}");
 }

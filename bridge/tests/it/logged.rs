@@ -153,7 +153,7 @@ async fn why_the_program_cannot_serve_is_an_object_too() {
 
 #[cfg(feature = "tls")]
 #[tokio::test]
-async fn a_certificate_that_expired_is_told() {
+async fn an_expired_certificate_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let renew = |until: i32| {

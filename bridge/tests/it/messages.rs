@@ -85,7 +85,7 @@ async fn a_stream_is_the_one_message() {
 }
 
 #[tokio::test]
-async fn who_does_not_wait_gets_the_task() {
+async fn a_client_that_does_not_wait_gets_the_task() {
     let app = app_with(in_messages()).await;
     let mut request = say("m-1", "hi");
     request["configuration"] = json!({"returnImmediately": true});
@@ -94,7 +94,7 @@ async fn who_does_not_wait_gets_the_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_more_than_one_message_is_a_task() {
+async fn several_messages_are_answered_as_a_task() {
     for (text, second) in [
         ("ask", "input-required: done with ask"),
         ("begin and ask", "artifact begun: a first piece"),

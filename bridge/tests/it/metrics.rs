@@ -95,7 +95,7 @@ async fn a_bot_that_cannot_be_reached_is_seen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_under_way_is_seen() {
+async fn running_turns_are_counted() {
     let world = world(Arc::new(MemoryStore::new()), ConversationScope::Context);
     for text in ["slow ask", "hang", "a"] {
         send(&world, at_once(text, Some("c-1"))).await.unwrap();
@@ -125,7 +125,7 @@ async fn what_is_under_way_is_seen() {
 }
 
 #[tokio::test]
-async fn who_is_ready_says_so() {
+async fn readiness_is_reported() {
     let app = app().await;
     for (path, body) in [("/healthz", "ok"), ("/readyz", "ready")] {
         let response = get(&app, path, None).await;

@@ -95,7 +95,7 @@ async fn hold(bridge: &Bridge, said_by_the_bot: &str) {
 
 /// The token in the document's lines is the agent's only on this machine.
 #[tokio::test]
-async fn what_init_writes_answers_the_printed_lines() {
+async fn an_initialised_agent_answers_the_printed_lines() {
     let folder = tempfile::tempdir().unwrap();
     let init = async |name: &str, listen: &str| {
         let place = folder.path().join(name);

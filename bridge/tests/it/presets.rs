@@ -86,14 +86,14 @@ enum RepeatedIds {
 }
 
 #[tokio::test]
-async fn a_waterfall_of_the_bot_framework_for_node_goes_on_in_its_conversation() {
+async fn a_waterfall_of_the_bot_framework_for_node_continues_in_its_conversation() {
     goes_on(&on_node("bot_framework.js", &[]).await, ASKED).await;
 }
 
 /// This SDK's `MessageFactory.text` does not mark a text as a question, even if a prompt sends it: the task is
 /// completed, and the conversation continues in the next one.
 #[tokio::test]
-async fn a_waterfall_of_the_bot_framework_for_python_goes_on_in_its_conversation() {
+async fn a_waterfall_of_the_bot_framework_for_python_continues_in_its_conversation() {
     goes_on(&BOT_FRAMEWORK.start().await, COMPLETED).await;
 }
 

@@ -8,7 +8,7 @@ use bridge_protocol::a2a::{Message, SubscribeToTaskRequest, TaskState};
 use crate::world::{at_once, fresh, me, say, send, state_of, stream, told, world};
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_waits_shows_what_goes_on_and_ends_with_its_own_turn() {
+async fn a_waiting_stream_shows_other_turns_and_ends_with_its_own() {
     let world = fresh();
     let first = send(&world, at_once("slow ask", None)).await.unwrap();
     let items = stream(&world, say("slow", Some(&first))).await;
@@ -24,7 +24,7 @@ async fn a_stream_that_waits_shows_what_goes_on_and_ends_with_its_own_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_is_taken_up_again_knows_whether_its_turn_has_begun() {
+async fn a_resumed_stream_knows_whether_its_turn_has_started() {
     let world = fresh();
     let first = send(&world, at_once("slow ask", None)).await.unwrap();
     let request = say("slow", Some(&first));
@@ -68,7 +68,7 @@ async fn a_message_that_waits_in_a_conversation_is_seen_to_be_taken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_is_answered_with_their_own_turn_though_the_next_one_has_begun() {
+async fn a_waiting_client_gets_its_own_turn_although_the_next_has_started() {
     let world = fresh();
     let asked = send(&world, say("ask", None)).await.unwrap();
     let first = send(&world, say("slow ask", Some(&asked)));

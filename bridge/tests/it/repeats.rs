@@ -72,7 +72,7 @@ async fn other_content_under_an_id_that_came_before_is_refused_and_changes_nothi
 }
 
 #[tokio::test(start_paused = true)]
-async fn metadata_and_what_is_asked_for_beside_the_message_may_differ() {
+async fn metadata_and_configuration_may_differ() {
     let world = fresh();
     let first = send(&world, request(&json!({}))).await.unwrap();
     let mut again = request(&json!({"metadata": {"attempt": 2}}));
@@ -258,7 +258,7 @@ async fn left_by_an_older_program(store: &dyn Store) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_older_program_logged_is_compared_as_far_as_it_says() {
+async fn messages_of_an_older_program_are_compared_by_their_known_fields() {
     let store = Arc::new(MemoryStore::new());
     left_by_an_older_program(store.as_ref()).await;
     let world = world(store, ConversationScope::Task);

@@ -187,7 +187,7 @@ async fn errors_say_what_is_wrong_and_change_nothing() {
 }
 
 #[tokio::test]
-async fn who_forgets_the_id_is_told_what_else_is_wrong() {
+async fn a_request_without_an_id_reports_its_other_mistakes() {
     let app = app().await;
     for (method, params, code) in [
         ("message/ssend", json!({}), json!(-32601)),
@@ -208,7 +208,7 @@ async fn who_forgets_the_id_is_told_what_else_is_wrong() {
 }
 
 #[tokio::test]
-async fn what_is_no_json_in_its_parameters_is_told_before_all_else() {
+async fn invalid_json_in_parameters_is_reported_first() {
     let app = app().await;
     for (method, params) in [
         ("Nonsense", r#"{"id": "\ud800"}"#),
@@ -230,7 +230,7 @@ async fn what_is_no_json_in_its_parameters_is_told_before_all_else() {
 }
 
 #[tokio::test]
-async fn an_ended_task_is_neither_canceled_nor_subscribed_to_nor_continued() {
+async fn an_ended_task_cannot_be_canceled_subscribed_to_or_continued() {
     let app = app().await;
     let answer = rpc(&app, Some("1.0"), "SendMessage", say("m-1", "hi")).await;
     let id = answer["result"]["task"]["id"].clone();

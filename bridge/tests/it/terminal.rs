@@ -43,7 +43,7 @@ async fn told(arguments: &[&str], lines: &str) -> Output {
 }
 
 #[tokio::test]
-async fn a_conversation_goes_on_until_it_ends() {
+async fn a_conversation_continues_until_it_ends() {
     let server = Bridge::serve(&["--store", "memory"]);
     let url = format!("{}/a2a", server.url());
     for more in [&[][..], &["--no-stream"], &["--version", "0.3"]] {

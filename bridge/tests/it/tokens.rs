@@ -82,7 +82,7 @@ async fn call_back(
 }
 
 #[tokio::test]
-async fn bot_and_bridge_let_each_other_in_by_tokens() {
+async fn bot_and_bridge_authenticate_each_other_by_tokens() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = format!("http://{}", listener.local_addr().unwrap());
     let settings = IssuerSettings::new(here.as_str());

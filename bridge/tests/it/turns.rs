@@ -54,7 +54,7 @@ async fn a_turn_that_hangs_fails_at_its_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_begun_in_pieces_is_closed_by_whatever_cuts_it_off() {
+async fn an_unfinished_streamed_answer_is_closed_by_every_interruption() {
     let pieces = ["artifact begun: a first piece", "artifact begun:  (last)"];
     for (text, last) in [
         (
@@ -96,7 +96,7 @@ async fn the_first_piece_of_an_artifact_is_added_to_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_begun_in_pieces_is_closed_by_a_cancelation() {
+async fn an_unfinished_streamed_answer_is_closed_by_a_cancelation() {
     let world = fresh();
     let mut items = stream(&world, say("begin and slow", None)).await;
     let first = items.next().await.unwrap().unwrap();
@@ -192,7 +192,7 @@ async fn cancel_overtakes_a_running_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_goes_on_where_it_asked() {
+async fn a_task_continues_after_its_question() {
     let world = fresh();
     let asked = send(&world, say("ask", None)).await.unwrap();
     assert_eq!(asked.status.state, TaskState::InputRequired);
@@ -325,7 +325,7 @@ async fn left_open(store: &dyn Store) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_restart_what_had_begun_fails_and_what_waited_starts() {
+async fn after_a_restart_running_turns_fail_and_waiting_turns_start() {
     let store = Arc::new(MemoryStore::new());
     left_open(store.as_ref()).await;
     let world = world(store, ConversationScope::Task);
@@ -350,7 +350,7 @@ async fn after_a_restart_what_had_begun_fails_and_what_waited_starts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_agent_left_open_that_was_unknown_is_taken_up_when_it_is_hosted_again() {
+async fn open_turns_of_an_agent_continue_when_it_is_hosted_again() {
     let store = Arc::new(MemoryStore::new());
     left_open(store.as_ref()).await;
     let other = crate::app::agent("other");
@@ -377,7 +377,7 @@ async fn what_an_agent_left_open_that_was_unknown_is_taken_up_when_it_is_hosted_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_runs_goes_on_though_its_agent_comes_and_goes() {
+async fn a_running_turn_continues_while_its_agent_is_removed_and_added() {
     let store = Arc::new(MemoryStore::new());
     let (other, obedient) = (crate::app::agent("other"), CommandAgent::default());
     let agent = Agent {

@@ -49,7 +49,7 @@ async fn ask(headers: &[(&str, &str)], request: &Value) -> (Value, Option<String
 }
 
 #[tokio::test]
-async fn who_asks_for_activities_gets_them_whole() {
+async fn clients_of_the_extension_get_full_activities() {
     let (message, active) = ask(&[("a2a-extensions", EXTENSION)], &say("m-1", "hi")).await;
     assert_eq!(active.as_deref(), Some(EXTENSION));
     assert_eq!(message["extensions"], json!([EXTENSION]));
@@ -93,7 +93,7 @@ async fn a_client_that_knows_activities_says_them_whole() {
 }
 
 #[tokio::test]
-async fn what_only_a_channel_says_is_refused_by_its_field() {
+async fn activities_of_channels_are_refused_with_their_field() {
     let mut request = say("m-1", "Yes");
     request["message"]["extensions"] = json!([EXTENSION]);
     request["message"]["metadata"] = json!({EXTENSION: {"type": "conversationUpdate"}});

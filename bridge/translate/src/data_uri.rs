@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_values_are_read() {
         let uri = write(None, b"\xff\x00");
         assert_eq!(uri, "data:application/octet-stream;base64,/wA=");
         assert_eq!(

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_user_cannot_say_is_refused_by_its_field() {
+    fn an_activity_that_users_may_not_send_is_refused_with_its_field() {
         for (carried, error) in [
             (
                 json!({}),

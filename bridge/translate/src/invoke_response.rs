@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_programs_shows_nothing() {
+    fn invoke_responses_for_programs_show_nothing() {
         for body in [
             json!(null),
             json!({"x": 1}),

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_too_late_is_told() {
+    fn late_stream_activities_are_reported() {
         let mut streams = Streams::default();
         streams.take("s", Some(1), "a", false);
         assert_eq!(streams.take("s", Some(3), "abc", false), more("bc"));

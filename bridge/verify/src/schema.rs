@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_is_none_is_told_and_references_are_not_followed() {
+    fn an_invalid_schema_is_reported_and_references_are_not_followed() {
         for schema in [
             json!({"type": 7}),
             json!({"$ref": "http://127.0.0.1:1/schema.json"}),

@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_with_what_to_do() {
+    fn missing_variables_are_named_with_advice() {
         let error = value("${NONE}").unwrap_err();
         assert_eq!(
             error,

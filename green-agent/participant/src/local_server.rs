@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_waits_for_an_agent_that_cannot_be_served_hears_why() {
+    async fn waiting_for_an_agent_that_cannot_be_served_returns_the_reason() {
         let server = LocalServer::open().unwrap();
         server.serve(async { Err(io::Error::other("no model is named")) });
         assert_eq!(server.ready().await, Err("no model is named".to_owned()));

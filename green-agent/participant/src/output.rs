@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_printed_is_a_sign_of_life_before_the_line_ends() {
+    async fn an_unfinished_line_is_a_sign_of_life() {
         let dir = tempfile::tempdir().unwrap();
         let (told, mut tells) = mpsc::unbounded_channel();
         let output = Output {

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_are_replaced_where_they_stand_alone() {
+    fn separate_port_numbers_are_replaced() {
         let cases = [
             ("9009", "20000"),
             ("--port=9009", "--port=20000"),

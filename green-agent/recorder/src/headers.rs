@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_one_connection_stays_there() {
+    fn headers_of_one_connection_are_not_forwarded() {
         let sent = headers(&[
             ("host", "127.0.0.1:4000"),
             ("connection", "keep-alive, HTTP2-Settings"),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn content_types_are_told_apart() {
+    fn content_types_are_distinguished() {
         for (content_type, expected) in [
             ("text/event-stream", true),
             ("Text/Event-Stream; charset=utf-8", true),

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_adk_tells_is_counted_once_for_each_task() {
+    fn usage_from_adk_is_counted_once_for_each_task() {
         let task = |id: &str| {
             let metadata = json!({"adk_usage_metadata": {"candidatesTokenCount": 5, "promptTokenCount": 10, "totalTokenCount": 15}});
             json!({"jsonrpc": "2.0", "id": 1, "result": {"kind": "task", "id": id, "metadata": metadata, "history": [{"metadata": metadata}], "status": {"state": "completed"}}})
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_adk_tells_in_1_0_is_a_float_and_read() {
+    fn usage_from_adk_in_1_0_is_read_as_float() {
         let told = |count: Value| {
             let metadata = json!({"adk_usage_metadata": {"candidatesTokenCount": 5.0, "promptTokenCount": count}});
             let task = json!({"id": "a", "metadata": metadata, "status": {"state": "TASK_STATE_COMPLETED"}});

@@ -175,7 +175,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_values_are_read_again() {
         let mut episode = Episode::new("shop");
         episode.direction = Direction::PurpleCalls;
         episode.acknowledge = Some(Acknowledge::default());

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_at_its_key() {
+    fn mistakes_are_reported_at_their_key() {
         for (text, expected) in [
             (
                 "message = 'x'",

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_almost_a_placeholder_is_found_where_it_stands() {
+    fn a_misspelt_placeholder_is_found_with_its_place() {
         let text = "# {rwo.x}\ntext = 'ä {rwo.input}, {row.target} ${rwo.x}'\n\
                     cmd = 'a --mode {mtrix.mode} --x {plan.result} {agent} { row.x }'\n";
         let found = placeholders(Path::new("a.toml"), text);

@@ -85,7 +85,7 @@ mod tests {
     const KEPT: &str = "[harness]\nversion = 1\nreuse = 'agents'\n";
 
     #[test]
-    fn what_belongs_to_one_trial_is_refused_with_its_key() {
+    fn keys_that_belong_to_one_trial_are_refused() {
         let green = "[green_agent]\nendpoint = 'http://127.0.0.1:1'\n";
         let episode = "[green_agent]\n[[participants]]\nrole = 'a'\npolicy = 'sum-and-shop'\n\
                        [config]\nevaluator = 'episode'\nenvironment = 'sum'\n";

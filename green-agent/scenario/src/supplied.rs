@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_file_leaves_out_is_said_by_flags() {
+    fn flags_supply_what_the_file_omits() {
         let mut scenario = scenario_of(FILE);
         let unknown = unknown(&scenario);
         assert_eq!(unknown.len(), 2);
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_told() {
+    fn impossible_flags_are_reported() {
         for (flag, expected) in [
             ("purple", "--agent purple: expected ROLE=URL or ROLE"),
             ("purple=x", "--agent purple=x: expected the port in CMD"),

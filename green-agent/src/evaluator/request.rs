@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn other_messages_are_none_and_bad_ones_are_told() {
+    fn other_messages_are_ignored_and_bad_requests_are_reported() {
         for part in [
             Part::text("ready for evaluation"),
             Part::data(json!({"a": 1})),

@@ -156,7 +156,7 @@ mod tests {
     use crate::scenario::parse;
 
     #[test]
-    fn those_who_call_are_told_the_recorders_addresses() {
+    fn callers_get_the_recorders_addresses() {
         let text = "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'green --mcp {environment}/mcp'\n\
                     [[participants]]\nrole = 'purple'\ncmd = 'purple {green}'\n";
         let scenario = parse(Path::new("a.toml"), text).unwrap();

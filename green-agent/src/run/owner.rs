@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_asked_and_waits_for_nobody_is_awaited() {
+    fn the_asked_agent_without_own_requests_is_awaited() {
         let mut script = Script::default();
         script.exchange(
             "runner -> green",
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_open_the_last_who_was_asked_is_awaited() {
+    fn without_open_requests_the_last_asked_agent_is_awaited() {
         let mut script = Script::default();
         script.exchange(
             "green -> purple",

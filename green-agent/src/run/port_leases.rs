@@ -65,7 +65,7 @@ mod tests {
     use crate::scenario::testing::scenario_of;
 
     #[tokio::test]
-    async fn who_wants_a_port_waits_until_it_is_given_back() {
+    async fn a_fixed_port_is_awaited_until_it_is_returned() {
         let scenario = scenario_of(
             "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'x'\n\
              [[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9019'\n",

@@ -52,7 +52,7 @@ fn a_reader_that_leaves_ends_every_command_quietly() {
 }
 
 #[test]
-fn what_new_writes_passes_as_it_is() {
+fn a_new_scenario_passes_unchanged() {
     let help = text(&said(Path::new("."), &["new", "--help"]).stdout);
     let kinds = help
         .lines()

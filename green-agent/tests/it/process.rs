@@ -71,7 +71,7 @@ async fn its_environment_and_folder_are_those_of_the_launch() {
 }
 
 #[tokio::test]
-async fn whoever_shows_the_lines_never_holds_the_agent_up() {
+async fn slow_output_never_blocks_the_agent() {
     let dir = tempfile::tempdir().unwrap();
     let mut launch = script(
         dir.path(),
@@ -116,7 +116,7 @@ async fn an_agent_that_ignores_sigterm_is_killed_after_the_grace_period() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_says_why() {
+async fn a_program_that_cannot_be_started_explains_why() {
     let dir = tempfile::tempdir().unwrap();
     let start = |argv: &[&str]| {
         let mut launch = script(dir.path(), "");

@@ -32,7 +32,7 @@ fn release_builds_optimise_every_crate_that_carries_messages() {
 
 /// `dist` and `bench` inherit the packages of `release`, of which some are optimised less since that builds faster.
 #[test]
-fn what_is_handed_out_is_optimised_whole() {
+fn distributed_programs_are_fully_optimised() {
     let workspace = manifest("Cargo.toml");
     let profiles = &workspace["profile"];
     for profile in ["bench", "dist"] {

@@ -223,7 +223,7 @@ HTTPServer(("127.0.0.1", port), Handler).serve_forever()
 const SECRET: &str = "q7Zt-41xWm-Lr09-vPc2";
 
 #[test]
-fn what_an_evaluator_said_before_its_end_decides_and_its_secrets_are_written_nowhere() {
+fn the_result_before_an_evaluators_exit_counts_and_its_secrets_are_masked() {
     let folder = Folder::new();
     fs::write(folder.path().join("green.py"), GREEN).unwrap();
     let variables = format!("EVALUATOR_API_KEY={SECRET}\n");

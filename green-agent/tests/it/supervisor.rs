@@ -72,7 +72,7 @@ async fn nothing_is_left_after_a_drop() {
 }
 
 #[tokio::test]
-async fn an_agent_that_goes_on_forking_is_ended() {
+async fn an_agent_that_keeps_forking_is_killed() {
     let dir = tempfile::tempdir().unwrap();
     let text = "trap '' TERM\n\
                 echo $$ > leader\n\

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_mcp_server_sends_in_a_stream_has_a_label_too() {
+    fn messages_in_an_mcp_stream_have_labels() {
         check(
             event(json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {}})),
             &["mcp:notifications/progress"],

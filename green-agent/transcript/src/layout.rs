@@ -83,7 +83,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_fits_stands_on_one_line() {
+    fn short_values_are_on_one_line() {
         let value = json!({
             "empty": {}, "list": [], "long": "x".repeat(60),
             "parts": [{"kind": "text", "text": "short"}], "role": "agent",

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn polls_of_several_tasks_in_turn_are_told_apart() {
+    fn interleaved_polls_of_several_tasks_are_distinguished() {
         let (mut polls, hop) = (PollAnswers::default(), Hop::new("runner", "green"));
         let mut poll = |exchange, task: &str, state: &str| {
             polls.is_sign_of_life(&hop, exchange, &about(task, "GetTask"));

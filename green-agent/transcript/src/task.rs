@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_task_of_a_hop_is_told_from_those_beside_it() {
+    fn the_first_task_of_a_hop_is_distinguished_from_concurrent_ones() {
         let mut script = Script::default();
         let task = |id: &str, state: &str| json!({"task": {"id": id, "status": {"state": state}}});
         script.push("purple -> green", 1, rpc("SendStreamingMessage", json!({})));

@@ -219,7 +219,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn answers_of_every_generation_are_told_apart() {
+    fn responses_of_every_generation_are_distinguished() {
         let cases = [
             (json!({"id": "t", "status": {"state": "working"}}), "task"),
             (

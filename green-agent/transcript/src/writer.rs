@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_is_read() {
+    fn records_are_read_as_written() {
         let (_folder, transcript) = transcript();
         let hop = Hop::new("green", "purple");
         let request = Content::Request {
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn activity_wakes_who_waits_for_it() {
+    async fn activity_wakes_its_waiters() {
         let (_folder, transcript) = transcript();
         let before = transcript.last_activity();
         let mut activity = transcript.activity();
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told() {
+    fn a_full_disk_is_reported() {
         let full = Path::new("/dev/full");
         let Ok(file) = File::options().write(true).open(full) else {
             return;

@@ -126,7 +126,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn what_is_written_is_found_again(details in details()) {
+    fn written_details_are_found_again(details in details()) {
         for data in [details.to_mcp_servers(), details.to_mcp_connection_details()] {
             for message in places(&data) {
                 prop_assert_eq!(find(&message), vec![Ok(details.clone())], "{}", message);
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_said_in_both_shapes_is_found_once(details in details()) {
+    fn details_in_both_shapes_are_found_once(details in details()) {
         let shapes = [details.to_mcp_servers(), details.to_mcp_connection_details()];
         let parts = shapes.map(|data| json!({ "data": data }));
         prop_assert_eq!(find(&json!({ "parts": parts })), vec![Ok(details.clone())]);

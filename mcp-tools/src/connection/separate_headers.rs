@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_that_stand_alone() {
+    fn headers_on_separate_lines() {
         let value = |message| {
             let headers = separate_headers(&message)?;
             headers

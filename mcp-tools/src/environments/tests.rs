@@ -34,7 +34,7 @@ async fn seeds_give_different_worlds() {
 }
 
 #[test]
-fn there_is_none_of_another_name() {
+fn other_environment_names_are_unknown() {
     assert!(builtin("casino", 1).is_none());
 }
 
@@ -79,7 +79,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn whatever_is_called_the_score_is_in_its_range_and_stays_unsaid(
+    fn the_score_stays_in_its_range_and_hidden_after_any_calls(
         seed in any::<u64>(),
         calls in proptest::collection::vec(call(), 0..30),
         answer in proptest::option::of(any::<i64>()),

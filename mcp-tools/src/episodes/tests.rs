@@ -149,7 +149,7 @@ async fn a_wrong_submission_is_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_step_beyond_the_last_ends_it() {
+async fn the_step_after_the_last_ends_the_episode() {
     let (episodes, opened, episode) = open();
     assert!(!said(&episode, "tick", &json!({})).await.0);
     let unknown = said(&episode, "tock", &json!({})).await;
@@ -180,7 +180,7 @@ async fn a_submission_after_the_last_step_still_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_is_told_when_the_time_is_up() {
+async fn waiting_calls_are_answered_when_the_time_is_up() {
     let (episodes, opened, episode) = open();
     let began = Instant::now();
     let outcome = episodes.finished(&opened.id).await.unwrap();
@@ -193,7 +193,7 @@ async fn whoever_waits_is_told_when_the_time_is_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_asks_late_finds_it_ended() {
+async fn late_calls_find_the_episode_ended() {
     let (episodes, opened, _) = open();
     advance(LIMITS.time).await;
     let outcome = episodes.outcome(&opened.id).await.unwrap();
@@ -284,7 +284,7 @@ async fn a_reward_that_is_none_is_no_score() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_so_many_calls_wait() {
+async fn the_number_of_waiting_calls_is_limited() {
     let (_, _, episode) = open();
     let calls = (0..17).map(|_| {
         let episode = Arc::clone(&episode);
@@ -335,7 +335,7 @@ async fn a_token_opens_its_own_episode_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_opened_says_why() {
+async fn an_episode_that_cannot_be_opened_explains_why() {
     let episodes = Episodes::new(1);
     let day = Duration::from_secs(86_400);
     let long = Limits {

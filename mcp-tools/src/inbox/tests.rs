@@ -115,7 +115,7 @@ fn the_oldest_go_when_they_are_too_large() {
 }
 
 #[tokio::test]
-async fn who_waits_hears_of_the_next() {
+async fn a_waiter_gets_the_next_details() {
     let inbox = Inbox::default();
     received(&inbox, "a", "x");
     inbox.wait_after(0).await;

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_site_is_called_counts_more_than_what_is_said_of_it() {
+    fn the_name_of_a_site_counts_more_than_its_description() {
         let sites = sites();
         for (query, expected) in [
             (

@@ -76,7 +76,7 @@ async fn a_signal_ends_it_in_good_order() {
 }
 
 #[tokio::test]
-async fn a_wrong_token_is_told_and_never_shown() {
+async fn a_wrong_token_is_reported_and_never_shown() {
     let (_served, url, _) = serve(&["--environment", "sum"]).await;
     for command in ["list", "relay"] {
         let (code, _, errors) = said("not-the-token", &[command, "--url", &url]).await;
@@ -99,7 +99,7 @@ async fn a_relay_reaches_this_machine_only() {
 }
 
 #[tokio::test]
-async fn tools_are_served_over_both_transports_and_to_nobody_else() {
+async fn tools_are_served_over_both_transports_with_a_token() {
     let mut command = mcp_tools(&["serve", "--tools", "a2a"]);
     let mut served = Listening::start(&mut command).await;
     let details = served.printed().await;
@@ -127,7 +127,7 @@ async fn tools_are_served_over_both_transports_and_to_nobody_else() {
 }
 
 #[tokio::test]
-async fn tools_that_cannot_be_served_are_told() {
+async fn tools_that_cannot_be_served_are_reported() {
     let cases: [(&[&str], &str); 3] = [
         (&["web-search"], "name an index of sites with --sites"),
         (
@@ -170,7 +170,7 @@ fn every_help_wraps_evenly() {
 
 /// The server's library logs the end of a connection as an error; only the program's own message may appear.
 #[tokio::test]
-async fn an_error_is_told_once_and_by_the_program() {
+async fn an_error_is_printed_once_by_the_program() {
     for arguments in [
         ["list", "--command", "false"],
         ["list", "--command", "true"],

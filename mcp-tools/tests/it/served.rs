@@ -99,7 +99,7 @@ async fn a_second_client_finds_the_episode_as_the_first_left_it() {
 }
 
 #[tokio::test]
-async fn what_comes_after_the_end_changes_nothing() {
+async fn calls_after_the_end_change_nothing() {
     let evaluator = Evaluator::start().await;
     for era in ERAS {
         let opened = evaluator.open("sum", 5);
@@ -170,7 +170,7 @@ async fn answered(request: RequestBuilder) -> (StatusCode, String) {
 }
 
 #[tokio::test]
-async fn what_has_no_right_to_come_in_is_told_why() {
+async fn unauthorized_requests_get_a_reason() {
     let evaluator = Evaluator::start().await;
     let (ended, closed) = (evaluator.open("sum", 1), evaluator.open("sum", 1));
     let expired = evaluator.open_with(
@@ -206,7 +206,7 @@ async fn what_has_no_right_to_come_in_is_told_why() {
 }
 
 #[tokio::test]
-async fn a_client_is_told_that_its_token_is_wrong() {
+async fn a_client_with_a_wrong_token_gets_an_error() {
     let evaluator = Evaluator::start().await;
     for era in ERAS {
         let refused = connect(&evaluator.url, &Secret::new("wrong"), era)

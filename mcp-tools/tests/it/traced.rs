@@ -93,7 +93,7 @@ fn ids(traceparent: &Value) -> (&str, &str) {
 }
 
 #[tokio::test]
-async fn a_call_goes_on_in_its_callers_trace_through_a_relay_too() {
+async fn a_call_stays_in_its_callers_trace_through_a_relay() {
     let url = witness().await;
     let caller = format!("00-{TRACE}-{SPAN}-01");
     let traced = [

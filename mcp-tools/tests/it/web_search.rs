@@ -101,7 +101,7 @@ async fn sites_are_found_by_an_instance_of_searxng() {
 }
 
 #[tokio::test]
-async fn what_the_index_has_comes_first_and_once() {
+async fn entries_of_the_index_come_first_and_once() {
     let results = json!([
         result("https://club.example/", "The same"),
         result("https://other.example/", "Another"),
@@ -139,7 +139,7 @@ async fn what_the_index_has_comes_first_and_once() {
 }
 
 #[tokio::test]
-async fn that_the_engine_cannot_help_is_told() {
+async fn a_failing_search_engine_is_reported() {
     for (status, body, expected) in [
         (
             403,

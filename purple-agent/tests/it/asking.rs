@@ -211,7 +211,7 @@ async fn a_green_agent_without_streams_is_asked_again_and_again() {
 }
 
 #[tokio::test]
-async fn what_was_not_acknowledged_comes_again_and_is_kept_once() {
+async fn unacknowledged_details_are_sent_again_and_kept_once() {
     let plan = || Plan {
         resends: true,
         ..Plan::of("sum", 4)
@@ -383,7 +383,7 @@ async fn a_green_agent_that_refuses_is_not_worked_for() {
 }
 
 #[tokio::test]
-async fn nobody_silence_and_a_missing_result_are_told_apart() {
+async fn a_missing_agent_silence_and_a_missing_result_are_distinguished() {
     let mut settings = RunSettings {
         wait: Duration::from_millis(100),
         result: Duration::from_millis(100),
@@ -417,7 +417,7 @@ async fn nobody_silence_and_a_missing_result_are_told_apart() {
 }
 
 #[tokio::test]
-async fn what_is_not_allowed_is_not_connected_to() {
+async fn hosts_that_are_not_allowed_are_not_connected_to() {
     let plan = Plan {
         tell: |_| {
             let details = ConnectionDetails::stdio("environment", "sh", ["-c", "true"]);

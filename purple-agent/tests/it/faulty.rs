@@ -43,7 +43,7 @@ async fn one_that_never_connects_waits_in_vain() {
 }
 
 #[tokio::test]
-async fn one_with_a_wrong_token_is_not_let_in() {
+async fn a_wrong_token_is_refused() {
     let report = evaluated(&strict().await, &agent("wrong-token", &Value::Null)).await;
     assert_eq!(report.verdict, Verdict::Failed);
     assert_eq!(report.result.unwrap()["steps"], 0);

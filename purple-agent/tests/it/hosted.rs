@@ -84,7 +84,7 @@ fn details(told: &MessageData) -> Vec<Part> {
 }
 
 #[tokio::test]
-async fn what_comes_in_several_messages_of_a_context_is_one_conversation() {
+async fn messages_of_a_context_are_one_conversation() {
     for same_task in [true, false] {
         let green = Green::start(Plan::of("shop", 9)).await;
         let (opened, told) = green.agent.open();
@@ -195,7 +195,7 @@ async fn ended(evaluator: &Evaluator, task: &Task) -> Task {
 }
 
 #[tokio::test]
-async fn a_canceled_task_stops_the_policy_and_the_next_message_begins_anew() {
+async fn a_canceled_task_stops_the_policy_and_the_next_message_starts_a_new_one() {
     let agent = PurpleAgent::new(patient(2), AgentSettings::default());
     let evaluator = Evaluator::of(agent).await;
     let working = evaluator
@@ -280,7 +280,7 @@ const AGENTBEATS: &str = r#"{"id": "a1280a30-c8a7-4d72-8818-19e68d7892f4", "json
     "role": "user"}}}"#;
 
 #[tokio::test]
-async fn what_agentbeats_green_agents_say_is_answered() {
+async fn messages_of_agentbeats_green_agents_are_answered() {
     let script = json!({"finish": {"text": "On ${messages/0/parts/0/text}"}});
     let url = host(agent("scripted", &script).into_agent("purple")).await;
     let request = reqwest::Client::new().post(url).body(AGENTBEATS);

@@ -331,7 +331,7 @@ async fn thoughts_go_back_unless_they_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_is_cut_with_a_note() {
+async fn a_text_that_is_too_long_is_cut_with_a_note() {
     let answers = vec![calls("{}"), says("done", "stop")];
     let model = Model::start(Protocol::OpenAi, answers).await;
     let mut settings = model.settings();

@@ -66,7 +66,7 @@ async fn run_tells_the_result_and_exits_with_it() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_run_is_told_apart_from_what_failed() {
+async fn programs_that_cannot_be_run_are_distinguished_from_failures() {
     for (arguments, code, expected) in [
         (
             vec!["run", "--green", "http://127.0.0.1:1"],
@@ -108,7 +108,7 @@ async fn what_cannot_be_run_is_told_apart_from_what_failed() {
 }
 
 #[tokio::test]
-async fn a_models_key_is_shown_to_the_model_and_to_nobody_else() {
+async fn only_the_model_service_gets_its_key() {
     let body = json!({"error": {"message": format!("Incorrect API key provided: {KEY}")}});
     let model = Model::start(Protocol::OpenAi, vec![(403, Vec::new(), body.to_string())]).await;
     let green = Green::start(Plan::of("sum", 1)).await;

@@ -17,7 +17,7 @@ use crate::{
 const SDKS: [&str; 3] = ["anthropic==2.12.0", "google-genai==3.4.0", "openai==3.54.0"];
 
 #[tokio::test]
-async fn the_vendors_sdks_understand_the_stand_ins() {
+async fn the_vendors_sdks_understand_the_fake_services() {
     let python = crate::venv::with(&SDKS).await.join("bin/python");
     for (protocol, fixture) in FIXTURES {
         let model = Model::start(protocol, recorded(fixture, 7)).await;

@@ -16,7 +16,7 @@ fn for_bot(audience: &str) -> Subject {
 }
 
 #[tokio::test]
-async fn a_token_says_who_for_whom_and_how_long() {
+async fn a_token_has_issuer_audience_and_lifetime() {
     let settings = IssuerSettings::new("https://bridge.test/");
     let issuer = Issuer::open(settings, moment(0)).await.unwrap();
     let token = issuer.token(&for_bot("app"), moment(7)).await.unwrap();

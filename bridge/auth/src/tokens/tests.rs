@@ -19,7 +19,7 @@ fn client_secret(standin: &FakeEndpoint) -> Tokens {
 }
 
 #[tokio::test]
-async fn a_secret_buys_a_token_once_for_all_who_wait() {
+async fn one_token_request_serves_all_waiting_callers() {
     let standin = FakeEndpoint::start().await;
     standin.answer(
         "/tenant/token",

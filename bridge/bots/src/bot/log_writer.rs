@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_log_that_fails_is_told_to_the_bot_and_ends_the_turn() {
+    async fn a_failing_log_is_reported_to_the_bot_and_ends_the_turn() {
         // The store does not know the task and refuses everything.
         let store = Arc::new(MemoryStore::new());
         let head = Head {

@@ -31,7 +31,7 @@ fn secrets_are_not_shown() {
 }
 
 #[test]
-fn what_no_header_can_be_is_refused_without_saying_it() {
+fn an_invalid_header_value_is_refused_without_showing_it() {
     for (name, value) in [
         ("a b", "x"),
         ("X-Key", "a\nb"),

@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_without_a_way_to_speak_is_told() {
+    fn a_card_without_a_usable_interface_is_reported() {
         let card = json!({"name": "n", "supportedInterfaces": [
             {"url": "h:1", "protocolBinding": "GRPC", "protocolVersion": "0.3"},
         ]});

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_is_read() {
+    fn challenges_are_parsed() {
         let token = |url: &str| Some(Challenge::Token(Url::parse(url).unwrap()));
         for (headers, expected) in [
             (&[r#"Basic realm="r""#][..], Some(Challenge::Basic)),

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reference_is_refused() {
+    fn an_invalid_reference_is_refused() {
         for text in [
             "plan",
             "localhost:5000/plan",

@@ -81,7 +81,7 @@ fn holding(names: &[&str]) -> Options {
 }
 
 #[tokio::test]
-async fn what_the_card_asks_for_is_shown_where_it_asks_for_it() {
+async fn credentials_are_sent_as_the_card_declares() {
     let basic = "Basic dXNlcjp4";
     for (asked, held, shown) in [
         (
@@ -147,7 +147,7 @@ async fn a_key_in_the_query_is_shown_and_not_told() {
 }
 
 #[tokio::test]
-async fn what_is_held_for_others_is_told_by_name() {
+async fn credentials_for_other_hosts_are_named_in_the_error() {
     let asked = json!([["oidc"], ["token", "in-header"]]);
     let (url, requests) = serve(CARD, card(&asked), || reply(500, "text/plain", "")).await;
     let error = Client::connect(&url, &holding(&["user", "token"]))

@@ -122,7 +122,7 @@ async fn the_path_is_looked_below_before_the_origin() {
 }
 
 #[tokio::test]
-async fn nothing_anywhere_is_not_found_and_anything_broken_is_told() {
+async fn a_missing_card_is_not_found_and_a_broken_one_is_reported() {
     let first = "GET /.well-known/agent-card.json";
     let gone = (410, None, String::new());
     let (error, asked) = refused(&[(first, gone)], &here()).await;
@@ -239,7 +239,7 @@ async fn nobody_there_is_no_not_found() {
 }
 
 #[tokio::test]
-async fn what_is_private_is_not_reached_unless_that_is_allowed() {
+async fn private_addresses_are_refused_unless_allowed() {
     let site = site(&[]).await;
     let guarded = DiscoveryOptions::default();
     let port = site.url.port().unwrap();

@@ -94,7 +94,7 @@ async fn nobody_there_is_unreachable() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_no_card_is_told_by_its_field() {
+async fn a_page_that_is_no_card_is_reported_with_the_field() {
     let (url, _) = serve(CARD, json!({"name": 7, "url": "URL"}), || {
         result(&json!({}))
     })
@@ -132,7 +132,7 @@ async fn events_come_until_the_stream_ends() {
 }
 
 #[tokio::test]
-async fn a_refused_stream_is_told_before_any_event() {
+async fn a_refused_stream_is_reported_before_any_event() {
     const REFUSAL: &str =
         r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32004,"message":"no streams"}}"#;
     let cases: [(Answer, &str); 4] = [

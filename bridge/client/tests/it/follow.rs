@@ -105,7 +105,7 @@ async fn who_refuses_a_stream_in_its_first_event_is_asked_without_one() {
 }
 
 #[tokio::test]
-async fn who_does_not_stream_answers_before_it_is_done() {
+async fn an_agent_without_streams_answers_before_it_is_done() {
     let answer = || {
         result(&json!({"task": {
             "id": "t-2", "status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [],

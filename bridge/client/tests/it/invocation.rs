@@ -52,7 +52,7 @@ fn of_age(age: Value) -> Invocation {
 
 /// The next interface is used if the first refuses connections (5.2), and discovery finds it.
 #[tokio::test]
-async fn the_next_interface_is_called_if_nobody_is_at_the_first() {
+async fn the_next_interface_is_called_if_the_first_is_unreachable() {
     let nobody = "http://127.0.0.1:1/";
     let document = json!({"name": "New", "skills": skills(), "supportedInterfaces": [
         {"url": "HTTP://[", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
@@ -160,7 +160,7 @@ async fn a_task_of_0_1_is_known_before_anything_is_answered() {
 }
 
 #[tokio::test]
-async fn credentials_go_to_whom_they_are_meant_for_wherever_the_card_was() {
+async fn credentials_go_to_their_host_wherever_the_card_was() {
     let refused = (401, None, json!({"error": "who are you?"}).to_string());
     for (path, answer) in [
         ("POST /execute", rpc("result", &json!({}))),
@@ -285,7 +285,7 @@ async fn an_answer_to_another_request_is_refused() {
 }
 
 #[tokio::test]
-async fn who_asks_for_credentials_is_told_from_who_failed() {
+async fn a_request_for_credentials_differs_from_a_failure() {
     for (status, wants) in [(401, true), (403, false), (500, false)] {
         let refused = (status, None, json!({"detail": "no"}).to_string());
         let places = [
@@ -310,7 +310,7 @@ async fn a_skill_is_called_as_a_method() {
 }
 
 #[tokio::test]
-async fn errors_of_methods_are_told_apart() {
+async fn errors_of_methods_are_distinguished() {
     for (code, message, told) in [
         (
             -32601,
@@ -410,7 +410,7 @@ async fn a_message_is_a_whole_answer() {
 }
 
 #[tokio::test]
-async fn what_goes_on_is_asked_about_until_it_has_ended() {
+async fn an_unfinished_task_is_polled_until_it_ends() {
     let (site, outcome) = called(&[
         (CARD, card_1_0()),
         (
@@ -430,7 +430,7 @@ async fn what_goes_on_is_asked_about_until_it_has_ended() {
 }
 
 #[tokio::test]
-async fn a_call_is_begun_and_canceled() {
+async fn a_call_is_started_and_canceled() {
     let (site, agent) = agent(&[
         (CARD, card_1_0()),
         (
@@ -478,7 +478,7 @@ async fn methods_have_no_tasks() {
 
 /// The futures of an invocation can be sent to another thread.
 #[tokio::test]
-async fn what_waits_may_wait_on_any_thread() {
+async fn waiting_futures_are_send() {
     fn sent<T: Send>(waiting: T) -> T {
         waiting
     }

@@ -119,7 +119,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn what_is_numbered_is_shown_though_it_looks_like_something_before() {
+async fn a_numbered_event_is_shown_although_it_equals_an_earlier_one() {
     let mut log = log(&[2, 0]);
     log.insert(2, log[1].clone());
     for heard in 1..log.len() {
@@ -130,7 +130,7 @@ async fn what_is_numbered_is_shown_though_it_looks_like_something_before() {
 
 /// Updates that say nothing new but in their metadata, as bridges report the events of bots.
 #[tokio::test]
-async fn what_only_the_metadata_of_a_status_says_is_shown_once() {
+async fn events_in_status_metadata_are_shown_once() {
     let named = |name: &str| {
         json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": {"state": "TASK_STATE_WORKING",
             "timestamp": "2026-01-01T00:00:00Z"}, "metadata": {"name": name}}})
@@ -189,7 +189,7 @@ async fn a_server_that_stays_away_is_given_up() {
 }
 
 #[tokio::test]
-async fn why_a_stream_broke_is_told_if_nothing_comes_after_it() {
+async fn the_reason_for_a_broken_stream_is_reported_at_its_end() {
     let script = Script {
         manner: Manner::Hangs,
         log: log(&[0]),
@@ -207,7 +207,7 @@ async fn why_a_stream_broke_is_told_if_nothing_comes_after_it() {
 }
 
 #[tokio::test]
-async fn what_is_turned_off_is_not_done() {
+async fn disabled_features_are_not_used() {
     let off = Options {
         retries: Retries::NONE,
         polls: None,

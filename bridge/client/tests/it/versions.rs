@@ -110,7 +110,7 @@ async fn a_message_is_said_in_0_3() {
 }
 
 #[tokio::test]
-async fn what_a_version_lacks_is_not_asked() {
+async fn operations_that_a_version_lacks_are_not_called() {
     let (url, asked) = serve(CARD, card_0_3(), || result(&json!({}))).await;
     let client = Client::connect(&url, &Options::default()).await.unwrap();
     let error = client
@@ -140,7 +140,7 @@ fn answered() -> axum::http::Response<axum::body::Body> {
 
 /// A refused connection has received no request, so the request may be sent elsewhere (5.2).
 #[tokio::test]
-async fn the_next_interface_is_used_if_nobody_takes_a_connection() {
+async fn the_next_interface_is_used_if_a_connection_is_refused() {
     // It holds the port without listening: no other program gets the port, and connections are refused.
     let closed = tokio::net::TcpSocket::new_v4().unwrap();
     closed.bind("127.0.0.1:0".parse().unwrap()).unwrap();

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_credential_that_is_none_is_told() {
+    fn a_malformed_credential_is_reported() {
         for (text, expected) in [
             ("club.example", "expected HOST=VARIABLE"),
             ("=TOKEN", "expected HOST=VARIABLE"),

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_stand_in_is_told() {
+    fn an_invalid_override_is_reported() {
         for (text, expected) in [
             ("https://club.example", "expected SITE=URL"),
             (

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_cannot_be_asked_is_told() {
+    async fn unreachable_agents_are_reported() {
         let gone = ListedAddress {
             name: "gone".to_owned(),
             url: "http://127.0.0.1:1/".parse().unwrap(),

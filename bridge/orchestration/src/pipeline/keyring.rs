@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_with_what_to_do() {
+    fn missing_credentials_are_reported_with_advice() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("empty"), "\n").unwrap();
         for (credential, expected) in [

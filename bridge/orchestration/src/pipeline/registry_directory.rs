@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_looked_through_is_told() {
+    fn the_searched_registries_are_reported() {
         let nobody = fault(RegistryError::NoSkill {
             registry: "h:1".to_owned(),
             skill: "x".to_owned(),

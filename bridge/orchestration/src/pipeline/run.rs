@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_one_step_gives_is_what_the_next_one_needs() {
+    async fn the_output_of_a_step_is_the_input_of_the_next() {
         let agent_directory = agent_directory();
         let (result, failure) = run(PLAN_BUILD_TEST, &agent_directory).await;
         assert_eq!(failure, None);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_needs_nothing_of_each_other_runs_at_the_same_time() {
+    async fn independent_steps_run_at_the_same_time() {
         const FAN: &str = "[[config.step]]\nid = 'plan'\nskill = 'create_plan'\n\
             [[config.step]]\nid = 'code'\nskill = 'generate_code'\ninput = { plan = '/plan' }\n\
             [[config.step]]\nid = 'docs'\nskill = 'write_docs'\ninput = { plan = '/plan' }\n";

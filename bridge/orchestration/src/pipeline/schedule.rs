@@ -40,7 +40,7 @@ mod tests {
     use crate::pipeline::fixture::pipeline;
 
     #[test]
-    fn what_needs_nothing_begins_and_what_needs_something_waits() {
+    fn independent_steps_start_and_dependent_steps_wait() {
         let pipeline = pipeline(
             "[[config.step]]\nid = 'review'\nskill = 'x'\ninput = { code = '/code', docs = '/docs' }\n\
              [[config.step]]\nid = 'plan'\nskill = 'x'\n\

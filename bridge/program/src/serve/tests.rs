@@ -387,7 +387,7 @@ fn streaming_app() -> (Router, mpsc::UnboundedReceiver<EventSender>) {
 }
 
 #[tokio::test]
-async fn an_idle_stream_goes_on_and_the_next_request_is_answered() {
+async fn an_idle_stream_continues_and_the_next_request_is_answered() {
     let (app, mut streams) = streaming_app();
     let address = start(app, Limits::default()).await;
     let request = "POST /events HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";

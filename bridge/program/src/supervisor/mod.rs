@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_supervisor_is_told_that_its_child_has_the_streams() {
+    fn a_supervisor_knows_that_its_child_has_the_streams() {
         let supervisor = Supervisor {
             program: "x".into(),
         };

@@ -245,7 +245,7 @@ mod tests {
         );
     }
     #[test]
-    fn a_text_goes_on_in_the_part_before_it_unless_something_tells_them_apart() {
+    fn a_text_continues_the_part_before_it_unless_they_differ() {
         let piece = |parts: serde_json::Value| {
             json!({"artifactUpdate": {"taskId": "t", "contextId": "c", "append": true,
                 "artifact": {"artifactId": "a", "parts": parts}}})

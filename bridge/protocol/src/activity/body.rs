@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_kept() {
+    fn unknown_members_are_kept() {
         let document = json!({"type": "x-vendor", "code": "x", "_channelId": "a", "inputHint": "y",
             "from": {"id": "a", "x": 1}, "entities": [{"type": "x", "y": null}], "historyDisclosed": false});
         assert_eq!(to_value(&read(document.clone())), document);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn citations_stand_in_messages_of_schema_org() {
+    fn citations_are_in_messages_of_schema_org() {
         let cited = |kind: &str| {
             let entity = json!({"type": kind, "citation": [{"position": 1}]});
             Entity::read(entity).unwrap().citations().len()

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_generation_is_told_by_the_form() {
+    fn the_generation_is_recognised_by_the_form() {
         for (card, generation) in [
             (json!({"url": "u"}), Generation::V0_2),
             (

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_told_by_its_end() {
+    fn a_card_path_is_recognised_by_its_end() {
         for place in ALL {
             assert!(is_one(&below("/a2a/echo/", place)), "{place}");
             assert!(is_one(&below("", place)), "{place}");

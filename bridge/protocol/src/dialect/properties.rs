@@ -39,7 +39,7 @@ proptest! {
     }
 
     #[test]
-    fn what_came_from_0_3_is_json_of_1_0(json in arbitrary::v0_3::stream_item()) {
+    fn converted_calls_of_0_3_are_valid_json_of_1_0(json in arbitrary::v0_3::stream_item()) {
         let item = Version::V0_3.stream_item_to_v1(json).unwrap();
         let read = StreamResponse::read(to_value(&item)).unwrap();
         prop_assert_eq!(read, item);

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_be_said_is_named_when_it_is_not() {
+    fn a_missing_required_field_is_named() {
         const NO_ID: &str = "expected an id, found an empty string";
         let said = |fields: Value, role: &str, part: Value| {
             let mut message = json!({"messageId": "m", "role": role, "parts": [part]});

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_are_told_apart_by_version() {
+    fn methods_are_distinguished_by_version() {
         for version in Version::ALL {
             for operation in Operation::ALL {
                 if let Some(method) = version.method(operation) {

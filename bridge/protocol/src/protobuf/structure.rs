@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_in_json_is_refused_where_it_stands() {
+    fn a_number_that_json_lacks_is_refused_with_its_path() {
         let nan = ProtoValue {
             kind: Some(Kind::NumberValue(f64::NAN)),
         };

@@ -78,7 +78,7 @@ mod tests {
 
     /// RFC 8785, section 3.2.3.
     #[test]
-    fn members_stand_in_the_order_of_utf_16() {
+    fn members_are_in_the_order_of_utf_16() {
         let value = json!({
             "\u{20ac}": "Euro Sign", "\r": "Carriage Return", "\u{fb33}": "Hebrew Letter Dalet With Dagesh",
             "1": "One", "\u{1f600}": "Emoji: Grinning Face", "\u{80}": "Control",

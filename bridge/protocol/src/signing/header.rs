@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_checked_is_told() {
+    fn an_uncheckable_signature_is_reported() {
         let encoded = |header: Value| URL_SAFE_NO_PAD.encode(header.to_string());
         for (protected, expected) in [
             ("?".to_string(), "expected base64url of a JSON object"),

@@ -45,7 +45,7 @@ fn the_request_is_a_message_and_comes_back() {
 }
 
 #[test]
-fn the_errors_are_told_apart_and_come_back() {
+fn errors_are_distinguished_and_round_trip() {
     for (name, error) in [
         (
             "error-unknown-skill.json",

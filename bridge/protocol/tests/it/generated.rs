@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use sha2::{Digest as _, Sha256};
 
 #[test]
-fn what_was_generated_is_as_it_was() {
+fn generated_answers_are_unchanged() {
     let proto = Path::new(env!("CARGO_MANIFEST_DIR")).join("proto");
     let sums = fs::read_to_string(proto.join("SHA256SUMS")).unwrap();
     assert!(!sums.is_empty(), "SHA256SUMS names no file");

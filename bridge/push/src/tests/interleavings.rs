@@ -37,7 +37,7 @@ fn to(host: &str) -> SlotRequest {
 
 /// Every waiting request gets a slot, and afterwards all are free, even if a request leaves while it is granted one.
 #[test]
-fn no_slot_is_lost_and_nobody_is_forgotten() {
+fn no_slot_is_lost_and_no_delivery_is_forgotten() {
     let deliver = || {
         let slots = Arc::new(DeliverySlots::new(DeliveryLimits {
             at_once: 2,

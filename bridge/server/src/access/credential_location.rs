@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_credential_stands_in_one_place() {
+    async fn a_credential_is_in_one_place() {
         use header::{AUTHORIZATION, COOKIE};
         let key = HeaderName::from_static("x-key");
         let at = |place: &str| match place {

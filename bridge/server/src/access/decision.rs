@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_beyond_changes_nobody() {
+    fn additional_requirements_do_not_change_the_caller() {
         let needs = [requirement(&[("b", &["write"])])];
         let wrong = || CheckResult::Wrong("why".to_owned());
         let (known, nobody) = (Caller::new("x"), Caller::anonymous());

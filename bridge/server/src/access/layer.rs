@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn any_service_stands_behind_it() {
+    async fn the_layer_works_with_any_service() {
         for (binding, status, grpc, body) in [
             (Binding::JsonRpc, 401, None, r#""code":-32001"#),
             (

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_names_none() {
+    fn other_calls_name_no_skill() {
         let get = Version::V1_0.params_to_v1(
             Operation::GetTask,
             json!({"id": "t", "metadata": {"skill": "a"}}),

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_secret_is_refused() {
+    fn an_invalid_secret_is_refused() {
         for (name, secret, expected) in [
             ("", "x", "without white space"),
             ("a b", "x", "without white space"),

@@ -74,7 +74,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn who_guesses_secrets_is_not_listened_to_any_more() {
+    async fn an_address_that_guesses_secrets_is_blocked() {
         let here = ChannelSettings::at("http://localhost".parse().unwrap());
         let channel = Channel::new(Arc::new(MemoryStore::new()), here).unwrap();
         let settings = QuotaSettings {

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proxy_says_who_reached_it() {
+    fn a_trusted_proxy_names_the_client() {
         for (name, value, expected) in [
             ("x-forwarded-for", "10.0.0.1, 192.0.2.7", Some("192.0.2.7")),
             ("x-forwarded-for", "192.0.2.7:4711", Some("192.0.2.7")),

@@ -58,7 +58,7 @@ async fn a_caller_that_is_too_fast_waits_and_is_then_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn callers_without_credentials_are_told_apart_by_address() {
+async fn callers_without_credentials_are_distinguished_by_address() {
     let (quota, nobody) = (quota(), Caller::anonymous());
     let refused_of = |source: Option<IpAddr>| {
         let asked = (0..50).map(|_| quota.request("a", &nobody, source));
@@ -137,7 +137,7 @@ async fn the_store_counts_open_tasks_only_when_it_has_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_guesses_keeps_nobody_else_out() {
+async fn guesses_block_no_other_address() {
     let (quota, attacker) = (quota(), address("192.0.2.1"));
     let may_try = |source, shown: &str| quota.may_try("a", source, || shown.to_owned());
     quota.right(|| "before anybody guessed".to_owned());

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_too_old_goes_and_what_is_open_stays() {
+    async fn old_tasks_are_deleted_and_open_tasks_stay() {
         let store = store(600).await;
         let rule = RetentionRule {
             age: Some(Duration::from_secs(100)),
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_too_many_goes_the_oldest_first() {
+    async fn the_oldest_excess_tasks_are_deleted_first() {
         let store = store(600).await;
         let rule = RetentionRule {
             age: None,
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_another_process_deletes_meanwhile_is_not_deleted_in_excess() {
+    async fn deletions_of_another_process_are_counted() {
         let racing = Arc::new(FailingStore::new(store(20).await));
         racing.deleted_before_list.store(15, Ordering::SeqCst);
         let rule = RetentionRule {
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_never_lives_long_deletes_what_is_old_too() {
+    async fn short_lived_processes_delete_old_tasks() {
         let store = store(600).await;
         for _ in 0..2 {
             let rule = RetentionRule {

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_falls_behind_rests_less() {
+    fn retention_that_falls_behind_rests_less() {
         let rest = |since| rest(Duration::from_millis(100), Duration::from_secs(since));
         let rests = [0, 15, 30, 300].map(|since| rest(since).as_millis());
         assert_eq!(rests, [400, 200, 10, 10]);

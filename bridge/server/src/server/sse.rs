@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_stream_that_goes_on_elsewhere_is_broken_off() {
+    async fn a_stream_that_continues_elsewhere_is_ended() {
         let events = stream::iter([named_event("one", &1), stopping(), named_event("two", &2)]);
         let mut pieces = response(events).into_body().into_data_stream();
         assert_eq!(

@@ -64,7 +64,7 @@ async fn hello(service: Service) -> Result<Arc<Task>, Error> {
 }
 
 #[tokio::test]
-async fn who_waits_for_an_answer_does_not_wait_for_room_on_the_disk() {
+async fn a_full_disk_does_not_block_waiting_clients() {
     let folder = tempfile::tempdir().unwrap();
     let (settings, disk) = (
         SledSettings::in_folder(folder.path()),
@@ -97,7 +97,7 @@ async fn who_waits_for_an_answer_does_not_wait_for_room_on_the_disk() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_an_answer_is_told_why_it_is_not_kept() {
+async fn waiting_clients_learn_why_an_answer_is_not_stored() {
     let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
     let (service, patient) = serving(store.clone());
     let waiting = tokio::spawn(hello(service));
@@ -111,7 +111,7 @@ async fn who_waits_for_an_answer_is_told_why_it_is_not_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_an_answer_that_is_lost_is_told() {
+async fn waiting_clients_learn_that_an_answer_is_lost() {
     let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
     let (service, patient) = serving(store.clone());
     let waiting = tokio::spawn(hello(service));
@@ -123,7 +123,7 @@ async fn who_waits_for_an_answer_that_is_lost_is_told() {
 }
 
 #[tokio::test]
-async fn who_keeps_up_with_a_task_has_no_log_read_for_it() {
+async fn a_follower_that_keeps_up_reads_no_log() {
     let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
     let (service, patient) = serving(store.clone());
     let context = Context::new("patient", Caller::anonymous());
@@ -146,7 +146,7 @@ async fn who_keeps_up_with_a_task_has_no_log_read_for_it() {
 }
 
 #[tokio::test]
-async fn a_service_that_stops_ends_streams_and_begins_nothing_but_goes_on_with_turns() {
+async fn a_stopping_service_ends_streams_and_finishes_turns() {
     let (service, patient) = serving(Arc::new(MemoryStore::new()));
     let waiting = tokio::spawn(hello(service.clone()));
     patient.has_begun.acquire().await.unwrap().forget();

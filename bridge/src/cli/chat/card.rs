@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_card_or_endless_is_harmless() {
+    fn invalid_and_endless_cards_are_harmless() {
         assert_eq!(read(&json!({"a": 1}), Some("application/json")), None);
         let deep = (0..200).fold(
             json!({"type": "TextBlock", "text": "x"}),

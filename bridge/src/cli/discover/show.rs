@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn how_else_it_speaks_and_what_it_requires_is_told() {
+    fn other_interfaces_and_requirements_are_shown() {
         let interface = |binding: &str, url: &str| json!({"protocolBinding": binding, "protocolVersion": "1.0", "url": url});
         let card = json!({
             "name": "plan", "version": "1", "description": "plans", "skills": [],

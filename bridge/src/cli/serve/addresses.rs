@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_can_reach_must_be_meant() {
+    fn public_addresses_need_an_explicit_option() {
         let bot = "[[agents]]\nname = 'a'\nbot = 'http://h/'\n";
         let builtin = "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n";
         for (top, agent, expected) in [

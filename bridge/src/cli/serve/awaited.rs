@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_quiet_is_told() {
+    fn the_quiet_time_is_shown() {
         let text =
             "[[agents]]\nname = 'a'\nbot = 'http://h/'\nturns = 'late'\nending.quiet = '3s'\n";
         let config = config::parse(Path::new("a.toml"), text, &[]).unwrap();

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reload_that_is_refused_lets_nobody_call_back_who_might_not_before() {
+    async fn a_refused_reload_allows_no_further_callers() {
         let mut world = World::new().await;
         world.say("m-1").await;
         assert_eq!(world.call_back().await, StatusCode::UNAUTHORIZED);

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_one_meaning_is_repaired() {
+    fn unambiguous_events_are_repaired() {
         let empty = Message::new("", Role::User, vec![Part::new(Content::Unknown)]);
         let repaired = repaired(empty);
         assert_eq!(repaired.role, Role::Agent);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_agent_can_name_is_refused() {
+    fn missing_values_that_only_the_agent_knows_are_refused() {
         for (update, expected) in [
             (
                 Update::state(TaskState::Unspecified),

@@ -172,7 +172,7 @@ async fn a_turn_whose_work_panics_fails_and_the_next_one_runs() {
 }
 
 #[tokio::test]
-async fn a_turn_ends_though_its_agent_goes_on_after_the_end_of_the_task() {
+async fn a_turn_ends_although_its_agent_continues_after_the_end_of_the_task() {
     let turns = Turns::new(Arc::new(MemoryStore::new()), [agent(&Acting::new(0))]);
     let sent = incoming("m-1", "go on after the end", None);
     let task = turns.submit(sent).await.unwrap().task;

@@ -28,7 +28,7 @@ fn headers(traceparent: &'static str) -> HeaderMap {
 }
 
 #[test]
-fn a_request_goes_on_in_its_callers_trace_and_hands_it_on() {
+fn a_request_stays_in_its_callers_trace_and_propagates_it() {
     let mut sent = HeaderMap::new();
     let spans = exported(|| {
         let inner = TraceContext::read(&headers(PARENT)).adopt(span(Kind::Server, || "in".into()));
@@ -55,7 +55,7 @@ fn a_request_goes_on_in_its_callers_trace_and_hands_it_on() {
 }
 
 #[test]
-fn what_is_malformed_begins_a_trace_of_its_own() {
+fn a_malformed_traceparent_starts_a_new_trace() {
     for bad in [
         "",
         "00-0-0-00",
@@ -68,7 +68,7 @@ fn what_is_malformed_begins_a_trace_of_its_own() {
 }
 
 #[test]
-fn a_trace_goes_on_in_another_task_or_is_linked() {
+fn a_trace_continues_in_another_task_or_is_linked() {
     let spans = exported(|| {
         let request = span(Kind::Server, || "request".into());
         let of_request = TraceContext::of(&request);

@@ -145,7 +145,7 @@ fn forged() -> Vec<(&'static str, String, &'static str)> {
 }
 
 #[tokio::test]
-async fn a_forged_token_lets_nobody_in() {
+async fn a_forged_token_is_refused() {
     let schemes = json!({"s": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}});
     let needed = json!([{"schemes": {"s": {"list": []}}}]);
     let app = guarded(&schemes, &needed, &[("s", tokens())]).await;

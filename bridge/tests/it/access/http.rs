@@ -13,7 +13,7 @@ fn need(all: &[&str]) -> Value {
 }
 
 #[tokio::test]
-async fn each_scheme_lets_in_who_shows_what_it_declares() {
+async fn each_scheme_accepts_its_declared_credential() {
     let key = |at: &str| json!({"apiKeySecurityScheme": {"location": at, "name": "x-key"}});
     let http = |scheme: &str| json!({"httpAuthSecurityScheme": {"scheme": scheme}});
     let oauth = json!({"oauth2SecurityScheme": {"flows": {"clientCredentials": {

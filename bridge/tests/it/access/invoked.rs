@@ -77,7 +77,7 @@ async fn called(agent: &Discovered, skill: &str, options: &Options) -> (&'static
 }
 
 #[tokio::test]
-async fn the_client_is_told_what_a_skill_needs_in_every_binding() {
+async fn every_binding_reports_what_a_skill_requires() {
     let folder = folder(CONFIG);
     fs::write(folder.path().join("keys.json"), jwks().to_string()).unwrap();
     let bridge = serve(folder.path());

@@ -123,7 +123,7 @@ async fn assert_refused(app: &Router, way: &ApiCall, shown: (&str, &str), messag
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_too_often_is_told_when_to_come_again() {
+async fn a_caller_above_its_rate_gets_retry_after() {
     let quota = QuotaSettings {
         requests: of(1),
         ..QuotaSettings::default()
@@ -189,7 +189,7 @@ async fn each_binding_says_that_a_caller_has_too_many_requests_at_once() {
 }
 
 #[tokio::test]
-async fn who_guesses_is_not_listened_to_any_more() {
+async fn an_address_that_guesses_credentials_is_blocked() {
     let quota = QuotaSettings {
         wrong_credentials: of(3),
         ..QuotaSettings::default()
@@ -210,7 +210,7 @@ async fn who_guesses_is_not_listened_to_any_more() {
 }
 
 #[tokio::test]
-async fn a_caller_has_so_many_streams_and_open_tasks() {
+async fn streams_and_open_tasks_of_a_caller_are_limited() {
     let quota = QuotaSettings {
         streams: of(1),
         open_tasks: of(2),

@@ -210,7 +210,7 @@ access.mutual.certificates.only = ["alice.test", "CN=bob"]
 }
 
 #[tokio::test]
-async fn what_cannot_be_checked_is_not_served() {
+async fn an_agent_with_unchecked_security_is_not_served() {
     let agent = "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n";
     let bearer = "card.security_schemes.s.httpAuthSecurityScheme = { scheme = 'Bearer' }\n";
     let mutual = "card.security_schemes.s.mtlsSecurityScheme = {}\n";

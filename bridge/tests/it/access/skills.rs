@@ -130,7 +130,7 @@ fn bearer(scope: &str) -> String {
 }
 
 #[tokio::test]
-async fn whoever_names_a_skill_shows_what_it_needs() {
+async fn naming_a_skill_requires_its_credentials() {
     let app = app(&either()).await;
     let (poor, rich) = (bearer("ask"), bearer("ask pay"));
     let (poor, rich) = (("authorization", &*poor), ("authorization", &*rich));
@@ -208,7 +208,7 @@ async fn an_agent_that_is_open_may_have_skills_that_are_not() {
 }
 
 #[tokio::test]
-async fn what_a_skill_needs_makes_nobody_another_caller() {
+async fn requirements_of_a_skill_do_not_change_the_caller() {
     // The key is the caller's for the card; the token, which the skill needs, speaks of somebody else.
     let app = app(&json!([{"schemes": {"key": {"list": []}}}])).await;
     let rich = bearer("ask pay");

@@ -65,7 +65,7 @@ impl Gate {
 }
 
 #[tokio::test]
-async fn who_waits_is_answered_in_the_answer_and_who_watches_as_the_bot_speaks() {
+async fn waiting_clients_get_the_reply_and_streams_get_each_message() {
     for (bot, streams) in [
         (AGENTS_SDK.start().await, true),
         (on_node("bot_framework.js", &[]).await, false),

@@ -7,7 +7,7 @@ use crate::{node, venv};
 
 /// Every program that the tests name is in the table.
 #[test]
-fn every_program_stands_in_it() {
+fn every_program_is_in_the_table() {
     let table = fs::read_to_string(interop("README.md")).unwrap();
     for folder in ["", "bots", "servers", "servers/saved", "rust"] {
         for name in programs(&interop(folder)) {

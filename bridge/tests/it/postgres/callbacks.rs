@@ -94,7 +94,7 @@ fn last() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_bot_says_reaches_its_turn_through_any_bridge() {
+async fn a_bots_messages_reach_their_turn_through_any_bridge() {
     let bot = silent().await;
     let replicas = Replicas::with(&bot.url, &format!("conversation = 'task'\n{PATIENT}")).await;
     let [one, two, three] = &replicas.bridges[..] else {
@@ -145,7 +145,7 @@ async fn what_a_bot_says_reaches_its_turn_through_any_bridge() {
 
 /// The bridge in which the turn runs dies while another one waits for its answer.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_bot_says_survives_the_bridge_of_its_turn() {
+async fn a_bots_messages_survive_the_bridge_of_their_turn() {
     let bot = silent().await;
     let mut replicas = Replicas::with(&bot.url, &format!("conversation = 'task'\n{PATIENT}")).await;
     let (id, post) = replicas.begin(&bot, json!({"messageId": "m1"})).await;
@@ -168,7 +168,7 @@ async fn what_a_bot_says_survives_the_bridge_of_its_turn() {
 
 /// SDKs post again what got no answer, and may reach another bridge then.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_comes_twice_is_logged_once() {
+async fn a_repeated_activity_is_logged_once() {
     let bot = silent().await;
     let mut replicas =
         Replicas::with(&bot.url, &format!("conversation = 'context'\n{PATIENT}")).await;

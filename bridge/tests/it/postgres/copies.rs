@@ -300,7 +300,7 @@ fn begin(arguments: &[&str]) -> Child {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_copy_that_is_killed_goes_on() {
+async fn a_killed_copy_is_continued() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("original");
     let original = {

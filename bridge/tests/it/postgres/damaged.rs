@@ -36,7 +36,7 @@ fn status(state: TaskState) -> Event {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_left_to_do_is_found_beside_damaged_tasks() {
+async fn open_turns_are_found_despite_damaged_tasks() {
     let queued = Event::TurnQueued {
         turn: 1,
         message_id: "m".to_owned(),

@@ -182,7 +182,7 @@ async fn line(lines: &mut Lines<BufReader<ChildStdout>>) -> String {
 
 /// The stream of another client breaks when its bridge stops, and continues at another bridge to the end.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_of_others_goes_on_at_another_bridge_when_one_stops() {
+async fn a_third_party_client_continues_at_another_bridge_when_one_stops() {
     let python = venv::with(&venv::A2A_SDK_1_0).await.join("bin/python");
     let mut pair = Pair::start(FirstAction::Speaking).await;
     let agents = [&pair.one, &pair.other].map(|talk| format!("{}/a2a/bot", talk.bridge.url()));

@@ -27,7 +27,7 @@ async fn tables_of_a_later_program_are_refused_unless_they_allow_it() {
 
 /// A bridge of the previous version keeps working beside one of this version, which has changed the tables.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_older_bridge_goes_on_beside_a_newer_one() {
+async fn an_older_bridge_works_beside_a_newer_one() {
     let database = Server::shared().database().await;
     let tables = "CREATE SCHEMA bridge;
         CREATE TABLE bridge.schema (number integer NOT NULL, readable_by integer NOT NULL);
@@ -64,7 +64,7 @@ async fn an_older_bridge_goes_on_beside_a_newer_one() {
 
 /// A bridge whose leases were taken over writes nothing more, neither events nor records.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_was_taken_for_dead_writes_nothing() {
+async fn a_process_presumed_dead_writes_nothing() {
     let database = Server::shared().database().await;
     let store = PostgresStore::open(&database.settings()).await.unwrap();
     let sample = Sample::new("t");
@@ -108,7 +108,7 @@ async fn many_processes_make_the_tables_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_is_not_there_is_told_without_its_password() {
+async fn a_missing_database_is_reported_without_its_password() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!(
         "postgres:///d?host={}&user=me&password=hunter2",
@@ -136,7 +136,7 @@ async fn insist(store: &PostgresStore, sample: &Sample, append: Append) {
 
 /// No acknowledged data is lost, and nothing is written twice, while connections are cut in the middle of commits.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_without_answer_is_found_out() {
+async fn a_commit_without_a_response_is_looked_up() {
     let database = Server::shared().database().await;
     let store = Arc::new(PostgresStore::open(&database.settings()).await.unwrap());
     let write = |number: usize| {

@@ -260,7 +260,7 @@ impl Hook {
 
 /// A webhook that was set at one bridge receives the events of another, once, and also when its bridge is killed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_webhook_is_told_wherever_its_task_changes() {
+async fn a_webhook_gets_changes_that_any_bridge_makes() {
     let database = Server::shared().database().await;
     let (one, mut two) = (Talk::with(&database), Talk::with(&database));
     for is_killed in [false, true] {

@@ -27,7 +27,7 @@ fn said(id: &str) -> Event {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_process_appends_another_sees_at_once() {
+async fn another_process_sees_an_append_at_once() {
     let database = Server::shared().database().await;
     let (one, two) = (open(&database).await, open(&database).await);
     let sample = Sample::new("t");
@@ -79,7 +79,7 @@ async fn one_of_two_processes_stores_a_message() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_watcher_is_told_of_what_another_process_appends() {
+async fn a_watcher_is_notified_of_another_processes_appends() {
     let database = Server::shared().database().await;
     let (one, two) = (open(&database).await, open(&database).await);
     let sample = Sample::new("t");
@@ -103,7 +103,7 @@ impl Listener for EventListener {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_listener_is_told_of_what_another_process_appends() {
+async fn a_listener_is_notified_of_another_processes_appends() {
     let database = Server::shared().database().await;
     let (one, two) = (open(&database).await, open(&database).await);
     let (told, mut heard) = mpsc::unbounded_channel();
@@ -150,7 +150,7 @@ async fn nothing_is_lost_with_the_connection_for_notifications() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_watcher_is_told_that_another_process_deleted_the_task() {
+async fn a_watcher_is_notified_that_another_process_deleted_the_task() {
     let database = Server::shared().database().await;
     let (one, two) = (open(&database).await, open(&database).await);
     let sample = Sample::new("t");
@@ -213,7 +213,7 @@ async fn processes_delete_no_more_together_than_one_alone() {
 
 /// A process that takes up the work of others may be busy with it when another process leaves.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_process_that_left_while_nobody_waited_is_noticed() {
+async fn a_process_that_ended_while_nobody_waited_is_noticed() {
     let database = Server::shared().database().await;
     let (one, two) = (open(&database).await, open(&database).await);
     listens(&database, 2).await;
@@ -235,7 +235,7 @@ async fn a_process_that_left_while_nobody_waited_is_noticed() {
 
 /// Clients of a process whose leases were taken over are told to retry, because other processes continue.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_was_taken_for_dead_cannot_reach_the_log_any_more() {
+async fn a_process_presumed_dead_cannot_write_the_log() {
     let database = Server::shared().database().await;
     let store = open(&database).await;
     let sample = Sample::new("t");
@@ -266,7 +266,7 @@ async fn appends_that_wait_together_are_one_transaction() {
 
 /// An append that cannot be written does not affect those that are written together with it.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_refused_is_refused_alone() {
+async fn a_refused_append_refuses_no_other() {
     let database = Server::shared().database().await;
     let store = Arc::new(open(&database).await);
     let first = Sample::new("first");

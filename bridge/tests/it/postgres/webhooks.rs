@@ -91,7 +91,7 @@ impl Drop for Request<'_> {
 /// One bridge at a time delivers the events in order. When it is killed, or paused for longer than its lease, another
 /// one continues at its position.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_webhook_is_told_in_order_while_its_deliverers_die() {
+async fn a_webhook_gets_events_in_order_while_its_bridges_are_killed() {
     const LAST: usize = 60;
     let bot = StandIn::that(async |_| StatusCode::ACCEPTED.into_response()).await;
     let database = Server::shared().database().await;

@@ -86,7 +86,7 @@ async fn a_streaming_message_may_bring_one_too() {
 }
 
 #[tokio::test]
-async fn what_fails_is_tried_again_and_nothing_overtakes_it() {
+async fn failed_deliveries_are_retried_in_order() {
     let (app, receiver) = (app().await, Receiver::start().await);
     for (path, answers) in [
         ("/busy", &[Answer::Status(503), Answer::Status(404)][..]),
@@ -116,7 +116,7 @@ async fn what_fails_is_tried_again_and_nothing_overtakes_it() {
 }
 
 #[tokio::test]
-async fn what_is_given_up_is_counted_and_set_again_by_its_owner() {
+async fn given_up_deliveries_are_counted_and_retried_by_their_owner() {
     let (app, receiver) = (app().await, Receiver::start().await);
     receiver.answer("/gone", &[Answer::Status(410)]);
     receiver.answer("/broken", &[Answer::Status(500); 3]);

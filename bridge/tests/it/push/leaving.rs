@@ -188,7 +188,7 @@ async fn a_message_that_was_kept_has_its_webhook() {
 }
 
 #[tokio::test]
-async fn the_agent_of_a_task_that_was_canceled_is_told() {
+async fn the_agent_of_a_canceled_task_is_notified() {
     let world = world().await;
     for times in 0.. {
         let mut hanging = said(&format!("canceled-{times}"), "hang", None);

@@ -163,7 +163,7 @@ async fn older_versions_have_one_setting_a_task_unless_they_name_others() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_named_by_its_field() {
+async fn mistakes_are_reported_with_their_field() {
     let app = app().await;
     let task = task(&app).await;
     let create = "CreateTaskPushNotificationConfig";

@@ -124,7 +124,7 @@ fn push(arguments: &[&str]) -> (bool, String) {
 }
 
 #[tokio::test]
-async fn what_was_given_up_is_listed_and_tried_anew() {
+async fn given_up_deliveries_are_listed_and_retried() {
     let receiver = Receiver::start().await;
     let folder = tempfile::tempdir().unwrap();
     let store = format!("sled:{}", folder.path().join("data").display());

@@ -105,7 +105,7 @@ async fn only_messages_begin_a_task_and_it_ends_as_turns_do() {
 }
 
 #[tokio::test]
-async fn what_a_bot_says_about_a_cancel_is_dropped() {
+async fn messages_about_a_cancel_are_dropped() {
     let bot = StandIn::that(async |post: Post| match post.activity["type"].as_str() {
         Some("message") => StatusCode::ACCEPTED.into_response(),
         _ => {

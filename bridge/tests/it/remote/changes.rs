@@ -81,7 +81,7 @@ async fn changes_reach_open_streams_of_every_version() {
 
 /// In 0.3 `final` says that the stream ends there, and clients stop reading.
 #[tokio::test]
-async fn what_is_told_beside_the_messages_of_a_waiting_task_is_not_final() {
+async fn updates_of_a_waiting_task_are_not_final() {
     let bot = StandIn::echo().await;
     let world = World::of(&bot, quick()).await;
     let task = world.say("hi").await;
@@ -106,7 +106,7 @@ async fn what_is_told_beside_the_messages_of_a_waiting_task_is_not_final() {
 }
 
 #[tokio::test]
-async fn who_was_not_told_of_a_message_is_not_told_of_its_change_nor_of_a_typing() {
+async fn unseen_messages_cause_no_change_or_typing_updates() {
     let bot = StandIn::that(async |post: Post| {
         post.send(json!({"type": "typing"})).await;
         let id = post.say("Echo: hi").await;

@@ -46,7 +46,7 @@ async fn members_are_the_user_and_the_bot() {
 }
 
 #[tokio::test]
-async fn what_was_said_is_changed_and_taken_back() {
+async fn messages_are_updated_and_deleted() {
     let (_bot, world, post, task) = spoken_to().await;
     let id = post.say("first").await;
     let event = async || {
@@ -81,7 +81,7 @@ async fn what_was_said_is_changed_and_taken_back() {
 }
 
 #[tokio::test]
-async fn what_is_posted_again_is_said_once() {
+async fn a_repeated_post_is_one_message() {
     let (_bot, world, post, task) = spoken_to().await;
     let said = post.reply(json!({"text": "news", "id": "own-1"}));
     let url = post.below(&format!("/activities/{}", post.id()));
@@ -100,7 +100,7 @@ async fn what_is_posted_again_is_said_once() {
 }
 
 #[tokio::test]
-async fn histories_and_removals_are_told_as_data() {
+async fn histories_and_removals_become_data() {
     let (_bot, world, post, task) = spoken_to().await;
     let history = json!({"activities": [{"type": "message", "text": "earlier"}]});
     let (status, _) = post
@@ -122,7 +122,7 @@ async fn histories_and_removals_are_told_as_data() {
 }
 
 #[tokio::test]
-async fn reactions_are_told_as_data() {
+async fn reactions_become_data() {
     let (_bot, world, post, task) = spoken_to().await;
     let url = post.below(&format!("/activities/{}/reactions/like", post.id()));
     for (method, member) in [("PUT", "reactionsAdded"), ("DELETE", "reactionsRemoved")] {
@@ -135,7 +135,7 @@ async fn reactions_are_told_as_data() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said_and_changes_nothing() {
+async fn an_invalid_call_is_reported_and_changes_nothing() {
     let (_bot, world, post, task) = spoken_to().await;
     let before = world.task(&task["id"]).await;
     let secret = post.activity["serviceUrl"]
@@ -216,7 +216,7 @@ impl Admission for Words {
 }
 
 #[tokio::test]
-async fn both_sides_are_let_in_by_what_they_show() {
+async fn both_sides_authenticate_by_their_tokens() {
     let bot = StandIn::that(async |post: Post| {
         assert_eq!(post.headers["authorization"], "Bearer to-bot");
         let url = post.below("/activities");

@@ -50,7 +50,7 @@ fn patient() -> RemoteSettings {
 }
 
 #[tokio::test]
-async fn what_is_said_after_202_belongs_to_the_turn() {
+async fn messages_after_a_202_belong_to_the_turn() {
     let says = leaked([
         json!({"type": "typing"}),
         json!({"text": "one"}),

@@ -88,7 +88,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_conversation_is_begun_with_what_is_said_in_it() {
+async fn a_conversation_starts_with_its_first_message() {
     let world = world().await;
     let begin = json!({
         "members": [{"id": "unknown"}],

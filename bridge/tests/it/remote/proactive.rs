@@ -69,7 +69,7 @@ async fn news_reach_open_streams() {
 }
 
 #[tokio::test]
-async fn what_is_said_after_the_end_is_dropped() {
+async fn messages_after_the_end_are_dropped() {
     let bot = StandIn::that(async |post: Post| {
         post.send(json!({"type": "endOfConversation", "text": "bye"}))
             .await;
@@ -85,7 +85,7 @@ async fn what_is_said_after_the_end_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_bot_is_told_of_a_cancel_and_its_answers_are_dropped() {
+async fn a_bot_is_notified_of_a_cancel_and_its_answers_are_dropped() {
     let bot = StandIn::that(async |post: Post| match post.activity["type"].as_str() {
         Some("message") => std::future::pending().await,
         _ => {
@@ -188,7 +188,7 @@ async fn a_bot_begins_a_conversation_with_a_user_it_knows() {
 }
 
 #[tokio::test]
-async fn what_comes_in_the_moment_of_the_end_is_not_lost() {
+async fn a_message_at_the_moment_of_the_end_is_not_lost() {
     let bot = StandIn::that(async |post: Post| {
         tokio::spawn(async move {
             for number in 0..40 {

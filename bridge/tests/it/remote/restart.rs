@@ -52,7 +52,7 @@ async fn arrived(world: &World, task: &Value) {
 }
 
 #[tokio::test]
-async fn an_open_turn_goes_on_after_a_restart() {
+async fn an_open_turn_continues_after_a_restart() {
     let bot = silent().await;
     let (world, task) = interrupted(&bot, &quick(), &[]).await;
     assert_eq!(state(&world.task(&task["id"]).await), "TASK_STATE_WORKING");
@@ -70,7 +70,7 @@ async fn an_open_turn_goes_on_after_a_restart() {
 }
 
 #[tokio::test]
-async fn what_was_said_before_a_restart_stays_said() {
+async fn messages_before_a_restart_are_kept() {
     let bot = silent().await;
     let settings = RemoteSettings {
         ending: bridge::bot::remote::TurnEndRules {
@@ -91,7 +91,7 @@ async fn what_was_said_before_a_restart_stays_said() {
 }
 
 #[tokio::test]
-async fn last_words_before_a_restart_stand_in_the_end() {
+async fn messages_before_a_restart_are_in_the_final_task() {
     let bot = silent().await;
     let (world, task) = interrupted(&bot, &quick(), &["all I have to say"]).await;
     let task = world
@@ -154,7 +154,7 @@ async fn an_open_turn_has_its_limit_over_a_restart_too() {
 }
 
 #[tokio::test]
-async fn a_conversation_on_disk_goes_on_in_another_process() {
+async fn a_conversation_on_disk_continues_in_another_process() {
     let folder = tempfile::tempdir().unwrap();
     let open = || -> Arc<dyn Store> {
         Arc::new(SledStore::open(&SledSettings::in_folder(folder.path())).unwrap())

@@ -88,7 +88,7 @@ async fn an_answer_that_was_asked_for_is_as_it_should_be() {
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_asked_for_may_be_anything() {
+async fn an_unrequested_response_may_have_any_content() {
     for body in ["{\"activ", "OK", "{}", "null"] {
         let bot = StandIn::that(move |post| async move {
             post.say("here").await;

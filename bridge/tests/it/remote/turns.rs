@@ -57,7 +57,7 @@ async fn stream_0_3(world: &World, params: &Value) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn an_answer_completes_its_task_and_the_conversation_goes_on_in_the_next() {
+async fn an_answer_completes_its_task_and_the_conversation_continues_in_the_next() {
     let bot = host().await;
     let world = World::of(&bot, with(TurnMode::Answers)).await;
     let asked = world.say("hi").await;
@@ -231,7 +231,7 @@ async fn events_of_a_bot_reach_streams_and_its_task_remembers_all() {
 }
 
 #[tokio::test]
-async fn what_a_bot_answers_to_the_button_of_a_card_is_shown() {
+async fn the_answer_to_a_card_button_is_shown() {
     let bot = StandIn::that(async |post: Post| {
         assert_eq!(post.activity["name"], "adaptiveCard/action");
         axum::Json(

@@ -47,7 +47,7 @@ async fn a_bot_gets_the_activity_with_its_own_address() {
 }
 
 #[tokio::test]
-async fn what_a_bot_says_later_is_carried_whole_too() {
+async fn late_activities_are_transferred_in_full() {
     let bot = StandIn::echo().await;
     let world = World::of(&bot, quick()).await;
     let mut asking = message("hi");

@@ -111,7 +111,7 @@ async fn errors_name_what_was_expected() {
 
 /// No version and an empty one mean 0.3 (3.6.2), which has separate paths.
 #[tokio::test]
-async fn who_names_no_version_speaks_0_3() {
+async fn a_request_without_a_version_is_0_3() {
     let app = app().await;
     for (path, headers, expected) in [
         ("/a2a/tasks/none", &[][..], "VERSION_NOT_SUPPORTED"),

@@ -78,7 +78,7 @@ proptest! {
     }
 
     #[test]
-    fn another_address_is_told_and_the_service_url_is_not(document in arbitrary::activity()) {
+    fn another_address_is_shown_and_the_service_url_is_not(document in arbitrary::activity()) {
         let turn = context(&Value::Null);
         let activity = Activity::read(document).unwrap();
         let said = to_value(&activity);
@@ -92,7 +92,7 @@ proptest! {
     }
 
     #[test]
-    fn what_the_parts_hold_is_not_repeated(document in arbitrary::activity()) {
+    fn content_of_parts_is_not_repeated(document in arbitrary::activity()) {
         let turn = context(&Value::Null);
         let activity = Activity::read(document).unwrap();
         let message = from_activity::message(&activity, &turn, "m-1".into());
@@ -111,7 +111,7 @@ proptest! {
     }
 
     #[test]
-    fn marks_of_others_neither_break_nor_move_a_reply(document in arbitrary::message()) {
+    fn foreign_markers_neither_break_nor_move_a_reply(document in arbitrary::message()) {
         let turn = context(&Value::Null);
         let message = Message::read(document).unwrap();
         let reply = to_value(&to_activity::reply(&message, &turn));
@@ -122,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_no_activity_breaks_nothing(
+    fn invalid_activities_break_nothing(
         document in arbitrary::anything(),
         message in arbitrary::message(),
     ) {

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_that_stand_twice_are_found_by_their_paths() {
+    fn duplicate_members_are_found_with_their_paths() {
         let text = br#"{"a": 1, "b": [{"c": null, "c": true}], "a": "x", "d": {"d": -1.5}}"#;
         let paths: Vec<String> = duplicates(text).into_iter().map(|one| one.path).collect();
         assert_eq!(paths, ["b[0].c", "a"]);

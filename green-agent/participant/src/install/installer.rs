@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_and_nothing_else() {
+    fn only_missing_packages_are_named() {
         let dir = tempfile::tempdir().unwrap();
         let installer = installer(dir.path());
         assert_eq!(
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_python_that_is_not_there_is_told_before_anything_is_installed() {
+    fn a_missing_python_is_reported_before_anything_is_installed() {
         let installer = installer(Path::new("/cache"));
         let wanted = set(&[python("a==1"), Requirement::Interpreter("3.99".to_owned())]);
         let missing = installer.check(&wanted).unwrap_err();
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ready_says_how_it_is_found() {
+    fn an_installed_requirement_describes_its_location() {
         let dir = tempfile::tempdir().unwrap();
         let installer = installer(dir.path());
         let wanted = set(&[Requirement::Npm("c@3".to_owned())]);

@@ -74,7 +74,7 @@ async fn a_card_is_found_in_each_place() {
 }
 
 #[tokio::test]
-async fn what_was_found_instead_is_said() {
+async fn the_found_server_is_reported() {
     let wrong = |body: &'static str| {
         Router::new().route(
             "/.well-known/agent-card.json",
@@ -123,7 +123,7 @@ async fn a_refused_connection_is_called_so() {
 }
 
 #[test]
-fn who_does_not_listen_yet_is_looked_at_often() {
+fn a_starting_agent_is_checked_often() {
     let refused = CardProbe::NoConnection {
         why: "connection refused".into(),
     };

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_bot_is_known_by_is_masked_wherever_it_stands() {
+    fn a_bots_secret_is_masked_everywhere() {
         let (masker, secret) = (Masker::default(), "0f".repeat(32));
         let path = masker.mask_path(&format!("/bots/{secret}/v3/conversations/c?x=1"));
         assert_eq!(path, "/bots/[masked]/v3/conversations/c?x=1");
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_learnt_later_is_masked_by_every_clone() {
+    fn secrets_added_later_are_masked_by_every_clone() {
         let masker = Masker::default();
         let clone = masker.clone();
         assert_eq!(clone.mask_text("a tok-en-1"), "a tok-en-1");
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_trial_learnt_is_masked_in_the_next_one_too_but_not_forever() {
+    fn secrets_of_a_trial_are_masked_in_the_next_one_but_not_forever() {
         let masker = Masker::new(vec!["lasting-1".to_owned()]);
         masker.learn("tok-en-1");
         masker.learn("lasting-1");

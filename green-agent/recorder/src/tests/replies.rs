@@ -348,7 +348,7 @@ async fn a_slow_reply_that_breaks_off_is_recorded_as_far_as_it_came() {
 }
 
 #[tokio::test]
-async fn what_was_said_is_judged_and_what_is_written_is_masked() {
+async fn original_texts_are_judged_and_written_texts_are_masked() {
     let answer = json!({"parts": [{"text": SECRET}], "token": "t-1", "n": 1});
     let said = answer.clone();
     let app = Router::new().fallback(move || async { Json(said) });

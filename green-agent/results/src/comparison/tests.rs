@@ -150,7 +150,7 @@ fn the_values_of_an_axis_are_paired_in_one_run() {
 }
 
 #[test]
-fn an_axis_that_cannot_be_compared_is_told() {
+fn an_axis_that_cannot_be_compared_is_reported() {
     let run = matrix(&[("a", &[1])]);
     let said = |axis: &str| by_axis(&run, axis, 0, None).unwrap_err().to_string();
     assert_eq!(

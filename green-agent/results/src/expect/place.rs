@@ -99,7 +99,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_absent_says_what_is_there() {
+    fn an_absent_value_is_reported_with_the_present_ones() {
         let value = json!({"accuracy": 1, "answers": [1, 2], "by": {"role": "a"}, "none": {}});
         let cases = [
             (

@@ -160,7 +160,7 @@ mod tests {
     use green_agent_transcript::fixture::{Script, result, rpc};
 
     #[test]
-    fn a_star_stands_for_any_text() {
+    fn a_star_matches_any_text() {
         let cases = [
             ("task:completed", "task:completed", true),
             ("task:completed", "task:*", true),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_nobody_offers_makes_no_expectation() {
+    fn a_tool_that_no_server_offers_is_no_expectation() {
         let mut script = Script::default();
         let tools = json!({"tools": [{"name": "confirm_order"}, {"name": "search"}]});
         script.exchange(

@@ -160,7 +160,7 @@ fn not_turns_the_check_of_each_value_round() {
 }
 
 #[test]
-fn what_is_not_there_passes_only_as_absent() {
+fn a_missing_value_passes_only_as_absent() {
     for path in ["/typo", "$.typo[*]"] {
         assert!(of_result(path, Check::Ne(json!(1)), false).is_some());
         assert!(of_result(path, Check::Eq(json!(1)), true).is_some());

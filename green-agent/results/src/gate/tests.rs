@@ -72,7 +72,7 @@ fn a_rate_or_its_bound_is_demanded() {
 }
 
 #[test]
-fn a_figure_that_nobody_measured_meets_nothing() {
+fn a_figure_that_was_not_measured_meets_no_gate() {
     let results = checked(
         &scenario("cost = { le = 3 }\n'pass@9' = { ge = 0 }"),
         &trials(1, 1),

@@ -94,7 +94,7 @@ mod tests {
     use crate::record::tests::record;
 
     #[test]
-    fn the_last_attempt_counts_and_the_others_are_told_apart() {
+    fn the_last_attempt_counts_and_the_others_are_listed() {
         let sample = |key: &str, sample: &str, attempt| TrialRecord {
             sample: Some(sample.to_owned()),
             ..record(key, attempt)

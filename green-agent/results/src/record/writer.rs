@@ -116,7 +116,7 @@ mod tests {
     use crate::record::tests::record;
 
     #[test]
-    fn what_follows_a_torn_line_can_be_read() {
+    fn records_after_a_torn_line_can_be_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("records.jsonl");
         let append = |key: &str| {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn who_only_looks_keeps_nobody_from_writing() {
+    fn reading_does_not_block_writing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("records.jsonl");
         File::create(&path).unwrap();

@@ -65,7 +65,7 @@ mod tests {
     use crate::problem::ProblemKind;
 
     #[test]
-    fn what_an_agent_should_have_said_is_no_other_cause_but_the_place_is() {
+    fn expected_texts_do_not_separate_failures_but_places_do() {
         let failed = |text: &str| cause(&[ProblemKind::EvaluationFailed.because(text)]);
         let one = failed("turn 1 (line 7): expected an answer with \"a\", got \"say \\\"b\\\"\"");
         let other = failed("turn 1 (line 7): expected an answer with \"c\", got \"\\\\\"");

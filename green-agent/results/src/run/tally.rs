@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn of_trials_that_failed_alike_the_first_is_kept_and_stands_for_all() {
+    fn the_first_of_alike_failures_is_kept_for_all() {
         let mut tally = TrialTally::new(false);
         for at in (0..100).rev() {
             let message = match at % 2 {

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_is_refused_with_its_place() {
+    fn a_value_that_is_not_a_number_is_refused_with_its_place() {
         let error = estimate(&[vec![1.0], vec![0.0, f64::NAN]]).unwrap_err();
         let text = "value 1 of sample 1 is NaN, which is not a finite number";
         assert_eq!(error.to_string(), text);

@@ -66,7 +66,7 @@ fn rows_of_toml_are_read() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_file_and_line() {
+fn mistakes_are_reported_with_file_and_line() {
     for (name, text, expected) in [
         ("a.jsonl", "", "a.jsonl: expected at least one row"),
         (

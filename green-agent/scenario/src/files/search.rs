@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_the_first_generation_are_recognised_by_who_evaluates() {
+    fn files_of_the_first_generation_are_recognised_by_their_evaluator() {
         for (text, expected) in [
             ("[[agents]]\nname = 'a'\nis_green = true\n", true),
             ("[[agents]]\ncard = 'green_agent/card.toml'\n", true),

@@ -181,7 +181,7 @@ mod tests {
     }"##;
 
     #[test]
-    fn a_manifest_says_who_evaluates_whom() {
+    fn a_manifest_names_the_evaluator_and_the_participants() {
         let scenario = parse(Path::new("scenario.json5"), MANIFEST).unwrap();
         let Green::Agent(green) = &scenario.green else {
             panic!("an agent evaluates");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_fields_are_reported() {
         for (text, expected) in [
             ("{", "a.json5:1:1: not JSON5: "),
             (

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_at_its_key() {
+    fn mistakes_are_reported_at_their_key() {
         for (credential, expected) in [
             (
                 "",

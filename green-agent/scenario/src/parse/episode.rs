@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_at_its_key() {
+    fn mistakes_are_reported_at_their_key() {
         for (keys, expected) in [
             (
                 "",
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_may_stand_beside_the_agent() {
+    fn servers_may_be_beside_the_agent() {
         let scenario = scenario_of(
             "[green_agent]\n[[participants]]\nrole = 'model'\nserver = 'http://127.0.0.1:9301'\n\
              [[participants]]\nrole = 'a'\npolicy = 'heuristic'\n\
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn who_calls_must_be_able_to() {
+    fn a_calling_participant_must_be_able_to_call() {
         for (participants, direction, expected) in [
             (
                 "[[participants]]\nrole = 'a'\nendpoint = 'http://h'\n",

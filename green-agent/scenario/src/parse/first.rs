@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_nobodys_generation_is_told_what_there_is() {
+    fn a_file_of_no_known_generation_is_refused_with_the_known_ones() {
         for text in [
             "[agents.green]\nport = 8000\n",
             "[simulation]\niterations = 10\n",

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_policy_is_said_at_its_key() {
+    fn mistakes_of_a_policy_are_reported_at_their_key() {
         for (keys, expected) in [
             (
                 "policy = 'x'",

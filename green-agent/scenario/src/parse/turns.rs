@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_turn_is_said_at_its_key() {
+    fn mistakes_of_a_turn_are_reported_at_their_key() {
         for (turn, expected) in [
             (
                 "to = 'b'\ntext = ''",

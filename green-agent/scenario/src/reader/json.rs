@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_cannot_say_is_reported_where_it_stands() {
+    fn values_that_json_lacks_are_reported_with_their_place() {
         for (toml, place) in [
             ("nan", "a.toml:1:5: v: "),
             ("[1, -inf]", "a.toml:1:9: v[1]: "),

@@ -89,7 +89,7 @@ fn cells_are_the_product_of_the_axes() {
 }
 
 #[test]
-fn what_cannot_be_filled_is_said_with_file_line_and_field() {
+fn an_unfilled_placeholder_is_reported_with_file_line_and_field() {
     let expected = "a.toml:11:8: config.turn[0].text: {row.question}: expected a field of tasks.jsonl:2: answer, price, tags";
     let error = source(
         FILE,

@@ -146,7 +146,7 @@ fn is_valid(validator: &jsonschema::Validator, text: &str) -> bool {
 }
 
 #[test]
-fn what_is_read_is_valid_under_the_schema() {
+fn parsed_scenarios_are_valid_under_the_schema() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
     let read = Cell::new(0);
     proptest!(config(2000), |(text in file())| {

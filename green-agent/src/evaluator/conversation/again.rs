@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_turns_expect_now_is_judged_from_the_transcript() {
+    fn current_expectations_of_turns_are_judged_from_the_transcript() {
         let (mut turns, known, entries) = conversation();
         assert_eq!(judge_again(&turns, &known, &entries), Ok(known.clone()));
         turns[2].state = Some("completed".to_owned());
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_said_or_not_recorded_is_not_judged() {
+    fn missing_turns_and_answers_are_not_judged() {
         let (turns, known, entries) = conversation();
         let stopped = assessment(3, 0, &["completed".to_owned()], Some("no".to_owned()));
         let before_second = |entry: &&Entry| entry.exchange == 1;

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_request_is_told_where() {
+    fn a_bad_request_is_reported_with_its_place() {
         for (config, expected) in [
             (
                 json!({"seed": -1}),

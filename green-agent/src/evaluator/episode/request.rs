@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_what_there_is_gets_it() {
+    fn requests_for_known_environments_are_served() {
         for part in [
             Part::text("ready for evaluation"),
             Part::text("Please assess me in the environment \"sum\"."),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_something_else_is_told_what_there_is() {
+    fn requests_for_unknown_environments_get_the_known_ones() {
         for (part, expected) in [
             (
                 Part::text("what is the weather?"),

@@ -41,7 +41,7 @@ const LIVE: &str = "[green_agent]\n[[participants]]\nrole = 'assistant'\nbuiltin
      [harness]\nversion = 1\nports = 'auto'\ntrials = 3\ndataset = 'tasks.jsonl'\ntimeout = { ready = '5m' }\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_goes_on_is_looked_at() {
+async fn a_running_run_is_viewed() {
     let folder = tempfile::tempdir().unwrap();
     let tasks = "{\"id\": \"greeting\", \"target\": \"Hello\"}\n\
                  {\"id\": \"wrong\", \"target\": \"no such answer\"}\n";

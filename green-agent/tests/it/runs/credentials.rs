@@ -54,7 +54,7 @@ fn an_agent_whose_card_wants_the_credential_too_is_waited_for_and_shown_it() {
 }
 
 #[test]
-fn an_agent_is_shown_the_credential_for_its_role_and_nobody_else_is() {
+fn only_the_agent_with_the_role_gets_a_credential() {
     for way in ["header = 'X-API-Key'", "scheme = 'key'"] {
         let folder = conversation(&format!(
             "[[config.credential]]\nagent = 'a'\n{way}\nsecret = {{ env = 'HOSTED_AGENT' }}\n"
@@ -68,7 +68,7 @@ fn an_agent_is_shown_the_credential_for_its_role_and_nobody_else_is() {
 }
 
 #[test]
-fn an_agent_that_refuses_who_asks_is_told_with_what_to_write() {
+fn an_agent_that_refuses_the_request_is_reported_with_the_key_to_set() {
     let folder = conversation("");
     let ended = folder.run(&["run", "a.toml"]);
     let said = shown(&ended);

@@ -26,7 +26,7 @@ fn gates_decide_in_place_of_single_trials_that_failed() {
 }
 
 #[test]
-fn gates_that_cannot_be_judged_are_told_before_the_first_trial() {
+fn gates_that_cannot_be_judged_are_reported_before_the_first_trial() {
     for (gate, check, said) in [
         (
             "regress = { against = 'no-such-run', max_drop = 0.1 }",

@@ -20,7 +20,7 @@ const GATED: &str = "[green_agent]\n[[participants]]\nrole = 'assistant'\nbuilti
      [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\ntrials = 2\ntimeout = { ready = '5m' }\n";
 
 #[test]
-fn a_log_is_told_of_trials_as_they_end() {
+fn a_log_gets_a_line_for_each_trial_that_ends() {
     let folder = Folder::new(GATED);
     folder.file("go-1", "");
     let mut running = folder.program(&["run", "a.toml", "--jobs", "1"]);

@@ -12,7 +12,7 @@ const FLAKY: &str = "[green_agent]\n[[participants]]\nrole = 'assistant'\nbuilti
      [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n";
 
 #[test]
-fn what_broke_is_tried_again_and_every_attempt_is_kept() {
+fn a_broken_trial_is_retried_and_every_attempt_is_kept() {
     let folder = Folder::new(&format!("{FLAKY}retries = {{ infrastructure = 2 }}\n"));
     let output = folder.run(&["run", "a.toml"]);
     assert!(output.status.success(), "{}", shown(&output));
@@ -47,7 +47,7 @@ fn what_broke_is_tried_again_and_every_attempt_is_kept() {
 }
 
 #[test]
-fn what_broke_stays_broken_without_retries() {
+fn a_broken_trial_is_not_retried_by_default() {
     let folder = Folder::new(FLAKY);
     let output = folder.run(&["run", "a.toml"]);
     assert_eq!(output.status.code(), Some(4), "{}", shown(&output));

@@ -269,7 +269,7 @@ fn an_id_has_one_name_however_it_is_written() {
 }
 
 #[test]
-fn answers_stand_under_their_requests_however_they_interleave() {
+fn responses_follow_their_requests_however_they_interleave() {
     let hop = "green -> purple";
     let ask = |text: &str| rpc("message/send", json!({ "text": text }));
     let answer = |id: &str| result(json!({"message": {"messageId": id, "parts": []}}));
@@ -306,7 +306,7 @@ fn redacted_values_do_not_show() {
 }
 
 #[test]
-fn what_is_read_from_a_registry_is_shown_once_and_in_order() {
+fn registry_reads_are_shown_once_and_in_order() {
     let digest = |letter: &str| format!("sha256:{}", letter.repeat(64));
     let get = |path: &str| request("GET", path, None);
     let tags = |name: &str| reply(200, json!({"name": name, "tags": ["v1"]}));
@@ -420,7 +420,7 @@ fn bodies_that_are_no_text_show_their_size_and_digest() {
 }
 
 #[test]
-fn digests_are_told_apart_by_what_they_are_the_digests_of() {
+fn digests_are_distinguished_by_their_content() {
     let digest = |letter: &str| format!("sha256:{}", letter.repeat(64));
     let text = |first: &str, second: &str| {
         let mut script = Script::default();

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changes_from_run_to_run_becomes_a_name() {
+    fn varying_values_become_names() {
         let origins = BTreeMap::from([
             ("http://127.0.0.1:4711".to_owned(), "green".to_owned()),
             ("http://127.0.0.1:471".to_owned(), "short".to_owned()),

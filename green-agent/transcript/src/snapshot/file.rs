@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_values_are_read_again() {
         for source in [
             "scenarios/echo/hello.toml",
             "scenarios/it's: a \"test\".toml",

@@ -9,7 +9,7 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn what_is_missing_fails_and_is_kept_for_review() {
+fn a_missing_snapshot_fails_and_is_kept_for_review() {
     let (_folder, path) = folder();
     let new = new_path(&path);
     let outcome = compare(SnapshotMode::Check, &path, TEXT).unwrap();
@@ -21,7 +21,7 @@ fn what_is_missing_fails_and_is_kept_for_review() {
 }
 
 #[test]
-fn what_is_accepted_is_the_same_afterwards() {
+fn an_accepted_snapshot_matches_afterwards() {
     let (_folder, path) = folder();
     compare(SnapshotMode::Check, &path, TEXT).unwrap();
     let outcome = compare(SnapshotMode::Accept, &path, TEXT).unwrap();
@@ -37,7 +37,7 @@ fn what_is_accepted_is_the_same_afterwards() {
 }
 
 #[test]
-fn what_differs_is_shown_and_goes_away_with_the_difference() {
+fn a_difference_is_written_and_removed_when_it_is_resolved() {
     let (_folder, path) = folder();
     compare(SnapshotMode::Accept, &path, TEXT).unwrap();
     let changed = TEXT.replace("\"a\": 1", "\"a\": 2");
@@ -73,7 +73,7 @@ fn off_touches_nothing() {
 }
 
 #[test]
-fn what_is_no_snapshot_is_an_error_until_it_is_accepted() {
+fn an_invalid_snapshot_is_an_error_until_it_is_accepted() {
     let (_folder, path) = folder();
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "no front matter").unwrap();

@@ -94,7 +94,7 @@ fn an_order_can_be_failed_in_each_of_its_points() {
 }
 
 #[test]
-fn what_is_not_confirmed_is_worth_nothing() {
+fn an_unconfirmed_order_has_no_score() {
     let (mut shop, [_, fitting, _]) = shop();
     let arguments = json!({"product": fitting, "quantity": shop.list.quantity});
     done(&mut shop, "add_to_cart", &arguments);
@@ -105,7 +105,7 @@ fn what_is_not_confirmed_is_worth_nothing() {
 }
 
 #[test]
-fn what_is_impossible_is_refused_with_the_way_out() {
+fn an_impossible_order_is_refused_with_alternatives() {
     let (mut shop, [cheapest, fitting, _]) = shop();
     let quantity = shop.list.quantity;
     let cases = [

@@ -19,7 +19,7 @@ fn task(state: &str, said: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_cannot_be_sent_is_not_sent() {
+async fn invalid_arguments_are_not_sent() {
     let agent = Agent::start(weather(), Vec::new()).await;
     let tools = Tools::with(settings());
     for (request, why) in [
@@ -95,7 +95,7 @@ async fn a_question_is_answered_in_the_same_task() {
 }
 
 #[tokio::test]
-async fn how_a_task_stands_is_a_status() {
+async fn the_state_of_a_task_becomes_a_status() {
     for (state, status, error) in [
         ("auth-required", "auth_required", None),
         ("failed", "error", Some("the agent failed: Because.")),

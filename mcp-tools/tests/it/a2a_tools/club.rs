@@ -88,7 +88,7 @@ async fn the_documents_request_goes_out_as_the_documents_payload() {
 }
 
 #[tokio::test]
-async fn a_site_is_reached_where_somebody_stands_in_for_it() {
+async fn a_site_is_reached_at_its_override() {
     let agent = Agent::start(golden("agent-card"), vec![completed(&golden("result"))]).await;
     let stand_in = format!("https://urmstontownjfc.co.uk={}", agent.url);
     let tools = Tools::with(AgentsSettings {

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use super::{Agent, Tools, settings, weather};
 
 #[tokio::test]
-async fn no_agent_and_a_broken_one_are_told_apart() {
+async fn a_missing_and_a_broken_agent_are_distinguished() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let empty = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, Router::new()).await });

@@ -177,7 +177,7 @@ async fn headers_may_come_in_a_second_message() {
 }
 
 #[tokio::test]
-async fn a_call_tries_so_many_and_no_more() {
+async fn a_call_tries_a_limited_number_of_servers() {
     let context = context();
     for port in 1..=20 {
         tell(

@@ -65,7 +65,7 @@ async fn a_wrong_token_is_unauthorized_however_the_server_says_so() {
 }
 
 #[tokio::test]
-async fn what_a_server_repeats_is_masked() {
+async fn a_secret_that_a_server_repeats_is_masked() {
     let server = TroubledHttp::with(Refusal::RepeatsTheToken, |_| ());
     let details = server.details_with("wrong-12345");
     let error = said(Connection::open(&details, &AllowList::default(), &short()).await);
@@ -81,7 +81,7 @@ async fn what_a_server_repeats_is_masked() {
 }
 
 #[tokio::test]
-async fn a_session_that_the_server_forgot_is_begun_anew() {
+async fn a_session_that_the_server_forgot_is_started_again() {
     let server = TroubledHttp::start();
     let connection = open(&server.details(), &speaking(Lifecycle::Initialize)).await;
     works(&connection).await;

@@ -205,7 +205,7 @@ async fn no_more_calls_are_made_at_once_than_may_be() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_changes_something_is_called_alone_and_in_its_place() {
+async fn tools_with_effects_are_called_alone_and_in_order() {
     let (log, told) = record_calls(["look", "change", "look"], 8).await;
     assert_eq!(
         log,

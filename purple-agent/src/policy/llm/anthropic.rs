@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_in_a_row_is_one_message_with_results_first() {
+    fn consecutive_messages_are_joined_with_results_first() {
         let result = ToolResult {
             id: "t1".into(),
             name: "add".into(),

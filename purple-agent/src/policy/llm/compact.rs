@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_become_smaller_says_so() {
+    fn a_history_that_cannot_be_compacted_is_reported() {
         let mut entries = vec![Entry::User("begin".to_owned())];
         assert!(!compact(&mut entries));
     }

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_agent_asked_wrongly_is_the_agents() {
+    fn invalid_model_requests_are_the_agents_fault() {
         let refused = |status| ModelError::Refused {
             url: "http://model".to_owned(),
             status,

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_context_that_is_too_small_is_told_from_other_refusals() {
+    fn a_context_that_is_too_small_differs_from_other_refusals() {
         for message in [
             "This model's maximum context length is 8192 tokens.",
             "prompt is too long: 210000 tokens > 200000 maximum",

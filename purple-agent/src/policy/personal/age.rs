@@ -352,7 +352,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_are_told_from_other_numbers() {
+    fn ages_are_distinguished_from_other_numbers() {
         for (text, values, is_certain) in [
             ("a ten-year-old and 12 Park Road", vec![10], true),
             ("born in 2015 and is 10", vec![10], true),

@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_is_known_by_its_words() {
+    fn intents_are_recognised_by_words() {
         for (text, expected) in [
             ("Can he join?", vec![Intent::Join]),
             ("Is there a place for her?", vec![Intent::Join]),

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_wanted_is_told_from_who_asks_and_where_they_live() {
+    fn the_wanted_name_is_distinguished_from_user_and_place() {
         for (text, expected) in [
             (
                 "Can my son Seb join Urmston Town Juniors FC?",

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_request_is_about_is_its_longest_name() {
+    fn the_subject_of_a_request_is_its_longest_name() {
         for (text, subject) in [
             (
                 "Can my 10-year-old son Seb join Urmston Town Juniors FC?",

@@ -29,7 +29,7 @@ const NOT_YET: [&str; 3] = [
 const NEXT: &str = " // ";
 
 #[tokio::test]
-async fn what_users_say_leads_to_what_they_want() {
+async fn user_sentences_lead_to_their_intents() {
     let index = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/club/sites.toml");
     let sites = Sites::read(Path::new(index)).unwrap();
     let clubs = [documents_club(), club_of_more()];

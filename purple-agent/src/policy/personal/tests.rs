@@ -151,7 +151,7 @@ async fn the_six_steps_lead_to_team_and_contact() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_asked_of_the_user() {
+async fn missing_parameters_are_requested_from_the_user() {
     let mut talk = Talk::begin("Can Seb join Urmston Town Juniors FC?", &Value::Null);
     talk.calls(SEARCH, sites()).await;
     talk.calls(DISCOVER, club()).await;
@@ -169,7 +169,7 @@ async fn what_is_missing_is_asked_of_the_user() {
 }
 
 #[tokio::test]
-async fn what_the_agent_asks_goes_to_the_user_and_back() {
+async fn questions_of_the_agent_are_passed_to_the_user_and_answered() {
     let mut talk = Talk::begin(ASKED, &json!({"words_only": true}));
     talk.calls(SEARCH, sites()).await;
     talk.calls(DISCOVER, club()).await;
@@ -189,7 +189,7 @@ async fn what_the_agent_asks_goes_to_the_user_and_back() {
 }
 
 #[tokio::test]
-async fn that_nobody_can_help_is_told_with_the_reasons() {
+async fn a_request_that_no_agent_can_serve_is_explained() {
     for (answer, expected) in [
         (
             json!({"status": "not_found", "error": "no card"}),
@@ -223,7 +223,7 @@ async fn that_nobody_can_help_is_told_with_the_reasons() {
 }
 
 #[tokio::test]
-async fn a_call_that_failed_is_told() {
+async fn a_failed_call_is_reported() {
     for (outcome, expected) in [
         (
             json!({"status": "error", "state": "failed", "error": "the agent failed: no database"}),

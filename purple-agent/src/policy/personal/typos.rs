@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_told_from_other_words() {
+    fn typos_are_distinguished_from_other_words() {
         for (word, meant, expected) in [
             ("spaec", "space", true),
             ("urmstn", "urmston", true),

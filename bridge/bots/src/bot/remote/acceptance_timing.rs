@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn one_turn_that_goes_on_after_its_202_is_enough_to_wait_again() {
+    fn one_turn_that_continues_after_its_202_restores_the_wait() {
         let acceptance = AcceptanceTiming::default();
         for _ in 1..REQUIRED_TURNS {
             acceptance.record_over();

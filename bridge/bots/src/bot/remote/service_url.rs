@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_secret_that_an_older_program_drew_goes_on() {
+    async fn a_secret_of_an_older_program_still_works() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let secret = clock::new_secret();
         let key = RecordKey {

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_a_bot_says_after_its_202_shows_that_its_turn_was_not_over() {
+    async fn messages_after_a_202_show_that_the_turn_was_not_over() {
         for (before, after, was_over) in [
             (&["message"][..], &[][..], Some(true)),
             (&["message", "endOfConversation"], &[], Some(true)),

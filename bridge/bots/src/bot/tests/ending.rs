@@ -61,7 +61,7 @@ async fn silence_means_what_the_setting_says() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_said_after_the_end_is_dropped() {
+async fn messages_after_the_end_are_dropped() {
     let bot = fn_bot(|turn| {
         Box::pin(async move {
             turn.send_text("first").await?;
@@ -145,7 +145,7 @@ async fn more_than_the_queue_holds_is_logged_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_flushed_is_logged() {
+async fn flushed_output_is_logged() {
     let logged: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = logged.clone();
     let bot = fn_bot(move |turn| {
@@ -173,7 +173,7 @@ async fn what_is_flushed_is_logged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_canceled_task_stays_canceled_and_its_bot_is_told() {
+async fn a_canceled_task_stays_canceled_and_its_bot_is_notified() {
     let heard: Arc<Mutex<Vec<String>>> = Arc::default();
     let ears = heard.clone();
     let bot = fn_bot(move |turn| {

@@ -114,7 +114,7 @@ async fn every_builtin_has_a_name_and_a_card() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bot_is_told_where_it_is() {
+async fn a_bot_gets_its_channel_and_service_url() {
     let bot = fn_bot(|turn| {
         Box::pin(async move {
             let activity = serde_json::to_value(turn.activity())?;
@@ -132,7 +132,7 @@ async fn a_bot_is_told_where_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_wants_it_is_told_of_the_first_contact() {
+async fn the_first_contact_is_sent_on_request() {
     struct Greeter;
 
     #[async_trait]

@@ -48,7 +48,7 @@ async fn a_conversation_is_continued_an_hour_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_stands_afterwards_as_it_stood_before() {
+async fn a_task_keeps_its_state() {
     for (bot, expected) in [
         ("silent", "input-required: News."),
         ("hanging", "working: News."),
@@ -70,7 +70,7 @@ async fn a_task_stands_afterwards_as_it_stood_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_says_nothing_changes_nothing() {
+async fn a_silent_bot_changes_nothing() {
     let mut chat = Chat::with(Echo);
     let before = chat.say("hi").await.unwrap();
     let reference = chat.reference().unwrap();
@@ -83,7 +83,7 @@ async fn who_says_nothing_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_continued_is_refused() {
+async fn a_conversation_that_cannot_be_continued_is_refused() {
     let mut chat = Chat::with(Echo);
     chat.say("hi").await.unwrap();
     let own = chat.reference().unwrap();
@@ -103,7 +103,7 @@ async fn what_cannot_be_continued_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_is_canceled_while_speaking_is_told() {
+async fn a_bot_that_is_canceled_while_it_writes_is_notified() {
     let mut chat = Chat::with(Echo);
     chat.say("hi").await.unwrap();
     let slow = async |turn: &mut TurnContext| {
@@ -121,7 +121,7 @@ async fn whoever_is_canceled_while_speaking_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_said_before_a_failure_is_logged() {
+async fn messages_before_a_failure_are_logged() {
     let mut chat = Chat::with(Silent);
     chat.say("hi").await.unwrap();
     let failing = async |turn: &mut TurnContext| {
@@ -143,7 +143,7 @@ async fn what_was_said_before_a_failure_is_logged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conversation_is_begun_by_the_bot() {
+async fn a_bot_starts_a_conversation() {
     let chat = Chat::with(Echo);
     let caller = Caller::new("ada");
     let call = async |turn: &mut TurnContext| {

@@ -98,7 +98,7 @@ async fn a_state_that_cannot_be_kept_fails_the_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_value_of_another_type_is_told_by_name() {
+async fn a_value_of_another_type_is_reported_with_its_name() {
     let bot = fn_bot(|turn| {
         Box::pin(async move {
             let state = turn.conversation_state().await?;

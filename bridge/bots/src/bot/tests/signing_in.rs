@@ -31,7 +31,7 @@ fn door() -> impl Bot {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_user_who_was_asked_to_sign_in_is_asked_until_the_bot_is_content() {
+async fn a_user_is_asked_to_sign_in_until_the_bot_accepts() {
     let mut chat = Chat::with(door());
     for said in ["hi", "000000", "answered"] {
         let task = chat.say(said).await.unwrap();

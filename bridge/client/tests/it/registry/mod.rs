@@ -113,7 +113,7 @@ async fn lists_have_pages() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_or_no_card_is_told() {
+async fn missing_and_invalid_cards_are_reported() {
     let (program, registry) = asked_always().await;
     let host = program.host();
     let error = registry.pull("agents/plan", "v1").await.unwrap_err();
@@ -192,7 +192,7 @@ async fn the_newest_version_that_is_healthy_is_found() {
 }
 
 #[tokio::test]
-async fn nobody_with_the_skill_and_nobody_healthy_are_told_apart() {
+async fn a_missing_skill_and_missing_healthy_agents_are_distinguished() {
     let (program, registry) = asked_always().await;
     let host = program.host();
     let error = registry.find("plan").await.unwrap_err();
@@ -248,7 +248,7 @@ async fn an_agent_of_grpc_is_healthy_if_it_takes_a_connection() {
 }
 
 #[tokio::test]
-async fn what_is_known_is_used_while_it_is_fresh_and_asked_anew_when_it_does_not_do() {
+async fn a_fresh_cache_entry_is_used_and_refetched_if_it_does_not_match() {
     let program = Program::start().await;
     let registry = registry(&program, Duration::from_secs(3600));
     let (old, new) = (agent().await, agent().await);
@@ -270,7 +270,7 @@ async fn what_is_known_is_used_while_it_is_fresh_and_asked_anew_when_it_does_not
 }
 
 #[tokio::test]
-async fn a_registry_that_is_gone_is_told_and_survived() {
+async fn an_unreachable_registry_is_reported_and_tolerated() {
     let (program, registry) = asked_always().await;
     let here = agent().await;
     publish(&registry, "agents/plan:v1", "1.0.0", "plan", &here).await;
@@ -295,7 +295,7 @@ async fn a_registry_that_is_gone_is_told_and_survived() {
 }
 
 #[tokio::test]
-async fn credentials_are_shown_to_those_who_ask_for_them() {
+async fn credentials_are_sent_on_a_challenge() {
     let program = Program::guarded(HTPASSWD).await;
     let with = |auth| {
         let options = RegistryOptions {

@@ -99,7 +99,7 @@ async fn of_a_refusal_without_end_the_beginning_is_enough() {
 }
 
 #[tokio::test]
-async fn one_artifact_that_never_ends_does_not_hide_that_nobody_has_the_skill() {
+async fn an_endless_artifact_does_not_hide_that_the_skill_is_missing() {
     let error = overflowing("/blobs/").await.find("plan").await.unwrap_err();
     let told = error.to_string();
     assert!(
@@ -110,7 +110,7 @@ async fn one_artifact_that_never_ends_does_not_hide_that_nobody_has_the_skill() 
 }
 
 #[tokio::test]
-async fn a_registry_of_everything_is_none_of_agents() {
+async fn a_registry_of_other_artifacts_has_no_agents() {
     let error = overflowing("many").await.find("plan").await.unwrap_err();
     let told = error.to_string();
     assert!(
@@ -121,7 +121,7 @@ async fn a_registry_of_everything_is_none_of_agents() {
 
 /// Content must match its digest, whatever the registry declares.
 #[tokio::test]
-async fn a_manifest_that_is_another_one_is_refused() {
+async fn a_manifest_with_another_digest_is_refused() {
     let registry = overflowing("nothing").await;
     let digest = format!("sha256:{}", "0".repeat(64));
     let error = registry.pull("agents/plan", &digest).await.unwrap_err();

@@ -90,7 +90,7 @@ async fn a_token_is_had_once_and_shown_from_then_on() {
 }
 
 #[tokio::test]
-async fn a_token_that_does_not_do_is_told() {
+async fn a_token_that_is_not_accepted_is_reported() {
     let (url, _) = served(None).await;
     for auth in [RegistryAuth::Anonymous, RegistryAuth::Bearer("old".into())] {
         let error = registry(&url, auth).tags("a/b").await.unwrap_err();

@@ -8,7 +8,7 @@ use super::*;
 use crate::pipeline::call_context::CallContext;
 
 #[test]
-fn those_who_read_are_told_in_words() {
+fn errors_have_a_text_for_readers() {
     for (input, expected) in [
         (json!({"plan": "p"}), "p"),
         (json!({"plan": ["p"]}), r#"{"plan":["p"]}"#),
@@ -61,7 +61,7 @@ async fn report_after_drop(mut card: Value, cancel: Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn whoever_may_still_be_working_is_told_of() {
+async fn possibly_running_agents_are_reported() {
     let canceled =
         json!({"jsonrpc": "2.0", "id": 1, "result": {"id": "t", "status": {"state": "canceled"}}});
     let refused =

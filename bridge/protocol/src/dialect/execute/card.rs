@@ -85,7 +85,7 @@ mod tests {
     use crate::dialect::{Generation, card::read};
 
     #[test]
-    fn a_card_is_told_by_its_schemas_and_by_what_it_leaves_out() {
+    fn a_card_is_recognised_by_its_schemas_and_missing_fields() {
         for (more, generation) in [
             (json!({}), Generation::Execute),
             (

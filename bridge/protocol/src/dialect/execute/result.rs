@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_end_well_is_a_failed_execution() {
+    fn an_unsuccessful_task_is_a_failed_execution() {
         for (state, why) in [
             ("FAILED", "the agent did not say why"),
             (

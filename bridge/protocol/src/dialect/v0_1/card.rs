@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_0_1_cannot_say_is_told() {
+    fn what_0_1_cannot_express_is_reported() {
         let card = json!({
             "name": "n", "iconUrl": "i", "capabilities": {"extendedAgentCard": true},
             "supportedInterfaces": [

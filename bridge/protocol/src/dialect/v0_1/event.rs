@@ -223,7 +223,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_item_is_told_by_its_fields() {
+    fn an_item_is_recognised_by_its_fields() {
         let status = json!({"state": "working"});
         for (item, kind) in [
             (json!({"id": "t", "status": status}), "statusUpdate"),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_refused() {
+    fn an_invalid_response_is_refused() {
         for (item, error) in [
             (json!(7), "expected a task, found the number 7"),
             (json!({}), "expected a task, found an object without status"),
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flags_of_an_update_stand_in_its_artifact() {
+    fn the_flags_of_an_update_are_in_its_artifact() {
         let artifact = json!({"index": 2, "parts": [], "append": true, "lastChunk": true});
         let update = json!({"id": "t", "artifact": artifact});
         let read = artifact_update_to_v1(update.clone()).unwrap();

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_write_is_understood() {
+    fn forms_of_other_programs_are_understood() {
         for (part, written) in [
             (
                 json!({"kind": "text", "text": "a"}),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_the_names_of_0_1() {
+    fn mistakes_are_reported_with_the_names_of_0_1() {
         let error = to_v1(json!({"type": 7})).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn what_came_is_json_of_1_0(json in v0_1::stream_item()) {
+    fn converted_calls_are_valid_json_of_1_0(json in v0_1::stream_item()) {
         let item = event::stream_item_to_v1(json).unwrap();
         let read = StreamResponse::read(to_value(&item)).unwrap();
         prop_assert_eq!(read, item);

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_beside_the_message_is_read() {
+    fn parameters_beside_the_message_are_read() {
         let beside = json!({
             "sessionId": "s", "acceptedOutputModes": ["text"], "historyLength": 3,
             "pushNotification": {"url": "u"},
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_told_from_the_session_of_one_task() {
+    fn a_conversation_differs_from_the_session_of_one_task() {
         let mut params = params(&json!({"sessionId": "s"}));
         params["message"]["conversation_id"] = "c".into();
         params["message"]["message_id"] = "own".into();

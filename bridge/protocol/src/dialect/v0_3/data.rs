@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_wrapped_and_comes_back() {
+    fn other_data_values_are_wrapped_and_round_trip() {
         for data in [
             json!(null),
             json!(7),

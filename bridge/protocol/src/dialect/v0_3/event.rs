@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_kind_is_told_by_its_fields() {
+    fn a_response_without_kind_is_recognised_by_its_fields() {
         let status = json!({"state": "working"});
         for (item, kind) in [
             (json!({"id": "t", "status": status}), "task"),

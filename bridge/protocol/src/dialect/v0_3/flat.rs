@@ -37,7 +37,7 @@ mod tests {
     use crate::{a2a::SendMessageResponse, dialect::Version, wire::Wire as _};
 
     #[test]
-    fn what_is_written_flat_is_read_again() {
+    fn flat_parts_round_trip() {
         let task = Task::read(json!({
             "id": "t", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED", "message": {
                 "messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "Hi! How can I help?"}]}},

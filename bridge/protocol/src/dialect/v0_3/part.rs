@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_without_kind_is_told_by_what_it_holds() {
+    fn a_part_without_kind_is_recognised_by_its_content() {
         for (part, content) in [
             (json!({"text": "a"}), Content::Text("a".into())),
             (json!({"file": {"uri": "u"}}), Content::Url("u".into())),
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_0_3_has_no_field_for_is_written_and_reported() {
+    fn content_without_a_field_in_0_3_is_written_and_reported() {
         let mut part = Part::text("a");
         part.media_type = Some("text/markdown".into());
         part.filename = Some(String::new());

@@ -200,7 +200,7 @@ fn no_event_is_missed_while_a_worker_leaves() {
 }
 
 #[test]
-fn a_worker_that_leaves_without_looking_is_found_out() {
+fn a_worker_that_ends_without_checking_is_detected() {
     assert!(is_found_out(|| check(|| deliver(true))));
 }
 
@@ -210,7 +210,7 @@ fn a_removed_setting_gets_nothing_more() {
 }
 
 #[test]
-fn a_removal_that_does_not_wait_for_the_worker_is_found_out() {
+fn a_removal_that_does_not_wait_for_the_worker_is_detected() {
     assert!(is_found_out(|| check(|| {
         remove(|workers| {
             let _ = workers.stop(&key()).now_or_never();

@@ -76,7 +76,7 @@ fn an_answer_is_shown_once_and_as_it_comes() {
 }
 
 #[test]
-fn an_answer_that_is_told_in_several_places_is_shown_once() {
+fn an_answer_in_several_places_is_shown_once() {
     let task = |history: Value, artifacts: Value, message: Value| {
         json!({"task": {"id": "t", "history": history, "artifacts": artifacts,
             "status": {"state": "TASK_STATE_COMPLETED", "message": message}}})

@@ -286,7 +286,7 @@ fn a_canceled_task_leaves_its_conversation_to_others() {
 }
 
 #[test]
-fn a_recovery_beside_submitted_turns_runs_none_of_them_again() {
+fn a_recovery_during_submissions_runs_no_turn_twice() {
     check(|| {
         let conversation = Conversation::new(Mistake::None, None);
         for task in ["one", "one", "other"] {
@@ -298,21 +298,21 @@ fn a_recovery_beside_submitted_turns_runs_none_of_them_again() {
 }
 
 #[test]
-fn an_end_that_frees_the_conversation_after_looking_for_the_next_turn_is_found_out() {
+fn an_end_that_frees_the_conversation_too_late_is_detected() {
     assert!(is_found_out(|| converse(Mistake::FreesAfterLooking)));
 }
 
 #[test]
-fn turns_that_are_logged_before_they_take_their_places_are_found_out() {
+fn turns_that_are_logged_before_they_are_queued_are_detected() {
     assert!(is_found_out(|| converse(Mistake::LogsBeforeEntering)));
 }
 
 #[test]
-fn a_refused_turn_that_keeps_the_conversation_is_found_out() {
+fn a_refused_turn_that_keeps_the_conversation_is_detected() {
     assert!(is_found_out(|| converse(Mistake::KeepsConversation)));
 }
 
 #[test]
-fn a_cancelation_that_is_signaled_before_it_is_logged_is_found_out() {
+fn a_cancelation_that_is_signaled_before_it_is_logged_is_detected() {
     assert!(is_found_out(|| cancel(Mistake::SignalsBeforeLogging)));
 }

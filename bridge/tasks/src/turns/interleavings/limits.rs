@@ -87,7 +87,7 @@ fn no_place_is_lost_and_no_turn_is_forgotten() {
 }
 
 #[test]
-fn a_turn_that_leaves_with_its_place_is_found_out() {
+fn a_dropped_turn_that_keeps_its_slot_is_detected() {
     assert!(is_found_out(|| run_turns(forget)));
 }
 
@@ -114,7 +114,7 @@ fn messages_that_come_at_once_are_taken_while_there_is_room() {
 }
 
 #[test]
-fn an_agent_takes_so_many_messages_and_so_many_bytes() {
+fn the_messages_and_bytes_of_an_agent_are_limited() {
     let counted = || {
         let places = AgentPlaces::new(limits());
         let first = places.enter("slow", 1_000).unwrap();
@@ -178,13 +178,13 @@ fn no_memory_is_lost_and_no_turn_is_forgotten() {
 }
 
 #[test]
-fn a_turn_that_leaves_with_its_memory_is_found_out() {
+fn a_dropped_turn_that_keeps_its_memory_is_detected() {
     assert!(is_found_out(|| use_memory(forget)));
 }
 
 /// A caller whose share is used up holds nothing while it waits.
 #[test]
-fn whoever_waits_for_an_own_turn_takes_nothing_from_others() {
+fn waiting_for_a_limit_takes_nothing_from_others() {
     check(|| {
         let budget = Arc::new(MemoryBudget::new(MEMORY));
         let (one, other) = (Caller::new("a"), Caller::new("b"));

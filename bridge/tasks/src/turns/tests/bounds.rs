@@ -62,7 +62,7 @@ async fn messages_that_agents_work_on_have_a_bound_together_and_one_too_many_is_
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_runs_so_many_turns_and_so_many_wait() {
+async fn running_and_waiting_turns_of_an_agent_are_limited() {
     let acting = Acting::new(0);
     let limits = TurnLimits {
         at_once: 1,

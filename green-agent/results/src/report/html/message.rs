@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_from_answers() {
+    fn faults_are_distinguished_from_answers() {
         let is_fault = |content| read(content).flags & FAULT != 0;
         assert!(is_fault(failure("connection refused")));
         assert!(is_fault(reply(502, json!({}))));

@@ -64,7 +64,7 @@ fn the_leaderboards_dialect_is_read_too() {
 }
 
 #[test]
-fn what_is_wrong_with_an_agent_is_said_at_its_key() {
+fn mistakes_of_an_agent_are_reported_at_their_key() {
     for (participant, expected) in [
         (
             "role = 'a'",
@@ -133,7 +133,7 @@ fn a_server_is_used_by_others() {
 }
 
 #[test]
-fn what_is_wrong_with_a_server_is_said_at_its_key() {
+fn mistakes_of_a_server_are_reported_at_their_key() {
     for (participant, expected) in [
         (
             "role = 'a'\nserver = 'http://h'\nendpoint = 'http://h'",
@@ -158,7 +158,7 @@ fn what_is_wrong_with_a_server_is_said_at_its_key() {
 }
 
 #[test]
-fn a_second_participant_of_the_same_role_is_told_of_the_first() {
+fn a_second_participant_with_a_role_is_reported_with_the_first() {
     let participant = "[[participants]]\nrole = 'a'\nendpoint = 'http://h'\n";
     let errors = errors_of(&format!("{GREEN}{participant}{participant}"));
     assert!(errors.starts_with("a.toml:7:8: "), "{errors}");

@@ -13,7 +13,7 @@ fn rule_of(expect: &str) -> Rule {
 }
 
 #[test]
-fn targets_are_told_apart_by_their_first_word() {
+fn targets_are_distinguished_by_their_first_word() {
     for (on, expected) in [
         ("artifact:Result", Target::Artifact("Result".to_owned())),
         ("task:a", Target::Task("a".to_owned())),
@@ -68,7 +68,7 @@ fn a_sequence_may_be_bound_to_a_hop() {
 }
 
 #[test]
-fn what_is_wrong_is_said_at_its_key() {
+fn mistakes_are_reported_at_their_key() {
     for (expect, expected) in [
         (
             "on = 'x'",

@@ -87,7 +87,7 @@ fn a_key_that_is_almost_a_known_one_is_a_mistake_and_others_may_be_meant_for_oth
 }
 
 #[test]
-fn what_is_wrong_is_said_at_its_key() {
+fn mistakes_are_reported_at_their_key() {
     for (line, expected) in [
         (
             "trails = 3",

@@ -62,7 +62,7 @@ fn a_step_is_a_skill_and_little_else() {
 }
 
 #[test]
-fn what_is_wrong_is_said_at_its_key() {
+fn mistakes_are_reported_at_their_key() {
     const STEP: &str = "[[config.step]]\nid = 'plan'\nskill = 'x'\n";
     for (config, expected) in [
         (

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_nothing_of_waiting_is_waited_for() {
+    fn requests_without_configuration_are_waited_for() {
         let sent = json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": []}});
         let request = crate::a2a::SendMessageRequest::read(sent).unwrap();
         let written = request::send_from_v1(&request, &mut Losses::new());
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_told_apart_by_their_one_member() {
+    fn items_are_distinguished_by_their_only_member() {
         let update = json!({"taskId": "t", "status": {"state": "TASK_STATE_WORKING"},
             "final": false});
         let read = stream_item_to_v1(json!({ "statusUpdate": update })).unwrap();

@@ -92,7 +92,7 @@ fn a_field_is_read_by_either_name() {
 }
 
 #[test]
-fn what_the_proto_lacks_is_left_out_and_reported() {
+fn fields_that_the_proto_lacks_are_omitted_and_reported() {
     let mut task = Task::read(json!({
         "id": "t", "x": 1,
         "status": {"state": "TASK_STATE_CANCELED"},
