@@ -98,7 +98,7 @@ async fn a_bot_that_computes_delays_no_other_bot() {
     let task = computed.await.unwrap();
     assert_eq!(
         task.status.message.as_ref().unwrap().text(),
-        "I compute\n\ndone"
+        "I compute\ndone"
     );
 }
 

@@ -136,7 +136,7 @@ def comes_back(page, view, url):
     assert not wrong, wrong
     view.terminate()
     view.wait(60)
-    says(page, "green-agent view gives no answer; asking again")
+    says(page, "green-agent view does not answer; trying again")
     with serving("--listen", url.split("/")[2]):
         says(page, "ended: 6 of 6 trials")
     # What the browser itself says about the server that was gone.

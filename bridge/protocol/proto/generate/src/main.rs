@@ -81,7 +81,7 @@ fn run(check: bool) -> Result<(), Box<dyn Error>> {
     put(&proto.join("SHA256SUMS"), sums(&proto)?.as_bytes(), check)
 }
 
-/// Returns a line a file, as `sha256sum` writes and checks them.
+/// Returns a line for each file, as `sha256sum` writes and checks them.
 fn sums(proto: &Path) -> Result<String, Box<dyn Error>> {
     let mut lines = String::new();
     for name in DIGESTED {

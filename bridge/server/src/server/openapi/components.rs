@@ -137,9 +137,13 @@ pub(super) fn in_path(name: &str) -> Value {
 }
 
 /// Returns a query parameter with the limits that the server checks.
-pub(super) fn in_query(parameter: &Parameter, description: &Value) -> Value {
+pub(super) fn in_query(operation: Operation, parameter: &Parameter, description: &Value) -> Value {
     let schema = match (parameter.kind, parameter.name) {
-        (Kind::Number, "pageSize") => json!({"type": "integer", "minimum": 1, "maximum": 100}),
+        (Kind::Number, "pageSize") => {
+            // Zero stands for an absent size in lists of webhooks, see `service::push`.
+            let minimum = u8::from(operation == Operation::ListTasks);
+            json!({"type": "integer", "minimum": minimum, "maximum": 100})
+        }
         (Kind::Number, _) => json!({"type": "integer", "minimum": 0, "maximum": i32::MAX}),
         (Kind::Flag, _) => json!({"type": "boolean"}),
         (Kind::Text, "status") => json!({"enum": states()}),

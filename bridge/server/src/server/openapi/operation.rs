@@ -113,7 +113,9 @@ fn parameters(pattern: &RoutePattern, method: &str, group: PathGroup) -> Value {
         let docs = docs(pattern.operation);
         let in_query = query::parameters(pattern.operation).iter();
         let in_query = in_query.filter(|one| !(group == PathGroup::Tenant && one.name == "tenant"));
-        all.extend(in_query.map(|one| components::in_query(one, &docs[one.name]["description"])));
+        all.extend(in_query.map(|one| {
+            components::in_query(pattern.operation, one, &docs[one.name]["description"])
+        }));
     }
     all.into()
 }
