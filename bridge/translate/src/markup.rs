@@ -1,4 +1,4 @@
-//! Reads texts with markup that only chats of one kind show: mentions, as `<at>Ann</at>`, and texts in XML.
+//! Converts markup that only some chats understand to plain text: mentions, such as `<at>Ann</at>`, and texts in XML.
 
 use alloc::{
     format,
@@ -11,16 +11,16 @@ use bridge_protocol::activity::{Activity, Entity, TextFormat};
 
 use crate::quote;
 
-/// The type of an entity that says who a mention in the text means.
+/// The type of the entity that describes a mention in the text.
 const MENTION: &str = "mention";
 
-/// The tags with which a mention is marked.
+/// The tags around the name in a mention.
 const MENTION_TAGS: [&str; 2] = ["<at>", "</at>"];
 
-/// The tags behind which a new line begins.
-const LINES: [&str; 9] = ["br", "br/", "/p", "/div", "/li", "/tr", "/h1", "/h2", "/h3"];
+/// The tags after which a new line begins.
+const LINE_BREAKS: [&str; 9] = ["br", "br/", "/p", "/div", "/li", "/tr", "/h1", "/h2", "/h3"];
 
-/// What special characters are written as; the ampersand is the last one.
+/// Escape sequences and their characters. The ampersand is last, so that nothing is unescaped twice.
 const ESCAPED: [(&str, &str); 6] = [
     ("&lt;", "<"),
     ("&gt;", ">"),
@@ -47,32 +47,36 @@ pub(crate) fn is_mention(entity: &Entity) -> bool {
     entity.kind == MENTION
 }
 
-/// Removes the marks of mentions from a text, so that only the names are left.
+/// Removes the tags of mentions, so that only the names are left.
 pub(crate) fn without_mentions(text: &str) -> String {
     MENTION_TAGS
         .iter()
         .fold(text.to_string(), |text, tag| text.replace(tag, ""))
 }
 
-/// Removes the tags. A link is followed by its address.
+/// Removes the tags of XML. The address of a link follows its text. The time is linear in the length of the text.
 fn without_tags(xml: &str) -> String {
     let mut text = String::new();
     let mut rest = xml;
     let mut link = None;
     while let Some((before, tagged)) = rest.split_once('<') {
         text.push_str(&unescaped(before));
-        let tag = tagged.split_once('>').filter(|(tag, _)| is_tag(tag));
-        let Some((tag, after)) = tag else {
+        if !is_tag(tagged) {
             text.push('<');
             rest = tagged;
             continue;
+        }
+        let Some((tag, after)) = tagged.split_once('>') else {
+            text.push('<');
+            rest = tagged;
+            break;
         };
         let name = tag.split_whitespace().next().unwrap_or_default();
         match name.to_lowercase().as_str() {
             "a" => link = address(tag),
             "/a" => text.extend(link.take().map(|link| format!(" ({link})"))),
             "li" => text.push_str("- "),
-            name if LINES.contains(&name) => text.push('\n'),
+            name if LINE_BREAKS.contains(&name) => text.push('\n'),
             _ => {}
         }
         rest = after;
@@ -81,8 +85,9 @@ fn without_tags(xml: &str) -> String {
     text.trim().into()
 }
 
-fn is_tag(tag: &str) -> bool {
-    tag.starts_with(|first: char| first == '/' || first.is_alphabetic())
+/// Returns whether a tag begins here, after its `<`.
+fn is_tag(text: &str) -> bool {
+    text.starts_with(|first: char| first == '/' || first.is_alphabetic())
 }
 
 /// Returns the address in the tag of a link.
@@ -136,6 +141,8 @@ mod tests {
             ),
             ("1 < 2 and <b>that", "xml", json!([]), "1 < 2 and that"),
             ("1 < 2", "xml", json!([]), "1 < 2"),
+            ("a << b <i>c", "xml", json!([]), "a << b c"),
+            ("<<i", "xml", json!([]), "<<i"),
             ("<b>1</b>", "plain", json!([]), "<b>1</b>"),
             (
                 list,

@@ -286,10 +286,8 @@ async fn a_late_answer_to_an_ended_task_is_no_part_of_the_answer_to_the_next() {
         .unwrap();
     let all = listed["result"]["tasks"].as_array().unwrap().clone();
     let late = |task: &&Value| all_said(task) == ["late, for one"];
-    let late = all
-        .iter()
-        .find(late)
-        .expect("it stands in a task of its own");
+    let late = all.iter().find(late);
+    let late = late.unwrap_or_else(|| panic!("no task of its own: {all:#?}"));
     assert_eq!(
         late["metadata"]["urn:activity:follows"],
         json!({"taskId": one["id"]})

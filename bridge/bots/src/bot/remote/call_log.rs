@@ -1,4 +1,4 @@
-//! Logs what goes wrong between the bridge and one bot: each trouble once, and after that how often it came again.
+//! Logs failed calls of one bot. Repeated failures of the same kind are counted and logged once a minute.
 
 use std::{
     sync::{
@@ -13,24 +13,24 @@ use tokio::time::Instant;
 
 use super::call::CallError;
 
-/// The time between two lines about failures that follow each other without a success.
+/// The interval at which repeated failures are logged.
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// The log lines about one bot.
+/// The state of the log lines about one bot.
 #[derive(Debug, Default)]
 pub(super) struct CallLog {
-    row: Mutex<Option<Row>>,
-    has_told_of_silence: AtomicBool,
+    failures: Mutex<Option<Failures>>,
+    is_silence_logged: AtomicBool,
 }
 
-/// Failures of one kind that follow each other.
+/// Failures of one kind without a success between them.
 #[derive(Debug)]
-struct Row {
+struct Failures {
     kind: String,
-    told: Instant,
-    /// The number of failures, and how many of them had no line.
-    failures: u64,
-    untold: u64,
+    logged_at: Instant,
+    count: u64,
+    /// The number of failures after the last log line.
+    unlogged: u64,
 }
 
 impl CallLog {
@@ -41,24 +41,24 @@ impl CallLog {
             Some(0) => {
                 tracing::warn!(agent, task, %error, cause, "a call of a bot failed");
             }
-            Some(untold) => {
-                tracing::warn!(agent, task, %error, cause, untold, "the calls of a bot still fail");
+            Some(unlogged) => {
+                tracing::warn!(agent, task, %error, cause, unlogged, "the calls of a bot still fail");
             }
             None => tracing::debug!(agent, task, %error, cause, "a call of a bot failed again"),
         }
     }
 
-    /// Logs that calls succeed again, if some that failed had no line.
+    /// Logs that calls succeed again, if there were several failures.
     pub(super) fn succeeded(&self, agent: &str) {
-        let row = lock(&self.row).take();
-        if let Some(Row { failures, .. }) = row.filter(|row| row.failures > 1) {
-            tracing::warn!(agent, failures, "the calls of a bot succeed again");
+        let failures = lock(&self.failures).take();
+        if let Some(Failures { count, .. }) = failures.filter(|failures| failures.count > 1) {
+            tracing::warn!(agent, failures = count, "the calls of a bot succeed again");
         }
     }
 
-    /// Logs the first turn in which the bot said nothing. It may have had nothing to say, but often its own calls fail.
+    /// Logs the first turn without a message of the bot. The bot may have nothing to say, but often its calls to the bridge fail.
     pub(super) fn was_silent(&self, agent: &str, task: &str, called_at: &str) {
-        if !self.has_told_of_silence.swap(true, Ordering::Relaxed) {
+        if !self.is_silence_logged.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 agent,
                 task,
@@ -69,25 +69,25 @@ impl CallLog {
         }
     }
 
-    /// Notes a failure. Returns how many before it had no line, if it has one.
+    /// Counts a failure. Returns `None` if it is not to be logged, otherwise the number of unlogged failures before it.
     fn note(&self, kind: String) -> Option<u64> {
-        let mut row = lock(&self.row);
+        let mut failures = lock(&self.failures);
         let now = Instant::now();
-        match row.as_mut().filter(|row| row.kind == kind) {
-            Some(row) => {
-                row.failures += 1;
-                row.untold += 1;
-                (now - row.told >= INTERVAL).then(|| {
-                    row.told = now;
-                    std::mem::take(&mut row.untold) - 1
+        match failures.as_mut().filter(|failures| failures.kind == kind) {
+            Some(failures) => {
+                failures.count += 1;
+                failures.unlogged += 1;
+                (now - failures.logged_at >= INTERVAL).then(|| {
+                    failures.logged_at = now;
+                    std::mem::take(&mut failures.unlogged) - 1
                 })
             }
             None => {
-                *row = Some(Row {
+                *failures = Some(Failures {
                     kind,
-                    told: now,
-                    failures: 1,
-                    untold: 0,
+                    logged_at: now,
+                    count: 1,
+                    unlogged: 0,
                 });
                 Some(0)
             }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn failures_in_a_row_have_a_line_a_minute() {
+    async fn repeated_failures_are_logged_once_a_minute() {
         let log = CallLog::default();
         let note = |kind: &str| log.note(kind.to_owned());
         assert_eq!(note("gone"), Some(0));
