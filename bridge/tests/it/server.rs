@@ -251,9 +251,7 @@ async fn a_stream_that_is_refused_is_an_event_as_readers_take_nothing_else() {
     let app = app().await;
     let unknown = json!({"id": "x"});
     for (version, method, params, code) in [
-        (Some("1.0"), "SubscribeToTask", &unknown, -32001),
         (Some("1.0"), "SendStreamingMessage", &json!({}), -32602),
-        (Some("0.3"), "SubscribeToTask", &unknown, -32601),
         (None, "tasks/resubscribe", &unknown, -32001),
     ] {
         let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
