@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use bridge_protocol::{activity::ChannelAccount, wire::FieldError};
+use bridge_protocol::{a2a::Task, activity::ChannelAccount, wire::FieldError};
 
 use super::{
     AdmissionError, RemoteBot, channel_state::ChannelInner, files::UploadError,
@@ -13,6 +13,9 @@ use crate::{
     bot::local_bot::UNKNOWN,
     store::{Head, ListQuery, StoreError},
 };
+
+/// The number of tasks with a status of the same millisecond among which the newest is found.
+const TIES: usize = 4;
 
 /// An admitted call from a bot. It may act in the conversations of its service URL's scope.
 #[derive(Debug)]
@@ -137,10 +140,9 @@ impl ConnectorSession {
         match self.bot.settings.conversation {
             ConversationScope::Context => Ok(vec![self.context_id().into_owned()]),
             ConversationScope::Task => {
-                let tasks = self
-                    .newest_task_ids(ListQuery::of(&self.bot.name).page_size)
-                    .await?;
-                Ok(tasks)
+                let page_size = ListQuery::of(&self.bot.name).page_size;
+                let tasks = self.newest_tasks(page_size).await?;
+                Ok(tasks.iter().map(|task| task.id.clone()).collect())
             }
         }
     }
@@ -173,24 +175,25 @@ impl ConnectorSession {
 
     /// Returns the newest task of this scope.
     pub(super) async fn newest_task(&self) -> Result<Option<Arc<Head>>, StoreError> {
-        match self.newest_task_ids(1).await?.first() {
-            Some(task) => self.head(task).await,
+        let found = self.newest_tasks(TIES).await?;
+        let time = |task: &Task| task.status.timestamp.clone();
+        let newest = found.first().map(|first| time(first));
+        // Lists order tasks with a status of the same millisecond by id, the oldest first.
+        let ties = found.iter().filter(|task| Some(time(task)) == newest);
+        match ties.max_by_key(|task| task.id.as_str()) {
+            Some(task) => self.head(&task.id).await,
             None => Ok(None),
         }
     }
 
-    /// Returns the ids of the newest tasks of this scope.
-    async fn newest_task_ids(&self, page_size: usize) -> Result<Vec<String>, StoreError> {
+    /// Returns the tasks of this scope with the newest statuses.
+    async fn newest_tasks(&self, page_size: usize) -> Result<Vec<Arc<Task>>, StoreError> {
         let query = ListQuery {
             context_id: Some(self.scope.context.clone()),
             page_size,
             ..ListQuery::of(&self.bot.name)
         };
         let page = self.channel.store.list(&self.scope.caller, &query).await?;
-        Ok(page
-            .tasks
-            .into_iter()
-            .map(|found| found.task.id.clone())
-            .collect())
+        Ok(page.tasks.into_iter().map(|found| found.task).collect())
     }
 }
