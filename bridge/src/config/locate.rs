@@ -10,16 +10,18 @@ use toml::{
 /// Returns line and column, from 1; the column is in characters, as in editors.
 pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = before.matches('\n').count() + 1;
-    (line, before[line_start..].chars().count() + 1)
+    (line, before[line_start(before)..].chars().count() + 1)
+}
+
+/// Returns the offset at which the last line of a text begins.
+fn line_start(text: &str) -> usize {
+    text.rfind('\n').map_or(0, |newline| newline + 1)
 }
 
 /// Returns the range of the complete lines that contain these bytes.
 pub(super) fn lines_of(text: &str, bytes: Range<usize>) -> Range<usize> {
-    let start = text[..bytes.start]
-        .rfind('\n')
-        .map_or(0, |newline| newline + 1);
+    let start = line_start(&text[..bytes.start]);
     let end = text[bytes.end..].find('\n');
     start..end.map_or(text.len(), |newline| bytes.end + newline)
 }

@@ -16,6 +16,9 @@ use super::*;
 /// The time that a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// A request without a body.
+const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
 /// An app with a few simple handlers.
 fn app() -> Router {
     Router::new()
@@ -69,10 +72,7 @@ async fn an_unread_body_does_not_break_the_next_request() {
     let response = read_until(&mut connection, "unread").await;
     assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     connection.write_all(b"hello").await.unwrap();
-    connection
-        .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        .await
-        .unwrap();
+    connection.write_all(GET.as_bytes()).await.unwrap();
     let response = read_until(&mut connection, "well").await;
     assert!(response.starts_with("HTTP/1.1 200"), "{response:?}");
 }
@@ -95,7 +95,7 @@ async fn half_a_head_is_given_up() {
             "{text}"
         );
     }
-    let mut connection = connect_and_send(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let mut connection = connect_and_send(address, GET).await;
     read_until(&mut connection, "well").await;
     connection.write_all(b"GET").await.unwrap();
     assert_eq!(read_all(&mut connection).await, "");
@@ -109,10 +109,9 @@ async fn an_idle_connection_is_kept_until_its_limit() {
         ..Limits::default()
     };
     let address = start(app(), limits).await;
-    let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-    let mut connection = connect_and_send(address, request).await;
+    let mut connection = connect_and_send(address, GET).await;
     read_until(&mut connection, "well").await;
-    connection.write_all(request.as_bytes()).await.unwrap();
+    connection.write_all(GET.as_bytes()).await.unwrap();
     assert!(read_until(&mut connection, "well").await.contains("200"));
     assert_eq!(read_all(&mut connection).await, "");
 }
@@ -170,7 +169,7 @@ async fn a_client_that_reads_nothing_is_disconnected() {
         std::future::ready(Body::from_stream(pieces))
     };
     let address = start(Router::new().route("/", get(endless)), limits).await;
-    let connection = connect_and_send(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let connection = connect_and_send(address, GET).await;
     timeout(PATIENCE, drops.recv()).await.unwrap().unwrap();
     drop(connection);
 }
@@ -195,7 +194,7 @@ async fn an_excess_connection_is_refused_with_retry_after() {
     let silent = connect_and_send(address, "").await;
     let mut busy = vec![connect_and_send(address, never).await];
     // The silent connection is closed to make room.
-    let mut next = connect_and_send(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let mut next = connect_and_send(address, GET).await;
     assert!(read_until(&mut next, "well").await.contains("200"));
     drop((silent, next));
     let refused = loop {
@@ -228,12 +227,11 @@ async fn a_head_that_is_too_large_is_rejected_in_the_form_of_the_app() {
     let address = listener.local_addr().unwrap();
     let app = App::from(app()).with_rejections(reject);
     tokio::spawn(serve(listener, app, pending()));
-    let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     let large = format!(
         "POST /a2a HTTP/1.1\r\nContent-Type: application/json\r\nX: {}\r\n\r\n",
         "x".repeat(1 << 20)
     );
-    for before in ["", request] {
+    for before in ["", GET] {
         let mut connection = connect_and_send(address, before).await;
         if !before.is_empty() {
             read_until(&mut connection, "well").await;
@@ -271,8 +269,7 @@ async fn an_excess_request_is_refused_with_retry_after() {
     let address = start(app, limits).await;
     let never = connect_and_send(address, "GET /never HTTP/1.1\r\nHost: a\r\n\r\n").await;
     timeout(PATIENCE, begun.notified()).await.unwrap();
-    let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-    let mut connection = connect_and_send(address, request).await;
+    let mut connection = connect_and_send(address, GET).await;
     let response = read_until(&mut connection, "at once").await;
     assert!(response.starts_with("HTTP/1.1 503"), "{response}");
     assert!(
@@ -282,7 +279,7 @@ async fn an_excess_request_is_refused_with_retry_after() {
     drop(never);
     // The connection can still be used.
     loop {
-        connection.write_all(request.as_bytes()).await.unwrap();
+        connection.write_all(GET.as_bytes()).await.unwrap();
         let mut response = [0; 512];
         let length = connection.read(&mut response).await.unwrap();
         if response[..length].starts_with(b"HTTP/1.1 200") {
@@ -307,8 +304,7 @@ async fn a_stop_waits_for_open_requests() {
     let stopping = async move { stopped.notified().await };
     let app = Router::new().route("/", get(slow));
     let serving = tokio::spawn(serve(listener, app, stopping));
-    let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-    let mut connection = connect_and_send(address, request).await;
+    let mut connection = connect_and_send(address, GET).await;
     let mut idle = connect_and_send(address, "").await;
     timeout(PATIENCE, wait.notified()).await.unwrap();
     stop.notify_one();
@@ -352,12 +348,11 @@ async fn a_request_at_the_end_of_the_idle_time_is_answered() {
         ..Limits::default()
     };
     let address = start(app(), limits).await;
-    let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     for _ in 0..20 {
         let began = Instant::now();
-        let mut connection = connect_and_send(address, request).await;
+        let mut connection = connect_and_send(address, GET).await;
         read_until(&mut connection, "well").await;
-        connection.try_write(request.as_bytes()).unwrap();
+        connection.try_write(GET.as_bytes()).unwrap();
         // On a busy machine the connection may have been closed before the request was sent.
         if began.elapsed() < idle {
             std::thread::sleep(idle);
@@ -393,7 +388,7 @@ async fn an_idle_stream_continues_and_the_next_request_is_answered() {
     let request = "POST /events HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
     let chunked = "POST /events HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n";
     let mut connection = connect_and_send(address, request).await;
-    for next in [chunked, request, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"] {
+    for next in [chunked, request, GET] {
         let sender = timeout(PATIENCE, streams.recv()).await.unwrap().unwrap();
         let head = read_until(&mut connection, "\r\n\r\n").await;
         assert!(head.starts_with("HTTP/1.1 200"), "{head}");
@@ -490,7 +485,7 @@ async fn large_heads_share_a_limit_and_small_heads_are_free() {
     let (response, is_other) = timeout(PATIENCE, responses).await.unwrap();
     assert!(response.starts_with("HTTP/1.1 503"), "{response}");
     assert!(response.contains("retry-after: 1"), "{response}");
-    let mut small = connect_and_send(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let mut small = connect_and_send(address, GET).await;
     assert!(read_until(&mut small, "well").await.contains("200"));
     let accepted = if is_other { &mut first } else { &mut refused };
     accepted.write_all(b"\r\n\r\n").await.unwrap();

@@ -176,11 +176,11 @@ impl ConnectorSession {
     /// Returns the newest task of this scope.
     pub(super) async fn newest_task(&self) -> Result<Option<Arc<Head>>, StoreError> {
         let found = self.newest_tasks(TIES).await?;
-        let time = |task: &Task| task.status.timestamp.clone();
-        let newest = found.first().map(|first| time(first));
         // Lists order tasks with a status of the same millisecond by id, the oldest first.
-        let ties = found.iter().filter(|task| Some(time(task)) == newest);
-        match ties.max_by_key(|task| task.id.as_str()) {
+        match found
+            .iter()
+            .max_by_key(|task| (&task.status.timestamp, &task.id))
+        {
             Some(task) => self.head(&task.id).await,
             None => Ok(None),
         }
