@@ -9,7 +9,7 @@ use bridge::{host::Host, store::MemoryStore};
 use bridge_client::{Client, Options, new_message_id};
 use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest, SendMessageResponse};
 use green_agent::evaluator::{
-    AssessError, AssessmentRequest, Evaluator, Reporter, Verdict, agent, async_trait,
+    AssessError, AssessmentRequest, EvaluationResult, Evaluator, Reporter, agent, async_trait,
 };
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -23,7 +23,7 @@ impl Evaluator for Parrot {
         &self,
         request: &AssessmentRequest,
         reporter: &Reporter,
-    ) -> Result<Verdict, AssessError> {
+    ) -> Result<EvaluationResult, AssessError> {
         let word = request.config.get("word").and_then(|word| word.as_str());
         let word =
             word.ok_or_else(|| AssessError::Rejected("config.word: expected text".into()))?;
@@ -36,7 +36,9 @@ impl Evaluator for Parrot {
             right += usize::from(answer.contains(word));
         }
         let score = right as f64 / request.participants.len().max(1) as f64;
-        Ok(Verdict::new(json!({"score": score, "right": right})))
+        Ok(EvaluationResult::new(
+            json!({"score": score, "right": right}),
+        ))
     }
 }
 

@@ -9,7 +9,7 @@ use purple_agent::{
     PurpleAgent,
     agent::AgentSettings,
     async_trait,
-    policy::{Action, Policy, PolicyError, Situation, ToolCall},
+    policy::{Action, Observation, Policy, PolicyError, ToolCall},
     run::{RunSettings, Verdict, run},
 };
 use serde_json::{Map, Value};
@@ -23,8 +23,8 @@ impl Policy for Adding {
         "adding"
     }
 
-    async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError> {
-        let Some(last) = situation.last() else {
+    async fn next(&mut self, observation: &Observation<'_>) -> Result<Action, PolicyError> {
+        let Some(last) = observation.last() else {
             return Ok(call("connect_to_mcp_server", Map::new()));
         };
         if last.failed() {

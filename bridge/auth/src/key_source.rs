@@ -36,22 +36,22 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// The location of an issuer's keys, and the keys read there.
 #[derive(Debug)]
 pub struct KeySource {
-    place: Place,
+    place: KeyLocation,
     fetcher: Fetcher,
-    known: RwLock<Option<Known>>,
+    known: RwLock<Option<CachedKeys>>,
     /// Held by the task that fetches.
     flight: Mutex<Option<Attempt>>,
 }
 
 #[derive(Debug)]
-enum Place {
+enum KeyLocation {
     Metadata(Url),
     Keys(Url),
     File(PathBuf),
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct CachedKeys {
     keys: Arc<Jwks>,
     read: Timestamp,
 }
@@ -71,7 +71,7 @@ impl KeySource {
     /// # Errors
     /// Returns an error if no HTTP client can be created.
     pub fn metadata(url: Url, plain_http: bool) -> Result<Self, FetchError> {
-        Self::at(Place::Metadata(url), plain_http)
+        Self::at(KeyLocation::Metadata(url), plain_http)
     }
 
     /// Reads keys from this address.
@@ -79,7 +79,7 @@ impl KeySource {
     /// # Errors
     /// The errors of [`metadata`](Self::metadata).
     pub fn keys(url: Url, plain_http: bool) -> Result<Self, FetchError> {
-        Self::at(Place::Keys(url), plain_http)
+        Self::at(KeyLocation::Keys(url), plain_http)
     }
 
     /// Reads keys from this file, a set as JSON (RFC 7517, section 5). It is read again at the same
@@ -88,10 +88,10 @@ impl KeySource {
     /// # Errors
     /// The errors of [`metadata`](Self::metadata).
     pub fn file(path: impl Into<PathBuf>) -> Result<Self, FetchError> {
-        Self::at(Place::File(path.into()), false)
+        Self::at(KeyLocation::File(path.into()), false)
     }
 
-    fn at(place: Place, plain_http: bool) -> Result<Self, FetchError> {
+    fn at(place: KeyLocation, plain_http: bool) -> Result<Self, FetchError> {
         Ok(Self {
             place,
             fetcher: Fetcher::new(plain_http)?,
@@ -145,7 +145,7 @@ impl KeySource {
         });
         match fetched {
             Ok(keys) => {
-                let known = Known {
+                let known = CachedKeys {
                     keys: keys.clone(),
                     read: now,
                 };
@@ -161,9 +161,9 @@ impl KeySource {
 
     async fn read(&self, issuer: &str) -> Result<Jwks, FetchError> {
         let url = match &self.place {
-            Place::Keys(url) => url.clone(),
-            Place::Metadata(url) => self.place_of_keys(url, issuer).await?,
-            Place::File(path) => return read_file(path).await,
+            KeyLocation::Keys(url) => url.clone(),
+            KeyLocation::Metadata(url) => self.place_of_keys(url, issuer).await?,
+            KeyLocation::File(path) => return read_file(path).await,
         };
         let document = self.fetcher.get(&url).await?;
         Jwks::read(document).ok_or_else(|| unexpected(&url, "a set of keys"))
@@ -184,8 +184,8 @@ impl KeySource {
     fn none(&self) -> FetchError {
         let expected = "keys that are valid still";
         match &self.place {
-            Place::Metadata(url) | Place::Keys(url) => unexpected(url, expected),
-            Place::File(path) => FetchError::Unexpected {
+            KeyLocation::Metadata(url) | KeyLocation::Keys(url) => unexpected(url, expected),
+            KeyLocation::File(path) => FetchError::Unexpected {
                 endpoint: path.display().to_string(),
                 expected: expected.to_owned(),
             },

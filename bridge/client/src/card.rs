@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::{
     CardCache, ClientError, Fault, Limits, Options, card_url,
-    http::{Answer, within},
+    http::{HttpResponse, within},
     lenient_card,
 };
 
@@ -107,7 +107,7 @@ async fn fetch(http: &reqwest::Client, url: &Url, options: &Options) -> Result<A
     };
     let sent = request.send().await;
     let reply = sent.map_err(|error| Fault::transport(&error, limits.card))?;
-    let answer = Answer::read(reply, limits).await?;
+    let answer = HttpResponse::read(reply, limits).await?;
     match (answer.status, kept) {
         (304, Some(kept)) => Ok(kept.card),
         _ if !answer.is_success() => Err(answer.refused()),
@@ -115,7 +115,7 @@ async fn fetch(http: &reqwest::Client, url: &Url, options: &Options) -> Result<A
     }
 }
 
-fn read(answer: Answer, url: &Url, cards: &CardCache) -> Result<AgentCard, Fault> {
+fn read(answer: HttpResponse, url: &Url, cards: &CardCache) -> Result<AgentCard, Fault> {
     let document = wire::from_slice(&answer.body);
     let read = document.and_then(|document| lenient_card::read(document, url));
     let (card, _) = read.map_err(Fault::Invalid)?;

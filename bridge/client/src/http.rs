@@ -51,12 +51,12 @@ impl Endpoint {
     }
 
     /// Sends a request and reads the whole answer.
-    pub(crate) async fn exchange(&self, request: RequestBuilder) -> Result<Answer, Fault> {
+    pub(crate) async fn exchange(&self, request: RequestBuilder) -> Result<HttpResponse, Fault> {
         let limit = self.limits.reply;
         let exchange = async {
             let sent = self.with_headers(request).send().await;
             let reply = sent.map_err(|error| Fault::transport(&error, limit))?;
-            Answer::read(reply, &self.limits).await
+            HttpResponse::read(reply, &self.limits).await
         };
         within(limit, exchange).await
     }
@@ -64,7 +64,7 @@ impl Endpoint {
 
 /// An HTTP answer with its whole body.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) is_json: bool,
     challenge: Option<String>,
@@ -72,7 +72,7 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
 }
 
-impl Answer {
+impl HttpResponse {
     /// Reads an answer within the size limit. The caller limits the time.
     pub(crate) async fn read(reply: Response, limits: &Limits) -> Result<Self, Fault> {
         let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::bot::url;
 use crate::{
     bot, clock,
-    config::{self, AgentName, HttpUrl, TurnsAre, listening},
+    config::{self, AgentName, HttpUrl, TurnPreset, listening},
 };
 
 /// The placeholder for a message id, which the shell fills in.
@@ -199,7 +199,7 @@ me = {{ file = "token" }}
 "#,
             listen = self.listen,
             name = self.name.0,
-            turns = TurnsAre::explained(),
+            turns = TurnPreset::explained(),
             results = self.results(),
         )
     }

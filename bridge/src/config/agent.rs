@@ -56,9 +56,9 @@ pub struct AgentConfig {
     pub bot_name: Option<String>,
     /// The meaning of the end of a turn; answers if absent. Without this setting a turn of a built-in agent
     /// leaves the task open for the user, and the task is the conversation.
-    pub turns: Option<TurnsAre>,
+    pub turns: Option<TurnPreset>,
     /// The scope of the bot's conversations: each task, or each context. By turns if absent.
-    pub conversation: Option<ConversationIs>,
+    pub conversation: Option<ConversationScopeConfig>,
     /// The meaning of a turn that ends without a statement of the bot. By turns if absent.
     pub silent_end: Option<SilentTurn>,
     /// Whether the bot gets a conversationUpdate before the first message.
@@ -87,7 +87,7 @@ pub struct AgentConfig {
     /// The URL of the bridge for this bot, if it differs from that for others.
     pub callback_url: Option<HttpUrl>,
     /// The treatment of a message with a repeated id from the same caller; same if absent.
-    pub repeats: Option<RepeatsAre>,
+    pub repeats: Option<RepeatedMessages>,
     /// The time for which a task may wait for the user's answer; unlimited if absent.
     pub expire_after: Option<Period>,
     /// The rules for keeping ended tasks of this agent; absent settings are taken from store.retention.
@@ -132,7 +132,7 @@ pub enum DeliveryMode {
 /// The meaning of the end of a bot's turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-pub enum TurnsAre {
+pub enum TurnPreset {
     /// completes the task, unless the bot asked something; the next message of the context goes on in the conversation
     #[default]
     Answers,
@@ -142,7 +142,7 @@ pub enum TurnsAre {
     Dotnet,
 }
 
-impl TurnsAre {
+impl TurnPreset {
     /// Returns the name of the value in the file.
     fn name(self) -> String {
         let value = self.to_possible_value();
@@ -172,7 +172,7 @@ impl TurnsAre {
 /// The scope of a bot's conversations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum ConversationIs {
+pub enum ConversationScopeConfig {
     /// Each task is a conversation.
     Task,
     /// Each context is a conversation.
@@ -194,7 +194,7 @@ pub enum SilentTurn {
 /// The treatment of a message with a repeated id from the same caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum RepeatsAre {
+pub enum RepeatedMessages {
     /// The same message, which runs nothing and is answered with its task; it is refused if its content
     /// differs.
     Same,

@@ -190,7 +190,7 @@ fn secret(auth: &mut Auth) -> Option<&mut Spanned<SecretText>> {
 mod tests {
     use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
-    use crate::config::{TEMPLATE, TurnsAre, parse, read};
+    use crate::config::{TEMPLATE, TurnPreset, parse, read};
 
     const BUILTINS: [&str; 1] = ["echo"];
 
@@ -198,7 +198,7 @@ mod tests {
     fn the_template_is_valid() {
         let config = parse(Path::new("a.toml"), TEMPLATE, &BUILTINS).unwrap();
         assert_eq!(config.agents.len(), 1);
-        let turns = TurnsAre::explained();
+        let turns = TurnPreset::explained();
         assert!(
             TEMPLATE.contains(&turns),
             "write this into the template:\n{turns}"

@@ -26,7 +26,8 @@ mod top;
 mod value;
 
 pub use agent::{
-    AgentConfig, ConversationIs, DeliveryMode, EndingConfig, RepeatsAre, SilentTurn, TurnsAre,
+    AgentConfig, ConversationScopeConfig, DeliveryMode, EndingConfig, RepeatedMessages, SilentTurn,
+    TurnPreset,
 };
 pub use bot_auth::{
     Accept, Assertion, Auth, Federated, FromIssuer, ManagedIdentity, RequiredToken, WithSecret,

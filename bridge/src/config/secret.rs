@@ -75,20 +75,20 @@ impl SecretText {
 
 impl<'de> Deserialize<'de> for SecretText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(SecretTextVisitor)
     }
 }
 
-struct Reader;
+struct SecretTextVisitor;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Place {
+enum SecretReference {
     Env(String),
     File(String),
 }
 
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for SecretTextVisitor {
     type Value = SecretText;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -100,10 +100,12 @@ impl<'de> Visitor<'de> for Reader {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SecretText, A::Error> {
-        Ok(match Place::deserialize(MapAccessDeserializer::new(map))? {
-            Place::Env(name) => SecretText::Env(name),
-            Place::File(path) => SecretText::File(path),
-        })
+        Ok(
+            match SecretReference::deserialize(MapAccessDeserializer::new(map))? {
+                SecretReference::Env(name) => SecretText::Env(name),
+                SecretReference::File(path) => SecretText::File(path),
+            },
+        )
     }
 }
 

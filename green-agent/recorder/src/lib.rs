@@ -140,7 +140,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Listens on a free port of 127.0.0.1 for each hop.
+    /// ServerKind on a free port of 127.0.0.1 for each hop.
     ///
     /// # Errors
     /// If a hop is named twice, its upstream is no HTTP URL, or the system refuses a port.
@@ -205,7 +205,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Listens for [`record_stdio`], which reports the lines on the standard streams of a server that the hop's caller
+    /// ServerKind for [`record_stdio`], which reports the lines on the standard streams of a server that the hop's caller
     /// starts. Returns the URL for its `--to`.
     ///
     /// # Errors

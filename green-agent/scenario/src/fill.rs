@@ -36,7 +36,7 @@ const SOURCES: [&str; 2] = ["dataset", "matrix"];
 
 /// The kind of text that a value is inserted into.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum TextKind {
     /// A text that takes the value unchanged.
     Plain,
     /// A command, in which the value must not begin another word.
@@ -81,7 +81,7 @@ impl Filling<'_> {
                         .filter(|(key, _)| !SOURCES.contains(&key.get_ref().as_ref()));
                     for (key, value) in others {
                         let key = format!("harness.{}", key.get_ref());
-                        self.value(value, &key, Place::Plain, numbers, report);
+                        self.value(value, &key, TextKind::Plain, numbers, report);
                     }
                 }
                 (agents, DeValue::Table(agent)) if AGENTS.contains(&agents) => {
@@ -94,7 +94,7 @@ impl Filling<'_> {
                         }
                     }
                 }
-                _ => self.value(value, name, Place::Plain, numbers, report),
+                _ => self.value(value, name, TextKind::Plain, numbers, report),
             }
         }
     }
@@ -109,9 +109,9 @@ impl Filling<'_> {
         for (name, value) in agent.iter_mut() {
             let name = name.get_ref().as_ref();
             let place = match name {
-                "cmd" => Place::Command,
-                "env" => Place::Variable,
-                _ => Place::Plain,
+                "cmd" => TextKind::Command,
+                "env" => TextKind::Variable,
+                _ => TextKind::Plain,
             };
             self.value(value, &format!("{key}.{name}"), place, numbers, report);
         }
@@ -121,7 +121,7 @@ impl Filling<'_> {
         &self,
         value: &mut Spanned<DeValue<'n>>,
         key: &str,
-        place: Place,
+        place: TextKind,
         numbers: &'n Numbers,
         report: Report<'_>,
     ) {
@@ -157,14 +157,14 @@ impl Filling<'_> {
         }
     }
 
-    fn text(&self, text: &str, place: Place) -> Result<Value, Problem> {
+    fn text(&self, text: &str, place: TextKind) -> Result<Value, Problem> {
         match place {
-            Place::Plain => match placeholder_only(text) {
+            TextKind::Plain => match placeholder_only(text) {
                 Some(placeholder) => Ok(self.look_up(placeholder)?.clone()),
                 None => self.within(text, str::to_owned),
             },
-            Place::Variable => self.within(text, |value| value.replace('$', "$$")),
-            Place::Command => {
+            TextKind::Variable => self.within(text, |value| value.replace('$', "$$")),
+            TextKind::Command => {
                 // The command is split before it is filled, so that a value with spaces or quotes stays one word.
                 let Some(words) = shlex::split(text) else {
                     return Ok(Value::from(text));

@@ -14,7 +14,7 @@ use super::{
     episode::Episode,
     expectation::Expectation,
     gate::{Gates, StopWhen},
-    pipeline::{Credential, Pipeline, Place},
+    pipeline::{AgentAddress, Credential, Pipeline},
     placeholder,
     reader::table,
 };
@@ -58,16 +58,17 @@ impl Scenario {
     /// Returns the participant that works in an episode, or calls: the first that is an agent and not a
     /// server.
     pub fn worker(&self) -> Option<&Agent> {
-        let is_agent = |agent: &&Agent| agent.listens == Listens::Agent;
+        let is_agent = |agent: &&Agent| agent.server_kind == ServerKind::Agent;
         self.participants.iter().find(is_agent)
     }
 
     /// Returns whether the evaluator is configured to call the participant in this role: a pipeline names it, or the green
     /// agent gets its address, such as that of the model with which it judges.
     pub fn asks(&self, role: &str) -> bool {
-        let named = |place: &Place| matches!(place, Place::Role(named) if named == role);
+        let named =
+            |place: &AgentAddress| matches!(place, AgentAddress::Role(named) if named == role);
         match &self.green {
-            Green::Builtin(Evaluator::Pipeline(pipeline)) => pipeline.agents.places().any(named),
+            Green::Builtin(Evaluator::Pipeline(pipeline)) => pipeline.agents.addresses().any(named),
             Green::Builtin(Evaluator::Conversation(_) | Evaluator::Episode(_)) => false,
             Green::Agent(green) => green.knows(role),
         }
@@ -81,7 +82,7 @@ impl Scenario {
             Green::Builtin(Evaluator::Episode(_)) | Green::Agent(_) => return false,
         };
         let mut receivers = credentials.iter().map(|one| &one.agent);
-        receivers.any(|agent| matches!(agent, Place::Role(named) if named == role))
+        receivers.any(|agent| matches!(agent, AgentAddress::Role(named) if named == role))
     }
 }
 
@@ -115,7 +116,7 @@ pub struct Agent {
     /// The way in which it is started, and the address at which it listens.
     pub start: Start,
     /// The kind of server at its address.
-    pub listens: Listens,
+    pub server_kind: ServerKind,
     /// The table `env`, with `${NAME}` not yet replaced.
     pub env: BTreeMap<String, String>,
     /// The variables that it inherits from the runner's environment and from `.env`.
@@ -208,7 +209,7 @@ impl Start {
 
 /// The kind of server at a participant's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Listens {
+pub enum ServerKind {
     /// An A2A agent, which is evaluated: `endpoint`.
     Agent,
     /// A server that the other participants use, such as a bot, a model or an MCP server: `server`.

@@ -12,7 +12,7 @@ use crate::{
     participant::env_vars::EnvVars,
     scenario::{
         model::{Evaluator, Green},
-        pipeline::{Agents, Pipeline, Place},
+        pipeline::{AgentAddress, Agents, Pipeline},
         source,
     },
 };
@@ -67,8 +67,8 @@ impl PipelineArgs {
         };
         if !self.agents.is_empty() || self.registry.is_some() {
             pipeline.agents = Agents {
-                listed: self.agents.iter().cloned().map(Place::Url).collect(),
-                registry: self.registry.clone().map(Place::Url),
+                listed: self.agents.iter().cloned().map(AgentAddress::Url).collect(),
+                registry: self.registry.clone().map(AgentAddress::Url),
             };
         }
         Ok(pipeline)

@@ -10,7 +10,7 @@ use futures_util::StreamExt as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{custom::Verdict, evaluator_agent::RESULT, metrics};
+use super::{custom::EvaluationResult, evaluator_agent::RESULT, metrics};
 use crate::{assessment::Assessment, expect::results, transcript::wire::state_word};
 
 /// The known state of one task, or the message that the agent sent instead of a task.
@@ -161,7 +161,10 @@ impl Collected {
 }
 
 /// Returns the assessment by an evaluator of this process, in the form that it would have over A2A.
-pub(super) fn assessment_of(mut statuses: Vec<TaskStatus>, verdict: Verdict) -> Assessment {
+pub(super) fn assessment_of(
+    mut statuses: Vec<TaskStatus>,
+    verdict: EvaluationResult,
+) -> Assessment {
     let state = match verdict.failure {
         None => TaskState::Completed,
         Some(_) => TaskState::Failed,

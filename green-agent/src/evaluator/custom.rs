@@ -27,7 +27,7 @@ pub trait Evaluator: Send + Sync + 'static {
         &self,
         request: &AssessmentRequest,
         reporter: &Reporter,
-    ) -> Result<Verdict, AssessError>;
+    ) -> Result<EvaluationResult, AssessError>;
 
     /// Evaluates the sender of this message, such as a participant's "ready for evaluation".
     ///
@@ -37,7 +37,7 @@ pub trait Evaluator: Send + Sync + 'static {
         &self,
         message: &Message,
         reporter: &Reporter,
-    ) -> Result<Verdict, AssessError> {
+    ) -> Result<EvaluationResult, AssessError> {
         let _ = (message, reporter);
         Err(AssessError::Rejected(
             "expected one text or data part with {\"participants\": {ROLE: URL}, \"config\": {..}}"
@@ -48,7 +48,7 @@ pub trait Evaluator: Send + Sync + 'static {
 
 /// The result of an evaluation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
+pub struct EvaluationResult {
     /// The data of the artifact `Result`. Numbers and booleans at its top level become metrics.
     pub result: Value,
     /// The reason why the evaluation counts as failed, if it does. A participant that did its work badly has a low
@@ -56,7 +56,7 @@ pub struct Verdict {
     pub failure: Option<String>,
 }
 
-impl Verdict {
+impl EvaluationResult {
     /// Returns the verdict of an evaluation that was carried out, with this result.
     pub fn new(result: Value) -> Self {
         Self {

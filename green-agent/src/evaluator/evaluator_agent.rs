@@ -21,7 +21,7 @@ use tokio::task::AbortHandle;
 
 use super::{
     assess_error::AssessError,
-    custom::{Evaluator, Verdict},
+    custom::{EvaluationResult, Evaluator},
     reporter::Reporter,
     request::AssessmentRequest,
 };
@@ -174,7 +174,7 @@ async fn work(evaluator: &dyn Evaluator, message: &Message, reporter: &Reporter)
         vec![Update::said(state, id, text)]
     };
     match verdict {
-        Ok(Verdict { result, failure }) => {
+        Ok(EvaluationResult { result, failure }) => {
             let result = Update::artifact("result", RESULT, vec![Part::data(result)]);
             let end = match failure {
                 Some(why) => ends(TaskState::Failed, why),

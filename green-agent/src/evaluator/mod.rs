@@ -2,7 +2,7 @@
 //!
 //! - [`Evaluation`]: the inputs of any evaluator that the runner starts
 //! - [`Evaluator`]: the trait for a custom evaluator; [`agent()`] serves it over A2A
-//! - [`AssessmentRequest`], [`Reporter`], [`Verdict`]: its request, its output while it works, its result
+//! - [`AssessmentRequest`], [`Reporter`], [`EvaluationResult`]: its request, its output while it works, its result
 //! - [`episode`]: has participants work in an environment
 //! - [`pipeline`]: has agents, found by skill, work one after the other
 //! - `conversation`: sends scripted turns; `external`: calls a green agent; `recorded`: reads the evaluation
@@ -30,7 +30,7 @@ pub use assess_error::AssessError;
 /// Re-exported for implementations of [`Evaluator`].
 pub use async_trait::async_trait;
 pub use conversation::TurnsError;
-pub use custom::{Evaluator, Verdict};
+pub use custom::{EvaluationResult, Evaluator};
 pub use evaluator_agent::agent;
 pub use reporter::Reporter;
 pub use request::AssessmentRequest;

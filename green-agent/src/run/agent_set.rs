@@ -22,7 +22,7 @@ use super::{
 use crate::{
     participant::{ActivityListener, AgentProcess, ports::PortLease},
     recorder::{HopListeners, Masker},
-    scenario::model::{Agent, Green, Listens, Scenario},
+    scenario::model::{Agent, Green, Scenario, ServerKind},
     transcript::{Transcript, task},
 };
 
@@ -95,7 +95,7 @@ impl AgentSet {
             .unwrap_or_else(PoisonError::into_inner) = Some(transcript.clone());
         let servers = scenario
             .agents()
-            .filter(|one| one.listens == Listens::Server);
+            .filter(|one| one.server_kind == ServerKind::Server);
         self.servers = servers.map(|one| one.role.clone()).collect();
         for process in &self.processes {
             let switched = process.log_to(&log_path(folder, process.role()));

@@ -176,7 +176,7 @@ impl TrialContext<'_> {
         Ok(AgentHandle {
             role: agent.role.clone(),
             endpoint,
-            listens: agent.listens,
+            server_kind: agent.server_kind,
             tools: None,
             start,
         })

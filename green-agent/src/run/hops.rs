@@ -8,7 +8,7 @@ use crate::{
     recorder::HopSpec,
     scenario::{
         episode::{Direction, McpTransport},
-        model::{ENVIRONMENT, Evaluator, GREEN, Green, Listens, Scenario},
+        model::{ENVIRONMENT, Evaluator, GREEN, Green, Scenario, ServerKind},
     },
     transcript::Hop,
 };
@@ -53,7 +53,7 @@ pub(super) fn hops(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec> {
     let mut hops: Vec<HopSpec> = agents
         .handles
         .iter()
-        .filter(|handle| handle.listens == Listens::Agent || scenario.asks(&handle.role))
+        .filter(|handle| handle.server_kind == ServerKind::Agent || scenario.asks(&handle.role))
         .filter_map(|handle| {
             let upstream = handle.endpoint.clone()?;
             let hop = hop_to(scenario, &handle.role);

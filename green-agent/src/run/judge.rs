@@ -13,7 +13,7 @@ use super::{
 use crate::{
     assessment::Assessment,
     evaluator::EvaluationError,
-    expect::{self, Subject, Unmet},
+    expect::{self, Subject, UnmetExpectation},
     participant::ready::ReadyError,
     recorder::Masker,
     scenario::model::{AgentErrors, Scenario},
@@ -218,9 +218,9 @@ fn unmet(
     let masked = assessment.clone().masked(|value| masker.mask_json(value));
     let written = check(&masked, &told.written);
     let path = scenario.path.display();
-    let problem = |unmet: Unmet| {
+    let problem = |unmet: UnmetExpectation| {
         let shown = written.iter().find(|one| one.line == unmet.line).cloned();
-        let shown = shown.unwrap_or_else(|| Unmet {
+        let shown = shown.unwrap_or_else(|| UnmetExpectation {
             actual: "something that differs in what is masked".to_owned(),
             ..unmet
         });

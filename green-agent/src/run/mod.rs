@@ -50,8 +50,8 @@ use tokio::sync::Semaphore;
 pub use agents::misplaced;
 pub use criterion::passes_by_completing;
 pub use green_agent_results::run::{
-    FinishedRun, Phase, RunEvent, RunReport, ScenarioReport, TrialCounts, TrialReport, Verdict,
-    event, report, tally,
+    FinishedRun, Phase, RunEvent, RunReport, ScenarioReport, ScenarioVerdict, TrialCounts,
+    TrialReport, event, report, tally,
 };
 use green_agent_results::run::{completed, judged, now};
 pub use log::{RunLog, RunLogError, scenarios_of};

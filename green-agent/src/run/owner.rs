@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{hops::ENVIRONMENT_ROLE, problem::Owner};
 use crate::{
-    scenario::model::{Green, Listens, Scenario, Start},
+    scenario::model::{Green, Scenario, ServerKind, Start},
     transcript::{Content, Entry, Hop},
 };
 
@@ -17,7 +17,7 @@ pub(super) fn owner_of(scenario: &Scenario, role: &str) -> Owner {
     match participant {
         // The green agent, or the built-in evaluator.
         None => Owner::Evaluator,
-        Some(server) if server.listens == Listens::Server && !is_bot(scenario, role) => {
+        Some(server) if server.server_kind == ServerKind::Server && !is_bot(scenario, role) => {
             Owner::Environment
         }
         Some(_) => Owner::Agent,

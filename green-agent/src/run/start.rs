@@ -16,7 +16,7 @@ use crate::{
         AgentProcess, Launch, LocalServer,
         ready::{ReadyCheck, wait_ready},
     },
-    scenario::model::{Listens, Scenario},
+    scenario::model::{Scenario, ServerKind},
 };
 
 /// Starts the agents one after the other. Those that were started are in `processes` even if a later one
@@ -54,10 +54,12 @@ pub(super) fn started(launch: &Launch) -> Result<AgentProcess, Problem> {
 
 /// Returns the response that shows that an agent is ready.
 fn awaited(handle: &AgentHandle, scenario: &Scenario) -> ReadyCheck {
-    match handle.listens {
-        Listens::Agent if scenario.shows_credential_to(&handle.role) => ReadyCheck::CardOrRefusal,
-        Listens::Agent => ReadyCheck::Card,
-        Listens::Server => ReadyCheck::Answer,
+    match handle.server_kind {
+        ServerKind::Agent if scenario.shows_credential_to(&handle.role) => {
+            ReadyCheck::CardOrRefusal
+        }
+        ServerKind::Agent => ReadyCheck::Card,
+        ServerKind::Server => ReadyCheck::Answer,
     }
 }
 

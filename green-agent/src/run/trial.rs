@@ -40,7 +40,7 @@ use crate::{
     recorder::{Recorder, RecorderOptions},
     scenario::{
         files::ScenarioFile,
-        model::{Green, Listens, Reuse, Scenario},
+        model::{Green, Reuse, Scenario, ServerKind},
     },
     snapshot::SnapshotMode,
     transcript::{Content, Transcript},
@@ -386,8 +386,8 @@ impl Trial<'_> {
     fn evaluation<'b>(&'b self, running: &'b RunningTrial<'_>) -> Evaluation<'b> {
         let url = |role: &str| running.recorder.url(&hop_to(self.scenario, role));
         // A green agent knows by its `cmd` and `env` the servers that it uses; to it, participants are who is evaluated.
-        let is_told = |listens| match &self.scenario.green {
-            Green::Agent(_) => listens == Listens::Agent,
+        let is_told = |server_kind| match &self.scenario.green {
+            Green::Agent(_) => server_kind == ServerKind::Agent,
             Green::Builtin(_) => true,
         };
         let participants = self.scenario.participants.iter();
@@ -403,7 +403,7 @@ impl Trial<'_> {
                     .map(|environment_server| environment_server.url().clone()),
             },
             participants: participants
-                .filter(|agent| is_told(agent.listens))
+                .filter(|agent| is_told(agent.server_kind))
                 .filter_map(|agent| Some((agent.role.clone(), url(&agent.role)?)))
                 .collect(),
             keyring: &running.agents.keyring,

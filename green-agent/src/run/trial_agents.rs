@@ -16,7 +16,7 @@ use crate::{
         ports::{PortLease, replace_port},
     },
     recorder::Masker,
-    scenario::model::{Listens, Policy},
+    scenario::model::{Policy, ServerKind},
 };
 
 /// One agent in one trial.
@@ -25,7 +25,7 @@ pub(super) struct AgentHandle {
     /// The address at which it listens; `None` for an agent that only calls.
     pub(super) endpoint: Option<Url>,
     /// The kind of server at that address.
-    pub(super) listens: Listens,
+    pub(super) server_kind: ServerKind,
     /// The MCP server whose address and token it has from the start, set by [`TrialAgents::fill_in`].
     pub(super) tools: Option<ConnectionDetails>,
     pub(super) start: AgentStart,

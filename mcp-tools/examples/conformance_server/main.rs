@@ -30,20 +30,20 @@ use tokio::net::TcpListener;
 
 use server::Fixture;
 
-/// The token of the only guest.
+/// The token of the only user.
 const TOKEN: &str = "conformance";
 
 #[derive(Clone)]
 struct OneGuest;
 
 impl Authenticator for OneGuest {
-    type Guest = ();
+    type User = ();
 
     fn admit(&self, token: &str) -> Result<Admission<()>, Unauthorized> {
         match token == TOKEN {
             true => Ok(Admission {
                 key: TOKEN.to_owned(),
-                guest: (),
+                user: (),
             }),
             false => Err(Unauthorized::Unknown),
         }

@@ -7,26 +7,26 @@ use axum::{
 
 use crate::episodes::{Episodes, TokenError};
 
-/// Maps bearer tokens to guests. A guest is one authorized user of the server.
+/// Maps bearer tokens to users. A user is the party that a token authorizes.
 pub trait Authenticator: Clone + Send + Sync + 'static {
     /// The resource that a token gives access to.
-    type Guest: Clone + Send + Sync + 'static;
+    type User: Clone + Send + Sync + 'static;
 
-    /// Returns the guest of a token.
-    fn admit(&self, token: &str) -> Result<Admission<Self::Guest>, Unauthorized>;
+    /// Returns the user of a token.
+    fn admit(&self, token: &str) -> Result<Admission<Self::User>, Unauthorized>;
 
-    /// Returns whether tokens of this guest may still be admitted. The server drops the sessions of all other
-    /// guests.
+    /// Returns whether tokens of this user may still be admitted. The server drops the sessions of all other
+    /// users.
     fn knows(&self, key: &str) -> bool;
 }
 
-/// An admitted guest.
+/// An admitted user.
 #[derive(Clone, Debug)]
 pub struct Admission<G> {
-    /// The guest's key: equal for all tokens of this guest, different for any other guest.
+    /// The user's key: equal for all tokens of this user, different for any other user.
     pub key: String,
-    /// The resource that the guest may use.
-    pub guest: G,
+    /// The resource that the user may use.
+    pub user: G,
 }
 
 /// The reason why a request is answered with 401; it is sent in `WWW-Authenticate` (RFC 6750, section 3).
@@ -35,7 +35,7 @@ pub enum Unauthorized {
     /// The request has no bearer token.
     #[error("a bearer token is needed: Authorization: Bearer TOKEN")]
     Missing,
-    /// The token belongs to no guest.
+    /// The token belongs to no user.
     #[error("the token is unknown: it is wrong, or its episode was closed")]
     Unknown,
     /// The token was valid and has expired.
@@ -84,12 +84,12 @@ pub(super) fn token(headers: &HeaderMap) -> Result<&str, Unauthorized> {
 }
 
 impl Authenticator for Episodes {
-    type Guest = std::sync::Arc<crate::episodes::Episode>;
+    type User = std::sync::Arc<crate::episodes::Episode>;
 
-    fn admit(&self, token: &str) -> Result<Admission<Self::Guest>, Unauthorized> {
-        let guest = Self::admit(self, token)?;
-        let key = guest.id().to_owned();
-        Ok(Admission { key, guest })
+    fn admit(&self, token: &str) -> Result<Admission<Self::User>, Unauthorized> {
+        let user = Self::admit(self, token)?;
+        let key = user.id().to_owned();
+        Ok(Admission { key, user })
     }
 
     fn knows(&self, key: &str) -> bool {

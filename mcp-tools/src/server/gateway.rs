@@ -1,4 +1,4 @@
-//! The gateway authenticates callers, and keeps an MCP service with its own sessions for each guest.
+//! The gateway authenticates callers, and keeps an MCP service with its own sessions for each user.
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,7 @@ use super::{
 /// The header with the session id (MCP 2025-11-25, transports, session management).
 const SESSION: &str = "mcp-session-id";
 
-/// Serves MCP to callers that the authenticator admits. `handler` creates the server for a guest: once per
+/// Serves MCP to callers that the authenticator admits. `handler` creates the server for a user: once per
 /// session, and once per request without a session.
 ///
 /// A request without a valid token is answered with 401 before its body is read.
@@ -38,7 +38,7 @@ pub fn protected<G, H, F>(authenticator: G, handler: F, settings: ServerSettings
 where
     G: Authenticator,
     H: ServerHandler,
-    F: Fn(G::Guest) -> H + Clone + Send + Sync + 'static,
+    F: Fn(G::User) -> H + Clone + Send + Sync + 'static,
 {
     let path = settings.path.clone();
     let gateway = Arc::new(McpGateway {
@@ -59,7 +59,7 @@ async fn enter<G, H, F>(
 where
     G: Authenticator,
     H: ServerHandler,
-    F: Fn(G::Guest) -> H + Clone + Send + Sync + 'static,
+    F: Fn(G::User) -> H + Clone + Send + Sync + 'static,
 {
     match gateway.service(request.headers()) {
         Ok(service) => service.handle(request).await,
@@ -71,30 +71,30 @@ struct McpGateway<G, H, F> {
     authenticator: G,
     handler: F,
     settings: ServerSettings,
-    services: Mutex<BTreeMap<String, Arc<GuestService<H>>>>,
+    services: Mutex<BTreeMap<String, Arc<UserService<H>>>>,
 }
 
 impl<G, H, F> McpGateway<G, H, F>
 where
     G: Authenticator,
     H: ServerHandler,
-    F: Fn(G::Guest) -> H + Clone + Send + Sync + 'static,
+    F: Fn(G::User) -> H + Clone + Send + Sync + 'static,
 {
-    /// Returns the service of the guest that sent these headers, and drops the services of guests that the
+    /// Returns the service of the user that sent these headers, and drops the services of users that the
     /// authenticator no longer knows.
-    fn service(&self, headers: &HeaderMap) -> Result<Arc<GuestService<H>>, Unauthorized> {
+    fn service(&self, headers: &HeaderMap) -> Result<Arc<UserService<H>>, Unauthorized> {
         let admission = self.authenticator.admit(authenticator::token(headers)?)?;
         let mut services = lock(&self.services);
         if let Some(service) = services.get(&admission.key) {
             return Ok(Arc::clone(service));
         }
         services.retain(|key, _| self.authenticator.knows(key));
-        let service = Arc::new(self.new_service(admission.guest));
+        let service = Arc::new(self.new_service(admission.user));
         services.insert(admission.key, Arc::clone(&service));
         Ok(service)
     }
 
-    fn new_service(&self, guest: G::Guest) -> GuestService<H> {
+    fn new_service(&self, user: G::User) -> UserService<H> {
         let mut sessions = LocalSessionManager::default();
         let mut config = SessionConfig::default();
         config.keep_alive = Some(self.settings.session_idle);
@@ -106,9 +106,9 @@ where
             .with_allowed_origins(self.settings.allowed_origins.clone())
             .enforce_origin_validation()
             .with_max_request_body_bytes(self.settings.body);
-        GuestService {
+        UserService {
             service: StreamableHttpService::new(
-                move || Ok(handler(guest.clone())),
+                move || Ok(handler(user.clone())),
                 Arc::clone(&sessions),
                 config,
             ),
@@ -118,13 +118,13 @@ where
     }
 }
 
-struct GuestService<H> {
+struct UserService<H> {
     service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     most: usize,
 }
 
-impl<H: ServerHandler> GuestService<H> {
+impl<H: ServerHandler> UserService<H> {
     async fn handle(&self, request: Request) -> Response {
         let began = !request.headers().contains_key(SESSION);
         let response = self.service.handle(request).await;
@@ -155,7 +155,7 @@ impl<H: ServerHandler> GuestService<H> {
     }
 }
 
-impl<H> Drop for GuestService<H> {
+impl<H> Drop for UserService<H> {
     /// Cancels the sessions and their streams, which would otherwise continue.
     fn drop(&mut self) {
         self.service.config.cancellation_token.cancel();

@@ -7,7 +7,7 @@
 //! - [`router`]: serves the episodes of an evaluator
 //! - [`ToolServer`]: serves an agent's tools to other agents
 //! - [`protected`]: serves any MCP server with the same authentication
-//! - [`Authenticator`]: maps tokens to guests
+//! - [`Authenticator`]: maps tokens to users
 
 mod authenticator;
 mod gateway;

@@ -23,7 +23,7 @@ use crate::{
     trace,
 };
 
-/// The guest key of all callers.
+/// The user key of all callers.
 const KEY: &str = "tools";
 
 /// Tools with their context. Clones share both.
@@ -102,13 +102,13 @@ impl ServerHandler for ToolServer {
 struct OneToken(TokenHash);
 
 impl Authenticator for OneToken {
-    type Guest = ();
+    type User = ();
 
     fn admit(&self, token: &str) -> Result<Admission<()>, Unauthorized> {
         match token_hash(token) == self.0 {
             true => Ok(Admission {
                 key: KEY.to_owned(),
-                guest: (),
+                user: (),
             }),
             false => Err(Unauthorized::Unknown),
         }

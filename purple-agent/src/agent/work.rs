@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use super::{Limits, Listener, Notice};
 use crate::{
-    policy::{Action, CompletedCall, Policy, PolicyError, Situation, Step, ToolCall},
+    policy::{Action, CompletedCall, Observation, Policy, PolicyError, Step, ToolCall},
     toolbox::Toolbox,
 };
 
@@ -153,13 +153,13 @@ impl Work {
         let limit = self.limits.steps;
         let taken = u32::try_from(self.steps.len()).unwrap_or(u32::MAX);
         let tools = self.toolbox.offered(&self.context).await;
-        let situation = Situation {
+        let observation = Observation {
             context: &self.context,
             tools: &tools,
             steps: &self.steps,
             steps_left: limit.saturating_sub(taken),
         };
-        let action = self.policy.next(&situation).await;
+        let action = self.policy.next(&observation).await;
         match action {
             Ok(Action::Call(_)) if taken >= limit => Err(StopReason::StepLimit(limit)),
             Ok(action) => Ok(action),

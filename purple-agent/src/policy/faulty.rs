@@ -12,7 +12,8 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::{
-    Action, NewPolicy, Policy, PolicyError, SettingsError, Situation, ToolCall, settings::Settings,
+    Action, NewPolicy, Observation, Policy, PolicyError, SettingsError, ToolCall,
+    settings::Settings,
 };
 use crate::toolbox::Origin;
 
@@ -62,32 +63,32 @@ impl Policy for Faulty {
         self.0.name()
     }
 
-    async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError> {
+    async fn next(&mut self, observation: &Observation<'_>) -> Result<Action, PolicyError> {
         Ok(match self.0 {
             Fault::NeverConnects => Action::Wait {
                 missing: "the will to connect".to_owned(),
             },
-            Fault::WrongToken => wrong_token(situation),
+            Fault::WrongToken => wrong_token(observation),
             Fault::Lies => Action::Finish {
                 text: "The task is done.".to_owned(),
                 data: Some(json!({"success": true, "score": 1.0})),
             },
-            Fault::NeverStops => Action::Call(vec![endless(situation)]),
+            Fault::NeverStops => Action::Call(vec![endless(observation)]),
         })
     }
 }
 
 /// Connects once with details whose token was changed, and reports the result.
-fn wrong_token(situation: &Situation<'_>) -> Action {
-    if let Some(tried) = situation.last() {
+fn wrong_token(observation: &Observation<'_>) -> Action {
+    if let Some(tried) = observation.last() {
         return Action::Finish {
             text: tried.text(),
             data: None,
         };
     }
-    match newest_details(situation.context) {
+    match newest_details(observation.context) {
         Some(details) => {
-            situation
+            observation
                 .context
                 .set_mcp_connection_details(with_wrong_token(details));
             let server = JsonObject::from_iter([("server".to_owned(), json!(WRONG_TOKEN_SERVER))]);
@@ -125,8 +126,8 @@ fn with_wrong_token(mut details: ConnectionDetails) -> ConnectionDetails {
 }
 
 /// Connects, then calls the first tool again and again.
-fn endless(situation: &Situation<'_>) -> ToolCall {
-    let theirs = situation
+fn endless(observation: &Observation<'_>) -> ToolCall {
+    let theirs = observation
         .tools
         .iter()
         .find(|offered| offered.origin == Origin::Server && offered.tool.name != "submit");

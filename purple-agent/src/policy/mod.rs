@@ -1,7 +1,7 @@
 //! Policies, which choose an agent's actions.
 //!
 //! - [`Policy`]: the trait to implement for a policy of your own
-//! - [`Situation`] and [`Action`]: the input and output of a policy
+//! - [`Observation`] and [`Action`]: the input and output of a policy
 //! - [`builtin`]: the policies of this crate, by name
 //!
 //! A policy only chooses. The agent (module `agent`) receives messages, calls tools and enforces limits, so a
@@ -10,10 +10,10 @@
 mod error;
 mod faulty;
 pub mod llm;
+mod observation;
 mod personal;
 mod scripted;
 mod settings;
-mod situation;
 mod sum_and_shop;
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 pub use error::{PolicyError, SettingsError};
-pub use situation::{Action, CompletedCall, Situation, Step, ToolCall};
+pub use observation::{Action, CompletedCall, Observation, Step, ToolCall};
 
 /// Chooses the next action. A policy is created for each conversation and may keep state.
 #[async_trait]
@@ -30,11 +30,11 @@ pub trait Policy: Send + 'static {
     /// Returns the policy's name in reports.
     fn name(&self) -> &str;
 
-    /// Returns the next action in this situation. It is called again when that action is done: after calls, their
-    /// results are the last of [`Situation::steps`]; after [`Action::Wait`], another message has arrived.
+    /// Returns the next action in this observation. It is called again when that action is done: after calls, their
+    /// results are the last of [`Observation::steps`]; after [`Action::Wait`], another message has arrived.
     ///
     /// The future is dropped when the agent is stopped or its time is over.
-    async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError>;
+    async fn next(&mut self, observation: &Observation<'_>) -> Result<Action, PolicyError>;
 }
 
 /// Creates a policy for each conversation.

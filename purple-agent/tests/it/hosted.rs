@@ -13,7 +13,7 @@ use bridge_translate::answer;
 use mcp_tools::acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledged};
 use purple_agent::{
     agent::{AgentSettings, Limits, PurpleAgent},
-    policy::{self, Action, NewPolicy, Policy, PolicyError, Situation},
+    policy::{self, Action, NewPolicy, Observation, Policy, PolicyError},
 };
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -153,8 +153,8 @@ impl Policy for Patient {
         "patient"
     }
 
-    async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError> {
-        let inbox = situation.context.incoming_messages();
+    async fn next(&mut self, observation: &Observation<'_>) -> Result<Action, PolicyError> {
+        let inbox = observation.context.incoming_messages();
         inbox.wait_after(self.0 - 1).await;
         let text = format!("{} messages", inbox.newest());
         Ok(Action::Finish { text, data: None })

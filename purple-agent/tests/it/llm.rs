@@ -11,7 +11,7 @@ use mcp_tools::{
     environments,
 };
 use purple_agent::{
-    policy::{self, Action, Policy, PolicyError, Situation},
+    policy::{self, Action, Observation, Policy, PolicyError},
     run::Verdict,
     toolbox::{Offered, Origin},
 };
@@ -98,19 +98,19 @@ fn made(settings: &Value) -> Box<dyn Policy> {
     policy::builtin("llm", settings).unwrap()()
 }
 
-/// Calls a policy once, in a situation with one tool and no steps.
+/// Calls a policy once, in a observation with one tool and no steps.
 async fn ask(policy: &mut dyn Policy) -> Result<Action, PolicyError> {
     let tools = [Offered {
         tool: Tool::new("look", "Looks", rmcp::model::JsonObject::new()),
         origin: Origin::Own,
     }];
-    let situation = Situation {
+    let observation = Observation {
         context: &context(),
         tools: &tools,
         steps: &[],
         steps_left: 10,
     };
-    policy.next(&situation).await
+    policy.next(&observation).await
 }
 
 /// Runs a policy against a server with these answers; returns its action and the number of requests.
@@ -283,13 +283,13 @@ async fn worked(settings: &Value, size: usize) -> Result<String, PolicyError> {
     }];
     let (mut policy, mut steps, context) = (made(settings), Vec::new(), context());
     loop {
-        let situation = Situation {
+        let observation = Observation {
             context: &context,
             tools: &tools,
             steps: &steps,
             steps_left: 10,
         };
-        match policy.next(&situation).await? {
+        match policy.next(&observation).await? {
             Action::Call(calls) => {
                 let called = calls.into_iter().map(|call| {
                     let text = rmcp::model::ContentBlock::text("x".repeat(size));
@@ -387,13 +387,13 @@ async fn a_conversation_that_outgrows_the_context_is_made_shorter() {
 
 /// Returns the first action of an assistant.
 async fn assisted(settings: &Value, context: &AgentContext) -> Result<Action, PolicyError> {
-    let situation = Situation {
+    let observation = Observation {
         context,
         tools: &[],
         steps: &[],
         steps_left: 10,
     };
-    made(settings).next(&situation).await
+    made(settings).next(&observation).await
 }
 
 #[tokio::test]

@@ -74,7 +74,7 @@ pub(super) struct ReadRequest<'a> {
 
 /// An answer with its whole body.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct RegistryResponse {
     /// The digest that the registry declares.
     pub(super) digest: Option<String>,
     pub(super) body: Vec<u8>,
@@ -110,7 +110,10 @@ impl RegistryHttp {
     }
 
     /// Fetches a manifest or list of at most [`RegistryOptions::answer`] bytes.
-    pub(super) async fn get(&self, wanted: ReadRequest<'_>) -> Result<Answer, RegistryError> {
+    pub(super) async fn get(
+        &self,
+        wanted: ReadRequest<'_>,
+    ) -> Result<RegistryResponse, RegistryError> {
         self.get_within(wanted, self.limit).await
     }
 
@@ -119,11 +122,11 @@ impl RegistryHttp {
         &self,
         wanted: ReadRequest<'_>,
         limit: usize,
-    ) -> Result<Answer, RegistryError> {
+    ) -> Result<RegistryResponse, RegistryError> {
         let reply = self.ask(Method::GET, wanted).await?;
         let digest = digest_in(&reply);
         let body = self.body(reply, wanted.reference, limit).await?;
-        Ok(Answer { digest, body })
+        Ok(RegistryResponse { digest, body })
     }
 
     /// Returns the digest of some content, if the registry declares it.

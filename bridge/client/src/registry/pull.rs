@@ -10,7 +10,7 @@ use super::{
     Registry, RegistryError,
     artifact::{self, Manifest},
     digest,
-    http::{Answer, ReadRequest},
+    http::{ReadRequest, RegistryResponse},
     pages::Pages,
     reference::is_digest,
 };
@@ -71,7 +71,7 @@ impl Registry {
                 path,
                 query: &query,
             });
-            let Answer { body, .. } = self.in_time(answer).await?;
+            let RegistryResponse { body, .. } = self.in_time(answer).await?;
             let read = serde_json::from_slice(&body);
             let read = read.map_err(|error| RegistryError::refused(reference, &error.to_string()));
             pages.add(page(read?));
@@ -131,7 +131,7 @@ impl Registry {
             manifest_path(repository, version),
         );
         let asked = self.http.get(wanted(&name, repository, &path));
-        let Answer { digest, body } = self.in_time(asked).await?;
+        let RegistryResponse { digest, body } = self.in_time(asked).await?;
         // For a pull by digest, that digest is expected whatever the registry sends.
         let expected = match is_digest(version) {
             true => Some(version.to_owned()),

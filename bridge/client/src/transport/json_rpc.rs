@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{Items, Reply, event_repair, report, sse};
 use crate::{
     Fault,
-    http::{Answer, Endpoint, beginning},
+    http::{Endpoint, HttpResponse, beginning},
 };
 
 /// Posts calls to one address.
@@ -53,7 +53,7 @@ impl JsonRpc {
             let event = open_envelope(data.as_bytes(), &asked)?;
             event_repair::item(version, event).map_err(Fault::Invalid)
         };
-        let refused = |answer: &Answer| match read_result(answer, &id) {
+        let refused = |answer: &HttpResponse| match read_result(answer, &id) {
             Err(fault) => fault,
             Ok(_) => sse::no_stream(),
         };
@@ -81,7 +81,7 @@ impl JsonRpc {
 
 /// Reads an answer as a JSON-RPC response, whatever its HTTP status, because agents send protocol errors with
 /// any status.
-fn read_result(answer: &Answer, id: &Id) -> Result<Value, Fault> {
+fn read_result(answer: &HttpResponse, id: &Id) -> Result<Value, Fault> {
     match open_envelope(&answer.body, id) {
         Err(Fault::Rpc(error)) => Err(answer
             .denied(&error.to_string())
@@ -98,7 +98,7 @@ fn read_result(answer: &Answer, id: &Id) -> Result<Value, Fault> {
 
 /// Returns whether an empty answer confirms that a push configuration was deleted: the result in 0.3 is null (7.8), and
 /// some servers leave null fields out.
-fn is_deleted(call: &Call, answer: &Answer, id: &Id) -> bool {
+fn is_deleted(call: &Call, answer: &HttpResponse, id: &Id) -> bool {
     let body = wire::from_slice::<Value>(&answer.body).unwrap_or_default();
     let is_bare = body.get("result").or(body.get("error")).is_none();
     let answered = body.get("id").cloned().and_then(|id| Id::read(id).ok());

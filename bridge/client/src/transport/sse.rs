@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{Item, Items};
 use crate::{
     Fault, Limits,
-    http::{Answer, Endpoint, within},
+    http::{Endpoint, HttpResponse, within},
 };
 
 const EVENT_STREAM: &str = "text/event-stream";
@@ -31,7 +31,7 @@ pub(super) async fn open(
     request: RequestBuilder,
     after: Option<&str>,
     read: impl Fn(&str) -> Result<StreamResponse, Fault> + Send + 'static,
-    refused: impl Fn(&Answer) -> Fault,
+    refused: impl Fn(&HttpResponse) -> Fault,
 ) -> Result<Items, Fault> {
     let limits = endpoint.limits;
     let request = match after {
@@ -45,7 +45,7 @@ pub(super) async fn open(
     };
     let response = within(limits.reply, sent).await?;
     if !is_stream(&response) {
-        let answer = within(limits.reply, Answer::read(response, &limits)).await?;
+        let answer = within(limits.reply, HttpResponse::read(response, &limits)).await?;
         return Err(refused(&answer));
     }
     let reader = SseReader {

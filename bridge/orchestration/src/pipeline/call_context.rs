@@ -80,13 +80,13 @@ fn common(one: &Url, other: &Url) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::{Credential, CredentialForm, Keyring, Place, SecretPlace};
+    use crate::pipeline::{AgentAddress, Credential, CredentialForm, Keyring, SecretSource};
 
     fn call_context(credentials: &[(&str, &str)]) -> CallContext {
         let credential = |(url, scheme): &(&str, &str)| Credential {
-            agent: Place::Url(url.parse().unwrap()),
+            agent: AgentAddress::Url(url.parse().unwrap()),
             shown: CredentialForm::Scheme((*scheme).to_owned()),
-            secret: SecretPlace::Env("TOKEN".to_owned()),
+            secret: SecretSource::Env("TOKEN".to_owned()),
         };
         let credentials: Vec<_> = credentials.iter().map(credential).collect();
         let keyring = Keyring::look_up(&credentials, |_| Some("hunter2"), "".as_ref()).unwrap();

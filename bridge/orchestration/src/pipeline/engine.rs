@@ -20,7 +20,7 @@ use super::{
     call_context::CallContext,
     error::PipelineError,
     keyring::Key,
-    model::{Pipeline, Place},
+    model::{AgentAddress, Pipeline},
     progress::Progress,
     registry_directory::{self, CombinedDirectory},
     result::PipelineResult,
@@ -72,7 +72,7 @@ impl Engine {
     }
 
     /// Runs the pipeline. `participants` are the agents by role; they are searched for skills if the pipeline
-    /// names no places.
+    /// names no addresses.
     ///
     /// # Errors
     /// [`PipelineError`]. A failed step is not an error but a [`PipelineResult`] with a failure.
@@ -104,7 +104,7 @@ impl Engine {
         ended.end()
     }
 
-    /// Returns the directory of agents: the places that the pipeline names, otherwise the participants.
+    /// Returns the directory of agents: the addresses that the pipeline names, otherwise the participants.
     fn agent_directory(&self, participants: &[(String, Url)]) -> Result<CombinedDirectory, String> {
         let agents = &self.pipeline.agents;
         let named = |(role, url): &(String, Url)| ListedAddress {
@@ -146,10 +146,13 @@ impl Engine {
 }
 
 /// Returns an address with its name for messages.
-fn listed_at(place: &Place, participants: &[(String, Url)]) -> Result<ListedAddress, String> {
+fn listed_at(
+    place: &AgentAddress,
+    participants: &[(String, Url)],
+) -> Result<ListedAddress, String> {
     let (name, url) = match place {
-        Place::Url(url) => (url.to_string(), url.clone()),
-        Place::Role(role) => {
+        AgentAddress::Url(url) => (url.to_string(), url.clone()),
+        AgentAddress::Role(role) => {
             let named = participants.iter().find(|(name, _)| name == role);
             let missing = || format!("participants: expected {role:?}, where agents are found");
             named.cloned().ok_or_else(missing)?
@@ -190,7 +193,7 @@ mod tests {
         let told = error.to_string();
         assert!(told.starts_with("no agents are known here: "), "{told}");
         let agents = Agents {
-            listed: vec![Place::Role("plan".to_owned())],
+            listed: vec![AgentAddress::Role("plan".to_owned())],
             registry: None,
         };
         let missing = engine(agents).run("fib".into(), &[], &Ignored).await;

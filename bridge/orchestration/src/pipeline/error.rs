@@ -93,7 +93,7 @@ impl AttemptError {
         }
     }
 
-    /// Combines the errors of two places that were searched.
+    /// Combines the errors of two addresses that were searched.
     pub(super) fn and(self, there: Self) -> Self {
         match (self, there) {
             (Self::NoAgent(here), Self::NoAgent(there)) => {

@@ -16,7 +16,7 @@ use super::{
     error::AttemptError,
 };
 use super::{
-    model::{Agents, Input, Pipeline, Place, Reference, Step},
+    model::{AgentAddress, Agents, Input, Pipeline, Reference, Step},
     progress::Progress,
     value_path::{ValuePath, first_name},
 };
@@ -31,7 +31,7 @@ pub(super) fn pipeline(config: &str) -> Pipeline {
     Pipeline {
         requirements: None,
         agents: Agents {
-            listed: vec![Place::Url("http://h".parse().unwrap())],
+            listed: vec![AgentAddress::Url("http://h".parse().unwrap())],
             registry: None,
         },
         credentials: Vec::new(),

@@ -9,7 +9,7 @@ use bridge_client::{CredentialError, Credentials, registry::RegistryAuth};
 use bridge_program::secret::Secret;
 use url::Url;
 
-use super::model::{Credential, CredentialForm, Place, SecretPlace};
+use super::model::{AgentAddress, Credential, CredentialForm, SecretSource};
 
 /// The scheme of `user:password` credentials, for servers without a card that defines schemes.
 const BASIC: &str = "basic";
@@ -92,8 +92,8 @@ impl Keyring {
         let mut keys = Vec::new();
         for (index, credential) in credentials.iter().enumerate() {
             let secret = match &credential.secret {
-                SecretPlace::Env(name) => of_variable(variable(name), index, name)?,
-                SecretPlace::File(path) => of_file(&folder.join(path), index)?,
+                SecretSource::Env(name) => of_variable(variable(name), index, name)?,
+                SecretSource::File(path) => of_file(&folder.join(path), index)?,
             };
             keys.push((credential.clone(), secret));
         }
@@ -170,13 +170,13 @@ fn of_file(path: &Path, index: usize) -> Result<Secret, KeyringError> {
 }
 
 fn address(
-    agent: &Place,
+    agent: &AgentAddress,
     participants: &[(String, Url)],
     index: usize,
 ) -> Result<Url, KeyringError> {
     match agent {
-        Place::Url(url) => Ok(url.clone()),
-        Place::Role(role) => {
+        AgentAddress::Url(url) => Ok(url.clone()),
+        AgentAddress::Role(role) => {
             let mut named = participants.iter();
             let named = named.find(|(name, _)| name == role);
             let role = role.clone();
@@ -191,10 +191,10 @@ fn address(
 mod tests {
     use super::*;
 
-    fn credential(agent: &str, shown: CredentialForm, secret: SecretPlace) -> Credential {
+    fn credential(agent: &str, shown: CredentialForm, secret: SecretSource) -> Credential {
         let url = Url::parse(agent).ok();
         Credential {
-            agent: url.map_or_else(|| Place::Role(agent.to_owned()), Place::Url),
+            agent: url.map_or_else(|| AgentAddress::Role(agent.to_owned()), AgentAddress::Url),
             shown,
             secret,
         }
@@ -204,8 +204,8 @@ mod tests {
         CredentialForm::Scheme(name.to_owned())
     }
 
-    fn env(name: &str) -> SecretPlace {
-        SecretPlace::Env(name.to_owned())
+    fn env(name: &str) -> SecretSource {
+        SecretSource::Env(name.to_owned())
     }
 
     fn looked_up(credentials: &[Credential], folder: &Path) -> Result<Keyring, KeyringError> {
@@ -222,7 +222,7 @@ mod tests {
             credential(
                 "https://h/",
                 scheme("key"),
-                SecretPlace::File("a.key".into()),
+                SecretSource::File("a.key".into()),
             ),
         ];
         let keyring = looked_up(&credentials, folder.path()).unwrap();
@@ -245,11 +245,11 @@ mod tests {
                 "config.credential[0].secret needs the variable NONE; set it",
             ),
             (
-                credential("a", scheme("s"), SecretPlace::File("none".into())),
+                credential("a", scheme("s"), SecretSource::File("none".into())),
                 "config.credential[0].secret needs the file ",
             ),
             (
-                credential("a", scheme("s"), SecretPlace::File("empty".into())),
+                credential("a", scheme("s"), SecretSource::File("empty".into())),
                 "config.credential[0].secret: expected a secret in ",
             ),
             (

@@ -36,8 +36,8 @@ pub use engine::Engine;
 pub use error::PipelineError;
 pub use keyring::{Key, Keyring, KeyringError};
 pub use model::{
-    Agents, Credential, CredentialForm, Input, Pipeline, Place, REQUIREMENTS, RESERVED_RESULTS,
-    Reference, SecretPlace, Step,
+    AgentAddress, Agents, Credential, CredentialForm, Input, Pipeline, REQUIREMENTS,
+    RESERVED_RESULTS, Reference, SecretSource, Step,
 };
 pub use progress::Progress;
 pub use result::PipelineResult;

@@ -23,7 +23,7 @@ pub const RESERVED_RESULTS: [&str; 2] = ["score", "steps"];
 pub struct Pipeline {
     /// The requirements, if the file has some; a served pipeline gets them from its caller.
     pub requirements: Option<Value>,
-    /// The places to search for agents.
+    /// The addresses to search for agents.
     pub agents: Agents,
     /// The credentials that agents are sent.
     pub credentials: Vec<Credential>,
@@ -37,13 +37,13 @@ pub struct Pipeline {
     pub timeout: Duration,
 }
 
-/// The places to search for agents; if there are none, the scenario's participants.
+/// The addresses to search for agents; if there are none, the scenario's participants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agents {
     /// Agents and catalogues of agents.
-    pub listed: Vec<Place>,
+    pub listed: Vec<AgentAddress>,
     /// An OCI registry that holds agent cards.
-    pub registry: Option<Place>,
+    pub registry: Option<AgentAddress>,
 }
 
 impl Agents {
@@ -52,15 +52,15 @@ impl Agents {
         self.listed.is_empty() && self.registry.is_none()
     }
 
-    /// Returns all places that are named.
-    pub fn places(&self) -> impl Iterator<Item = &Place> {
+    /// Returns all addresses that are named.
+    pub fn addresses(&self) -> impl Iterator<Item = &AgentAddress> {
         self.listed.iter().chain(&self.registry)
     }
 }
 
 /// An address, or the role of a participant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum AgentAddress {
     /// A participant of the scenario, reached through the recorder.
     Role(String),
     /// A URL.
@@ -73,11 +73,11 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
     /// The agent that gets it.
-    pub agent: Place,
+    pub agent: AgentAddress,
     /// The way in which it is sent.
     pub shown: CredentialForm,
     /// The source of the secret.
-    pub secret: SecretPlace,
+    pub secret: SecretSource,
 }
 
 /// The way in which a secret is sent.
@@ -92,7 +92,7 @@ pub enum CredentialForm {
 
 /// The source of a secret. Secrets are never written in scenario files, because those are shared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SecretPlace {
+pub enum SecretSource {
     /// An environment variable, or one of `.env`.
     Env(String),
     /// A file, with surrounding white space removed; its path is relative to the folder in which agents run.

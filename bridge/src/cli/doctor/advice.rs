@@ -4,7 +4,7 @@ use bridge_protocol::activity::DeliveryMode;
 use url::Url;
 
 use super::probe::{Outcome, Probe, ProbeAnswer};
-use crate::config::TurnsAre;
+use crate::config::TurnPreset;
 
 /// Returns the recommended settings, as TOML.
 ///
@@ -116,7 +116,7 @@ app_id = \"APP_ID\"
 ";
 
 fn agent(url: &Url) -> String {
-    let turns = TurnsAre::explained();
+    let turns = TurnPreset::explained();
     format!("[[agents]]\nname = \"bot\"\nbot = \"{url}\"\n{turns}")
 }
 

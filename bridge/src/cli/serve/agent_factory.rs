@@ -16,8 +16,8 @@ use crate::{
     builtin::{self, Builtin},
     cli::card_file,
     config::{
-        AgentConfig, Config, ConversationIs, DeliveryMode, EndingConfig, Period, RepeatsAre,
-        RetentionConfig, SilentTurn, TurnsAre,
+        AgentConfig, Config, ConversationScopeConfig, DeliveryMode, EndingConfig, Period,
+        RepeatedMessages, RetentionConfig, SilentTurn, TurnPreset,
     },
     host::Host,
     retention::{RetentionRule, RetentionSettings},
@@ -192,8 +192,8 @@ fn turn_settings(said: &AgentConfig, usual: TurnSettings) -> TurnSettings {
             false => usual.answers,
         },
         repeats: match said.repeats {
-            Some(RepeatsAre::Same) => RepeatPolicy::Same,
-            Some(RepeatsAre::Another) => RepeatPolicy::Another,
+            Some(RepeatedMessages::Same) => RepeatPolicy::Same,
+            Some(RepeatedMessages::Another) => RepeatPolicy::Another,
             None => usual.repeats,
         },
         expire_after: said.expire_after.map(|period| period.0),
@@ -243,19 +243,19 @@ pub(super) fn builtin_settings(said: &AgentConfig) -> BotSettings {
     }
 }
 
-fn turns(said: TurnsAre) -> TurnMode {
+fn turns(said: TurnPreset) -> TurnMode {
     match said {
-        TurnsAre::Answers => TurnMode::Answers,
-        TurnsAre::Dotnet => TurnMode::Dotnet,
-        TurnsAre::Late => TurnMode::Late,
+        TurnPreset::Answers => TurnMode::Answers,
+        TurnPreset::Dotnet => TurnMode::Dotnet,
+        TurnPreset::Late => TurnMode::Late,
     }
 }
 
 fn conversation(said: &AgentConfig, usual: ConversationScope) -> ConversationScope {
     match said.conversation {
         None => usual,
-        Some(ConversationIs::Task) => ConversationScope::Task,
-        Some(ConversationIs::Context) => ConversationScope::Context,
+        Some(ConversationScopeConfig::Task) => ConversationScope::Task,
+        Some(ConversationScopeConfig::Context) => ConversationScope::Context,
     }
 }
 

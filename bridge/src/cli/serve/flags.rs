@@ -13,7 +13,7 @@ use crate::{
     },
     config::{
         self, Accept, AgentConfig, AgentName, Config, ConfigErrors, HostName, HttpUrl, PageOrigin,
-        PushPlace, Size, TurnsAre,
+        PushPlace, Size, TurnPreset,
     },
 };
 
@@ -49,7 +49,7 @@ pub(in crate::cli) struct Serve {
     channel_id: Option<String>,
     /// The meaning of the end of a running bot's turn [default: answers]
     #[arg(long, value_name = "MEANING", value_enum)]
-    turns: Option<TurnsAre>,
+    turns: Option<TurnPreset>,
     /// Tell running bots that a user has joined before their first message, so that they can send a welcome
     #[arg(long)]
     first_contact: bool,

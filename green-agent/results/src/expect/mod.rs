@@ -11,7 +11,7 @@ mod place;
 mod sequence;
 mod shown;
 mod target;
-mod unmet;
+mod unmet_expectation;
 mod verdict;
 mod written;
 
@@ -19,7 +19,7 @@ mod written;
 mod tests;
 
 pub use content::results;
-pub use unmet::Unmet;
+pub use unmet_expectation::UnmetExpectation;
 
 use self::{place::Node, verdict::Mismatch};
 use crate::assessment::Assessment;
@@ -36,10 +36,10 @@ pub struct Subject<'a> {
 }
 
 /// Returns the expectations that are not met, in the order of the file.
-pub fn check(expectations: &[Expectation], subject: &Subject<'_>) -> Vec<Unmet> {
+pub fn check(expectations: &[Expectation], subject: &Subject<'_>) -> Vec<UnmetExpectation> {
     let unmet = |expectation: &Expectation| {
         let miss = judge(expectation, subject).err()?;
-        Some(Unmet {
+        Some(UnmetExpectation {
             line: expectation.line,
             expectation: written::expectation(expectation),
             expected: miss.expected,
@@ -101,11 +101,11 @@ fn check_values(
     match check {
         Check::Exists(wanted) if (nodes.is_empty() != *wanted) != not => Ok(()),
         Check::Exists(_) if nodes.is_empty() => Err(absence()),
-        Check::Exists(_) => Err(unmet::listed(nodes)),
+        Check::Exists(_) => Err(unmet_expectation::listed(nodes)),
         Check::Count(wanted) => match place::count(nodes, path)? {
             count if (count == *wanted) != not => Ok(()),
             _ if nodes.is_empty() => Err(format!("0: {}", absence())),
-            count => Err(format!("{count}: {}", unmet::listed(nodes))),
+            count => Err(format!("{count}: {}", unmet_expectation::listed(nodes))),
         },
         _ if nodes.is_empty() => Err(absence()),
         check => check_each(check, nodes, not),
@@ -134,6 +134,6 @@ fn check_each(check: &Check, nodes: &[Node<'_>], not: bool) -> Result<(), String
     if failing.is_empty() {
         return Ok(());
     }
-    remarks.insert(0, unmet::listed(&failing));
+    remarks.insert(0, unmet_expectation::listed(&failing));
     Err(remarks.join("\n"))
 }

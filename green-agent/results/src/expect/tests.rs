@@ -61,7 +61,7 @@ fn parsed(path: &str) -> Option<ValuePath> {
     }
 }
 
-fn outcome(rule: Rule, not: bool, entries: &[Entry]) -> Option<Unmet> {
+fn outcome(rule: Rule, not: bool, entries: &[Entry]) -> Option<UnmetExpectation> {
     let expectation = Expectation { line: 7, not, rule };
     let assessment = assessment();
     let subject = Subject {
@@ -71,12 +71,12 @@ fn outcome(rule: Rule, not: bool, entries: &[Entry]) -> Option<Unmet> {
     check(&[expectation], &subject).pop()
 }
 
-fn of_value(on: Target, path: &str, check: Check, not: bool) -> Option<Unmet> {
+fn of_value(on: Target, path: &str, check: Check, not: bool) -> Option<UnmetExpectation> {
     let path = parsed(path);
     outcome(Rule::Value { on, path, check }, not, &entries())
 }
 
-fn of_result(path: &str, check: Check, not: bool) -> Option<Unmet> {
+fn of_result(path: &str, check: Check, not: bool) -> Option<UnmetExpectation> {
     of_value(Target::Artifact("Result".to_owned()), path, check, not)
 }
 
@@ -259,7 +259,7 @@ fn unmet_expectations_read_well() {
     insta::assert_snapshot!(told.join("\n"));
 }
 
-fn of_sequence(labels: &[&str], hop: Option<Hop>, not: bool) -> Option<Unmet> {
+fn of_sequence(labels: &[&str], hop: Option<Hop>, not: bool) -> Option<UnmetExpectation> {
     let labels = labels.iter().map(|label| (*label).to_owned()).collect();
     outcome(Rule::Sequence { labels, hop }, not, &debate())
 }

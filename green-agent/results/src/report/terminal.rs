@@ -18,7 +18,8 @@ use super::progress::{Pace, Progress};
 use crate::{
     problem::Outcome,
     run::{
-        Phase, RunEvent, RunReport, ScenarioReport, TrialCounts, TrialReport, Verdict, cause,
+        Phase, RunEvent, RunReport, ScenarioReport, ScenarioVerdict, TrialCounts, TrialReport,
+        cause,
         tally::{MOST_KEPT, is_shown},
     },
     statistics::number,
@@ -188,16 +189,19 @@ impl Running {
 
 fn scenario_text(report: &ScenarioReport) -> String {
     let (style, word) = match report.verdict {
-        Verdict::Passed | Verdict::FailedAsExpected => (GREEN, "passed"),
-        Verdict::Failed => (RED, "FAILED"),
-        Verdict::NotRun => (YELLOW, "not run"),
+        ScenarioVerdict::Passed | ScenarioVerdict::FailedAsExpected => (GREEN, "passed"),
+        ScenarioVerdict::Failed => (RED, "FAILED"),
+        ScenarioVerdict::NotRun => (YELLOW, "not run"),
     };
     let (name, details) = (&report.name, details(report));
     let mut text = format!("{style}{word:>7}{style:#}  {name}{details}\n");
     for gate in report.gates.iter().filter(|gate| gate.met) {
         text += &format!("         {DIM}gate met: {}{DIM:#}\n", line(&gate.message));
     }
-    if matches!(report.verdict, Verdict::Failed | Verdict::NotRun) {
+    if matches!(
+        report.verdict,
+        ScenarioVerdict::Failed | ScenarioVerdict::NotRun
+    ) {
         text += &problems_text(report);
     }
     text
@@ -222,7 +226,7 @@ fn details(report: &ScenarioReport) -> String {
         let not_needed = summary.map_or(0, |summary| summary.figures.stopped_early);
         text += &format!(": {}", outcomes_text(&report.outcomes, not_needed));
     }
-    if report.verdict == Verdict::FailedAsExpected {
+    if report.verdict == ScenarioVerdict::FailedAsExpected {
         let kinds: BTreeSet<_> = report
             .problems()
             .map(|(_, problem)| problem.kind.title())
@@ -323,9 +327,13 @@ fn place(trial: &TrialReport) -> String {
 }
 
 fn summary_text(report: &RunReport, folder: &Path) -> String {
-    let passed = report.count(Verdict::Passed) + report.count(Verdict::FailedAsExpected);
-    let mut count = format!("{passed} passed, {} failed", report.count(Verdict::Failed));
-    match report.count(Verdict::NotRun) {
+    let passed =
+        report.count(ScenarioVerdict::Passed) + report.count(ScenarioVerdict::FailedAsExpected);
+    let mut count = format!(
+        "{passed} passed, {} failed",
+        report.count(ScenarioVerdict::Failed)
+    );
+    match report.count(ScenarioVerdict::NotRun) {
         0 => {}
         not_run => count += &format!(", {not_run} not run"),
     }

@@ -3,7 +3,7 @@
 use bridge_program::Exit;
 use green_agent_scenario::gate::Gates;
 
-use super::{ScenarioReport, Verdict};
+use super::{ScenarioReport, ScenarioVerdict};
 use crate::{
     gate::{self, GateResult},
     problem::ProblemKind,
@@ -68,9 +68,9 @@ fn decide(report: ScenarioReport, results: Result<Vec<GateResult>, String>) -> S
     };
     let exit = report.counts.broken.max(exit.unwrap_or_default());
     let verdict = match (report.verdict, exit) {
-        (Verdict::NotRun, _) => Verdict::NotRun,
-        (_, Exit::Passed) => Verdict::Passed,
-        _ => Verdict::Failed,
+        (ScenarioVerdict::NotRun, _) => ScenarioVerdict::NotRun,
+        (_, Exit::Passed) => ScenarioVerdict::Passed,
+        _ => ScenarioVerdict::Failed,
     };
     ScenarioReport {
         gates,

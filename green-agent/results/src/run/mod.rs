@@ -15,7 +15,9 @@ pub mod tally;
 pub use alike::cause;
 pub use completed::completed;
 pub use event::{Phase, RunEvent};
-pub use report::{FinishedRun, RunReport, ScenarioReport, TRIAL_REPORT, TrialReport, Verdict};
+pub use report::{
+    FinishedRun, RunReport, ScenarioReport, ScenarioVerdict, TRIAL_REPORT, TrialReport,
+};
 pub use sidecar::judged;
 pub use tally::{TrialCounts, TrialTally};
 

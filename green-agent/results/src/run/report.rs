@@ -66,7 +66,7 @@ pub struct TrialReport {
 /// The verdict on a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum ScenarioVerdict {
     /// Every trial passed.
     Passed,
     /// It failed in the way that its sidecar describes.
@@ -85,7 +85,7 @@ pub struct ScenarioReport {
     /// Its file.
     pub path: PathBuf,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ScenarioVerdict,
     /// Its contribution to the program's exit code.
     pub exit: Exit,
     /// Its trials, in order, with the evaluator's messages when they are serialized. A scenario that could not start
@@ -223,9 +223,9 @@ impl ScenarioReport {
     pub fn of(name: String, path: PathBuf, tally: TrialTally) -> Self {
         let (outcomes, counts, trials) = tally.into_parts();
         let verdict = match counts.exit {
-            Exit::Passed => Verdict::Passed,
-            _ if counts.missing == counts.trials => Verdict::NotRun,
-            _ => Verdict::Failed,
+            Exit::Passed => ScenarioVerdict::Passed,
+            _ if counts.missing == counts.trials => ScenarioVerdict::NotRun,
+            _ => ScenarioVerdict::Failed,
         };
         Self {
             means: means(&trials),
@@ -247,8 +247,8 @@ impl ScenarioReport {
     pub fn with_broken_gate(mut self, problem: Problem) -> Self {
         self.gate_problems.push(problem);
         self.exit = self.exit.max(Exit::Infrastructure);
-        if self.verdict != Verdict::NotRun {
-            self.verdict = Verdict::Failed;
+        if self.verdict != ScenarioVerdict::NotRun {
+            self.verdict = ScenarioVerdict::Failed;
         }
         self
     }
@@ -303,7 +303,7 @@ impl RunReport {
     }
 
     /// Returns the number of scenarios with this verdict.
-    pub fn count(&self, verdict: Verdict) -> usize {
+    pub fn count(&self, verdict: ScenarioVerdict) -> usize {
         self.scenarios
             .iter()
             .filter(|scenario| scenario.verdict == verdict)

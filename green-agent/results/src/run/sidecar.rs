@@ -3,7 +3,7 @@
 use bridge_program::Exit;
 use green_agent_scenario::ExpectedFailure;
 
-use super::{ScenarioReport, TrialReport, Verdict};
+use super::{ScenarioReport, ScenarioVerdict, TrialReport};
 use crate::problem::ProblemKind;
 
 /// Compares a scenario that must fail with its sidecar.
@@ -28,7 +28,7 @@ fn compare(sidecar: &ExpectedFailure, mut report: ScenarioReport) -> ScenarioRep
         .trials
         .iter()
         .all(|trial| is_as_wanted(sidecar, trial));
-    if report.verdict == Verdict::NotRun && !expects_missing {
+    if report.verdict == ScenarioVerdict::NotRun && !expects_missing {
         return report;
     }
     let mut fails_as_wanted = true;
@@ -47,10 +47,10 @@ fn compare(sidecar: &ExpectedFailure, mut report: ScenarioReport) -> ScenarioRep
         }
     }
     if fails_as_wanted {
-        report.verdict = Verdict::FailedAsExpected;
+        report.verdict = ScenarioVerdict::FailedAsExpected;
         report.exit = Exit::Passed;
     } else {
-        report.verdict = Verdict::Failed;
+        report.verdict = ScenarioVerdict::Failed;
         report.exit = report.exit.max(Exit::Failed);
     }
     report
@@ -105,7 +105,7 @@ mod tests {
             compare(&sidecar, report)
         };
         let unlike = report("no luck");
-        assert_eq!(unlike.verdict, Verdict::Failed);
+        assert_eq!(unlike.verdict, ScenarioVerdict::Failed);
         let mut problems = unlike.trials[0].problems.iter();
         let said = problems.find(|problem| problem.kind == ProblemKind::UnexpectedEnd);
         let said = said.unwrap().to_string();
@@ -115,16 +115,19 @@ mod tests {
         );
         assert_eq!(
             report("another transcript").verdict,
-            Verdict::FailedAsExpected
+            ScenarioVerdict::FailedAsExpected
         );
     }
 
     #[test]
     fn each_trial_has_to_fail_as_the_sidecar_says() {
         let failed = Some(ProblemKind::EvaluationFailed);
-        assert_eq!(held(&[failed, failed]).verdict, Verdict::FailedAsExpected);
+        assert_eq!(
+            held(&[failed, failed]).verdict,
+            ScenarioVerdict::FailedAsExpected
+        );
         let one_passed = held(&[failed, None]);
-        assert_eq!(one_passed.verdict, Verdict::Failed);
+        assert_eq!(one_passed.verdict, ScenarioVerdict::Failed);
         assert_eq!(one_passed.exit, Exit::Failed);
         assert_eq!(
             one_passed.trials[1].problems[0].kind,

@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 use super::{
     bot,
     roles::DeclaredRoles,
-    start::{StartFile, listens, start},
+    start::{StartFile, server_kind, start},
     values::{self, Endpoint, Python},
 };
 use crate::{
     error::Problem,
-    model::{Agent, Inherits, Listens, Requirement},
+    model::{Agent, Inherits, Requirement, ServerKind},
     reader::{Key, Kind as _, Node, kind, table},
 };
 
@@ -217,7 +217,7 @@ pub(super) fn participants(list: &Key<'_>, file: StartFile) -> DeclaredRoles {
 fn check_tools(node: &Node<'_>, roles: &DeclaredRoles) {
     let role = node.text().and_then(|role| roles.check(role, &[], node));
     let agent = role.and_then(|role| roles.agents.iter().find(|agent| agent.role == role));
-    if agent.is_some_and(|agent| agent.listens == Listens::Agent) {
+    if agent.is_some_and(|agent| agent.server_kind == ServerKind::Agent) {
         node.expected::<()>("the role of a participant with server, the URL of an MCP server");
     }
 }
@@ -277,7 +277,7 @@ pub(super) fn agent(keys: &AgentKeys<'_>, role: String, file: StartFile) -> Opti
     Some(Agent {
         role,
         agentbeats_id: agentbeats_id.filter(|id| !id.trim().is_empty()),
-        listens: listens(keys),
+        server_kind: server_kind(keys),
         start: start(keys, cmd, file)?,
         env,
         inherits,

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::{harness, name, roles::DeclaredRoles};
 use crate::{
     error::{Problem, ScenarioError, ScenarioErrors},
-    model::{Agent, Green, Inherits, Listens, Scenario, Start},
+    model::{Agent, Green, Inherits, Scenario, ServerKind, Start},
     reader::document,
 };
 
@@ -41,7 +41,7 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
             image: image(path, &manifest, component),
             is_built: false,
         },
-        listens: Listens::Agent,
+        server_kind: ServerKind::Agent,
         env: BTreeMap::new(),
         inherits: Inherits::default(),
         requires: Vec::new(),

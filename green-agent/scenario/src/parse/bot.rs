@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::roles::DeclaredRoles;
-use crate::model::{Agent, Inherits, Listens, Start};
+use crate::model::{Agent, Inherits, ServerKind, Start};
 
 /// The suffix that the bot's role has after the role of the agent that hosts it. No participant can have such
 /// a role.
@@ -36,7 +36,7 @@ fn behind_a_host(bot: Agent) -> (Agent, Agent) {
     let host = Agent {
         role: bot.role,
         agentbeats_id: bot.agentbeats_id,
-        listens: Listens::Agent,
+        server_kind: ServerKind::Agent,
         start: Start::Bot { role: role.clone() },
         env: BTreeMap::new(),
         inherits: Inherits::default(),
@@ -75,8 +75,8 @@ mod tests {
         };
         assert!(a.knows("a.bot") && !a.knows("b.bot") && a_bot.answers(a) && !b_bot.answers(a));
         assert_eq!(
-            (a.listens, a_bot.listens),
-            (Listens::Agent, Listens::Server)
+            (a.server_kind, a_bot.server_kind),
+            (ServerKind::Agent, ServerKind::Server)
         );
         assert_eq!(
             (a.agentbeats_id.as_deref(), &a_bot.agentbeats_id),

@@ -4,12 +4,12 @@ use bridge_client::is_loopback;
 use serde_json::json;
 
 use super::{
-    place::{PlaceText, place},
+    agent_address::{AgentAddressText, agent_address},
     roles::DeclaredRoles,
 };
 use crate::{
     error::Problem,
-    pipeline::{Credential, CredentialForm, Place, SecretPlace},
+    pipeline::{AgentAddress, Credential, CredentialForm, SecretSource},
     reader::{Key, Node, Table, table},
 };
 
@@ -20,7 +20,7 @@ table! {
     with(|_| json!({"oneOf": [{"required": ["scheme"]}, {"required": ["header"]}]})) {
         /// The receiver: a role, or a URL, which must be https unless it is on this machine. The secret is sent
         /// to that address only.
-        later_required agent: Key<'a> as PlaceText,
+        later_required agent: Key<'a> as AgentAddressText,
         /// The security scheme of this name in the agent's card, which says how the secret is sent; for a
         /// registry basic, with user:password, or bearer.
         later scheme: Key<'a> as String {"pattern": r"\S"},
@@ -34,7 +34,7 @@ table! {
 table! {
     /// An environment variable or one of .env, or a file whose path is relative to the folder in which agents
     /// run.
-    struct SecretKeys as "SecretPlace", closed,
+    struct SecretKeys as "SecretSource", closed,
     with(|_| json!({"oneOf": [{"required": ["env"]}, {"required": ["file"]}]})) {
         /// The variable's name.
         optional env: String {"minLength": 1},
@@ -62,13 +62,13 @@ pub(super) fn credential(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option
 }
 
 /// Reads the agent. A remote URL must be https, because anyone on the way could read the secret.
-fn agent_of(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Place> {
-    let place = place(node, roles)?;
+fn agent_of(node: &Node<'_>, roles: &DeclaredRoles) -> Option<AgentAddress> {
+    let place = agent_address(node, roles)?;
     match &place {
-        Place::Url(url) if url.scheme() != "https" && !is_loopback(url) => {
+        AgentAddress::Url(url) if url.scheme() != "https" && !is_loopback(url) => {
             node.expected("https, for a secret would be sent in clear")
         }
-        Place::Url(_) | Place::Role(_) => Some(place),
+        AgentAddress::Url(_) | AgentAddress::Role(_) => Some(place),
     }
 }
 
@@ -85,7 +85,7 @@ fn credential_form(keys: &CredentialKeys<'_>) -> Option<CredentialForm> {
     }
 }
 
-fn secret(node: &Node<'_>) -> Option<SecretPlace> {
+fn secret(node: &Node<'_>) -> Option<SecretSource> {
     if !node.is_table() {
         node.report(Problem::SecretInFile);
         return None;
@@ -95,8 +95,8 @@ fn secret(node: &Node<'_>) -> Option<SecretPlace> {
         keys.env.filter(|name| !name.is_empty()),
         keys.file.filter(|path| !path.is_empty()),
     ) {
-        (Some(name), None) => Some(SecretPlace::Env(name)),
-        (None, Some(path)) => Some(SecretPlace::File(path.into())),
+        (Some(name), None) => Some(SecretSource::Env(name)),
+        (None, Some(path)) => Some(SecretSource::File(path.into())),
         (Some(_), Some(_)) | (None, None) => node.expected(SECRET),
     }
 }
@@ -123,14 +123,14 @@ mod tests {
         };
         let expected = [
             Credential {
-                agent: Place::Role("a".to_owned()),
+                agent: AgentAddress::Role("a".to_owned()),
                 shown: CredentialForm::Scheme("bearer".to_owned()),
-                secret: SecretPlace::Env("TOKEN".to_owned()),
+                secret: SecretSource::Env("TOKEN".to_owned()),
             },
             Credential {
-                agent: Place::Url("https://h:1/a2a".parse().unwrap()),
+                agent: AgentAddress::Url("https://h:1/a2a".parse().unwrap()),
                 shown: CredentialForm::Header("X-Key".to_owned()),
-                secret: SecretPlace::File("a.key".into()),
+                secret: SecretSource::File("a.key".into()),
             },
         ];
         assert_eq!(pipeline.credentials, expected);

@@ -16,7 +16,7 @@ use crate::{
         Acknowledge, Delivery, DetailsShape, Direction, Episode, EpisodeLimits, McpTransport,
         TokenKind,
     },
-    model::{Agent, Evaluator, Listens, Start},
+    model::{Agent, Evaluator, ServerKind, Start},
     reader::{FlagOrTable, Key, Node, Table, kind, table},
 };
 
@@ -107,7 +107,7 @@ fn acknowledge(node: &Node<'_>) -> Option<Option<Acknowledge>> {
 
 /// Checks that the direction of calls is possible, and that no key is set which the direction ignores.
 fn check(keys: &EpisodeKeys<'_>, episode: &Episode, roles: &DeclaredRoles) {
-    let is_agent = |agent: &&Agent| agent.listens == Listens::Agent;
+    let is_agent = |agent: &&Agent| agent.server_kind == ServerKind::Agent;
     let agents: Vec<&Agent> = roles.agents.iter().filter(is_agent).collect();
     let [agent] = agents[..] else {
         // A participant may be missing because of another mistake, which is reported at its place.

@@ -9,7 +9,7 @@ use serde_json::Map;
 
 use super::{FileKeys, check_reuse, harness, name, roles::DeclaredRoles};
 use crate::{
-    model::{Agent, Green, Inherits, Listens, Scenario, Start},
+    model::{Agent, Green, Inherits, Scenario, ServerKind, Start},
     reader::Table,
 };
 
@@ -97,7 +97,7 @@ fn absent(role: &str) -> Agent {
             image: None,
             is_built: false,
         },
-        listens: Listens::Agent,
+        server_kind: ServerKind::Agent,
         env: BTreeMap::new(),
         inherits: Inherits::default(),
         requires: Vec::new(),

@@ -8,7 +8,7 @@ use super::{
     start::{StartFile, is_filled},
 };
 use crate::{
-    model::{Agent, ENVIRONMENT, Green, Listens, Start},
+    model::{Agent, ENVIRONMENT, Green, ServerKind, Start},
     reader::{Key, Table},
 };
 
@@ -33,7 +33,7 @@ pub(super) fn green(
         let green = agent(&keys, "green".to_owned(), StartFile::Scenario)?;
         return match green.start {
             Start::Absent { .. } | Start::Running { .. } | Start::Program { .. }
-                if green.listens == Listens::Agent =>
+                if green.server_kind == ServerKind::Agent =>
             {
                 Some(Green::Agent(green))
             }
@@ -66,7 +66,7 @@ fn check_environment(keys: &AgentKeys<'_>, roles: &DeclaredRoles) {
         return;
     };
     let names_it = node.text().is_some_and(|cmd| cmd.contains(ENVIRONMENT));
-    let is_server = |agent: &&Agent| agent.listens == Listens::Server;
+    let is_server = |agent: &&Agent| agent.server_kind == ServerKind::Server;
     let servers = roles.agents.iter().filter(is_server).count();
     let found = roles.declared.saturating_sub(servers);
     if names_it && found != 1 {

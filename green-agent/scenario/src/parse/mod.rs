@@ -3,6 +3,7 @@
 //! Unknown keys are ignored as AgentBeats ignores them. They are errors inside `[harness]` and the `[config]` of a
 //! built-in evaluator, which only this program reads: there a misspelled key would be a check that never runs.
 
+mod agent_address;
 mod agents;
 mod amber;
 mod bot;
@@ -18,7 +19,6 @@ mod green;
 mod harness;
 mod part;
 mod pipeline;
-mod place;
 mod policy;
 mod roles;
 mod start;

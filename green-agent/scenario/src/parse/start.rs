@@ -6,17 +6,17 @@ use url::Url;
 use super::{agents::AgentKeys, policy, values::Endpoint};
 use crate::{
     error::Problem,
-    model::{GREEN, Listens, Start},
+    model::{GREEN, ServerKind, Start},
     placeholder::PORT,
     reader::{Key, Kind as _, Node},
     supplied::anywhere,
 };
 
 /// Reads the kind of server at the participant's address.
-pub(super) fn listens(keys: &AgentKeys<'_>) -> Listens {
+pub(super) fn server_kind(keys: &AgentKeys<'_>) -> ServerKind {
     match (keys.server.node(), keys.bot.node()) {
-        (None, None) => Listens::Agent,
-        (Some(_), _) | (_, Some(_)) => Listens::Server,
+        (None, None) => ServerKind::Agent,
+        (Some(_), _) | (_, Some(_)) => ServerKind::Server,
     }
 }
 

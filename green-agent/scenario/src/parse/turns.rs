@@ -14,7 +14,9 @@ use super::{
 use crate::{
     duration::AnyDuration,
     error::Problem,
-    model::{Conversation, ConversationTurn, Evaluator, Listens, ProtocolBinding, ProtocolVersion},
+    model::{
+        Conversation, ConversationTurn, Evaluator, ProtocolBinding, ProtocolVersion, ServerKind,
+    },
     reader::{Key, Node, Table, kind, table},
 };
 use green_agent_transcript::label::STATES;
@@ -164,7 +166,7 @@ fn check_cancelation(node: &Node<'_>, turn: &ConversationTurn, earlier: &[Conver
 fn receiver(node: &Node<'_>, roles: &DeclaredRoles) -> Option<String> {
     let role = roles.check(node.text()?, &[], node)?;
     let agent = roles.agents.iter().find(|agent| agent.role == role);
-    match agent.is_some_and(|agent| agent.listens == Listens::Server) {
+    match agent.is_some_and(|agent| agent.server_kind == ServerKind::Server) {
         true => node.expected("the role of an agent; a server does not speak A2A"),
         false => Some(role),
     }

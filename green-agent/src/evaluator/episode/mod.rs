@@ -41,7 +41,7 @@ use url::Url;
 
 use super::{
     assess_error::AssessError,
-    custom::{Evaluator, Verdict},
+    custom::{EvaluationResult, Evaluator},
     reporter::Reporter,
     request::AssessmentRequest,
 };
@@ -202,7 +202,7 @@ impl Evaluator for EpisodeEvaluator {
         &self,
         request: &AssessmentRequest,
         reporter: &Reporter,
-    ) -> Result<Verdict, AssessError> {
+    ) -> Result<EvaluationResult, AssessError> {
         let [(role, url)] = &request.participants[..] else {
             let found = request.participants.len();
             let why = format!("participants: expected one, found {found}");
@@ -228,7 +228,7 @@ impl Evaluator for EpisodeEvaluator {
         &self,
         message: &Message,
         reporter: &Reporter,
-    ) -> Result<Verdict, AssessError> {
+    ) -> Result<EvaluationResult, AssessError> {
         request::check(message, &self.settings.environment).map_err(AssessError::Rejected)?;
         let running = self.next(&self.settings, self.seed).await?;
         let asked = message

@@ -4,7 +4,7 @@ use mcp_tools::episodes::{EndReason, Outcome};
 use serde_json::{Value, json};
 
 use super::{evaluator_calls::Participant, running::RunningEpisode};
-use crate::evaluator::{assess_error::AssessError, custom::Verdict};
+use crate::evaluator::{assess_error::AssessError, custom::EvaluationResult};
 
 /// Returns the verdict with the score of the environment's state. An episode counts as failed unless the participant
 /// ended it by submitting.
@@ -17,7 +17,7 @@ pub(super) fn verdict(
     seed: u64,
     outcome: &Outcome,
     participant: Option<&Participant>,
-) -> Result<Verdict, AssessError> {
+) -> Result<EvaluationResult, AssessError> {
     if let Some(fault) = &outcome.fault {
         return Err(AssessError::Environment(fault.clone()));
     }
@@ -42,7 +42,7 @@ pub(super) fn verdict(
     if let Some(participant) = participant {
         result["participant"] = Value::from(participant.state.as_str());
     }
-    Ok(Verdict {
+    Ok(EvaluationResult {
         result,
         failure: failure(outcome, participant),
     })

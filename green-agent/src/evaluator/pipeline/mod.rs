@@ -19,7 +19,7 @@ use url::Url;
 
 use super::{
     assess_error::AssessError,
-    custom::{Evaluator, Verdict},
+    custom::{EvaluationResult, Evaluator},
     reporter::Reporter,
     request::AssessmentRequest,
 };
@@ -51,9 +51,9 @@ impl PipelineEvaluator {
         requirements: Value,
         participants: &[(String, Url)],
         reporter: &Reporter,
-    ) -> Result<Verdict, AssessError> {
+    ) -> Result<EvaluationResult, AssessError> {
         let result = self.0.run(requirements, participants, reporter).await?;
-        Ok(Verdict {
+        Ok(EvaluationResult {
             result: Value::Object(result.members),
             failure: result.failure,
         })
@@ -93,7 +93,7 @@ impl Evaluator for PipelineEvaluator {
         &self,
         request: &AssessmentRequest,
         reporter: &Reporter,
-    ) -> Result<Verdict, AssessError> {
+    ) -> Result<EvaluationResult, AssessError> {
         let given = request.config.get(REQUIREMENTS);
         let requirements = given.or(self.0.pipeline().requirements.as_ref());
         let requirements = requirements.cloned().unwrap_or_default();
@@ -105,7 +105,7 @@ impl Evaluator for PipelineEvaluator {
         &self,
         message: &Message,
         reporter: &Reporter,
-    ) -> Result<Verdict, AssessError> {
+    ) -> Result<EvaluationResult, AssessError> {
         let requirements = request::requirements(message)?;
         self.run(requirements, &[], reporter).await
     }

@@ -26,7 +26,7 @@ impl Policy for FixedPolicy {
         "told"
     }
 
-    async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError> {
+    async fn next(&mut self, observation: &Observation<'_>) -> Result<Action, PolicyError> {
         let Some(action) = self.actions.pop_front() else {
             pending().await
         };
@@ -34,8 +34,8 @@ impl Policy for FixedPolicy {
             self.messages -= 1;
             let message = json!({"messageId": format!("m-{}", self.messages)});
             let (inbox, now) = (
-                situation.context.incoming_messages(),
-                situation.context.now(),
+                observation.context.incoming_messages(),
+                observation.context.now(),
             );
             inbox.receive("green", message, now);
         }

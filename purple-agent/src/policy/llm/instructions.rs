@@ -5,7 +5,7 @@ use std::fs;
 use mcp_tools::{context::AgentContext, inbox::texts};
 
 use super::{error::ModelError, settings::LlmSettings};
-use crate::policy::Situation;
+use crate::policy::Observation;
 
 /// The tool that connects to a server.
 pub(super) const CONNECT: &str = "connect_to_mcp_server";
@@ -69,10 +69,10 @@ impl Instructions {
     }
 
     /// Returns whether an assistant must connect first: its tools must be available before it gets a message.
-    pub(super) fn connects_first(&self, situation: &Situation<'_>) -> bool {
-        let context = situation.context;
+    pub(super) fn connects_first(&self, observation: &Observation<'_>) -> bool {
+        let context = observation.context;
         let knows = context.mcp_connection_details().is_some() && context.connection().is_none();
-        self.assists && knows && situation.steps.is_empty()
+        self.assists && knows && observation.steps.is_empty()
     }
 
     /// Returns the text for the model besides results: the beginning, or that messages with numbers after `before`

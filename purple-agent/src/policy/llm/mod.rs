@@ -35,7 +35,7 @@ use serde_json::Value;
 
 pub use error::ModelError;
 
-use super::{Action, NewPolicy, Policy, PolicyError, SettingsError, Situation, ToolCall};
+use super::{Action, NewPolicy, Observation, Policy, PolicyError, SettingsError, ToolCall};
 use chat::{Entry, Reply, ToolDefinition, shown};
 use http::Endpoint;
 use instructions::Instructions;
@@ -95,15 +95,15 @@ impl Policy for Llm {
         "llm"
     }
 
-    async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError> {
-        self.pending.add_results(situation.steps.last());
-        if self.brief()?.connects_first(situation) {
+    async fn next(&mut self, observation: &Observation<'_>) -> Result<Action, PolicyError> {
+        self.pending.add_results(observation.steps.last());
+        if self.brief()?.connects_first(observation) {
             let connect = ToolCall::new(instructions::CONNECT, JsonObject::new());
             return Ok(Action::Call(vec![connect]));
         }
-        let new_text = self.new_text(situation);
-        let names = ModelNames::of(situation.tools);
-        let mut tools = shown(situation.tools, &names);
+        let new_text = self.new_text(observation);
+        let names = ModelNames::of(observation.tools);
+        let mut tools = shown(observation.tools, &names);
         tools.push(wait_tool());
         let (mut new_text, mut last) = (new_text, String::new());
         for _ in 0..MAX_UNREADABLE {
@@ -146,11 +146,11 @@ impl Llm {
     }
 
     /// Returns the text for the model besides results: the beginning, or that messages arrived.
-    fn new_text(&mut self, situation: &Situation<'_>) -> Option<String> {
-        let newest = situation.context.incoming_messages().newest();
+    fn new_text(&mut self, observation: &Observation<'_>) -> Option<String> {
+        let newest = observation.context.incoming_messages().newest();
         let before = std::mem::replace(&mut self.seen, newest);
         let brief = self.brief.as_ref()?;
-        brief.new_text(situation.context, self.entries.is_empty(), before, newest)
+        brief.new_text(observation.context, self.entries.is_empty(), before, newest)
     }
 
     async fn ask(&mut self, tools: &[ToolDefinition]) -> Result<Reply, ModelError> {

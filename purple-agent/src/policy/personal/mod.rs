@@ -33,7 +33,7 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::{
-    Action, CompletedCall, NewPolicy, Policy, PolicyError, SettingsError, Situation, ToolCall,
+    Action, CompletedCall, NewPolicy, Observation, Policy, PolicyError, SettingsError, ToolCall,
     settings::Settings,
 };
 use choice::{Choice, Chosen};
@@ -66,7 +66,7 @@ fn read(settings: &Value) -> Result<bool, FieldError> {
     settings.end().map(|()| words_only)
 }
 
-/// The policy with its decisions; everything else is in the situation.
+/// The policy with its decisions; everything else is in the observation.
 struct Personal {
     words_only: bool,
     /// The number of the message with which the request began.
@@ -82,24 +82,24 @@ impl Policy for Personal {
         "personal"
     }
 
-    async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError> {
-        let newest = situation.context.incoming_messages().newest();
+    async fn next(&mut self, observation: &Observation<'_>) -> Result<Action, PolicyError> {
+        let newest = observation.context.incoming_messages().newest();
         let first = *self.first.get_or_insert(newest);
-        let request = Request::since(situation.context, first);
+        let request = Request::since(observation.context, first);
         if request.is_empty() {
             return Ok(wait("a request, in words"));
         }
-        if !situation.has_tool(DISCOVER) {
-            return Ok(connect(situation));
+        if !observation.has_tool(DISCOVER) {
+            return Ok(connect(observation));
         }
-        Ok(self.go_on(situation, &request, newest))
+        Ok(self.go_on(observation, &request, newest))
     }
 }
 
 impl Personal {
-    fn go_on(&mut self, situation: &Situation<'_>, request: &Request, newest: u64) -> Action {
-        let search = SearchProgress::of(situation.steps);
-        let called = situation.last().filter(|last| last.call.name == INVOKE);
+    fn go_on(&mut self, observation: &Observation<'_>, request: &Request, newest: u64) -> Action {
+        let search = SearchProgress::of(observation.steps);
+        let called = observation.last().filter(|last| last.call.name == INVOKE);
         if let (Some(called), Some(chosen)) = (called, self.chosen.clone()) {
             return self.after_call(called, &chosen, request, newest);
         }
@@ -168,8 +168,8 @@ impl Personal {
 }
 
 /// Connects to the server with the tools, which all further steps need.
-fn connect(situation: &Situation<'_>) -> Action {
-    match situation.last() {
+fn connect(observation: &Observation<'_>) -> Action {
+    match observation.last() {
         Some(failed) if failed.failed() => report::finish(report::no_tools(&failed.text()), None),
         Some(_) => report::finish(
             report::no_tools("the server that I know does not have them"),

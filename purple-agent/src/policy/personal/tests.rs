@@ -57,13 +57,13 @@ impl Talk {
     }
 
     pub(super) async fn next(&mut self) -> Action {
-        let situation = Situation {
+        let observation = Observation {
             context: &self.context,
             tools: &self.tools,
             steps: &self.steps,
             steps_left: 10,
         };
-        self.policy.next(&situation).await.unwrap()
+        self.policy.next(&observation).await.unwrap()
     }
 
     /// Expects one call of this tool, answers it, and returns its arguments.

@@ -17,7 +17,8 @@ use rmcp::model::JsonObject;
 use serde_json::{Map, Value};
 
 use super::{
-    Action, NewPolicy, Policy, PolicyError, SettingsError, Situation, ToolCall, settings::Settings,
+    Action, NewPolicy, Observation, Policy, PolicyError, SettingsError, ToolCall,
+    settings::Settings,
 };
 use placeholder::Values;
 
@@ -62,12 +63,12 @@ impl Policy for Scripted {
         "scripted"
     }
 
-    async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError> {
-        if let Some(action) = self.after_failure(situation) {
+    async fn next(&mut self, observation: &Observation<'_>) -> Result<Action, PolicyError> {
+        if let Some(action) = self.after_failure(observation) {
             return Ok(action);
         }
         let script = self.script.clone();
-        let values = Values::of(situation);
+        let values = Values::of(observation);
         let action = match script.steps.get(self.step) {
             Some(step) => step.call(&values),
             None => script.finish(&values),
@@ -80,8 +81,8 @@ impl Policy for Scripted {
 
 impl Scripted {
     /// Returns the action that replaces the next step because the last call failed.
-    fn after_failure(&mut self, situation: &Situation<'_>) -> Option<Action> {
-        let last = situation.last().filter(|called| called.failed())?;
+    fn after_failure(&mut self, observation: &Observation<'_>) -> Option<Action> {
+        let last = observation.last().filter(|called| called.failed())?;
         let step = self.script.steps.get(self.step.checked_sub(1)?)?;
         match step.on_error {
             OnError::Continue => None,

@@ -8,16 +8,16 @@ use bridge_protocol::wire::FieldError;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-use crate::policy::{CompletedCall, Situation};
+use crate::policy::{CompletedCall, Observation};
 
 const EXPECTED: &str = "${N/pointer}, ${last/pointer} or ${messages/pointer}";
 
 /// The values that placeholders can refer to.
-pub(super) struct Values<'a>(&'a Situation<'a>);
+pub(super) struct Values<'a>(&'a Observation<'a>);
 
 impl<'a> Values<'a> {
-    pub(super) fn of(situation: &'a Situation<'a>) -> Self {
-        Self(situation)
+    pub(super) fn of(observation: &'a Observation<'a>) -> Self {
+        Self(observation)
     }
 
     /// Replaces the placeholders in an object; errors name the member.

@@ -16,7 +16,8 @@ use rmcp::model::JsonObject;
 use serde_json::{Map, Value};
 
 use super::{
-    Action, NewPolicy, Policy, PolicyError, SettingsError, Situation, ToolCall, settings::Settings,
+    Action, NewPolicy, Observation, Policy, PolicyError, SettingsError, ToolCall,
+    settings::Settings,
 };
 use history::CallHistory;
 
@@ -69,7 +70,7 @@ fn read(settings: &Value) -> Result<bool, FieldError> {
     settings.end().map(|()| acknowledges)
 }
 
-/// The policy. Everything else that it needs is in the situation.
+/// The policy. Everything else that it needs is in the observation.
 struct SumAndShop {
     acknowledges: bool,
     /// Whether it has waited since the last failed connection.
@@ -82,13 +83,13 @@ impl Policy for SumAndShop {
         "sum-and-shop"
     }
 
-    async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError> {
-        if self.acknowledges && unacknowledged(situation) {
+    async fn next(&mut self, observation: &Observation<'_>) -> Result<Action, PolicyError> {
+        if self.acknowledges && unacknowledged(observation) {
             return Ok(call(ACKNOWLEDGE, JsonObject::new()));
         }
-        let history = CallHistory::of(situation.steps);
+        let history = CallHistory::of(observation.steps);
         Ok(match history.has_succeeded(CONNECT) {
-            true => choose(situation, history),
+            true => choose(observation, history),
             false => self.connect(history),
         })
     }
@@ -109,21 +110,21 @@ impl SumAndShop {
 }
 
 /// Returns whether there are messages to acknowledge. A failed acknowledgement is not repeated at once.
-fn unacknowledged(situation: &Situation<'_>) -> bool {
-    let wanted = situation.context.acknowledger().is_some() && situation.has_tool(ACKNOWLEDGE);
-    let refused = situation
+fn unacknowledged(observation: &Observation<'_>) -> bool {
+    let wanted = observation.context.acknowledger().is_some() && observation.has_tool(ACKNOWLEDGE);
+    let refused = observation
         .last()
         .is_some_and(|called| called.call.name == ACKNOWLEDGE && called.failed());
     let filter = Filter {
         acknowledged: Some(false),
         ..Filter::default()
     };
-    let messages = || situation.context.incoming_messages().list(&filter);
+    let messages = || observation.context.incoming_messages().list(&filter);
     wanted && !refused && messages().iter().any(|one| one.message_id.is_some())
 }
 
 /// Chooses the next action in the connected environment.
-fn choose(situation: &Situation<'_>, history: CallHistory<'_>) -> Action {
+fn choose(observation: &Observation<'_>, history: CallHistory<'_>) -> Action {
     if let Some(submitted) = history.last_of(SUBMIT) {
         return finish(submitted.text());
     }
@@ -133,7 +134,7 @@ fn choose(situation: &Situation<'_>, history: CallHistory<'_>) -> Action {
     }
     let solver = SOLVERS
         .iter()
-        .find(|solver| situation.has_tool(solver.known_by));
+        .find(|solver| observation.has_tool(solver.known_by));
     let Some(solver) = solver else {
         return finish("this environment is neither sum nor shop, the ones that I can solve; policy llm works in any".to_owned());
     };

@@ -46,7 +46,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 const POSTING: &str = "\u{1f}posting";
 
 /// The place where an activity is logged.
-enum Place {
+enum Placement {
     /// In an open turn.
     Turn(Arc<OpenTurn>),
     /// Outside of turns.
@@ -88,9 +88,9 @@ impl ConnectorSession {
         let _linked = cause.link(bridge_telemetry::current());
         let activity = Box::new(activity);
         let open_turn = match Box::pin(self.place(head, &activity, key, source)).await? {
-            Place::Done(posted) => return Ok(posted),
-            Place::Turn(open_turn) => Some(open_turn),
-            Place::Outside => None,
+            Placement::Done(posted) => return Ok(posted),
+            Placement::Turn(open_turn) => Some(open_turn),
+            Placement::Outside => None,
         };
         if let Some(open_turn) = open_turn {
             if open_turn.is_resumed
@@ -104,7 +104,9 @@ impl ConnectorSession {
                 return Ok(PostedActivity { id, is_late: false });
             }
             // The turn has ended meanwhile. Waits until its end is logged, so that this activity comes after it.
-            if let Place::Done(posted) = Box::pin(self.place(head, &activity, key, source)).await? {
+            if let Placement::Done(posted) =
+                Box::pin(self.place(head, &activity, key, source)).await?
+            {
                 return Ok(posted);
             }
         }
@@ -151,7 +153,7 @@ impl ConnectorSession {
         activity: &Activity,
         key: &CallKey,
         source: ActivitySource,
-    ) -> Result<Place, ConnectorError> {
+    ) -> Result<Placement, ConnectorError> {
         let (caller, task) = (&self.scope.caller, &meant.task);
         let store = &self.channel.store;
         let leases = store.leases();
@@ -163,21 +165,21 @@ impl ConnectorSession {
         let mut watch = None;
         loop {
             if let Some(open_turn) = self.channel.open_turns.find(task) {
-                return Ok(Place::Turn(open_turn));
+                return Ok(Placement::Turn(open_turn));
             }
             let head = store.head(caller, task).await?;
             if !has_begun(&head) {
-                return Ok(Place::Outside);
+                return Ok(Placement::Outside);
             }
             let is_over = Instant::now() >= deadline;
             match (source, &leases) {
-                (ActivitySource::Bot, _) if is_over => return Ok(Place::Outside),
+                (ActivitySource::Bot, _) if is_over => return Ok(Placement::Outside),
                 (ActivitySource::Bridge, _) if is_over => return Err(moved(task)),
                 (ActivitySource::Bot, Some(leases)) => {
                     if let Some(posted) =
                         Box::pin(self.hand_over(leases, &head, activity, key)).await?
                     {
-                        return Ok(Place::Done(posted));
+                        return Ok(Placement::Done(posted));
                     }
                 }
                 (ActivitySource::Bot, None) | (ActivitySource::Bridge, _) => {}

@@ -8,7 +8,7 @@ use url::Url;
 use crate::{
     ClientError, Fault, Options,
     connect::http_client,
-    http::{Answer, Endpoint, beginning},
+    http::{Endpoint, HttpResponse, beginning},
     sequence::Sequence,
 };
 
@@ -70,7 +70,7 @@ impl JsonPoster {
 
 /// Returns the JSON object of an answer. 401 and 403 are faults even if the body is a protocol error. Any other error
 /// status is a fault unless the body is an answer of the protocol.
-fn object(answer: &Answer) -> Result<Value, Fault> {
+fn object(answer: &HttpResponse) -> Result<Value, Fault> {
     match serde_json::from_slice(&answer.body) {
         Ok(object @ Value::Object(_)) => {
             let said = said(&object).unwrap_or_else(|| beginning(&answer.body));

@@ -10,7 +10,7 @@ use tonic::{
 use super::status::fault;
 use crate::{
     Fault,
-    http::{Answer, Endpoint, within},
+    http::{Endpoint, HttpResponse, within},
 };
 
 /// The messages of an answer, as they arrive.
@@ -32,7 +32,7 @@ impl Messages {
         }
         // An HTTP error is not from a gRPC server but usually from a proxy in front of it.
         if !reply.status().is_success() {
-            let answer = within(limits.reply, Answer::read(reply, limits)).await?;
+            let answer = within(limits.reply, HttpResponse::read(reply, limits)).await?;
             return Err(answer.refused());
         }
         let (status, limit) = (reply.status(), limits.body);

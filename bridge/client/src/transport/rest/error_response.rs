@@ -11,10 +11,10 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-use crate::{Fault, http::Answer};
+use crate::{Fault, http::HttpResponse};
 
 /// Reads an error answer. One without a protocol error becomes an HTTP status.
-pub(super) fn read(answer: &Answer, call: &Call) -> Fault {
+pub(super) fn read(answer: &HttpResponse, call: &Call) -> Fault {
     let body = wire::from_slice::<Value>(&answer.body).unwrap_or_default();
     let status = &body.get("error").unwrap_or(&body);
     let Some(message) = status.get("message").and_then(Value::as_str) else {

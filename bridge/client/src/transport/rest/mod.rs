@@ -19,7 +19,7 @@ use self::route::Route;
 use super::{Items, Reply, sse};
 use crate::{
     Fault,
-    http::{Answer, Endpoint, beginning},
+    http::{Endpoint, HttpResponse, beginning},
 };
 
 /// The accepted media types; 1.0.1 added one of its own (section 11.1).
@@ -63,7 +63,7 @@ impl Rest {
             }
             version_json::item(version, value).map_err(Fault::Invalid)
         };
-        let refused = |answer: &Answer| match read_answer(answer, call) {
+        let refused = |answer: &HttpResponse| match read_answer(answer, call) {
             Err(fault) => fault,
             Ok(_) => sse::no_stream(),
         };
@@ -89,7 +89,7 @@ fn is_misread(fault: &Fault) -> bool {
 }
 
 /// Returns the object in an answer, or the fault that it describes.
-fn read_answer(answer: &Answer, call: &Call) -> Result<Value, Fault> {
+fn read_answer(answer: &HttpResponse, call: &Call) -> Result<Value, Fault> {
     if !answer.is_success() {
         return Err(error_response::read(answer, call));
     }

@@ -128,7 +128,10 @@ fn a_server_is_used_by_others() {
     let [a, b, c] = &scenario.participants[..] else {
         panic!("there are three participants");
     };
-    assert_eq!((b.listens, c.listens), (Listens::Server, Listens::Agent));
+    assert_eq!(
+        (b.server_kind, c.server_kind),
+        (ServerKind::Server, ServerKind::Agent)
+    );
     assert!(a.knows("b") && b.knows("c") && !c.knows("b") && !a.knows("c"));
 }
 

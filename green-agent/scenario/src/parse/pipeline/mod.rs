@@ -17,9 +17,9 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
+    agent_address::{AgentAddressText, agent_address},
     credential::{self, CredentialKeys},
     evaluator::PIPELINE,
-    place::{PlaceText, place},
     roles::DeclaredRoles,
 };
 use crate::{
@@ -40,9 +40,9 @@ table! {
         optional requirements: Value,
         /// Agents, and catalogues of agents, among which those with the skills are found: URLs or roles. The
         /// participants if there are neither agents nor a registry.
-        later agents: Key<'a> as Vec<PlaceText>,
+        later agents: Key<'a> as Vec<AgentAddressText>,
         /// An OCI registry in which the cards of agents with the skills are found: its URL or role.
-        later registry: Key<'a> as PlaceText,
+        later registry: Key<'a> as AgentAddressText,
         /// The credentials that agents and the registry are sent.
         later credential: Key<'a> as Vec<CredentialKeys<'a>>,
         /// The most steps that run at the same time.
@@ -84,13 +84,16 @@ pub(super) fn pipeline(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<
         .iter()
         .filter_map(|(line, keys)| step(*line, keys, &ids));
     let listed = keys.agents.node();
-    let listed = listed.and_then(|list| list.list_of(|node| place(node, roles)));
+    let listed = listed.and_then(|list| list.list_of(|node| agent_address(node, roles)));
     let result = keys.result.node().and_then(|node| result(node, &ids));
     let pipeline = Pipeline {
         steps: steps.collect(),
         agents: Agents {
             listed: listed.unwrap_or_default(),
-            registry: keys.registry.node().and_then(|node| place(node, roles)),
+            registry: keys
+                .registry
+                .node()
+                .and_then(|node| agent_address(node, roles)),
         },
         credentials: keys
             .credential

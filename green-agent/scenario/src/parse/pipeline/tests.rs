@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     model::Green,
-    pipeline::{Input, Place},
+    pipeline::{AgentAddress, Input},
     tests::{errors_of, scenario_of},
 };
 
@@ -28,12 +28,15 @@ fn every_key_is_read() {
          [config.result]\ncode = '/code/code'\n",
     );
     assert_eq!(pipeline.requirements, Some(json!("r")));
-    let elsewhere = Place::Url("http://h:1/a2a".parse().unwrap());
+    let elsewhere = AgentAddress::Url("http://h:1/a2a".parse().unwrap());
     assert_eq!(
         pipeline.agents.listed,
-        [Place::Role("a".to_owned()), elsewhere]
+        [AgentAddress::Role("a".to_owned()), elsewhere]
     );
-    assert!(matches!(pipeline.agents.registry, Some(Place::Url(_))));
+    assert!(matches!(
+        pipeline.agents.registry,
+        Some(AgentAddress::Url(_))
+    ));
     assert_eq!(
         (pipeline.parallel, pipeline.timeout),
         (2, Duration::from_secs(9))

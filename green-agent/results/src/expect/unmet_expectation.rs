@@ -14,7 +14,7 @@ const LISTED: usize = 3;
 
 /// An expectation that is not met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unmet {
+pub struct UnmetExpectation {
     /// Line of the scenario file on which the expectation begins, from 1.
     pub line: usize,
     /// The expectation as it would be written in the file.
@@ -28,7 +28,7 @@ pub struct Unmet {
 }
 
 /// The text begins with the line number, so that the file's name can be put before it.
-impl fmt::Display for Unmet {
+impl fmt::Display for UnmetExpectation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let indented = |text: &str| text.replace('\n', "\n            ");
         writeln!(f, "{}: {}", self.line, self.expectation)?;
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn it_reads_well() {
-        let unmet = Unmet {
+        let unmet = UnmetExpectation {
             line: 14,
             expectation: r#"on = "artifact:Result", path = "/score", ge = 1.0"#.to_owned(),
             expected: "a number of at least 1.0 at /score".to_owned(),

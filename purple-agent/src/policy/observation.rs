@@ -8,7 +8,7 @@ use crate::toolbox::Offered;
 
 /// The agent's state when its policy is called.
 #[derive(Debug)]
-pub struct Situation<'a> {
+pub struct Observation<'a> {
     /// The received messages, the connection details and the connection.
     pub context: &'a AgentContext,
     /// The tools that can be called: the agent's own, and those of the MCP server once it is connected.
@@ -77,7 +77,7 @@ pub struct CompletedCall {
     pub result: CallToolResult,
 }
 
-impl Situation<'_> {
+impl Observation<'_> {
     /// Returns the last call with its result.
     pub fn last(&self) -> Option<&CompletedCall> {
         self.steps.last()?.called.last()
