@@ -2,9 +2,11 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Lines},
+    io::{BufRead as _, BufReader},
     path::Path,
-    process::{Child, ChildStderr, Command, Stdio},
+    process::{Child, Command, Stdio},
+    sync::mpsc::{Receiver, channel},
+    thread,
     time::Duration,
 };
 
@@ -23,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// The program with its log as JSON, killed when this is dropped.
 struct Logging {
     child: Child,
-    lines: Lines<BufReader<ChildStderr>>,
+    lines: Receiver<String>,
 }
 
 impl Logging {
@@ -35,7 +37,13 @@ impl Logging {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let log = BufReader::new(child.stderr.take().unwrap());
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in log.lines() {
+                let _ = sender.send(line.unwrap());
+            }
+        });
         Self { child, lines }
     }
 
@@ -43,7 +51,8 @@ impl Logging {
     fn until(&mut self, beginning: &str) -> Vec<(String, String)> {
         let mut told = Vec::new();
         loop {
-            let line = self.lines.next().expect("the log goes on").unwrap();
+            let line = self.lines.recv_timeout(LIMIT);
+            let line = line.unwrap_or_else(|error| panic!("{error}: {beginning} after {told:?}"));
             told.push(message(&line));
             if told.last().unwrap().1.starts_with(beginning) {
                 return told;

@@ -175,12 +175,7 @@ impl ConnectorSession {
 
     /// Returns the newest task of this scope.
     pub(super) async fn newest_task(&self) -> Result<Option<Arc<Head>>, StoreError> {
-        let found = self.newest_tasks(TIES).await?;
-        // Lists order tasks with a status of the same millisecond by id, the oldest first.
-        match found
-            .iter()
-            .max_by_key(|task| (&task.status.timestamp, &task.id))
-        {
+        match newest(&self.newest_tasks(TIES).await?) {
             Some(task) => self.head(&task.id).await,
             None => Ok(None),
         }
@@ -195,5 +190,34 @@ impl ConnectorSession {
         };
         let page = self.channel.store.list(&self.scope.caller, &query).await?;
         Ok(page.tasks.into_iter().map(|found| found.task).collect())
+    }
+}
+
+/// Returns the task with the newest status. Lists order tasks with a status of the same millisecond by id, the oldest
+/// first.
+fn newest(tasks: &[Arc<Task>]) -> Option<&Arc<Task>> {
+    tasks
+        .iter()
+        .max_by_key(|task| (&task.status.timestamp, &task.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::wire::Wire as _;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn of_two_statuses_of_one_millisecond_that_of_the_younger_task_is_the_newest() {
+        let task = |id: &str, millisecond: &str| -> Arc<Task> {
+            let timestamp = format!("2026-01-01T00:00:00.{millisecond}Z");
+            let status = json!({"state": "TASK_STATE_COMPLETED", "timestamp": timestamp});
+            let task = json!({"id": id, "contextId": "c", "status": status});
+            Arc::new(Task::read(task).unwrap())
+        };
+        let listed = [task("b", "002"), task("c", "002"), task("d", "001")];
+        assert_eq!(newest(&listed).unwrap().id, "c");
+        assert!(newest(&[]).is_none());
     }
 }
