@@ -40,14 +40,14 @@ pub enum FetchError {
         limit: Duration,
     },
     /// The server answered with an error.
-    #[error("{endpoint} answered with HTTP status {status}: {said}")]
+    #[error("{endpoint} answered with HTTP status {status}: {explanation}")]
     Refused {
         /// The address.
         endpoint: String,
         /// The status.
         status: u16,
         /// The explanation in the answer.
-        said: String,
+        explanation: String,
     },
     /// The answer is not valid.
     #[error("{endpoint} answered something else than {expected}")]
@@ -148,7 +148,7 @@ impl Fetcher {
             return Err(FetchError::Refused {
                 endpoint: shown(url),
                 status: status.as_u16(),
-                said: error_text(&body),
+                explanation: error_text(&body),
             });
         }
         Ok(body)
@@ -220,14 +220,14 @@ async fn body(url: &Url, mut reply: Response) -> Result<Vec<u8>, FetchError> {
 /// Returns the explanation in an error answer, by OAuth (RFC 6749, section 5.2), or its beginning.
 fn error_text(body: &[u8]) -> String {
     let member = |document: &Value, name: &str| document.get(name)?.as_str().map(str::to_owned);
-    let told = serde_json::from_slice(body).ok().and_then(|document| {
+    let detail = serde_json::from_slice(body).ok().and_then(|document| {
         let error = member(&document, "error")?;
         Some(match member(&document, "error_description") {
             Some(description) => format!("{error}: {description}"),
             None => error,
         })
     });
-    let text = told.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned());
+    let text = detail.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned());
     let words: Vec<_> = text.split_whitespace().collect();
     words.join(" ").chars().take(SHOWN).collect()
 }

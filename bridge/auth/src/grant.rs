@@ -163,11 +163,11 @@ fn masked(answer: Result<Value, FetchError>, secret: &Secret) -> Result<Value, T
         FetchError::Refused {
             endpoint,
             status,
-            said,
+            explanation,
         } => FetchError::Refused {
             endpoint,
             status,
-            said: secret.mask_in(&said),
+            explanation: secret.mask_in(&explanation),
         },
         other @ (FetchError::Plain(_)
         | FetchError::Unreachable { .. }

@@ -52,20 +52,20 @@ pub enum Fault {
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
     /// The agent requires other credentials (HTTP 401).
-    #[error("the agent requires other credentials{}: {said}", asking(.challenge))]
+    #[error("the agent requires other credentials{}: {explanation}", asking(.challenge))]
     Unauthenticated {
         /// The value of `WWW-Authenticate`.
         challenge: Option<String>,
         /// The agent's explanation: the protocol error, or the beginning of the body.
-        said: String,
+        explanation: String,
     },
     /// The agent does not allow the request with these credentials (HTTP 403).
-    #[error("not allowed with these credentials{}: {said}", asking(.challenge))]
+    #[error("not allowed with these credentials{}: {explanation}", asking(.challenge))]
     Forbidden {
         /// The value of `WWW-Authenticate`, such as a required scope.
         challenge: Option<String>,
         /// The agent's explanation: the protocol error, or the beginning of the body.
-        said: String,
+        explanation: String,
     },
     /// The answer has another HTTP error status.
     #[error("HTTP status {status}: {body}")]

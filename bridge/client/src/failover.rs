@@ -55,8 +55,8 @@ impl InterfaceSet {
         while let Some(agent) = self.at(place) {
             let before = refused.as_ref().map_or(&[][..], |(agents, _)| agents);
             if !before.iter().any(|one| is_same_place(one, agent)) {
-                let said = tenant::name(call.clone(), agent.tenant.as_deref());
-                match make(agent.clone(), said).await {
+                let named_call = tenant::name(call.clone(), agent.tenant.as_deref());
+                match make(agent.clone(), named_call).await {
                     Err(error) if matches!(error.fault, Fault::Unconnected(_)) => {
                         tracing::warn!(agent = %agent.url, "the connection is refused, trying the card's next interface");
                         refused

@@ -103,12 +103,18 @@ impl HttpResponse {
     }
 
     /// Returns the fault if the status is 401 or 403, with the agent's explanation.
-    pub(crate) fn denied(&self, said: &str) -> Option<Fault> {
-        let said = said.to_owned();
+    pub(crate) fn denied(&self, explanation: &str) -> Option<Fault> {
+        let explanation = explanation.to_owned();
         let challenge = self.challenge.clone();
         match self.status {
-            401 => Some(Fault::Unauthenticated { challenge, said }),
-            403 => Some(Fault::Forbidden { challenge, said }),
+            401 => Some(Fault::Unauthenticated {
+                challenge,
+                explanation,
+            }),
+            403 => Some(Fault::Forbidden {
+                challenge,
+                explanation,
+            }),
             _ => None,
         }
     }

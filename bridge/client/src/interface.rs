@@ -36,16 +36,16 @@ pub(crate) fn offered(card: &AgentCard) -> String {
 ///
 /// # Errors
 /// Returns an error if the text is no address of this binding.
-pub(crate) fn address(binding: Binding, base: &Url, said: &str) -> Result<Url, FieldError> {
+pub(crate) fn address(binding: Binding, base: &Url, text: &str) -> Result<Url, FieldError> {
     match binding {
-        Binding::Grpc => of_grpc(base, said),
-        Binding::JsonRpc | Binding::HttpJson => below(base, said),
+        Binding::Grpc => of_grpc(base, text),
+        Binding::JsonRpc | Binding::HttpJson => below(base, text),
     }
 }
 
 /// Returns the address of an interface over HTTP.
-fn below(base: &Url, said: &str) -> Result<Url, FieldError> {
-    base.join(said)
+fn below(base: &Url, text: &str) -> Result<Url, FieldError> {
+    base.join(text)
         .map_err(|error| FieldError::new("a URL", error.to_string()).inside("url"))
 }
 
@@ -53,10 +53,10 @@ fn below(base: &Url, said: &str) -> Result<Url, FieldError> {
 ///
 /// # Errors
 /// Returns an error if the address has no host or an unknown scheme.
-fn of_grpc(base: &Url, said: &str) -> Result<Url, FieldError> {
+fn of_grpc(base: &Url, text: &str) -> Result<Url, FieldError> {
     let wrong = |found: String| FieldError::new("HOST:PORT or a URL", found).inside("url");
-    let (scheme, rest) = match said.split_once("://") {
-        None => (base.scheme(), said),
+    let (scheme, rest) = match text.split_once("://") {
+        None => (base.scheme(), text),
         Some(("http" | "grpc", rest)) => ("http", rest),
         Some(("https" | "grpcs", rest)) => ("https", rest),
         // gRPC libraries write names to be resolved as `dns:///HOST:PORT`.

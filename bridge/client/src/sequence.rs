@@ -44,7 +44,7 @@ impl Sequence {
             StreamResponse::ArtifactUpdate(update) => &mut update.metadata,
             StreamResponse::Message(_) => return None,
         };
-        let said = match self {
+        let value = match self {
             Self::Absent => return None,
             Self::Own => taken(metadata),
             Self::Shared => metadata
@@ -52,8 +52,8 @@ impl Sequence {
                 .and_then(|all| all.get(SEQUENCE_EXTENSION))
                 .cloned(),
         };
-        let said = said.and_then(|said| said.get("sequence")?.as_u64());
-        said.or_else(|| {
+        let value = value.and_then(|value| value.get("sequence")?.as_u64());
+        value.or_else(|| {
             id?.strip_prefix(task_of(event)?)?
                 .strip_prefix('/')?
                 .parse()
@@ -73,11 +73,11 @@ pub(crate) fn task_of(event: &StreamResponse) -> Option<&str> {
 }
 
 fn taken(metadata: &mut Option<Metadata>) -> Option<serde_json::Value> {
-    let said = metadata.as_mut()?.remove(SEQUENCE_EXTENSION);
+    let value = metadata.as_mut()?.remove(SEQUENCE_EXTENSION);
     if metadata.as_ref().is_some_and(Metadata::is_empty) {
         *metadata = None;
     }
-    said
+    value
 }
 
 #[cfg(test)]

@@ -137,17 +137,18 @@ impl Signers {
 
     /// Returns the URL of the key set in a header, if it is trusted.
     fn believed(&self, header: &Header) -> Option<Url> {
-        let said = Url::parse(header.key_set.as_deref()?).ok()?;
-        let is_below =
-            |place: &Url| place.origin() == said.origin() && said.path().starts_with(place.path());
-        self.places.iter().any(is_below).then_some(said)
+        let declared = Url::parse(header.key_set.as_deref()?).ok()?;
+        let is_below = |place: &Url| {
+            place.origin() == declared.origin() && declared.path().starts_with(place.path())
+        };
+        self.places.iter().any(is_below).then_some(declared)
     }
 }
 
 fn signatures(card: &Value) -> Option<Vec<AgentCardSignature>> {
-    let said = card.get("signatures")?.as_array()?.iter().take(MOST);
+    let signatures = card.get("signatures")?.as_array()?.iter().take(MOST);
     let read = |one: &Value| AgentCardSignature::read(one.clone()).ok();
-    Some(said.filter_map(read).collect())
+    Some(signatures.filter_map(read).collect())
 }
 
 #[cfg(test)]

@@ -142,12 +142,12 @@ async fn copy_between(
     name: &str,
     stores: &mut Vec<Arc<dyn ExportStore>>,
 ) -> Result<TransferReport, String> {
-    let told = |error: crate::store::transfer::TransferError| error.to_string();
+    let text = |error: crate::store::transfer::TransferError| error.to_string();
     if from == to {
         return Err("expected two places, found one".to_owned());
     }
     let mut source = match from {
-        Location::File(path) => Source::File(FileSource::open(path).map_err(told)?),
+        Location::File(path) => Source::File(FileSource::open(path).map_err(text)?),
         Location::Store(choice) => {
             choice.check_exists().map_err(|error| error.to_string())?;
             let store = choice.open_whole().await;
@@ -155,19 +155,19 @@ async fn copy_between(
             stores.push(Arc::clone(&store));
             let source = StoreSource::new(store, name);
             if used == Use::Alone {
-                source.wait_for_others().await.map_err(told)?;
+                source.wait_for_others().await.map_err(text)?;
             }
             Source::Store(source)
         }
     };
     let mut target = match to {
-        Location::File(path) => Target::File(FileTarget::create(path).map_err(told)?),
+        Location::File(path) => Target::File(FileTarget::create(path).map_err(text)?),
         Location::Store(choice) => {
             let store = choice.open_whole().await;
             let store = store.map_err(|error| error.to_string())?;
             stores.push(Arc::clone(&store));
             let target = StoreTarget::begin(store, to.to_string(), name).await;
-            Target::Store(target.map_err(told)?)
+            Target::Store(target.map_err(text)?)
         }
     };
     let (is_shown, mut last) = (stderr().is_terminal(), Instant::now());
@@ -179,5 +179,5 @@ async fn copy_between(
     };
     transfer(&mut source, &mut target, &mut progress)
         .await
-        .map_err(told)
+        .map_err(text)
 }

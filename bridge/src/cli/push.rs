@@ -49,7 +49,7 @@ impl PushCommand {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let told = match &self.action {
+        let text = match &self.action {
             Action::List { store } => runtime.block_on(async {
                 Ok::<_, Box<dyn Error>>(list(&store.open_known().await?).await?)
             })?,
@@ -58,7 +58,7 @@ impl PushCommand {
                 Ok::<_, Box<dyn Error>>(retry(&store, task.as_deref()).await?)
             })?,
         };
-        outln!("{told}");
+        outln!("{text}");
         Ok(())
     }
 }
@@ -73,11 +73,11 @@ async fn list(store: &Arc<dyn Store>) -> Result<String, StoreError> {
 }
 
 fn line(one: &Undelivered) -> String {
-    let told = format!(
+    let line = format!(
         "{} {} {} {} event {} attempts {} since {:.0}: {}",
         one.agent, one.task, one.id, one.host, one.seq, one.attempts, one.since, one.reason
     );
-    terminal::line(&told).into_owned()
+    terminal::line(&line).into_owned()
 }
 
 async fn retry(store: &Arc<dyn Store>, task: Option<&str>) -> Result<String, StoreError> {

@@ -51,22 +51,23 @@ const USUAL: &str = "bridge-data";
 impl StoreChoice {
     /// Returns the store named in a configuration.
     pub(super) fn of(config: &Config) -> Result<Self, String> {
-        let said = config.store.as_ref().map(|said| said.get_ref().0.clone());
-        let said = said.unwrap_or_default();
-        let mut choice = match said.place {
+        let table = config.store.as_ref();
+        let table = table.map(|table| table.get_ref().0.clone());
+        let table = table.unwrap_or_default();
+        let mut choice = match table.place {
             Some(place) => place.0.parse()?,
             None => Self::Sled(SledSettings::in_folder(USUAL)),
         };
         match &mut choice {
             Self::Memory => {}
             Self::Sled(settings) => {
-                settings.message_ids = said.message_ids.unwrap_or(settings.message_ids);
-                settings.filters = said.filters.map_or(settings.filters, |size| size.0);
+                settings.message_ids = table.message_ids.unwrap_or(settings.message_ids);
+                settings.filters = table.filters.map_or(settings.filters, |size| size.0);
             }
             #[cfg(feature = "postgres")]
             Self::Postgres(settings) => {
-                settings.connections = said.connections.map_or(settings.connections, usize::from);
-                settings.lease = said.lease.map_or(settings.lease, |lease| lease.0);
+                settings.connections = table.connections.map_or(settings.connections, usize::from);
+                settings.lease = table.lease.map_or(settings.lease, |lease| lease.0);
             }
         }
         Ok(choice)

@@ -174,9 +174,9 @@ fn ask<T>(
 }
 
 async fn check_running(bridge: &AdminClient) -> Result<Exit, AdminClientError> {
-    let told = bridge.get("/store/check").await?;
-    outln!("{}", told["report"].as_str().unwrap_or_default());
-    Ok(match told["whole"].as_bool() {
+    let report = bridge.get("/store/check").await?;
+    outln!("{}", report["report"].as_str().unwrap_or_default());
+    Ok(match report["whole"].as_bool() {
         Some(true) => Exit::Passed,
         Some(false) | None => Exit::Failed,
     })
@@ -184,13 +184,13 @@ async fn check_running(bridge: &AdminClient) -> Result<Exit, AdminClientError> {
 
 async fn compact_running(bridge: &AdminClient) -> Result<(), AdminClientError> {
     loop {
-        let told = bridge.post("/store/compact").await?;
-        if told["more"] != true {
+        let report = bridge.post("/store/compact").await?;
+        if report["more"] != true {
             outln!(
                 "log {} bytes; {} of them live; index {} bytes",
-                told["log"],
-                told["live"],
-                told["index"]
+                report["log"],
+                report["live"],
+                report["index"]
             );
             return Ok(());
         }

@@ -160,38 +160,40 @@ fn replace<T: Clone>(field: &mut T, said: Option<&T>) {
 }
 
 impl From<&ProviderConfig> for AgentProvider {
-    fn from(said: &ProviderConfig) -> Self {
+    fn from(config: &ProviderConfig) -> Self {
         Self {
-            url: said.url.0.to_string(),
-            organization: said.organization.clone(),
+            url: config.url.0.to_string(),
+            organization: config.organization.clone(),
             extra: Metadata::new(),
         }
     }
 }
 
-fn skill(said: &SkillConfig) -> AgentSkill {
+fn skill(config: &SkillConfig) -> AgentSkill {
     AgentSkill {
-        id: said.id.clone(),
-        name: said.name.clone().unwrap_or_else(|| said.id.clone()),
-        description: said.description.clone(),
-        tags: said.tags.clone(),
-        examples: said.examples.clone(),
-        input_modes: said.input_modes.clone(),
-        output_modes: said.output_modes.clone(),
-        security_requirements: said.security.iter().map(requirement).collect(),
-        extra: said
+        id: config.id.clone(),
+        name: config.name.clone().unwrap_or_else(|| config.id.clone()),
+        description: config.description.clone(),
+        tags: config.tags.clone(),
+        examples: config.examples.clone(),
+        input_modes: config.input_modes.clone(),
+        output_modes: config.output_modes.clone(),
+        security_requirements: config.security.iter().map(requirement).collect(),
+        extra: config
             .schemas()
             .map(|(name, schema)| (name.to_owned(), schema))
             .collect(),
     }
 }
 
-fn requirement(said: &BTreeMap<String, Vec<String>>) -> SecurityRequirement {
+fn requirement(config: &BTreeMap<String, Vec<String>>) -> SecurityRequirement {
     let scopes = |list: &Vec<String>| StringList {
         list: list.clone(),
         extra: Metadata::new(),
     };
-    let schemes = said.iter().map(|(name, list)| (name.clone(), scopes(list)));
+    let schemes = config
+        .iter()
+        .map(|(name, list)| (name.clone(), scopes(list)));
     SecurityRequirement {
         schemes: schemes.collect(),
         extra: Metadata::new(),
@@ -201,16 +203,16 @@ fn requirement(said: &BTreeMap<String, Vec<String>>) -> SecurityRequirement {
 fn schemes<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, SecurityScheme>, D::Error> {
-    let said = BTreeMap::<String, Value>::deserialize(deserializer)?;
+    let values = BTreeMap::<String, Value>::deserialize(deserializer)?;
     let read = |(name, value): (String, Value)| {
         let scheme = SecurityScheme::read(value).map_err(D::Error::custom)?;
         Ok((name, scheme))
     };
-    said.into_iter().map(read).collect()
+    values.into_iter().map(read).collect()
 }
 
 fn extensions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<AgentExtension>, D::Error> {
-    let said = Vec::<Value>::deserialize(deserializer)?;
+    let values = Vec::<Value>::deserialize(deserializer)?;
     let read = |value| AgentExtension::read(value).map_err(D::Error::custom);
-    said.into_iter().map(read).collect()
+    values.into_iter().map(read).collect()
 }

@@ -104,14 +104,14 @@ fn check_agent(agent: &AgentConfig, builtins: &[&'static str], found: &mut Found
 }
 
 /// Checks the schemas of a skill, which would otherwise only fail when the skill is called.
-fn check_schemas(said: &SkillConfig, at: usize, found: &mut Found) {
-    let skill = said.id.clone();
-    if said.input_schema.is_some() && said.parameters.is_some() {
-        found.push((at, Problem::TwoSchemas(skill.clone())));
+fn check_schemas(skill: &SkillConfig, at: usize, found: &mut Found) {
+    let id = skill.id.clone();
+    if skill.input_schema.is_some() && skill.parameters.is_some() {
+        found.push((at, Problem::TwoSchemas(id.clone())));
     }
-    for (key, schema) in said.schemas() {
+    for (key, schema) in skill.schemas() {
         if let Err(SchemaError::Schema(why)) = schema::check(Some(&schema), &Value::Null) {
-            let skill = skill.clone();
+            let skill = id.clone();
             found.push((at, Problem::Schema { skill, key, why }));
         }
     }

@@ -85,11 +85,12 @@ impl LimitsConfig {
     /// Returns the limits of turns, with defaults for absent ones.
     pub fn turn_limits(&self) -> TurnLimits {
         let usual = TurnLimits::default();
-        let count = |said: Option<NonZeroU32>, usual: usize| {
-            said.and_then(|said| usize::try_from(said.get()).ok())
+        let count = |given: Option<NonZeroU32>, usual: usize| {
+            given
+                .and_then(|given| usize::try_from(given.get()).ok())
                 .unwrap_or(usual)
         };
-        let bytes = |said: Option<Size>, usual| said.map_or(usual, |size| size.0);
+        let bytes = |given: Option<Size>, usual| given.map_or(usual, |size| size.0);
         TurnLimits {
             memory: bytes(self.turns, usual.memory),
             at_once: count(self.agent_turns, usual.at_once),
@@ -102,11 +103,12 @@ impl LimitsConfig {
     /// Returns the limits, with defaults for absent ones.
     pub fn limits(&self) -> Limits {
         let usual = Limits::default();
-        let count = |said: Option<NonZeroU32>, usual: usize| {
-            said.and_then(|said| usize::try_from(said.get()).ok())
+        let count = |given: Option<NonZeroU32>, usual: usize| {
+            given
+                .and_then(|given| usize::try_from(given.get()).ok())
                 .unwrap_or(usual)
         };
-        let time = |said: Option<Period>, usual| said.map_or(usual, |period| period.0);
+        let time = |given: Option<Period>, usual| given.map_or(usual, |period| period.0);
         Limits {
             connections: count(self.connections, usual.connections),
             requests: count(self.requests, usual.requests),

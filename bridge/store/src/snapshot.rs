@@ -123,15 +123,15 @@ fn add_user_message(task: &mut Task, message: Message, ids: &mut KnownIds) {
 
 /// Sets the status, and moves the message of the previous status to the history.
 fn replace_status(task: &mut Task, status: TaskStatus, ids: &mut KnownIds) {
-    let said = task.status.message.as_ref().filter(|_| ids.is_recording());
-    let remembered = said.map(|one| one.message_id.clone());
+    let message = task.status.message.as_ref().filter(|_| ids.is_recording());
+    let remembered = message.map(|one| one.message_id.clone());
     task.replace_status(status, |id| ids.may_contain(id));
     remembered.iter().for_each(|id| ids.add(id));
 }
 
 fn is_status_message(task: &Task, id: &str) -> bool {
-    let said = task.status.message.as_ref();
-    said.is_some_and(|message| message.message_id == id)
+    let message = task.status.message.as_ref();
+    message.is_some_and(|message| message.message_id == id)
 }
 
 #[cfg(test)]

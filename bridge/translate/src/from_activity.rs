@@ -41,10 +41,11 @@ pub fn request(activity: &Activity) -> Option<Message> {
 
 /// Returns the activity as data, without the fields common to its turn and without the service URL.
 pub(crate) fn event(activity: &Activity, turn: &TranslationContext) -> Metadata {
-    let said = turn.answer();
+    let answer = turn.answer();
     let mut fields = to_object(activity);
-    fields
-        .retain(|key, value| key == "type" || (key != SERVICE_URL && said.get(key) != Some(value)));
+    fields.retain(|key, value| {
+        key == "type" || (key != SERVICE_URL && answer.get(key) != Some(value))
+    });
     without_secret(&mut fields, &turn.service_url);
     fields
 }
@@ -107,11 +108,11 @@ fn metadata(activity: &Activity, turn: &TranslationContext, message: &mut Messag
     }
     let plain = to_object(&to_activity::content(message));
     let (mut fields, mut address) = (Metadata::new(), Metadata::new());
-    let said = turn.answer();
+    let answer = turn.answer();
     for (key, value) in patch::diff(&plain, &to_object(activity)) {
         match key.as_str() {
             SERVICE_URL => {}
-            key if said.get(key) == Some(&value) => {}
+            key if answer.get(key) == Some(&value) => {}
             // Every message has an id, so a missing one is not recorded.
             "id" if value.is_null() => {}
             key if ADDRESS_FIELDS.contains(&key) => drop(address.insert(key.into(), value)),

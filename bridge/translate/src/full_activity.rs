@@ -33,8 +33,8 @@ pub const EXTENSION: &str = "urn:a2a-evaluation:activity:v1";
 
 /// Returns whether the extension is in use for the next output of a task: its last user message lists it.
 pub fn is_wanted(task: &Task) -> bool {
-    let mut said = task.history.iter().rev();
-    let last = said.find(|message| message.role == Role::User);
+    let mut messages = task.history.iter().rev();
+    let last = messages.find(|message| message.role == Role::User);
     last.is_some_and(is_used)
 }
 

@@ -52,10 +52,10 @@ fn of_dialog(dialog: &Value) -> Option<TextAndCards> {
         _ => {
             let card = value.get("card").and_then(attachment);
             let address = value.get("url").and_then(text);
-            let said: Vec<String> = value.get("title").and_then(text).into_iter().collect();
-            let said: Vec<String> = said.into_iter().chain(address).collect();
-            let said = Some(said.join("\n")).filter(|said| !said.is_empty());
-            Some((said, card.into_iter().collect()))
+            let lines: Vec<String> = value.get("title").and_then(text).into_iter().collect();
+            let lines: Vec<String> = lines.into_iter().chain(address).collect();
+            let text = Some(lines.join("\n")).filter(|text| !text.is_empty());
+            Some((text, card.into_iter().collect()))
         }
     }
 }

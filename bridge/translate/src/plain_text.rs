@@ -34,17 +34,17 @@ pub(crate) fn part(activity: &Activity) -> Option<Part> {
         button(&to_object(action), &mut lines);
     }
     lines.retain(|line| !line.trim().is_empty());
-    let said = activity.text.as_deref().unwrap_or_default().to_lowercase();
+    let text = activity.text.as_deref().unwrap_or_default().to_lowercase();
     let is_said = |line: &String| {
         let line = line.trim_start_matches(CHOICE).to_lowercase();
-        said.contains(&line)
+        text.contains(&line)
     };
     if lines.iter().all(is_said) {
         lines.clear();
     }
     // Either all choices are listed or none.
     lines.retain(|line| line.starts_with(CHOICE) || !is_said(line));
-    lines.splice(0..0, sources(activity, &said));
+    lines.splice(0..0, sources(activity, &text));
     if lines.is_empty() {
         return None;
     }
@@ -69,13 +69,13 @@ pub fn is_repeated(part: &Part) -> bool {
 }
 
 /// Returns a line for each source that the message cites by a number, unless the text, in lower case, has it.
-fn sources(activity: &Activity, said: &str) -> Vec<String> {
+fn sources(activity: &Activity, text: &str) -> Vec<String> {
     let entities = activity.entities.iter();
     let cited = entities.flat_map(|entity| all(entity.extra.get("citation")));
-    cited.filter_map(|one| source(one, said)).collect()
+    cited.filter_map(|one| source(one, text)).collect()
 }
 
-fn source(citation: &Value, said: &str) -> Option<String> {
+fn source(citation: &Value, message: &str) -> Option<String> {
     let appearance = citation.get("appearance")?;
     let text = |name: &str| appearance.get(name).and_then(Value::as_str);
     let filled = |text: &&str| !text.trim().is_empty();
@@ -89,7 +89,7 @@ fn source(citation: &Value, said: &str) -> Option<String> {
     let known = address.unwrap_or(&line).to_lowercase();
     let number = citation.get("position").filter(|one| one.is_number());
     let number = number.map(|one| format!("[{one}] ")).unwrap_or_default();
-    (!said.contains(&known)).then(|| format!("{number}{line}"))
+    (!message.contains(&known)).then(|| format!("{number}{line}"))
 }
 
 fn card(attachment: &Attachment, lines: &mut Vec<String>) {

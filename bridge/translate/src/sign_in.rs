@@ -11,8 +11,8 @@ use bridge_protocol::{
 
 /// Returns the agent's message that asks the user to sign in, if it is one of the agent's last turn.
 pub fn unanswered(task: &Task) -> Option<&Message> {
-    let said = task.history.iter().chain(&task.status.message).rev();
-    let before = said.skip_while(|message| message.role != Role::Agent);
+    let messages = task.history.iter().chain(&task.status.message).rev();
+    let before = messages.skip_while(|message| message.role != Role::Agent);
     let mut last_turn = before.take_while(|message| message.role == Role::Agent);
     last_turn.find(|message| {
         let kinds = message.parts.iter();

@@ -22,8 +22,8 @@ pub trait Verify {
 
 impl Verify for Jwk {
     fn verifies(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
-        let says = |said: &Option<String>, expected: &str| {
-            said.as_deref().is_none_or(|said| said == expected)
+        let says = |value: &Option<String>, expected: &str| {
+            value.as_deref().is_none_or(|value| value == expected)
         };
         if !says(&self.key_use, "sig") || !says(&self.alg, algorithm.name()) {
             return false;

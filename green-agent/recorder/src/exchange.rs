@@ -38,9 +38,9 @@ impl HopRecord {
     /// Masks a content and records it.
     pub(super) fn record(&self, exchange: u64, direction: Direction, mut content: Content) {
         let body = content.body_mut();
-        let said = body.and_then(|body| self.masker.mask_body(body));
+        let masked = body.and_then(|body| self.masker.mask_body(body));
         self.transcript
-            .record_masked(&self.hop, exchange, direction, &content, said);
+            .record_masked(&self.hop, exchange, direction, &content, masked);
     }
 }
 

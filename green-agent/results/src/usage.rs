@@ -23,14 +23,14 @@ const DEEPEST: usize = 24;
 
 /// Returns the tokens of a transcript; `None` if no message reports any.
 pub fn usage(entries: &[Entry]) -> Option<Usage> {
-    let mut told = Reported::default();
+    let mut usage = Reported::default();
     for entry in entries
         .iter()
         .filter(|entry| entry.direction == Direction::Back)
     {
-        told.add(entry);
+        usage.add(entry);
     }
-    told.sum()
+    usage.sum()
 }
 
 #[derive(Default)]

@@ -190,8 +190,8 @@ pub(super) fn assessment_of(
 
 fn assessment(state: String, statuses: &[TaskStatus], artifacts: &[Artifact]) -> Assessment {
     // The final text of a bot behind the bridge is an artifact too, but it is an answer and not a result.
-    let said = |one: &&Artifact| answer::message_id(one).is_none();
-    let results = results(&to_json(artifacts.iter().filter(said)));
+    let is_answer = |one: &&Artifact| answer::message_id(one).is_none();
+    let results = results(&to_json(artifacts.iter().filter(is_answer)));
     Assessment {
         state,
         statuses: to_json(statuses),

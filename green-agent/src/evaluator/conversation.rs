@@ -63,11 +63,11 @@ fn judge(number: usize, turn: &ConversationTurn, talk: &Collected) -> Option<Str
     }
     let state = talk.state();
     if let Some(wanted) = turn.state.as_ref().filter(|wanted| **wanted != state) {
-        let said = match talk.text().as_str() {
+        let reply = match talk.text().as_str() {
             "" => " without a word".to_owned(),
             text => format!(": {text}"),
         };
-        return Some(format!("{place}: expected {wanted}, got {state}{said}"));
+        return Some(format!("{place}: expected {wanted}, got {state}{reply}"));
     }
     let wanted = turn.contains.as_ref()?;
     if talk.says(wanted) {
@@ -210,10 +210,10 @@ async fn cancel_midway(
             None => return Ok(()),
         };
     }
-    let mut heard = talk.clone();
+    let mut collected = talk.clone();
     let listening = async {
         while let Some(Ok(item)) = events.next().await {
-            heard.take(item);
+            collected.take(item);
         }
     };
     let canceling = async {

@@ -22,27 +22,27 @@ pub(super) async fn assess(
     how: &str,
     entries: &[Entry],
 ) -> Result<Assessment, EvaluationError> {
-    let mut heard = Collected::default();
+    let mut collected = Collected::default();
     for item in task::first_on(entries, &Hop::new(role, "green")) {
-        heard.take(item);
+        collected.take(item);
     }
-    if heard.task.is_none() && heard.message.is_none() {
+    if collected.task.is_none() && collected.message.is_none() {
         let (role, how) = (role.to_owned(), how.to_owned());
         return Err(EvaluationError::NotAsked { role, how });
     }
-    if let (false, Some(url)) = (heard.is_settled(), &evaluation.green_url) {
+    if let (false, Some(url)) = (collected.is_settled(), &evaluation.green_url) {
         let options = Options {
             limits: evaluation.limits(),
             ..Options::default()
         };
         let asking = async {
             let client = Client::connect(url, &options).await?;
-            heard.settle(&client, |_, _| ()).await
+            collected.settle(&client, |_, _| ()).await
         };
         // If the green agent does not notice, only the transcript is left: its task is not completed.
         if let Ok(asked) = timeout(NOTICED_WITHIN, asking).await {
             asked.map_err(EvaluationError::Green)?;
         }
     }
-    Ok(heard.into_assessment())
+    Ok(collected.into_assessment())
 }

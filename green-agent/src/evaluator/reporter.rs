@@ -68,8 +68,8 @@ impl Reporter {
 
     /// Sends a message again with the same id, by which the receiver recognizes it.
     pub async fn repeat(&self, message_id: &str) -> Result<(), AssessError> {
-        let said = self.messages().find(|one| one.message_id == message_id);
-        match said {
+        let message = self.messages().find(|one| one.message_id == message_id);
+        match message {
             Some(message) => self.emit(message).await,
             None => Ok(()),
         }

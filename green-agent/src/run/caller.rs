@@ -98,12 +98,12 @@ impl<'a> EvaluationCaller<'a> {
         let exit = program.wait().await;
         program.stop(self.stop).await;
         let lines = program.last_lines();
-        let said = if lines.is_empty() {
+        let output = if lines.is_empty() {
             String::new()
         } else {
             format!("; it last printed:\n{}", lines.join("\n"))
         };
-        Ok(format!("it {exit}{said}"))
+        Ok(format!("it {exit}{output}"))
     }
 
     async fn run_policy(

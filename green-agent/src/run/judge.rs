@@ -58,17 +58,17 @@ pub(super) fn judge(
     seen: TrialObservation,
     took: Duration,
 ) -> TrialReport {
-    let told = transcript.map(TranscriptViews::of);
+    let views = transcript.map(TranscriptViews::of);
     let mut problems = seen.problems.clone();
     let assessment = seen.assessment.as_ref();
     problems.extend(assessment.and_then(|said| verdict(trial.scenario, said)));
-    match &told {
-        Some(Ok(told)) => problems.extend(compare(trial, told, &seen, &problems)),
+    match &views {
+        Some(Ok(views)) => problems.extend(compare(trial, views, &seen, &problems)),
         Some(Err(error)) => problems.push(ProblemKind::Harness.because(chain(error))),
         None => {}
     }
-    let usage = told.as_ref().and_then(|told| told.as_ref().ok());
-    let usage = usage.and_then(|told| usage::usage(&told.written));
+    let usage = views.as_ref().and_then(|views| views.as_ref().ok());
+    let usage = usage.and_then(|views| usage::usage(&views.written));
     let problems = owned(trial.scenario, problems);
     let TrialObservation {
         assessment, masker, ..

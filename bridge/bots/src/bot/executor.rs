@@ -91,8 +91,8 @@ impl Executor for BotExecutor {
             caller,
             cancel_signal: CancelSignal::fixed(true),
         });
-        let told = hosted.bot.on_activity(&mut turn).await;
-        let kept = match told {
+        let handled = hosted.bot.on_activity(&mut turn).await;
+        let kept = match handled {
             Ok(()) => turn.close().save().await.map_err(BotError::from),
             Err(error) => Err(error),
         };

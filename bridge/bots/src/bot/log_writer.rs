@@ -87,9 +87,9 @@ impl LogWriter {
     /// Waits for the bot's next activities. Logs held-back text if they take longer than the flush delay.
     async fn receive(&mut self, batch: &mut Vec<OutputItem>) -> usize {
         if self.machine.has_untold() {
-            let heard = self.queue.recv_many(batch, QUEUE_CAPACITY);
-            let heard = timeout(self.flush_delay, heard).await;
-            match heard {
+            let received = self.queue.recv_many(batch, QUEUE_CAPACITY);
+            let received = timeout(self.flush_delay, received).await;
+            match received {
                 Ok(count) => return count,
                 Err(_) => {
                     self.handle(Input::Lull);

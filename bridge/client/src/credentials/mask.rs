@@ -14,18 +14,24 @@ impl Credentials {
                 body: self.mask(body),
             },
             Fault::Rpc(error) => Fault::Rpc(self.mask_error(error)),
-            Fault::Unauthenticated { challenge, said } => Fault::Unauthenticated {
+            Fault::Unauthenticated {
+                challenge,
+                explanation,
+            } => Fault::Unauthenticated {
                 challenge: challenge.map(|challenge| self.mask(challenge)),
-                said: self.mask(said),
+                explanation: self.mask(explanation),
             },
-            Fault::Forbidden { challenge, said } => Fault::Forbidden {
+            Fault::Forbidden {
+                challenge,
+                explanation,
+            } => Fault::Forbidden {
                 challenge: challenge.map(|challenge| self.mask(challenge)),
-                said: self.mask(said),
+                explanation: self.mask(explanation),
             },
             // The address of a request can contain a secret in its query.
-            Fault::Unconnected(said) => Fault::Unconnected(self.mask(said)),
-            Fault::Unreachable(said) => Fault::Unreachable(self.mask(said)),
-            Fault::StreamBroken(said) => Fault::StreamBroken(self.mask(said)),
+            Fault::Unconnected(explanation) => Fault::Unconnected(self.mask(explanation)),
+            Fault::Unreachable(explanation) => Fault::Unreachable(self.mask(explanation)),
+            Fault::StreamBroken(explanation) => Fault::StreamBroken(self.mask(explanation)),
             other @ (Fault::Private { .. }
             | Fault::Timeout(_)
             | Fault::TooLarge(_)

@@ -26,8 +26,8 @@ impl Invoker<'_> {
         let outcome = match &self.way {
             AgentTransport::Client(client) if client.card().capabilities.streams() => {
                 self.check(invocation)?;
-                let heard = stream(client, invocation.request(false), &mut begun).await?;
-                heard.ok_or_else(|| self.nothing_said())?
+                let outcome = stream(client, invocation.request(false), &mut begun).await?;
+                outcome.ok_or_else(|| self.nothing_said())?
             }
             AgentTransport::Client(_) | AgentTransport::Legacy(_) => self.begin(invocation).await?,
         };
@@ -60,9 +60,9 @@ async fn stream(
     begun: &mut impl FnMut(&str),
 ) -> Result<Option<Outcome>, ClientError> {
     let mut events = client.send_streaming_message(request).await?;
-    let mut heard: Option<Task> = None;
+    let mut task_so_far: Option<Task> = None;
     while let Some(item) = events.next().await {
-        match (item?, &mut heard) {
+        match (item?, &mut task_so_far) {
             (StreamResponse::Message(message), _) => return Ok(Some(message.into())),
             (item, Some(task)) => task.apply(item),
             (item, none) => {
@@ -71,5 +71,5 @@ async fn stream(
             }
         }
     }
-    Ok(heard.map(Outcome::from))
+    Ok(task_so_far.map(Outcome::from))
 }

@@ -78,8 +78,8 @@ impl Invocation {
     }
 
     fn text_message(&self) -> Message {
-        let said = Part::text(self.text.as_deref().unwrap_or_default());
-        Message::new(&self.message_id, Role::User, vec![said])
+        let text = Part::text(self.text.as_deref().unwrap_or_default());
+        Message::new(&self.message_id, Role::User, vec![text])
     }
 
     /// Returns a request with this message, in the task and context of the invocation.

@@ -75,13 +75,16 @@ pub(super) fn manifest(card: &AgentCard, json: &[u8]) -> Manifest {
 }
 
 fn annotations(card: &AgentCard) -> BTreeMap<String, String> {
-    let said = [
+    let annotations = [
         ("title", &card.name),
         ("description", &card.description),
         ("version", &card.version),
     ];
-    let said = said.into_iter().filter(|(_, value)| !value.is_empty());
-    said.map(|(key, value)| (format!("org.opencontainers.image.{key}"), value.clone()))
+    let annotations = annotations
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty());
+    annotations
+        .map(|(key, value)| (format!("org.opencontainers.image.{key}"), value.clone()))
         .collect()
 }
 

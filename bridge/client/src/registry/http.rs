@@ -259,11 +259,11 @@ impl RegistryHttp {
                 status: status.as_u16(),
             }),
             _ => {
-                let said = body::read(reply, REFUSAL).await.unwrap_or_default();
-                let said = String::from_utf8_lossy(&said);
+                let text = body::read(reply, REFUSAL).await.unwrap_or_default();
+                let text = String::from_utf8_lossy(&text);
                 Err(RegistryError::refused(
                     reference,
-                    &format!("{status} {said}"),
+                    &format!("{status} {text}"),
                 ))
             }
         }

@@ -142,10 +142,10 @@ fn not_found(listings: &[AddressListing<'_>]) -> AttemptError {
         let error = found.as_ref().err();
         error.is_some_and(|error| !error.is_not_found())
     };
-    let said = lines.join("; ");
+    let reasons = lines.join("; ");
     match listings.iter().any(broken) {
-        true => AttemptError::LookupFailed(said),
-        false => AttemptError::NoAgent(said),
+        true => AttemptError::LookupFailed(reasons),
+        false => AttemptError::NoAgent(reasons),
     }
 }
 

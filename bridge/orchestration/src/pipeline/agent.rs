@@ -236,9 +236,9 @@ async fn cancel_or_say_why(found: &Discovered, options: &Options, task: &str) ->
         Err(_) => format!("no answer within {CANCEL_LIMIT:?}"),
     };
     let agent = &found.card.name;
-    let told = format!("{agent} was told to stop task {task} and may still be working: {why}");
-    tracing::warn!("{told}");
-    Some(told)
+    let warning = format!("{agent} was told to stop task {task} and may still be working: {why}");
+    tracing::warn!("{warning}");
+    Some(warning)
 }
 
 /// Returns whether canceling failed because the task had already ended.

@@ -98,8 +98,8 @@ impl Engine {
         let mut ended = ended.map_err(PipelineError::Abandoned)?;
         ended.still_working = agent_directory.call_context.cancellations.finish().await;
         for still_working in &ended.still_working {
-            let told = progress.send(vec![Part::text(still_working.as_str())]);
-            told.await.map_err(PipelineError::Abandoned)?;
+            let sent = progress.send(vec![Part::text(still_working.as_str())]);
+            sent.await.map_err(PipelineError::Abandoned)?;
         }
         ended.end()
     }

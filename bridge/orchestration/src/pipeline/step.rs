@@ -50,8 +50,8 @@ impl<P: Progress> StepRunner<'_, P> {
             {
                 Ok(output) => {
                     let agent = agent.unwrap_or_default();
-                    let told = self.tell("completed", Some(&agent), attempts).await;
-                    told.map_err(RunError::Abandoned)?;
+                    let sent = self.tell("completed", Some(&agent), attempts).await;
+                    sent.map_err(RunError::Abandoned)?;
                     return Ok(Done {
                         agent,
                         attempts,
@@ -63,8 +63,8 @@ impl<P: Progress> StepRunner<'_, P> {
             if attempts > self.step.retries || !fault.may_pass() {
                 return Err(RunError::step(self.failure(agent, attempts, fault)));
             }
-            let told = self.tell_again(&fault, attempts, pause).await;
-            told.map_err(RunError::Abandoned)?;
+            let sent = self.tell_again(&fault, attempts, pause).await;
+            sent.map_err(RunError::Abandoned)?;
             sleep(pause).await;
             pause = pause.saturating_mul(2);
         }

@@ -363,8 +363,8 @@ mod tests {
             command: "sh".into(),
             args: vec!["-c".into()],
         };
-        let told = command.get_args().skip(1).map(OsStr::to_owned);
-        assert_eq!(Order::parse(told), Some(order));
+        let arguments = command.get_args().skip(1).map(OsStr::to_owned);
+        assert_eq!(Order::parse(arguments), Some(order));
     }
 
     #[test]

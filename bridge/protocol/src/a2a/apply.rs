@@ -83,9 +83,9 @@ impl Task {
 
     /// Returns the artifacts that do not just repeat the status message: a result may be in both.
     pub fn produced(&self) -> impl Iterator<Item = &Artifact> {
-        let said = self.status.message.as_ref();
+        let message = self.status.message.as_ref();
         let is_new =
-            move |one: &&Artifact| !said.is_some_and(|message| one.repeats(&message.parts));
+            move |one: &&Artifact| !message.is_some_and(|message| one.repeats(&message.parts));
         self.artifacts.iter().filter(is_new)
     }
 

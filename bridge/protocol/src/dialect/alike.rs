@@ -124,9 +124,11 @@ impl ObjectDialect {
     ) -> Value {
         let mut object = self.object();
         object.put("state", state(&status.state, losses));
-        let said = status.message.as_ref();
-        let said = said.map(|said| losses.inside("message", |losses| message(said, losses)));
-        object.some("message", said);
+        let status_message = status.message.as_ref();
+        let status_message = status_message.map(|status_message| {
+            losses.inside("message", |losses| message(status_message, losses))
+        });
+        object.some("message", status_message);
         object.some("timestamp", status.timestamp.clone());
         object.finish(&status.extra, &[], losses)
     }

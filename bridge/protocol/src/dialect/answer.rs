@@ -8,9 +8,9 @@ use crate::a2a::{Artifact, Metadata, Task};
 /// python-a2a, which send the message elsewhere if there is none. The status message of a task without
 /// artifacts becomes one.
 pub fn with_answer_as_artifact(task: Task) -> Task {
-    let said = task.status.message.as_ref();
-    let said = said.filter(|_| task.artifacts.is_empty());
-    let answer = said.map(|message| Artifact {
+    let message = task.status.message.as_ref();
+    let message = message.filter(|_| task.artifacts.is_empty());
+    let answer = message.map(|message| Artifact {
         artifact_id: "0".into(),
         name: None,
         description: None,

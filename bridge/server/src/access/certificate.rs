@@ -39,11 +39,11 @@ impl Certificates {
         let known = subject
             .or(shown.names.first())
             .unwrap_or(&shown.fingerprint);
-        let mut said = shown
+        let mut names = shown
             .names
             .iter()
             .chain([&shown.subject, &shown.fingerprint]);
-        let is_let_in = self.only.is_empty() || said.any(|one| self.only.contains(one));
+        let is_let_in = self.only.is_empty() || names.any(|one| self.only.contains(one));
         match is_let_in {
             true => CheckResult::Verified(Verified {
                 caller: Caller::new(qualified(ISSUER, known)),

@@ -113,10 +113,10 @@ impl TokenCheck {
     }
 
     fn scopes(&self, identity: &Identity) -> BTreeSet<String> {
-        let said = |claim: &str| claim_words(identity.claims.get(claim));
+        let words_of = |claim: &str| claim_words(identity.claims.get(claim));
         match &self.scopes {
-            Some(claim) => said(claim),
-            None => SCOPES.into_iter().flat_map(said).collect(),
+            Some(claim) => words_of(claim),
+            None => SCOPES.into_iter().flat_map(words_of).collect(),
         }
     }
 }

@@ -50,13 +50,13 @@ impl HttpGuard {
             Some(authority) => Some(authority.as_str()),
             None => headers.get(HOST).map(|host| host.to_str().unwrap_or("?")),
         };
-        let told = request.extensions().get::<Origin>();
+        let own_origin = request.extensions().get::<Origin>();
         // A proxy in front may go by another one of them (RFC 9112, 3.2).
         if headers.get_all(HOST).iter().count() > 1 {
             return Err("Host: expected one name, found several".to_owned());
         }
         match host {
-            Some(host) if told.is_none() && !self.has_name(host) => {
+            Some(host) if own_origin.is_none() && !self.has_name(host) => {
                 return Err(format!(
                     "Host: expected a name of this machine or of the public URL, found {host:?}: say the URL \
                      that clients use by `public_url` or --public-url, or allow the name by `hosts` or --allow-host"
@@ -64,7 +64,7 @@ impl HttpGuard {
             }
             Some(_) | None => {}
         }
-        self.check_origin(headers, host, told)
+        self.check_origin(headers, host, own_origin)
     }
 
     fn check_origin(
@@ -85,13 +85,15 @@ impl HttpGuard {
         Ok(())
     }
 
-    fn may_call(&self, origin: &str, host: Option<&str>, told: Option<&Origin>) -> bool {
+    fn may_call(&self, origin: &str, host: Option<&str>, own_origin: Option<&Origin>) -> bool {
         let is_named = self.origins.iter().any(|known| {
             known == WILDCARD || known.trim_end_matches('/').eq_ignore_ascii_case(origin)
         });
         let public = self.public_url.as_ref();
         let public = public.map(|url| url.origin().ascii_serialization());
-        let ours = public.into_iter().chain(told.map(|told| told.0.clone()));
+        let ours = public
+            .into_iter()
+            .chain(own_origin.map(|own_origin| own_origin.0.clone()));
         let is_same = host.is_some_and(|host| {
             let site = origin.split_once("://").map(|(_, site)| site);
             site.is_some_and(|site| site.eq_ignore_ascii_case(host))

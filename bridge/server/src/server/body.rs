@@ -187,8 +187,8 @@ pub(super) fn is_json_or_curls(headers: &HeaderMap) -> Result<(), Error> {
 
 /// Returns the media type in the headers, without its parameters.
 fn media_type(headers: &HeaderMap) -> Option<String> {
-    let said = headers.get(CONTENT_TYPE)?.to_str().unwrap_or("?");
-    let essence = said.split(';').next().unwrap_or_default();
+    let header = headers.get(CONTENT_TYPE)?.to_str().unwrap_or("?");
+    let essence = header.split(';').next().unwrap_or_default();
     Some(essence.trim().to_ascii_lowercase())
 }
 
@@ -197,10 +197,10 @@ fn is_json_type(essence: &str) -> bool {
     subtype.is_some_and(|subtype| subtype == "json" || subtype.ends_with("+json"))
 }
 
-fn refused(said: Option<String>) -> Error {
-    let found = said.map_or_else(
+fn refused(media_type: Option<String>) -> Error {
+    let found = media_type.map_or_else(
         || "none beside an Origin".into(),
-        |said| format!("{said:?}"),
+        |media_type| format!("{media_type:?}"),
     );
     let message =
         format!("Content-Type: expected application/a2a+json or application/json, found {found}");

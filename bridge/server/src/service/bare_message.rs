@@ -97,9 +97,9 @@ fn is_at_work(task: &Task) -> bool {
 /// Returns whether the task consists of the caller's message and at most one message of the agent.
 fn is_single_message(task: &Task) -> bool {
     let answers = |artifact| answer::message_id(artifact).is_some();
-    let heard = task.history.iter().filter(|one| one.role == Role::User);
+    let user_messages = task.history.iter().filter(|one| one.role == Role::User);
     let count = task.artifacts.len() + agent_messages(task).count();
-    task.artifacts.iter().all(answers) && count <= 1 && heard.count() == 1
+    task.artifacts.iter().all(answers) && count <= 1 && user_messages.count() == 1
 }
 
 /// Returns the agent's messages that are not artifacts.

@@ -62,8 +62,8 @@ impl Service {
 
 /// Returns the media type of a part, without parameters.
 fn media_type(part: &Part) -> Option<&str> {
-    let said = part.media_type.as_deref()?;
-    Some(said.split(';').next().unwrap_or_default().trim())
+    let media_type = part.media_type.as_deref()?;
+    Some(media_type.split(';').next().unwrap_or_default().trim())
 }
 
 /// Returns whether an input mode covers a part. Modes may be kinds, as before 0.2: `text`, `file`, `data`.

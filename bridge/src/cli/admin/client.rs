@@ -106,10 +106,10 @@ impl AdminClient {
             return Ok(answer);
         }
         let status = answer.status();
-        let said = answer.json::<Value>().await.unwrap_or_default();
-        let said = said["error"].as_str().map(str::to_owned);
+        let body = answer.json::<Value>().await.unwrap_or_default();
+        let body = body["error"].as_str().map(str::to_owned);
         Err(AdminClientError::Refused(
-            said.unwrap_or_else(|| status.to_string()),
+            body.unwrap_or_else(|| status.to_string()),
         ))
     }
 }

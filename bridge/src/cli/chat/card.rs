@@ -163,8 +163,11 @@ impl Card {
     /// Renders an input field: its label, the accepted values, and its name.
     fn input(&mut self, element: &Map<String, Value>) {
         let id = member(element, "id");
-        let said = ["label", "title", "placeholder"].map(|name| member(element, name));
-        let label = said.into_iter().find(|text| !text.is_empty()).unwrap_or(id);
+        let texts = ["label", "title", "placeholder"].map(|name| member(element, name));
+        let label = texts
+            .into_iter()
+            .find(|text| !text.is_empty())
+            .unwrap_or(id);
         let offered = list(element.get("choices")).map(|one| {
             let (title, value) = (text_of(one.get("title")), text_of(one.get("value")));
             match title == value {

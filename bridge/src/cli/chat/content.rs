@@ -21,7 +21,7 @@ pub(super) struct RenderedParts {
 
 /// Renders these parts.
 pub(super) fn read(parts: &[Part]) -> RenderedParts {
-    let mut said = RenderedParts::default();
+    let mut rendered = RenderedParts::default();
     for part in parts {
         let name = part.filename.as_deref().unwrap_or("a file");
         let kind = part.media_type.as_deref();
@@ -30,25 +30,27 @@ pub(super) fn read(parts: &[Part]) -> RenderedParts {
             // The cards and choices are shown.
             Content::Text(_) if plain_text::is_repeated(part) => {}
             Content::Text(text) if text.is_empty() => {}
-            Content::Text(text) => said.texts.push(text.clone()),
-            Content::Data(data) => said.data(data, kind),
-            Content::Raw(bytes) => said
+            Content::Text(text) => rendered.texts.push(text.clone()),
+            Content::Data(data) => rendered.data(data, kind),
+            Content::Raw(bytes) => rendered
                 .lines
                 .push(format!("[{name}, {typed}, {} bytes]", bytes.len())),
-            Content::Url(url) => said.lines.push(format!("[{name}, {typed}, {url}]")),
-            Content::Unknown => said.lines.push("[content of an unknown kind]".to_owned()),
+            Content::Url(url) => rendered.lines.push(format!("[{name}, {typed}, {url}]")),
+            Content::Unknown => rendered
+                .lines
+                .push("[content of an unknown kind]".to_owned()),
         }
     }
-    said.forget_repeated();
-    said
+    rendered.forget_repeated();
+    rendered
 }
 
 impl RenderedParts {
     /// Removes the lines that a text repeats, such as that of a message with a card for signing in.
     fn forget_repeated(&mut self) {
         let lines = self.texts.iter().flat_map(|text| text.lines());
-        let said: BTreeSet<&str> = lines.map(str::trim).collect();
-        self.lines.retain(|line| !said.contains(line.trim()));
+        let text_lines: BTreeSet<&str> = lines.map(str::trim).collect();
+        self.lines.retain(|line| !text_lines.contains(line.trim()));
     }
 
     fn data(&mut self, data: &Value, kind: Option<&str>) {

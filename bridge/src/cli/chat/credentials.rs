@@ -55,8 +55,8 @@ fn unfit(name: &str, source: CredentialError) -> CredentialArgsError {
     CredentialArgsError::Unfit { name, source }
 }
 
-fn header(said: &str) -> Result<(String, String), &'static str> {
-    match said.split_once('=') {
+fn header(text: &str) -> Result<(String, String), &'static str> {
+    match text.split_once('=') {
         Some((header, name)) if !header.is_empty() && !name.is_empty() => {
             Ok((header.into(), name.into()))
         }

@@ -27,14 +27,14 @@ const TYPES: [(&str, &str); 14] = [
 
 /// Reads a file as a part of a message.
 pub(super) fn part(path: &Path) -> Result<Part, String> {
-    let told = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let size = fs::metadata(path).map_err(|error| told(&error))?.len();
+    let message = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let size = fs::metadata(path).map_err(|error| message(&error))?.len();
     if size > LIMIT {
-        return Err(told(&format!(
+        return Err(message(&format!(
             "expected at most {LIMIT} bytes, found {size}"
         )));
     }
-    let bytes = fs::read(path).map_err(|error| told(&error))?;
+    let bytes = fs::read(path).map_err(|error| message(&error))?;
     let ending = path
         .extension()
         .map(|ending| ending.to_string_lossy().to_lowercase());

@@ -293,7 +293,7 @@ async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped>
     let mut lines = BufReader::new(stdin()).lines();
     let mut worst = Exit::Passed;
     while let Some(line) = next(session, &mut lines, is_seen).await? {
-        let said = match Line::parse(&line) {
+        let parts = match Line::parse(&line) {
             Line::Nothing => continue,
             Line::Say(text) => Ok(vec![Part::text(text)]),
             Line::Choose(number, fields, line) => match session.choice(number) {
@@ -321,7 +321,7 @@ async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped>
                 Err(Stopped::by_line(why))
             }
         };
-        let exit = match said {
+        let exit = match parts {
             Ok(parts) => session.say(parts).await.map_err(Stopped::from),
             Err(stopped) => Err(stopped),
         };

@@ -179,9 +179,9 @@ impl Printer {
         }
     }
 
-    fn choose(&mut self, said: &RenderedParts, metadata: Option<&Metadata>) {
+    fn choose(&mut self, rendered: &RenderedParts, metadata: Option<&Metadata>) {
         let suggested = choice::suggested(metadata);
-        for choice in said.choices.iter().chain(&suggested) {
+        for choice in rendered.choices.iter().chain(&suggested) {
             let choices = &mut self.turn.choices;
             if choices.len() < choice::MOST && !choices.contains(choice) {
                 choices.push(choice.clone());

@@ -107,11 +107,11 @@ impl ExaminedBot {
 
     /// Returns the channel reported to the bot.
     pub(super) fn channel(&self) -> &str {
-        let said = self
+        let channel = self
             .tried
             .as_ref()
             .and_then(|tried| tried.agent.channel_id.as_deref());
-        said.unwrap_or(WEBCHAT)
+        channel.unwrap_or(WEBCHAT)
     }
 
     /// Returns the `Authorization` header of requests whose answers go to `service_url`, if any.

@@ -88,13 +88,13 @@ impl Doctor {
             outln!("{probe}");
             probes.push(probe);
         }
-        let told = match &case.tried {
+        let advice = match &case.tried {
             Some(tried) => verdict::verdict(&case.url, tried, &probes)?,
             None => advice::advice(&case.url, &probes)?,
         };
-        outln!("\n{told}");
-        if let Some(told) = advice::sign_in(&probes) {
-            outln!("\n{told}");
+        outln!("\n{advice}");
+        if let Some(advice) = advice::sign_in(&probes) {
+            outln!("\n{advice}");
         }
         Ok(())
     }

@@ -41,24 +41,24 @@ pub(super) fn verdict(
     let mut changes = Vec::new();
     changes.extend(delivery(&tried.agent, first, probes));
     changes.extend(advice::channel(first, probes));
-    let told = match changes.is_empty() {
+    let text = match changes.is_empty() {
         true => format!("the settings of {name} do"),
         false => format!("change the settings of {name}:\n\n{}", changes.join("\n")),
     };
     let is_unsaid = matches!(tried.agent.delivery, None | Some(Configured::Auto));
-    let told = match is_unsaid && changes.is_empty() && advice::replies(probes) {
-        true => format!("{told}\n\n{}", advice::REPLIES),
-        false => told,
+    let text = match is_unsaid && changes.is_empty() && advice::replies(probes) {
+        true => format!("{text}\n\n{}", advice::REPLIES),
+        false => text,
     };
     Ok(match awaited(&tried.agent) {
-        Some(awaited) => format!("{told}\n\n{}: {}", awaited.key, awaited.message),
-        None => told,
+        Some(awaited) => format!("{text}\n\n{}: {}", awaited.key, awaited.message),
+        None => text,
     })
 }
 
 /// Returns the configured delivery mode, if the bot does not answer in it.
-fn delivery(said: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<String> {
-    let asked = match said.delivery {
+fn delivery(agent: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<String> {
+    let asked = match agent.delivery {
         None | Some(Configured::Auto) if !fails(probes) => return None,
         None | Some(Configured::Auto | Configured::Normal) => DeliveryMode::Normal,
         // Callers that stream receive the bot's calls instead.

@@ -131,12 +131,13 @@ impl Addresses {
             IpAddr::V6(_) => format!("[::1]:{port}"),
         };
         let near = Url::parse(&format!("{scheme}://{near}"))?;
-        let said = |url: &Option<crate::config::HttpUrl>| url.as_ref().map(|url| url.0.clone());
+        let configured =
+            |url: &Option<crate::config::HttpUrl>| url.as_ref().map(|url| url.0.clone());
         Ok(Self {
             here: format!("{scheme}://{listening}"),
-            callback_url: said(&config.callback_url).unwrap_or_else(|| near.clone()),
+            callback_url: configured(&config.callback_url).unwrap_or_else(|| near.clone()),
             local: None,
-            public_url: said(&config.public_url).unwrap_or(near),
+            public_url: configured(&config.public_url).unwrap_or(near),
         })
     }
 
@@ -160,19 +161,19 @@ impl Addresses {
 
     /// Returns the callback URL of an agent's bot, if it is not the default.
     pub(in crate::cli) fn callback(&self, config: &Config, agent: &AgentConfig) -> Option<Url> {
-        let said = agent.callback_url.as_ref().map(|url| url.0.clone());
+        let configured = agent.callback_url.as_ref().map(|url| url.0.clone());
         let is_open = config.callback_url.is_none();
         let own = match is_local(agent) {
             true => self.local.clone(),
             // A loopback address would lead a bot on another machine to itself.
             false => config.public_url.as_ref().map(|url| url.0.clone()),
         };
-        said.or(own.filter(|_| is_open))
+        configured.or(own.filter(|_| is_open))
     }
 
     /// Returns the gRPC settings; `listening` is the address of the separate gRPC listener, if any.
     pub(super) fn grpc(&self, config: &Config, listening: Option<SocketAddr>) -> Grpc {
-        let said = config
+        let configured = config
             .grpc
             .address
             .as_ref()
@@ -181,8 +182,8 @@ impl Addresses {
             let host = self.public_url.host()?;
             Some(format!("{host}:{}", own.port()))
         });
-        let is_listed = config.grpc.card.unwrap_or(said.is_some());
-        match (config.grpc.enabled, said.or(own)) {
+        let is_listed = config.grpc.card.unwrap_or(configured.is_some());
+        match (config.grpc.enabled, configured.or(own)) {
             (Some(false), _) => Grpc::Nowhere,
             (Some(true) | None, _) if !is_listed => Grpc::default(),
             (Some(true) | None, address) => Grpc::Listed {

@@ -153,12 +153,12 @@ impl AgentFactory {
 
 /// Returns the rules for keeping the tasks of all agents.
 fn retention(config: &Config) -> RetentionSettings {
-    let said = config
+    let configured = config
         .store
         .as_ref()
-        .map(|said| &said.get_ref().0.retention);
+        .map(|configured| &configured.get_ref().0.retention);
     let usual = RetentionRule::default();
-    let usual = said.map_or(usual, |said| rule(said, usual));
+    let usual = configured.map_or(usual, |configured| rule(configured, usual));
     let agents = config.agents.iter();
     let agents = agents.map(|agent| {
         let name = agent.name.get_ref().0.clone();
@@ -171,74 +171,74 @@ fn retention(config: &Config) -> RetentionSettings {
 }
 
 /// Returns the rule; absent settings are taken from `usual`.
-fn rule(said: &RetentionConfig, usual: RetentionRule) -> RetentionRule {
+fn rule(config: &RetentionConfig, usual: RetentionRule) -> RetentionRule {
     RetentionRule {
-        age: said.age.map_or(usual.age, |age| age.0),
-        tasks: said.tasks.or(usual.tasks),
-        bytes: said.bytes.map(|size| size.0 as u64).or(usual.bytes),
+        age: config.age.map_or(usual.age, |age| age.0),
+        tasks: config.tasks.or(usual.tasks),
+        bytes: config.bytes.map(|size| size.0 as u64).or(usual.bytes),
     }
 }
 
-fn turn_settings(said: &AgentConfig, usual: TurnSettings) -> TurnSettings {
+fn turn_settings(config: &AgentConfig, usual: TurnSettings) -> TurnSettings {
     TurnSettings {
-        limit: match (&said.bot, said.turn_limit) {
+        limit: match (&config.bot, config.turn_limit) {
             // The limit of a built-in agent; for a running bot the channel enforces it.
             (None, Some(limit)) => limit.0,
             (_, _) => usual.limit,
         },
-        queue: said.queue.unwrap_or(usual.queue),
-        answers: match said.message_only {
+        queue: config.queue.unwrap_or(usual.queue),
+        answers: match config.message_only {
             true => AnswerKind::Messages,
             false => usual.answers,
         },
-        repeats: match said.repeats {
+        repeats: match config.repeats {
             Some(RepeatedMessages::Same) => RepeatPolicy::Same,
             Some(RepeatedMessages::Another) => RepeatPolicy::Another,
             None => usual.repeats,
         },
-        expire_after: said.expire_after.map(|period| period.0),
+        expire_after: config.expire_after.map(|period| period.0),
         ..usual
     }
 }
 
-pub(super) fn remote_settings(said: &AgentConfig) -> RemoteSettings {
-    let usual = RemoteSettings::with(said.turns.map_or_else(TurnMode::default, turns));
+pub(super) fn remote_settings(config: &AgentConfig) -> RemoteSettings {
+    let usual = RemoteSettings::with(config.turns.map_or_else(TurnMode::default, turns));
     RemoteSettings {
-        delivery: match said.delivery {
+        delivery: match config.delivery {
             None | Some(DeliveryMode::Auto) => Delivery::Auto,
             Some(DeliveryMode::Normal) => Delivery::Normal,
             Some(DeliveryMode::ExpectReplies) => Delivery::ExpectReplies,
             Some(DeliveryMode::ExpectRepliesAlways) => Delivery::ExpectRepliesAlways,
             Some(DeliveryMode::Stream) => Delivery::Stream,
         },
-        channel_id: said.channel_id.clone().unwrap_or(usual.channel_id),
-        locale: said.locale.clone().unwrap_or(usual.locale),
-        user: said.user_id.clone().map_or(UserId::Caller, UserId::Fixed),
-        bot_id: said.bot_id.clone(),
-        bot_name: said.bot_name.clone(),
-        conversation: conversation(said, usual.conversation),
-        silent_end: silent_end(said, usual.silent_end),
-        first_contact: said.first_contact,
-        ending: ending(&said.ending, &usual.ending),
-        shown_after: or(said.shown_after, usual.shown_after),
-        request_timeout: or(said.request_timeout, usual.request_timeout),
-        limit: or(said.turn_limit, usual.limit),
-        answer_limit: said.answer_limit.unwrap_or(usual.answer_limit),
+        channel_id: config.channel_id.clone().unwrap_or(usual.channel_id),
+        locale: config.locale.clone().unwrap_or(usual.locale),
+        user: config.user_id.clone().map_or(UserId::Caller, UserId::Fixed),
+        bot_id: config.bot_id.clone(),
+        bot_name: config.bot_name.clone(),
+        conversation: conversation(config, usual.conversation),
+        silent_end: silent_end(config, usual.silent_end),
+        first_contact: config.first_contact,
+        ending: ending(&config.ending, &usual.ending),
+        shown_after: or(config.shown_after, usual.shown_after),
+        request_timeout: or(config.request_timeout, usual.request_timeout),
+        limit: or(config.turn_limit, usual.limit),
+        answer_limit: config.answer_limit.unwrap_or(usual.answer_limit),
         callback_url: None,
     }
 }
 
-pub(super) fn builtin_settings(said: &AgentConfig) -> BotSettings {
-    let usual = BotSettings::new(&said.name.get_ref().0);
-    let turns = said.turns.map(turns);
+pub(super) fn builtin_settings(config: &AgentConfig) -> BotSettings {
+    let usual = BotSettings::new(&config.name.get_ref().0);
+    let turns = config.turns.map(turns);
     BotSettings {
-        channel_id: said.channel_id.clone().unwrap_or(usual.channel_id),
-        locale: said.locale.clone(),
+        channel_id: config.channel_id.clone().unwrap_or(usual.channel_id),
+        locale: config.locale.clone(),
         conversation: conversation(
-            said,
+            config,
             turns.map_or(usual.conversation, TurnMode::conversation),
         ),
-        silent_end: silent_end(said, turns.map_or(usual.silent_end, TurnMode::silent_end)),
+        silent_end: silent_end(config, turns.map_or(usual.silent_end, TurnMode::silent_end)),
         ..usual
     }
 }
@@ -251,16 +251,16 @@ fn turns(said: TurnPreset) -> TurnMode {
     }
 }
 
-fn conversation(said: &AgentConfig, usual: ConversationScope) -> ConversationScope {
-    match said.conversation {
+fn conversation(config: &AgentConfig, usual: ConversationScope) -> ConversationScope {
+    match config.conversation {
         None => usual,
         Some(ConversationScopeConfig::Task) => ConversationScope::Task,
         Some(ConversationScopeConfig::Context) => ConversationScope::Context,
     }
 }
 
-fn silent_end(said: &AgentConfig, usual: SilentEnd) -> SilentEnd {
-    match said.silent_end {
+fn silent_end(config: &AgentConfig, usual: SilentEnd) -> SilentEnd {
+    match config.silent_end {
         None => usual,
         Some(SilentTurn::InputRequired) => SilentEnd::InputRequired,
         Some(SilentTurn::Completed) => SilentEnd::Completed,
@@ -268,8 +268,8 @@ fn silent_end(said: &AgentConfig, usual: SilentEnd) -> SilentEnd {
     }
 }
 
-fn ending(said: &EndingConfig, usual: &TurnEndRules) -> TurnEndRules {
-    let quiet = or(said.quiet, usual.quiet);
+fn ending(config: &EndingConfig, usual: &TurnEndRules) -> TurnEndRules {
+    let quiet = or(config.quiet, usual.quiet);
     // A bot that answers late may have spoken before its HTTP answer without having finished.
     let settle = if usual.answer {
         usual.settle
@@ -277,12 +277,12 @@ fn ending(said: &EndingConfig, usual: &TurnEndRules) -> TurnEndRules {
         Some(quiet)
     };
     TurnEndRules {
-        answer: said.answer.unwrap_or(usual.answer),
-        final_piece: said.final_piece.unwrap_or(usual.final_piece),
-        expecting_input: said.expecting_input.unwrap_or(usual.expecting_input),
+        answer: config.answer.unwrap_or(usual.answer),
+        final_piece: config.final_piece.unwrap_or(usual.final_piece),
+        expecting_input: config.expecting_input.unwrap_or(usual.expecting_input),
         quiet,
-        settle: said.settle.map(|period| period.0).or(settle),
-        patience: or(said.patience, usual.patience),
+        settle: config.settle.map(|period| period.0).or(settle),
+        patience: or(config.patience, usual.patience),
     }
 }
 

@@ -22,25 +22,25 @@ const WORKING: &str = "tasks stay at work when the bot has answered without endi
                        waits for the answer gets it when the turn's limit is over";
 
 /// Returns the event that clients of this agent wait for, by all of its settings together.
-pub(in crate::cli) fn awaited(said: &AgentConfig) -> Option<WaitNotice> {
-    let (silent_end, quiet) = match &said.bot {
+pub(in crate::cli) fn awaited(agent: &AgentConfig) -> Option<WaitNotice> {
+    let (silent_end, quiet) = match &agent.bot {
         Some(_) => {
-            let settings = remote_settings(said);
+            let settings = remote_settings(agent);
             let waits = !settings.ending.answer;
             (settings.silent_end, waits.then_some(settings.ending.quiet))
         }
-        None => (builtin_settings(said).silent_end, None),
+        None => (builtin_settings(agent).silent_end, None),
     };
     let or_turns = |is_said: bool, key| if is_said { key } else { "turns" };
     if silent_end == SilentEnd::Working {
         return Some(WaitNotice {
-            key: or_turns(said.silent_end.is_some(), "silent_end"),
+            key: or_turns(agent.silent_end.is_some(), "silent_end"),
             message: WORKING.to_owned(),
             is_endless: true,
         });
     }
     quiet.map(|quiet| WaitNotice {
-        key: or_turns(said.ending.answer.is_some(), "ending.answer"),
+        key: or_turns(agent.ending.answer.is_some(), "ending.answer"),
         message: format!(
             "a client that waits for the answer gets it when the bot has ended the conversation, or was quiet for \
              {quiet:?} (ending.quiet)"

@@ -95,8 +95,8 @@ impl BotCredentials<'_> {
         Ok(self.issuer.ok_or(missing)?.clone())
     }
 
-    fn assertion(&self, said: &config::Assertion) -> Result<Assertion, Box<dyn Error>> {
-        Ok(match said {
+    fn assertion(&self, config: &config::Assertion) -> Result<Assertion, Box<dyn Error>> {
+        Ok(match config {
             config::Assertion::File(path) => Assertion::File(path.clone()),
             config::Assertion::Issuer { subject, audience } => Assertion::Own {
                 issuer: self.issuer()?,
@@ -110,25 +110,25 @@ impl BotCredentials<'_> {
     }
 }
 
-fn identity(said: &ManagedIdentity) -> Result<Grant, url::ParseError> {
+fn identity(config: &ManagedIdentity) -> Result<Grant, url::ParseError> {
     let (endpoint, version) = IMDS;
-    let text = |said: &Option<String>, usual: &str| said.as_deref().unwrap_or(usual).to_owned();
-    let value = said
+    let text = |config: &Option<String>, usual: &str| config.as_deref().unwrap_or(usual).to_owned();
+    let value = config
         .header_value
         .as_ref()
         .map(|value| value.get_ref().secret());
     Ok(Grant::ManagedIdentity {
-        endpoint: match &said.endpoint {
+        endpoint: match &config.endpoint {
             Some(HttpUrl(url)) => url.clone(),
             None => Url::parse(endpoint)?,
         },
-        api_version: text(&said.api_version, version),
+        api_version: text(&config.api_version, version),
         header: (
-            text(&said.header, "Metadata"),
+            text(&config.header, "Metadata"),
             value.unwrap_or_else(|| Secret::new("true")),
         ),
-        client_id: said.client_id.clone(),
-        resource: text(&said.resource, &said.app_id),
+        client_id: config.client_id.clone(),
+        resource: text(&config.resource, &config.app_id),
     })
 }
 

@@ -23,9 +23,9 @@ pub(super) fn access(
 ) -> Result<Access, Box<dyn Error>> {
     let name = &agent.name.get_ref().0;
     let mut checks = BTreeMap::new();
-    for (scheme, said) in &agent.access {
+    for (scheme, token) in &agent.access {
         let declared = card.security_schemes.get(scheme);
-        let check = check(config, said, declared);
+        let check = check(config, token, declared);
         let check = check.map_err(|error| format!("agent {name}: access.{scheme}: {error}"))?;
         checks.insert(scheme.clone(), check);
     }
@@ -39,14 +39,14 @@ pub(super) fn access(
 
 fn check(
     config: &Config,
-    said: &CheckConfig,
+    check: &CheckConfig,
     declared: Option<&SecurityScheme>,
 ) -> Result<Check, Box<dyn Error>> {
     let mut secrets = Secrets::default();
-    for (name, secret) in &said.secrets {
+    for (name, secret) in &check.secrets {
         secrets = secrets.with(name, &secret.get_ref().secret())?;
     }
-    if said.certificates.is_some()
+    if check.certificates.is_some()
         && config
             .tls
             .as_ref()
@@ -57,13 +57,13 @@ fn check(
                 .into(),
         );
     }
-    let token = said.token.as_ref();
+    let token = check.token.as_ref();
     Ok(Check {
         token: token
             .map(|token| self::token(config, token, declared))
             .transpose()?,
         secrets,
-        certificates: said.certificates.as_ref().map(|some| Certificates {
+        certificates: check.certificates.as_ref().map(|some| Certificates {
             only: some.only.clone(),
         }),
     })
@@ -71,23 +71,23 @@ fn check(
 
 fn token(
     config: &Config,
-    said: &TokenConfig,
+    token: &TokenConfig,
     declared: Option<&SecurityScheme>,
 ) -> Result<TokenCheck, Box<dyn Error>> {
-    let issuer = issuer(said, declared)?;
-    let keys = keys(config.allow_plain_http, said, declared, &issuer)?;
-    let verifier = Verifier::new([TrustedIssuer { issuer, keys }], said.audience.clone());
+    let issuer = issuer(token, declared)?;
+    let keys = keys(config.allow_plain_http, token, declared, &issuer)?;
+    let verifier = Verifier::new([TrustedIssuer { issuer, keys }], token.audience.clone());
     let with_claim =
         |verifier: Verifier, (name, value): (&String, &String)| verifier.claim(name, value);
     Ok(TokenCheck {
-        scopes: said.scopes_claim.clone(),
-        tenants: said.tenants_claim.clone(),
-        ..TokenCheck::new(said.claims.iter().fold(verifier, with_claim))
+        scopes: token.scopes_claim.clone(),
+        tenants: token.tenants_claim.clone(),
+        ..TokenCheck::new(token.claims.iter().fold(verifier, with_claim))
     })
 }
 
 /// Returns the issuer of the tokens. The address of OpenID metadata is derived from the issuer's name.
-fn issuer(said: &TokenConfig, declared: Option<&SecurityScheme>) -> Result<String, String> {
+fn issuer(token: &TokenConfig, declared: Option<&SecurityScheme>) -> Result<String, String> {
     let published = match declared {
         Some(SecurityScheme::OpenIdConnect(scheme)) => {
             scheme.open_id_connect_url.strip_suffix(METADATA)
@@ -100,13 +100,13 @@ fn issuer(said: &TokenConfig, declared: Option<&SecurityScheme>) -> Result<Strin
         )
         | None => None,
     };
-    let issuer = said.issuer.as_deref().or(published).map(str::to_owned);
+    let issuer = token.issuer.as_deref().or(published).map(str::to_owned);
     issuer.ok_or_else(|| "token: expected issuer: the issuer of the tokens".to_owned())
 }
 
 fn keys(
     plain_http: bool,
-    said: &TokenConfig,
+    token: &TokenConfig,
     declared: Option<&SecurityScheme>,
     issuer: &str,
 ) -> Result<KeySource, Box<dyn Error>> {
@@ -115,7 +115,7 @@ fn keys(
             format!("token: expected jwks, jwks_file or metadata: {text:?} is no URL: {error}")
         })
     };
-    Ok(match (&said.jwks_file, &said.jwks, &said.metadata) {
+    Ok(match (&token.jwks_file, &token.jwks, &token.metadata) {
         (Some(path), _, _) => KeySource::file(path)?,
         (None, Some(HttpUrl(keys)), _) => KeySource::keys(keys.clone(), plain_http)?,
         (None, None, Some(HttpUrl(url))) => KeySource::metadata(url.clone(), plain_http)?,

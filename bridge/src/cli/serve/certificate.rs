@@ -32,14 +32,14 @@ pub(in crate::cli) fn concern(config: &Config) -> Option<String> {
 impl Validity {
     fn concern(&self, now: Timestamp) -> Option<String> {
         let Self { file, from, until } = self;
-        let told = match () {
+        let state = match () {
             () if now < *from => format!("is not valid before {from}"),
             () if now > *until => format!("has expired at {until}"),
             () if now > *until - SOON => format!("expires at {until}"),
             () => return None,
         };
         Some(format!(
-            "the certificate {file} {told}: renew it; a running bridge reads it again on SIGHUP"
+            "the certificate {file} {state}: renew it; a running bridge reads it again on SIGHUP"
         ))
     }
 }

@@ -229,11 +229,11 @@ fn guard(config: &Config, place: &Addresses) -> HttpGuard {
     let origins = origins.map(|one| one.0.clone());
     let own = place.callback_url.host_str().map(str::to_owned);
     let is_checked = config.hosts.is_some() || addresses::is_only_here(config);
-    let said = config.hosts.iter().flatten().map(|one| one.0.clone());
+    let hosts = config.hosts.iter().flatten().map(|one| one.0.clone());
     HttpGuard {
         origins: origins.collect(),
         public_url: Some(place.public_url.clone()),
-        hosts: is_checked.then(|| said.chain(own).collect()),
+        hosts: is_checked.then(|| hosts.chain(own).collect()),
         trusted_proxies: config.trusted_proxies.iter().map(|net| net.0).collect(),
     }
 }
@@ -286,15 +286,15 @@ pub(super) fn issuer_settings(
     callback_url: &Url,
     store: &StoreChoice,
 ) -> IssuerSettings {
-    let said = &config.issuer;
-    let url = said.url.as_ref().map_or(callback_url, |url| &url.0);
+    let issuer = &config.issuer;
+    let url = issuer.url.as_ref().map_or(callback_url, |url| &url.0);
     let usual = IssuerSettings::new(url.as_str());
     IssuerSettings {
-        keys: said.keys.clone().or_else(|| store.beside("issuer.json")),
-        rotate_every: said
+        keys: issuer.keys.clone().or_else(|| store.beside("issuer.json")),
+        rotate_every: issuer
             .rotate_every
             .map_or(usual.rotate_every, |period| period.0),
-        lifetime: said
+        lifetime: issuer
             .token_lifetime
             .map_or(usual.lifetime, |period| period.0),
         ..usual

@@ -102,13 +102,13 @@ impl<'e> LoggedMessage<'e> {
 
     /// Returns the name of the first field in which the messages differ.
     fn difference(&self, other: &IncomingMessage, head: &Head) -> Option<&'static str> {
-        let said = &other.message;
-        let is_same_task = match (&said.task_id, &other.client_id) {
+        let repeated = &other.message;
+        let is_same_task = match (&repeated.task_id, &other.client_id) {
             (Some(task), _) => *task == head.task && !self.creates,
             (None, Some(_)) => other.client_id == head.client_id,
             (None, None) => self.creates && head.client_id.is_none(),
         };
-        let is_same_context = match &said.context_id {
+        let is_same_context = match &repeated.context_id {
             Some(context) => {
                 self.names_context != Some(false)
                     && self.message.context_id.as_ref() == Some(context)
@@ -116,8 +116,8 @@ impl<'e> LoggedMessage<'e> {
             None => self.names_context != Some(true),
         };
         let fields = [
-            ("role", said.role == self.message.role),
-            ("parts", are_alike(&said.parts, &self.message.parts)),
+            ("role", repeated.role == self.message.role),
+            ("parts", are_alike(&repeated.parts, &self.message.parts)),
             ("taskId", is_same_task),
             ("contextId", is_same_context),
         ];
@@ -128,10 +128,10 @@ impl<'e> LoggedMessage<'e> {
 
 /// Compares parts with those in the log. Parts from the disk were written as JSON, which may change the last digit of a
 /// number.
-fn are_alike(said: &[Part], logged: &[Part]) -> bool {
+fn are_alike(sent: &[Part], logged: &[Part]) -> bool {
     let as_logged = || {
-        let written = serde_json::to_vec(said).ok()?;
+        let written = serde_json::to_vec(sent).ok()?;
         serde_json::from_slice::<Vec<Part>>(&written).ok()
     };
-    said == logged || as_logged().is_some_and(|said| said == logged)
+    sent == logged || as_logged().is_some_and(|sent| sent == logged)
 }

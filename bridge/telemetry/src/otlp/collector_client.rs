@@ -83,8 +83,8 @@ impl HttpClient for CollectorClient {
 
 /// Returns the time limit for a post, in milliseconds in the environment.
 fn timeout() -> Duration {
-    let said = |variable| env::var(variable).ok()?.parse().ok();
-    let said =
-        said("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT").or_else(|| said("OTEL_EXPORTER_OTLP_TIMEOUT"));
-    said.map_or(TIMEOUT, Duration::from_millis)
+    let variable_value = |variable| env::var(variable).ok()?.parse().ok();
+    let variable_value = variable_value("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT")
+        .or_else(|| variable_value("OTEL_EXPORTER_OTLP_TIMEOUT"));
+    variable_value.map_or(TIMEOUT, Duration::from_millis)
 }

@@ -67,9 +67,12 @@ async fn called(agent: &Discovered, skill: &str, options: &Options) -> (&'static
     };
     match error {
         Fault::Unauthenticated { challenge, .. } => ("unknown", challenge.unwrap_or_default()),
-        Fault::Forbidden { challenge, said } => {
+        Fault::Forbidden {
+            challenge,
+            explanation,
+        } => {
             let expected = "the skill refund: the token for token lacks";
-            assert!(said.contains(expected), "{said}");
+            assert!(explanation.contains(expected), "{explanation}");
             ("forbidden", challenge.unwrap_or_default())
         }
         other => panic!("{other}"),

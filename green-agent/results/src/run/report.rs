@@ -203,9 +203,9 @@ impl TrialReport {
     /// Returns the value that enters a metric's mean; `None` if the trial says nothing about the agent. An
     /// agent that crashed or hung has 0.
     fn metric(&self, name: &str) -> Option<f64> {
-        let said = self.assessment.as_ref();
-        let said = said.and_then(|said| said.metrics.get(name).copied());
-        self.outcome.counted(name, said)
+        let assessment = self.assessment.as_ref();
+        let assessment = assessment.and_then(|assessment| assessment.metrics.get(name).copied());
+        self.outcome.counted(name, assessment)
     }
 }
 

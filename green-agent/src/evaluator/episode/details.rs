@@ -46,13 +46,14 @@ mod tests {
     #[test]
     fn every_shape_is_found_again() {
         let url = "http://127.0.0.1:4711/mcp".parse().unwrap();
-        let mut told = ConnectionDetails::http("environment", url).with_bearer(&Secret::new("t-1"));
-        told.episode_id = Some("e-1".to_owned());
+        let mut given =
+            ConnectionDetails::http("environment", url).with_bearer(&Secret::new("t-1"));
+        given.episode_id = Some("e-1".to_owned());
         for shape in [DetailsShape::Data, DetailsShape::Nested, DetailsShape::Text] {
-            let message = Message::new("m", Role::User, details(&told, shape));
+            let message = Message::new("m", Role::User, details(&given, shape));
             let found = find(&serde_json::to_value(message).unwrap());
             let found: Vec<_> = found.into_iter().map(Result::unwrap).collect();
-            assert_eq!(found, [told.clone()], "{shape:?}");
+            assert_eq!(found, [given.clone()], "{shape:?}");
         }
     }
 }

@@ -133,7 +133,7 @@ impl ParticipantDialogue<'_> {
     /// Sends a message and reads the reply until the task is settled.
     async fn hold(&mut self, request: SendMessageRequest) -> Result<(), ClientError> {
         let streams = self.client.card().capabilities.streams();
-        let noted = |heard: &Collected, _| note(heard, &self.acknowledged);
+        let noted = |collected: &Collected, _| note(collected, &self.acknowledged);
         self.heard.say(self.client, request, streams, noted).await
     }
 
@@ -156,8 +156,8 @@ fn has_model_fault(task: &Task) -> bool {
 }
 
 /// Records the ids that the last message acknowledges.
-fn note(heard: &Collected, acknowledged: &watch::Sender<BTreeSet<String>>) {
-    let task = heard.task.as_ref();
+fn note(collected: &Collected, acknowledged: &watch::Sender<BTreeSet<String>>) {
+    let task = collected.task.as_ref();
     if let Some(message) = task.and_then(|task| task.status.message.as_ref()) {
         let ids = acknowledged_in(message);
         acknowledged.send_if_modified(|known| {
@@ -179,8 +179,8 @@ async fn resend(
     let id = &request.message.message_id;
     if let Some(Acknowledge { after, resend }) = acknowledge {
         for _ in 0..resend {
-            let heard = acknowledged.wait_for(|ids| ids.contains(id));
-            if timeout(after, heard).await.is_ok() {
+            let received = acknowledged.wait_for(|ids| ids.contains(id));
+            if timeout(after, received).await.is_ok() {
                 break;
             }
             // The participant may have the message already and answer with its working task, so this does not

@@ -211,8 +211,8 @@ impl Evaluator for EpisodeEvaluator {
         let (settings, seed) = self.configured(&request.config)?;
         let running = self.next(&settings, seed).await?;
         let task = &running.opened.task;
-        let said = format!("{role} works on {}: {}", task.task_id, task.goal);
-        reporter.say(said).await?;
+        let text = format!("{role} works on {}: {}", task.task_id, task.goal);
+        reporter.say(text).await?;
         let calling = evaluator_calls::CallOptions {
             role,
             url,
@@ -237,12 +237,12 @@ impl Evaluator for EpisodeEvaluator {
             .any(|uri| uri == ACKNOWLEDGE_EXTENSION);
         let acknowledge = self.settings.acknowledge.filter(|_| asked);
         let mut over = self.over.subscribe();
-        let told = tokio::select! {
+        let sent = tokio::select! {
             sent = participant_calls::instruct(&running, &self.settings, acknowledge, reporter, &self.episodes) => sent,
             _ = over.wait_for(|over| *over) => Ok(()),
         };
         let outcome = running.close(&self.episodes).await;
-        told?;
+        sent?;
         result::verdict(&running, self.seed, &outcome, None)
     }
 }

@@ -20,7 +20,7 @@ pub(super) async fn instruct(
 ) -> Result<(), AssessError> {
     let task = details::task(&running.opened.task);
     let details = details::details(&running.details, settings.details);
-    let said = match settings.delivery {
+    let message_ids = match settings.delivery {
         Delivery::Messages => vec![
             reporter.send(vec![task]).await?,
             reporter.send(details).await?,
@@ -28,14 +28,14 @@ pub(super) async fn instruct(
         Delivery::Preset => vec![reporter.send(vec![task]).await?],
         Delivery::Synchronous => {
             let reply = [vec![task], details].concat();
-            let said = reporter.send(reply).await?;
+            let message_ids = reporter.send(reply).await?;
             reporter.end_turn();
-            vec![said]
+            vec![message_ids]
         }
     };
     let resending = async {
         if let Some(acknowledge) = acknowledge {
-            resend(&said, acknowledge, reporter).await?;
+            resend(&message_ids, acknowledge, reporter).await?;
         }
         std::future::pending().await
     };
@@ -47,13 +47,13 @@ pub(super) async fn instruct(
 
 /// Repeats messages that are not acknowledged, as often as allowed.
 async fn resend(
-    said: &[String],
+    message_ids: &[String],
     acknowledge: Acknowledge,
     reporter: &Reporter,
 ) -> Result<(), AssessError> {
     for _ in 0..acknowledge.resend {
         sleep(acknowledge.after).await;
-        for id in said {
+        for id in message_ids {
             if !reporter.has_acknowledged(id) {
                 reporter.repeat(id).await?;
             }

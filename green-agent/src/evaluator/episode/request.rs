@@ -26,14 +26,14 @@ const MEMBERS: [&str; 3] = ["environment", "benchmark", "task_id"];
 /// If it asks for something else; the text describes the offered evaluation.
 pub(super) fn check(message: &Message, environment: &str) -> Result<(), String> {
     let has = format!("this evaluator has the environment {environment:?}");
-    let said = MessageContent::of(message);
-    if let Some(other) = said.other_environment(environment) {
+    let content = MessageContent::of(message);
+    if let Some(other) = content.other_environment(environment) {
         return Err(format!("{has}, and not {other:?}"));
     }
     let is_wish = WISH
         .as_ref()
-        .is_some_and(|request| request.is_match(&said.words));
-    match is_wish || said.names_one || names(&said.words, environment) {
+        .is_some_and(|request| request.is_match(&content.words));
+    match is_wish || content.names_one || names(&content.words, environment) {
         true => Ok(()),
         false => Err(format!(
             "{has}; say \"ready for evaluation\" to be evaluated in it, or send {{\"participants\": {{ROLE: URL}}}}"
@@ -51,21 +51,23 @@ struct MessageContent {
 
 impl MessageContent {
     fn of(message: &Message) -> Self {
-        let mut said = Self::default();
+        let mut content = Self::default();
         for part in &message.parts {
             match &part.content {
                 Content::Text(text) => match serde_json::from_str(text) {
-                    Ok(data @ Value::Object(_)) => said.read(&data),
-                    Ok(_) | Err(_) => said.words.extend([text, "\n"]),
+                    Ok(data @ Value::Object(_)) => content.read(&data),
+                    Ok(_) | Err(_) => content.words.extend([text, "\n"]),
                 },
-                Content::Data(data) => said.read(data),
+                Content::Data(data) => content.read(data),
                 Content::Raw(_) | Content::Url(_) | Content::Unknown => {}
             }
         }
-        let named = NAMED.as_ref().map(|named| named.captures_iter(&said.words));
+        let named = NAMED
+            .as_ref()
+            .map(|named| named.captures_iter(&content.words));
         let named = named.into_iter().flatten().map(|found| found[1].to_owned());
-        said.environments.extend(named.collect::<Vec<_>>());
-        said
+        content.environments.extend(named.collect::<Vec<_>>());
+        content
     }
 
     fn read(&mut self, data: &Value) {

@@ -121,8 +121,8 @@ impl RunningEpisode {
     /// Returns the tokens, which must be masked.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &Secret> {
         let decoy = self.decoy.iter().map(|decoy| &decoy.token);
-        let told = self.details.secrets().into_iter();
-        [&self.opened.token].into_iter().chain(decoy).chain(told)
+        let secrets = self.details.secrets().into_iter();
+        [&self.opened.token].into_iter().chain(decoy).chain(secrets)
     }
 
     pub(super) async fn close(&self, episodes: &Episodes) -> Outcome {

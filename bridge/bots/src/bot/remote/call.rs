@@ -35,12 +35,12 @@ pub(super) enum CallError {
     },
     #[error("POST {bot}: expected an answer within {limit:?}")]
     Late { bot: String, limit: Duration },
-    #[error("POST {bot}: expected a success status, found {status}{}{}", after_colon(.said), hint(*.status))]
+    #[error("POST {bot}: expected a success status, found {status}{}{}", after_colon(.body), hint(*.status))]
     Status {
         bot: String,
         status: StatusCode,
         /// The beginning of the answer's body.
-        said: String,
+        body: String,
     },
     #[error("POST {bot}: expected an answer of at most {limit} bytes")]
     TooLarge { bot: String, limit: usize },
@@ -84,10 +84,10 @@ impl CallError {
     }
 }
 
-fn after_colon(said: &str) -> String {
-    match said.trim() {
+fn after_colon(text: &str) -> String {
+    match text.trim() {
         "" => String::new(),
-        said => format!(": {said:?}"),
+        text => format!(": {text:?}"),
     }
 }
 

@@ -51,8 +51,8 @@ impl ConnectorSession {
             .task(&self.scope.caller, &head.task)
             .await?;
         let task = found.task;
-        let said = task.history.iter().chain(task.status.message.as_ref());
-        let mut own = said.filter(|message| message.role == Role::Agent);
+        let messages = task.history.iter().chain(task.status.message.as_ref());
+        let mut own = messages.filter(|message| message.role == Role::Agent);
         let is_artifact = |one: &Artifact| {
             one.artifact_id == id || answer::message_id(one).as_deref() == Some(id)
         };

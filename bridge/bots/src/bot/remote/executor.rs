@@ -365,28 +365,29 @@ enum CancelNoticeError {
 /// from the task. The message of the task's status becomes a part of the answer if the task completes; otherwise it
 /// stays in the status. If it asked for something, the task keeps waiting for that.
 fn restore_last_message(remote_turn: &RemoteTurn<'_>, mut updates: Vec<Update>) -> Vec<Update> {
-    let said = remote_turn.turn.task.status.message.as_ref();
+    let status_message = remote_turn.turn.task.status.message.as_ref();
     let (
-        Some(said),
+        Some(status_message),
         Some(Update::Status {
             state,
             message: message @ None,
             metadata,
         }),
-    ) = (said, updates.last_mut())
+    ) = (status_message, updates.last_mut())
     else {
         return updates;
     };
     let is_silent = metadata.is_none() && *state != TaskState::Canceled;
-    let asked = waits_for(&to_activity::reply(said, &remote_turn.place)).filter(|_| is_silent);
+    let asked =
+        waits_for(&to_activity::reply(status_message, &remote_turn.place)).filter(|_| is_silent);
     if let Some(asked) = asked {
         *state = asked;
     }
     if *state == TaskState::Completed {
-        let answer = answer::output(said).and_then(log_writer::update);
+        let answer = answer::output(status_message).and_then(log_writer::update);
         updates.splice(0..0, answer);
     } else {
-        *message = Some(said.clone());
+        *message = Some(status_message.clone());
     }
     updates
 }

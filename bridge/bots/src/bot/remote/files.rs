@@ -121,8 +121,8 @@ impl FileStore {
         message: &Message,
         part: usize,
     ) -> Result<String, StoreError> {
-        let said = message.parts.get(part);
-        let size = said
+        let found = message.parts.get(part);
+        let size = found
             .and_then(|part| raw(&part.content))
             .map_or(0, <[u8]>::len);
         let place = BytesLocation::Said {
@@ -132,8 +132,8 @@ impl FileStore {
         let file = File {
             caller: caller.clone(),
             task: task.id.clone(),
-            name: said.and_then(|part| part.filename.clone()),
-            media_type: said.and_then(|part| part.media_type.clone()),
+            name: found.and_then(|part| part.filename.clone()),
+            media_type: found.and_then(|part| part.media_type.clone()),
             views: BTreeMap::from([(ORIGINAL.into(), FileView { size, place })]),
         };
         let id = clock::new_secret();
@@ -214,7 +214,7 @@ impl FileStore {
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let task = self.store.task(&file.caller, &file.task).await?.task;
         let mut history = task.history.iter();
-        let message = history.find(|said| said.message_id == message);
+        let message = history.find(|candidate| candidate.message_id == message);
         let part = message.and_then(|message| message.parts.get(part));
         Ok(part.and_then(|part| raw(&part.content)).map(<[u8]>::to_vec))
     }

@@ -33,8 +33,8 @@ impl CallKey {
         match id.filter(|id| !id.is_empty()) {
             None => Self::unique(),
             Some(_) => {
-                let said = Sha256::new_with_prefix(secret).chain_update(activity.to_string());
-                Self::digest(said, true)
+                let hash = Sha256::new_with_prefix(secret).chain_update(activity.to_string());
+                Self::digest(hash, true)
             }
         }
     }
@@ -44,10 +44,10 @@ impl CallKey {
         Self::digest(Sha256::new_with_prefix(clock::new_secret()), false)
     }
 
-    fn digest(said: Sha256, is_repeatable: bool) -> Self {
+    fn digest(hash: Sha256, is_repeatable: bool) -> Self {
         let mut digest = CallDigest::default();
-        let said = said.finalize();
-        digest.copy_from_slice(&said[..size_of::<CallDigest>()]);
+        let hash = hash.finalize();
+        digest.copy_from_slice(&hash[..size_of::<CallDigest>()]);
         Self {
             digest,
             is_repeatable,

@@ -139,8 +139,8 @@ impl ResponseReader<'_> {
             body = body["body"].take();
         }
         let response = json!({"status": status, "body": body});
-        let heard = self.deliver_invoke_response(response).await;
-        heard.map_err(|error| call::unexpected(self.bot, error))?;
+        let delivered = self.deliver_invoke_response(response).await;
+        delivered.map_err(|error| call::unexpected(self.bot, error))?;
         Ok(ResponseOutcome::TurnOver)
     }
 
@@ -164,8 +164,8 @@ impl ResponseReader<'_> {
             .chars()
             .take(EXCERPT)
             .collect();
-        let said = self.redactor.text(&excerpt);
-        CallError::Status { bot, status, said }
+        let body = self.redactor.text(&excerpt);
+        CallError::Status { bot, status, body }
     }
 }
 

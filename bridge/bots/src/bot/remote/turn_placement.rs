@@ -245,8 +245,8 @@ fn moved(task: &str) -> ConnectorError {
 
 /// Returns the id of a message or an artifact of the agent that contains the key.
 fn said_with(task: &Task, key: &str) -> Option<String> {
-    let said = task.history.iter().chain(task.status.message.as_ref());
-    let own = said.filter(|message| message.role == Role::Agent);
+    let messages = task.history.iter().chain(task.status.message.as_ref());
+    let own = messages.filter(|message| message.role == Role::Agent);
     let messages = own.map(|message| &message.message_id);
     let artifacts = task.artifacts.iter().map(|one| &one.artifact_id);
     let id = messages.chain(artifacts).find(|id| id.contains(key))?;

@@ -73,11 +73,11 @@ impl JsonPoster {
 fn object(answer: &HttpResponse) -> Result<Value, Fault> {
     match serde_json::from_slice(&answer.body) {
         Ok(object @ Value::Object(_)) => {
-            let said = said(&object).unwrap_or_else(|| beginning(&answer.body));
-            let denied = answer.denied(&said);
+            let text = error_text(&object).unwrap_or_else(|| beginning(&answer.body));
+            let denied = answer.denied(&text);
             let failed = (!answer.is_success() && !is_of_protocol(&object)).then(|| Fault::Http {
                 status: answer.status,
-                body: beginning(said.as_bytes()),
+                body: beginning(text.as_bytes()),
             });
             denied.or(failed).map_or(Ok(object), Err)
         }
@@ -96,7 +96,7 @@ fn is_of_protocol(object: &Value) -> bool {
 }
 
 /// Returns the message of an error, in the fields in which common web frameworks put it.
-pub(super) fn said(object: &Value) -> Option<String> {
+pub(super) fn error_text(object: &Value) -> Option<String> {
     let places = ["/error/message", "/error", "/message", "/detail", "/title"];
     let mut texts = places
         .iter()

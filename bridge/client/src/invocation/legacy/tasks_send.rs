@@ -105,7 +105,7 @@ fn open(answer: Value, asked: Option<&Id>) -> Result<Value, Fault> {
         Some(error) => Err(Fault::Rpc(RpcError::read(error.clone()).unwrap_or_else(
             |_| RpcError {
                 code: ErrorKind::Internal.code(),
-                message: post::said(&answer).unwrap_or_else(|| error.to_string()),
+                message: post::error_text(&answer).unwrap_or_else(|| error.to_string()),
                 data: None,
             },
         ))),

@@ -16,11 +16,17 @@ pub(super) fn fault(status: &Status, limit: usize) -> Fault {
     let challenges = status.metadata().get_all("www-authenticate").iter();
     let challenges: Vec<&str> = challenges.filter_map(|value| value.to_str().ok()).collect();
     let challenge = (!challenges.is_empty()).then(|| challenges.join(", "));
-    let said = status.message().to_owned();
+    let explanation = status.message().to_owned();
     match status.code() {
-        Code::Unauthenticated => Fault::Unauthenticated { challenge, said },
-        Code::PermissionDenied => Fault::Forbidden { challenge, said },
-        Code::Unavailable | Code::Cancelled => Fault::StreamBroken(said),
+        Code::Unauthenticated => Fault::Unauthenticated {
+            challenge,
+            explanation,
+        },
+        Code::PermissionDenied => Fault::Forbidden {
+            challenge,
+            explanation,
+        },
+        Code::Unavailable | Code::Cancelled => Fault::StreamBroken(explanation),
         // The decoder's status for a message that is too long.
         Code::OutOfRange => Fault::TooLarge(limit),
         code @ (Code::Ok

@@ -37,13 +37,13 @@ impl Rest {
     pub(crate) async fn call(&self, call: &Call) -> Result<Reply, Fault> {
         let route = Route::of(&self.0, call)?;
         let annotated = route.annotated(self.0.version, call.operation());
-        let said = self.exchange(route, call).await;
-        match (said, annotated) {
+        let result = self.exchange(route, call).await;
+        match (result, annotated) {
             (Err(fault), Some(annotated)) if is_misread(&fault) => {
                 let again = self.exchange(annotated, call).await;
                 again.map_err(|other| if is_misread(&other) { other } else { fault })
             }
-            (said, _) => said,
+            (result, _) => result,
         }
     }
 

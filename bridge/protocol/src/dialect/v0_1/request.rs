@@ -80,12 +80,12 @@ pub fn send_from_v1(request: &SendMessageRequest, losses: &mut Losses) -> Value 
     let mut object = object::V0_1.object();
     write_ids(&mut object, &request.message, losses);
     object.skipped("tenant", request.tenant.as_deref(), losses);
-    let said = Message {
+    let message = Message {
         task_id: None,
         context_id: None,
         ..request.message.clone()
     };
-    let message = losses.inside("message", |losses| message::from_v1(&said, None, losses));
+    let message = losses.inside("message", |losses| message::from_v1(&message, None, losses));
     object.put("message", message);
     if let Some(configuration) = &request.configuration {
         losses.inside("configuration", |losses| {

@@ -22,8 +22,8 @@ pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
         ("artifacts", json!([])),
         ("history", json!([])),
     ] {
-        let said = written[name].take();
-        flat[name] = if said.is_null() { usual } else { said };
+        let value = written[name].take();
+        flat[name] = if value.is_null() { usual } else { value };
     }
     if !written["metadata"].is_null() {
         flat["metadata"] = written["metadata"].take();

@@ -10,8 +10,8 @@ pub(in crate::server) fn task(mut task: Task, client_id: Option<&str>) -> Task {
         return task;
     };
     task.id = client_id.to_owned();
-    let said = task.status.message.iter_mut().chain(&mut task.history);
-    said.for_each(|message| rename(message, client_id));
+    let messages = task.status.message.iter_mut().chain(&mut task.history);
+    messages.for_each(|message| rename(message, client_id));
     task
 }
 
@@ -32,8 +32,8 @@ pub(in crate::server) fn item(
         }
         StreamResponse::StatusUpdate(mut update) => {
             update.task_id = id.to_owned();
-            let said = update.status.message.iter_mut();
-            said.for_each(|message| rename(message, id));
+            let message = update.status.message.iter_mut();
+            message.for_each(|message| rename(message, id));
             StreamResponse::StatusUpdate(update)
         }
         StreamResponse::ArtifactUpdate(mut update) => {

@@ -48,7 +48,7 @@ impl Printer {
     }
 
     pub(super) fn status(&mut self, status: &TaskStatus, again: bool) -> String {
-        let said = match (&status.message, &status.state) {
+        let text = match (&status.message, &status.state) {
             (Some(message), TaskState::Working) if !again => self.piece(message),
             (Some(message), TaskState::Working) => self.growth(message),
             (Some(message), _) if self.artifacts.contains_key(&message.message_id) => {
@@ -63,7 +63,7 @@ impl Printer {
             | TaskState::Working
             | TaskState::Completed
             | TaskState::InputRequired
-            | TaskState::Unspecified => said,
+            | TaskState::Unspecified => text,
             TaskState::Failed
             | TaskState::Canceled
             | TaskState::Rejected
@@ -71,12 +71,12 @@ impl Printer {
             | TaskState::Unknown(_) => {
                 let word = Some(word(&status.state));
                 match self.turn.state == word {
-                    true => said,
+                    true => text,
                     false => {
                         let closed = self.closed();
                         self.turn.state = word;
                         format!(
-                            "{said}{closed}[{}]\n",
+                            "{text}{closed}[{}]\n",
                             self.turn.state.as_deref().unwrap_or_default()
                         )
                     }
@@ -89,11 +89,11 @@ impl Printer {
         if message.role == Role::User || !self.seen.insert(message.message_id.clone()) {
             return String::new();
         }
-        let said = content::read(&message.parts);
-        self.choose(&said, message.metadata.as_ref());
-        let text = join_texts(said.texts.iter().map(String::as_str));
+        let rendered = content::read(&message.parts);
+        self.choose(&rendered, message.metadata.as_ref());
+        let text = join_texts(rendered.texts.iter().map(String::as_str));
         self.turn.texts += &key(&text);
-        [text, said.lines.join("\n")]
+        [text, rendered.lines.join("\n")]
             .into_iter()
             .map(|text| self.format_message(&text, again))
             .collect()

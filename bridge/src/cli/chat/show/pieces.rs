@@ -25,17 +25,17 @@ impl Printer {
             true => self.open.take(),
             false => None,
         };
-        let told = self.message(message, false);
-        if told.is_empty() {
+        let shown = self.message(message, false);
+        if shown.is_empty() {
             self.open = before.or(self.open.take());
-            return told;
+            return shown;
         }
         self.open = Some(Open::Message {
             is_pieces: goes_on,
             is_spaced: text.ends_with(char::is_whitespace),
         });
         // The line ends when it is certain that no message continues it.
-        told.strip_suffix('\n').unwrap_or(&told).to_owned()
+        shown.strip_suffix('\n').unwrap_or(&shown).to_owned()
     }
 
     /// Prints a message that is repeated with more text in repeated tasks: VoltAgent's server streams like
@@ -73,10 +73,10 @@ impl Printer {
     /// Prints a piece of an artifact after the previous one. A text that a message has already shown is held
     /// back as long as it may be only a repetition.
     pub(super) fn artifact(&mut self, artifact: &Artifact, append: bool, is_last: bool) -> String {
-        let said = content::read(&artifact.parts);
-        self.choose(&said, artifact.metadata.as_ref());
+        let rendered = content::read(&artifact.parts);
+        self.choose(&rendered, artifact.metadata.as_ref());
         let id = artifact.artifact_id.as_str();
-        let piece = said.texts.concat();
+        let piece = rendered.texts.concat();
         let shown = self.artifacts.entry(id.to_owned()).or_default();
         let mut begun = String::new();
         if append {
@@ -90,7 +90,7 @@ impl Printer {
             };
             begun = self.closed();
         }
-        begun + &self.new_text(id, is_last) + &self.other_content(&said.lines.join("\n"))
+        begun + &self.new_text(id, is_last) + &self.other_content(&rendered.lines.join("\n"))
     }
 
     /// Prints the new part of an artifact's text.
@@ -119,8 +119,8 @@ impl Printer {
     /// Returns whether messages have already shown this text, or the beginning of it if it is not complete.
     fn repeats(&self, text: &str, is_whole: bool) -> bool {
         let text = key(text);
-        let mut told = self.turn.told.iter().chain([&self.turn.texts]);
-        told.any(|one| match is_whole {
+        let mut shown = self.turn.told.iter().chain([&self.turn.texts]);
+        shown.any(|one| match is_whole {
             true => *one == text,
             false => one.starts_with(&text),
         })

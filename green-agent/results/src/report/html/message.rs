@@ -215,7 +215,7 @@ fn plain_label(content: &Content, labels: &[String]) -> String {
 /// Returns whether a message is or reports an error.
 fn is_fault(content: &Content) -> bool {
     let body = content.body().and_then(Body::json);
-    let told = body.is_some_and(|body| {
+    let is_shown = body.is_some_and(|body| {
         wire::fault(body).is_some()
             || body
                 .pointer("/result/isError")
@@ -224,8 +224,8 @@ fn is_fault(content: &Content) -> bool {
     });
     match content {
         Content::Failure { .. } => true,
-        Content::Reply { status, .. } => *status >= 400 || told,
-        Content::Event { .. } => told,
+        Content::Reply { status, .. } => *status >= 400 || is_shown,
+        Content::Event { .. } => is_shown,
         Content::Request { .. } | Content::End => false,
     }
 }

@@ -111,9 +111,10 @@ pub fn task_from_v1(task: &Task, losses: &mut Losses) -> Value {
 pub(super) fn status_from_v1(status: &TaskStatus, losses: &mut Losses) -> Value {
     let mut object = Object::default();
     object.put("state", state(&status.state, losses));
-    let said = status.message.as_ref();
-    let said = said.map(|said| losses.inside("message", |losses| message_from_v1(said, losses)));
-    object.some("message", said);
+    let message = status.message.as_ref();
+    let message =
+        message.map(|message| losses.inside("message", |losses| message_from_v1(message, losses)));
+    object.some("message", message);
     object.some("timestamp", status.timestamp.clone());
     known(object, &status.extra, losses)
 }
