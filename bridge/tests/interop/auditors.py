@@ -1,9 +1,8 @@
 """PyPI a2a-doctor and a2a-lint look at the bridge.
 
-`a2a-lint` asks the running bridge. `a2a-doctor` asks nobody: it reads an agent card and the recorded
-events of a stream, so both are recorded here, in 0.3 and in 1.0. What they find and what the
-specification sees otherwise stands in KNOWN.md: any other finding is a failure, and so is a known one
-that is found no more.
+`a2a-lint` calls the running bridge. `a2a-doctor` calls nothing: it reads an agent card and the recorded
+events of a stream, so both are recorded here, in 0.3 and in 1.0. KNOWN.md lists findings that contradict the
+specification. Any other finding is a failure, and so is a listed one that no longer occurs.
 """
 
 import json
