@@ -43,6 +43,8 @@ def overview(page):
     # The two cells of the run, each sample with each.
     compared = page.locator("section", has=page.get_by_text("Compared, paired by sample"))
     assert "model: large → small" in compared.inner_text(), compared.inner_text()
+    table = page.locator("section", has=page.get_by_text("All figures")).locator("tbody")
+    assert "passed" in table.inner_text(), table.inner_text()
     shot(page, "overview-light")
 
 

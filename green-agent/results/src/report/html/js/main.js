@@ -38,7 +38,7 @@ async function show() {
       await app.view.refresh();
     }
   } catch (error) {
-    if (!(error instanceof Cancelled)) main.append(make('p', { class: 'problem', text: String(error) }));
+    if (!(error instanceof Cancelled)) main.append(errorBox(error));
   }
 }
 
@@ -107,5 +107,5 @@ function move(step) {
 }
 
 begin().catch((error) => {
-  document.getElementById('main').replaceChildren(make('p', { class: 'problem', text: String(error) }));
+  document.getElementById('main').replaceChildren(errorBox(error));
 });

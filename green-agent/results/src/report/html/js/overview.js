@@ -204,7 +204,7 @@ function groups(run) {
     make('td', { class: 'number', text: group.rate ? percent(group.rate.mean) : '' }),
     make('td', { class: 'number', text: range(group.rate, percent) }),
     ...measures.map((name) => make('td', { class: 'number', title: range(group.metrics[name], measure), text: measure(group.metrics[name]?.mean) })),
-    make('td', { text: ends(group) }),
+    make('td', { text: outcomeCounts(group) }),
     make('td', { class: 'number', text: seconds(group.seconds) }),
     make('td', { class: 'number', text: group.tokens ? count(group.tokens) : '' }));
   const shown = run.groups.slice(0, 1000).map(row);

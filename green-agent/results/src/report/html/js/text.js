@@ -22,6 +22,12 @@ function make(name, properties = {}, ...children) {
   return fill(document.createElement(name), properties, children);
 }
 
+/** Makes a paragraph with an error of the page itself, which the console gets too. */
+function errorBox(error) {
+  console.error(error);
+  return make('p', { class: 'problem', text: String(error) });
+}
+
 /** Makes an SVG element. */
 function draw(name, properties = {}, ...children) {
   return fill(document.createElementNS('http://www.w3.org/2000/svg', name), properties, children);
