@@ -51,8 +51,8 @@ pub enum Fault {
     /// The answer was too large.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
-    /// The agent requires other credentials (HTTP 401).
-    #[error("the agent requires other credentials{}: {explanation}", asking(.challenge))]
+    /// The agent requires credentials, and got none or wrong ones (HTTP 401).
+    #[error("the agent requires valid credentials{}: {explanation}", asking(.challenge))]
     Unauthenticated {
         /// The value of `WWW-Authenticate`.
         challenge: Option<String>,

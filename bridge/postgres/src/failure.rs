@@ -6,6 +6,7 @@ use deadpool_postgres::PoolError;
 use rustls::CertificateError;
 use tokio_postgres::{Error, error::SqlState};
 
+use crate::PostgresSettings;
 use bridge_store::StoreError;
 
 /// The effect of a failed statement.
@@ -81,6 +82,14 @@ pub(super) fn describe_pool_error(error: &PoolError) -> String {
 pub(super) fn unavailable(reason: impl Into<String>) -> StoreError {
     StoreError::Unavailable {
         reason: reason.into(),
+    }
+}
+
+/// Adds the address of the database to the reason why it is not available.
+pub(super) fn at(settings: &PostgresSettings, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Unavailable { reason } => unavailable(format!("{settings}: {reason}")),
+        other => other,
     }
 }
 

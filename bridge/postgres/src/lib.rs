@@ -93,7 +93,8 @@ impl PostgresStore {
     /// has changed the tables so that this one cannot use them.
     pub async fn open(settings: &PostgresSettings) -> Result<Self, StoreError> {
         let connections = Connections::new(settings)?;
-        connections.prepare(&settings.to_string()).await?;
+        let prepared = connections.prepare(&settings.to_string()).await;
+        prepared.map_err(|error| failure::at(settings, error))?;
         let membership = Membership::join(&connections, settings.lease).await?;
         let committers = connections.writers();
         let shared = Arc::new(Shared {

@@ -100,7 +100,7 @@ pub(super) struct Init {
         value_parser = url
     )]
     organization_url: HttpUrl,
-    /// The URL at which a running bot accepts activities; without it the agent repeats what it gets
+    /// The URL at which a running bot accepts activities; without it the agent echoes each message
     #[arg(long, value_name = "URL", value_parser = url)]
     bot: Option<HttpUrl>,
     /// The address to listen on
@@ -180,8 +180,8 @@ impl Init {
             ),
         };
         format!(
-            r#"# What the bridge hosts. `bridge check bridge.toml` says what is wrong with it and with the card,
-# `bridge serve --config bridge.toml` serves it, and `bridge config schema` describes every key.
+            r#"# The agents of a bridge. `bridge check bridge.toml` reports mistakes in this file and in the card,
+# `bridge serve --config bridge.toml` serves the agents, and `bridge config schema` describes every key.
 
 listen = "{listen}"
 store = "sled:bridge-data"                  # or "memory", or "postgres://USER@HOST/DATABASE"
@@ -193,7 +193,7 @@ name = "{name}"
 card_file = "agent-card.json"
 {results}
 
-# The callers that are let in, and the tokens that they show as Authorization: Bearer TOKEN.
+# The callers and their tokens, which they send as Authorization: Bearer TOKEN.
 [agents.access.bearer.secrets]
 me = {{ file = "token" }}
 "#,
@@ -219,7 +219,7 @@ me = {{ file = "token" }}
             }
             Template::Ust => {
                 "flat_results = true                         # clients look for result.task.state\n\
-                 repeats = \"another\"                       # the document's line has one message id"
+                 repeats = \"another\"                       # the line in the document always has the same message id"
             }
         }
     }

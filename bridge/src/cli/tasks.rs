@@ -55,7 +55,7 @@ enum Action {
         #[arg(long, value_name = "COUNT", default_value_t = 100)]
         limit: usize,
     },
-    /// Show a task
+    /// Show a task with the texts of its messages and artifacts
     Show {
         /// The task
         task: String,
@@ -135,7 +135,7 @@ impl TasksCommand {
                 let deleted = bridge.delete(&path(task, "")).await?;
                 match self.json {
                     true => outln!("{deleted}"),
-                    false => outln!("{} is deleted", terminal::line(task)),
+                    false => outln!("deleted {}", terminal::line(task)),
                 }
             }
             Action::Export { task } => {
@@ -185,19 +185,57 @@ fn line(task: &Value) -> String {
     terminal::line(&columns.join("  ")).into_owned()
 }
 
-/// Returns a task with its messages, for people.
+/// Returns the texts of a message or an artifact after its label.
+fn said(label: &str, content: &Value) -> String {
+    let parts = content["parts"].as_array().into_iter().flatten();
+    let texts = parts.map(|part| part["text"].as_str().unwrap_or("(no text)"));
+    format!("{label}: {}", texts.collect::<Vec<_>>().join(" "))
+}
+
+/// Returns a task with its messages and artifacts, for people.
 fn details(task: &Value) -> String {
     let mut lines = vec![line(task)];
     for turn in task["turns"].as_array().into_iter().flatten() {
         lines.push(format!("turn {}: {}", turn["turn"], turn["state"]));
     }
-    for message in task["object"]["history"].as_array().into_iter().flatten() {
-        let parts = message["parts"].as_array().into_iter().flatten();
-        let texts = parts.map(|part| part["text"].as_str().unwrap_or("(no text)"));
-        let texts: Vec<&str> = texts.collect();
-        let role = message["role"].as_str().unwrap_or_default();
-        lines.push(format!("{role}: {}", texts.join(" ")));
+    let object = &task["object"];
+    let question = &object["status"]["message"];
+    let history = object["history"].as_array().into_iter().flatten();
+    for message in history.chain(question.is_object().then_some(question)) {
+        lines.push(said(message["role"].as_str().unwrap_or_default(), message));
+    }
+    for artifact in object["artifacts"].as_array().into_iter().flatten() {
+        let name = artifact["name"].as_str();
+        let label = name.map_or("artifact".to_owned(), |name| format!("artifact {name}"));
+        lines.push(said(&label, artifact));
     }
     let lines = lines.iter().map(|line| terminal::line(line));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_task_is_shown_with_its_question_and_its_artifacts() {
+        let shown = details(&json!({"task": "t", "agent": "a", "object": {
+            "history": [{"role": "ROLE_USER", "parts": [{"text": "tea"}]}],
+            "status": {"message": {"role": "ROLE_AGENT", "parts": [{"text": "how many?"}]}},
+            "artifacts": [
+                {"parts": [{"text": "seven"}, {"data": 7}]},
+                {"name": "bill", "parts": [{"text": "7 EUR"}]},
+            ],
+        }}));
+        let lines: Vec<&str> = shown.lines().skip(1).collect();
+        let expected = [
+            "ROLE_USER: tea",
+            "ROLE_AGENT: how many?",
+            "artifact: seven (no text)",
+            "artifact bill: 7 EUR",
+        ];
+        assert_eq!(lines, expected);
+    }
 }

@@ -106,7 +106,7 @@ impl AgentConfig {
         ];
         let over = over.iter().filter(|(_, is_said)| *is_said);
         let over: String = over
-            .map(|(key, _)| format!("; {key} stands over it"))
+            .map(|(key, _)| format!("; {key} overrides it"))
             .collect();
         format!("turns = \"{}\": {}{over}", turns.name(), turns.meaning())
     }
@@ -133,12 +133,12 @@ pub enum DeliveryMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnPreset {
-    /// completes the task, unless the bot asked something; the next message of the context goes on in the conversation
+    /// completes the task, unless the bot asked a question; the next message of the context continues the conversation
     #[default]
     Answers,
-    /// as answers, for bots that answer after their turn: it ends with the conversation, or when the bot was quiet for 10s
+    /// like answers, for bots that answer after their turn: a turn ends with the conversation, or after 10s of silence
     Late,
-    /// leaves the task working until the bot ends the conversation, which is the task, as Microsoft's hosting for .NET does
+    /// leaves the task working until the bot ends the conversation, as in Microsoft's hosting for .NET; each task is a conversation
     Dotnet,
 }
 
@@ -164,7 +164,7 @@ impl TurnPreset {
         };
         let lines: String = Self::value_variants().iter().map(line).collect();
         format!(
-            "# What the end of a running bot's turn means; answers if nothing is said:\n{lines}"
+            "# The meaning of the end of a running bot's turn; the default is answers:\n{lines}"
         )
     }
 }

@@ -198,7 +198,7 @@ async fn the_outcome_of_a_task_is_the_programs() {
         ),
         ("invent", 0, "[daydreaming]"),
         ("sign in", 4, "[auth_required]"),
-        ("stranger", 4, "requires other credentials"),
+        ("stranger", 4, "requires valid credentials"),
     ] {
         let (found, stdout, stderr) =
             output(&mut bridge(&["chat", &here, "-m", message]), LIMIT).await;

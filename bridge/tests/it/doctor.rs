@@ -161,7 +161,7 @@ async fn an_agents_settings_are_tried() {
         assert_eq!(well, is_well, "{name}: {told}");
         assert!(told.contains(expected), "{name}: {told}");
         assert_eq!(
-            told.contains("the settings of good do"),
+            told.contains("the settings of good are right"),
             is_well,
             "{name}: {told}"
         );

@@ -47,5 +47,5 @@ async fn a_database_that_is_not_there_is_exit_code_4() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("postgres:///d?host={}&user=me", folder.path().display());
     let arguments = ["--listen", "127.0.0.1:0", "--store", &url];
-    ends(&arguments, 4, "the store is not available").await;
+    ends(&arguments, 4, "the store is not available: postgres://me@").await;
 }

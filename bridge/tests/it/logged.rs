@@ -143,7 +143,7 @@ async fn a_bot_that_fails_or_is_silent_has_one_line_and_not_one_for_each_message
         .map(|(level, message)| (level.as_str(), message.split(';').next().unwrap()))
         .collect();
     let expected = [
-        ("WARN", "a bot took a message and said nothing"),
+        ("WARN", "a bot accepted a message and sent no answer"),
         ("WARN", "a call of a bot failed"),
         ("WARN", "the calls of a bot succeed again"),
     ];

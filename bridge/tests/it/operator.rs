@@ -227,6 +227,8 @@ async fn tasks_of_a_running_bridge_are_listed_shown_canceled_and_exported() {
     assert_eq!(listed[0]["task"], id);
     let (_, shown, _) = tasks(&socket, &["show", id]).await;
     assert!(shown.contains("ROLE_USER: a\\u001b[1mb"), "{shown}");
+    let question = "ROLE_AGENT: Echo: a\\u001b[1mb";
+    assert!(shown.contains(question), "{shown}");
     let (_, exported, _) = tasks(&socket, &["export", id]).await;
     let lines = exported
         .lines()

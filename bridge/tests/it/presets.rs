@@ -16,7 +16,7 @@ use crate::{
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// The key as configurations have it to choose from.
-const LATE: &str = "\n# turns = \"late\"     # as answers, for bots that answer after their turn";
+const LATE: &str = "\n# turns = \"late\"     # like answers, for bots that answer after their turn";
 
 #[tokio::test]
 async fn every_place_that_writes_a_configuration_shows_the_key() {
@@ -45,7 +45,7 @@ async fn the_page_and_the_flag_say_what_the_end_of_a_turn_means() {
     let config = ["--config", config.to_str().unwrap()];
     let (answers, late) = (
         "turns = \"answers\": completes",
-        "turns = \"late\": as answers",
+        "turns = \"late\": like answers",
     );
     let dotnet = "turns = \"dotnet\": leaves the task working";
     for (flags, expected) in [
@@ -59,7 +59,7 @@ async fn the_page_and_the_flag_say_what_the_end_of_a_turn_means() {
             let told = server["x-turns"].as_str().unwrap();
             assert!(told.starts_with(expected), "{told}");
             let is_over = server["description"] == "b";
-            assert_eq!(told.ends_with("; silent_end stands over it"), is_over);
+            assert_eq!(told.ends_with("; silent_end overrides it"), is_over);
         }
         let page = reqwest::get(format!("{}/docs", bridge.url())).await;
         assert!(page.unwrap().text().await.unwrap().contains("x-turns"));

@@ -148,7 +148,7 @@ async fn a_bot_is_looked_at() {
     assert!(told.contains("called back: Echo: hello"), "{told}");
     assert!(told.contains("answered: Echo: hello"), "{told}");
     assert!(
-        told.contains("stream         not offered by this bot (500)"),
+        told.contains("stream         not supported by this bot (500)"),
         "{told}"
     );
     assert!(

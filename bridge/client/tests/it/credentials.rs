@@ -177,7 +177,7 @@ async fn a_closed_door_says_what_opens_it() {
     assert_eq!(
         error.to_string(),
         format!(
-            "SendMessage at {url}: the agent requires other credentials \
+            "SendMessage at {url}: the agent requires valid credentials \
             (it asks for Bearer realm=\"agents\"): who are you? (-32001)"
         )
     );

@@ -251,7 +251,11 @@ impl From<ClientError> for Stopped {
         let exit = exit_of(&error.fault);
         let why = match &error.fault {
             Fault::Extensions(_) => {
-                format!("{error}\n--extension URI goes on, in its terms").into()
+                format!("{error}\nif you comply with it, add --extension URI").into()
+            }
+            Fault::Unauthenticated { .. } | Fault::NoCredentials { .. } => {
+                format!("{error}\nsend them with --bearer-env NAME, or --header-env HEADER=NAME")
+                    .into()
             }
             _ => error.into(),
         };

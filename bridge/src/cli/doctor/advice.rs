@@ -23,7 +23,7 @@ pub(super) fn advice(url: &Url, probes: &[Probe]) -> Result<String, String> {
     };
     let streams = probes.iter().any(|probe| is_stream(&probe.outcome));
     let hint = match streams {
-        true => "# delivery = \"stream\" works too, and shows the answer as it comes\n",
+        true => "# delivery = \"stream\" works too, and streams the answer\n",
         false => "",
     };
     let hint = match replies(probes) {
@@ -33,7 +33,7 @@ pub(super) fn advice(url: &Url, probes: &[Probe]) -> Result<String, String> {
     let channel = channel(first, probes).map(|line| format!("{line}\n"));
     let channel = channel.unwrap_or_default();
     Ok(format!(
-        "the bot wants no token; put this into bridge.toml:\n\n{}{delivery}{channel}{hint}",
+        "the bot requires no token; add this to bridge.toml:\n\n{}{delivery}{channel}{hint}",
         agent(url)
     ))
 }
@@ -76,8 +76,8 @@ pub(super) fn replies(probes: &[Probe]) -> bool {
 }
 
 /// The advice for such a bot.
-pub(super) const REPLIES: &str = "delivery = \"expectReplies\" works too, and answers callers that do not stream in \
-    one request; not for bots that change what they have said";
+pub(super) const REPLIES: &str = "delivery = \"expectReplies\" works too, and is faster for callers that do not \
+    stream; do not use it for bots that change earlier messages";
 
 /// Returns the channel that the bot needs to answer at all, or to stream.
 pub(super) fn channel(first: &Probe, probes: &[Probe]) -> Option<String> {
@@ -86,8 +86,8 @@ pub(super) fn channel(first: &Probe, probes: &[Probe]) -> Option<String> {
         |probe: &&Probe| matches!(&probe.outcome, Outcome::Accepted(taken) if taken.pieces > 0);
     let usual = probes.iter().find(|one| !one.is_other && streams(one));
     let why = match (first.is_other, usual) {
-        (true, _) => "where the bot speaks",
-        (false, None) if streams(&other) => "where the bot speaks in pieces",
+        (true, _) => "the bot answers on this channel only",
+        (false, None) if streams(&other) => "the bot streams on this channel only",
         (false, _) => return None,
     };
     Some(format!("channel_id = \"{}\"  # {why}", other.channel))
@@ -105,10 +105,10 @@ code that the user was shown, as text, or a token, as a data part {\"id\", \"con
 {\"urn:activity:invoke\": {\"name\": \"signin/tokenExchange\"}}; see \"Signing in\" in docs/bridge/clients.md";
 
 const ACCESS: &str = "\
-# what the bridge shows to the bot, one of:
+# the credential that the bridge sends to the bot, one of:
 [agents.auth.issuer]                 # for bots that are told to trust the bridge's own issuer
 app_id = \"APP_ID\"
-# [agents.auth.client_secret]        # for bots that want a token of Entra
+# [agents.auth.client_secret]        # for bots that require a token of Entra
 # app_id = \"APP_ID\"
 # client_id = \"CLIENT_ID\"
 # tenant = \"TENANT\"
@@ -151,12 +151,12 @@ pub(super) fn trouble(probes: &[Probe]) -> String {
     });
     match refused {
         _ if probes.iter().any(is_taken) => {
-            "the bot takes messages and says nothing: it may not reach the address to call back \
-             (--listen, --callback-url), or have nothing to say (--say)"
+            "the bot accepts messages but sends no answer: it cannot reach the address to call back \
+             (--listen, --callback-url), or does not answer this text (--say)"
                 .to_owned()
         }
         Some(404 | 405) => {
-            "there is no bot at this address: expected the path where it takes activities, often \
+            "there is no bot at this address: expected the path where it accepts activities, often \
              /api/messages"
                 .to_owned()
         }
@@ -258,7 +258,7 @@ mod tests {
         assert!(shut.contains("agents.auth.issuer"), "{shut}");
         for (outcome, expected) in [
             (refused as fn(u16) -> Outcome, "often /api/messages"),
-            (|_| taken(&[], false, &[]), "says nothing"),
+            (|_| taken(&[], false, &[]), "sends no answer"),
             (
                 |_| Outcome::Unreachable("refused".into()),
                 "cannot be reached",

@@ -259,7 +259,7 @@ impl fmt::Display for Probe {
             Outcome::Unreachable(reason) => write!(f, "cannot be reached: {reason}"),
             // SDKs answer an unknown mode with such a status.
             Outcome::Refused(status @ 500.., _) if self.mode != DeliveryMode::Normal => {
-                write!(f, "not offered by this bot ({status}), which need not be")
+                write!(f, "not supported by this bot ({status}); this is optional")
             }
             Outcome::Refused(status, said) => write!(f, "refused with {status}: {said}"),
             Outcome::Accepted(taken) => taken.fmt(f),
@@ -279,7 +279,7 @@ impl fmt::Display for ProbeAnswer {
             write!(f, "streamed in {} pieces, ", self.pieces)?;
         }
         match (&self.answered[..], &self.called[..]) {
-            ([], []) => f.write_str("and said nothing"),
+            ([], []) => f.write_str("no answer"),
             ([], called) => write!(f, "called back: {}", called.join(" | ")),
             (answered, []) => write!(f, "{how}: {}", answered.join(" | ")),
             (answered, called) => {

@@ -34,15 +34,15 @@ pub(super) fn verdict(
     };
     if let Some(why) = probes.iter().find_map(|probe| refused(&probe.outcome)) {
         return Err(format!(
-            "the bridge would refuse the bot's calls: {why}\ncompare agents.accept with what the bot \
-             shows: who signs its tokens, for whom they are, and what else they must say"
+            "the bridge would refuse the bot's calls: {why}\ncompare agents.accept with the bot's tokens: \
+             their issuer, audience and claims"
         ));
     }
     let mut changes = Vec::new();
     changes.extend(delivery(&tried.agent, first, probes));
     changes.extend(advice::channel(first, probes));
     let text = match changes.is_empty() {
-        true => format!("the settings of {name} do"),
+        true => format!("the settings of {name} are right"),
         false => format!("change the settings of {name}:\n\n{}", changes.join("\n")),
     };
     let is_unsaid = matches!(tried.agent.delivery, None | Some(Configured::Auto));
@@ -72,7 +72,7 @@ fn delivery(agent: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<Stri
     };
     (!speaks_in(&asked, probes)).then(|| {
         format!(
-            "delivery = \"{}\"  # it says nothing with {}",
+            "delivery = \"{}\"  # it does not answer with {}",
             advice::delivery(first),
             asked.as_str()
         )
@@ -164,7 +164,12 @@ mod tests {
         };
         let denied = || Outcome::Refused(401, String::new());
         for (tried, normal, replies, expected) in [
-            (tried("", None), hello(), hello(), "the settings of a do"),
+            (
+                tried("", None),
+                hello(),
+                hello(),
+                "the settings of a are right",
+            ),
             (
                 tried("silent_end = 'working'\n", None),
                 hello(),
@@ -188,37 +193,37 @@ mod tests {
                 tried("delivery = 'auto'\n", None),
                 taken(&[], None),
                 hello(),
-                "the settings of a do",
+                "the settings of a are right",
             ),
             (
                 tried("delivery = 'normal'\n", None),
                 taken(&[], None),
                 hello(),
-                "delivery = \"expectRepliesAlways\"  # it says nothing with normal",
+                "delivery = \"expectRepliesAlways\"  # it does not answer with normal",
             ),
             (
                 tried("delivery = 'expectReplies'\n", None),
                 hello(),
                 answered(),
-                "the settings of a do",
+                "the settings of a are right",
             ),
             (
                 tried("delivery = 'expectReplies'\n", None),
                 taken(&[], None),
                 answered(),
-                "delivery = \"expectRepliesAlways\"  # it says nothing with normal",
+                "delivery = \"expectRepliesAlways\"  # it does not answer with normal",
             ),
             (
                 tried("delivery = 'expectReplies'\n", None),
                 hello(),
                 Outcome::Refused(500, String::new()),
-                "delivery = \"normal\"  # it says nothing with expectReplies",
+                "delivery = \"normal\"  # it does not answer with expectReplies",
             ),
             (
                 tried("", None),
                 hello(),
                 answered(),
-                "the settings of a do\n\ndelivery = \"expectReplies\" works too",
+                "the settings of a are right\n\ndelivery = \"expectReplies\" works too",
             ),
             (
                 tried("", Some("look at app_id")),
@@ -230,7 +235,7 @@ mod tests {
                 tried("", None),
                 Outcome::Refused(500, String::new()),
                 hello(),
-                "delivery = \"expectRepliesAlways\"  # it says nothing with normal",
+                "delivery = \"expectRepliesAlways\"  # it does not answer with normal",
             ),
             (tried("", None), denied(), denied(), "[agents.auth.issuer]"),
             (
@@ -243,7 +248,7 @@ mod tests {
                 tried("", None),
                 taken(&[], None),
                 taken(&[], None),
-                "says nothing",
+                "sends no answer",
             ),
         ] {
             let told = verdict_text(&tried, normal, replies);

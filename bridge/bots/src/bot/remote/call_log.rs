@@ -62,9 +62,9 @@ impl CallLog {
             tracing::warn!(
                 agent,
                 task,
-                "a bot took a message and said nothing; if it should have: its own log tells whether its calls to \
-                 {called_at} fail, `bridge doctor` tries them, and `turns = \"late\"` is for bots that answer later \
-                 (this is logged once)"
+                "a bot accepted a message and sent no answer; if it should have answered: see in its log whether its \
+                 calls to {called_at} fail, test them with `bridge doctor`, or set `turns = \"late\"` for a bot that \
+                 answers later (this is logged once)"
             );
         }
     }
