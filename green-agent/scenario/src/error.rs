@@ -152,6 +152,9 @@ pub enum Problem {
         "a secret found in the file; expected {{ env = \"NAME\" }} or {{ file = \"PATH\" }}, for others can read this one"
     )]
     SecretInFile,
+    /// Settings that the policy refuses, with its reason.
+    #[error("{0}")]
+    PolicySettings(String),
     /// A program without an endpoint.
     #[error("cmd found without endpoint; expected the URL at which the program will listen")]
     CmdWithoutEndpoint,

@@ -74,6 +74,18 @@ impl Scenario {
         }
     }
 
+    /// Returns whether a turn of a conversation tells one participant the address of another by `{role}`.
+    pub fn tells(&self, participant: &str, role: &str) -> bool {
+        let Green::Builtin(Evaluator::Conversation(conversation)) = &self.green else {
+            return false;
+        };
+        let turns = conversation.turns.iter();
+        let mut parts = turns
+            .filter(|turn| turn.to == participant)
+            .flat_map(|turn| &turn.parts);
+        parts.any(|part| placeholder::value_names(part, role))
+    }
+
     /// Returns whether the participant in this role is shown a credential, so that its card may want one too.
     pub fn shows_credential_to(&self, role: &str) -> bool {
         let credentials = match &self.green {

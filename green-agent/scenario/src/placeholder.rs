@@ -1,5 +1,5 @@
-//! Replaces the placeholder `{ROLE}` in a participant's `cmd`, `env` and `settings` with the URL at which it
-//! reaches the participant in that role, without a trailing slash.
+//! Replaces the placeholder `{ROLE}` in a participant's `cmd`, `env` and `settings`, and in the turns of a conversation
+//! with it, with the URL at which it reaches the participant in that role, without a trailing slash.
 
 use serde_json::{Map, Value};
 
@@ -66,7 +66,8 @@ fn place(text: &str, placeholder: &str) -> Option<usize> {
     found.find(|at| !text[..*at].ends_with('$'))
 }
 
-fn value_names(value: &Value, role: &str) -> bool {
+/// Returns whether a text anywhere in this value contains the placeholder of this role.
+pub fn value_names(value: &Value, role: &str) -> bool {
     match value {
         Value::String(text) => names(text, role),
         Value::Array(items) => items.iter().any(|item| value_names(item, role)),
@@ -75,7 +76,8 @@ fn value_names(value: &Value, role: &str) -> bool {
     }
 }
 
-fn fill_value(value: &mut Value, role: &str, address: &str) {
+/// Replaces the placeholders in every text of this value.
+pub fn fill_value(value: &mut Value, role: &str, address: &str) {
     match value {
         Value::String(text) => *text = fill(text, role, address),
         Value::Array(items) => {

@@ -8,7 +8,8 @@ use crate::{
     recorder::HopSpec,
     scenario::{
         episode::{Direction, McpTransport},
-        model::{ENVIRONMENT, Evaluator, GREEN, Green, Scenario, ServerKind},
+        model::{Agent, ENVIRONMENT, Evaluator, GREEN, Green, Scenario, ServerKind},
+        placeholder,
     },
     transcript::Hop,
 };
@@ -80,8 +81,10 @@ fn among_participants(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec>
     let pairs = all
         .iter()
         .flat_map(|from| all.iter().map(move |to| (from, to)));
-    let known = pairs
-        .filter(|(from, to)| from.role != to.role && (from.knows(&to.role) || from.answers(to)));
+    let knows = |from: &Agent, to: &Agent| {
+        from.knows(&to.role) || from.answers(to) || scenario.tells(&from.role, &to.role)
+    };
+    let known = pairs.filter(|(from, to)| from.role != to.role && knows(from, to));
     let specs = known.filter_map(|(from, to)| {
         let upstream = agents.endpoint(&to.role)?;
         let hop = Hop::new(&from.role, &to.role);
@@ -131,6 +134,25 @@ fn environment(scenario: &Scenario, green: &Url) -> Option<Url> {
     }
 }
 
+/// Returns the evaluator with the placeholders of participants in its turns replaced by the addresses at which each
+/// receiver reaches them; `url` returns the address of a hop.
+pub(super) fn with_addresses(scenario: &Scenario, url: impl Fn(&Hop) -> Option<Url>) -> Green {
+    let mut green = scenario.green.clone();
+    if let Green::Builtin(Evaluator::Conversation(conversation)) = &mut green {
+        for turn in &mut conversation.turns {
+            for other in &scenario.participants {
+                let Some(url) = url(&known_to(scenario, &turn.to, &other.role)) else {
+                    continue;
+                };
+                for part in &mut turn.parts {
+                    placeholder::fill_value(part, &other.role, url.as_str());
+                }
+            }
+        }
+    }
+    green
+}
+
 /// Replaces [`GREEN`] and [`ENVIRONMENT`] in a command with addresses; `url` returns the address of a hop.
 pub(super) fn fill_in(argv: &mut [String], scenario: &Scenario, url: impl Fn(&Hop) -> Option<Url>) {
     let Some(role) = scenario.worker().map(|agent| &agent.role) else {
@@ -152,6 +174,8 @@ pub(super) fn fill_in(argv: &mut [String], scenario: &Scenario, url: impl Fn(&Ho
 mod tests {
     use std::path::Path;
 
+    use serde_json::json;
+
     use super::*;
     use crate::scenario::parse;
 
@@ -168,6 +192,28 @@ mod tests {
         });
         let expected = ["http://127.0.0.1:2/mcp", "http://127.0.0.1:1/", "{other}"];
         assert_eq!(argv, expected);
+    }
+
+    #[test]
+    fn a_turn_tells_its_receiver_the_addresses_that_it_names() {
+        let text = "[green_agent]\n[[participants]]\nrole = 'purple'\nbuiltin = 'sample'\n\
+                    [[participants]]\nrole = 'shop'\nserver = 'http://127.0.0.1:9020'\n[config]\n\
+                    evaluator = 'conversation'\n[[config.turn]]\nto = 'purple'\n\
+                    parts = [{ text = 'Use {shop}/mcp, not {other}' }, { data = { url = ['{shop}/mcp'] } }]\n\
+                    [harness]\nversion = 1\n";
+        let scenario = parse(Path::new("a.toml"), text).unwrap();
+        assert!(scenario.tells("purple", "shop") && !scenario.tells("shop", "purple"));
+        let green = with_addresses(&scenario, |hop| {
+            (*hop == Hop::new("purple", "shop")).then(|| Url::parse("http://127.0.0.1:1/").unwrap())
+        });
+        let Green::Builtin(Evaluator::Conversation(conversation)) = green else {
+            panic!("the evaluator is a conversation");
+        };
+        let expected = [
+            json!({"text": "Use http://127.0.0.1:1/mcp, not {other}"}),
+            json!({"data": {"url": ["http://127.0.0.1:1/mcp"]}}),
+        ];
+        assert_eq!(conversation.turns[0].parts, expected);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::{
     agents::seed,
     caller::EvaluationCaller,
     episode_setup::EpisodeSetup,
-    hops::{self, hop_to},
+    hops::{self, hop_to, with_addresses},
     judge::{self, JudgedTrial, TrialObservation},
     kept::{IdleAgents, tell_restart},
     owner::owner_of,
@@ -281,7 +281,8 @@ impl Trial<'_> {
         processes: &[AgentProcess],
         seen: &mut TrialObservation,
     ) {
-        let evaluation = self.evaluation(running);
+        let green = with_addresses(self.scenario, |hop| running.recorder.url(hop));
+        let evaluation = self.evaluation(running, &green);
         let (name, emit) = (self.scenario.name.clone(), self.options.listener.clone());
         let masker = running.agents.masker.clone();
         let hear: Listener = Arc::new(move |text: &str| {
@@ -383,7 +384,7 @@ impl Trial<'_> {
         }
     }
 
-    fn evaluation<'b>(&'b self, running: &'b RunningTrial<'_>) -> Evaluation<'b> {
+    fn evaluation<'b>(&'b self, running: &'b RunningTrial<'_>, green: &'b Green) -> Evaluation<'b> {
         let url = |role: &str| running.recorder.url(&hop_to(self.scenario, role));
         // A green agent knows by its `cmd` and `env` the servers that it uses; to it, participants are who is evaluated.
         let is_told = |server_kind| match &self.scenario.green {
@@ -392,7 +393,7 @@ impl Trial<'_> {
         };
         let participants = self.scenario.participants.iter();
         Evaluation {
-            green: &self.scenario.green,
+            green,
             episode: running.episode_setup.map(EpisodeSetup::evaluator),
             green_url: match &self.scenario.green {
                 Green::Agent(agent) => url(&agent.role),

@@ -158,8 +158,7 @@ fn can_occur(node: &Node<'_>, label: &str) -> bool {
     if written.contains('*') || known.contains(&written) {
         return true;
     }
-    let nearest = similar::get_close_matches(written, &known, 1, ALIKE);
-    let nearest = nearest.first().map(|word| label.replacen(written, word, 1));
+    let nearest = nearest(written, &known).map(|word| label.replacen(written, word, 1));
     node.report(Problem::UnknownLabel { nearest, known });
     false
 }
@@ -174,6 +173,9 @@ fn hop(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Hop> {
     Some(hop)
 }
 
+/// The words before the colon of a target.
+const TARGETS: [&str; 4] = ["artifact", "mcp", "task", "status"];
+
 fn target(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Target> {
     let text = node.text()?;
     match text.split_once(':') {
@@ -182,8 +184,19 @@ fn target(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Target> {
         Some(("task", role)) => roles.check(role, &["green"], node).map(Target::Task),
         Some(("status", number)) => status(node, number),
         None if text == "result" => Some(Target::Result),
-        _ => named(node, text).map(Target::Metric),
+        Some((kind, _)) => match nearest(kind, &TARGETS) {
+            Some(meant) => node.expected(text.replacen(kind, meant, 1)),
+            None => Some(Target::Metric(text.to_owned())),
+        },
+        None if TARGETS.contains(&text) => named(node, "").map(Target::Metric),
+        None => named(node, text).map(Target::Metric),
     }
+}
+
+/// Returns the known word that is most similar to what was written.
+fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    let nearest = similar::get_close_matches(written, known, 1, ALIKE);
+    nearest.first().copied()
 }
 
 fn named(node: &Node<'_>, name: &str) -> Option<String> {

@@ -5,7 +5,7 @@ use purple_agent::policy::{BUILTINS, SettingsError, builtin, builtin_name};
 use serde_json::{Map, Value};
 
 use super::agents::AgentKeys;
-use crate::{model::Policy, placeholder, reader::Node};
+use crate::{error::Problem, model::Policy, placeholder, reader::Node};
 
 /// Reads the policy that `chosen` names, with its settings from the participant's table.
 pub(super) fn policy(keys: &AgentKeys<'_>, chosen: &Node<'_>) -> Option<Policy> {
@@ -37,8 +37,9 @@ fn read_settings(
         // A model's missing API key is a problem of this machine, not of the file.
         Ok(_) | Err(SettingsError::NoKey(_)) => Some(settings),
         Err(error) => {
-            let wrong = node.unwrap_or(chosen);
-            wrong.malformed("settings that the policy knows", &error.to_string())
+            let reason = Problem::PolicySettings(error.to_string());
+            node.unwrap_or(chosen).report(reason);
+            None
         }
     }
 }
@@ -88,7 +89,7 @@ mod tests {
             ),
             (
                 "policy = 'heuristic'\nsettings = { zz = 1 }",
-                "a.toml:6:12: participants[0].settings: expected settings that the policy knows",
+                "a.toml:6:12: participants[0].settings: settings of policy \"sum-and-shop\": zz: ",
             ),
             (
                 "policy = 'heuristic'\nallow = { commands = 'x' }",

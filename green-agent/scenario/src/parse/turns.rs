@@ -38,7 +38,8 @@ table! {
     struct TurnKeys<'a> as "Turn", closed, with(|_| says_something()) {
         /// The role of the receiver.
         later_required to: Key<'a> as String,
-        /// The message, if it is one text.
+        /// The message, if it is one text. {ROLE}, here and in parts, becomes the recorded URL of the participant in that
+        /// role, at which the receiver reaches it.
         later text: Key<'a> as String,
         /// The message's parts, in A2A 1.0 form.
         later parts: Key<'a> as Vec<PartKeys<'a>> {"minItems": 1},

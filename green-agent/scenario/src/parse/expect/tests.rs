@@ -22,6 +22,7 @@ fn targets_are_distinguished_by_their_first_word() {
         ("mcp:search", Target::Mcp("search".to_owned())),
         ("result", Target::Result),
         ("score", Target::Metric("score".to_owned())),
+        ("f1:macro", Target::Metric("f1:macro".to_owned())),
     ] {
         match rule_of(&format!("on = '{on}'\nexists = true")) {
             Rule::Value { on, path: None, .. } => assert_eq!(on, expected),
@@ -102,6 +103,14 @@ fn mistakes_are_reported_at_their_key() {
         (
             "on = 'artifact:'\nexists = true",
             "9:6: harness.expect[0].on: expected a name",
+        ),
+        (
+            "on = 'artifact'\nexists = true",
+            "9:6: harness.expect[0].on: expected a name",
+        ),
+        (
+            "on = 'artefact:Result'\nexists = true",
+            "9:6: harness.expect[0].on: expected artifact:Result, found \"artefact:Result\"",
         ),
         (
             "on = 'x'\npath = 'a'\neq = 1",
