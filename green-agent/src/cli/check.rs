@@ -14,7 +14,7 @@ use crate::{
 };
 use bridge_program::{Exit, errln, outln};
 
-/// Read scenarios and report what is wrong with them, without running anything
+/// Report mistakes in scenario files without running anything
 #[derive(Debug, Args)]
 pub(super) struct Check {
     #[command(flatten)]
@@ -94,8 +94,8 @@ fn is_complete(found: &ScenarioFile, mut scenario: Scenario, supplied: &AgentOve
     let gates_are_right = found.sidecar.is_some() || check_gates(&scenario);
     if found.sidecar.is_none() && run::passes_by_completing(&scenario) {
         errln!(
-            "note: {path}: whatever its score, an evaluation that completes passes; [harness] pass_score = N, a gate or \
-             [[harness.expect]] says what is good enough"
+            "note: {path}: every evaluation that completes passes, whatever its score; to require more, set [harness] \
+             pass_score = N, a gate or [[harness.expect]]"
         );
     }
     for unknown in supplied::unknown(&scenario) {

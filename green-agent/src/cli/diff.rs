@@ -22,7 +22,7 @@ Examples:
   green-agent diff runs/monday runs/tuesday
   green-agent diff runs/monday runs/tuesday --json | jq .differences
   green-agent diff runs/monday runs/tuesday --fail-on-regression
-  green-agent diff runs/monday --by model      each model of one run's matrix with each other one
+  green-agent diff runs/monday --by model      compare the models of one run's matrix with each other
 
 Trials are paired by scenario, cell and sample; without a dataset, by the number of the trial. A figure has certainly changed if the \
 interval of its difference does not contain 0.";
@@ -31,8 +31,8 @@ const NOTHING_IN_COMMON: &str = "\
 the runs have no trial in common that says something about the agent, so nothing was compared; trials are paired by the scenario's \
 name, cell and sample, without a dataset by the number of the trial: run one scenario file with another --agent";
 
-/// Compare two runs, or the values of an axis of one run's matrix: figures with the interval of their difference, flipped
-/// samples, and what changed there
+/// Compare two runs, or the values of an axis of one run's matrix: the differences of figures with intervals, and the
+/// samples whose outcome changed
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Diff {
@@ -51,7 +51,7 @@ pub(super) struct Diff {
     /// The number of flipped samples for which to show the changes in the transcript
     #[arg(long, value_name = "N", default_value_t = 3)]
     transcripts: usize,
-    /// Exit with 1 if pass rate, score, success or reward certainly got worse, or if nothing could be compared
+    /// Exit with 1 if pass rate, score, success or reward is certainly worse, or if nothing could be compared
     #[arg(long)]
     fail_on_regression: bool,
     #[command(flatten)]

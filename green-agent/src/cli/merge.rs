@@ -14,7 +14,7 @@ use bridge_program::{
     terminal::{line, lines},
 };
 
-/// Join the runs of several machines, each with a part of the trials, into one, and judge its gates
+/// Join the runs of several machines, each with a part of the trials, and judge the gates
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -22,10 +22,10 @@ Examples:
   green-agent run tasks.toml --shard 2/2 --runs b      on another
   green-agent merge a/* b/* --into runs/whole")]
 pub(super) struct Merge {
-    /// The folders of the runs; they have the same scenarios and settings, apart from --shard
+    /// The folders of the runs, which must have the same scenarios and settings except --shard
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// The folder of the joined run; it must be new
+    /// The folder of the joined run, which must not exist
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
 }

@@ -33,21 +33,21 @@ use crate::scenario::{
     supplied::{AgentOverrides, AgentOverridesError},
 };
 
-/// Runs scenario files: starts the agents that a file names, lets an evaluator assess them over A2A, records
-/// every hop, compares with snapshots, and reports the outcome in its exit code.
+/// Runs scenario files: starts the agents of a file, has an evaluator assess them over A2A, records all messages,
+/// compares them with snapshots, and reports the outcome in its exit code.
 #[derive(Debug, Parser)]
 #[command(name = "green-agent", version, about, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// The format of the program's own log, on standard error
+    /// The format of the program's own log on standard error
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  green-agent run scenarios/ --install       run all scenarios and install what they require
+  green-agent run scenarios/ --install       run all scenarios and install their requirements
   green-agent run debate.toml --show-logs    run one and show its agents' output
   green-agent new my-scenario.toml           write a new scenario file
   green-agent serve --environment shop       evaluate agents that say \"ready for evaluation\"
@@ -62,27 +62,27 @@ Of several, 4 takes precedence over 3, 3 over 1, and 1 over 0. The variable RUST
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run scenarios and report which passed
+    /// Run scenarios and report the results
     Run(Box<run::Run>),
-    /// Join the runs of several machines, each with a part of the trials, into one, and judge its gates
+    /// Join the runs of several machines, each with a part of the trials, and judge the gates
     Merge(merge::Merge),
-    /// Judge a finished run by what its scenarios expect now, from its transcripts, and say what changes
+    /// Judge a finished run again by the current expectations of its scenarios, from its transcripts
     Regrade(regrade::Regrade),
-    /// Follow a run that is going on: a line for each trial as it ends, and the counts
+    /// Follow a run: print a line for each trial when it ends, and the counts
     Watch(watch::Watch),
-    /// Serve a green agent over A2A, which evaluates the agents that ask for it, or runs a pipeline of agents
+    /// Serve a green agent over A2A that evaluates agents on request, or runs a pipeline of agents
     Serve(Box<serve::Serve>),
-    /// Compare two runs: figures with the interval of their difference, flipped samples, what changed there
+    /// Compare two runs: the differences of figures with intervals, and the samples whose outcome changed
     Diff(diff::Diff),
     /// Estimate how much two runs of the same agent differ by chance, and which difference could be detected
     Noise(Box<noise::Noise>),
-    /// Read scenarios and report what is wrong with them, without running anything
+    /// Report mistakes in scenario files without running anything
     Check(check::Check),
     /// List scenarios with their agents, requirements and snapshots
     List(Paths),
-    /// Make reports of a run that has ended, from its folder
+    /// Write reports of a finished run
     Report(report::Report),
-    /// Show a run in the browser, also while it goes on
+    /// Show a run in the browser, also while it runs
     View(view::View),
     /// Write a new scenario file to start from
     New(new::New),
@@ -100,14 +100,14 @@ struct Paths {
     filter: Option<String>,
 }
 
-/// Flags that say how to start agents which a scenario file only names.
+/// Flags that set how agents are started, in place of the scenario file.
 #[derive(Debug, Clone, Args)]
 struct Agents {
-    /// How to start the agent in a role (CMD), or the URL at which it already runs; replaces what the file
-    /// says. The role "green" is the evaluator; {port} becomes a free port
+    /// The command that starts the agent of a role, or the URL of a running agent; overrides the file. The role
+    /// "green" is the evaluator; {port} becomes a free port
     #[arg(long = "agent", value_name = "ROLE=CMD|URL")]
     agents: Vec<String>,
-    /// A TOML file that says the same for several agents, in the form of a scenario: role, cmd, endpoint,
+    /// A TOML file that does the same for several agents, in the form of a scenario: role, cmd, endpoint,
     /// env, policy
     #[arg(long, value_name = "FILE")]
     overlay: Option<PathBuf>,

@@ -11,7 +11,7 @@ use bridge_program::{Exit, outln};
 /// Write a new scenario file to start from
 #[derive(Debug, Args)]
 pub(super) struct New {
-    /// The file to write; it must not exist yet
+    /// The file to write, which must not exist
     #[arg(value_name = "FILE", default_value = "scenario.toml")]
     path: PathBuf,
     /// The kind of scenario to write

@@ -24,9 +24,9 @@ use crate::{
 const EXAMPLES: &str = "\
 Examples:
   green-agent noise scenario.toml --trials 20   run the scenario twice and compare the runs
-  green-agent noise runs/20261121-230142-26301  say it of a run that has ended
-  green-agent noise runs/first runs/second      of two runs of the same agent, with what was seen
-  green-agent noise runs/first --detect 0.05    how many trials would show a difference of 0.05
+  green-agent noise runs/20261121-230142-26301  estimate the noise of a finished run
+  green-agent noise runs/first runs/second      use the trials of two runs of the same agent
+  green-agent noise runs/first --detect 0.05    print how many trials detect a difference of 0.05
 
 A run needs at least two trials of a sample, or of a scenario without a dataset.";
 
@@ -40,8 +40,7 @@ pub(super) struct Noise {
     /// The folder of a second run of the same agent; the noise is then estimated from the trials of both
     #[arg(value_name = "RUN2")]
     second: Option<PathBuf>,
-    /// How many trials of each sample the two runs would have [default: as many as the run has]; with a
-    /// scenario, how many they have
+    /// The number of trials of each sample in each of the two runs [default: that of the run]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     trials: Option<u32>,
     /// The difference to detect

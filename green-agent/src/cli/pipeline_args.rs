@@ -17,22 +17,22 @@ use crate::{
     },
 };
 
-/// The flags that are about a pipeline.
+/// The flags for a pipeline.
 #[derive(Debug, Args)]
 pub(super) struct PipelineArgs {
     /// The pipeline to run: a scenario file with evaluator = "pipeline"
     #[arg(long, value_name = "FILE", conflicts_with = "environment")]
     pipeline: Option<PathBuf>,
-    /// Look for agents at this URL, of an agent or of a catalogue of agents, instead of where the file says;
+    /// Find agents at this URL, of an agent or of a catalogue of agents, instead of at those in the file;
     /// may be repeated
     #[arg(long = "agent", value_name = "URL", requires = "pipeline", value_parser = address)]
     agents: Vec<Url>,
-    /// Look for agent cards in this OCI registry instead of the one in the file
+    /// Find agent cards in this OCI registry instead of the one in the file
     #[arg(long, value_name = "URL", requires = "pipeline", value_parser = address)]
     registry: Option<Url>,
 }
 
-/// Returns the credentials that agents are sent. A credential for a role is refused: the participants of a
+/// Returns the credentials for agents. A credential for a role is refused: the participants of a
 /// served pipeline are named by its callers, who could direct the secret to themselves.
 fn keys(pipeline: &Pipeline) -> Result<Vec<Key>, Box<dyn Error>> {
     let folder = std::env::current_dir()?;

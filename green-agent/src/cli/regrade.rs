@@ -11,7 +11,7 @@ use crate::{
 };
 use bridge_program::{Exit, outln};
 
-/// Judge a finished run by what its scenarios expect now, from its transcripts, and say what changes
+/// Judge a finished run again by the current expectations of its scenarios, from its transcripts
 #[derive(Debug, Args)]
 pub(super) struct Regrade {
     /// The folder of the run

@@ -12,17 +12,17 @@ const EXAMPLES: &str = "\
 Examples:
   green-agent report runs/20260102-030405-17                                print the figures
   green-agent report runs/20260102-030405-17 --report html=report.html     one page with all messages
-  green-agent report runs/NEW runs/OLD --report html=report.html           two runs beside each other
+  green-agent report runs/NEW runs/OLD --report html=report.html           compare two runs
   green-agent report runs/20260102-030405-17 --report junit=junit.xml --report markdown=comment.md";
 
-/// Make reports of a run that has ended, from its folder
+/// Write reports of a finished run
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Report {
     /// The folder of the run
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// The folder of another run, which the HTML report compares it with
+    /// The folder of another run, with which the HTML report compares it
     #[arg(value_name = "OTHER")]
     other: Option<PathBuf>,
     #[arg(long, value_name = "KIND=FILE", default_value = "terminal", help = ReportRequest::HELP)]

@@ -15,7 +15,7 @@ use crate::{
     record::{Manifest, RunFolder, RunSettings, Shard},
     report::{ReportKind, ReportRequest, source::ReportSource, terminal::Terminal},
     run::{self, RunLog, RunLogError, RunOptions, RunReport},
-    scenario::{files::ScenarioFile, supplied::AgentOverrides},
+    scenario::{files::ScenarioFile, source, supplied::AgentOverrides},
     snapshot::SnapshotMode,
 };
 use bridge_client::Roots;
@@ -25,12 +25,21 @@ const EXAMPLES: &str = "\
 Examples:
   green-agent run scenarios/ --install --jobs 4
   green-agent run debate.toml --show-logs --snapshots off
-  green-agent run debate.toml --snapshots accept     keep what this run shows
-  green-agent run debate.toml --accept-baseline      compare later runs with this one
-  green-agent run debate.toml --serve-only           only start its agents
+  green-agent run debate.toml --snapshots accept     write the transcript as the snapshot
+  green-agent run debate.toml --accept-baseline      use this run as the baseline of regress
+  green-agent run debate.toml --serve-only           start its agents only
   green-agent run leaderboard.toml --agent purple=\"python purple.py --port {port}\" --agent green=http://127.0.0.1:9009
-  green-agent run --resume runs/20260102-030405-77   go on with a run that was ended
+  green-agent run --resume runs/20260102-030405-77   continue a run
   green-agent run debate.toml --trials 100 --shard 3/8";
+
+const NO_BASELINE: &str = "\
+no scenario names a file for --accept-baseline; expected regress = { against = \"FILE\" } in [harness.gate]";
+
+/// Returns whether a scenario has no gate that compares with an earlier run. A file that cannot be read is reported later.
+fn has_no_baseline(found: &ScenarioFile) -> bool {
+    let scenario = source::read(&found.path);
+    scenario.is_ok_and(|scenario| scenario.harness.gate.regress.is_none())
+}
 
 /// The most trials that may run at a time.
 const MOST_JOBS: i64 = 256;
@@ -42,7 +51,7 @@ fn usual_jobs() -> usize {
     processors.min(usize::try_from(MOST_JOBS).unwrap_or(1))
 }
 
-/// Run scenarios and report which passed
+/// Run scenarios and report the results
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Run {
@@ -58,16 +67,16 @@ pub(super) struct Run {
         "ca", "serve_only", "runs",
     ])]
     resume: Option<PathBuf>,
-    /// Run only a part of the trials, such as 3/8 for the third of eight; `merge` joins the runs of all parts
+    /// Run only one part of the trials, such as 3/8 for the third of eight parts; `merge` joins the runs of all parts
     #[arg(long, value_name = "PART/PARTS")]
     shard: Option<Shard>,
-    /// What to do with transcript snapshots
+    /// The use of transcript snapshots
     #[arg(long, value_enum, default_value_t = SnapshotMode::Check)]
     snapshots: SnapshotMode,
-    /// Keep this run as the earlier one that the gate `regress` compares later runs with, in the file that `against` names
+    /// Write this run to the file that `against` of the gate `regress` names; later runs are compared with it
     #[arg(long, conflicts_with = "shard")]
     accept_baseline: bool,
-    /// How many times to run each scenario; replaces what the scenario says
+    /// The number of trials of each scenario; overrides the file
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     trials: Option<u32>,
     #[command(flatten)]
@@ -85,27 +94,27 @@ pub(super) struct Run {
 /// The conditions under which scenarios run.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Conditions {
-    /// How many trials run at the same time, of one scenario or of several [default: one for each processor]
+    /// The number of trials that run at the same time, over all scenarios [default: one for each processor]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
-    /// The seed for agents and environments; replaces what the scenarios say
+    /// The seed for agents and environments; overrides the files
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     #[command(flatten)]
     agents: Agents,
-    /// Rewrite every address in agent cards to the recorder's, also one at which the agent was not reached
+    /// Rewrite all addresses in agent cards to the recorder's, even those at which the agent was not reached
     #[arg(long)]
     rewrite_cards: bool,
     /// Trust the certificates in this PEM file too, such as those of a company's own authority, when agents are called over https
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Install what scenarios require, into a cache folder that later runs use again
+    /// Install the requirements of the scenarios into a cache folder, which later runs use again
     #[arg(long)]
     install: bool,
     /// The folder for installed requirements [default: green-agent in the user's cache folder]
     #[arg(long, value_name = "DIR", env = "GREEN_AGENT_CACHE")]
     cache: Option<PathBuf>,
-    /// Show what agents print, line by line
+    /// Show the output of agents, line by line
     #[arg(long)]
     show_logs: bool,
     /// The folder for transcripts and the agents' output; each run makes a folder in it
@@ -162,6 +171,10 @@ impl Run {
     }
 
     fn execute_asked(&self, asked: &Asked) -> Exit {
+        if self.accept_baseline && asked.found.iter().all(has_no_baseline) {
+            complain(&NO_BASELINE);
+            return Exit::Usage;
+        }
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build();
@@ -372,7 +385,7 @@ fn roots(path: &str) -> Result<Roots, String> {
 /// Says how a run that was ended goes on.
 fn resume_with(folder: &Path) -> String {
     let folder = folder.display();
-    format!("go on with: green-agent run --resume {folder}")
+    format!("to continue: green-agent run --resume {folder}")
 }
 
 /// Returns a folder name that is unique to this run and sorts by time.

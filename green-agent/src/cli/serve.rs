@@ -26,7 +26,7 @@ const EXAMPLES: &str = "\
 Examples:
   green-agent serve --environment shop --seed 7
   green-agent serve --pipeline plan_build_test.toml --registry http://127.0.0.1:5000
-  purple-agent run --green http://127.0.0.1:3980        ask it for an evaluation
+  purple-agent run --green http://127.0.0.1:3980        request an evaluation
 
 With --environment, the agent also accepts AgentBeats' assessment requests, whose config may set environment, seed, details, transport, \
 token, limits and acknowledge. With --pipeline, it takes the requirements as text or data, and returns the values of \
@@ -35,8 +35,7 @@ token, limits and acknowledge. With --pipeline, it takes the requirements as tex
 /// The most evaluations that run at the same time.
 const EPISODES: usize = 256;
 
-/// Serve a green agent over A2A, which evaluates the agents that ask for it in an environment, or runs a
-/// pipeline of agents
+/// Serve a green agent over A2A that evaluates agents in an environment on request, or runs a pipeline of agents
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Serve {
@@ -45,7 +44,7 @@ pub(super) struct Serve {
     environment: Option<String>,
     #[command(flatten)]
     pipeline: PipelineArgs,
-    /// The seed from which environments are made: the same seed makes the same environment
+    /// The seed of environments; the same seed creates the same environment
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// The address to listen on; port 0 picks a free port
@@ -64,11 +63,11 @@ pub(super) struct Serve {
     /// The MCP transport over which participants reach environments
     #[arg(long, value_enum, default_value_t = McpTransport::Http)]
     transport: McpTransport,
-    /// How a participant that calls receives the details: in status messages while its task runs, or in the
-    /// reply to its message
+    /// The way in which a calling participant receives the details: in status messages while its task runs, or
+    /// in the reply to its message
     #[arg(long, value_name = "HOW", default_value = "messages", value_parser = delivery())]
     delivery: String,
-    /// The token that is put into the details; all but "valid" test how a participant handles a bad one
+    /// The token in the details; all but "valid" test how a participant handles a token that is refused
     #[arg(long, value_enum, default_value_t = TokenKind::Valid)]
     token: TokenKind,
     /// The most tool calls in one evaluation
@@ -80,7 +79,7 @@ pub(super) struct Serve {
     /// Send a message again if it is not acknowledged within this time, such as 5s
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     acknowledge_after: Option<Duration>,
-    /// How many times a message is sent again
+    /// The most repetitions of a message
     #[arg(long, value_name = "N", default_value_t = Acknowledge::default().resend, requires = "acknowledge_after")]
     resend: u32,
 }

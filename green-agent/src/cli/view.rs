@@ -18,14 +18,14 @@ Examples:
   green-agent view                            the newest run of runs/
   green-agent view runs/20260102-030405-17 --listen 127.0.0.1:8080";
 
-/// Show a run in the browser, also while it goes on
+/// Show a run in the browser, also while it runs
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct View {
     /// The folder of the run [default: the newest one in the folder runs]
     #[arg(value_name = "RUN")]
     run: Option<PathBuf>,
-    /// The address to listen on, of this machine only
+    /// The address to listen on, which must be a loopback address
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0", value_parser = loopback)]
     listen: SocketAddr,
 }

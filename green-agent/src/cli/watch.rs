@@ -21,7 +21,7 @@ use bridge_program::{Exit, outln, terminal::line};
 /// The interval at which the records are read again.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Follow a run that is going on: a line for each trial as it ends, and the counts
+/// Follow a run: print a line for each trial when it ends, and the counts
 #[derive(Debug, Args)]
 pub(super) struct Watch {
     /// The folder of the run

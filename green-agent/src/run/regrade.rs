@@ -43,7 +43,7 @@ pub enum RegradeError {
     #[error("{0}")]
     Scenario(ScenarioErrors),
     /// The scenario no longer has a sample or a cell.
-    #[error("{0}: the scenario no longer has this sample, as it was, in this cell")]
+    #[error("{0}: the scenario no longer has this sample with the same content in this cell")]
     NoSample(String),
     /// The report in a trial's folder cannot be read.
     #[error("cannot read {}: {error}", path.display())]

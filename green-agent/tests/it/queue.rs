@@ -166,7 +166,7 @@ fn a_run_that_is_ended_at_once_says_how_it_goes_on() {
     assert_eq!(running.wait().unwrap().code(), Some(4));
     let runs = folder.path().join("runs");
     says(&format!(
-        "go on with: green-agent run --resume {}",
+        "to continue: green-agent run --resume {}",
         runs.display()
     ));
 }

@@ -262,7 +262,7 @@ impl ReportSource {
             demand: "all trials have ended".to_owned(),
             met: false,
             text: format!(
-                "only {ended} of {wanted} trials have ended; go on with: green-agent run --resume {path}"
+                "only {ended} of {wanted} trials have ended; to continue: green-agent run --resume {path}"
             ),
         })
     }

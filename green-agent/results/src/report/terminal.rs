@@ -341,7 +341,7 @@ fn summary_text(report: &RunReport, folder: &Path) -> String {
     let mut text = format!("\n{count} {DIM}in {seconds:.1} s, kept in {folder}{DIM:#}\n");
     let is_cut = |scenario: &ScenarioReport| scenario.outcomes.contains_key(&Outcome::Interrupted);
     if report.scenarios.iter().any(is_cut) {
-        text += &format!("{DIM}go on with: green-agent run --resume {folder}{DIM:#}\n");
+        text += &format!("{DIM}to continue: green-agent run --resume {folder}{DIM:#}\n");
     }
     text
 }

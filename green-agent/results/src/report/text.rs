@@ -25,7 +25,7 @@ pub(super) fn of(run: &ReportSource) -> String {
     if retried > 0 {
         let _ = writeln!(
             text,
-            "\n{retried} earlier attempts were followed by another one and count in no figure"
+            "\nattempts that were repeated and are not counted: {retried}"
         );
     }
     let decisions = run.decisions();

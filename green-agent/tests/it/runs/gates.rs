@@ -79,6 +79,16 @@ fn a_first_run_is_kept_as_the_one_that_later_runs_are_compared_with() {
 }
 
 #[test]
+fn a_run_without_a_place_to_be_kept_is_refused() {
+    let folder = Folder::new(SCENARIO);
+    folder.file("tasks.jsonl", TASKS);
+    let ended = folder.run(&["run", "a.toml", "--accept-baseline"]);
+    assert_eq!(ended.status.code(), Some(2), "{}", shown(&ended));
+    let said = "expected regress = { against = \"FILE\" } in [harness.gate]";
+    assert!(shown(&ended).contains(said), "{}", shown(&ended));
+}
+
+#[test]
 fn a_folder_is_refused_as_the_place_of_a_kept_run_before_the_first_trial() {
     let gate = "regress = { against = 'kept' }";
     let folder = Folder::new(&format!("{SCENARIO}[harness.gate]\n{gate}\n"));
