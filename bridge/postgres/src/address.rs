@@ -58,7 +58,11 @@ impl FromStr for PostgresSettings {
             match pair.split_once('=') {
                 Some(("sslmode", value)) => mode = Some(value.to_owned()),
                 Some(("sslrootcert", value)) => roots = Some(PathBuf::from(percent_decoded(value))),
-                Some(_) | None => others.push(pair),
+                // libpq reads several hosts here.
+                Some(("host", hosts)) => {
+                    others.extend(hosts.split(',').map(|host| format!("host={host}")));
+                }
+                Some(_) | None => others.push(pair.to_owned()),
             }
         }
         let invalid = |reason: String| AddressError::Invalid(reason);
@@ -110,19 +114,44 @@ fn percent_decoded(value: &str) -> String {
 }
 
 impl PostgresSettings {
-    /// Returns the configuration of connections, with the password from the address, or else from the environment variable
-    /// `PGPASSWORD` or the file that `PGPASSFILE` names (`~/.pgpass` if absent).
-    pub(super) fn with_password(&self) -> Config {
-        let mut config = self.config.clone();
-        if config.get_password().is_none()
-            && let Some(password) = self.external_password()
-        {
+    /// Returns the configuration of connections to each server, with its password from the address, or else from the
+    /// environment variable `PGPASSWORD` or the file that `PGPASSFILE` names (`~/.pgpass` if absent).
+    pub(super) fn servers(&self) -> Vec<Config> {
+        let hosts = 0..self.config.get_hosts().len();
+        hosts.map(|number| self.server(number)).collect()
+    }
+
+    fn server(&self, number: usize) -> Config {
+        let all = &self.config;
+        let mut config = Config::new();
+        match &all.get_hosts()[number] {
+            Host::Tcp(name) => config.host(name),
+            Host::Unix(folder) => config.host_path(folder),
+        };
+        if let Some(address) = all.get_hostaddrs().get(number) {
+            config.hostaddr(*address);
+        }
+        config
+            .port(self.port(number))
+            .dbname(self.database())
+            .application_name(all.get_application_name().unwrap_or("bridge"))
+            .channel_binding(all.get_channel_binding())
+            .ssl_negotiation(all.get_ssl_negotiation())
+            .load_balance_hosts(all.get_load_balance_hosts());
+        if let Some(user) = all.get_user() {
+            config.user(user);
+        }
+        if let Some(options) = all.get_options() {
+            config.options(options);
+        }
+        let external = || self.external_password(number).map(String::into_bytes);
+        if let Some(password) = all.get_password().map(<[u8]>::to_owned).or_else(external) {
             config.password(password);
         }
         config
     }
 
-    fn external_password(&self) -> Option<String> {
+    fn external_password(&self, server: usize) -> Option<String> {
         if let Ok(password) = env::var("PGPASSWORD") {
             return Some(password);
         }
@@ -131,16 +160,16 @@ impl PostgresSettings {
             .map(PathBuf::from)
             .or_else(usual)?;
         let text = fs::read_to_string(file).ok()?;
-        self.password_in(&text)
+        self.password_in(&text, server)
     }
 
-    /// Finds the password for this address in a password file, whose lines are `HOST:PORT:DATABASE:USER:PASSWORD`.
-    fn password_in(&self, file: &str) -> Option<String> {
-        let host = match self.config.get_hosts().first()? {
+    /// Finds the password for a server in a password file, whose lines are `HOST:PORT:DATABASE:USER:PASSWORD`.
+    fn password_in(&self, file: &str, server: usize) -> Option<String> {
+        let host = match self.config.get_hosts().get(server)? {
             Host::Tcp(name) => name.clone(),
             Host::Unix(_) => "localhost".to_owned(),
         };
-        let port = self.port(0).to_string();
+        let port = self.port(server).to_string();
         let user = self.config.get_user().unwrap_or_default();
         let wanted = [&host, &port, self.database(), user];
         let lines = file.lines().filter(|line| !line.starts_with('#'));
@@ -222,6 +251,10 @@ mod tests {
                 "postgres://me@one:1,two:2/tasks",
             ),
             (
+                "postgres:///tasks?host=one,two&port=1,2&user=me",
+                "postgres://me@one:1,two:2/tasks",
+            ),
+            (
                 "postgres:///tasks?host=/run/postgresql&user=me&password=s3cret",
                 "postgres://me@/run/postgresql/tasks",
             ),
@@ -285,8 +318,13 @@ mod tests {
             ("postgres://me@db/d", Some("a:b\\c")),
             ("postgres://you@db/d", Some("else")),
         ] {
-            assert_eq!(settings(address).password_in(file).as_deref(), password);
+            assert_eq!(settings(address).password_in(file, 0).as_deref(), password);
         }
-        assert_eq!(settings("postgres://me@db/d").password_in("db:1:d"), None);
+        let servers = settings("postgres://me@none,db/d");
+        assert_eq!(servers.password_in(file, 1).as_deref(), Some("a:b\\c"));
+        assert_eq!(
+            settings("postgres://me@db/d").password_in("db:1:d", 0),
+            None
+        );
     }
 }

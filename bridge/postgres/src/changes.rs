@@ -22,7 +22,7 @@ use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Socket};
 
 use crate::{
     Shared,
-    connections::{ConnectionConfig, Values},
+    connections::Values,
     failure::{describe, unavailable},
     rows::{Key, signed, unsigned},
 };
@@ -231,18 +231,10 @@ pub(super) async fn send_notifications(shared: Arc<Shared>) {
 /// Receives notifications from other processes and passes them to the waiters in this process, for ever.
 pub(super) async fn receive_notifications(shared: Arc<Shared>) {
     loop {
-        let ended = match shared.connections.config.clone() {
-            ConnectionConfig { config, tls: None } => {
-                let connecting = config.connect(NoTls);
-                receive_on_connection(&shared, connecting).await
-            }
-            ConnectionConfig {
-                config,
-                tls: Some(tls),
-            } => {
-                let connecting = config.connect(tls);
-                receive_on_connection(&shared, connecting).await
-            }
+        let servers = &shared.connections.servers;
+        let ended = match servers.tls.clone() {
+            None => receive_on_connection(&shared, servers.connect(NoTls)).await,
+            Some(tls) => receive_on_connection(&shared, servers.connect(tls)).await,
         };
         tracing::debug!(error = %ended, "notifications of other bridges are not received");
         // Without notifications, tasks are only polled.

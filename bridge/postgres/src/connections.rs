@@ -1,38 +1,26 @@
-//! Connects to the database: pools for readers, for writers and for the heartbeat of this process, and the configuration of
-//! single connections for notifications.
+//! Runs statements on pools of connections: for readers, for writers and for the heartbeat of this process.
 
-use std::{
-    fmt, fs, io,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{fmt, sync::Mutex, time::Duration};
 
 use bridge_program::lock;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
-use rustls::{
-    ClientConfig, RootCertStore,
-    crypto::ring,
-    pki_types::{CertificateDer, pem::PemObject as _},
-};
 use tokio::time::{Instant, timeout};
-use tokio_postgres::{Config, NoTls, Row, config::SslMode, types::ToSql};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::{Config, Row, types::ToSql};
 
 use crate::{
     PostgresSettings,
-    address::Encryption,
-    failure::{Failure, unavailable},
+    failure::{self, Failure, unavailable},
     limited_pool::{AcquireError, LimitedPool, PooledConnection},
     schema,
+    servers::Servers,
 };
 use bridge_store::StoreError;
 
 /// The time limit for making a connection, and for waiting until one is free.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The time after which the server cancels a statement, and the time for which this process waits for the result.
-const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
-const RESULT_TIMEOUT: Duration = Duration::from_secs(15);
+/// The time for which this process waits for the result of a statement.
+pub(super) const RESULT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The first and the longest pause after a failed attempt to connect. During the pause all operations fail at once.
 const RECONNECT_PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(3)];
@@ -46,15 +34,8 @@ pub(super) struct Connections {
     writers: LimitedPool,
     /// The connection for the heartbeat of this process, which does not wait for readers and writers.
     heartbeat: LimitedPool,
-    pub(super) config: ConnectionConfig,
+    pub(super) servers: Servers,
     outage: Mutex<Option<Outage>>,
-}
-
-/// The configuration of a connection.
-#[derive(Clone)]
-pub(super) struct ConnectionConfig {
-    pub(super) config: Config,
-    pub(super) tls: Option<MakeRustlsConnect>,
 }
 
 /// A period in which the database could not be reached.
@@ -71,14 +52,14 @@ impl Connections {
     /// # Errors
     /// If the root certificates cannot be read.
     pub(super) fn new(settings: &PostgresSettings) -> Result<Self, StoreError> {
-        let config = ConnectionConfig::new(settings)?;
+        let servers = Servers::new(settings)?;
         let writers = (settings.connections / 3).max(1);
         let readers = settings.connections.saturating_sub(writers).max(1);
         Ok(Self {
-            readers: LimitedPool::new(config.pool(readers)?, RESULT_TIMEOUT),
-            writers: LimitedPool::new(config.pool(writers)?, RESULT_TIMEOUT),
-            heartbeat: LimitedPool::new(config.pool(1)?, RESULT_TIMEOUT.min(settings.lease / 2)),
-            config,
+            readers: LimitedPool::new(pool(&servers, readers)?, RESULT_TIMEOUT),
+            writers: LimitedPool::new(pool(&servers, writers)?, RESULT_TIMEOUT),
+            heartbeat: LimitedPool::new(pool(&servers, 1)?, RESULT_TIMEOUT.min(settings.lease / 2)),
+            servers,
             outage: Mutex::default(),
         })
     }
@@ -161,15 +142,28 @@ impl Connections {
         });
         match answered.await {
             Ok(Ok(rows)) => Ok(rows),
-            Ok(Err(error)) => Err(Failure::new(&error)),
+            Ok(Err(error)) => {
+                if failure::is_read_only(&error) {
+                    self.abandon(pooled);
+                }
+                Err(Failure::new(&error))
+            }
             Err(_) => {
-                // A late result would be taken for the result of another statement.
-                drop(Object::take(pooled.connection));
+                self.abandon(pooled);
                 Err(Failure::Unknown(format!(
                     "no answer within {:?}",
                     pool.result_timeout
                 )))
             }
+        }
+    }
+
+    /// Closes a connection to a server that does not answer or accepts no writes, and all that are not in use, because they
+    /// are to the same server.
+    fn abandon(&self, pooled: PooledConnection) {
+        drop(Object::take(pooled.connection));
+        for pool in [&self.readers, &self.writers, &self.heartbeat] {
+            pool.close_idle();
         }
     }
 
@@ -230,82 +224,19 @@ impl fmt::Debug for Connections {
     }
 }
 
-impl ConnectionConfig {
-    fn new(settings: &PostgresSettings) -> Result<Self, StoreError> {
-        let mut config = settings.with_password();
-        let options = config.get_options().unwrap_or_default().to_owned();
-        let limit = STATEMENT_TIMEOUT.as_millis();
-        config
-            .options(format!(
-                "{options} -c statement_timeout={limit} -c idle_in_transaction_session_timeout={limit} \
-                 -c default_transaction_isolation=read\\ committed"
-            ))
-            .connect_timeout(CONNECT_TIMEOUT)
-            .tcp_user_timeout(RESULT_TIMEOUT)
-            .keepalives_idle(Duration::from_secs(15))
-            .keepalives_interval(Duration::from_secs(5))
-            .keepalives_retries(3);
-        if config.get_application_name().is_none() {
-            config.application_name("bridge");
-        }
-        let tls = match &settings.encryption {
-            Encryption::Plain => {
-                config.ssl_mode(SslMode::Disable);
-                None
-            }
-            Encryption::Tls { roots } => {
-                config.ssl_mode(SslMode::Require);
-                let tls_config = tls_config(roots.as_deref())?;
-                Some(MakeRustlsConnect::new(tls_config))
-            }
-        };
-        Ok(Self { config, tls })
-    }
-
-    fn pool(&self, size: usize) -> Result<Pool, StoreError> {
-        let recycling = ManagerConfig {
-            recycling_method: RecyclingMethod::Fast,
-        };
-        let manager = match &self.tls {
-            Some(tls) => Manager::from_config(self.config.clone(), tls.clone(), recycling),
-            None => Manager::from_config(self.config.clone(), NoTls, recycling),
-        };
-        let pool = Pool::builder(manager)
-            .max_size(size)
-            .runtime(Runtime::Tokio1)
-            .wait_timeout(Some(CONNECT_TIMEOUT))
-            .create_timeout(Some(CONNECT_TIMEOUT))
-            .recycle_timeout(Some(CONNECT_TIMEOUT))
-            .build();
-        pool.map_err(|error| unavailable(error.to_string()))
-    }
-}
-
-/// Creates the TLS configuration, with the root certificates in this file or those of public authorities.
-fn tls_config(roots: Option<&std::path::Path>) -> Result<ClientConfig, StoreError> {
-    let mut root_store = RootCertStore::empty();
-    match roots {
-        None => root_store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
-        Some(path) => {
-            let wrong = |reason: String| StoreError::Io {
-                doing: format!("sslrootcert: reading {}", path.display()),
-                source: io::Error::other(reason),
-            };
-            let text = fs::read(path).map_err(|error| wrong(error.to_string()))?;
-            for certificate in CertificateDer::pem_slice_iter(&text) {
-                let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
-                let added = root_store.add(certificate);
-                added.map_err(|error| wrong(error.to_string()))?;
-            }
-            if root_store.is_empty() {
-                return Err(wrong("expected certificates in PEM, found none".to_owned()));
-            }
-        }
-    }
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| unavailable(error.to_string()))?;
-    Ok(config
-        .with_root_certificates(root_store)
-        .with_no_client_auth())
+/// Creates a pool of connections to the servers.
+fn pool(servers: &Servers, size: usize) -> Result<Pool, StoreError> {
+    let recycling = ManagerConfig {
+        recycling_method: RecyclingMethod::Fast,
+    };
+    // The servers have the configuration.
+    let manager = Manager::from_connect(Config::new(), servers.clone(), recycling);
+    let pool = Pool::builder(manager)
+        .max_size(size)
+        .runtime(Runtime::Tokio1)
+        .wait_timeout(Some(CONNECT_TIMEOUT))
+        .create_timeout(Some(CONNECT_TIMEOUT))
+        .recycle_timeout(Some(CONNECT_TIMEOUT))
+        .build();
+    pool.map_err(|error| unavailable(error.to_string()))
 }

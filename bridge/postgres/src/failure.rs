@@ -2,7 +2,7 @@
 
 use std::{error::Error as _, io};
 
-use deadpool_postgres::PoolError;
+use deadpool_postgres::{PoolError, TimeoutType};
 use rustls::CertificateError;
 use tokio_postgres::{Error, error::SqlState};
 
@@ -27,8 +27,7 @@ impl Failure {
             return Self::Unknown(describe(error));
         };
         let code = reported.code();
-        // The detail of an error can contain data, so it is left out.
-        let reason = format!("{} ({})", reported.message(), code.code());
+        let reason = describe(error);
         if [
             SqlState::T_R_SERIALIZATION_FAILURE,
             SqlState::T_R_DEADLOCK_DETECTED,
@@ -40,6 +39,8 @@ impl Failure {
         match code.code().get(..2) {
             // Connection errors, and stops by the operator or after a crash.
             Some("08") => Self::Unknown(reason),
+            // Another server may accept writes.
+            Some(_) if is_read_only(error) => Self::Unknown(reason),
             Some("57") if *code != SqlState::QUERY_CANCELED => Self::Unknown(reason),
             _ => Self::Refused(to_store_error(code, reason)),
         }
@@ -70,10 +71,16 @@ fn to_store_error(code: &SqlState, reason: String) -> StoreError {
     }
 }
 
+/// Returns whether the server accepts no writes: it is a standby, or its operator has stopped all writes.
+pub(super) fn is_read_only(error: &Error) -> bool {
+    error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION)
+}
+
 /// Describes the error of a pool.
 pub(super) fn describe_pool_error(error: &PoolError) -> String {
     match error {
         PoolError::Backend(error) => describe(error),
+        PoolError::Timeout(TimeoutType::Create) => "no server has answered in time".to_owned(),
         PoolError::Timeout(_) => "no connection became free in time".to_owned(),
         other => other.to_string(),
     }
@@ -101,11 +108,32 @@ pub(super) fn taken_for_dead() -> StoreError {
 /// Describes an error with its cause, which has the details.
 pub(super) fn describe(error: &Error) -> String {
     match error.as_db_error() {
-        Some(reported) => format!("{} ({})", reported.message(), reported.code().code()),
+        // The detail can contain data, so it is left out.
+        Some(reported) => {
+            let code = reported.code();
+            format!(
+                "{} ({}){}",
+                reported.message(),
+                code.code(),
+                advice_on(code)
+            )
+        }
         None => match error.source() {
             Some(cause) => format!("{error}: {cause}{}", advice(cause)),
             None => error.to_string(),
         },
+    }
+}
+
+/// Returns advice for operators on an error that the server has reported.
+fn advice_on(code: &SqlState) -> &'static str {
+    let of_poolers = [
+        SqlState::UNDEFINED_PSTATEMENT,
+        SqlState::DUPLICATE_PSTATEMENT,
+    ];
+    match of_poolers.contains(code) {
+        true => "; a pooler in front of the database must use session pooling",
+        false => "",
     }
 }
 

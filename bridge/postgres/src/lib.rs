@@ -2,6 +2,7 @@
 //!
 //! - `address`: the address of the database
 //! - `connections`: pools of connections, with a limit for every wait
+//! - `servers`: connects to the server that accepts writes
 //! - `limited_pool`: limits a pool to the connections that the server allows
 //! - `schema`: creates and migrates the tables
 //! - `committer`, `batch`: commit waiting appends in one transaction
@@ -31,6 +32,7 @@ mod reader;
 mod recent;
 mod rows;
 mod schema;
+mod servers;
 mod sharing;
 
 use std::{

@@ -20,6 +20,10 @@ use crate::failure;
 /// The time after which refused connections are tried again.
 const RETRY_PAUSE: Duration = Duration::from_secs(3);
 
+/// The time limit for a further connection. A pooler that allows no more lets them wait; an operation then has some time left
+/// to wait for one that exists.
+const EXTRA_CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
 /// A pool with a permit for each connection that the server allows.
 pub(super) struct LimitedPool {
     pool: Pool,
@@ -74,6 +78,11 @@ impl LimitedPool {
         self.pool.status().size > 0
     }
 
+    /// Closes the connections that are not in use.
+    pub(super) fn close_idle(&self) {
+        self.pool.retain(|_, _| false);
+    }
+
     /// Returns a connection, and waits for a free one until `deadline`.
     pub(super) async fn acquire(
         &self,
@@ -85,7 +94,11 @@ impl LimitedPool {
             let Ok(Ok(permit)) = permit.await else {
                 return Err(AcquireError::Busy);
             };
-            match self.pool.get().await {
+            let mut limits = self.pool.timeouts();
+            if self.has_connections() {
+                limits.create = Some(EXTRA_CONNECT_TIMEOUT);
+            }
+            match self.pool.timeout_get(&limits).await {
                 Ok(connection) => {
                     return Ok(PooledConnection {
                         connection,

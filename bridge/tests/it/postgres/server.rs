@@ -18,7 +18,7 @@ const LEAVING: Duration = Duration::from_secs(60);
 
 /// A running server. It ends when this is dropped, or when the tests end in any other way.
 pub(crate) struct Server {
-    folder: String,
+    pub(crate) folder: String,
     input: Mutex<ServerPipes>,
 }
 
@@ -62,6 +62,16 @@ impl Server {
     pub(crate) fn start_at(port: &str) -> Self {
         let options = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"];
         Self::start_with(&options, &[("PGPORT", port)])
+    }
+
+    /// Starts a standby of this server.
+    pub(crate) fn standby(&self) -> Self {
+        Self::start_with(&["-c", "fsync=off"], &[("PRIMARY", &self.folder)])
+    }
+
+    /// Makes a standby a primary.
+    pub(crate) fn promote(&self) {
+        self.command("promote");
     }
 
     fn start_with(options: &[&str], variables: &[(&str, &str)]) -> Self {

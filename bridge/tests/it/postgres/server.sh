@@ -1,5 +1,6 @@
-# Runs a PostgreSQL server of its own in a new folder, which is removed at the end. Commands come in as lines: `stop`
-# (as a crash does), `start`, `freeze` and `thaw` (all of its processes); each is answered with a line. When the standard input ends, everything is over.
+# Runs a PostgreSQL server of its own in a new folder, which is removed at the end; a standby if PRIMARY is the folder of another
+# one. Commands come in as lines: `stop` (as a crash does), `start`, `promote` (a standby), `freeze` and `thaw` (all of its
+# processes); each is answered with a line. When the standard input ends, everything is over.
 set -eu
 for bin in /usr/lib/postgresql/*/bin; do PATH=$bin:$PATH; done
 folder=$(mktemp -d /tmp/bridge-postgres-XXXXXX)
@@ -8,7 +9,11 @@ finish() {
     rm -rf "$folder"
 }
 trap finish EXIT
-initdb --pgdata="$folder/data" --username=bridge --auth=trust --encoding=UTF8 --locale=C --no-sync >/dev/null
+if [ -n "${PRIMARY:-}" ]; then
+    pg_basebackup --pgdata="$folder/data" --host="$PRIMARY" --username=bridge --write-recovery-conf --checkpoint=fast --no-sync
+else
+    initdb --pgdata="$folder/data" --username=bridge --auth=trust --encoding=UTF8 --locale=C --no-sync >/dev/null
+fi
 if [ -n "${TLS_KEY:-}" ]; then
     # The server takes a key that nobody else can read.
     (umask 077; printf '%s' "$TLS_KEY" >"$folder/key.pem"; printf '%s' "$TLS_CERTIFICATE" >"$folder/certificate.pem")
@@ -30,6 +35,7 @@ while read -r command; do
     case $command in
         stop) kill -QUIT "$server"; wait "$server" || : ;;
         start) start "$@" ;;
+        promote) pg_ctl --pgdata="$folder/data" --wait promote >/dev/null ;;
         freeze) kill -STOP "$server"; pkill -STOP -P "$server" ;;
         thaw) pkill -CONT -P "$server"; kill -CONT "$server" ;;
     esac

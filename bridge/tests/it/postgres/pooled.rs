@@ -1,0 +1,157 @@
+//! PgBouncer of Debian's between bridges and database.
+
+use std::{
+    fs,
+    net::TcpListener,
+    os::unix::fs::PermissionsExt as _,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    time::Duration,
+};
+
+use bridge::store::{Event, PostgresStore, Store, testing::Sample};
+use bridge_protocol::a2a::{Message, Part, Role};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::server::{Database, Server};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn said(id: &str) -> Event {
+    Event::Message(Message::new(id, Role::User, vec![Part::text(id)]))
+}
+
+/// A running PgBouncer. It ends when this is dropped.
+struct Pooler {
+    port: u16,
+    child: Child,
+    _folder: tempfile::TempDir,
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Pooler {
+    /// Starts one with these settings, and its defaults.
+    fn start(server: &Server, settings: &str) -> Self {
+        let port = {
+            let free = TcpListener::bind("127.0.0.1:0").unwrap();
+            free.local_addr().unwrap().port()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pgbouncer.ini");
+        // Any name is taken for that of the server's superuser.
+        let text = format!(
+            "[databases]\n* = host={} user=bridge\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n\
+             unix_socket_dir =\nauth_type = any\n{settings}\n",
+            server.folder
+        );
+        fs::write(&file, text).unwrap();
+        let mut command = Command::new("/usr/sbin/pgbouncer");
+        // It refuses to run as root.
+        if nix::unistd::geteuid().is_root() {
+            let path = folder.path();
+            let opened = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(path, opened).unwrap();
+            command.args(["--user", "postgres"]);
+        }
+        let child = command
+            .arg("--quiet")
+            .arg(&file)
+            .stderr(Stdio::null())
+            .spawn()
+            .expect(".ci/tools installs Debian's pgbouncer");
+        Self {
+            port,
+            child,
+            _folder: folder,
+        }
+    }
+
+    /// Opens a store behind it, as soon as it listens.
+    async fn open(&self, database: &Database) -> Result<PostgresStore, String> {
+        let name = database.url.split(['/', '?']).nth(3).unwrap();
+        let url = format!("postgres://bridge@127.0.0.1:{}/{name}", self.port);
+        let begun = Instant::now();
+        loop {
+            match PostgresStore::open(&url.parse().unwrap()).await {
+                Ok(store) => return Ok(store),
+                Err(error) => {
+                    let error = error.to_string();
+                    if !error.contains("Connection refused") || begun.elapsed() > PATIENCE {
+                        return Err(error);
+                    }
+                }
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_stores_work_with_session_pooling() {
+    let server = Server::shared();
+    let database = server.database().await;
+    let pooler = Pooler::start(server, "pool_mode = session\ndefault_pool_size = 40");
+    let one = pooler.open(&database).await.unwrap();
+    let two = pooler.open(&database).await.unwrap();
+    let sample = Sample::new("t");
+    sample.create(&one, 1).await;
+    // Notifications arrive through the pooler.
+    let mut watch = two.watch(&sample.caller, "t").await.unwrap();
+    let seq = sample.then(&one, 3, said("news")).await;
+    let heard = timeout(PATIENCE, watch.after(seq - 1)).await.unwrap();
+    assert_eq!(heard.unwrap().seq, seq);
+    // The limits of statements are those of a session.
+    let locker = database.connect().await;
+    let lock = "BEGIN; LOCK TABLE bridge.tasks IN ACCESS EXCLUSIVE MODE";
+    locker.batch_execute(lock).await.unwrap();
+    let begun = Instant::now();
+    two.task(&sample.caller, "t").await.unwrap_err();
+    assert!(begun.elapsed() < Duration::from_secs(14));
+}
+
+/// A pooler lets connections wait that it does not allow: that makes the stores slower, and refuses nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_small_pool_is_slower_and_no_outage() {
+    let server = Server::shared();
+    let database = server.database().await;
+    let pooler = Pooler::start(server, "pool_mode = session\ndefault_pool_size = 8");
+    let store = Arc::new(pooler.open(&database).await.unwrap());
+    let write = |number: usize| {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move {
+            for round in 0..20 {
+                let sample = Sample::new(format!("{number}-{round}"));
+                sample.create(&*store, 1).await;
+                store.head(&sample.caller, &sample.task).await.unwrap();
+            }
+        })
+    };
+    for writer in (0..20).map(write).collect::<Vec<_>>() {
+        writer.await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn transaction_pooling_is_refused_with_advice() {
+    let server = Server::shared();
+    let database = server.database().await;
+    let pooler = Pooler::start(server, "pool_mode = transaction");
+    let use_it = async {
+        let store = pooler.open(&database).await?;
+        for number in 0..20 {
+            let sample = Sample::new(format!("t{number}"));
+            let created = sample.append(0, 1, vec![sample.created()]);
+            let appended = store.append(&sample.caller, created).await;
+            appended.map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    };
+    let error: String = use_it.await.unwrap_err();
+    assert!(error.contains("must use session pooling"), "{error}");
+}
