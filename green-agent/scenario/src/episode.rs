@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use mcp_tools::episodes::Limits;
 use serde::{Deserialize, Serialize};
 
-use super::{duration::Limit, reader::table};
+use super::{duration::Limit, pipeline::Credential, reader::table};
 
 /// An evaluation in an environment that is reached over MCP.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct Episode {
     /// The repetition of unacknowledged messages; `None` if messages are not repeated.
     #[serde(default)]
     pub acknowledge: Option<Acknowledge>,
+    /// The credentials that the participant is sent. They are no part of a request's config.
+    #[serde(skip)]
+    pub credentials: Vec<Credential>,
 }
 
 impl Episode {
@@ -49,6 +52,7 @@ impl Episode {
             token: TokenKind::default(),
             limits: EpisodeLimits::default(),
             acknowledge: None,
+            credentials: Vec::new(),
         }
     }
 }

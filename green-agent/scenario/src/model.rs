@@ -86,14 +86,19 @@ impl Scenario {
         parts.any(|part| placeholder::value_names(part, role))
     }
 
+    /// Returns the credentials that the built-in evaluator sends.
+    pub fn credentials(&self) -> &[Credential] {
+        match &self.green {
+            Green::Builtin(Evaluator::Conversation(conversation)) => &conversation.credentials,
+            Green::Builtin(Evaluator::Episode(episode)) => &episode.credentials,
+            Green::Builtin(Evaluator::Pipeline(pipeline)) => &pipeline.credentials,
+            Green::Agent(_) => &[],
+        }
+    }
+
     /// Returns whether the participant in this role is shown a credential, so that its card may want one too.
     pub fn shows_credential_to(&self, role: &str) -> bool {
-        let credentials = match &self.green {
-            Green::Builtin(Evaluator::Conversation(conversation)) => &conversation.credentials,
-            Green::Builtin(Evaluator::Pipeline(pipeline)) => &pipeline.credentials,
-            Green::Builtin(Evaluator::Episode(_)) | Green::Agent(_) => return false,
-        };
-        let mut receivers = credentials.iter().map(|one| &one.agent);
+        let mut receivers = self.credentials().iter().map(|one| &one.agent);
         receivers.any(|agent| matches!(agent, AgentAddress::Role(named) if named == role))
     }
 }

@@ -4,7 +4,7 @@ mod again;
 
 use std::{collections::BTreeMap, pin::pin};
 
-use bridge_client::{Binding, Client, ClientError, Credentials, Fault, Options, new_message_id};
+use bridge_client::{Binding, Client, ClientError, Options, new_message_id};
 use bridge_protocol::{
     a2a::{CancelTaskRequest, Content, Message, Part, Role, SendMessageRequest, StreamResponse},
     dialect::Version,
@@ -13,9 +13,10 @@ use bridge_protocol::{
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep, timeout_at};
-use url::Url;
 
-use super::{Evaluation, EvaluationError, Listener, collect::Collected, pipeline::Key};
+use super::{
+    Evaluation, EvaluationError, Listener, collect::Collected, credentials, pipeline::Key,
+};
 use crate::{
     assessment::Assessment,
     scenario::model::{ConversationTurn, ProtocolBinding, ProtocolVersion},
@@ -133,23 +134,9 @@ async fn say(
         let client = Client::connect(url, &options).await?;
         speak(&client, turn, talk).await
     };
-    spoken.await.map_err(|source| {
-        let role = turn.to.clone();
-        match source.fault {
-            Fault::Unauthenticated { .. } | Fault::NoCredentials { .. } => {
-                EvaluationError::NotLetIn { role, source }
-            }
-            _ => EvaluationError::Participant { role, source },
-        }
-    })
-}
-
-/// Returns the credentials for a participant: those for its role, which is reached at its recorded address.
-fn credentials(keys: &[Key], url: &Url) -> Credentials {
-    let mut own = keys.iter().filter(|key| key.url == *url);
-    // The lookup has checked that each credential can be sent.
-    let all = own.try_fold(Credentials::default(), |all, key| key.add_to(all));
-    all.unwrap_or_default().meant_for(url)
+    spoken
+        .await
+        .map_err(|source| EvaluationError::of_participant(turn.to.clone(), source))
 }
 
 fn version(version: ProtocolVersion) -> Version {

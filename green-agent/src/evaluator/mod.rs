@@ -22,7 +22,7 @@ mod request;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use bridge_client::{ClientError, Limits};
+use bridge_client::{ClientError, Credentials, Fault, Limits};
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -57,7 +57,7 @@ pub struct Evaluation<'a> {
     pub green_url: Option<Url>,
     /// The addresses of the participants, by role, in the scenario's order.
     pub participants: Vec<(String, Url)>,
-    /// The credentials that the agents of a pipeline or a conversation are sent.
+    /// The credentials that the agents are sent.
     pub keyring: &'a Keyring,
     /// The scenario's `[config]`.
     pub config: &'a Map<String, Value>,
@@ -80,7 +80,7 @@ pub enum EvaluationError {
         #[source]
         source: ClientError,
     },
-    /// A participant of a conversation requires credentials.
+    /// A participant requires credentials.
     #[error("{role}: {source}; [[config.credential]] says which secret it is sent")]
     NotLetIn {
         /// The participant's role.
@@ -112,6 +112,25 @@ pub enum EvaluationError {
     /// A role that the scenario does not have. The scenario's parser excludes this.
     #[error("there is no participant {0:?}")]
     NoSuchRole(String),
+}
+
+impl EvaluationError {
+    fn of_participant(role: String, source: ClientError) -> Self {
+        match source.fault {
+            Fault::Unauthenticated { .. } | Fault::NoCredentials { .. } => {
+                Self::NotLetIn { role, source }
+            }
+            _ => Self::Participant { role, source },
+        }
+    }
+}
+
+/// Returns the credentials for a participant: those for its role, which is reached at its recorded address.
+fn credentials(keys: &[Key], url: &Url) -> Credentials {
+    let mut own = keys.iter().filter(|key| key.url == *url);
+    // The lookup has checked that each credential can be sent.
+    let all = own.try_fold(Credentials::default(), |all, key| key.add_to(all));
+    all.unwrap_or_default().meant_for(url)
 }
 
 /// Receives each text that the evaluator sends while it works.
@@ -162,8 +181,7 @@ impl Evaluation<'_> {
         match evaluator.assess(&request, &reporter).await {
             Ok(verdict) => Ok(assessment_of(reporter.said(), verdict)),
             Err(AssessError::Participant { role, source }) => {
-                let source = *source;
-                Err(EvaluationError::Participant { role, source })
+                Err(EvaluationError::of_participant(role, *source))
             }
             Err(AssessError::OutOfReach(why)) => Err(EvaluationError::OutOfReach(why)),
             Err(AssessError::Environment(why)) => Err(EvaluationError::Environment(why)),

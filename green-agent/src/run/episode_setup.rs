@@ -80,6 +80,7 @@ impl EpisodeSetup {
                 idle: scenario.harness.timeout.total,
                 ..Default::default()
             })
+            .with_keyring(agents.keyring.clone())
             .with_secret_sink(Arc::new(move |secret: &Secret| {
                 masker.learn(secret.expose());
             }));

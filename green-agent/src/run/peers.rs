@@ -18,7 +18,7 @@ use crate::{
     participant::{Launch, env_vars::EnvVars},
     recorder::Masker,
     scenario::{
-        model::{Evaluator, Green, Policy, Scenario, Start},
+        model::{Policy, Scenario, Start},
         placeholder,
     },
     transcript::Hop,
@@ -50,20 +50,15 @@ pub(super) fn tokens(scenario: &Scenario, masker: &Masker) -> BTreeMap<String, S
     tokens
 }
 
-/// Looks up the credentials of a pipeline or a conversation; returns an empty keyring for other evaluators. Secrets are masked
-/// in transcripts.
+/// Looks up the credentials that the built-in evaluator sends. Secrets are masked in transcripts.
 pub(super) fn keyring(
     scenario: &Scenario,
     environment: &EnvVars,
     folder: &Path,
     masker: &Masker,
 ) -> Result<Keyring, Problem> {
-    let credentials = match &scenario.green {
-        Green::Builtin(Evaluator::Pipeline(pipeline)) => &pipeline.credentials[..],
-        Green::Builtin(Evaluator::Conversation(conversation)) => &conversation.credentials[..],
-        Green::Builtin(Evaluator::Episode(_)) | Green::Agent(_) => &[],
-    };
-    let keyring = Keyring::look_up(credentials, |name| environment.variable(name), folder);
+    let variable = |name: &str| environment.variable(name);
+    let keyring = Keyring::look_up(scenario.credentials(), variable, folder);
     let keyring = keyring.map_err(|error| ProblemKind::NotStarted.because(chain(&error)))?;
     for secret in keyring.secrets() {
         masker.learn(secret.expose());

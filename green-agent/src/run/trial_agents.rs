@@ -73,7 +73,7 @@ pub(super) struct TrialAgents {
     /// The server of the built-in evaluator's environment, if it has one.
     pub(super) environment_server: Option<LocalServer>,
     pub(super) masker: Masker,
-    /// The credentials that the agents of a pipeline or a conversation are sent.
+    /// The credentials that the built-in evaluator sends.
     pub(super) keyring: Keyring,
     /// The token of each MCP server whose tools a policy uses, by the server's role.
     pub(super) tokens: BTreeMap<String, Secret>,

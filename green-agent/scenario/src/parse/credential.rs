@@ -1,4 +1,4 @@
-//! Reads `[[config.credential]]`: the credentials for the agents of a pipeline or a conversation.
+//! Reads `[[config.credential]]`: the credentials for the agents that a built-in evaluator calls.
 
 use bridge_client::is_loopback;
 use serde_json::json;

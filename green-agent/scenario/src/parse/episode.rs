@@ -6,6 +6,7 @@ use mcp_tools::environments::BUILTINS;
 use serde_json::json;
 
 use super::{
+    credential::{self, CredentialKeys},
     evaluator::EPISODE,
     roles::DeclaredRoles,
     values::{Positive, choices, one_of},
@@ -27,6 +28,8 @@ table! {
         later_required evaluator: Key<'a> as String {"const": EPISODE},
         /// The name of the built-in environment, which is created from the trial's seed.
         later_required environment: Key<'a> as String {"enum": BUILTINS.map(|(name, _)| name)},
+        /// The credentials that the participant is sent.
+        later credential: Key<'a> as Vec<CredentialKeys<'a>>,
         /// The direction of A2A calls: green-calls, as in AgentBeats, or purple-calls.
         later direction: Key<'a> as Direction = "green-calls",
         /// The form in which connection details are sent: data parts, nested in a data part, or a text.
@@ -93,6 +96,9 @@ pub(super) fn episode(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<E
             time: keys.limits.time.unwrap_or(default.time),
         },
         acknowledge: keys.acknowledge.flatten(),
+        credentials: keys
+            .credential
+            .tables(|table| credential::credential(table, roles)),
     };
     check(&keys, &episode, roles);
     environment.map(|_| Evaluator::Episode(episode))
@@ -144,6 +150,9 @@ fn check(keys: &EpisodeKeys<'_>, episode: &Episode, roles: &DeclaredRoles) {
     };
     if let (Some(expected), Some(node)) = (delivered, keys.delivery.node()) {
         node.expected::<()>(expected);
+    }
+    if let (Direction::PurpleCalls, Some(node)) = (episode.direction, keys.credential.node()) {
+        node.expected::<()>("credentials only where green-calls, for the participant calls");
     }
 }
 
@@ -220,6 +229,11 @@ mod tests {
             (
                 "environment = 'sum'\ndelivery = 'synchronous'",
                 "a.toml:8:12: config.delivery: expected messages where green-calls",
+            ),
+            (
+                "environment = 'sum'\ndirection = 'purple-calls'\n[[config.credential]]\nagent = 'a'\n\
+                 header = 'X'\nsecret = { env = 'A' }",
+                "a.toml:9:1: config.credential: expected credentials only where green-calls",
             ),
         ] {
             let errors = errors_of(&format!("{HEAD}{keys}\n"));

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use bridge_client::{Client, ClientError, Limits, Options, new_message_id};
+use bridge_client::{Client, ClientError, Credentials, Limits, Options, new_message_id};
 use bridge_protocol::a2a::{CancelTaskRequest, Message, Part, Role, SendMessageRequest, Task};
 use mcp_tools::{acknowledge::ACKNOWLEDGE_EXTENSION, episodes::Episodes};
 use purple_agent::hosted::{FAULT, MODEL};
@@ -32,6 +32,7 @@ pub(super) struct CallOptions<'a> {
     pub(super) url: &'a Url,
     pub(super) settings: &'a Episode,
     pub(super) limits: Limits,
+    pub(super) credentials: Credentials,
 }
 
 /// The end of the participant's own task.
@@ -73,6 +74,7 @@ impl CallOptions<'_> {
     ) -> Result<Participant, ClientError> {
         let options = Options {
             limits: self.limits,
+            credentials: self.credentials.clone(),
             ..Options::default()
         };
         let client = Client::connect(self.url, &options).await?;

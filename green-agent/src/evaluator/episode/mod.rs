@@ -41,7 +41,9 @@ use url::Url;
 
 use super::{
     assess_error::AssessError,
+    credentials,
     custom::{EvaluationResult, Evaluator},
+    pipeline::Keyring,
     reporter::Reporter,
     request::AssessmentRequest,
 };
@@ -74,6 +76,7 @@ pub struct EpisodeEvaluator {
     environments: NewEnvironment,
     secret_sink: SecretSink,
     limits: Limits,
+    keyring: Keyring,
     /// The episode that was opened before a request for it.
     waiting: Mutex<Option<RunningEpisode>>,
     /// Becomes true when the evaluations requested by participants must end.
@@ -92,6 +95,7 @@ impl EpisodeEvaluator {
             environments: Arc::new(environments::builtin),
             secret_sink: Arc::new(|_| ()),
             limits: Limits::default(),
+            keyring: Keyring::default(),
             waiting: Mutex::default(),
             over: watch::Sender::default(),
         }
@@ -115,6 +119,13 @@ impl EpisodeEvaluator {
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Sets the credentials that the participant is sent.
+    #[must_use]
+    pub fn with_keyring(mut self, keyring: Keyring) -> Self {
+        self.keyring = keyring;
         self
     }
 
@@ -209,6 +220,8 @@ impl Evaluator for EpisodeEvaluator {
             return Err(AssessError::Rejected(why));
         };
         let (settings, seed) = self.configured(&request.config)?;
+        let keys = self.keyring.keys(&request.participants);
+        let keys = keys.map_err(|error| AssessError::Failed(error.to_string()))?;
         let running = self.next(&settings, seed).await?;
         let task = &running.opened.task;
         let text = format!("{role} works on {}: {}", task.task_id, task.goal);
@@ -218,6 +231,7 @@ impl Evaluator for EpisodeEvaluator {
             url,
             settings: &settings,
             limits: self.limits,
+            credentials: credentials(&keys, url),
         };
         let played = calling.run(&running, &self.episodes).await;
         let outcome = running.close(&self.episodes).await;

@@ -1,4 +1,4 @@
-//! Tests conversations with agents that require credentials.
+//! Tests evaluations of agents that require credentials.
 
 use std::{fs, path::Path};
 
@@ -18,10 +18,23 @@ server(sys.argv[1], Guarded).serve_forever()
 "#;
 
 fn conversation(credential: &str) -> Folder {
+    folder(&format!(
+        "evaluator = 'conversation'\n{credential}\
+         [[config.turn]]\nto = 'a'\ntext = 'Hello'\ncontains = 'hello, hunter2-hunter2'\n"
+    ))
+}
+
+/// An episode in which the agent does nothing, and so fails.
+fn episode(credential: &str) -> Folder {
+    folder(&format!(
+        "evaluator = 'episode'\nenvironment = 'shop'\n{credential}"
+    ))
+}
+
+fn folder(config: &str) -> Folder {
     let folder = Folder::new(&format!(
         "[green_agent]\n[[participants]]\nrole = 'a'\ncmd = 'python3 mine.py 9009'\nendpoint = 'http://127.0.0.1:9009'\n\
-         [config]\nevaluator = 'conversation'\n{credential}\
-         [[config.turn]]\nto = 'a'\ntext = 'Hello'\ncontains = 'hello, hunter2-hunter2'\n\
+         [config]\n{config}\
          [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n"
     ));
     folder.agent(AGENT);
@@ -69,10 +82,22 @@ fn only_the_agent_with_the_role_gets_a_credential() {
 
 #[test]
 fn an_agent_that_refuses_the_request_is_reported_with_the_key_to_set() {
-    let folder = conversation("");
+    for folder in [conversation(""), episode("")] {
+        let ended = folder.run(&["run", "a.toml"]);
+        let said = shown(&ended);
+        // This is no fault of the agent.
+        assert_eq!(ended.status.code(), Some(4), "{said}");
+        assert!(said.contains("[[config.credential]] says"), "{said}");
+    }
+}
+
+#[test]
+fn the_agent_of_an_episode_is_sent_its_credential() {
+    let folder = episode(
+        "[[config.credential]]\nagent = 'a'\nscheme = 'key'\nsecret = { env = 'HOSTED_AGENT' }\n",
+    );
     let ended = folder.run(&["run", "a.toml"]);
-    let said = shown(&ended);
-    // This is no fault of the agent.
-    assert_eq!(ended.status.code(), Some(4), "{said}");
-    assert!(said.contains("[[config.credential]] says"), "{said}");
+    assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
+    assert!(is_said(&folder.0.path().join("runs"), "hello, "));
+    assert!(!is_said(&folder.0.path().join("runs"), "hunter2"));
 }
