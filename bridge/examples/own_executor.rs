@@ -1,5 +1,5 @@
-//! An agent that is no bot: an [`Executor`] that streams its answer word by word and ends early when its task is
-//! canceled.
+//! An [`Executor`] that asks for words if it gets none, streams them in reverse order, and returns them as a file, too. It
+//! ends early when its task is canceled.
 //!
 //! `cargo run --example own_executor -- 127.0.0.1:3978`, then any A2A client can talk to `http://127.0.0.1:3978/a2a`.
 
@@ -11,7 +11,7 @@ use bridge::{
     host::Host,
     store::MemoryStore,
 };
-use bridge_protocol::a2a::{AgentCard, Artifact, Part, TaskState};
+use bridge_protocol::a2a::{AgentCard, Content, Part, TaskState};
 use tokio::net::TcpListener;
 
 struct Reversing;
@@ -20,23 +20,31 @@ struct Reversing;
 impl Executor for Reversing {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
         let text = turn.message.text();
-        for word in text.split_whitespace().rev() {
-            if turn.cancel_signal.is_canceled()
-                || turn.handle.emit(vec![piece(word)]).await.is_err()
-            {
+        if text.trim().is_empty() {
+            // The task waits: the caller's next message in it starts the next turn.
+            let id = format!("{}.{}", turn.task.id, turn.number);
+            let question = Update::said(TaskState::InputRequired, id, "Which words?");
+            return vec![question];
+        }
+        let words: Vec<&str> = text.split_whitespace().rev().collect();
+        for word in &words {
+            let piece = Update::piece("reversed", vec![Part::text(format!("{word} "))], false);
+            if turn.cancel_signal.is_canceled() || turn.handle.emit(vec![piece]).await.is_err() {
                 return Vec::new();
             }
         }
-        vec![Update::state(TaskState::Completed)]
+        vec![
+            Update::artifact("file", "File", vec![file(words.join("\n"))]),
+            Update::state(TaskState::Completed),
+        ]
     }
 }
 
-fn piece(word: &str) -> Update {
-    Update::Artifact {
-        artifact: Artifact::new("reversed", vec![Part::text(format!("{word} "))]),
-        append: true,
-        last_chunk: false,
-        metadata: None,
+fn file(text: String) -> Part {
+    Part {
+        filename: Some("reversed.txt".to_owned()),
+        media_type: Some("text/plain".to_owned()),
+        ..Part::new(Content::Raw(text.into_bytes()))
     }
 }
 

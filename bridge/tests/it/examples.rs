@@ -114,6 +114,17 @@ async fn each_does_what_it_says() {
         .filter_map(|part| part["text"].as_str())
         .collect();
     assert_eq!(said, "one two three ", "{answer}");
+    let file = &task["artifacts"][1]["parts"][0];
+    assert_eq!(file["filename"], "reversed.txt", "{answer}");
+    let nothing =
+        json!({"message": {"messageId": "m2", "role": "ROLE_USER", "parts": [{"text": " "}]}});
+    let (_, asked) = say("/a2a", None, "SendMessage", nothing).await;
+    let status = &asked["result"]["task"]["status"];
+    assert_eq!(status["state"], "TASK_STATE_INPUT_REQUIRED", "{asked}");
+    assert_eq!(
+        status["message"]["parts"][0]["text"], "Which words?",
+        "{asked}"
+    );
     drop(example);
 
     port_is_free().await;
