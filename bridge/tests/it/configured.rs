@@ -285,6 +285,22 @@ async fn proxies_and_web_pages_are_believed_as_far_as_the_file_says() {
     assert_eq!(headers.get("access-control-allow-origin"), None);
 }
 
+/// The path of a public URL is known to the file alone: proxies remove it. And nobody gets a card, which may be signed, with
+/// an address of his own.
+#[tokio::test]
+async fn a_public_url_counts_more_than_what_proxies_say() {
+    let folder = Folder::with(
+        "public_url = 'https://agents.test/bots/one'\ntrusted_proxies = ['127.0.0.0/8']\n\
+         [[agents]]\nname = 'a'\nbuiltin = 'echo'\n",
+    );
+    let bridge = folder.serve();
+    let url = format!("{}/a2a/.well-known/agent-card.json", bridge.url());
+    for host in ["agents.test", "evil.test"] {
+        let (_, card) = get(&url, &[("x-forwarded-host", host)]).await;
+        assert_eq!(card["url"], "https://agents.test/bots/one/a2a", "{host}");
+    }
+}
+
 #[tokio::test]
 async fn the_program_speaks_tls() {
     let folder = Folder::with(

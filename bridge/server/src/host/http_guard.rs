@@ -29,15 +29,15 @@ pub struct HttpGuard {
     /// Origins of web pages that may call the agents, such as `https://app.example`; `*` for all. Pages of
     /// the bridge's own address are always allowed.
     pub origins: Vec<String>,
-    /// The URL of the agents for clients, if known; its host name is allowed.
+    /// The URL of the agents for clients, if known; its host name is allowed, and agent cards have it whatever proxies say.
     pub public_url: Option<Url>,
     /// Host names by which clients may call, in addition to that of `public_url`, `localhost` and all IP
     /// addresses; `*` or `None` for all. Programs that listen only on loopback should set it, because
     /// otherwise any web page can make a name resolve there.
     pub hosts: Option<Vec<String>>,
     /// Proxies that are trusted to name the address by which a client reached them, in `Forwarded` (RFC 7239)
-    /// or `X-Forwarded-Host` and `X-Forwarded-Proto`, and the client's own, in `Forwarded` or `X-Forwarded-For`. Agent
-    /// cards then have the former, and limits of callers without credentials apply to the latter. The server must
+    /// or `X-Forwarded-Host` and `X-Forwarded-Proto`, and the client's own, in `Forwarded` or `X-Forwarded-For`. Without a
+    /// `public_url`, agent cards have the former; limits of callers without credentials apply to the latter. The server must
     /// provide the peer's address, as this crate's own `serve` does.
     pub trusted_proxies: Vec<IpNet>,
 }
@@ -55,7 +55,7 @@ impl HttpGuard {
         ));
         match self.trusted_proxies.is_empty() {
             true => app,
-            false => app.layer(from_fn_with_state(self.trusted_proxies.clone(), forwarded)),
+            false => app.layer(from_fn_with_state(Arc::new(self.clone()), forwarded)),
         }
     }
 
@@ -80,16 +80,18 @@ impl HttpGuard {
 }
 
 async fn forwarded(
-    State(trusted): State<Vec<IpNet>>,
+    State(guard): State<Arc<HttpGuard>>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
     let peer = peer.map(|ConnectInfo(peer)| peer.ip().to_canonical());
-    let is_trusted = |peer: IpAddr| trusted.iter().any(|net| net.contains(&peer));
+    let is_trusted = |peer: IpAddr| guard.trusted_proxies.iter().any(|net| net.contains(&peer));
     if peer.is_some_and(is_trusted) {
         if let Some(origin) = origin(request.headers()) {
-            request.extensions_mut().insert(origin);
+            let public = guard.public_url.as_ref();
+            let public = public.map(|url| Origin(url.as_str().trim_end_matches('/').to_owned()));
+            request.extensions_mut().insert(public.unwrap_or(origin));
         }
         if let Some(address) = client_address(request.headers()) {
             request.extensions_mut().insert(address);
@@ -101,13 +103,11 @@ async fn forwarded(
 /// Returns the address by which the client reached the proxy. Only the last element of a list was added by the proxy;
 /// the others may be forged by the client.
 fn origin(headers: &HeaderMap) -> Option<Origin> {
-    let (proto, host) = match last(headers, FORWARDED.as_str()) {
-        Some(element) => (parameter(element, "proto"), parameter(element, "host")),
-        None => (
-            last(headers, "x-forwarded-proto"),
-            last(headers, "x-forwarded-host"),
-        ),
-    };
+    let [proto, host] = ["proto", "host"].map(|name| {
+        let element = last(headers, FORWARDED.as_str());
+        let usual = last(headers, &format!("x-forwarded-{name}"));
+        agreed(element.and_then(|element| parameter(element, name)), usual)
+    });
     let proto = proto.unwrap_or("http").to_ascii_lowercase();
     let host: Authority = host?.parse().ok()?;
     let is_plain = !host.as_str().contains('@') && matches!(proto.as_str(), "http" | "https");
@@ -116,14 +116,26 @@ fn origin(headers: &HeaderMap) -> Option<Origin> {
 
 /// Returns the client's address, as the proxy saw it; `None` if it is hidden or malformed.
 fn client_address(headers: &HeaderMap) -> Option<ClientAddress> {
-    let named = match last(headers, FORWARDED.as_str()) {
-        Some(element) => parameter(element, "for"),
-        None => last(headers, "x-forwarded-for"),
-    }?;
-    // The address has a port (RFC 7239, section 6), brackets around IPv6, or neither.
+    let element = last(headers, FORWARDED.as_str());
+    let standard = element.and_then(|element| parameter(element, "for"));
+    let usual = last(headers, "x-forwarded-for");
+    agreed(standard.map(address), usual.map(address))?.map(ClientAddress)
+}
+
+/// Parses an address with a port (RFC 7239, section 6), with brackets around IPv6, or alone.
+fn address(named: &str) -> Option<IpAddr> {
     let with_port = named.parse::<SocketAddr>().map(|address| address.ip());
     let alone = || named.trim_matches(['[', ']']).parse();
-    with_port.or_else(|_| alone()).ok().map(ClientAddress)
+    with_port.or_else(|_| alone()).ok()
+}
+
+/// Returns what a proxy says in `Forwarded` or in the usual header. Most proxies write one of them and pass on what a
+/// client wrote into the other, so only what both say is believed if there are both.
+fn agreed<T: PartialEq>(standard: Option<T>, usual: Option<T>) -> Option<T> {
+    match (standard, usual) {
+        (Some(standard), Some(usual)) => (standard == usual).then_some(standard),
+        (standard, usual) => standard.or(usual),
+    }
 }
 
 fn last<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -167,6 +179,23 @@ mod tests {
         }
     }
 
+    /// A proxy that knows one of the headers passes on the other one as the client has written it.
+    #[test]
+    fn a_client_cannot_name_itself_in_the_other_header() {
+        for (forwarded, usual, expected) in [
+            ("for=192.0.2.7", "192.0.2.7", Some("192.0.2.7")),
+            ("for=10.0.0.1", "192.0.2.7", None),
+            ("for=_hidden", "192.0.2.7", None),
+            ("proto=https", "192.0.2.7", Some("192.0.2.7")),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert("forwarded", HeaderValue::from_static(forwarded));
+            headers.insert("x-forwarded-for", HeaderValue::from_static(usual));
+            let found = client_address(&headers).map(|ClientAddress(address)| address.to_string());
+            assert_eq!(found.as_deref(), expected, "{forwarded}, {usual}");
+        }
+    }
+
     #[test]
     fn a_proxy_says_where_it_is_reached() {
         type Headers = &'static [(&'static str, &'static str)];
@@ -189,8 +218,12 @@ mod tests {
                 Some("https://a.test"),
             ),
             (
-                &[("forwarded", "for=1.2.3.4"), ("x-forwarded-host", "evil")],
+                &[("forwarded", "host=evil"), ("x-forwarded-host", "a.test")],
                 None,
+            ),
+            (
+                &[("forwarded", "host=a.test"), ("x-forwarded-host", "a.test")],
+                Some("http://a.test"),
             ),
             (&[("x-forwarded-host", "me@evil")], None),
             (&[("x-forwarded-host", "a b")], None),

@@ -232,7 +232,7 @@ fn guard(config: &Config, place: &Addresses) -> HttpGuard {
     let hosts = config.hosts.iter().flatten().map(|one| one.0.clone());
     HttpGuard {
         origins: origins.collect(),
-        public_url: Some(place.public_url.clone()),
+        public_url: config.public_url.as_ref().map(|url| url.0.clone()),
         hosts: is_checked.then(|| hosts.chain(own).collect()),
         trusted_proxies: config.trusted_proxies.iter().map(|net| net.0).collect(),
     }
