@@ -99,6 +99,9 @@ mod postgres;
 mod presets;
 #[cfg(test)]
 mod program;
+#[cfg(feature = "grpc")]
+#[cfg(test)]
+mod proxies;
 #[cfg(test)]
 mod push;
 #[cfg(test)]
