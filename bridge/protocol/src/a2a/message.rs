@@ -29,7 +29,7 @@ object! {
 
 open_enum! {
     /// The role of a message's sender (specification 4.1.5).
-    pub enum Role, "a role such as ROLE_USER" {
+    pub enum Role, "a role such as ROLE_USER", numbered {
         /// Not specified.
         Unspecified = "ROLE_UNSPECIFIED",
         /// The client.

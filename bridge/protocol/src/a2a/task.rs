@@ -55,7 +55,7 @@ object! {
 
 open_enum! {
     /// The states of a task (specification 4.1.3).
-    pub enum TaskState, "a task state such as TASK_STATE_WORKING" {
+    pub enum TaskState, "a task state such as TASK_STATE_WORKING", numbered {
         /// Not specified.
         Unspecified = "TASK_STATE_UNSPECIFIED",
         /// The task is accepted but has not begun.

@@ -1,10 +1,11 @@
 //! The macro `open_enum!`, which makes enumerations that preserve unknown values.
 
-/// Makes an enum of names on the wire, with a variant `Unknown` that keeps any other name.
+/// Makes an enum of names on the wire, with a variant `Unknown` that keeps any other name. One that is `numbered` is an
+/// enum of protocol buffers, whose values can be sent as their numbers too (ProtoJSON); the variants stand in their order.
 macro_rules! open_enum {
     (
         $(#[$meta:meta])*
-        pub enum $name:ident, $expected:literal {
+        pub enum $name:ident, $expected:literal $(, $numbered:ident)? {
             $( $(#[$variant_meta:meta])* $variant:ident = $wire:literal, )*
         }
     ) => {
@@ -17,6 +18,12 @@ macro_rules! open_enum {
         }
 
         impl $name {
+            /// All known names on the wire.
+            const NAMES: &'static [&'static str] = &[$($wire),*];
+
+            /// Whether a number stands for the name at this place.
+            const NUMBERED: bool = !stringify!($($numbered)?).is_empty();
+
             /// The name on the wire.
             pub fn as_str(&self) -> &str {
                 match self {
@@ -43,9 +50,11 @@ macro_rules! open_enum {
 
         impl $crate::wire::Wire for $name {
             fn read(value: ::serde_json::Value) -> Result<Self, $crate::wire::FieldError> {
-                match &value {
-                    ::serde_json::Value::String(name) => Ok(name.as_str().into()),
-                    other => Err($crate::wire::FieldError::unexpected($expected, other)),
+                let number = value.as_u64().filter(|_| Self::NUMBERED);
+                let numbered = number.and_then(|number| Self::NAMES.get(usize::try_from(number).ok()?));
+                match value.as_str().or(numbered.copied()) {
+                    Some(name) => Ok(name.into()),
+                    None => Err($crate::wire::FieldError::unexpected($expected, &value)),
                 }
             }
 
@@ -55,7 +64,7 @@ macro_rules! open_enum {
             }
 
             fn describe(schemas: &mut $crate::wire::Schemas) -> ::serde_json::Value {
-                schemas.names(stringify!($name), &[$($wire),*])
+                schemas.names(stringify!($name), Self::NAMES, Self::NUMBERED)
             }
         }
 

@@ -75,10 +75,14 @@ impl Schemas {
     }
 
     /// Adds an enumeration that preserves unknown names, and returns a reference to it.
-    pub(crate) fn names(&mut self, name: &str, known: &[&str]) -> Value {
+    pub(crate) fn names(&mut self, name: &str, known: &[&str], is_numbered: bool) -> Value {
         self.named(name, || {
+            let mut forms = Vec::from([json!({"enum": known}), json!({"type": "string"})]);
+            if is_numbered {
+                forms.push(json!({"type": "integer", "minimum": 0, "maximum": known.len() - 1}));
+            }
             json!({
-                "anyOf": [{"enum": known}, {"type": "string"}],
+                "anyOf": forms,
                 "description": "One of the names; those of newer versions are kept.",
             })
         })

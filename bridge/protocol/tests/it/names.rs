@@ -1,6 +1,9 @@
 //! Snapshots of the names of all fields, to compare with `specification/a2a.proto`.
 
-use bridge_protocol::{a2a::*, wire::to_value};
+use bridge_protocol::{
+    a2a::*,
+    wire::{Wire as _, to_value},
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -190,4 +193,14 @@ fn card() {
             "signatures": [{"protected": "p", "signature": "s", "header": {"k": 1}}],
         })
     );
+}
+
+/// As ProtoJSON has it, and as the official SDKs read it.
+#[test]
+fn values_of_enums_may_be_numbers() {
+    assert_eq!(Role::read(json!(1)), Ok(Role::User));
+    assert_eq!(TaskState::read(json!(8)), Ok(TaskState::AuthRequired));
+    for unknown in [json!(3), json!(-1), json!(1.5), json!(u64::MAX)] {
+        assert!(Role::read(unknown).is_err());
+    }
 }
