@@ -64,7 +64,14 @@ pub(super) fn routes(
             body_limit: options.body_limit.unwrap_or(BODY_LIMIT),
         };
         for path in others {
-            app = app.merge(router(path, endpoint.clone()));
+            // A card at the agent's own path stays true if another agent becomes the first one, and gateways put their
+            // own address in front of what lies below that path.
+            let named = if path == own { own } else { home };
+            let endpoint = Endpoint {
+                path: named.to_owned(),
+                ..endpoint.clone()
+            };
+            app = app.merge(router(path, endpoint));
         }
         all.push(endpoint);
     }
