@@ -32,6 +32,13 @@ pub(crate) const AI_PROVIDER: [&str; 2] = ["a2a-ai-provider@0.5.0-alpha.1", "ai@
 /// Google ADK, whose remote agents show answers.
 pub(crate) const GOOGLE_ADK: [&str; 1] = ["@google/adk@2.0.0"];
 
+/// Strands, whose remote agents show answers, and whose agents are servers, on the SDK that it wants.
+pub(crate) const STRANDS: [&str; 3] = [
+    "@strands-agents/sdk@1.16.0",
+    "@a2a-js/sdk@0.3.14",
+    "express@5.2.1",
+];
+
 /// Agents of VoltAgent as servers.
 pub(crate) const VOLTAGENT: [&str; 4] = [
     "@voltagent/a2a-server@2.0.3",

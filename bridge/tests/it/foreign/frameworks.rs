@@ -86,12 +86,21 @@ async fn langgraph_is_understood() {
 
 #[tokio::test]
 async fn voltagent_is_understood() {
-    let modules = node::with(&node::VOLTAGENT).await;
-    let mut node = Command::new("node");
-    node.arg(interop("voltagent.mjs")).env("NODE_PATH", modules);
-    let agent = Bridge::listening(&mut node);
+    let agent = javascript("voltagent.mjs", &node::VOLTAGENT).await;
     let found = Found {
         name: "volt",
+        speaks: "JSONRPC 0.3",
+        errors: &[],
+    };
+    meet(agent.url(), &found).await;
+    turns(agent.url()).await;
+}
+
+#[tokio::test]
+async fn strands_for_javascript_is_understood() {
+    let agent = javascript("strands_agent.mjs", &node::STRANDS).await;
+    let found = Found {
+        name: "strands",
         speaks: "JSONRPC 0.3",
         errors: &[],
     };
@@ -124,6 +133,12 @@ async fn crewai_is_understood() {
     };
     meet(agent.url(), &found).await;
     turns(agent.url()).await;
+}
+
+async fn javascript(server: &str, packages: &[&str]) -> Bridge {
+    let modules = node::with(packages).await;
+    let mut node = Command::new("node");
+    Bridge::listening(node.arg(interop(server)).env("NODE_PATH", modules))
 }
 
 /// Checks that an answer is shown once, waiting and streaming, that the agent is found, and that the errors of its card

@@ -80,6 +80,11 @@ async fn google_adk_for_javascript_shows_each_answer_once() {
     javascript("google_adk.mjs", &node::GOOGLE_ADK).await;
 }
 
+#[tokio::test]
+async fn strands_for_javascript_shows_each_answer_once() {
+    javascript("strands_agent.mjs", &node::STRANDS).await;
+}
+
 async fn javascript(client: &str, packages: &[&str]) {
     let mut command = Command::new("node");
     command.env("NODE_PATH", node::with(packages).await);
