@@ -19,8 +19,9 @@ use crate::{
     turns::Submitted,
 };
 
-/// The name that clients before 1.0, such as the official kit, use for a setting that was created without an id.
-const UNNAMED: &str = "default";
+/// The names that clients before 1.0 use for a setting that was created without an id: the official kit, and the SDK for
+/// Python over HTTP+JSON.
+const UNNAMED: [&str; 2] = ["default", "None"];
 
 /// The default and largest number of settings on a page.
 const PAGE: i32 = 100;
@@ -50,7 +51,7 @@ impl Service {
         Ok(owned(kept.map_err(wrong)?, context))
     }
 
-    /// Returns a setting. In 0.3 and 0.1, no id and the id [`UNNAMED`] select the task's first setting.
+    /// Returns a setting. In 0.3 and 0.1, no id and the ids [`UNNAMED`] select the task's first setting.
     pub async fn get_push_config(
         &self,
         context: &Context,
@@ -60,7 +61,8 @@ impl Service {
         let head = self.head(context, &request.task_id).await?;
         let get = async |id| push.get(&context.caller, &head.task, id).await;
         let mut found = get(&request.id).await.map_err(error::of_store)?;
-        if found.is_none() && context.version != Version::V1_0 && request.id == UNNAMED {
+        let is_unnamed = UNNAMED.contains(&request.id.as_str());
+        if found.is_none() && context.version != Version::V1_0 && is_unnamed {
             found = get(&head.task).await.map_err(error::of_store)?;
         }
         found.map(|config| owned(config, context)).ok_or_else(|| {
