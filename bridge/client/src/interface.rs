@@ -14,8 +14,8 @@ pub(crate) fn carries(binding: Binding, version: Version) -> bool {
         (Binding::JsonRpc, Version::V0_1 | Version::V0_3 | Version::V1_0) => true,
         (Binding::HttpJson, Version::V0_3 | Version::V1_0) => true,
         (Binding::HttpJson, Version::V0_1) => false,
-        (Binding::Grpc, Version::V1_0) => cfg!(feature = "grpc"),
-        (Binding::Grpc, Version::V0_1 | Version::V0_3) => false,
+        (Binding::Grpc, Version::V0_3 | Version::V1_0) => cfg!(feature = "grpc"),
+        (Binding::Grpc, Version::V0_1) => false,
     }
 }
 

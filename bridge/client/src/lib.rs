@@ -1,5 +1,5 @@
 //! An A2A client. It reads from an agent's card how to call the agent, and speaks 1.0, 0.3 or 0.1 over
-//! JSON-RPC, 1.0 or 0.3 over HTTP+JSON, or, with the feature `grpc`, 1.0 over gRPC. Its API always has the
+//! JSON-RPC, 1.0 or 0.3 over HTTP+JSON, or, with the feature `grpc`, over gRPC. Its API always has the
 //! types of 1.0.
 //!
 //! All waits have time limits and all bodies size limits ([`Limits`]). Errors name the agent, the operation,

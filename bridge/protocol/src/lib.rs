@@ -11,7 +11,7 @@
 //! - [`jose`]: public keys
 //! - [`jsonrpc`]: the envelope of JSON-RPC 2.0
 //! - [`signing`]: signs and verifies cards
-//! - `protobuf`: A2A 1.0 as protocol buffers, with the feature of that name
+//! - `protobuf`: A2A 1.0 and 0.3 as protocol buffers, with the feature of that name
 //! - [`sse`]: reads streams of server-sent events
 //! - [`wire`]: reads objects from JSON, with errors that name the path of the field
 #![no_std]

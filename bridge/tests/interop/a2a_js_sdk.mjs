@@ -98,14 +98,19 @@ async function stream(client) {
   equal('it ends with the task', 'TASK_STATE_COMPLETED', TaskState[last.state]);
 }
 
+// Over gRPC requests of 0.3 reach the first agent alone, which leaves a task open when it asks.
+const leavesOpen = transport === 'GRPC' && version === '0.3'
+  ? { name: 'sample', text: '-multi', state: 'TASK_STATE_INPUT_REQUIRED' }
+  : { name: 'hanging', text: 'hi', state: 'TASK_STATE_WORKING' };
+
 async function subscribe(client) {
-  const task = await ask(client, 'hi', undefined, true);
+  const task = await ask(client, leavesOpen.text, undefined, leavesOpen.name === 'hanging');
   const states = [];
   for await (const { payload } of client.resubscribeTask({ tenant: '', id: task.id })) {
     states.push([payload.$case, TaskState[payload.value.status.state]]);
     if (payload.$case === 'task') await client.cancelTask({ tenant: '', id: task.id, metadata: undefined });
   }
-  equal('a subscription begins with the task', ['task', 'TASK_STATE_WORKING'], states[0]);
+  equal('a subscription begins with the task', ['task', leavesOpen.state], states[0]);
   equal('it ends when the task is canceled', ['statusUpdate', 'TASK_STATE_CANCELED'], states.at(-1));
 }
 
@@ -137,7 +142,7 @@ const sample = await agent('sample');
 equal('the transport is the wanted one', [transport, version], [sample.transport.protocolName, sample.protocolVersion]);
 const ended = await turns(sample);
 await stream(sample);
-await subscribe(await agent('hanging'));
+await subscribe(await agent(leavesOpen.name));
 // 0.3 has no list.
 if (version === '1.0') {
   const listed = await sample.listTasks({

@@ -34,12 +34,14 @@ class Checks:
             print(f"WRONG {what}\n      expected {expected!r}\n      seen     {seen!r}")
 
     async def refused(self, what, error, awaitable):
-        """One check: the call has to fail with this class of error, JSON-RPC code or HTTP status."""
+        """One check: the call has to fail with this class of error, JSON-RPC code, HTTP status or code of gRPC."""
         try:
             seen = await awaitable
         except Exception as raised:  # Whatever it is, it is what was seen.
             status = getattr(raised, "status_code", type(raised))
             seen = getattr(getattr(raised, "error", None), "code", status)
+            if callable(getattr(raised, "code", None)):
+                seen = raised.code().name
         self.equal(what, error, seen)
 
 

@@ -17,8 +17,10 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoRe
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest, ServerReflectionResponse
 
 A2A = "lf.a2a.v1.A2AService"
+A2A_0_3 = "a2a.v1.A2AService"
 SERVICES = {
     A2A,
+    A2A_0_3,
     "grpc.health.v1.Health",
     "grpc.reflection.v1.ServerReflection",
     "grpc.reflection.v1alpha.ServerReflection",
@@ -36,6 +38,12 @@ OPERATIONS = {
     "DeleteTaskPushNotificationConfig",
     "GetExtendedAgentCard",
 }
+OPERATIONS_0_3 = OPERATIONS - {
+    "ListTasks",
+    "SubscribeToTask",
+    "ListTaskPushNotificationConfigs",
+    "GetExtendedAgentCard",
+} | {"TaskSubscription", "ListTaskPushNotificationConfig", "GetAgentCard"}
 
 
 def status(response):
@@ -52,7 +60,7 @@ def refusal(call, *args):
 
 def health(checks, channel):
     stub = HealthStub(channel)
-    for name in ("", A2A, "sample", "echo"):
+    for name in ("", A2A, A2A_0_3, "sample", "echo"):
         seen = status(stub.Check(HealthCheckRequest(service=name)))
         checks.equal(f"{name!r} is serving", "SERVING", seen)
     seen = refusal(stub.Check, HealthCheckRequest(service="nobody"))
@@ -66,15 +74,19 @@ def reflection(checks, channel):
     database = ProtoReflectionDescriptorDatabase(channel)
     checks.equal("services are listed", SERVICES, set(database.get_services()))
     pool = DescriptorPool(database)
-    service = pool.FindServiceByName(A2A)
-    checks.equal("A2A is described whole", OPERATIONS, {method.name for method in service.methods})
-    method = service.methods_by_name["GetTask"]
-    ask, task = GetMessageClass(method.input_type), GetMessageClass(method.output_type)
-    call = channel.unary_unary(
-        f"/{A2A}/GetTask", request_serializer=ask.SerializeToString, response_deserializer=task.FromString
-    )
-    call = partial(call, metadata=(("a2a-version", "1.0"),))
-    checks.equal("so it can be called by that alone", "NOT_FOUND", refusal(call, ask(id="unknown")))
+    for name, operations, version, unknown in (
+        (A2A, OPERATIONS, "1.0", {"id": "unknown"}),
+        (A2A_0_3, OPERATIONS_0_3, "0.3", {"name": "tasks/unknown"}),
+    ):
+        service = pool.FindServiceByName(name)
+        checks.equal(f"{name} is described whole", operations, {method.name for method in service.methods})
+        method = service.methods_by_name["GetTask"]
+        ask, task = GetMessageClass(method.input_type), GetMessageClass(method.output_type)
+        call = channel.unary_unary(
+            f"/{name}/GetTask", request_serializer=ask.SerializeToString, response_deserializer=task.FromString
+        )
+        call = partial(call, metadata=(("a2a-version", version),))
+        checks.equal("so it can be called by that alone", "NOT_FOUND", refusal(call, ask(**unknown)))
     seen = refusal(database.FindFileContainingSymbol, "lf.a2a.v1.Nothing")
     checks.equal("what is not described is not found", "NOT_FOUND", seen)
 

@@ -1,7 +1,8 @@
-"""Push notifications as PyPI a2a-sdk 0.3.26 asks for them, over both bindings over HTTP, and reads them."""
+"""Push notifications as PyPI a2a-sdk 0.3.26 asks for them, over every binding, and reads them."""
 
 from uuid import uuid4
 
+import grpc
 import httpx
 from a2a.client import ClientConfig, ClientFactory
 from a2a.types import (
@@ -78,10 +79,11 @@ async def of_a_task(checks, client):
 
 
 async def connect(binding, *webhooks):
-    """A client that names a webhook in each of its messages."""
+    """A client that names a webhook in each of its messages. Over gRPC the SDK cannot name one in a single message."""
     settings = ClientConfig(
         streaming=False,
         httpx_client=httpx.AsyncClient(timeout=LIMIT_SECONDS),
+        grpc_channel_factory=grpc.aio.insecure_channel,
         supported_transports=[binding],
         use_client_preference=True,
         push_notification_configs=list(webhooks),
@@ -90,7 +92,7 @@ async def connect(binding, *webhooks):
 
 
 async def main(checks):
-    for binding in (TransportProtocol.jsonrpc, TransportProtocol.http_json):
+    for binding in TransportProtocol:
         print(f"-- {binding.value}")
         await with_a_message(checks, binding)
         await of_a_task(checks, await connect(binding))

@@ -178,18 +178,22 @@ async fn an_agent_that_offers_grpc_alone_is_called_over_it() {
     let asked = reqwest::Client::new()
         .get(&place)
         .header("A2A-Version", "1.0");
-    let mut card: Value = asked.send().await.unwrap().json().await.unwrap();
-    let interfaces = card["supportedInterfaces"].as_array_mut().unwrap();
-    interfaces.retain(|one| one["protocolBinding"] == "GRPC");
-    assert_eq!(interfaces.len(), 1);
-    let found = Discovered::from_card(card, place.parse().unwrap()).unwrap();
-    assert_eq!(found.endpoint.name(), "GRPC 1.0");
-    let said = Invocation::of_words("m-1", "hello");
-    let outcome = invoke(&found, &said, &Options::default()).await.unwrap();
-    assert_eq!(
-        (outcome.state, outcome.text.as_str()),
-        (State::InputRequired, "Echo: hello")
-    );
+    let card: Value = asked.send().await.unwrap().json().await.unwrap();
+    for version in ["1.0", "0.3"] {
+        let mut card = card.clone();
+        let interfaces = card["supportedInterfaces"].as_array_mut().unwrap();
+        interfaces
+            .retain(|one| one["protocolBinding"] == "GRPC" && one["protocolVersion"] == version);
+        assert_eq!(interfaces.len(), 1);
+        let found = Discovered::from_card(card, place.parse().unwrap()).unwrap();
+        assert_eq!(found.endpoint.name(), format!("GRPC {version}"));
+        let said = Invocation::of_words(version, "hello");
+        let outcome = invoke(&found, &said, &Options::default()).await.unwrap();
+        assert_eq!(
+            (outcome.state, outcome.text.as_str()),
+            (State::InputRequired, "Echo: hello")
+        );
+    }
 }
 
 #[tokio::test]

@@ -63,16 +63,25 @@ pub(crate) async fn call(app: &Router, metadata: &[(&str, &str)], call: &Call) -
 }
 
 async fn post(app: &Router, metadata: &[(&str, &str)], method: &str, message: &[u8]) -> Answered {
+    let is_named = metadata.iter().any(|(name, _)| *name == "a2a-version");
+    let version = [("a2a-version", "1.0")].into_iter().filter(|_| !is_named);
+    let metadata: Vec<_> = metadata.iter().copied().chain(version).collect();
+    post_to(app, &metadata, &format!("/{SERVICE}/{method}"), message).await
+}
+
+pub(crate) async fn post_to(
+    app: &Router,
+    metadata: &[(&str, &str)],
+    path: &str,
+    message: &[u8],
+) -> Answered {
     let length = u32::try_from(message.len()).unwrap().to_be_bytes();
     let frame = [&[0], length.as_slice(), message].concat();
-    let mut request = Request::post(format!("/{SERVICE}/{method}"))
+    let mut request = Request::post(path)
         .header("content-type", "application/grpc")
         .header("te", "trailers");
     for (name, value) in metadata {
         request = request.header(*name, *value);
-    }
-    if !request.headers_ref().unwrap().contains_key("a2a-version") {
-        request = request.header("a2a-version", "1.0");
     }
     let request = request.body(Body::from(frame)).unwrap();
     let response = app.clone().oneshot(request).await.unwrap();
@@ -112,7 +121,7 @@ pub(crate) fn base64(text: &str) -> Vec<u8> {
         .unwrap()
 }
 
-fn hello(id: &str, tenant: Option<&str>) -> SendMessageRequest {
+pub(crate) fn hello(id: &str, tenant: Option<&str>) -> SendMessageRequest {
     SendMessageRequest {
         tenant: tenant.map(str::to_owned),
         ..SendMessageRequest::new(Message::new(id, Role::User, vec![Part::text("hi")]))
@@ -190,15 +199,16 @@ async fn errors_say_what_is_wrong() {
             hello("m-1", None),
             9,
             -32009,
-            "A2A 0.3 is not spoken over gRPC: send the metadata a2a-version: 1.0",
+            "/lf.a2a.v1.A2AService/SendMessage is a method of A2A 1.0, and the request is one of 0.3: send the metadata \
+             a2a-version: 1.0, or call the service of 0.3",
         ),
         (
             vec![("a2a-version", "")],
             hello("m-1", None),
             9,
             -32009,
-            "A2A 0.3 is not spoken over gRPC, and a request that names no version speaks it: send the metadata \
-             a2a-version: 1.0",
+            "/lf.a2a.v1.A2AService/SendMessage is a method of A2A 1.0, and the request is one of 0.3, as one that names no \
+             version is: send the metadata a2a-version: 1.0",
         ),
         (
             vec![("a2a-version", "9")],
@@ -306,7 +316,7 @@ async fn the_client_s_deadline_ends_the_call_and_not_the_task() {
     assert_eq!(got.one::<v1::Task, Task>().status.state, TaskState::Working);
 }
 
-fn listed(address: Option<&str>, form: GrpcAddress) -> Grpc {
+pub(crate) fn listed(address: Option<&str>, form: GrpcAddress) -> Grpc {
     Grpc::Listed {
         address: address.map(str::to_owned),
         form,
@@ -336,10 +346,19 @@ async fn cards_say_where_grpc_is_spoken() {
             let interfaces = card["supportedInterfaces"].as_array().unwrap();
             let found = interfaces
                 .iter()
-                .find(|one| one["protocolBinding"] == "GRPC");
-            assert_eq!(found.and_then(|one| one["url"].as_str()), expected);
-            let tenant = tenant.filter(|_| expected.is_some());
-            assert_eq!(found.and_then(|one| one["tenant"].as_str()), tenant);
+                .filter(|one| one["protocolBinding"] == "GRPC");
+            let found: Vec<_> = found
+                .map(|one| [&one["protocolVersion"], &one["url"], &one["tenant"]])
+                .collect();
+            let of = |version: &str| [version.into(), expected.into(), tenant.into()];
+            let all = match (expected, tenant) {
+                (None, _) => Vec::new(),
+                // 0.3 has no tenants, so it reaches the first agent alone.
+                (Some(_), Some(_)) => vec![of("1.0")],
+                (Some(_), None) => vec![of("1.0"), of("0.3")],
+            };
+            let all: Vec<_> = all.iter().map(<[Value; 3]>::each_ref).collect();
+            assert_eq!(found, all);
         }
     }
 }

@@ -65,7 +65,7 @@ async fn the_js_sdk_speaks_1_0() {
 
 #[tokio::test]
 async fn the_js_sdk_speaks_0_3() {
-    js(&["JSONRPC", "HTTP+JSON"], "0.3").await;
+    js(&["JSONRPC", "HTTP+JSON", "GRPC"], "0.3").await;
 }
 
 /// Lets the client in JavaScript talk over each of these transports.

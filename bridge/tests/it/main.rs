@@ -51,6 +51,9 @@ mod fuzz;
 mod grpc;
 #[cfg(feature = "grpc")]
 #[cfg(test)]
+mod grpc_0_3;
+#[cfg(feature = "grpc")]
+#[cfg(test)]
 mod grpc_client;
 #[cfg(all(feature = "grpc", feature = "tls"))]
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub(crate) const A2A_SDK_1_0: [&str; 3] = [
 ];
 
 /// The same of 0.3.
-pub(crate) const A2A_SDK_0_3: [&str; 2] = ["a2a-sdk[http-server]==0.3.26", "uvicorn==0.54.0"];
+pub(crate) const A2A_SDK_0_3: [&str; 2] = ["a2a-sdk[grpc,http-server]==0.3.26", "uvicorn==0.54.0"];
 
 /// The A2A SDK of 1.0 with the SDK of OpenTelemetry.
 pub(crate) const TRACED: [&str; 4] = [

@@ -311,6 +311,7 @@ mod tests {
     fn grpc_is_spoken_where_it_comes_first() {
         let grpc =
             |url: &str| json!({"url": url, "protocolBinding": "GRPC", "protocolVersion": "1.0"});
+        let older = json!({"url": "h:2", "protocolBinding": "GRPC", "protocolVersion": "0.3"});
         let json_rpc = |version: &str| json!({"url": "http://a/1", "protocolBinding": "JSONRPC", "protocolVersion": version});
         let execute = json!({"url": "http://a/2", "protocolBinding": EXECUTE_BINDING, "protocolVersion": "1.0"});
         for (interfaces, name, url) in [
@@ -331,6 +332,7 @@ mod tests {
                 "http://h:1/",
             ),
             (json!([execute, grpc("h:1")]), "GRPC 1.0", "http://h:1/"),
+            (json!([older, json_rpc("1.0")]), "GRPC 0.3", "http://h:2/"),
         ] {
             let found = found(json!({"name": "n", "supportedInterfaces": interfaces}));
             let reach = (found.endpoint.name(), found.endpoint.url().to_string());
@@ -348,12 +350,12 @@ mod tests {
     #[test]
     fn a_card_without_a_usable_interface_is_reported() {
         let card = json!({"name": "n", "supportedInterfaces": [
-            {"url": "h:1", "protocolBinding": "GRPC", "protocolVersion": "0.3"},
+            {"url": "h:1", "protocolBinding": "GRPC", "protocolVersion": "0.1"},
         ]});
         let error = Discovered::from_card(card, Url::parse("http://h/card.json").unwrap());
         let told = error.unwrap_err().to_string();
         let expected =
-            "the card at http://h/card.json offers GRPC 0.3: expected JSONRPC, HTTP+JSON";
+            "the card at http://h/card.json offers GRPC 0.1: expected JSONRPC, HTTP+JSON";
         assert!(told.starts_with(expected), "{told}");
     }
 

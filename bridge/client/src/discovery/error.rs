@@ -7,7 +7,7 @@ use url::Url;
 
 /// The protocols that this client supports, for error messages.
 const WAYS: &str = match cfg!(feature = "grpc") {
-    true => "JSONRPC, HTTP+JSON, GRPC of 1.0, or execute",
+    true => "JSONRPC, HTTP+JSON, GRPC of 1.0 or 0.3, or execute",
     false => "JSONRPC, HTTP+JSON or execute",
 };
 

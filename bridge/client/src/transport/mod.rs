@@ -5,7 +5,7 @@
 //!
 //! - [`json_rpc`]: JSON-RPC in 1.0, 0.3 and 0.1
 //! - [`rest`]: HTTP+JSON in 1.0 and 0.3
-//! - `grpc`: gRPC in 1.0, with the feature of that name
+//! - `grpc`: gRPC in 1.0 and 0.3, with the feature of that name
 //! - [`sse`]: server-sent events, used by the first two
 //! - [`event_repair`]: repairs events that deviate from their version
 //! - [`reply`]: the answers of operations

@@ -145,9 +145,9 @@ async fn a_missing_card_is_not_found_and_a_broken_one_is_reported() {
         ),
         (
             card(&json!({"name": "n", "supportedInterfaces": [
-                {"url": "h:1", "protocolBinding": "GRPC", "protocolVersion": "0.3"},
+                {"url": "h:1", "protocolBinding": "GRPC", "protocolVersion": "0.1"},
             ]})),
-            "offers GRPC 0.3: expected JSONRPC, HTTP+JSON",
+            "offers GRPC 0.1: expected JSONRPC, HTTP+JSON",
         ),
         (
             redirect("http://elsewhere.test/card"),

@@ -7,7 +7,7 @@ use prost::Message;
 use super::{Proto, message_name, v1, weight};
 use crate::{
     a2a::{Error, ErrorKind, Operation},
-    dialect::Call,
+    dialect::{Call, Version},
     wire::{FieldError, weight::TooMuch},
 };
 
@@ -48,7 +48,8 @@ pub fn write<P: Message, T: Proto<P>>(value: &T) -> Vec<u8> {
 
 /// Reads the parameters of an operation, for servers.
 pub fn read_call(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
-    weight::check(message_name::of_params(operation), bytes).map_err(ReadError::TooMuch)?;
+    let name = message_name::of_params(Version::V1_0, operation);
+    weight::check(&name, bytes).map_err(ReadError::TooMuch)?;
     read_weighed(operation, bytes)
 }
 

@@ -89,7 +89,7 @@ where
 }
 
 /// Returns the JSON without the values that protocol buffers cannot represent.
-fn carried(json: Value) -> Value {
+pub(super) fn carried(json: Value) -> Value {
     match json {
         Value::Object(fields) => {
             let known = fields

@@ -3,6 +3,7 @@
 
 use alloc::{
     collections::BTreeMap,
+    format,
     string::{String, ToString as _},
     vec::Vec,
 };
@@ -45,6 +46,57 @@ pub fn code(kind: ErrorKind) -> i32 {
     }
 }
 
+/// Returns the gRPC status code of an error kind in 0.3, which has no table of its own: the one from which the most SDKs of
+/// 0.3 see which error is meant.
+pub fn code_v0_3(kind: ErrorKind) -> i32 {
+    const UNIMPLEMENTED: i32 = 12;
+    match kind {
+        ErrorKind::PushNotificationNotSupported | ErrorKind::UnsupportedOperation => UNIMPLEMENTED,
+        other => code(other),
+    }
+}
+
+/// The names of errors with which their messages begin in 0.3, and are told apart by its SDKs.
+const NAMES: [(ErrorKind, &str); 12] = [
+    (ErrorKind::Parse, "JSONParseError"),
+    (ErrorKind::InvalidRequest, "InvalidRequestError"),
+    (ErrorKind::MethodNotFound, "MethodNotFoundError"),
+    (ErrorKind::InvalidParams, "InvalidParamsError"),
+    (ErrorKind::Internal, "InternalError"),
+    (ErrorKind::TaskNotFound, "TaskNotFoundError"),
+    (ErrorKind::TaskNotCancelable, "TaskNotCancelableError"),
+    (
+        ErrorKind::PushNotificationNotSupported,
+        "PushNotificationNotSupportedError",
+    ),
+    (ErrorKind::UnsupportedOperation, "UnsupportedOperationError"),
+    (
+        ErrorKind::ContentTypeNotSupported,
+        "ContentTypeNotSupportedError",
+    ),
+    (ErrorKind::InvalidAgentResponse, "InvalidAgentResponseError"),
+    (
+        ErrorKind::ExtendedAgentCardNotConfigured,
+        "AuthenticatedExtendedCardNotConfiguredError",
+    ),
+];
+
+/// Returns the message of an error in 0.3, which begins with the error's name if 0.3 has the error.
+pub fn message_v0_3(error: &Error) -> String {
+    let named = NAMES.iter().find(|(kind, _)| *kind == error.kind);
+    match named {
+        Some((_, name)) => format!("{name}: {}", error.message),
+        None => error.message.clone(),
+    }
+}
+
+/// Returns the error whose name a message begins with, and the rest of the message.
+fn named(message: &str) -> Option<(ErrorKind, &str)> {
+    let (found, rest) = message.split_once(": ")?;
+    let (kind, _) = NAMES.iter().find(|(_, name)| *name == found)?;
+    Some((*kind, rest))
+}
+
 /// Returns the error kind for a gRPC status code without details.
 fn kind(code: i32) -> ErrorKind {
     match code {
@@ -82,10 +134,14 @@ pub fn error(code: i32, message: &str, details: &[u8]) -> RpcError {
     let reason = data
         .iter()
         .find_map(|detail| detail.get("reason")?.as_str());
-    let named = |kind: &ErrorKind| Some(kind.reason()) == reason;
-    let kind = ErrorKind::ALL.iter().copied().find(named);
+    let is_reason = |kind: &ErrorKind| Some(kind.reason()) == reason;
+    let kind = ErrorKind::ALL.iter().copied().find(is_reason);
+    let (named, message) = match named(message) {
+        Some((kind, rest)) => (Some(kind), rest),
+        None => (None, message),
+    };
     RpcError {
-        code: kind.unwrap_or(self::kind(code)).code(),
+        code: kind.or(named).unwrap_or(self::kind(code)).code(),
         message: message.to_string(),
         data: (!data.is_empty()).then_some(Value::Array(data)),
     }
@@ -182,7 +238,7 @@ fn to_any(detail: &Value) -> Option<Any> {
 
 fn pack<M: Message + Name>(message: &M) -> Any {
     Any {
-        type_url: alloc::format!("{TYPES}{}", M::full_name()),
+        type_url: format!("{TYPES}{}", M::full_name()),
         value: message.encode_to_vec(),
     }
 }
@@ -212,7 +268,7 @@ fn from_any(detail: &Any) -> Option<Value> {
     }
     if name == RetryInfo::full_name() {
         let retry = RetryInfo::decode(detail.value.as_slice()).ok()?;
-        let delay = alloc::format!("{}s", retry.retry_delay?.seconds);
+        let delay = format!("{}s", retry.retry_delay?.seconds);
         return Some(json!({"@type": detail.type_url, "retryDelay": delay}));
     }
     None

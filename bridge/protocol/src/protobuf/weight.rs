@@ -13,6 +13,7 @@ use prost_types::{DescriptorProto, FileDescriptorSet};
 use super::{DESCRIPTOR, message_name};
 use crate::{
     a2a::Operation,
+    dialect::Version,
     wire::weight::{DEEPEST, MOST, OBJECT, SMALL, TooMuch, VALUE},
 };
 
@@ -30,7 +31,7 @@ pub(super) fn check(name: &str, bytes: &[u8]) -> Result<(), TooMuch> {
     }
 }
 
-/// Estimates the memory of operations' parameters. Creating it takes a while, so it is created once.
+/// Estimates the memory of operations' parameters in 1.0 and 0.3. Creating it takes a while, so it is created once.
 #[derive(Debug)]
 pub struct Scales {
     places: BTreeMap<String, usize>,
@@ -73,8 +74,13 @@ impl Scales {
     ///
     /// # Errors
     /// Returns an error if that exceeds the limit of one request.
-    pub fn weigh(&self, operation: Operation, bytes: &[u8]) -> Result<usize, TooMuch> {
-        self.message(message_name::of_params(operation), bytes)
+    pub fn weigh(
+        &self,
+        version: Version,
+        operation: Operation,
+        bytes: &[u8],
+    ) -> Result<usize, TooMuch> {
+        self.message(&message_name::of_params(version, operation), bytes)
     }
 
     fn message(&self, name: &str, bytes: &[u8]) -> Result<usize, TooMuch> {
@@ -82,8 +88,7 @@ impl Scales {
             shapes: &self.shapes,
             weight: 0,
         };
-        let name = format!(".{}.{name}", super::PACKAGE);
-        let shape = self.places.get(&name).and_then(|at| self.shapes.get(*at));
+        let shape = self.places.get(name).and_then(|at| self.shapes.get(*at));
         if let Some(shape) = shape {
             scale.message(shape, bytes, 0)?;
         }
@@ -159,7 +164,7 @@ fn weight(name: &str, is_empty: bool) -> usize {
 }
 
 /// Collects a message and the messages that are declared in it, by their full names.
-fn collect<'m>(
+pub(super) fn collect<'m>(
     outer: &str,
     message: &'m DescriptorProto,
     messages: &mut Vec<(String, &'m DescriptorProto)>,
@@ -204,7 +209,10 @@ mod tests {
             (objects(100_000), Err(TooMuch::Values)),
             (Value::from(vec![0; 100_000]), Err(TooMuch::Values)),
         ] {
-            assert_eq!(check("SendMessageRequest", &asked(data)), expected);
+            assert_eq!(
+                check(".lf.a2a.v1.SendMessageRequest", &asked(data)),
+                expected
+            );
         }
     }
 
@@ -215,6 +223,6 @@ mod tests {
         for _ in 0..20_000 {
             message.extend([0x2a, 0x00]);
         }
-        assert_eq!(check("Message", &message), Err(TooMuch::Values));
+        assert_eq!(check(".lf.a2a.v1.Message", &message), Err(TooMuch::Values));
     }
 }

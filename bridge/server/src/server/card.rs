@@ -128,7 +128,14 @@ impl Endpoint {
         };
         card.supported_interfaces = ways.into_iter().map(interface).collect();
         let grpc = self.grpc.as_ref().and_then(|grpc| grpc.interface(url));
-        card.supported_interfaces.extend(grpc);
+        // Requests of 0.3 name no tenant, so they reach only the agent that needs none.
+        let older = grpc.clone().filter(|one| one.tenant.is_none());
+        let older = older.map(|one| AgentInterface {
+            protocol_version: Version::V0_3.as_str().to_owned(),
+            ..one
+        });
+        card.supported_interfaces
+            .extend(grpc.into_iter().chain(older));
         card.capabilities.streaming = Some(true);
         card.capabilities.push_notifications = Some(self.service.pushes());
         card

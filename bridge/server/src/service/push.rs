@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The names that clients before 1.0 use for a setting that was created without an id: the official kit, and the SDK for
-/// Python over HTTP+JSON.
+/// Python over HTTP+JSON and gRPC.
 const UNNAMED: [&str; 2] = ["default", "None"];
 
 /// The default and largest number of settings on a page.

@@ -1,5 +1,5 @@
-// An agent on npm @a2a-js/sdk 1.3.0: A2A 1.0 and 0.3 over JSON-RPC at `/rpc` and over HTTP+JSON below `/rest`,
-// and 1.0 over gRPC at a port of its own.
+// An agent on npm @a2a-js/sdk 1.3.0: A2A 1.0 and 0.3 over JSON-RPC at `/rpc`, over HTTP+JSON below `/rest` and over
+// gRPC at a port of its own.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { randomUUID } from 'node:crypto';
@@ -14,6 +14,7 @@ const { Role, TaskState } = await load('@a2a-js/sdk');
 const { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } = await load('@a2a-js/sdk/server');
 const { UserBuilder, agentCardHandler, jsonRpcHandler, restHandler } = await load('@a2a-js/sdk/server/express');
 const { A2AService, grpcService } = await load('@a2a-js/sdk/server/grpc');
+const { LegacyA2AService, legacyGrpcService } = await load('@a2a-js/sdk/compat/v0_3/server/grpc');
 
 const part = (text) => ({ content: { $case: 'text', value: text }, metadata: undefined, filename: '', mediaType: '' });
 
@@ -62,6 +63,7 @@ const cardOf = (http, grpcPort) => ({
     interfaceAt(`${http}/rpc`, 'JSONRPC'), interfaceAt(`${http}/rest`, 'HTTP+JSON'),
     interfaceAt(`127.0.0.1:${grpcPort}`, 'GRPC'),
     interfaceAt(`${http}/rpc`, 'JSONRPC', '0.3'), interfaceAt(`${http}/rest`, 'HTTP+JSON', '0.3'),
+    interfaceAt(`127.0.0.1:${grpcPort}`, 'GRPC', '0.3'),
   ],
   capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true, extensions: [] },
   securitySchemes: {}, securityRequirements: [], signatures: [],
@@ -85,6 +87,7 @@ rpc.bindAsync('127.0.0.1:0', grpc.ServerCredentials.createInsecure(), (failed, g
     app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder, legacyCompat }));
     app.use('/rest', restHandler({ requestHandler, userBuilder, legacyCompat }));
     rpc.addService(A2AService, grpcService({ requestHandler, userBuilder }));
+    rpc.addService(LegacyA2AService, legacyGrpcService({ requestHandler, userBuilder }));
     console.error(`listening on ${address}`);
   });
 });

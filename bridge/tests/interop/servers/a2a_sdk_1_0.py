@@ -1,9 +1,11 @@
-"""An agent on PyPI a2a-sdk 1.3.0: A2A 1.0 over JSON-RPC at `/`, over HTTP+JSON below `/rest` and over gRPC
-at a port of its own."""
+"""An agent on PyPI a2a-sdk 1.3.0: A2A 1.0 over JSON-RPC at `/`, over HTTP+JSON below `/rest` and over gRPC at a port
+of its own, where it speaks 0.3 too."""
 
 import asyncio
 
 import grpc
+from a2a.compat.v0_3 import a2a_v0_3_pb2_grpc
+from a2a.compat.v0_3.grpc_handler import CompatGrpcHandler
 from a2a.server.agent_execution import AgentExecutor
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.request_handlers.grpc_handler import GrpcHandler
@@ -46,8 +48,8 @@ class Agent(AgentExecutor):
 
 
 def card_of(address, grpc_port):
-    def at(url, binding):
-        return pb.AgentInterface(url=url, protocol_binding=binding, protocol_version="1.0")
+    def at(url, binding, version="1.0"):
+        return pb.AgentInterface(url=url, protocol_binding=binding, protocol_version=version)
 
     return pb.AgentCard(
         name="a2a-sdk 1.3.0",
@@ -61,6 +63,7 @@ def card_of(address, grpc_port):
             at(f"{address}/", "JSONRPC"),
             at(f"{address}/rest", "HTTP+JSON"),
             at(f"127.0.0.1:{grpc_port}", "GRPC"),
+            at(f"127.0.0.1:{grpc_port}", "GRPC", "0.3"),
         ],
     )
 
@@ -82,6 +85,7 @@ async def main():
         push_url_validator=any_url,
     )
     add_A2AServiceServicer_to_server(GrpcHandler(handler), rpc)
+    a2a_v0_3_pb2_grpc.add_A2AServiceServicer_to_server(CompatGrpcHandler(handler), rpc)
     await rpc.start()
     routes = (
         create_agent_card_routes(card)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use axum::Router;
 use bridge_protocol::{
-    a2a::Operation,
+    a2a::{GetTaskRequest, Operation},
     dialect::{Call, Version},
 };
 use serde_json::{Value, json};
@@ -16,7 +16,10 @@ use super::{
     guarded, token, tokens,
     ways::ApiCall,
 };
-use crate::grpc::{base64, call};
+use crate::{
+    grpc::{base64, call, decoded},
+    grpc_0_3,
+};
 
 /// Returns the operations in the table of JSON-RPC for 1.0, whose parameters are gRPC's messages: an operation, and its
 /// expected result for a task.
@@ -34,8 +37,18 @@ fn about(operation: Operation, body: fn(&str) -> Value, id: &str) -> Call {
 
 /// Returns the whole answer with the id out of it: what comes before the messages and behind them, the details as the
 /// bytes that they are, and the messages.
-async fn answered(app: &Router, caller: &str, asked: &Call, id: &str) -> Vec<(String, Vec<u8>)> {
-    let answered = call(app, &[("authorization", caller)], asked).await;
+async fn answered(
+    version: Version,
+    app: &Router,
+    caller: &str,
+    asked: &Call,
+    id: &str,
+) -> Vec<(String, Vec<u8>)> {
+    let caller = [("authorization", caller)];
+    let answered = match version {
+        Version::V1_0 => call(app, &caller, asked).await,
+        Version::V0_1 | Version::V0_3 => grpc_0_3::call(app, &caller, asked).await,
+    };
     let headers = answered.status.iter().map(|(name, value)| {
         let value = match name.as_str() {
             "grpc-status-details-bin" => base64(value.to_str().unwrap()),
@@ -75,12 +88,16 @@ async fn anothers_task_is_answered_as_one_that_never_was() {
     let owner = bearer(ISSUER, "me");
     let id = task(&app, &owner).await;
     for other in [bearer(ISSUER, "you"), bearer("https://other.test", "me")] {
-        for (operation, body) in asks() {
-            let seen = answered(&app, &other, &about(operation, body, &id), &id).await;
-            let never = answered(&app, &other, &about(operation, body, NEVER), NEVER).await;
-            assert_eq!(seen, never, "{}", operation.name());
+        let versions = [Version::V1_0, Version::V0_3].into_iter();
+        for (version, (operation, body)) in
+            versions.flat_map(|one| asks().map(move |ask| (one, ask)))
+        {
+            let (seen, never) = (about(operation, body, &id), about(operation, body, NEVER));
+            let seen = answered(version, &app, &other, &seen, &id).await;
+            let never = answered(version, &app, &other, &never, NEVER).await;
+            assert_eq!(seen, never, "{operation} {version}");
             let status = ("grpc-status".to_owned(), b"5".to_vec());
-            assert!(seen.contains(&status), "{}: {seen:?}", operation.name());
+            assert!(seen.contains(&status), "{operation} {version}: {seen:?}");
         }
     }
     let get = ApiCall::Grpc(Operation::GetTask, json!({"id": id}));
@@ -115,5 +132,9 @@ async fn refusals_are_those_of_the_other_bindings() {
         assert_eq!(status["code"], code);
         assert_eq!(status["message"], error["message"]);
         assert_eq!(status["details"], error["details"]);
+        let older = Call::GetTask(GetTaskRequest::new("t"));
+        let older = grpc_0_3::call(&app, &shown, &older).await;
+        assert_eq!(older.code, code);
+        assert_eq!(decoded(&older.error.message), error["message"]);
     }
 }

@@ -25,11 +25,16 @@ const WHOLE: Life = Life {
 };
 
 #[tokio::test]
-async fn a2a_sdk_is_spoken_to_in_1_0() {
+async fn a2a_sdk_is_spoken_to_in_1_0_and_in_0_3_over_grpc() {
     let agent = python("a2a_sdk_1_0.py", &venv::A2A_SDK_1_0).await;
     for binding in Binding::ALL {
         speak(&agent, Version::V1_0, binding, WHOLE).await;
     }
+    let life = Life {
+        lists: false,
+        ..WHOLE
+    };
+    speak(&agent, Version::V0_3, Binding::Grpc, life).await;
 }
 
 #[tokio::test]
@@ -45,7 +50,9 @@ async fn a2a_sdk_is_spoken_to_in_0_3() {
         lists_pushes: false,
         ..life
     };
-    speak(&agent, Version::V0_3, Binding::HttpJson, life).await;
+    for binding in [Binding::HttpJson, Binding::Grpc] {
+        speak(&agent, Version::V0_3, binding, life).await;
+    }
 }
 
 #[tokio::test]
@@ -62,7 +69,7 @@ async fn the_js_sdk_is_spoken_to_in_1_0_and_0_3() {
         lists: false,
         ..WHOLE
     };
-    for binding in [Binding::JsonRpc, Binding::HttpJson] {
+    for binding in Binding::ALL {
         speak(&agent, Version::V0_3, binding, life).await;
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! An input is the name of a method, the end of the line, and the bytes of a message.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, sync::LazyLock};
 
 use axum::{body::Body, http::Request};
 use bridge_protocol::{
@@ -10,8 +10,12 @@ use bridge_protocol::{
         AgentCard, ListTasksResponse, Operation, SendMessageResponse, StreamResponse, Task,
         TaskPushNotificationConfig,
     },
-    dialect::Version,
-    protobuf::{self, Proto, SERVICE, v1},
+    dialect::{Call, Losses, Version},
+    protobuf::{
+        self, Proto, SERVICE,
+        v0_3::{Messages, method},
+        v1,
+    },
     wire::{Wire, to_value},
 };
 use serde::Serialize;
@@ -39,6 +43,18 @@ fn calls() -> Vec<Vec<u8>> {
             [line, protobuf::write_call(&call)].concat()
         })
         .collect()
+}
+
+/// Returns the same calls as the bytes of 0.3.
+fn older_calls() -> Vec<Vec<u8>> {
+    let older = calls().into_iter().filter_map(|input| {
+        let (name, bytes) = message(&input);
+        let operation = Operation::from_name(&name).filter(|one| method(*one).is_some())?;
+        let call = protobuf::read_call(operation, bytes).ok()?;
+        let older = OLDER.write_call(&call, &mut Losses::new());
+        Some([b"\n".to_vec(), older].concat())
+    });
+    older.collect()
 }
 
 /// Returns the recorded tasks, updates and cards as the bytes of messages.
@@ -110,14 +126,42 @@ fn call_comes_back(operation: Operation, bytes: &[u8]) -> Verdict {
     }
 }
 
+/// The messages of 0.3.
+static OLDER: LazyLock<Messages> = LazyLock::new(Messages::new);
+
+/// Checks that a call of 0.3 comes back, once it has nothing that protocol buffers cannot carry.
+fn older_call_comes_back(operation: Operation, bytes: &[u8]) -> Verdict {
+    let carried = |call: &Call| {
+        let bytes = OLDER.write_call(call, &mut Losses::new());
+        OLDER.read_call(operation, &bytes)
+    };
+    let Ok(call) = OLDER.read_call(operation, bytes) else {
+        return Ok(());
+    };
+    let Ok(call) = carried(&call) else {
+        return Err(format!("{call:?} is not read"));
+    };
+    match carried(&call) {
+        Ok(again) if again == call => Ok(()),
+        other => Err(format!("{call:?}\nis {other:?}")),
+    }
+}
+
 #[test]
 fn protocol_buffers() {
-    let seeds = [calls(), said()].concat();
+    let seeds = [calls(), older_calls(), said()].concat();
     fuzz("protocol_buffers", &seeds, bytes::change, |input| {
         let (_, bytes) = message(input);
         Operation::ALL
             .into_iter()
             .try_for_each(|operation| call_comes_back(operation, bytes))?;
+        let older = Operation::ALL.into_iter();
+        older
+            .filter(|one| method(*one).is_some())
+            .try_for_each(|operation| {
+                let _ = OLDER.read_answer(operation, bytes);
+                older_call_comes_back(operation, bytes)
+            })?;
         comes_back::<v1::Task, Task>("a task", bytes)?;
         comes_back::<v1::StreamResponse, StreamResponse>("an item", bytes)?;
         comes_back::<v1::SendMessageResponse, SendMessageResponse>("an answer", bytes)?;

@@ -1,5 +1,5 @@
-//! gRPC in 1.0 (specification, section 10): the service `lf.a2a.v1.A2AService`. It uses the same HTTP client
-//! as the other bindings, with the same settings.
+//! gRPC (specification, section 10): the service `lf.a2a.v1.A2AService`, and in 0.3 `a2a.v1.A2AService`. It uses the
+//! same HTTP client as the other bindings, with the same settings.
 //!
 //! - [`messages`]: sends a request and reads its messages
 //! - [`status`]: converts error statuses
@@ -7,28 +7,37 @@
 mod messages;
 mod status;
 
-use std::time::Duration;
+use std::{sync::LazyLock, time::Duration};
 
 use bridge_protocol::{
     a2a::{Operation, StreamResponse},
-    dialect::Call,
-    protobuf::{ReadError, SERVICE, read, read_card_leniently, v1, write_call},
+    dialect::{Call, Losses, Version},
+    protobuf::{
+        ReadError, path, read, read_card_leniently, v0_3::Messages as OlderMessages, v1, write_call,
+    },
     wire::FieldError,
 };
 use bytes::{BufMut as _, Bytes, BytesMut};
-use futures_util::{StreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, future::ready, stream};
 use reqwest::{
     RequestBuilder,
     header::{CONTENT_TYPE, TE},
 };
 
 use self::messages::Messages;
-use super::{Item, Items, Reply, sse::no_stream};
+use super::{Item, Items, Reply, report, rest::version_json, sse::no_stream};
 use crate::{
     Fault,
     http::{Endpoint, within},
     lenient_card::{self, EXTENDED},
 };
+
+/// The messages of 0.3.
+static OLDER: LazyLock<OlderMessages> = LazyLock::new(OlderMessages::new);
+
+/// The time for which a subscription's beginning is waited for, so that a refusal is told at once. Most servers send nothing
+/// before the first event, and those of 0.3 need not begin with the task.
+const BEGIN: Duration = Duration::from_secs(2);
 
 /// Makes calls to the service at one address.
 #[derive(Debug)]
@@ -43,7 +52,7 @@ impl Grpc {
 
     pub(crate) async fn call(&self, call: &Call) -> Result<Reply, Fault> {
         let limit = self.endpoint.limits.reply;
-        let request = self.request(call).header("grpc-timeout", timeout(limit));
+        let request = self.request(call)?.header("grpc-timeout", timeout(limit));
         let exchange = async {
             let mut messages = Messages::of(&self.endpoint, request).await?;
             let Some(message) = messages.next().await? else {
@@ -52,7 +61,7 @@ impl Grpc {
             };
             // The trailers after the message say whether the call succeeded.
             match messages.next().await? {
-                None => reply(call.operation(), &message),
+                None => self.reply(call.operation(), &message),
                 Some(_) => Err(Fault::Invalid(FieldError::new("one message", "several"))),
             }
         };
@@ -62,35 +71,69 @@ impl Grpc {
     pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
         let limits = self.endpoint.limits;
         let request = match after {
-            Some(id) => self.request(call).header("last-event-id", id),
-            None => self.request(call),
+            Some(id) => self.request(call)?.header("last-event-id", id),
+            None => self.request(call)?,
         };
         // The events of the other bindings have ids.
         let request = match self.endpoint.sequence.request() {
             Some(extension) => request.header("a2a-extensions", extension),
             None => request,
         };
-        let opening = Messages::of(&self.endpoint, request);
-        let messages = within(limits.reply, opening).await?;
+        let endpoint = self.endpoint.clone();
+        let mut opening = async move { Messages::of(&endpoint, request).await }.boxed();
+        let begun = match call {
+            Call::SubscribeToTask(_) => tokio::time::timeout(BEGIN, &mut opening).await.ok(),
+            _ => Some(within(limits.reply, &mut opening).await),
+        };
+        let messages = match begun {
+            Some(messages) => ready(Ok(messages?)).boxed(),
+            None => opening,
+        };
+        let (version, operation) = (self.endpoint.version, call.operation());
         let items = stream::unfold(Some(messages), move |messages| async move {
-            let mut messages = messages?;
-            let next = async { messages.next().await?.map(|one| item(&one)).transpose() };
+            let messages = messages?;
+            let next = async {
+                let mut messages = messages.await?;
+                let Some(message) = messages.next().await? else {
+                    return Ok(None);
+                };
+                Ok(Some((item(version, operation, &message)?, messages)))
+            };
             match within(limits.idle, next).await {
-                Ok(item) => Some((Ok(item?), Some(messages))),
+                Ok(next) => next.map(|(item, rest)| (Ok(item), Some(ready(Ok(rest)).boxed()))),
                 Err(fault) => Some((Err(fault), None)),
             }
         });
         Ok(items.boxed())
     }
 
-    fn request(&self, call: &Call) -> RequestBuilder {
+    fn request(&self, call: &Call) -> Result<RequestBuilder, Fault> {
+        let version = self.endpoint.version;
+        let path = path(version, call.operation());
         let mut url = self.endpoint.url.clone();
-        url.set_path(&format!("/{SERVICE}/{}", call.operation()));
+        url.set_path(&path.ok_or(Fault::NotInVersion(version.as_str()))?);
+        let message = match version {
+            Version::V1_0 => write_call(call),
+            Version::V0_1 | Version::V0_3 => {
+                let mut losses = Losses::default();
+                let message = OLDER.write_call(call, &mut losses);
+                report(&self.endpoint, call, &losses);
+                message
+            }
+        };
         let request = self.endpoint.http.post(url);
         let request = request.header(CONTENT_TYPE, "application/grpc");
-        request
-            .header(TE, "trailers")
-            .body(frame(&write_call(call)))
+        Ok(request.header(TE, "trailers").body(frame(&message)))
+    }
+
+    fn reply(&self, operation: Operation, message: &[u8]) -> Result<Reply, Fault> {
+        match self.endpoint.version {
+            Version::V1_0 => reply(operation, message),
+            version @ (Version::V0_1 | Version::V0_3) => {
+                let value = OLDER.read_answer(operation, message).map_err(invalid)?;
+                version_json::reply(version, operation, value).map_err(Fault::Invalid)
+            }
+        }
     }
 }
 
@@ -112,12 +155,19 @@ fn timeout(limit: Duration) -> String {
     }
 }
 
-fn item(message: &[u8]) -> Result<Item, Fault> {
-    let event = read::<v1::StreamResponse, StreamResponse>(message).map_err(invalid)?;
+fn item(version: Version, operation: Operation, message: &[u8]) -> Result<Item, Fault> {
+    let event = match version {
+        Version::V1_0 => read::<v1::StreamResponse, StreamResponse>(message).map_err(invalid)?,
+        Version::V0_1 | Version::V0_3 => {
+            let value = OLDER.read_answer(operation, message).map_err(invalid)?;
+            version_json::item(version, value).map_err(Fault::Invalid)?
+        }
+    };
     // gRPC messages have no ids.
     Ok(Item::new(None, event))
 }
 
+/// Reads an answer of 1.0.
 fn reply(operation: Operation, message: &[u8]) -> Result<Reply, Fault> {
     let read = match operation {
         Operation::SendMessage => {

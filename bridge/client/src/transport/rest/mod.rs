@@ -6,7 +6,7 @@
 
 mod error_response;
 mod route;
-mod version_json;
+pub(super) mod version_json;
 
 use bridge_protocol::{a2a::ErrorKind, dialect::Call, wire};
 use reqwest::{

@@ -1,4 +1,4 @@
-//! The JSON of each version. The JSON of 0.3 for HTTP+JSON differs from that for JSON-RPC.
+//! The JSON of each version. The JSON of 0.3 for HTTP+JSON, which gRPC of 0.3 has too, differs from that for JSON-RPC.
 
 use bridge_protocol::{
     a2a::{Operation, StreamResponse},
@@ -13,7 +13,10 @@ use serde_json::Value;
 use crate::transport::{Reply, event_repair};
 
 /// Returns the parameters of a call, including ids and tenant. Those that belong into the path are removed later.
-pub(super) fn params(version: Version, call: &Call, losses: &mut Losses) -> Value {
+pub(in crate::transport) fn params(version: Version, call: &Call, losses: &mut Losses) -> Value {
+    if version == Version::V0_3 {
+        request::tenant(call, losses);
+    }
     match (version, call) {
         (Version::V0_3, Call::SendMessage(send) | Call::SendStreamingMessage(send)) => {
             request::send_from_v1(send, losses)
@@ -31,7 +34,7 @@ pub(super) fn params(version: Version, call: &Call, losses: &mut Losses) -> Valu
 }
 
 /// Reads an answer.
-pub(super) fn reply(
+pub(in crate::transport) fn reply(
     version: Version,
     operation: Operation,
     value: Value,
@@ -66,7 +69,10 @@ fn reply_v0_3(operation: Operation, value: Value) -> Result<Reply, FieldError> {
 }
 
 /// Reads one event of a stream.
-pub(super) fn item(version: Version, value: Value) -> Result<StreamResponse, FieldError> {
+pub(in crate::transport) fn item(
+    version: Version,
+    value: Value,
+) -> Result<StreamResponse, FieldError> {
     match version {
         Version::V0_1 | Version::V1_0 => event_repair::item(version, value),
         Version::V0_3 => answer::stream_item_to_v1(value),

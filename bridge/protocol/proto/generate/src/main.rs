@@ -1,6 +1,7 @@
-//! Writes the files of the crate `bridge-protocol` that are generated from `a2a.proto`: the Rust types, the descriptor
-//! for reflection, and the digests of these files and of their sources, by which a test of that crate quickly checks
-//! that they are up to date. With `--check` it writes nothing, and fails if a file differs from the generated one.
+//! Writes the files of the crate `bridge-protocol` that are generated from `a2a.proto` and `a2a_v0_3.proto`: the Rust
+//! types of the first, the descriptor of both, and the digests of these files and of their sources, by which a test of
+//! that crate quickly checks that they are up to date. With `--check` it writes nothing, and fails if a file differs
+//! from the generated one.
 //!
 //!     cargo run --manifest-path bridge/protocol/proto/generate/Cargo.toml -- [--check]
 
@@ -17,8 +18,9 @@ use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver, In
 use sha2::{Digest as _, Sha256};
 
 /// The files with digests: the sources, the generator and the generated files.
-const DIGESTED: [&str; 5] = [
+const DIGESTED: [&str; 6] = [
     "a2a.proto",
+    "a2a_v0_3.proto",
     "generate/Cargo.lock",
     "generate/src/main.rs",
     "a2a.binpb",
@@ -96,11 +98,11 @@ fn put(path: &Path, content: &[u8], check: bool) -> Result<(), Box<dyn Error>> {
     match check {
         false => Ok(fs::write(path, content)?),
         true if fs::read(path)? == content => Ok(()),
-        true => Err(format!("{} is not what a2a.proto says: run without --check", path.display()).into()),
+        true => Err(format!("{} is not what the proto files say: run without --check", path.display()).into()),
     }
 }
 
-/// `a2a.proto` and the standard files that it needs, without annotations.
+/// `a2a.proto`, `a2a_v0_3.proto` and the standard files that they need, without annotations.
 fn descriptor(proto: &Path) -> Result<FileDescriptorSet, Box<dyn Error>> {
     let mut files = ChainFileResolver::new();
     files.add(IncludeFileResolver::new(proto.to_owned()));
@@ -109,6 +111,7 @@ fn descriptor(proto: &Path) -> Result<FileDescriptorSet, Box<dyn Error>> {
     let mut compiler = protox::Compiler::with_file_resolver(files);
     compiler.include_imports(true);
     compiler.open_file(PathBuf::from("a2a.proto"))?;
+    compiler.open_file(PathBuf::from("a2a_v0_3.proto"))?;
     let mut set = FileDescriptorSet::decode(compiler.encode_file_descriptor_set().as_slice())?;
     let is_needed = |file: &FileDescriptorProto| !is_annotation(file.name());
     set.file.retain(is_needed);

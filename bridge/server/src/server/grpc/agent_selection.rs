@@ -11,13 +11,14 @@ use axum::{
     routing::post,
 };
 use bridge_protocol::{
-    a2a::Operation,
-    dialect::Call,
-    protobuf::{SERVICE, tenant},
+    dialect::{Call, Version},
+    protobuf::{called, tenant},
 };
 use tokio::time::timeout;
 use tonic::Status;
 use tower::ServiceExt as _;
+
+use super::{SERVICES, methods};
 
 /// The length of the prefix of a message, which contains its compression flag and length.
 const FRAME: usize = 5;
@@ -37,12 +38,12 @@ pub(super) fn select_agent_routes(mut agents: Vec<(String, Router)>, body_limit:
     if agents.len() < 2 {
         return agents.pop().map(|(_, router)| router).unwrap_or_default();
     }
-    Router::new()
-        .route(&format!("/{SERVICE}/{{method}}"), post(pass_on))
-        .with_state(AgentTable {
-            all: agents.into(),
-            body_limit,
-        })
+    let route = |router: Router<_>, service| router.route(&methods(service), post(pass_on));
+    let routes = SERVICES.into_iter().fold(Router::new(), route);
+    routes.with_state(AgentTable {
+        all: agents.into(),
+        body_limit,
+    })
 }
 
 async fn pass_on(State(agents): State<AgentTable>, request: Request) -> Response {
@@ -74,16 +75,14 @@ fn refused(status: Status) -> Response {
 /// refuses it.
 fn routes_for<'a>(agents: &'a [(String, Router)], uri: &Uri, body: &Bytes) -> Option<&'a Router> {
     let message = body.get(FRAME..).unwrap_or_default();
-    let tenant = operation(uri).and_then(|operation| tenant(operation, message));
+    let tenant = match called(uri.path()) {
+        Some((Version::V1_0, operation)) => tenant(operation, message),
+        Some((Version::V0_1 | Version::V0_3, _)) | None => None,
+    };
     let tenant = tenant.unwrap_or_default();
     let (name, _) = split_tenant(&tenant);
     let named = agents.iter().find(|(agent, _)| agent == name);
     named.or(agents.first()).map(|(_, router)| router)
-}
-
-/// Returns the operation that a path ends with.
-pub(super) fn operation(uri: &Uri) -> Option<Operation> {
-    Operation::from_name(uri.path().rsplit('/').next()?)
 }
 
 /// Removes the agent's own name from a call's tenant.

@@ -8,14 +8,13 @@ use std::{
 use axum::{
     body::{Body, Bytes},
     extract::{Request, State},
-    http::{HeaderMap, Uri},
     response::Response,
 };
 use bridge_program::{self as program, InFlight, ResponsePermit};
 use bridge_protocol::{
     a2a::{AgentCard, Error, ErrorKind, Operation},
-    dialect::Version,
-    protobuf::{ReadError, Scales, read_weighed, status, v1, write},
+    dialect::{Call, Version, v0_3::proto},
+    protobuf::{ReadError, Scales, called, read_weighed, status, v0_3::Messages, v1, write},
 };
 use bytes::{Buf as _, BufMut as _};
 use futures_util::{StreamExt as _, stream::BoxStream};
@@ -27,11 +26,7 @@ use tonic::{
 };
 use tower::service_fn;
 
-use super::{
-    agent_selection::{operation, without_name},
-    deadline::Deadline,
-    is_grpc, no_grpc,
-};
+use super::{agent_selection::without_name, deadline::Deadline, is_grpc, no_grpc};
 use crate::{
     access::Refusal,
     server::{
@@ -40,12 +35,17 @@ use crate::{
         body::{BodyError, reserve_memory},
         large_body::{block_if_large, write_item, write_large},
         large_response::call_with_permit,
+        render::translated,
+        rest::ResponseFormat,
         service_parameters::{self, ServiceParameters},
     },
-    service::{Context, Reply},
+    service::{Context, Reply, StreamItem},
 };
 
 static SCALES: LazyLock<Scales> = LazyLock::new(Scales::new);
+
+/// The messages of 0.3.
+static OLDER: LazyLock<Messages> = LazyLock::new(Messages::new);
 
 /// Answers a request for any operation.
 pub(super) async fn handle(
@@ -56,15 +56,16 @@ pub(super) async fn handle(
     if !is_grpc(request.headers()) {
         return no_grpc();
     }
-    let Some(operation) = operation(request.uri()) else {
+    let Some((version, operation)) = called(request.uri().path()) else {
         let message = format!("there is no method {}", request.uri().path());
         return Status::unimplemented(message).into_http::<Body>();
     };
     let grpc_call = GrpcCall {
         deadline: Deadline::of(request.headers()),
-        context: context(&endpoint, &requester, request.headers(), request.uri()),
+        context: context(version, &endpoint, &requester, &request),
         requester,
         endpoint,
+        version,
         operation,
     };
     grpc_call.answer(request).await
@@ -74,6 +75,8 @@ pub(super) async fn handle(
 struct GrpcCall {
     endpoint: Arc<Endpoint>,
     requester: Requester,
+    /// 1.0 or 0.3.
+    version: Version,
     operation: Operation,
     context: Result<Context, Error>,
     deadline: Deadline,
@@ -103,7 +106,7 @@ impl GrpcCall {
         }
         service_parameters::with_extensions(
             response.map(Body::new),
-            Version::V1_0,
+            grpc_call.version,
             grpc_call.active(),
         )
     }
@@ -119,7 +122,7 @@ impl GrpcCall {
     async fn one(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Bytes>, Status> {
         let (reply, permit) = self.deadline.bound(self.reply(&message)).await??;
         let message = write_large(reply.size(), || self.message(reply)).await;
-        let message = message.map_err(|error| status_of(&error))?;
+        let message = message.map_err(|error| self.status_of(&error))?;
         let mut response = tonic::Response::new(message);
         if let Some(permit) = permit {
             response.extensions_mut().insert(permit);
@@ -130,13 +133,12 @@ impl GrpcCall {
     async fn stream(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Stream>, Status> {
         let (reply, _) = self.deadline.bound(self.reply(&message)).await??;
         let Reply::Stream(items) = reply else {
-            return Err(status_of(&ErrorKind::Internal.into()));
+            return Err(self.status_of(&ErrorKind::Internal.into()));
         };
-        let items = items.then(|item| match item {
-            Ok(item) => write_item(item.size(), move || {
-                Ok(write::<v1::StreamResponse, _>(&item.response).into())
-            }),
-            Err(error) => write_item(0, move || Err(status_of(&error))),
+        let version = self.version;
+        let items = items.then(move |item| match item {
+            Ok(item) => write_item(item.size(), move || Ok(item_message(version, item))),
+            Err(error) => write_item(0, move || Err(status_in(version, &error))),
         });
         let stream = self.deadline.bound_stream(items.boxed()).boxed();
         Ok(tonic::Response::new(stream))
@@ -146,15 +148,15 @@ impl GrpcCall {
         let Endpoint { service, agent, .. } = &*self.endpoint;
         let refused = |error: Error| {
             service.refused(agent, &error);
-            status_of(&error)
+            self.status_of(&error)
         };
         let mut context = self.context.clone().map_err(refused)?;
-        let weight = SCALES.weigh(self.operation, message);
+        let weight = SCALES.weigh(self.version, self.operation, message);
         let weight = weight.map_err(|too_much| refused(ReadError::TooMuch(too_much).into()))?;
         if !reserve_memory(weight).await {
             return Err(refused(BodyError::Full.error()));
         }
-        let call = block_if_large(message.len(), || read_weighed(self.operation, message));
+        let call = block_if_large(message.len(), || self.call(message));
         let mut call = call.map_err(|error| refused(error.into()))?;
         without_name(&mut call, agent);
         context.apply_call(&mut call).map_err(refused)?;
@@ -162,11 +164,53 @@ impl GrpcCall {
         permitted.map_err(|refusal| status_of_refusal(&refusal))?;
         // Boxed, because each of the layers of gRPC around this future would contain it.
         let reply = Box::pin(call_with_permit(service, &context, Box::new(call))).await;
-        reply.map_err(|error| status_of(&error))
+        reply.or_else(|error| {
+            let card = self.only_card(&error).ok_or_else(|| self.status_of(&error));
+            card.map(|card| (Reply::Card(Box::new(card)), None))
+        })
+    }
+
+    /// Reads a message that was weighed.
+    fn call(&self, message: &[u8]) -> Result<Call, ReadError> {
+        match self.version {
+            Version::V1_0 => read_weighed(self.operation, message),
+            Version::V0_1 | Version::V0_3 => OLDER.read_call(self.operation, message),
+        }
+    }
+
+    /// Returns the agent's card in place of the error that there is no extended one: GetAgentCard of 0.3 returns the card,
+    /// which is the only one that clients without HTTP can get.
+    fn only_card(&self, error: &Error) -> Option<AgentCard> {
+        let is_missing = error.kind == ErrorKind::ExtendedAgentCardNotConfigured;
+        let Endpoint { service, agent, .. } = &*self.endpoint;
+        match self.version {
+            Version::V0_3 if is_missing => service.card(agent),
+            Version::V0_1 | Version::V0_3 | Version::V1_0 => None,
+        }
+    }
+
+    fn status_of(&self, error: &Error) -> Status {
+        status_in(self.version, error)
     }
 
     /// Writes a reply that is a single message.
     fn message(&self, reply: Reply) -> Result<Bytes, Error> {
+        match self.version {
+            Version::V1_0 => self.message_of_v1_0(reply),
+            Version::V0_1 | Version::V0_3 => {
+                let value = match reply {
+                    Reply::Card(card) => {
+                        let card = self.endpoint.with_interfaces(*card);
+                        translated(|losses| proto::card::from_v1(&card, losses))
+                    }
+                    other => ResponseFormat::V0_3Proto.older_reply(other),
+                };
+                Ok(OLDER.write_answer(self.operation, &value).into())
+            }
+        }
+    }
+
+    fn message_of_v1_0(&self, reply: Reply) -> Result<Bytes, Error> {
         let bytes = match reply {
             Reply::Message(answer) => write::<v1::SendMessageResponse, _>(&answer),
             Reply::Task(task) => write::<v1::Task, _>(task.as_ref()),
@@ -185,6 +229,18 @@ impl GrpcCall {
     }
 }
 
+/// Writes an item of a stream.
+fn item_message(version: Version, item: StreamItem) -> Bytes {
+    match version {
+        Version::V1_0 => write::<v1::StreamResponse, _>(&item.response).into(),
+        Version::V0_1 | Version::V0_3 => {
+            let value = ResponseFormat::V0_3Proto.older_item(item);
+            let message = OLDER.write_answer(Operation::SendStreamingMessage, &value);
+            message.into()
+        }
+    }
+}
+
 /// Returns the error for a message that could not be read to its end.
 fn status_of_body_error(error: program::BodyError) -> Status {
     match error {
@@ -197,28 +253,29 @@ fn status_of_body_error(error: program::BodyError) -> Status {
 type Stream = BoxStream<'static, Result<Bytes, Status>>;
 
 /// Reads the service parameters from the metadata (specification 10.2). A request that names no version is one of 0.3
-/// (3.6.2), which has another service that is not served here.
+/// (3.6.2), which has another service.
 fn context(
+    version: Version,
     endpoint: &Endpoint,
     requester: &Requester,
-    headers: &HeaderMap,
-    uri: &Uri,
+    request: &Request,
 ) -> Result<Context, Error> {
-    let service_parameters = ServiceParameters::read(headers, uri)?;
-    match service_parameters.version() {
-        Version::V1_0 => {}
-        version @ (Version::V0_1 | Version::V0_3) => {
-            let unnamed = match service_parameters.named {
-                None => ", and a request that names no version speaks it",
-                Some(_) => "",
-            };
-            let message = format!(
-                "A2A {version} is not spoken over gRPC{unnamed}: send the metadata a2a-version: 1.0"
-            );
-            return Err(Error::new(ErrorKind::VersionNotSupported, message));
-        }
+    let service_parameters = ServiceParameters::read(request.headers(), request.uri())?;
+    let said = service_parameters.version();
+    if said != version {
+        let unnamed = match service_parameters.named {
+            None => ", as one that names no version is",
+            Some(_) => "",
+        };
+        let message = format!(
+            "{} is a method of A2A {version}, and the request is one of {said}{unnamed}: send the metadata \
+             a2a-version: {version}, or call the service of {said}",
+            request.uri().path(),
+        );
+        return Err(Error::new(ErrorKind::VersionNotSupported, message));
     }
     let mut context = requester.context(&endpoint.agent);
+    context.version = version;
     service_parameters.fill(&mut context);
     Ok(context)
 }
@@ -227,6 +284,18 @@ fn context(
 pub(super) fn status_of(error: &Error) -> Status {
     let code = Code::from(status::code(error.kind));
     Status::with_details(code, &error.message, status::details(error).into())
+}
+
+/// Does the same in a version.
+fn status_in(version: Version, error: &Error) -> Status {
+    match version {
+        Version::V1_0 => status_of(error),
+        Version::V0_1 | Version::V0_3 => {
+            let code = Code::from(status::code_v0_3(error.kind));
+            let message = status::message_v0_3(error);
+            Status::with_details(code, message, status::details(error).into())
+        }
+    }
 }
 
 /// Converts the refusal of a call, in the same form as refusals by the layer before the service.

@@ -1,11 +1,10 @@
-//! Serves `grpc.health.v1.Health`. The empty name and the service's name stand for the whole bridge, and an agent's
+//! Serves `grpc.health.v1.Health`. The empty name and the services' names stand for the whole bridge, and an agent's
 //! name for the agent.
 
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use axum::Router;
-use bridge_protocol::protobuf::SERVICE;
 use futures_util::{StreamExt as _, stream, stream::BoxStream};
 use tokio::time::sleep;
 use tonic::{Request, Response, Status};
@@ -15,6 +14,7 @@ use tonic_health::pb::{
     health_server::{Health, HealthServer},
 };
 
+use super::SERVICES;
 use crate::server::health::{Readiness, ReadinessState};
 
 /// The interval at which the status is checked for watchers.
@@ -40,8 +40,8 @@ enum LastSent {
 impl HealthService {
     async fn status(&self, name: &str) -> ServingStatus {
         let (readiness, agents) = &*self.0;
-        let is_known = name.is_empty() || name == SERVICE || agents.iter().any(|one| one == name);
-        if !is_known {
+        let is_agent = agents.iter().any(|one| one == name);
+        if !name.is_empty() && !SERVICES.contains(&name) && !is_agent {
             return ServingStatus::ServiceUnknown;
         }
         match readiness.state().await {
@@ -87,7 +87,8 @@ impl Health for HealthService {
         let name = request.into_inner().service;
         match self.status(&name).await {
             ServingStatus::ServiceUnknown => {
-                let expected = format!("expected {SERVICE:?}, an agent's name, or nothing");
+                let services = SERVICES.join(" or ");
+                let expected = format!("expected {services}, an agent's name, or nothing");
                 Err(Status::not_found(format!("{expected}, found {name:?}")))
             }
             status @ (ServingStatus::Unknown

@@ -1,8 +1,10 @@
-//! Serves gRPC: the service `lf.a2a.v1.A2AService` (specification, section 10), with health and reflection.
+//! Serves gRPC: the service `lf.a2a.v1.A2AService` (specification, section 10) and that of 0.3, `a2a.v1.A2AService`, with
+//! health and reflection.
 //!
 //! gRPC has one path for each method and none for agents, so the request's tenant selects the agent if there are
 //! several. An agent NAME that is not the first has `tenant: NAME` in its card's interface; a tenant of that agent
-//! follows after a slash, `NAME/TENANT`. A tenant that names no agent is a tenant of the first agent.
+//! follows after a slash, `NAME/TENANT`. A tenant that names no agent is a tenant of the first agent. 0.3 has no tenants,
+//! so it reaches the first agent alone.
 //!
 //! - `agent_selection`: selects the agent for a request
 //! - `call`: one request, its messages as bytes, its answer or error
@@ -27,7 +29,7 @@ use axum::{
 };
 use bridge_protocol::{
     a2a::{Binding, Error},
-    protobuf::{DESCRIPTOR, SERVICE},
+    protobuf::{DESCRIPTOR, SERVICE, v0_3},
 };
 
 use super::{Endpoint, Readiness};
@@ -35,15 +37,25 @@ use super::{Endpoint, Readiness};
 /// The beginning of gRPC's content types.
 const GRPC: &[u8] = b"application/grpc";
 
-/// Returns the routes of the service for one agent.
+/// The services of all versions.
+const SERVICES: [&str; 2] = [SERVICE, v0_3::SERVICE];
+
+/// Returns the routes of the services for one agent.
 pub fn agent(endpoint: Endpoint) -> Router {
-    Router::new()
-        .route(&format!("/{SERVICE}/{{method}}"), post(call::handle))
+    let route = |router: Router<_>, service| router.route(&methods(service), post(call::handle));
+    SERVICES
+        .into_iter()
+        .fold(Router::new(), route)
         .route_layer(endpoint.guard(Binding::Grpc))
         .with_state(Arc::new(endpoint))
 }
 
-/// Returns the routes of the service for several agents, with health and reflection. `agents` has the name and the
+/// Returns the route of all methods of a service.
+fn methods(service: &str) -> String {
+    format!("/{service}/{{method}}")
+}
+
+/// Returns the routes of the services for several agents, with health and reflection. `agents` has the name and the
 /// [`agent`] routes of each; the first is the default. Requests have at most `body_limit` bytes.
 pub fn router(readiness: Readiness, agents: Vec<(String, Router)>, body_limit: usize) -> Router {
     let names = agents.iter().map(|(name, _)| name.clone()).collect();

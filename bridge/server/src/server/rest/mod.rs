@@ -34,9 +34,9 @@ use bridge_protocol::{
     dialect::{Call, Version, places},
 };
 
+pub(super) use self::response_format::ResponseFormat;
 use self::{
     http_error::HttpError,
-    response_format::ResponseFormat,
     response_writer::ResponseWriter,
     route::{RouteError, RouteMatch},
 };

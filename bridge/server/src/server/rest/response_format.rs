@@ -19,7 +19,7 @@ use crate::{
 
 /// The format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ResponseFormat {
+pub(in crate::server) enum ResponseFormat {
     /// 1.0.
     V1_0,
     /// 0.3, with the objects of JSON-RPC.
@@ -49,11 +49,13 @@ impl ResponseFormat {
             (Self::V1_0, Reply::Card(card)) => render::text(size, &card),
             // Streams are written item by item, and a deletion has an empty result.
             (_, Reply::Deleted | Reply::Stream(_)) => render::text(size, &json!({})),
-            (Self::V0_3 | Self::V0_3Proto, reply) => render::text(
-                size,
-                &translated(|losses| self.convert_reply(reply, losses)),
-            ),
+            (Self::V0_3 | Self::V0_3Proto, reply) => render::text(size, &self.older_reply(reply)),
         }
+    }
+
+    /// Converts a reply that is not a stream to 0.3.
+    pub(in crate::server) fn older_reply(self, reply: Reply) -> Value {
+        translated(|losses| self.convert_reply(reply, losses))
     }
 
     fn convert_reply(self, reply: Reply, losses: &mut Losses) -> Value {
@@ -63,7 +65,7 @@ impl ResponseFormat {
                 json!({"task": self.task(&task, losses)})
             }
             Reply::Message(SendMessageResponse::Message(message)) => {
-                self.older_item(&StreamResponse::Message(message), false, losses)
+                self.convert_item(&StreamResponse::Message(message), false, losses)
             }
             Reply::Task(task) => self.task(&task, losses),
             // 0.3 answers with the bare list (0.3.0, section 7.3).
@@ -96,17 +98,19 @@ impl ResponseFormat {
     pub(super) fn item(self, to: &mut Vec<u8>, item: StreamItem) {
         match self {
             Self::V1_0 => render::write(to, &item.response),
-            Self::V0_3 | Self::V0_3Proto => {
-                let turn_continues = render::turn_continues(&item);
-                let response = item.response.map_task(Arc::unwrap_or_clone);
-                let older = translated(|losses| self.older_item(&response, turn_continues, losses));
-                render::write(to, &older);
-            }
+            Self::V0_3 | Self::V0_3Proto => render::write(to, &self.older_item(item)),
         }
     }
 
+    /// Converts an item of a stream to 0.3.
+    pub(in crate::server) fn older_item(self, item: StreamItem) -> Value {
+        let turn_continues = render::turn_continues(&item);
+        let response = item.response.map_task(Arc::unwrap_or_clone);
+        translated(|losses| self.convert_item(&response, turn_continues, losses))
+    }
+
     /// Converts an item to an object with one member, whose name is the item's kind (0.3.0, section 7.2).
-    fn older_item(
+    fn convert_item(
         self,
         response: &StreamResponse,
         turn_continues: bool,

@@ -6,9 +6,10 @@
 //! known fields are written here; the others are reported in [`Losses`](crate::dialect::Losses).
 //!
 //! A server reads with [`send_to_v1`] and writes with [`task_from_v1`] and similar functions; a client uses
-//! [`request`] and [`answer`].
+//! [`request`] and [`answer`]. Only gRPC has [`card`]s in this form.
 
 pub mod answer;
+pub mod card;
 mod push;
 mod read;
 pub mod request;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{push, write};
 use crate::{
     a2a::{SendMessageConfiguration, SendMessageRequest, TaskPushNotificationConfig},
-    dialect::{Losses, object::Object},
+    dialect::{Call, Losses, object::Object},
 };
 
 /// Writes the body of `message:send` and `message:stream`.
@@ -23,7 +23,6 @@ pub fn send_from_v1(request: &SendMessageRequest, losses: &mut Losses) -> Value 
     });
     object.put("configuration", configuration);
     object.some("metadata", request.metadata.clone());
-    tenant(request.tenant.as_deref(), losses);
     write::known(object, &request.extra, losses)
 }
 
@@ -53,7 +52,6 @@ fn configuration_from_v1(
 /// Writes the body of `POST tasks/TASK/pushNotificationConfigs`.
 pub fn create_push_from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
     let task = config.task_id.as_deref().unwrap_or_default();
-    tenant(config.tenant.as_deref(), losses);
     json!({
         "parent": format!("tasks/{task}"),
         "configId": config.id.as_deref().unwrap_or_default(),
@@ -70,8 +68,9 @@ fn inner(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
         .unwrap_or_default()
 }
 
-fn tenant(tenant: Option<&str>, losses: &mut Losses) {
-    if tenant.is_some_and(|tenant| !tenant.is_empty()) {
+/// Reports that the tenant of a call is not written.
+pub fn tenant(call: &Call, losses: &mut Losses) {
+    if call.tenant().is_some() {
         losses.add("tenant", "0.3 has no tenants, so it was left out");
     }
 }

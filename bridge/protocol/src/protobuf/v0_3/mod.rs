@@ -1,0 +1,39 @@
+//! A2A 0.3 as protocol buffers: the messages of package `a2a.v1`.
+//!
+//! 0.3 has the same messages over HTTP+JSON, in ProtoJSON, which [`dialect::v0_3::proto`](crate::dialect::v0_3::proto)
+//! reads and writes. So they are converted to that form and from it, guided by the descriptor, and there are no
+//! types for them: whatever is read or written so means the same over both.
+
+mod call;
+mod json;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use crate::a2a::Operation;
+
+pub(super) use call::params;
+pub use shape::Messages;
+
+/// The service's full name.
+pub const SERVICE: &str = "a2a.v1.A2AService";
+
+/// The package of the messages.
+pub(super) const PACKAGE: &str = "a2a.v1";
+
+/// Returns the method of an operation. 0.3 cannot list tasks.
+pub fn method(operation: Operation) -> Option<&'static str> {
+    Some(match operation {
+        Operation::ListTasks => return None,
+        Operation::SubscribeToTask => "TaskSubscription",
+        Operation::ListTaskPushNotificationConfigs => "ListTaskPushNotificationConfig",
+        Operation::GetExtendedAgentCard => "GetAgentCard",
+        Operation::SendMessage
+        | Operation::SendStreamingMessage
+        | Operation::GetTask
+        | Operation::CancelTask
+        | Operation::CreateTaskPushNotificationConfig
+        | Operation::GetTaskPushNotificationConfig
+        | Operation::DeleteTaskPushNotificationConfig => operation.name(),
+    })
+}
