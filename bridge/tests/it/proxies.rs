@@ -13,6 +13,7 @@ use bridge_client::{Binding, Client, Options, Roots};
 use bridge_protocol::a2a::{
     Message, Part, Role, SendMessageRequest, SendMessageResponse, StreamResponse, TaskState,
 };
+use bridge_protocol::dialect::Version;
 use futures_util::TryStreamExt as _;
 use rcgen::{CertifiedKey, KeyPair};
 use tempfile::TempDir;
@@ -105,11 +106,14 @@ impl Site {
         site
     }
 
-    /// Speaks with the agent in every binding: a large message, and a stream.
+    /// Speaks with the agent in every version and binding: a large message, and a stream.
     async fn check(&self) {
         let roots = fs::read(self.folder.path().join("roots.pem")).unwrap();
-        for binding in [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc] {
+        let bindings = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc];
+        let each = bindings.map(|binding| [(Version::V1_0, binding), (Version::V0_3, binding)]);
+        for (version, binding) in each.into_iter().flatten() {
             let options = Options {
+                version: Some(version),
                 binding: Some(binding),
                 roots: Roots::from_pem(&roots).unwrap(),
                 ..Options::default()
