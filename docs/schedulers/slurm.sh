@@ -4,7 +4,7 @@
 #SBATCH --output=slurm-%A-%a.log
 # The parts of one run as a Slurm array, in a folder that all nodes share:
 #   sbatch --wait slurm.sh tasks.toml && green-agent merge parts/*/* --into runs/whole
-# A part that was ended goes on where it was when the job is submitted again.
+# If the job is submitted again, parts that were interrupted continue.
 set -u
 scenario=${1:?expected a scenario file}
 parts=${SLURM_ARRAY_TASK_COUNT:?run this script with sbatch}
@@ -16,6 +16,6 @@ if [ -n "$begun" ]; then
 else
     green-agent run "$scenario" --shard "$part/$parts" --runs "$folder"
 fi
-# 1 means that trials failed, which the joined run reports; the job itself did its work.
+# Exit code 1 means that trials failed, which the joined run reports; the job itself succeeded.
 code=$?
 [ "$code" -le 1 ]

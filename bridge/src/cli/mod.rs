@@ -45,7 +45,7 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   bridge serve                                 host the built-in sample at http://localhost:3978/a2a
-  bridge serve --builtin echo --store memory   host another one, with tasks in memory
+  bridge serve --builtin echo --store memory   host another built-in agent, with tasks in memory
   bridge serve --bot a=http://localhost:3979/api/messages    host a running bot of any SDK
   bridge serve --config bridge.toml            host the agents of a configuration file
   bridge doctor http://localhost:3979/api/messages           examine a running bot
@@ -54,10 +54,9 @@ Examples:
   bridge check agent-card.json bridge.toml     find mistakes in cards and configurations
   bridge discover http://localhost:3978        show the agents there and their skills
 
-Exit codes: 0 stopped on request, 1 something is wrong, such as the configuration, 2 the command line is wrong, 3 a \
-file cannot be read, 4 what is needed is missing, such as the store or the port; of bridge check: 1 mistakes were found; \
-for bridge chat see bridge chat --help. \
-RUST_LOG sets the log's level, such as RUST_LOG=bridge=debug.";
+Exit codes: 0 done, or stopped on request; 1 the work failed, such as a wrong configuration, or mistakes that bridge check \
+found; 2 the command line is wrong; 3 a file cannot be read; 4 infrastructure: the store or the port is not available. For \
+bridge chat see bridge chat --help. The variable RUST_LOG sets the log level, such as RUST_LOG=bridge=debug.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

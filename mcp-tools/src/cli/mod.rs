@@ -34,10 +34,10 @@ Examples:
   MCP_TOKEN=... mcp-tools call --url http://127.0.0.1:3999/mcp search query='red mug' page=2
   MCP_TOKEN=... mcp-tools relay --url http://127.0.0.1:3999/mcp    for clients that start programs
 
-A bearer token is taken from the environment, MCP_TOKEN, since everybody can read command lines.
+The bearer token is read from the environment variable MCP_TOKEN, because other users can read command lines.
 
 Exit codes: 0 done, 1 the tool's result is an error or the episode's goal was not reached, 2 the command \
-line is wrong, 4 no server, no connection or no answer. The log's level is set by RUST_LOG.";
+line is wrong, 4 no server, no connection or no answer. The variable RUST_LOG sets the log level.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

@@ -29,15 +29,15 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   purple-agent serve --policy sum-and-shop                       host the agent at http://127.0.0.1:9019
-  purple-agent run --green http://127.0.0.1:9009              ask a Green agent for an evaluation
+  purple-agent run --green http://127.0.0.1:9009                 request an evaluation from a Green agent
   purple-agent run --green http://127.0.0.1:9009 --policy llm --set model=gpt-5 --json
 
 Exit codes:
-  0  passed, or stopped in good order
+  0  passed, or stopped on request
   1  the evaluation failed
   2  the command line is wrong
   4  infrastructure: an agent or a model cannot be reached, or gave no result
-The log's level is set by RUST_LOG, such as RUST_LOG=purple_agent=debug.";
+The variable RUST_LOG sets the log level, such as RUST_LOG=purple_agent=debug.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

@@ -19,9 +19,10 @@ table! {
     pub(super) struct ExpectationKeys<'a> as "Expectation", closed, with(either_rule) {
         /// Whether the check is negated.
         default not: bool = false,
-        /// The target: artifact:NAME, the content of an artifact, of several with that name a list; task:ROLE, the last
-        /// task seen from that role, as in A2A 1.0; status:N, the evaluation's Nth status, -1 for the last; mcp:TOOL, the
-        /// calls of a tool, a list of {arguments, result}; result, the list of results; or a metric's name.
+        /// The target: artifact:NAME, the data of the evaluator's artifact with this name (a list if it has several data
+        /// parts), or its text if it has no data, and a list if there are several such artifacts; task:ROLE, the last task
+        /// that this role sent, as in A2A 1.0; status:N, the evaluation's Nth status, -1 for the last; mcp:TOOL, the calls of
+        /// a tool, a list of {arguments, result}; result, the list of the data of all artifacts; or the name of a metric.
         later on: Key<'a> as String {"minLength": 1},
         /// The path in the target: a JSON pointer such as "/score" or a JSONPath such as "$.score"; the whole
         /// target if absent.

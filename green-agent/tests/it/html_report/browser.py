@@ -38,7 +38,7 @@ def overview(page):
     longest(page, "open")
     assert "10 000" in page.inner_text("main").replace("\u202f", " ")
     # Failures with the same cause are one row, whatever each trial quotes.
-    most = page.locator("section", has=page.get_by_text("What failed")).locator("td.number").first
+    most = page.locator("section", has=page.get_by_text("Failures", exact=True)).locator("td.number").first
     assert int(re.sub(r"\D", "", most.inner_text())) > 1000, most.inner_text()
     # The two cells of the run, each sample with each.
     compared = page.locator("section", has=page.get_by_text("Compared, paired by sample"))

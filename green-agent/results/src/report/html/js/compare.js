@@ -3,7 +3,7 @@
 async function comparePage(main) {
   const { run, other } = app;
   if (!other) {
-    main.append(make('p', { class: 'empty', text: 'This report has one run. A report of two is made by: green-agent report RUN OTHER --report html=FILE' }));
+    main.append(make('p', { class: 'empty', text: 'This report has one run. To compare two: green-agent report RUN OTHER --report html=FILE' }));
     return;
   }
   const wait = make('p', { class: 'wait', text: 'Comparing…' });
@@ -17,8 +17,8 @@ async function comparePage(main) {
   const outside = run.lastOf.size + other.lastOf.size - 2 * pairs.length;
   main.append(make('p', {}, 'What changed from ', make('b', { class: 'said', text: other.name }), ' to ', make('b', { class: 'said', text: run.name })),
     make('div', { class: 'figures' }, figure(count(pairs.length), 'trials in both runs, paired by scenario, cell, sample and number'),
-      figure(count(better), 'pass now and did not'), figure(count(flips.length - better), 'passed and do not now'),
-      figure(count(outside), 'trials of one run only')),
+      figure(count(better), 'newly passing'), figure(count(flips.length - better), 'no longer passing'),
+      figure(count(outside), 'trials in one run only')),
     table);
   const choice = make('select', { 'aria-label': 'Which trials' },
     make('option', { value: 'flips', text: `${counted(flips.length, 'flip')}` }),
@@ -129,7 +129,7 @@ async function transcriptChanges(view, block) {
       lines.push(make('div', { class: sign === '+' ? 'added' : sign === '-' ? 'removed' : 'quiet', text: `${sign} ${text}` }));
     }
   }
-  return lines.length ? lines : [make('p', { class: 'empty', text: 'The same messages passed on every hop, as far as their beginnings tell.' })];
+  return lines.length ? lines : [make('p', { class: 'empty', text: 'No difference: the beginnings of all messages are equal on every hop.' })];
 }
 
 /** Returns the messages of a hop, each as its label and the beginning of its text. */

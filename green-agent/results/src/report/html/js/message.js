@@ -13,7 +13,7 @@ class Message {
     this.viewer = new Viewer('The message');
     this.top = make('div', { class: 'message-top' });
     this.tabs = make('div', { class: 'tabs', role: 'group', 'aria-label': 'Form' }, ...[
-      ['text', 'Text', 'What it says to a reader'], ['pretty', 'Body', 'The body, laid out'], ['raw', 'Raw', 'The body as it was recorded'],
+      ['text', 'Text', 'The texts of the message'], ['pretty', 'Body', 'The formatted body'], ['raw', 'Raw', 'The body as it was recorded'],
       ['entry', 'Entry', 'The whole line of the transcript'],
     ].map(([mode, text, title]) => make('button', { type: 'button', 'data-mode': mode, text, title, onclick: () => this.as(mode) })));
     this.box = make('div', { class: 'list' }, this.top, make('div', { class: 'message-top' }, this.tabs, this.copying()), this.viewer.box);

@@ -49,11 +49,11 @@ function figures(run, outcomes) {
   const box = make('div', { class: 'figures' },
     figure(all.rate ? percent(all.rate.mean) : '–', `passed, of ${counted(scored, 'scored trial')}${range && `; ${range}`}`, '95 % interval'),
     figure(count(total), `trials of ${counted(run.scenarios.length, 'scenario')}`),
-    figure(count(total - scored - notNeeded), 'ended by others than the agent', 'They count in no rate and in no mean'),
-    figure(seconds(run.seconds), `from first to last; ${seconds(all.seconds)} in all trials`));
+    figure(count(total - scored - notNeeded), 'not scored: not ended by the agent', 'They are not included in rates and means'),
+    figure(seconds(run.seconds), `from the first to the last; ${seconds(all.seconds)} for all trials`));
   if (notNeeded) box.append(figure(count(notNeeded), 'not needed: the interval was narrow enough'));
-  if (all.tokens) box.append(figure(count(all.tokens), 'tokens, as agents and models told'));
-  if (run.retried) box.append(figure(count(run.retried), 'earlier tries, reported apart'));
+  if (all.tokens) box.append(figure(count(all.tokens), 'tokens reported by agents and models'));
+  if (run.retried) box.append(figure(count(run.retried), 'repeated attempts, not counted'));
   return box;
 }
 
@@ -165,8 +165,8 @@ function faults(run) {
   const body = rows.length
     ? make('table', {}, make('tbody', {}, ...rows))
     : make('p', { class: 'empty', text: run.decisions.some(({ about }) => about === 'unended-trials') ? 'Every trial that has ended passed.' : 'Every trial passed.' });
-  const rest = all.length > 12 ? make('p', {}, make('a', { href: '#/trials?outcome=not-passed', text: `and ${counted(all.length - 12, 'other kind')}` })) : null;
-  return make('section', { class: 'card' }, make('h2', { text: 'What failed, and whose fault it was' }), body, rest);
+  const rest = all.length > 12 ? make('p', {}, make('a', { href: '#/trials?outcome=not-passed', text: `and ${counted(all.length - 12, 'other kind')} of failures` })) : null;
+  return make('section', { class: 'card' }, make('h2', { text: 'Failures' }), body, rest);
 }
 
 /** Shows the longest trials and those with the most tokens. */
@@ -177,8 +177,8 @@ function costs(run) {
   };
   const tokens = most(run.trials.tokens, count);
   const table = (title, rows) => make('table', {}, make('caption', { class: 'quiet', text: title }), make('tbody', {}, ...rows));
-  return make('section', { class: 'card' }, make('h2', { text: 'What cost most' }), table('longest', most(run.trials.seconds, seconds)),
-    tokens.length ? table('most tokens', tokens) : make('p', { class: 'quiet', text: 'Nobody told how many tokens were used.' }));
+  return make('section', { class: 'card' }, make('h2', { text: 'Most expensive trials' }), table('longest', most(run.trials.seconds, seconds)),
+    tokens.length ? table('most tokens', tokens) : make('p', { class: 'quiet', text: 'No agent or model reported tokens.' }));
 }
 
 /** Returns the indexes of the largest values above 0, the largest first. */

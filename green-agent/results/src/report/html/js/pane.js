@@ -11,7 +11,7 @@ class Pane {
       return { name, tab, content };
     });
     this.place = make('div', { class: 'list', role: 'tabpanel', id: 'pane', tabindex: '-1' });
-    this.box = make('section', { 'aria-label': 'Beside' }, make('div', { class: 'bar tabs', role: 'tablist' }, ...this.tabs.map(({ tab }) => tab)), this.place);
+    this.box = make('section', { 'aria-label': 'Details' }, make('div', { class: 'bar tabs', role: 'tablist' }, ...this.tabs.map(({ tab }) => tab)), this.place);
     this.choose('summary');
   }
 
@@ -34,7 +34,7 @@ function logOf(block, log, at) {
   const viewer = new Viewer(`Log of ${log.name}`);
   const search = make('input', { type: 'search', placeholder: 'Mark in the log', 'aria-label': 'Mark in the log',
     oninput: (event) => { viewer.sought = event.target.value.toLowerCase(); viewer.draw(); } });
-  const note = log.cut ? `the last ${bytes(log.bytes)} of it` : bytes(log.bytes);
+  const note = log.cut ? `the last ${bytes(log.bytes)}` : bytes(log.bytes);
   const read = async () => {
     let text = '';
     for (let chunk = 0; chunk < log.chunks; chunk += 1) text += await blocks.text(`${block}.l${at}.${chunk}`);
@@ -66,14 +66,14 @@ class Summary {
       return [role, count(sum(asked, 'requests')), count(sum(answered, 'requests')), answered.length ? seconds(sum(answered, 'seconds')) : '', tokens ? count(tokens) : '',
         some(sum(answered, 'faults'))];
     });
-    return tableOf('Who took part', ['party', 'asked', 'was asked', 'answering', 'tokens', 'faults'], rows);
+    return tableOf('Parties', ['party', 'requests sent', 'received', 'time answering', 'tokens', 'faults'], rows);
   }
 
   handOffs() {
     const rows = this.transcript.handOffs().sort((a, b) => b.seconds - a.seconds).map((one) => [
       `${one.name}, ${[...one.protocols].map((name) => PROTOCOL_TITLES[name]).join(', ')}`, count(one.requests), count(one.messages), bytes(one.bytes),
       seconds(one.seconds), some(one.faults), some(one.retries)]);
-    return tableOf('Who handed what to whom', ['hop', 'requests', 'messages', 'size', 'open for', 'faults', 'again'], rows);
+    return tableOf('Traffic', ['hop', 'requests', 'messages', 'size', 'time open', 'faults', 'retries'], rows);
   }
 
   measures(head) {
