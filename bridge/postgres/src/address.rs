@@ -58,6 +58,8 @@ impl FromStr for PostgresSettings {
             match pair.split_once('=') {
                 Some(("sslmode", value)) => mode = Some(value.to_owned()),
                 Some(("sslrootcert", value)) => roots = Some(PathBuf::from(percent_decoded(value))),
+                // Only servers that accept writes are used anyway.
+                Some(("target_session_attrs", "any" | "primary" | "read-write")) => {}
                 // libpq reads several hosts here.
                 Some(("host", hosts)) => {
                     others.extend(hosts.split(',').map(|host| format!("host={host}")));
@@ -67,7 +69,7 @@ impl FromStr for PostgresSettings {
         }
         let invalid = |reason: String| AddressError::Invalid(reason);
         let config = format!("{place}?{}", others.join("&")).parse::<Config>();
-        // The error's source names keys, and never values such as the password.
+        // The error's source names keys, which are pieces of a password that was not encoded.
         let config = config.map_err(|error| invalid(error.to_string()))?;
         if config.get_hosts().is_empty() {
             return Err(invalid("it names no host".to_owned()));
@@ -247,7 +249,7 @@ mod tests {
             ),
             ("postgresql://me@db:6000", "postgres://me@db:6000/me"),
             (
-                "postgres://me@one:1,two:2/tasks?target_session_attrs=read-write",
+                "postgres://me@one:1,two:2/tasks?target_session_attrs=primary",
                 "postgres://me@one:1,two:2/tasks",
             ),
             (

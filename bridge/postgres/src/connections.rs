@@ -12,15 +12,9 @@ use crate::{
     failure::{self, Failure, unavailable},
     limited_pool::{AcquireError, LimitedPool, PooledConnection},
     schema,
-    servers::Servers,
+    servers::{CONNECT_TIMEOUT, RESULT_TIMEOUT, Servers},
 };
 use bridge_store::StoreError;
-
-/// The time limit for making a connection, and for waiting until one is free.
-pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The time for which this process waits for the result of a statement.
-pub(super) const RESULT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The first and the longest pause after a failed attempt to connect. During the pause all operations fail at once.
 const RECONNECT_PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(3)];

@@ -28,10 +28,15 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::{
     PostgresSettings,
     address::Encryption,
-    connections::{CONNECT_TIMEOUT, RESULT_TIMEOUT},
     failure::{describe, unavailable},
 };
 use bridge_store::StoreError;
+
+/// The time limit for making a connection, and for waiting until one is free.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The time for which this process waits for the result of a statement.
+pub(super) const RESULT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The settings of a session for statements. They are no startup parameters, since poolers refuse those. The server cancels
 /// statements after this time.

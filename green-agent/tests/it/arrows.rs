@@ -225,7 +225,7 @@ const POSTGRES: Modules = &[
     ("committer", &["batch", "failure"]),
     (
         "connections",
-        &["address", "failure", "limited_pool", "schema"],
+        &["failure", "limited_pool", "schema", "servers"],
     ),
     ("deletion", &["failure", "rows"]),
     ("failure", &[]),
@@ -235,6 +235,7 @@ const POSTGRES: Modules = &[
     ("recent", &[]),
     ("rows", &[]),
     ("schema", &["failure"]),
+    ("servers", &["address", "failure"]),
     ("sharing", &["connections"]),
     ("export", &["connections", "rows"]),
 ];
