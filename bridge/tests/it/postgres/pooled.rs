@@ -11,6 +11,7 @@ use std::{
 
 use bridge::store::{Event, PostgresStore, Store, testing::Sample};
 use bridge_protocol::a2a::{Message, Part, Role};
+use futures_util::future::try_join_all;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::server::{Database, Server};
@@ -142,13 +143,22 @@ async fn transaction_pooling_is_refused_with_advice() {
     let server = Server::shared();
     let database = server.database().await;
     let pooler = Pooler::start(server, "pool_mode = transaction");
+    // Connections get each other's sessions as soon as several of them work at the same time.
     let use_it = async {
-        let store = pooler.open(&database).await?;
-        for number in 0..20 {
-            let sample = Sample::new(format!("t{number}"));
-            let created = sample.append(0, 1, vec![sample.created()]);
-            let appended = store.append(&sample.caller, created).await;
-            appended.map_err(|error| error.to_string())?;
+        let store = Arc::new(pooler.open(&database).await?);
+        let write = |number: usize| {
+            let store = Arc::clone(&store);
+            async move {
+                let sample = Sample::new(format!("t{number}"));
+                let created = sample.append(0, 1, vec![sample.created()]);
+                store.append(&sample.caller, created).await?;
+                store.head(&sample.caller, &sample.task).await.map(drop)
+            }
+        };
+        for round in 0..50 {
+            let writes = (0..8).map(|number| write(round * 8 + number));
+            let written = try_join_all(writes).await;
+            written.map_err(|error| error.to_string())?;
         }
         Ok(())
     };
