@@ -66,14 +66,14 @@ class Summary {
       return [role, count(sum(asked, 'requests')), count(sum(answered, 'requests')), answered.length ? seconds(sum(answered, 'seconds')) : '', tokens ? count(tokens) : '',
         some(sum(answered, 'faults'))];
     });
-    return tableOf('Parties', ['party', 'requests sent', 'received', 'time answering', 'tokens', 'faults'], rows);
+    return tableOf('Requests of each party', ['party', 'sent', 'received', 'answering', 'tokens', 'faults'], rows);
   }
 
   handOffs() {
     const rows = this.transcript.handOffs().sort((a, b) => b.seconds - a.seconds).map((one) => [
       `${one.name}, ${[...one.protocols].map((name) => PROTOCOL_TITLES[name]).join(', ')}`, count(one.requests), count(one.messages), bytes(one.bytes),
       seconds(one.seconds), some(one.faults), some(one.retries)]);
-    return tableOf('Traffic', ['hop', 'requests', 'messages', 'size', 'time open', 'faults', 'retries'], rows);
+    return tableOf('Traffic', ['hop', 'requests', 'messages', 'size', 'open', 'faults', 'retries'], rows);
   }
 
   measures(head) {
