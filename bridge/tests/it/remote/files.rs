@@ -59,6 +59,11 @@ async fn a_bot_fetches_what_the_user_sends_and_may_send_it_back() {
         ["data:text/plain,mine", "https://example.com/b.png"]
     );
     assert_eq!(sent["attachments"][0]["name"], "a.png");
+    // The SDKs of bots want a type.
+    assert_eq!(
+        sent["attachments"][2]["contentType"],
+        "application/octet-stream"
+    );
     let echoed = task["status"]["message"]["parts"].as_array().unwrap();
     assert_eq!(echoed[1]["url"], urls[0]);
     let (_, info) = bot.posts()[0]

@@ -8,6 +8,9 @@ use bridge_protocol::{
 };
 use bridge_translate::{TranslationContext, full_activity, to_activity};
 
+/// The media type of a file whose sender names none: SDKs of bots refuse an activity with an attachment without one.
+const UNNAMED: &str = "application/octet-stream";
+
 /// Returns the activity for a user's message. Files in the message become URLs for the bot to download.
 pub(super) async fn message(
     channel: &ChannelInner,
@@ -26,6 +29,11 @@ pub(super) async fn message(
     // Files of an activity that was sent as a whole stay unchanged.
     if full_activity::is_used(message) && matches!(full_activity::carried(message), Ok(Some(_))) {
         return Ok(activity);
+    }
+    for attachment in &mut activity.attachments {
+        attachment
+            .content_type
+            .get_or_insert_with(|| UNNAMED.to_owned());
     }
     let base = channel.file_base(bot);
     for (index, url) in inline_files(message, &mut activity) {
