@@ -27,6 +27,10 @@ use crate::{
 const AGAIN: Duration = Duration::from_secs(1);
 const ATTEMPTS: usize = 60;
 
+/// The interval at which open turns are checked without a reason. After a failure of the store, such as a failover to a
+/// standby that lacks the last changes, a lease that was returned may belong to this process again, which does not know it.
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
+
 /// Ends a task of the runtime when it is dropped.
 pub(super) struct Aborted(JoinHandle<()>);
 
@@ -275,7 +279,7 @@ impl Turns {
     }
 }
 
-/// Checks open turns when leases became free, when a failure here may have left a turn, and every minute.
+/// Checks open turns when leases became free, when a failure here may have left a turn, and at intervals.
 async fn take_up_periodically(
     leases: Arc<dyn Leases>,
     turns: Weak<TurnsInner>,
@@ -286,6 +290,7 @@ async fn take_up_periodically(
         tokio::select! {
             count = leases.freed(seen) => seen = count,
             () = look_again.notified() => sleep(AGAIN).await,
+            () = sleep(CHECK_INTERVAL) => {}
         }
         let Some(inner) = turns.upgrade() else {
             return;

@@ -199,6 +199,33 @@ async fn turns_of_a_killed_bridge_are_taken_up() {
 }
 
 /// Messages of one conversation at three bridges at the same time: each is answered once.
+/// A lease that was returned just before a failover may be there again after it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_that_comes_back_delays_its_conversation_for_seconds() {
+    let database = Server::shared().database().await;
+    let (one, two) = (Talk::with(&database), Talk::with(&database));
+    let message = |id: &str| json!({"messageId": id, "contextId": "c"});
+    let first = one.send("hanging", message("m1"), false).await;
+    let keep = "CREATE TABLE kept AS SELECT * FROM bridge.conversations";
+    database.execute(keep).await;
+    one.call("hanging", "CancelTask", json!({"id": first["id"]}))
+        .await;
+    let begun = Instant::now();
+    while database
+        .number("SELECT count(*) FROM bridge.conversations")
+        .await
+        > 0
+    {
+        assert!(begun.elapsed() < LONG, "the lease is not returned");
+        sleep(Duration::from_millis(20)).await;
+    }
+    let back = "INSERT INTO bridge.conversations SELECT * FROM kept";
+    database.execute(back).await;
+    let second = two.send("hanging", message("m2"), false).await;
+    let works = two.becomes("hanging", &second["id"], "TASK_STATE_WORKING");
+    timeout(LONG / 2, works).await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn three_bridges_serve_one_conversation() {
     let database = Server::shared().database().await;
