@@ -137,7 +137,7 @@ fn advice_on(code: &SqlState) -> &'static str {
     }
 }
 
-/// Returns advice for operators if the server's certificate or encryption is refused.
+/// Returns advice for operators if the server, its certificate or its encryption is refused.
 fn advice(cause: &(dyn std::error::Error + 'static)) -> &'static str {
     let tls = cause
         .downcast_ref::<io::Error>()
@@ -161,6 +161,9 @@ fn advice(cause: &(dyn std::error::Error + 'static)) -> &'static str {
         Some(_) => "",
         None if cause.to_string().contains("does not support TLS") => {
             "; turn it on there (ssl = on), or say sslmode=disable if others may read along"
+        }
+        None if cause.to_string().contains("does not allow writes") => {
+            "; it is a standby, or its operator has stopped writes: name the primary too"
         }
         None => "",
     }

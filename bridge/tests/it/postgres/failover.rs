@@ -114,7 +114,7 @@ async fn an_address_that_led_to_a_standby_is_used_again() {
     }
     let error = store.ready().await.unwrap_err();
     assert!(
-        error.to_string().contains("does not allow writes"),
+        error.to_string().contains("name the primary too"),
         "{error}"
     );
     one.start_again();
