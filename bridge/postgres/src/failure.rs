@@ -163,7 +163,7 @@ fn advice(cause: &(dyn std::error::Error + 'static)) -> &'static str {
             "; turn it on there (ssl = on), or say sslmode=disable if others may read along"
         }
         None if cause.to_string().contains("does not allow writes") => {
-            "; it is a standby, or its operator has stopped writes: name the primary too"
+            "; it is a standby, and no primary is reached at this address: promote it, or start the primary"
         }
         None => "",
     }
