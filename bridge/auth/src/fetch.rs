@@ -59,20 +59,6 @@ pub enum FetchError {
     },
 }
 
-/// Fetches a JSON document from any address, also over plain http; the caller must not rely on its origin.
-pub async fn document(url: &Url) -> Result<Value, FetchError> {
-    Fetcher::new(true)?.get(url).await
-}
-
-/// Fetches a document, and returns it with its bytes.
-pub async fn document_and_text(url: &Url) -> Result<(Value, Vec<u8>), FetchError> {
-    let fetcher = Fetcher::new(true)?;
-    let text = fetcher
-        .text(url, fetcher.client(url).get(url.clone()))
-        .await?;
-    Ok((parsed(url, &text)?, text))
-}
-
 /// Sends requests with limits. Redirects are not followed, because only the configured address is trusted.
 #[derive(Clone, Debug)]
 pub(super) struct Fetcher {

@@ -2,9 +2,14 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use axum::{
+    Router,
+    http::{HeaderMap, StatusCode},
+    response::IntoResponse as _,
+};
 use bridge::auth::CARD_KEYS;
 use serde_json::{Value, json};
-use tokio::process::Command;
+use tokio::{net::TcpListener, process::Command};
 
 use crate::{
     program::{Bridge, output, run},
@@ -135,6 +140,33 @@ async fn mistakes_have_an_exit_code() {
         assert!(
             found == code && said.contains(expected),
             "{arguments:?}: {found}\n{said}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_card_that_requires_a_credential_is_checked_with_it() {
+    let app = Router::new().fallback(async |headers: HeaderMap| {
+        match headers.get("x-api-key").is_some_and(|key| key == "hunter2") {
+            true => "{}".into_response(),
+            false => StatusCode::UNAUTHORIZED.into_response(),
+        }
+    });
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    for (credential, code, expected) in [
+        (&[][..], 4, "answered with HTTP status 401"),
+        (&["--header-env", "X-API-Key=CARD_KEY"], 1, "error name"),
+        (&["--bearer-env", "NO_KEY"], 3, "variable NO_KEY"),
+        (&["--ca", "nowhere.pem"], 3, "--ca nowhere.pem"),
+    ] {
+        let mut check = bridge(&[&["check"], credential, &[&url]].concat());
+        check.env("CARD_KEY", "hunter2");
+        let (found, said) = exit(check).await;
+        assert!(
+            found == code && said.contains(expected) && !said.contains("hunter2"),
+            "{credential:?}: {found}\n{said}"
         );
     }
 }

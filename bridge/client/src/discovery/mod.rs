@@ -2,6 +2,7 @@
 //!
 //! - [`discover`]: finds the agent at an address
 //! - [`discover_all`]: finds the agents of a catalogue
+//! - [`fetch_document`]: returns a document, such as a card, as it is
 //! - [`Discovered`]: the agent's card, where it was found, the agent's endpoints and skills
 //! - [`Skill`]: a capability of the agent, with the schema of its parameters
 //! - [`DiscoveryOptions`]: limits and permissions
@@ -47,6 +48,18 @@ pub async fn discover(
             limit: options.total,
         })
     })
+}
+
+/// Returns the bytes of the document at `url`, or `None` if there is nothing.
+///
+/// # Errors
+/// If the document cannot be fetched within the limits of `options`.
+pub async fn fetch_document(
+    url: &Url,
+    options: &DiscoveryOptions,
+) -> Result<Option<Vec<u8>>, DiscoveryError> {
+    let found = Fetcher::new(url, options)?.get(url).await?;
+    Ok(found.map(|(_, body)| body))
 }
 
 async fn fetch_card(

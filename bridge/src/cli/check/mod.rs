@@ -8,13 +8,15 @@ mod show;
 mod signed;
 mod subject;
 
-use std::path::PathBuf;
+use std::{error::Error, path::PathBuf};
 
+use bridge_client::discovery::DiscoveryOptions;
 use bridge_program::{Exit, errln, out, outln};
 use bridge_verify::lint::{Finding, Level};
 use clap::Args;
 use url::Url;
 
+use super::{chat::credentials::CredentialArgs, trust::Trust};
 use show::Checked;
 use subject::Subject;
 
@@ -37,12 +39,17 @@ pub(super) struct Check {
     /// Require a signature by a key published at this URL or below it; may be repeated
     #[arg(long, value_name = "URL")]
     keys_below: Vec<Url>,
+    #[command(flatten)]
+    shown: CredentialArgs,
+    #[command(flatten)]
+    trust: Trust,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   bridge check agent-card.json                     a file
   bridge check --json http://localhost:3978/a2a    a running agent, for programs
+  bridge check --bearer-env TOKEN https://agents.example/a2a    an agent that requires a token
   bridge check --keys-below https://agents.example/ https://agents.example/a2a
 
 Exit codes: 0 no mistakes, 1 mistakes, 2 the command line is wrong, 3 a file cannot be read, \
@@ -83,8 +90,10 @@ impl Check {
     }
 
     async fn check(&self) -> Exit {
-        let signers = match signed::signers(self.keys.as_deref(), &self.keys_below) {
-            Ok(signers) => signers,
+        let prepared = signed::signers(self.keys.as_deref(), &self.keys_below)
+            .and_then(|signers| Ok((signers, self.options()?)));
+        let (signers, options) = match prepared {
+            Ok(prepared) => prepared,
             Err(error) => {
                 errln!("error: {error}");
                 return error.exit();
@@ -92,7 +101,7 @@ impl Check {
         };
         let mut all = Vec::new();
         for subject in &self.what {
-            let found = subject.check(signers.as_ref()).await;
+            let found = subject.check(signers.as_ref(), &options).await;
             all.push(Checked {
                 subject: subject.to_string(),
                 found,
@@ -106,6 +115,18 @@ impl Check {
             .map(|one| self.exit(one))
             .max()
             .unwrap_or_default()
+    }
+
+    /// Returns the options. Private addresses are allowed, because the user has named the address.
+    fn options(&self) -> Result<DiscoveryOptions, CheckError> {
+        let unreadable = |error: &dyn Error| CheckError::Unreadable(error.to_string());
+        let credentials = self.shown.credentials(&|name| std::env::var(name).ok());
+        Ok(DiscoveryOptions {
+            credentials: credentials.map_err(|error| unreadable(&error))?,
+            roots: self.trust.roots().map_err(|error| unreadable(&error))?,
+            allow_private: true,
+            ..DiscoveryOptions::default()
+        })
     }
 
     fn exit(&self, checked: &Checked) -> Exit {

@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use bridge_client::Signers;
+use bridge_client::{Credentials, Signers, discovery::DiscoveryOptions};
 use bridge_protocol::jose::{Jwk, Jwks};
 use bridge_verify::lint::{Finding, Level};
 use serde_json::Value;
 use url::Url;
 
-use super::CheckError;
-use crate::{auth, cli::card_file};
+use super::{CheckError, subject};
+use crate::cli::card_file;
 
 /// Returns the trusted signers, if a signature is required.
 pub(super) fn signers(keys: Option<&Path>, places: &[Url]) -> Result<Option<Signers>, CheckError> {
@@ -35,11 +35,21 @@ fn read(path: &Path) -> Result<Vec<Jwk>, CheckError> {
     Ok(set.keys)
 }
 
-/// Returns the id of the key that has signed a card, or else the finding that no key has.
-pub(super) async fn check(signers: &Signers, card: &Value) -> Result<String, Finding> {
+/// Returns the id of the key that has signed a card, or else the finding that no key has. Keys are fetched without
+/// the credentials for the agent.
+pub(super) async fn check(
+    signers: &Signers,
+    card: &Value,
+    options: &DiscoveryOptions,
+) -> Result<String, Finding> {
+    let options = DiscoveryOptions {
+        credentials: Credentials::default(),
+        ..options.clone()
+    };
     let (mut fetched, mut missing) = (BTreeMap::new(), Vec::new());
     for url in signers.key_sets(card) {
-        match auth::document(&url).await.map(Jwks::read) {
+        let document = subject::document(&url, &options).await;
+        match document.map(|(document, _)| Jwks::read(document)) {
             Ok(Some(keys)) => drop(fetched.insert(url, keys)),
             Ok(None) => missing.push(format!("{url} is no set of keys")),
             Err(error) => missing.push(error.to_string()),

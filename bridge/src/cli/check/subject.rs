@@ -7,14 +7,17 @@ use std::{
     str::FromStr,
 };
 
-use bridge_client::Signers;
+use bridge_client::{
+    Signers,
+    discovery::{DiscoveryOptions, fetch_document},
+};
 use bridge_protocol::dialect::places;
 use bridge_verify::lint::{Finding, Level, duplicates, lint};
 use url::Url;
 
 use super::{CheckError, show::Report, signed};
 use crate::{
-    auth, builtin,
+    builtin,
     cli::{
         address::{self, shown},
         card_file, serve,
@@ -60,7 +63,11 @@ impl fmt::Display for Subject {
 
 impl Subject {
     /// Checks the subject. With `signers`, a card must be signed by one of them.
-    pub(super) async fn check(&self, signers: Option<&Signers>) -> Result<Report, CheckError> {
+    pub(super) async fn check(
+        &self,
+        signers: Option<&Signers>,
+        options: &DiscoveryOptions,
+    ) -> Result<Report, CheckError> {
         let (document, twice) = match self {
             Self::Configuration(path) => return configuration(path).await,
             Self::File(path) => {
@@ -69,7 +76,7 @@ impl Subject {
                 (document, duplicates(&text))
             }
             Self::Address(url) => {
-                let (document, text) = fetch(url).await?;
+                let (document, text) = fetch(url, options).await?;
                 (document, duplicates(&text))
             }
         };
@@ -77,7 +84,7 @@ impl Subject {
         findings.splice(0..0, twice);
         let mut signed = None;
         if let Some(signers) = signers {
-            match signed::check(signers, &document).await {
+            match signed::check(signers, &document, options).await {
                 Ok(by) => signed = Some(by),
                 Err(finding) => findings.insert(0, finding),
             }
@@ -93,23 +100,36 @@ impl Subject {
 
 /// Fetches the card at an address: the document itself if the path ends with .json, else the card at the
 /// usual locations.
-async fn fetch(url: &Url) -> Result<(Value, Vec<u8>), CheckError> {
-    let unreachable = |error: auth::FetchError| CheckError::Unreachable(error.to_string());
+async fn fetch(url: &Url, options: &DiscoveryOptions) -> Result<(Value, Vec<u8>), CheckError> {
     if url.path().ends_with(".json") {
-        return auth::document_and_text(url).await.map_err(unreachable);
+        return document(url, options).await;
     }
     let mut first = None;
     for path in places::SPECIFIED {
         let mut place = url.clone();
         place.set_query(None);
         place.set_path(&places::below(url.path(), path));
-        match auth::document_and_text(&place).await {
+        match document(&place, options).await {
             Ok(found) => return Ok(found),
             Err(error) => first = first.or(Some(error)),
         }
     }
     let nowhere = || CheckError::Unreachable(format!("{url}: there is no place to look"));
-    Err(first.map_or_else(nowhere, unreachable))
+    Err(first.unwrap_or_else(nowhere))
+}
+
+/// Fetches a JSON document, and returns it with its text.
+pub(super) async fn document(
+    url: &Url,
+    options: &DiscoveryOptions,
+) -> Result<(Value, Vec<u8>), CheckError> {
+    let fetched = fetch_document(url, options).await;
+    let text = fetched.map_err(|error| CheckError::Unreachable(error.to_string()))?;
+    let missing = |found| CheckError::Unreachable(format!("{}: {found}", shown(url)));
+    let text = text.ok_or_else(|| missing("there is nothing (HTTP status 404)".to_owned()))?;
+    let document = serde_json::from_slice(&text);
+    let document = document.map_err(|error| missing(format!("expected JSON: {error}")))?;
+    Ok((document, text))
 }
 
 /// Checks a configuration and the cards that it names.
