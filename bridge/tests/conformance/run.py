@@ -11,10 +11,10 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 
-# What each kit needs that its own list leaves out.
+# Packages that each kit needs and does not list.
 MORE = {"1.0-dev": [], "0.3.x": ["python-dotenv", "pyOpenSSL"]}
 
-# What is run of each kit, before the address: of 0.3 all suites, over each transport.
+# The arguments of each run, before the address. All suites of 0.3 run over each transport.
 EVERYTHING = ["tests/mandatory", "tests/optional", "--test-scope=all"]
 REST = ["--transports", "rest", "--transport-strategy", "prefer_rest"]
 PARTS = {
@@ -27,7 +27,7 @@ LIMIT_SECONDS = 1200
 
 
 def main():
-    """Sets everything up, and ends with 1 if something failed that nobody knows of."""
+    """Starts the bridge and runs the kit. Exits with 1 if a result is unexpected."""
     options = arguments()
     kit = options.kit.resolve()
     branch = "1.0-dev" if (kit / "tests/compatibility").is_dir() else "0.3.x"
@@ -50,7 +50,7 @@ def arguments():
 
 
 def environment(kit, branch):
-    """A Python with what the kit needs, made once."""
+    """Returns the Python of an environment with the packages of the kit, which is created once."""
     folder = kit / ".venv"
     python = folder / "bin/python"
     if not (folder / "complete").exists():
@@ -63,7 +63,7 @@ def environment(kit, branch):
 
 
 def serve(program):
-    """The bridge on a free port, and its address. Its webhooks may be on this machine: the kit's are."""
+    """Starts the bridge on a free port, and returns it with its address. Webhooks on this machine are allowed, because the kit's are."""
     agent = ["--builtin", "conformance", "--store", "memory", "--push-allow", "loopback", "--grpc-card"]
     command = [program, "serve", "--listen", "127.0.0.1:0", *agent]
     bridge = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -74,8 +74,8 @@ def serve(program):
 
 
 def test(kit, branch, python, url, more):
-    """Every test that the kit's own runner would run, as JUnit tells of them."""
-    # The kit's own setting: how long it waits for an event of a stream.
+    """Runs every test that the kit's own runner runs, and returns the JUnit reports."""
+    # The time for which the kit waits for an event of a stream.
     settings = {**os.environ, "TCK_STREAMING_TIMEOUT": "2"}
     reports = []
     for part in PARTS[branch]:
@@ -86,14 +86,14 @@ def test(kit, branch, python, url, more):
 
 
 def known(branch):
-    """The failures that are known, by the name of their test."""
+    """Returns the names of the tests that are known to fail."""
     text = (HERE / "KNOWN.md").read_text()
     section = text.split(f"## {branch}\n")[1].split("\n## ")[0]
     return set(re.findall(r"^- `([^`]+)`", section, re.MULTILINE))
 
 
 def judge(reports, expected):
-    """Says what is not as it was known; 1 if there is something."""
+    """Prints unexpected results and the counts. Returns 1 if a result is unexpected."""
     passed, failed, skipped = set(), set(), set()
     for case in (case for report in reports for case in xml.parse(report).iter("testcase")):
         kinds = {child.tag for child in case}
@@ -101,11 +101,11 @@ def judge(reports, expected):
         where = failed if kinds & {"failure", "error"} else skipped if "skipped" in kinds else passed
         where.add(name)
     for name in sorted(failed - expected):
-        print(f"failed, and nobody knows why: {name}")
-    # What passes over one transport may still fail over another.
+        print(f"failed unexpectedly: {name}")
+    # A test that passes over one transport may still fail over another.
     passes = expected & passed - failed
     for name in sorted(passes):
-        print(f"passes by now, so it is no longer to be known: {name}")
+        print(f"passed unexpectedly; remove it from KNOWN.md: {name}")
     print(f"{len(passed)} passed, {len(failed)} failed ({len(failed & expected)} known), {len(skipped)} skipped")
     return 1 if failed - expected or passes else 0
 

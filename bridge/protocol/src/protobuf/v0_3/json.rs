@@ -84,8 +84,8 @@ impl Messages {
                 let data = Struct::decode(piece(bytes)?).map_err(ReadError::Bytes)?;
                 Value::Object(Map::from_proto(data)?)
             }
-            Kind::Message(place) | Kind::Map(place) => {
-                Value::Object(self.object(self.shape(*place), piece(bytes)?)?)
+            Kind::Message(index) | Kind::Map(index) => {
+                Value::Object(self.object(self.shape(*index), piece(bytes)?)?)
             }
         })
     }
@@ -111,10 +111,10 @@ impl Messages {
                 groups.push(group);
             }
             match (&field.kind, value) {
-                (Kind::Map(place), Value::Object(entries)) => {
+                (Kind::Map(index), Value::Object(entries)) => {
                     for (key, value) in entries {
                         let entry = serde_json::json!({"key": key, "value": value});
-                        self.put_message(field.number, *place, &entry, to);
+                        self.put_message(field.number, *index, &entry, to);
                     }
                 }
                 (_, Value::Array(items)) if field.is_list => {
@@ -125,9 +125,9 @@ impl Messages {
         }
     }
 
-    fn put_message(&self, number: u32, place: usize, value: &Value, to: &mut Vec<u8>) {
+    fn put_message(&self, number: u32, index: usize, value: &Value, to: &mut Vec<u8>) {
         let mut inner = Vec::new();
-        self.put_object(self.shape(place), value, &mut inner);
+        self.put_object(self.shape(index), value, &mut inner);
         encoding::bytes::encode(number, &inner, to);
     }
 
@@ -164,8 +164,8 @@ impl Messages {
             (Kind::FreeForm, Value::Object(data)) => {
                 encoding::message::encode(number, &data.to_proto(), to);
             }
-            (Kind::Message(place) | Kind::Map(place), value) => {
-                self.put_message(number, *place, value, to);
+            (Kind::Message(index) | Kind::Map(index), value) => {
+                self.put_message(number, *index, value, to);
             }
             // A value of another type has no place, and an empty text needs none.
             _ => {}

@@ -1,8 +1,8 @@
 //! A2A 0.3 as protocol buffers: the messages of package `a2a.v1`.
 //!
-//! 0.3 has the same messages over HTTP+JSON, in ProtoJSON, which [`dialect::v0_3::proto`](crate::dialect::v0_3::proto)
-//! reads and writes. So they are converted to that form and from it, guided by the descriptor, and there are no
-//! types for them: whatever is read or written so means the same over both.
+//! Over HTTP+JSON, 0.3 has the same messages in ProtoJSON, which [`dialect::v0_3::proto`](crate::dialect::v0_3::proto)
+//! reads and writes. This module converts messages between bytes and that ProtoJSON by their descriptor, so there are no
+//! types for them, and a message means the same over both bindings.
 
 mod call;
 mod json;

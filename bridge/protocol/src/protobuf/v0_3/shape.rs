@@ -19,7 +19,7 @@ use crate::protobuf::{DESCRIPTOR, weight::collect};
 /// The messages of 0.3. Creating this takes a while, so it is created once.
 #[derive(Debug)]
 pub struct Messages {
-    places: BTreeMap<String, usize>,
+    indexes: BTreeMap<String, usize>,
     shapes: Vec<Vec<Field>>,
 }
 
@@ -46,9 +46,9 @@ pub(super) enum Kind {
     Choice(BTreeMap<i32, String>),
     Time,
     FreeForm,
-    /// A message, by its place among the shapes.
+    /// A message, by its index among the shapes.
     Message(usize),
-    /// A map, by the place of the message with `key` and `value`.
+    /// A map, by the index of the message with `key` and `value`.
     Map(usize),
 }
 
@@ -64,17 +64,17 @@ impl Messages {
         for message in &file.message_type {
             collect(&format!(".{PACKAGE}"), message, &mut messages);
         }
-        let known = Known {
+        let types = FieldTypes {
             messages: &messages,
             enums: &file.enum_type,
         };
         let shape = |message: &DescriptorProto| {
             let fields = message.field.iter();
-            fields.filter_map(|field| known.field(field)).collect()
+            fields.filter_map(|field| types.field(field)).collect()
         };
         Self {
             shapes: messages.iter().map(|(_, one)| shape(one)).collect(),
-            places: messages
+            indexes: messages
                 .iter()
                 .map(|(name, _)| name.clone())
                 .zip(0..)
@@ -82,26 +82,26 @@ impl Messages {
         }
     }
 
-    /// Returns the fields of the message at a place.
-    pub(super) fn shape(&self, place: usize) -> &[Field] {
-        self.shapes.get(place).map_or(&[], Vec::as_slice)
+    /// Returns the fields of the message at an index.
+    pub(super) fn shape(&self, index: usize) -> &[Field] {
+        self.shapes.get(index).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the fields of the message with a name.
     pub(super) fn named(&self, name: &str) -> &[Field] {
-        let place = self.places.get(&format!(".{PACKAGE}.{name}"));
-        place.map_or(&[], |place| self.shape(*place))
+        let index = self.indexes.get(&format!(".{PACKAGE}.{name}"));
+        index.map_or(&[], |index| self.shape(*index))
     }
 }
 
-/// What is known of the types of fields.
-struct Known<'d> {
+/// The types that fields can have.
+struct FieldTypes<'d> {
     /// The messages by their full names.
     messages: &'d [(String, &'d DescriptorProto)],
     enums: &'d [EnumDescriptorProto],
 }
 
-impl Known<'_> {
+impl FieldTypes<'_> {
     fn field(&self, field: &FieldDescriptorProto) -> Option<Field> {
         Some(Field {
             number: u32::try_from(field.number()).ok()?,
@@ -135,12 +135,12 @@ impl Known<'_> {
     }
 
     fn message(&self, name: &str) -> Option<Kind> {
-        let place = self.messages.iter().position(|(one, _)| one == name)?;
-        let (_, message) = self.messages.get(place)?;
+        let index = self.messages.iter().position(|(one, _)| one == name)?;
+        let (_, message) = self.messages.get(index)?;
         let options = message.options.as_ref();
         Some(match options.is_some_and(|options| options.map_entry()) {
-            true => Kind::Map(place),
-            false => Kind::Message(place),
+            true => Kind::Map(index),
+            false => Kind::Message(index),
         })
     }
 }

@@ -45,7 +45,7 @@ use crate::{
 static SCALES: LazyLock<Scales> = LazyLock::new(Scales::new);
 
 /// The messages of 0.3.
-static OLDER: LazyLock<Messages> = LazyLock::new(Messages::new);
+static MESSAGES_V0_3: LazyLock<Messages> = LazyLock::new(Messages::new);
 
 /// Answers a request for any operation.
 pub(super) async fn handle(
@@ -174,7 +174,7 @@ impl GrpcCall {
     fn call(&self, message: &[u8]) -> Result<Call, ReadError> {
         match self.version {
             Version::V1_0 => read_weighed(self.operation, message),
-            Version::V0_1 | Version::V0_3 => OLDER.read_call(self.operation, message),
+            Version::V0_1 | Version::V0_3 => MESSAGES_V0_3.read_call(self.operation, message),
         }
     }
 
@@ -205,7 +205,7 @@ impl GrpcCall {
                     }
                     other => ResponseFormat::V0_3Proto.older_reply(other),
                 };
-                Ok(OLDER.write_answer(self.operation, &value).into())
+                Ok(MESSAGES_V0_3.write_answer(self.operation, &value).into())
             }
         }
     }
@@ -235,7 +235,7 @@ fn item_message(version: Version, item: StreamItem) -> Bytes {
         Version::V1_0 => write::<v1::StreamResponse, _>(&item.response).into(),
         Version::V0_1 | Version::V0_3 => {
             let value = ResponseFormat::V0_3Proto.older_item(item);
-            let message = OLDER.write_answer(Operation::SendStreamingMessage, &value);
+            let message = MESSAGES_V0_3.write_answer(Operation::SendStreamingMessage, &value);
             message.into()
         }
     }
