@@ -1,6 +1,7 @@
 //! A database with a standby that becomes the primary, and addresses that lead to another server than before.
 
 use std::{
+    cell::Cell,
     net::TcpListener,
     sync::{Arc, Mutex},
     time::Duration,
@@ -155,14 +156,15 @@ async fn a_server_that_does_not_answer_is_passed_over() {
     let url = format!("{url}&port={port},5432");
     let store = PostgresStore::open(&url.parse().unwrap()).await.unwrap();
     Sample::new("t").create(&store, 1).await;
+    silent.set_nonblocking(true).unwrap();
+    let connected = || std::iter::from_fn(|| silent.accept().ok()).count();
+    assert_ne!(connected(), 0);
     // Further connections begin with the one that has answered.
-    let begun = Instant::now();
     for number in 0..20 {
         let sample = Sample::new(format!("t{number}"));
         sample.create(&store, 1).await;
     }
-    assert!(begun.elapsed() < Duration::from_secs(5));
-    drop(silent);
+    assert_eq!(connected(), 0);
 }
 
 /// Connections to a server that stands still are closed after the first of them got no answer.
@@ -185,15 +187,17 @@ async fn a_server_that_stands_still_is_left_for_another() {
         head.await.unwrap();
     }
     is_replicated(&one, &database).await;
-    let still = one.stand_still(Duration::from_secs(40));
+    let has_resumed = Cell::new(false);
+    let still = async {
+        one.stand_still(Duration::from_secs(40)).await;
+        has_resumed.set(true);
+    };
     let other = async {
         sleep(Duration::from_millis(100)).await;
         two.promote();
-        let begun = Instant::now();
         insist(&store, &sample, 3, "m").await;
         store.head(&sample.caller, "t").await.unwrap();
-        begun.elapsed()
+        assert!(!has_resumed.get(), "the other server was not used");
     };
-    let (took, ()) = tokio::join!(other, still);
-    assert!(took < Duration::from_secs(30), "{took:?}");
+    tokio::join!(other, still);
 }

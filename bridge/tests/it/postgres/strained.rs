@@ -82,25 +82,30 @@ async fn limited(database: &Database, connections: usize) -> PostgresSettings {
     url.parse().unwrap()
 }
 
+/// Twenty writers create twenty tasks each at the same time, and read them.
+pub(super) async fn write_at_once(store: &Arc<PostgresStore>) {
+    let write = |number: usize| {
+        let store = Arc::clone(store);
+        tokio::spawn(async move {
+            for round in 0..20 {
+                let sample = Sample::new(format!("{number}-{round}"));
+                sample.create(&*store, 1).await;
+                store.head(&sample.caller, &sample.task).await.unwrap();
+            }
+        })
+    };
+    for writer in (0..20).map(write).collect::<Vec<_>>() {
+        writer.await.unwrap();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn fewer_connections_than_wanted_are_slower_and_no_outage() {
     for connections in [3, 5, 12] {
         let database = Server::shared().database().await;
         let settings = limited(&database, connections).await;
         let store = open(settings).await;
-        let write = |number: usize| {
-            let store = Arc::clone(&store);
-            tokio::spawn(async move {
-                for round in 0..20 {
-                    let sample = Sample::new(format!("{number}-{round}"));
-                    sample.create(&*store, 1).await;
-                    store.head(&sample.caller, &sample.task).await.unwrap();
-                }
-            })
-        };
-        for writer in (0..20).map(write).collect::<Vec<_>>() {
-            writer.await.unwrap();
-        }
+        write_at_once(&store).await;
         let tasks = "SELECT count(*) FROM bridge.tasks";
         assert_eq!(database.number(tasks).await, 20 * 20, "{connections}");
     }
