@@ -7,6 +7,7 @@
 //! - [`rest`]: HTTP+JSON in 1.0 and 0.3
 //! - `grpc`: gRPC in 1.0 and 0.3, with the feature of that name
 //! - [`sse`]: server-sent events, used by the first two
+//! - [`version_json`]: the JSON of each version, for HTTP+JSON and for gRPC of 0.3
 //! - [`event_repair`]: repairs events that deviate from their version
 //! - [`reply`]: the answers of operations
 
@@ -17,6 +18,7 @@ mod json_rpc;
 pub(crate) mod reply;
 mod rest;
 mod sse;
+mod version_json;
 
 use bridge_protocol::{
     a2a::StreamResponse,

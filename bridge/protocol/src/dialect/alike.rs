@@ -125,9 +125,8 @@ impl ObjectDialect {
         let mut object = self.object();
         object.put("state", state(&status.state, losses));
         let status_message = status.message.as_ref();
-        let status_message = status_message.map(|status_message| {
-            losses.inside("message", |losses| message(status_message, losses))
-        });
+        let status_message =
+            status_message.map(|one| losses.inside("message", |losses| message(one, losses)));
         object.some("message", status_message);
         object.some("timestamp", status.timestamp.clone());
         object.finish(&status.extra, &[], losses)

@@ -52,18 +52,34 @@ async fn is_replicated(primary: &Server, database: &Database) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_standby_that_becomes_the_primary_is_used() {
-    let one = Server::start(&["-c", "fsync=off"]);
-    let database = one.database().await;
-    let two = one.standby();
-    // The standby is reached first.
-    let hosts = format!("{},{}", two.folder, one.folder);
-    let url = database.url.replace(&one.folder, &hosts);
+/// Starts a primary and its standby, and creates a database.
+async fn replicated_pair() -> (Server, Server, Database) {
+    let primary = Server::start(&["-c", "fsync=off"]);
+    let database = primary.database().await;
+    let standby = primary.standby();
+    (primary, standby, database)
+}
+
+/// Opens a store whose address names the servers in this order, and creates a task that both servers have.
+async fn store_of(
+    servers: [&Server; 2],
+    primary: &Server,
+    database: &Database,
+) -> (PostgresStore, Sample) {
+    let hosts = servers.map(|server| server.folder.as_str()).join(",");
+    let url = database.url.replace(&primary.folder, &hosts);
     let store = PostgresStore::open(&url.parse().unwrap()).await.unwrap();
     let sample = Sample::new("t");
     sample.create(&store, 1).await;
-    is_replicated(&one, &database).await;
+    is_replicated(primary, database).await;
+    (store, sample)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standby_that_becomes_the_primary_is_used() {
+    // The standby is reached first.
+    let (one, two, database) = replicated_pair().await;
+    let (store, sample) = store_of([&two, &one], &one, &database).await;
     one.stop();
     let lost = store.append(&sample.caller, sample.append(3, 2, vec![said("m")]));
     let error = lost.await.unwrap_err();
@@ -94,9 +110,7 @@ async fn forward(target: Arc<Mutex<String>>) -> u16 {
 /// A name or a proxy may lead to a standby for a while: its connections are not kept.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_that_led_to_a_standby_is_used_again() {
-    let one = Server::start(&["-c", "fsync=off"]);
-    let database = one.database().await;
-    let two = one.standby();
+    let (one, two, database) = replicated_pair().await;
     let target = Arc::new(Mutex::new(one.folder.clone()));
     let port = forward(Arc::clone(&target)).await;
     let name = database.url.split(['/', '?']).nth(3).unwrap();
@@ -124,15 +138,8 @@ async fn an_address_that_led_to_a_standby_is_used_again() {
 /// Open connections to a server whose operator has stopped all writes are closed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_begins_to_refuse_writes_is_left() {
-    let one = Server::start(&["-c", "fsync=off"]);
-    let database = one.database().await;
-    let two = one.standby();
-    let hosts = format!("{},{}", one.folder, two.folder);
-    let url = database.url.replace(&one.folder, &hosts);
-    let store = PostgresStore::open(&url.parse().unwrap()).await.unwrap();
-    let sample = Sample::new("t");
-    sample.create(&store, 1).await;
-    is_replicated(&one, &database).await;
+    let (one, two, database) = replicated_pair().await;
+    let (store, sample) = store_of([&one, &two], &one, &database).await;
     let stop = "ALTER SYSTEM SET default_transaction_read_only = on";
     database.execute(stop).await;
     database.execute("SELECT pg_reload_conf()").await;
@@ -170,14 +177,9 @@ async fn a_server_that_does_not_answer_is_passed_over() {
 /// Connections to a server that stands still are closed after the first of them got no answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_stands_still_is_left_for_another() {
-    let one = Server::start(&["-c", "fsync=off"]);
-    let database = one.database().await;
-    let two = one.standby();
-    let hosts = format!("{},{}", one.folder, two.folder);
-    let url = database.url.replace(&one.folder, &hosts);
-    let store = Arc::new(PostgresStore::open(&url.parse().unwrap()).await.unwrap());
-    let sample = Sample::new("t");
-    sample.create(&*store, 1).await;
+    let (one, two, database) = replicated_pair().await;
+    let (store, sample) = store_of([&one, &two], &one, &database).await;
+    let store = Arc::new(store);
     let heads = (0..8).map(|_| {
         let store = Arc::clone(&store);
         let caller = sample.caller.clone();
@@ -186,7 +188,6 @@ async fn a_server_that_stands_still_is_left_for_another() {
     for head in heads.collect::<Vec<_>>() {
         head.await.unwrap();
     }
-    is_replicated(&one, &database).await;
     let has_resumed = Cell::new(false);
     let still = async {
         one.stand_still(Duration::from_secs(40)).await;

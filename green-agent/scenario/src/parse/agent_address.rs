@@ -14,7 +14,7 @@ kind! {
     |_| json!({"type": "string", "minLength": 1})
 }
 
-/// Reads a URL or a role: whatever looks like a URL is one.
+/// Reads a URL or a role. A text with `://` is a URL.
 pub(super) fn agent_address(node: &Node<'_>, roles: &DeclaredRoles) -> Option<AgentAddress> {
     let text = node.text()?;
     match text.contains("://") {

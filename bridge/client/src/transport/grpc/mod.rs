@@ -12,9 +12,7 @@ use std::{sync::LazyLock, time::Duration};
 use bridge_protocol::{
     a2a::{Operation, StreamResponse},
     dialect::{Call, Losses, Version},
-    protobuf::{
-        ReadError, path, read, read_card_leniently, v0_3::Messages as OlderMessages, v1, write_call,
-    },
+    protobuf::{ReadError, path, read, read_card_leniently, v0_3, v1, write_call},
     wire::FieldError,
 };
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -25,7 +23,7 @@ use reqwest::{
 };
 
 use self::messages::Messages;
-use super::{Item, Items, Reply, report, rest::version_json, sse::no_stream};
+use super::{Item, Items, Reply, report, sse::no_stream, version_json};
 use crate::{
     Fault,
     http::{Endpoint, within},
@@ -33,7 +31,7 @@ use crate::{
 };
 
 /// The messages of 0.3.
-static OLDER: LazyLock<OlderMessages> = LazyLock::new(OlderMessages::new);
+static MESSAGES_V0_3: LazyLock<v0_3::Messages> = LazyLock::new(v0_3::Messages::new);
 
 /// The time for which a subscription's beginning is waited for, so that a refusal is told at once. Most servers send nothing
 /// before the first event, and those of 0.3 need not begin with the task.
@@ -116,7 +114,7 @@ impl Grpc {
             Version::V1_0 => write_call(call),
             Version::V0_1 | Version::V0_3 => {
                 let mut losses = Losses::default();
-                let message = OLDER.write_call(call, &mut losses);
+                let message = MESSAGES_V0_3.write_call(call, &mut losses);
                 report(&self.endpoint, call, &losses);
                 message
             }
@@ -130,7 +128,9 @@ impl Grpc {
         match self.endpoint.version {
             Version::V1_0 => reply(operation, message),
             version @ (Version::V0_1 | Version::V0_3) => {
-                let value = OLDER.read_answer(operation, message).map_err(invalid)?;
+                let value = MESSAGES_V0_3
+                    .read_answer(operation, message)
+                    .map_err(invalid)?;
                 version_json::reply(version, operation, value).map_err(Fault::Invalid)
             }
         }
@@ -159,7 +159,9 @@ fn item(version: Version, operation: Operation, message: &[u8]) -> Result<Item, 
     let event = match version {
         Version::V1_0 => read::<v1::StreamResponse, StreamResponse>(message).map_err(invalid)?,
         Version::V0_1 | Version::V0_3 => {
-            let value = OLDER.read_answer(operation, message).map_err(invalid)?;
+            let value = MESSAGES_V0_3
+                .read_answer(operation, message)
+                .map_err(invalid)?;
             version_json::item(version, value).map_err(Fault::Invalid)?
         }
     };

@@ -1,12 +1,10 @@
 //! HTTP+JSON (specification 1.0, section 11; 0.3, section 3.2.3): each operation has its own path.
 //!
 //! - [`route`]: method, path, query and body of each call
-//! - [`version_json`]: the JSON of each version
 //! - [`error_response`]: reads error answers
 
 mod error_response;
 mod route;
-pub(super) mod version_json;
 
 use bridge_protocol::{a2a::ErrorKind, dialect::Call, wire};
 use reqwest::{
@@ -16,7 +14,7 @@ use reqwest::{
 use serde_json::Value;
 
 use self::route::Route;
-use super::{Items, Reply, sse};
+use super::{Items, Reply, sse, version_json};
 use crate::{
     Fault,
     http::{Endpoint, HttpResponse, beginning},

@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::version_json;
+use crate::transport::version_json;
 use crate::{Fault, http::Endpoint, transport::report};
 
 /// The parts of an HTTP request.

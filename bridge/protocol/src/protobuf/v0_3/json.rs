@@ -90,7 +90,7 @@ impl Messages {
         })
     }
 
-    /// Writes the bytes of a message. What it has no field for is left out.
+    /// Writes the bytes of a message. Members without a field are left out.
     pub(super) fn write(&self, name: &str, value: &Value) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.put_object(self.named(name), value, &mut bytes);

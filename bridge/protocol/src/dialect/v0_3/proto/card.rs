@@ -21,7 +21,7 @@ pub fn from_v1(card: &AgentCard, losses: &mut Losses) -> Value {
     written
 }
 
-/// Converts a card to the form that it has in JSON. What is invalid stays, and is left to the reader of that form.
+/// Converts a card to its form over JSON-RPC. Invalid members are unchanged; the reader of that form reports them.
 pub fn read(mut card: Value) -> Value {
     let schemes = card
         .get_mut("securitySchemes")

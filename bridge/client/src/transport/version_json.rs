@@ -10,10 +10,10 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-use crate::transport::{Reply, event_repair};
+use super::{Reply, event_repair};
 
 /// Returns the parameters of a call, including ids and tenant. Those that belong into the path are removed later.
-pub(in crate::transport) fn params(version: Version, call: &Call, losses: &mut Losses) -> Value {
+pub(super) fn params(version: Version, call: &Call, losses: &mut Losses) -> Value {
     if version == Version::V0_3 {
         request::tenant(call, losses);
     }
@@ -34,7 +34,7 @@ pub(in crate::transport) fn params(version: Version, call: &Call, losses: &mut L
 }
 
 /// Reads an answer.
-pub(in crate::transport) fn reply(
+pub(super) fn reply(
     version: Version,
     operation: Operation,
     value: Value,
@@ -69,10 +69,7 @@ fn reply_v0_3(operation: Operation, value: Value) -> Result<Reply, FieldError> {
 }
 
 /// Reads one event of a stream.
-pub(in crate::transport) fn item(
-    version: Version,
-    value: Value,
-) -> Result<StreamResponse, FieldError> {
+pub(super) fn item(version: Version, value: Value) -> Result<StreamResponse, FieldError> {
     match version {
         Version::V0_1 | Version::V1_0 => event_repair::item(version, value),
         Version::V0_3 => answer::stream_item_to_v1(value),
