@@ -5,6 +5,7 @@
 //! their messages.
 //!
 //! - `submit`: accepts a message
+//! - `placement`: decides whether a new turn runs at once or waits
 //! - `run`: runs one turn, from its start to its end in the log
 //! - `agent_call`: calls the agent for a turn and waits for it
 //! - `conversation_slot`: the right to run turns in a conversation
@@ -35,6 +36,7 @@ mod interleavings;
 mod leased;
 mod memory_budget;
 mod open_artifacts;
+mod placement;
 mod queue;
 mod queue_place;
 mod recover;
@@ -182,7 +184,7 @@ pub enum TurnError {
         waiting: usize,
     },
     /// Running turns use all of their memory, or all of this caller's share.
-    #[error("the agents have no room for another message at present: send it again later")]
+    #[error("the memory for running turns is in use at present: send the message again later")]
     OutOfMemory {
         /// The memory that the turn would need, in bytes.
         bytes: usize,

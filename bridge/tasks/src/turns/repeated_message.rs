@@ -45,8 +45,20 @@ impl Turns {
         })
     }
 
+    /// Returns the reason for which a message is refused. A repetition is recognized all the same, since it runs nothing.
+    pub(super) async fn unless_repeated(
+        &self,
+        incoming: &IncomingMessage,
+        refusal: TurnError,
+    ) -> TurnError {
+        match Box::pin(self.duplicate(incoming)).await {
+            Ok(known) => known.map_or(refusal, TurnError::Store),
+            Err(error) => error.into(),
+        }
+    }
+
     /// Returns the error for a message whose id is already in use, if it is.
-    pub(super) async fn duplicate(
+    async fn duplicate(
         &self,
         incoming: &IncomingMessage,
     ) -> Result<Option<StoreError>, StoreError> {

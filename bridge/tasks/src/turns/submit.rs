@@ -10,18 +10,16 @@ use tokio::{sync::oneshot, time::timeout};
 use super::{
     TurnError, Turns,
     conversation_slot::ConversationSlot,
-    memory_budget::{self, BudgetReservation},
-    queue::{ConversationKey, TurnJob, conversation_key},
-    queue_place::QueuePlace,
+    memory_budget::BudgetReservation,
+    queue::{ConversationKey, TurnJob},
     run::ReadyTurn,
-    turn_events::{created_event, message_events, queued_status, start_events},
+    turn_events::submission_events,
 };
-
 use crate::{
     agent::{Agent, RepeatPolicy},
     caller::Caller,
     clock,
-    store::{Append, Event, Head, Seq, StoreError, size},
+    store::{Append, Head, Seq, StoreError, size},
 };
 
 /// The number of attempts when others append to the same task.
@@ -67,6 +65,49 @@ pub struct Submitted {
     pub repeated: bool,
     /// Whether the turn started with the message, without being queued.
     pub has_begun: bool,
+}
+
+/// The task to which a message belongs.
+pub(super) struct Target {
+    /// The head of the task; `None` if the message creates the task.
+    pub(super) head: Option<Arc<Head>>,
+    /// The size of the task in bytes.
+    pub(super) size: usize,
+    pub(super) task: String,
+    pub(super) context: String,
+}
+
+impl Target {
+    /// Returns the task that the message names, given its head and size, or a new one.
+    fn of(incoming: &IncomingMessage, named: Option<(Arc<Head>, usize)>) -> Self {
+        match named {
+            Some((head, size)) => Self {
+                task: head.task.clone(),
+                context: head.context_id.clone(),
+                size,
+                head: Some(head),
+            },
+            None => {
+                let context = incoming.message.context_id.clone();
+                Self {
+                    head: None,
+                    size: 0,
+                    task: clock::new_id(),
+                    context: context.unwrap_or_else(clock::new_id),
+                }
+            }
+        }
+    }
+
+    /// Returns the number of the task's last event.
+    fn seq(&self) -> Seq {
+        self.head.as_ref().map_or(0, |head| head.seq)
+    }
+
+    /// Returns the number of the message's turn.
+    fn turn(&self) -> u64 {
+        self.head.as_ref().map_or(1, |head| head.last_turn + 1)
+    }
 }
 
 /// A message that was logged, and its turn if it can run now.
@@ -124,7 +165,7 @@ impl Turns {
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             // The runtime was shut down meanwhile, so that it is unknown whether the message is in the log.
             Err(_) | Ok(()) => {
-                let reason = "the bridge ends".to_owned();
+                let reason = "the bridge is stopping".to_owned();
                 Err(StoreError::Unavailable { reason }.into())
             }
         }
@@ -173,135 +214,51 @@ impl Turns {
         incoming: &IncomingMessage,
         reservation: Option<BudgetReservation>,
     ) -> Result<SubmitResult, TurnError> {
-        let (head, size) = self.addressed(incoming).await?.unzip();
-        let task = head
-            .as_ref()
-            .map_or_else(clock::new_id, |head| head.task.clone());
-        let context = match &head {
-            Some(head) => head.context_id.clone(),
-            None => incoming
-                .message
-                .context_id
-                .clone()
-                .unwrap_or_else(clock::new_id),
-        };
-        let turn = head.as_ref().map_or(1, |head| head.last_turn + 1);
+        let target = Target::of(incoming, self.addressed(incoming).await?);
         let bytes = size::message(&incoming.message);
-        self.check_size(&task, size, bytes)?;
+        self.check_size(&target, bytes)?;
         let unended = match self.0.places.enter(&agent.name, bytes) {
             Ok(unended) => unended,
             Err(turns) => {
-                let known = self.duplicate(incoming).await?;
-                return Err(known.map_or(TurnError::AgentBusy { turns }, TurnError::Store));
+                let refusal = TurnError::AgentBusy { turns };
+                return Err(self.unless_repeated(incoming, refusal).await);
             }
         };
         let job = Arc::new(TurnJob {
             agent: agent.name.clone(),
             caller: incoming.caller.clone(),
-            task: task.clone(),
-            turn,
+            task: target.task.clone(),
+            turn: target.turn(),
             is_watched: incoming.is_watched,
             cause: TraceContext::current(),
             unended: Some(unended),
         });
-        let key = conversation_key(agent, &incoming.caller, &task, &context);
-        // A waiting turn takes its place before it is logged, so that turns run in the order of the log.
-        let entered = self.0.queues.enter(&key, &job);
-        let place = entered.is_err().then(|| QueuePlace::new(self, &key, &job));
-        let mut start = entered
-            .map(|cancel_signal| (ConversationSlot::new(self, Arc::clone(&key)), cancel_signal));
-        // Another process may work on the conversation, or have left turns in it.
-        let mut is_shared = false;
-        if let Ok((slot, _)) = &mut start
-            && let Some(waiting) = Box::pin(slot.hold_alone()).await?
-        {
-            slot.abandon();
-            (start, is_shared) = (Err(waiting), true);
-        }
-        if let Err(waiting) = &start
-            && *waiting >= agent.settings.queue
-        {
-            // A repetition need not wait, so it is found even if the queue is full.
-            let (waiting, known) = (*waiting, self.duplicate(incoming).await?);
-            return Err(known.map_or(TurnError::Busy { waiting }, TurnError::Store));
-        }
-        let reservation = match &start {
-            Err(_) => None,
-            Ok(_) => {
-                let bytes = memory_budget::bytes_with_message(size.unwrap_or(0), &incoming.message);
-                let reservation = reservation
-                    .or_else(|| self.0.memory_budget.try_reserve(&incoming.caller, bytes));
-                if reservation.is_none() {
-                    // A repetition runs nothing, so it is found even without memory.
-                    let known = self.duplicate(incoming).await?;
-                    return Err(known.map_or(TurnError::OutOfMemory { bytes }, TurnError::Store));
-                }
-                reservation
-            }
-        };
-        let permit = match &start {
-            Ok(_) => self.0.places.try_run(&agent.name),
-            Err(_) => None,
-        };
-        // The conversation is free, but the agent runs as many turns as it may: the turn waits in its conversation's
-        // place.
-        let behind = match (&start, &permit) {
-            (Ok(_), None) => mem::replace(&mut start, Err(0)).ok(),
-            (Ok(_), Some(_)) | (Err(_), _) => None,
-        };
-        let mut events = Vec::with_capacity(5);
-        if head.is_none() {
-            events.push(Event::Created(created_event(agent, incoming, &context)));
-        }
-        let message = message_events(&incoming.message, &task, &context, turn, &job.cause);
-        events.extend(message);
-        // If the turn can start, its start is logged in the same append, which saves one write before the agent is
-        // called.
-        match (&start, &head) {
-            (Ok(_), _) => events.extend(start_events(turn, agent)),
-            (Err(_), Some(head)) => events.push(queued_status(head)),
-            // A new task already has the state submitted.
-            (Err(_), None) => {}
-        }
-        let expected = head.as_ref().map_or(0, |head| head.seq);
+        let placing = self.place(agent, incoming, &target, &job, reservation);
+        let placement = placing.await?;
+        let has_begun = placement.runs_at_once();
         let append = Append {
-            task: task.clone(),
-            expected,
+            task: target.task.clone(),
+            expected: target.seq(),
             time: clock::now(),
-            events,
+            events: submission_events(agent, incoming, &target, &job, has_begun),
         };
-        let appended = self.0.store.append(&incoming.caller, append).await;
-        let (mut ready, has_begun) = (None, start.is_ok());
-        match (start, &appended) {
-            (Ok((slot, cancel_signal)), Ok(head)) => {
-                ready = Some(ReadyTurn {
-                    slot,
-                    job,
-                    cancel_signal,
-                    known: Some(head.clone()),
-                    held: permit.zip(reservation),
-                });
+        match self.0.store.append(&incoming.caller, append).await {
+            Ok(head) => {
+                let submitted = Submitted {
+                    message: target.seq() + 1 + Seq::from(target.head.is_none()),
+                    task: target.task,
+                    last: head.seq,
+                    turn: job.turn,
+                    repeated: false,
+                    has_begun,
+                };
+                Ok((submitted, placement.logged(self, job, head)))
             }
-            // Dropping the slot starts the next turn.
-            (Ok((slot, _)), Err(_)) => drop(slot),
-            (Err(_), _) if is_shared => self.take_up_later(&key),
-            (Err(_), Ok(_)) => match behind {
-                Some((slot, cancel_signal)) => {
-                    self.spawn(ReadyTurn::queued(slot, job, cancel_signal));
-                }
-                None => ready = place.and_then(QueuePlace::keep),
-            },
-            (Err(_), Err(_)) => drop((behind, place)),
+            Err(error) => {
+                placement.refused(self);
+                Err(error.into())
+            }
         }
-        let submitted = Submitted {
-            task,
-            message: expected + 1 + Seq::from(head.is_none()),
-            last: appended?.seq,
-            turn,
-            repeated: false,
-            has_begun,
-        };
-        Ok((submitted, ready))
     }
 
     /// Queues a turn that is already in the log, or runs it if its conversation has become free.
@@ -313,11 +270,11 @@ impl Turns {
     }
 
     /// Refuses a message to a task that has no room for it.
-    fn check_size(&self, task: &str, size: Option<usize>, message: usize) -> Result<(), TurnError> {
+    fn check_size(&self, target: &Target, message: usize) -> Result<(), TurnError> {
         let limit = self.0.limits.task;
-        match size.map(|size| size + message) {
+        match target.head.as_ref().map(|_| target.size + message) {
             Some(bytes) if bytes > limit => Err(TurnError::TaskTooLarge {
-                task: task.to_owned(),
+                task: target.task.clone(),
                 bytes,
                 limit,
             }),
@@ -359,8 +316,9 @@ impl Turns {
         }
         // A repetition is recognized even if its task has ended since.
         if head.state.is_terminal() {
-            let known = self.duplicate(incoming).await?;
-            return Err(known.map_or(TurnError::Ended { task }, TurnError::Store));
+            return Err(self
+                .unless_repeated(incoming, TurnError::Ended { task })
+                .await);
         }
         match &message.context_id {
             Some(named) if *named != head.context_id => Err(TurnError::OtherContext {
@@ -387,13 +345,12 @@ impl Turns {
         if !has_moved {
             return Ok(());
         }
-        let known = self.duplicate(incoming).await?;
         let moved = TurnError::MovedOn {
             task: head.task.clone(),
             newest: head.seq,
             seen,
         };
-        Err(known.map_or(moved, TurnError::Store))
+        Err(self.unless_repeated(incoming, moved).await)
     }
 
     /// Returns whether streams show any event of the task after this one. The beginning and end of a turn are not

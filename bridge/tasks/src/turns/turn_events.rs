@@ -3,15 +3,40 @@
 use bridge_protocol::a2a::{Message, TaskState, TaskStatus};
 use bridge_telemetry::TraceContext;
 
-use super::IncomingMessage;
+use super::{IncomingMessage, queue::TurnJob, submit::Target};
 use crate::{
     agent::Agent,
     clock,
     store::{Created, Event, Head, Turn, TurnState},
 };
 
+/// Returns the events with which a message is logged. A turn that runs at once is started in the same append, which saves
+/// one write before the agent is called.
+pub(super) fn submission_events(
+    agent: &Agent,
+    incoming: &IncomingMessage,
+    target: &Target,
+    job: &TurnJob,
+    runs_at_once: bool,
+) -> Vec<Event> {
+    let mut events = Vec::with_capacity(5);
+    let Target { task, context, .. } = target;
+    if target.head.is_none() {
+        events.push(Event::Created(created_event(agent, incoming, context)));
+    }
+    let message = message_events(&incoming.message, task, context, job.turn, &job.cause);
+    events.extend(message);
+    match (runs_at_once, &target.head) {
+        (true, _) => events.extend(start_events(job.turn, agent)),
+        (false, Some(head)) => events.push(queued_status(head)),
+        // A new task already has the state submitted.
+        (false, None) => {}
+    }
+    events
+}
+
 /// Returns the first event of a new task.
-pub(super) fn created_event(agent: &Agent, incoming: &IncomingMessage, context: &str) -> Created {
+fn created_event(agent: &Agent, incoming: &IncomingMessage, context: &str) -> Created {
     Created {
         agent: agent.name.clone(),
         owner: incoming.caller.clone(),
@@ -22,7 +47,7 @@ pub(super) fn created_event(agent: &Agent, incoming: &IncomingMessage, context: 
 }
 
 /// Returns the events for a message.
-pub(super) fn message_events(
+fn message_events(
     message: &Message,
     task: &str,
     context: &str,
@@ -47,7 +72,7 @@ pub(super) fn message_events(
 
 /// Returns the event for a message that is queued. It shows that the message was accepted: a task that asked for input
 /// is no longer waiting.
-pub(super) fn queued_status(head: &Head) -> Event {
+fn queued_status(head: &Head) -> Event {
     let runs = |turn: &Turn| matches!(turn.state, TurnState::Started { .. });
     let state = match head.turns.iter().any(runs) {
         true => TaskState::Working,

@@ -1,0 +1,146 @@
+//! Decides whether a new turn can run at once or must wait, before its message is logged.
+
+use std::sync::Arc;
+
+use super::{
+    TurnError, Turns,
+    agent_places::RunPermit,
+    conversation_slot::ConversationSlot,
+    memory_budget::{self, BudgetReservation},
+    queue::{ConversationKey, TurnJob, conversation_key},
+    queue_place::QueuePlace,
+    run::ReadyTurn,
+    submit::{IncomingMessage, Target},
+};
+use crate::{agent::Agent, executor::CancelSignal, store::Head};
+
+/// The place of a new turn.
+pub(super) enum Placement {
+    /// The turn runs at once.
+    AtOnce {
+        slot: ConversationSlot,
+        cancel_signal: CancelSignal,
+        held: (RunPermit, BudgetReservation),
+    },
+    /// The turn has its conversation, but its agent runs as many turns as it may.
+    AgentFull {
+        slot: ConversationSlot,
+        cancel_signal: CancelSignal,
+    },
+    /// The turn waits for others of its conversation in this process.
+    Queued(QueuePlace),
+    /// Another process may work on the conversation, or have left turns in it.
+    Shared(ConversationKey),
+}
+
+impl Placement {
+    pub(super) fn runs_at_once(&self) -> bool {
+        matches!(self, Self::AtOnce { .. })
+    }
+
+    /// Goes on when the message is in the log. Returns the turn if it can run now.
+    pub(super) fn logged(
+        self,
+        turns: &Turns,
+        job: Arc<TurnJob>,
+        head: Arc<Head>,
+    ) -> Option<ReadyTurn> {
+        match self {
+            Self::AtOnce {
+                slot,
+                cancel_signal,
+                held,
+            } => Some(ReadyTurn {
+                slot,
+                job,
+                cancel_signal,
+                known: Some(head),
+                held: Some(held),
+            }),
+            Self::AgentFull {
+                slot,
+                cancel_signal,
+            } => {
+                turns.spawn(ReadyTurn::queued(slot, job, cancel_signal));
+                None
+            }
+            Self::Queued(place) => place.keep(),
+            Self::Shared(key) => {
+                turns.take_up_later(&key);
+                None
+            }
+        }
+    }
+
+    /// Gives up the place when the log has refused the message. Other turns of the conversation continue.
+    pub(super) fn refused(self, turns: &Turns) {
+        match self {
+            Self::Shared(key) => turns.take_up_later(&key),
+            Self::AtOnce { .. } | Self::AgentFull { .. } | Self::Queued(_) => {}
+        }
+    }
+}
+
+impl Turns {
+    /// Finds a place for a new turn.
+    ///
+    /// # Errors
+    /// Returns an error if too many turns wait in the conversation, or if there is no memory for another turn.
+    pub(super) async fn place(
+        &self,
+        agent: &Agent,
+        incoming: &IncomingMessage,
+        target: &Target,
+        job: &Arc<TurnJob>,
+        reservation: Option<BudgetReservation>,
+    ) -> Result<Placement, TurnError> {
+        let key = conversation_key(agent, &incoming.caller, &target.task, &target.context);
+        // A waiting turn takes its place before it is logged, so that turns run in the order of the log.
+        let cancel_signal = match self.0.queues.enter(&key, job) {
+            Ok(cancel_signal) => cancel_signal,
+            Err(waiting) => {
+                let place = QueuePlace::new(self, &key, job);
+                Box::pin(self.check_queue(agent, incoming, waiting)).await?;
+                return Ok(Placement::Queued(place));
+            }
+        };
+        let mut slot = ConversationSlot::new(self, Arc::clone(&key));
+        if let Some(waiting) = Box::pin(slot.hold_alone()).await? {
+            slot.abandon();
+            Box::pin(self.check_queue(agent, incoming, waiting)).await?;
+            return Ok(Placement::Shared(key));
+        }
+        let bytes = memory_budget::bytes_with_message(target.size, &incoming.message);
+        let available = || self.0.memory_budget.try_reserve(&incoming.caller, bytes);
+        let Some(reservation) = reservation.or_else(available) else {
+            let refusal = TurnError::OutOfMemory { bytes };
+            return Err(self.unless_repeated(incoming, refusal).await);
+        };
+        Ok(match self.0.places.try_run(&agent.name) {
+            Some(permit) => Placement::AtOnce {
+                slot,
+                cancel_signal,
+                held: (permit, reservation),
+            },
+            None => Placement::AgentFull {
+                slot,
+                cancel_signal,
+            },
+        })
+    }
+
+    /// Refuses a turn if too many wait in its conversation.
+    async fn check_queue(
+        &self,
+        agent: &Agent,
+        incoming: &IncomingMessage,
+        waiting: usize,
+    ) -> Result<(), TurnError> {
+        match waiting < agent.settings.queue {
+            true => Ok(()),
+            false => Err(self
+                .unless_repeated(incoming, TurnError::Busy { waiting })
+                .await),
+        }
+    }
+}
