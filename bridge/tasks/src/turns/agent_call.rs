@@ -73,7 +73,9 @@ impl AgentCall {
         };
         let left = |until| Duration::try_from(clock::now().until(until).ok()?).ok();
         let limit = until.map_or(agent.settings.limit, |until| {
-            left(until).unwrap_or_default()
+            // A clock that was set back does not make a turn longer.
+            let longest = agent.executor.survives_restart_for().unwrap_or_default();
+            left(until).unwrap_or_default().min(longest)
         });
         let (executor, output) = (agent.executor.clone(), turn.handle.output().cloned());
         let executing = async move {
@@ -124,7 +126,7 @@ async fn cleanup_timed_out(mut cancel_signal: CancelSignal) {
 /// Returns the text for a turn whose agent did not answer in time.
 pub(super) fn timeout_message(agent: &Agent, is_recovered: bool) -> String {
     match is_recovered {
-        true => "The bridge was restarted, and the agent did not answer in its time.".into(),
+        true => "The bridge was restarted, and the agent did not answer in time.".into(),
         false => format!(
             "The agent did not answer within {:?}.",
             agent.settings.limit
