@@ -61,6 +61,9 @@ pub struct AgentConfig {
     pub conversation: Option<ConversationScopeConfig>,
     /// The meaning of a turn that ends without a statement of the bot. By turns if absent.
     pub silent_end: Option<SilentTurn>,
+    /// The state of a task in which the bot asks something; input-required if absent. completed is for clients that show
+    /// artifacts only, and needs the context as the conversation.
+    pub question_end: Option<QuestionState>,
     /// Whether the bot gets a conversationUpdate before the first message.
     #[serde(default)]
     pub first_contact: bool,
@@ -189,6 +192,16 @@ pub enum SilentTurn {
     Completed,
     /// The bot is still working.
     Working,
+}
+
+/// The state of a task in which the bot asks something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QuestionState {
+    /// The task waits for the answer.
+    InputRequired,
+    /// The question is the answer of its task, and the user's answer begins the next task of the context.
+    Completed,
 }
 
 /// The treatment of a message with a repeated id from the same caller.

@@ -7,8 +7,8 @@ use serde_json::Value;
 use toml::Spanned;
 
 use super::{
-    AgentConfig, Auth, Config, EndingConfig, Problem, SecretText, SkillConfig, StoreConfig,
-    locate::position, secret::SecretSources,
+    AgentConfig, Auth, Config, ConversationScopeConfig, EndingConfig, Problem, QuestionState,
+    SecretText, SkillConfig, StoreConfig, TurnPreset, locate::position, secret::SecretSources,
 };
 use crate::push::Seal;
 
@@ -81,6 +81,9 @@ fn check_agent(agent: &AgentConfig, builtins: &[&'static str], found: &mut Found
     if agent.extended_card.is_some() && is_open {
         found.push((at, Problem::NobodyToShow));
     }
+    if agent.question_end == Some(QuestionState::Completed) && is_conversation_a_task(agent) {
+        found.push((at, Problem::QuestionEnd));
+    }
     match (&agent.bot, &agent.builtin) {
         (Some(_), None) => {}
         (None, Some(builtin)) => {
@@ -100,6 +103,14 @@ fn check_agent(agent: &AgentConfig, builtins: &[&'static str], found: &mut Found
     }
     for skill in agent.card.skills.iter().flatten() {
         check_schemas(skill, at, found);
+    }
+}
+
+/// Returns whether each task of a running bot is a conversation of its own.
+fn is_conversation_a_task(agent: &AgentConfig) -> bool {
+    match agent.conversation {
+        None => agent.turns == Some(TurnPreset::Dotnet),
+        Some(scope) => scope == ConversationScopeConfig::Task,
     }
 }
 
@@ -126,6 +137,7 @@ fn only_for_bots(agent: &AgentConfig) -> Option<&'static str> {
         ("user_id", agent.user_id.is_some()),
         ("bot_id", agent.bot_id.is_some()),
         ("bot_name", agent.bot_name.is_some()),
+        ("question_end", agent.question_end.is_some()),
         ("first_contact", agent.first_contact),
         ("ending", agent.ending != EndingConfig::default()),
         ("request_timeout", agent.request_timeout.is_some()),
@@ -270,6 +282,10 @@ mod tests {
             (
                 "[[agents]]\nname = 'a'\nbuiltin = 'echo'\nending = { quiet = '1s' }",
                 "2:8: agents[0].name: expected ending beside bot = URL only: built-in agents have no use for it",
+            ),
+            (
+                "[[agents]]\nname = 'a'\nbot = 'http://h'\nturns = 'dotnet'\nquestion_end = 'completed'",
+                "2:8: agents[0].name: expected conversation = \"context\" beside question_end = \"completed\": the answer",
             ),
             (
                 "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n[agents.extended_card]\ndescription = 'more'",

@@ -76,6 +76,12 @@ pub enum Problem {
     /// A setting for running bots is set for a built-in agent.
     #[error("expected {0} beside bot = URL only: built-in agents have no use for it")]
     OnlyForBots(&'static str),
+    /// A question completes its task, and the next task would be another conversation.
+    #[error(
+        "expected conversation = \"context\" beside question_end = \"completed\": the answer to the question begins another \
+         task"
+    )]
+    QuestionEnd,
     /// The extended card could never be shown.
     #[error(
         "expected security_schemes in the card beside extended_card, which is for authenticated callers"

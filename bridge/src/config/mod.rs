@@ -26,8 +26,8 @@ mod top;
 mod value;
 
 pub use agent::{
-    AgentConfig, ConversationScopeConfig, DeliveryMode, EndingConfig, RepeatedMessages, SilentTurn,
-    TurnPreset,
+    AgentConfig, ConversationScopeConfig, DeliveryMode, EndingConfig, QuestionState,
+    RepeatedMessages, SilentTurn, TurnPreset,
 };
 pub use bot_auth::{
     Accept, Assertion, Auth, Federated, FromIssuer, ManagedIdentity, RequiredToken, WithSecret,

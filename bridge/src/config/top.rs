@@ -146,6 +146,7 @@ impl AgentConfig {
             turns: None,
             conversation: None,
             silent_end: None,
+            question_end: None,
             first_contact: false,
             message_only: false,
             flat_results: false,

@@ -13,4 +13,7 @@ for (const { name, url, turns } of agents()) {
     once(`${name}, streaming`, answer, (await agent.invoke(said)).toString());
   }
 }
+// A question that completes its task is an artifact.
+const asking = new A2AAgent({ url: `${process.argv[2]}/a2a/asking/` });
+once("asking, streaming", "Which one?", (await asking.invoke("ask")).toString());
 done();

@@ -51,4 +51,4 @@ pub mod to_activity;
 pub mod turn;
 
 pub use context::TranslationContext;
-pub use turn::{Input, LateActivity, Output, SilentEnd, Translation};
+pub use turn::{Input, LateActivity, Output, QuestionEnd, SilentEnd, Translation};

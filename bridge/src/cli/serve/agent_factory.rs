@@ -3,7 +3,7 @@
 use std::{error::Error, sync::Arc, time::Duration};
 
 use bridge_protocol::a2a::AgentCard;
-use bridge_translate::SilentEnd;
+use bridge_translate::{QuestionEnd, SilentEnd};
 
 use super::{addresses::Addresses, bot_credentials::BotCredentials, caller_access, print};
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     cli::card_file,
     config::{
         AgentConfig, Config, ConversationScopeConfig, DeliveryMode, EndingConfig, Period,
-        RepeatedMessages, RetentionConfig, SilentTurn, TurnPreset,
+        QuestionState, RepeatedMessages, RetentionConfig, SilentTurn, TurnPreset,
     },
     host::Host,
     retention::{RetentionRule, RetentionSettings},
@@ -218,6 +218,10 @@ pub(super) fn remote_settings(config: &AgentConfig) -> RemoteSettings {
         bot_name: config.bot_name.clone(),
         conversation: conversation(config, usual.conversation),
         silent_end: silent_end(config, usual.silent_end),
+        question_end: match config.question_end {
+            None | Some(QuestionState::InputRequired) => QuestionEnd::InputRequired,
+            Some(QuestionState::Completed) => QuestionEnd::Completed,
+        },
         first_contact: config.first_contact,
         ending: ending(&config.ending, &usual.ending),
         shown_after: or(config.shown_after, usual.shown_after),

@@ -107,7 +107,8 @@ const SAY: [(&str, &str); 4] = [
     ("javascript", "Echo: "),
 ];
 
-/// A bridge whose cards are as they are by default, and the bots behind it.
+/// A bridge whose cards are as they are by default, and the bots behind it. The agent `asking` is set up for clients that
+/// show artifacts only.
 struct Stage {
     bridge: Bridge,
     _bots: [Bridge; 2],
@@ -139,6 +140,7 @@ async fn stage() -> Arc<Stage> {
         builtin("echo"),
         remote("python", &python),
         remote("javascript", &javascript),
+        remote("asking", &javascript) + "question_end = 'completed'\n",
     ];
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("bridge.toml");

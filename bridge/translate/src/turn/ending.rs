@@ -17,7 +17,7 @@ impl Translation {
         if let Some(asked) = self.unanswered.take().filter(|_| says_nothing) {
             return self.end(TaskState::AuthRequired, Some(asked), None);
         }
-        let state = self.asked.clone().unwrap_or(self.silent_end.state());
+        let state = self.end_state();
         let message = self.shown.clone().filter(|one| !self.is_answer(one));
         let status = (state, message.as_ref().map(id));
         if self.told.as_ref() == Some(&status) && self.held.is_empty() {

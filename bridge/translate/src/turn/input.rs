@@ -98,6 +98,17 @@ impl SilentEnd {
     }
 }
 
+/// The state of a task after a turn in which the bot has asked its user something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QuestionEnd {
+    /// The task waits for the answer.
+    #[default]
+    InputRequired,
+    /// The question completes the task as its artifact, which clients show that do not show the message of a status. The
+    /// answer begins the next task of the context.
+    Completed,
+}
+
 /// An activity that arrived after the end of its turn.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("no activity after the turn has ended, found {kind} {id:?}: log it and let it go", kind = activity.kind, id = id(activity))]

@@ -32,7 +32,7 @@ use alloc::{
     vec::Vec,
 };
 
-pub use input::{Input, LateActivity, Output, SilentEnd};
+pub use input::{Input, LateActivity, Output, QuestionEnd, SilentEnd};
 
 use serde_json::Map;
 
@@ -55,6 +55,7 @@ const HELD: usize = 8;
 pub struct Translation {
     context: TranslationContext,
     silent_end: SilentEnd,
+    question_end: QuestionEnd,
     ids: Ids,
     streams: Streams,
     /// The last message; pieces of streams do not count.
@@ -87,6 +88,7 @@ impl Translation {
             ids: Ids::new(&context.activity_id),
             context,
             silent_end,
+            question_end: QuestionEnd::default(),
             streams: Streams::default(),
             shown: None,
             held: Vec::new(),
@@ -107,6 +109,13 @@ impl Translation {
     #[must_use]
     pub fn with_unanswered(mut self, asked: Option<Message>) -> Self {
         self.unanswered = asked;
+        self
+    }
+
+    /// Sets the state of the task after a question; the task waits without this.
+    #[must_use]
+    pub fn with_question_end(mut self, question_end: QuestionEnd) -> Self {
+        self.question_end = question_end;
         self
     }
 
@@ -234,11 +243,20 @@ impl Translation {
 
     /// Sends the messages so far.
     fn send_messages(&mut self) {
-        if self.asked.is_some() || self.silent_end != SilentEnd::Completed {
+        if self.end_state() != TaskState::Completed {
             return self.tell_on_the_way();
         }
         for message in core::mem::take(&mut self.held) {
             self.tell_answer(&message);
+        }
+    }
+
+    /// Returns the state of the task if the turn ends now without a statement of the bot.
+    fn end_state(&self) -> TaskState {
+        match (&self.asked, self.question_end) {
+            (None, _) => self.silent_end.state(),
+            (Some(TaskState::InputRequired), QuestionEnd::Completed) => TaskState::Completed,
+            (Some(asked), _) => asked.clone(),
         }
     }
 

@@ -6,7 +6,7 @@ use bridge_protocol::{
     activity::Activity,
     wire::{Wire, to_value},
 };
-use bridge_translate::{Input, Output, SilentEnd, Translation, answer};
+use bridge_translate::{Input, Output, QuestionEnd, SilentEnd, Translation, answer};
 use serde_json::{Value, json};
 
 #[test]
@@ -18,7 +18,8 @@ fn each_becomes_events_of_a_task() {
 }
 
 fn run(case: &Value) -> Value {
-    let mut turn = Translation::new(super::context(case), silent_end(&case["silentEnd"]));
+    let turn = Translation::new(super::context(case), silent_end(&case["silentEnd"]));
+    let mut turn = turn.with_question_end(question_end(&case["questionEnd"]));
     let mut task = Task {
         id: "task-1".into(),
         context_id: Some("context-1".into()),
@@ -47,6 +48,14 @@ fn silent_end(name: &Value) -> SilentEnd {
         Some("completed") => SilentEnd::Completed,
         Some("working") => SilentEnd::Working,
         Some(other) => panic!("{other} is no silent end"),
+    }
+}
+
+fn question_end(name: &Value) -> QuestionEnd {
+    match name.as_str() {
+        None => QuestionEnd::InputRequired,
+        Some("completed") => QuestionEnd::Completed,
+        Some(other) => panic!("{other} is no end of a question"),
     }
 }
 

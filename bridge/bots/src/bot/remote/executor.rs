@@ -100,7 +100,7 @@ impl Executor for RemoteExecutor {
 
     async fn canceled(&self, task: Arc<Task>, caller: Caller) {
         if let Err(error) = self.notify_canceled(&task, &caller).await {
-            tracing::warn!(task = task.id, %error, "a bot was not told that its task was canceled");
+            tracing::warn!(task = task.id, %error, "a bot could not be notified of the cancelation of its task");
         }
     }
 }
@@ -179,7 +179,9 @@ impl RemoteExecutor {
         let machine = machine
             .with_artifacts(artifacts.map(|one| one.artifact_id.clone()))
             .with_unanswered(sign_in::unanswered(&remote_turn.turn.task).cloned());
-        let machine = machine.watched(remote_turn.turn.is_watched);
+        let machine = machine
+            .with_question_end(self.bot.settings.question_end)
+            .watched(remote_turn.turn.is_watched);
         let mut log_writer = LogWriter::new(machine, remote_turn.turn.handle.clone(), queue)
             .flush_after(self.bot.settings.shown_after);
         let talking = async move {
@@ -290,7 +292,7 @@ impl RemoteExecutor {
         let reference = Metadata::from_iter([("taken".to_owned(), true.into())]);
         let turn = remote_turn.turn;
         if let Err(error) = turn.handle.record_arrival(turn.number, reference).await {
-            tracing::debug!(task = turn.task.id, %error, "that a bot has its message was not logged");
+            tracing::debug!(task = turn.task.id, %error, "the arrival of a message at its bot was not logged");
         }
     }
 
@@ -347,7 +349,7 @@ impl RemoteExecutor {
         let activity = request::cancel(task, &place);
         let http = &self.channel.http;
         let answer = call::post(http, &self.bot, &place.service_url, activity).await?;
-        tracing::debug!(task = task.id, status = %answer.status(), "a bot was told of a cancel");
+        tracing::debug!(task = task.id, status = %answer.status(), "a bot was notified of a cancelation");
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bridge_protocol::activity::DeliveryMode;
-use bridge_translate::SilentEnd;
+use bridge_translate::{QuestionEnd, SilentEnd};
 use url::Url;
 
 use crate::{
@@ -37,6 +37,9 @@ pub struct RemoteSettings {
     pub conversation: ConversationScope,
     /// The meaning of a turn that ends without an explicit end.
     pub silent_end: SilentEnd,
+    /// The state of the task after a question. [`QuestionEnd::Completed`] needs [`ConversationScope::Context`], in which
+    /// the answer begins another task.
+    pub question_end: QuestionEnd,
     /// Whether the bot gets a `conversationUpdate` with `membersAdded` before the first message of a conversation.
     /// Many bots answer it with a welcome.
     pub first_contact: bool,
@@ -73,6 +76,7 @@ impl RemoteSettings {
             bot_name: None,
             conversation: turns.conversation(),
             silent_end: turns.silent_end(),
+            question_end: QuestionEnd::default(),
             first_contact: false,
             ending: TurnEndRules::of(turns),
             shown_after: FLUSH_DELAY,
