@@ -32,7 +32,7 @@ pub enum FetchError {
         reason: String,
     },
     /// The answer took too long.
-    #[error("{endpoint} gave no answer within {limit:?}")]
+    #[error("{endpoint} did not answer within {limit:?}")]
     Timeout {
         /// The address.
         endpoint: String,
@@ -50,7 +50,7 @@ pub enum FetchError {
         explanation: String,
     },
     /// The answer is not valid.
-    #[error("{endpoint} answered something else than {expected}")]
+    #[error("the answer of {endpoint} is not {expected}")]
     Unexpected {
         /// The address.
         endpoint: String,

@@ -212,7 +212,7 @@ impl Issuer {
         if due()
             && let Err(error) = self.rotate(now).await
         {
-            tracing::error!(%error, "the issuer's next key could not be made");
+            tracing::error!(%error, "the issuer's next key could not be created");
         }
     }
 

@@ -32,8 +32,8 @@ pub enum KeyFileError {
     },
     /// Other users can read the file.
     #[error(
-        "the issuer's keys in {path} can be read by others (mode {mode:03o}): expected a file of its \
-         owner alone; run chmod 600 {path}, or remove it to have new keys made"
+        "other users can read the issuer's keys in {path} (mode {mode:03o}): run chmod 600 {path}, or remove the \
+         file to create new keys"
     )]
     NotPrivate {
         /// The file.
@@ -42,7 +42,7 @@ pub enum KeyFileError {
         mode: u32,
     },
     /// The file is invalid.
-    #[error("the issuer's keys in {path}: {problem}; remove the file to have new ones made")]
+    #[error("the issuer's keys in {path}: {problem}; remove the file to create new keys")]
     Broken {
         /// The file.
         path: PathBuf,

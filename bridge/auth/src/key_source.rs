@@ -182,7 +182,7 @@ impl KeySource {
     }
 
     fn none(&self) -> FetchError {
-        let expected = "keys that are valid still";
+        let expected = "keys that have not expired";
         match &self.place {
             KeyLocation::Metadata(url) | KeyLocation::Keys(url) => unexpected(url, expected),
             KeyLocation::File(path) => FetchError::Unexpected {

@@ -44,8 +44,7 @@ pub enum PrivateKeyError {
     },
     /// Other users can read the file.
     #[error(
-        "the private key in {path} can be read by others (mode {mode:03o}): expected a file of its owner alone; \
-         run chmod 600 {path}"
+        "other users can read the private key in {path} (mode {mode:03o}): run chmod 600 {path}"
     )]
     NotPrivate {
         /// The file.

@@ -26,13 +26,13 @@ pub(super) struct SigningKey {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The key could not be created.
-    #[error("no key could be made: {0}")]
+    #[error("a key could not be created: {0}")]
     Making(String),
     /// The stored key is invalid.
     #[error("expected an RSA key of at least 2048 bits as PKCS #8: {0}")]
     Rejected(String),
     /// The system has no randomness.
-    #[error("nothing could be signed")]
+    #[error("signing failed")]
     Signing,
 }
 

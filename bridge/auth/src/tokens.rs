@@ -150,7 +150,7 @@ mod tests;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// The bridge's own issuer failed.
-    #[error("the bridge's own issuer gave no token: {0}")]
+    #[error("the bridge's own issuer issued no token: {0}")]
     Own(#[from] KeyError),
     /// The token endpoint returned none.
     #[error("no token: {0}")]

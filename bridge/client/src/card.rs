@@ -62,7 +62,9 @@ pub(crate) async fn find(
     }
     Err(CardNotFound {
         tried,
-        fault: first.unwrap_or_else(|| Fault::Unreachable("there is no place to look".into())),
+        fault: first.unwrap_or_else(|| {
+            Fault::Unreachable("no address of a card can be derived from it".into())
+        }),
     })
 }
 

@@ -34,8 +34,8 @@ fn describe(wrong: &CertificateError) -> String {
             "it was not signed by the trusted authority of that name".to_owned()
         }
         other if is_authority(other) => {
-            "it is the certificate of an authority, as self-signed ones are: if it is the agent's own, name \
-             exactly this one as trusted (--ca FILE of the programs)"
+            "it is the certificate of an authority, such as a self-signed one: if it is the agent's own, trust \
+             exactly this certificate (--ca FILE of the programs)"
                 .to_owned()
         }
         other => other.to_string(),

@@ -35,7 +35,7 @@ pub enum Fault {
     /// The agent's host has, or its name now resolves to, a private address: see [`allow_private`].
     ///
     /// [`allow_private`]: crate::Options::allow_private
-    #[error("{host} is at {address}, which is not of the public internet and so is not reached")]
+    #[error("{host} is at {address}, which is not a public address, so no connection is made")]
     Private {
         /// The host.
         host: String,
@@ -111,7 +111,7 @@ pub enum Fault {
     },
     /// The card would have credentials sent to a server that they are not for.
     #[error(
-        "the card has messages sent to {0}: connect there if the credentials are for that server"
+        "the card names {0} for messages: connect to that server if the credentials are for it"
     )]
     Elsewhere(String),
     /// The agent's version does not have this operation.

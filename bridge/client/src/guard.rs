@@ -37,7 +37,7 @@ pub(crate) struct AddressGuard {
 
 /// A host whose address is private.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{host} is at {address}, which is not of the public internet")]
+#[error("{host} is at {address}, which is not a public address")]
 pub(crate) struct PrivateAddress {
     pub(crate) host: String,
     pub(crate) address: IpAddr,

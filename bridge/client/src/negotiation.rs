@@ -79,7 +79,7 @@ fn needed(usable: &[(Version, Binding)]) -> String {
         .map(|(version, binding)| format!("{binding} {version}"))
         .collect();
     match shown.is_empty() {
-        true => "a version that the wanted binding carries".to_owned(),
+        true => "a version that the requested binding supports".to_owned(),
         false => shown.join(" or "),
     }
 }

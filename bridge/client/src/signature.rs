@@ -41,7 +41,7 @@ pub enum SignatureError {
     #[error("the card is not signed: expected at least one entry in signatures")]
     Unsigned,
     /// No signature was made by a trusted key.
-    #[error("no signature of the card is right: {}", .0.join("; "))]
+    #[error("no signature of the card is valid: {}", .0.join("; "))]
     NotVerified(Vec<String>),
 }
 
@@ -117,7 +117,7 @@ impl Signers {
         if keys.peek().is_none() {
             let place = header.key_set.as_deref().unwrap_or("no set of keys");
             return Err(format!(
-                "the key {:?} (of {place}) is not among those that are trusted",
+                "the key {:?} (of {place}) is not trusted",
                 header.key_id
             ));
         }
@@ -129,7 +129,7 @@ impl Signers {
                 key_set,
             }),
             None => Err(format!(
-                "the key {:?} has signed something else",
+                "the signature by the key {:?} does not match the card",
                 header.key_id
             )),
         }
@@ -197,14 +197,10 @@ mod tests {
         let mut odd = card.clone();
         odd["signatures"] = json!([{"protected": "?", "signature": "?"}]);
         for (signers, card, expected) in [
-            (&signers, &changed, "has signed something else"),
+            (&signers, &changed, "does not match the card"),
             (&signers, &unsigned, "the card is not signed"),
             (&signers, &odd, "expected base64url"),
-            (
-                &Signers::keys([stranger]),
-                &card,
-                "is not among those that are trusted",
-            ),
+            (&Signers::keys([stranger]), &card, "is not trusted"),
         ] {
             let error = signers.verify(card, &none()).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

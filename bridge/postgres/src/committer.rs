@@ -75,7 +75,7 @@ impl CommitQueue {
         self.added.notify_one();
         committed.await.unwrap_or_else(|_| {
             // The program ends, and with it the committers. It is unknown whether the append is in the log.
-            Err(Refusal::Failed(unavailable("the bridge ends")))
+            Err(Refusal::Failed(unavailable("the bridge is stopping")))
         })
     }
 

@@ -48,7 +48,7 @@ impl Failure {
 
     pub(super) fn into_error(self) -> StoreError {
         match self {
-            Self::RolledBack => unavailable("the transaction met too many others"),
+            Self::RolledBack => unavailable("the transaction conflicted with too many others"),
             Self::Unknown(reason) => unavailable(reason),
             Self::Refused(error) => error,
         }
@@ -102,7 +102,7 @@ pub(super) fn at(settings: &PostgresSettings, error: StoreError) -> StoreError {
 
 /// Returns the error of a write by a process that other processes took for dead.
 pub(super) fn taken_for_dead() -> StoreError {
-    unavailable("this bridge was taken for dead")
+    unavailable("other bridges have taken over, because this one sent no heartbeat in time")
 }
 
 /// Describes an error with its cause, which has the details.
@@ -160,7 +160,7 @@ fn advice(cause: &(dyn std::error::Error + 'static)) -> &'static str {
         },
         Some(_) => "",
         None if cause.to_string().contains("does not support TLS") => {
-            "; turn it on there (ssl = on), or say sslmode=disable if others may read along"
+            "; turn it on there (ssl = on), or set sslmode=disable if others may read the traffic"
         }
         None if cause.to_string().contains("does not allow writes") => {
             "; it is a standby, and no primary is reached at this address: promote it, or start the primary"

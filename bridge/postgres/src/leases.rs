@@ -65,7 +65,7 @@ impl Membership {
         let rows = connections.write_heartbeat(join, values).await?;
         let replica = rows.first().map(|row| row.get(0));
         Ok(Self {
-            replica: replica.ok_or_else(|| unavailable("this process got no number"))?,
+            replica: replica.ok_or_else(|| unavailable("this bridge got no number"))?,
             lease,
             freed: watch::Sender::new(0),
             is_lost: watch::Sender::new(false),

@@ -48,7 +48,7 @@ pub(super) fn check(text: &str, allowed: &AllowedTargets) -> Result<Url, FieldEr
     match url.username().is_empty() && url.password().is_none() {
         true => Ok(url),
         false => {
-            let expected = "a URL without user and password, which belong into authentication";
+            let expected = "a URL without user and password; these belong in authentication";
             Err(FieldError::new(expected, "one with them"))
         }
     }

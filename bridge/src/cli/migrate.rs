@@ -36,17 +36,18 @@ pub(super) struct Migrate {
 }
 
 const NOTE: &str = "\
-The bridges that serve the stores must be stopped first. Everything is copied: tasks with all events, ids of messages and \
-of tasks that clients chose, push settings and how far their deliveries are, keys of service URLs, files and states of bots. \
-What is encrypted stays so: keep the keys in bridge.toml. Each event is read back and compared. A copy that was interrupted \
-goes on when the same command is run again; until it is finished, no bridge serves it.
+The bridges that serve the stores must be stopped first. Everything is copied: tasks with all events, ids of messages \
+and of tasks that clients chose, push settings and the progress of their deliveries, keys of service URLs, files and \
+states of bots. \
+Encrypted data stay encrypted: keep the keys in bridge.toml. Each event is read back and compared. To continue an \
+interrupted copy, run the same command again; until the copy is finished, no bridge serves it.
 
 Examples:
   bridge migrate sled:bridge-data postgres://bridge@db.internal/tasks
   bridge migrate postgres://bridge@db.internal/tasks sled:bridge-data
   bridge migrate sled:bridge-data file:tasks.jsonl
 
-Exit codes: 0 all is copied, 1 what is damaged was left out, 4 the copy is not finished.";
+Exit codes: 0 everything is copied, 1 damaged tasks or records were left out, 4 the copy is not finished.";
 
 /// A store or a file.
 #[derive(Clone, Debug, PartialEq)]

@@ -30,7 +30,10 @@ pub enum StoreChoice {
 /// The reason why there is no store to open.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StoreMissing {
-    #[error("{} holds no store: expected the folder that --store or the key store of bridge.toml named for bridge serve", .0.display())]
+    #[error(
+        "{} contains no store: expected the folder that --store or the key store of bridge.toml named for bridge serve",
+        .0.display()
+    )]
     Nowhere(PathBuf),
     #[error("{} cannot be read, as the user who runs the bridge can: {reason}", .folder.display())]
     Closed { folder: PathBuf, reason: io::Error },
@@ -195,7 +198,7 @@ mod tests {
         for place in [folder.path().to_owned(), folder.path().join("a")] {
             let choice = StoreChoice::Sled(SledSettings::in_folder(&place));
             let error = choice.open_known().await.err().unwrap();
-            assert!(error.to_string().contains("holds no store"), "{error}");
+            assert!(error.to_string().contains("contains no store"), "{error}");
             assert!(!place.join("log").exists());
         }
         assert!(!folder.path().join("a").exists());

@@ -136,8 +136,7 @@ fn settings(store: &StoreChoice) -> Result<&SledSettings, String> {
         StoreChoice::Memory => Err("expected sled:FOLDER, found memory".to_owned()),
         #[cfg(feature = "postgres")]
         StoreChoice::Postgres(_) => Err(
-            "expected sled:FOLDER: PostgreSQL gives back the room of what is deleted by itself"
-                .to_owned(),
+            "expected sled:FOLDER: PostgreSQL frees the space of deleted rows itself".to_owned(),
         ),
     }
 }
@@ -260,7 +259,7 @@ fn turn_keys(store: &StoreChoice, withdraws: bool) -> Result<(), String> {
     runtime()?.block_on(async {
         let store = store.open_known().await.map_err(|error| match error {
             StoreMissing::Unusable(StoreError::InUse { .. }) => {
-                format!("{error} Stop it first: it would go on with the keys that it has read")
+                format!("{error} Stop it first: it would continue to use the keys that it has read")
             }
             _ => error.to_string(),
         })?;

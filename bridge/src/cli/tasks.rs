@@ -34,7 +34,7 @@ pub(super) struct TasksCommand {
 }
 
 const NOTE: &str = "\
-The bridge must run, by the same user on the same machine.
+The bridge must be running, as the same user on the same machine.
 
 Examples:
   bridge tasks list --state waiting

@@ -199,33 +199,33 @@ impl Families {
         let all = &mut self.registry;
         let requests = "Requests by the operation's name in A2A 1.0 and its outcome";
         all.register("requests", requests, self.requests.clone());
-        let refusals = "Requests that were not let in, by the security scheme that was not enough";
+        let refusals = "Requests with missing or insufficient credentials, by security scheme";
         all.register("refusals", refusals, self.refusals.clone());
         let limited = "Requests that a limit of their caller delayed or refused";
         all.register("limited", limited, self.limited.clone());
-        let turns = "How long agents worked on a message";
+        let turns = "Duration of a turn: the work of an agent on one message";
         all.register_with_unit("turn_duration", turns, Unit::Seconds, self.turns.clone());
-        let running = "Turns that agents work on";
+        let running = "Turns that run";
         all.register("turns_running", running, self.turns_running.clone());
-        let queued = "Turns that wait for one before them";
+        let queued = "Turns that wait for an earlier turn";
         all.register("turns_queued", queued, self.turns_queued.clone());
         let open = "Tasks that have not ended";
         all.register("tasks_open", open, self.tasks_open.clone());
         let streams = "Streams that clients read";
         all.register("streams_open", streams, self.streams_open.clone());
-        let appends = "How long the task log took to keep something";
+        let appends = "Duration of an append to the task log";
         let duration = "store_append_duration";
         all.register_with_unit(duration, appends, Unit::Seconds, self.appends.clone());
-        let errors = "Times that the task log failed";
+        let errors = "Failures of the task log";
         all.register("store_errors", errors, self.store_errors.clone());
         let damaged = "Tasks that were found damaged since the start; bridge store check lists all";
         all.register("store_damaged_tasks", damaged, self.damaged_tasks.clone());
-        let lost = "Bytes of the task log that are missing or broken, as far as it is known";
+        let lost = "Known bytes of the task log that are missing or damaged";
         all.register("store_lost_bytes", lost, self.lost_bytes.clone());
         let deleted = "Tasks that were deleted by a retention rule";
         all.register("tasks_deleted", deleted, self.tasks_deleted.clone());
-        let bytes = "Bytes of the store: log and index on the disk, live of what is not deleted or replaced, free of the \
-                     disk";
+        let bytes = "Bytes of the store: log and index are on the disk, live is neither deleted nor replaced, free \
+                     is free space of the disk";
         all.register("store_bytes", bytes, self.store_bytes.clone());
         let end = "When the certificate in use expires, in seconds since 1970";
         let name = "certificate_end_timestamp";
@@ -236,26 +236,25 @@ impl Families {
 
     fn register_sharing(&mut self) {
         let all = &mut self.registry;
-        let taken_over =
-            "Turns that had begun in a bridge that is gone, and are continued or failed here";
+        let taken_over = "Turns of ended bridges that this bridge has continued or failed";
         all.register(
             "turns_taken_over",
             taken_over,
             self.turns_taken_over.clone(),
         );
-        let replicas = "Bridges that live, as the database knows";
+        let replicas = "Running bridges on the database";
         all.register("replicas", replicas, self.replicas.clone());
-        let leases = "Conversations and webhooks that this bridge works on, and no other one";
+        let leases = "Conversations and webhooks whose lease this bridge holds";
         all.register("leases_held", leases, self.leases_held.clone());
-        let calls = "Calls of bots that were handed out to another bridge, or came in from one";
+        let calls = "Calls of bots that were passed to another bridge or received from one";
         all.register("handed_calls", calls, self.handed_calls.clone());
     }
 
     fn register_pushes(&mut self) {
         let all = &mut self.registry;
-        let pushes = "How long webhooks took to answer a push notification";
+        let pushes = "Duration of a webhook's answer to a push notification";
         all.register_with_unit("push_duration", pushes, Unit::Seconds, self.pushes.clone());
-        let open = "Push notification settings whose task goes on, or has events to deliver still";
+        let open = "Push notification settings whose task is open or has undelivered events";
         all.register("push_settings_open", open, self.pushes_open.clone());
         let given_up = "Push notification settings whose delivery was given up";
         all.register(

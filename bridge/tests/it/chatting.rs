@@ -206,10 +206,7 @@ async fn the_outcome_of_a_task_is_the_programs() {
         assert_eq!(found, Some(code), "{message}: {told}");
         assert!(told.contains(expected), "{message}: {told}");
         assert_eq!(told.matches(expected).count(), 1, "{message}: {told}");
-        assert!(
-            stderr.contains("signed in a form that cannot be right"),
-            "{stderr}"
-        );
+        assert!(stderr.contains("signed in an invalid form"), "{stderr}");
     }
     let (found, _, stderr) = output(&mut bridge(&["chat", "127.0.0.1:9", "-m", "x"]), LIMIT).await;
     assert!(
@@ -254,7 +251,7 @@ async fn start_unfinished(ends: bool) -> String {
 async fn an_answer_that_may_be_incomplete_is_reported() {
     for (ends, expected) in [
         (true, "the agent ended its stream; its task is working\n"),
-        (false, "nothing more came for 1s; its task is working\n"),
+        (false, "nothing more arrived for 1s; its task is working\n"),
     ] {
         let here = start_unfinished(ends).await;
         let mut chat = bridge(&["chat", &here, "-m", "hi", "--wait", "1"]);
@@ -339,7 +336,7 @@ async fn a_card_is_checked_strictly() {
         (
             &["check", &endless],
             0,
-            "a client that waits for the answer gets it when the turn's limit is over",
+            "a client that waits for the answer gets it at the turn's time limit",
         ),
     ] {
         let (found, stdout, stderr) = output(&mut bridge(arguments), LIMIT).await;
@@ -353,7 +350,7 @@ async fn a_card_is_checked_strictly() {
     let store = format!("sled:{}", nowhere.display());
     let (found, _, stderr) = output(&mut bridge(&["push", "list", "--store", &store]), LIMIT).await;
     assert!(
-        found == Some(4) && stderr.contains("holds no store"),
+        found == Some(4) && stderr.contains("contains no store"),
         "{stderr}"
     );
     assert!(!nowhere.exists());

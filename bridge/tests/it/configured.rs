@@ -209,7 +209,7 @@ async fn a_reload_that_hangs_delays_neither_requests_nor_the_shutdown() {
     }
     bridge.terminate();
     let ended = timeout(PATIENCE, bridge.ended()).await;
-    assert_eq!(ended.expect("the bridge ends"), Some(0));
+    assert_eq!(ended.expect("the bridge is stopping"), Some(0));
 }
 
 async fn await_catalogue(bridge: &Bridge, expected: &[&str]) {

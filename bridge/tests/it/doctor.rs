@@ -127,7 +127,7 @@ async fn an_agents_settings_are_tried() {
         (
             "good",
             true,
-            "must show nothing\nturns = \"answers\": completes the task",
+            "the bot must send nothing\nturns = \"answers\": completes the task",
         ),
         (
             "wary",
@@ -137,12 +137,12 @@ async fn an_agents_settings_are_tried() {
         (
             "poor",
             false,
-            "look at token_endpoint, tenant, client_id, scope and secret of agents.auth",
+            "check token_endpoint, tenant, client_id, scope and secret of agents.auth",
         ),
         (
             "shut",
             false,
-            "the bot refuses a token for bot-app that the secret of client bridge buys (403): the bot must",
+            "the bot refuses a token for bot-app that client bridge gets for the secret (403): the bot must",
         ),
         ("bare", false, "[agents.auth.issuer]"),
         (
@@ -150,7 +150,7 @@ async fn an_agents_settings_are_tried() {
             false,
             "issuer.json yet: start the bridge with this configuration once",
         ),
-        ("echo", false, "agent echo comes with the bridge"),
+        ("echo", false, "agent echo is built in"),
         (
             "none",
             false,

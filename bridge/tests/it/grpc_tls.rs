@@ -163,12 +163,12 @@ async fn a_self_signed_certificate_is_trusted_if_it_is_exactly_the_one_named() {
         (
             &made,
             roots(&another),
-            Some("name exactly this one as trusted"),
+            Some("trust exactly this certificate"),
         ),
         (
             &made,
             Roots::default(),
-            Some("name exactly this one as trusted"),
+            Some("trust exactly this certificate"),
         ),
         (&expired, roots(&expired), Some("expired")),
     ] {

@@ -130,7 +130,7 @@ async fn structure_is_refused_over_grpc() {
     let answered = crate::grpc::call(&app().await, &[], &call).await;
     assert_eq!(answered.code, 3, "{}", answered.error);
     assert!(
-        answered.error.message.contains("much"),
+        answered.error.message.contains("too%20large"),
         "{}",
         answered.error
     );

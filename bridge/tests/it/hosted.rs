@@ -44,7 +44,7 @@ async fn a_setting_for_an_unknown_agent_is_refused() {
             refused(|host| host.turns(name, "words"), URL).await,
         ),
     ] {
-        let expected = format!("{setting} is set for \"ecko\", and no agent is called so");
+        let expected = format!("{setting} is set for \"ecko\", but no agent has this name");
         assert_eq!(told, expected);
     }
 }
@@ -52,7 +52,7 @@ async fn a_setting_for_an_unknown_agent_is_refused() {
 #[tokio::test]
 async fn unsigned_pushes_are_refused() {
     let told = refused(Host::signed_push, URL).await;
-    assert!(told.contains("there is no issuer"), "{told}");
+    assert!(told.contains("need an issuer"), "{told}");
 }
 
 #[tokio::test]

@@ -102,7 +102,7 @@ fn each_line_of_a_log_in_json_is_an_object() {
     bridge.until("the configuration was read again, agents: 1");
     fs::write(&config, "listen = 7").unwrap();
     bridge.signal(Signal::SIGHUP);
-    let told = bridge.until("the configuration stays as it was: ");
+    let told = bridge.until("the previous configuration stays in use: ");
     assert_eq!(told[0].0, "ERROR");
     bridge.signal(Signal::SIGTERM);
     assert_eq!(bridge.child.wait().unwrap().code(), Some(0));

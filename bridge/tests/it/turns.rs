@@ -25,10 +25,7 @@ async fn a_panic_fails_the_task_and_what_was_said_before_stands() {
     let task = send(&world, say("panic", None)).await.unwrap();
     assert_eq!(task.status.state, TaskState::Failed);
     let said = task.status.message.as_ref().unwrap().text();
-    assert_eq!(
-        said,
-        "The agent broke down while it worked on this message."
-    );
+    assert_eq!(said, "The agent crashed while it worked on this message.");
     assert_eq!(task.history.last().unwrap().text(), "I am at it.");
 }
 
@@ -39,7 +36,7 @@ async fn a_state_that_a2a_does_not_have_fails_the_task_with_what_is_wrong() {
     assert_eq!(task.status.state, TaskState::Failed);
     assert_eq!(
         task.status.message.unwrap().text(),
-        "The agent said what A2A does not have: status.state: expected a state of A2A such as TASK_STATE_COMPLETED, \
+        "The agent's output is not valid in A2A: status.state: expected a state of A2A such as TASK_STATE_COMPLETED, \
          found BUSY."
     );
 }
@@ -63,7 +60,7 @@ async fn an_unfinished_streamed_answer_is_closed_by_every_interruption() {
         ),
         (
             "begin and panic",
-            "failed: The agent broke down while it worked on this message.",
+            "failed: The agent crashed while it worked on this message.",
         ),
     ] {
         let world = fresh();

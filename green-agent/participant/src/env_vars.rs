@@ -66,7 +66,7 @@ pub enum EnvVarsError {
     },
     /// A line of `.env` does not have the form NAME=value.
     #[error(
-        "{}:{line}: expected NAME=value{}; a value with blanks stands in quotes",
+        "{}:{line}: expected NAME=value{}; put a value with blanks in quotes",
         path.display(),
         name.as_ref().map(|name| format!(" of {name}")).unwrap_or_default()
     )]

@@ -123,7 +123,7 @@ impl Output {
         let mut text = (self.mask)(&String::from_utf8_lossy(line));
         if cut {
             drop_ragged_end(&mut text);
-            text.push_str(" [the rest of this line was too long]");
+            text.push_str(" [the rest of this line is not stored: it is too long]");
         }
         self.keep(&text);
         self.show(text);
@@ -169,7 +169,7 @@ impl OutputLog {
         }
         self.written += text.len() as u64 + 1;
         let last = if self.written > LOG_LIMIT {
-            "[the log is full: no more is kept]"
+            "[the log is full: the rest is not stored]"
         } else {
             text
         };

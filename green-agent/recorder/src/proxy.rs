@@ -157,10 +157,10 @@ fn answered(span: &Span, status: StatusCode) {
 /// Returns the reason why a request is refused, if it is.
 fn refuses(parts: &Parts, permitted: bool) -> Option<(StatusCode, &'static str)> {
     if !permitted {
-        let why = "too many exchanges are open on this hop: end some, or call less at once";
+        let why = "too many exchanges are open on this hop: end some, or make fewer calls at the same time";
         Some((StatusCode::SERVICE_UNAVAILABLE, why))
     } else if parts.method == Method::CONNECT || headers::upgrade(&parts.headers).is_some() {
-        let why = "the recorder passes on plain HTTP: it cannot upgrade or tunnel a connection";
+        let why = "the recorder forwards plain HTTP: it cannot upgrade or tunnel a connection";
         Some((StatusCode::NOT_IMPLEMENTED, why))
     } else {
         None

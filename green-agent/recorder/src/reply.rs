@@ -201,7 +201,8 @@ impl Proxy {
         let outcome = card::rewrite(card, &self.origins);
         for url in outcome.elsewhere {
             let hop = &self.book.hop;
-            tracing::warn!(%hop, %url, "the agent's card leads past the recorder: what goes there is not recorded; with --rewrite-cards it is");
+            tracing::warn!(%hop, %url, "the agent's card names an address that bypasses the recorder: calls to it \
+                                        are recorded only with --rewrite-cards");
         }
         if outcome.changed {
             serde_json::to_vec(&reply).ok()

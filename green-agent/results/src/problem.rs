@@ -275,7 +275,7 @@ impl ProblemKind {
             Self::EvaluationRejected => "evaluation rejected",
             Self::GoalMissed => "goal not reached",
             Self::Gate => "gate not met",
-            Self::UnexpectedEnd => "did not fail as it should",
+            Self::UnexpectedEnd => "did not fail as expected",
             Self::Unreadable => "scenario cannot be read",
             Self::MissingRequirement => "not run: something is missing",
             Self::InstallFailed => "not run: installing failed",

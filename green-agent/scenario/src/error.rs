@@ -127,7 +127,7 @@ pub enum Problem {
         line: usize,
     },
     /// A reference to an agent that the file does not define.
-    #[error("nobody has the role {role:?}; {}", roles(known))]
+    #[error("no agent has the role {role:?}; {}", roles(known))]
     UnknownRole {
         /// The role, as it was written.
         role: String,
@@ -144,12 +144,13 @@ pub enum Problem {
     },
     /// A URL that contains a user or password, which the message does not repeat.
     #[error(
-        "user or password found in the URL; expected it without, for it stands in every report"
+        "user or password found in the URL; expected it without, because every report shows it"
     )]
     Credentials,
     /// A secret in the file, which the message does not repeat.
     #[error(
-        "a secret found in the file; expected {{ env = \"NAME\" }} or {{ file = \"PATH\" }}, for others can read this one"
+        "a secret found in the file; expected {{ env = \"NAME\" }} or {{ file = \"PATH\" }}, because others can read \
+         this file"
     )]
     SecretInFile,
     /// Settings that the policy refuses, with its reason.

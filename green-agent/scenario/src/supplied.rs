@@ -49,7 +49,7 @@ pub enum AgentOverridesError {
     Overlay(#[from] ScenarioErrors),
     /// No agent has the role.
     #[error(
-        "--agent or overlay: nobody has the role {role:?}; {}",
+        "--agent or overlay: no agent has the role {role:?}; {}",
         super::error::roles(known)
     )]
     NoSuchRole {
@@ -177,7 +177,7 @@ impl fmt::Display for UnspecifiedAgent {
         }
         write!(
             f,
-            "; say it with --agent {role}=\"CMD --port {PORT}\" or --agent {role}=URL, or in an --overlay file"
+            "; use --agent {role}=\"CMD --port {PORT}\" or --agent {role}=URL, or in an --overlay file"
         )
     }
 }
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(
             unknown[0].to_string(),
             "purple: the file does not say how it is started, but for the image ghcr.io/x/y:1, and neither docker nor \
-             podman is installed; say it with --agent purple=\"CMD --port {port}\" or --agent purple=URL, or in an \
+             podman is installed; use --agent purple=\"CMD --port {port}\" or --agent purple=URL, or in an \
              --overlay file"
         );
         let supplied = supplied(&["green=http://127.0.0.1:9", "purple=x --port {port}"]).unwrap();
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(
             said,
             "purple: the file does not say how it is started, but for how its image is built, which is not done here: build \
-             it and name it as image; say it with --agent purple=\"CMD --port {port}\" or --agent purple=URL, or in an \
+             it and name it as image; use --agent purple=\"CMD --port {port}\" or --agent purple=URL, or in an \
              --overlay file"
         );
         let flags = ["green=http://127.0.0.1:9", "purple=x --port {port}"];
@@ -422,7 +422,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .ends_with("nobody has the role \"red\"; expected one of: green, purple")
+                .ends_with("no agent has the role \"red\"; expected one of: green, purple")
         );
     }
 }

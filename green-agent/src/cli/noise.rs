@@ -158,7 +158,7 @@ impl Noise {
         let name = line(&finding.figure);
         let (samples, trials) = (finding.samples, finding.trials);
         match &finding.noise {
-            None => outln!("{name}: cannot be said; the run has only one trial of each sample"),
+            None => outln!("{name}: unknown, because the run has only one trial of each sample"),
             Some(noise) if noise.standard_error == 0.0 => outln!(
                 "{name}: all trials of each sample gave the same value ({samples} samples). Such a run cannot show how \
                  much two runs differ; rare differences need more trials."

@@ -204,12 +204,12 @@ async fn finish_later(task: TaskHandle, work: tokio::task::JoinHandle<Vec<Update
             vec![Update::said(
                 TaskState::Failed,
                 id,
-                "The evaluation broke down.",
+                "The evaluation failed.",
             )]
         }
     };
     if let Err(error) = task.emit(last).await {
-        tracing::debug!(%error, "an evaluation ended unheard");
+        tracing::debug!(%error, "the result of an evaluation could not be sent");
     }
 }
 

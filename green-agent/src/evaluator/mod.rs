@@ -101,7 +101,7 @@ pub enum EvaluationError {
     #[error("{0}")]
     OutOfReach(String),
     /// The environment broke.
-    #[error("the environment broke: {0}")]
+    #[error("the environment failed: {0}")]
     Environment(String),
     /// A participant's language model could not be used.
     #[error("{0}")]
@@ -158,7 +158,7 @@ impl Evaluation<'_> {
             }
             (Green::Builtin(model::Evaluator::Episode(episode)), _, None) => {
                 let environment = &episode.environment;
-                let why = format!("nobody serves the environment {environment}");
+                let why = format!("no process serves the environment {environment}");
                 Err(EvaluationError::Evaluator(why))
             }
             (Green::Agent(_), Some(url), _) => external::assess(self, url, listener).await,

@@ -159,7 +159,7 @@ impl AgentSet {
         }
         let role = task::still_running(&entries)?;
         Some(format!(
-            "a task of {role} was not over when the trial ended"
+            "a task of {role} had not ended when the trial ended"
         ))
     }
 

@@ -273,7 +273,10 @@ impl TrialContext<'_> {
 /// Returns the problem of an agent whose start is not specified. It should not occur: runs with such agents are refused
 /// earlier.
 fn absent(agent: &Agent) -> Problem {
-    ProblemKind::NotStarted.because(format!("{}: nobody says how it is started", agent.role))
+    ProblemKind::NotStarted.because(format!(
+        "{}: the scenario does not say how to start it",
+        agent.role
+    ))
 }
 
 fn hosted(agent: Hosted) -> Result<(Option<Url>, AgentStart), Problem> {

@@ -38,7 +38,7 @@ pub(super) fn missed(scenario: &Scenario, assessment: &Assessment) -> Option<Str
     let score = score.map_or_else(String::new, |score| format!(", score {score}"));
     (!reached).then(|| {
         format!(
-            "the environment does not say success{score}; harness.pass_score = N lets a score pass"
+            "the environment does not report success{score}; harness.pass_score = N lets a score pass"
         )
     })
 }
@@ -96,7 +96,7 @@ mod tests {
     fn an_episode_passes_by_success_or_by_the_threshold_that_is_named() {
         let low = [("score", 0.25), ("success", 0.0)];
         let why = missed_with(EPISODE, "", &low).unwrap();
-        assert!(why.contains("does not say success, score 0.25"), "{why}");
+        assert!(why.contains("does not report success, score 0.25"), "{why}");
         assert!(missed_with(EPISODE, "", &[]).is_some());
         assert_eq!(missed_with(EPISODE, "", &[("success", 1.0)]), None);
         assert_eq!(missed_with(EPISODE, "pass_score = 0.25", &low), None);

@@ -83,9 +83,9 @@ pub(super) fn purple(
 
 /// Returns the routes that host a remote bot, and those by which the bot calls back.
 async fn behind(remote: Remote, role: &str, url: Url) -> io::Result<Router> {
-    let bot = remote
-        .bot
-        .ok_or_else(|| io::Error::other(format!("nobody says where the bot of {role} is")))?;
+    let bot = remote.bot.ok_or_else(|| {
+        io::Error::other(format!("the address of the bot of {role} is not known"))
+    })?;
     let store = Arc::new(MemoryStore::new());
     let settings = ChannelSettings {
         callback_url: remote.callback.unwrap_or_else(|| url.clone()),

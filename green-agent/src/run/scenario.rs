@@ -134,12 +134,12 @@ impl<'a> RunningScenario<'a> {
         let against = gate.against.display();
         if report.counts.broken != Exit::Passed {
             return Err(format!(
-                "this run is not kept as {against}, because trials of it say nothing about the agent"
+                "this run is not stored as {against}, because some of its trials do not measure the agent"
             ));
         }
         let (path, name) = (&self.found.path, &self.plan.name);
         baseline::keep(gate, path, name, self.queue.log.folder())
-            .map_err(|error| format!("this run is not kept as {against}: {}", chain(&error)))
+            .map_err(|error| format!("this run is not stored as {against}: {}", chain(&error)))
     }
 
     /// Runs the trials that have not ended yet, and returns the tally of all.

@@ -196,7 +196,7 @@ fn agents_that_cannot_be_started_as_said_are_found_before_a_run() {
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");
         let shown = text(&refused.stderr);
         assert!(
-            shown.contains("nobody has the role \"prple\"; expected one of: purple"),
+            shown.contains("no agent has the role \"prple\"; expected one of: purple"),
             "{shown}"
         );
     }

@@ -257,11 +257,11 @@ fn agents_that_crash_hang_or_are_busy_are_replaced() {
     assert_eq!(trials[5].processes(), trials[4].processes());
     let shown = shown(&output);
     for reason in [
-        "a task of helper was not over when the trial ended",
+        "a task of helper had not ended when the trial ended",
         "helper had not answered when the trial ended",
     ] {
         assert!(
-            shown.contains(&format!("a: agents are started anew: {reason}")),
+            shown.contains(&format!("a: agents are restarted: {reason}")),
             "{shown}"
         );
     }

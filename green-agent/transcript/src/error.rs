@@ -7,7 +7,7 @@ use std::{io, path::PathBuf, sync::Arc};
 pub enum TranscriptError {
     /// The file could not be created; it must not exist before, because a transcript belongs to one run.
     #[error(
-        "cannot begin the transcript {path}: expected a folder that can be written to and no file of that name"
+        "cannot create the transcript {path}: expected a folder that can be written to and no file of that name"
     )]
     Create {
         /// The file.

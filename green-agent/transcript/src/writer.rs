@@ -219,7 +219,7 @@ impl Log {
         if self.said_bytes + bytes > SAID_LIMIT {
             tracing::warn!(
                 entry = self.written,
-                "judged as it is masked: too much was masked before"
+                "an entry is judged in its masked form: the memory for unmasked entries is used up"
             );
             return;
         }

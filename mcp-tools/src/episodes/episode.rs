@@ -206,7 +206,7 @@ impl Episode {
 
     /// Ends the episode because the environment failed. The result tells the agent that it is not at fault.
     fn fail(&self, state: &mut State, fault: String) -> (CallToolResult, Option<EndReason>) {
-        tracing::error!(episode = self.id, fault, "the environment broke");
+        tracing::error!(episode = self.id, fault, "the environment failed");
         state.fault = Some(fault);
         let ended = EndReason::EnvironmentFailed;
         (refused(self.over(ended)), Some(ended))
@@ -287,8 +287,12 @@ impl Episode {
         match scored.and_then(checked) {
             Ok(score) => score,
             Err(fault) => {
-                tracing::error!(episode = self.id, fault, "the environment told no score");
-                state.fault = Some(format!("telling the score: {fault}"));
+                tracing::error!(
+                    episode = self.id,
+                    fault,
+                    "the environment reported no score"
+                );
+                state.fault = Some(format!("reporting the score: {fault}"));
                 Score::nothing()
             }
         }
@@ -307,10 +311,10 @@ impl Episode {
     fn over(&self, ended: EndReason) -> String {
         let why = match ended {
             EndReason::Submitted => "it was submitted".to_owned(),
-            EndReason::StepLimit => format!("its {} steps are used up", self.limits.steps),
-            EndReason::TimeLimit => format!("its time of {:?} is up", self.limits.time),
+            EndReason::StepLimit => format!("its limit of {} steps was reached", self.limits.steps),
+            EndReason::TimeLimit => format!("its time limit of {:?} was reached", self.limits.time),
             EndReason::Closed => "it was closed".to_owned(),
-            EndReason::EnvironmentFailed => "the environment broke".to_owned(),
+            EndReason::EnvironmentFailed => "the environment failed".to_owned(),
         };
         format!("the episode is over: {why}")
     }

@@ -180,7 +180,7 @@ pub enum OpenError {
     #[error("the environment has two tools named {0:?}; rename one")]
     SameTool(String),
     /// A time limit is longer than a day.
-    #[error("an episode may take {longest:?} at the longest, not {wanted:?}")]
+    #[error("an episode may take at most {longest:?}, not {wanted:?}")]
     TooLong {
         /// The requested limit.
         wanted: Duration,

@@ -159,7 +159,7 @@ async fn the_step_after_the_last_ends_the_episode() {
     );
     assert!(!said(&episode, "tick", &json!({})).await.0);
     assert_eq!(episodes.outcome(&opened.id).await, None);
-    let over = error("the episode is over: its 3 steps are used up");
+    let over = error("the episode is over: its limit of 3 steps was reached");
     for tool in ["tick", SUBMIT] {
         assert_eq!(said(&episode, tool, &json!({})).await, over);
     }
@@ -186,7 +186,7 @@ async fn waiting_calls_are_answered_when_the_time_is_up() {
     let outcome = episodes.finished(&opened.id).await.unwrap();
     assert_eq!(outcome.ended, EndReason::TimeLimit);
     assert_eq!(began.elapsed(), LIMITS.time);
-    let over = error("the episode is over: its time of 60s is up");
+    let over = error("the episode is over: its time limit of 60s was reached");
     assert_eq!(said(&episode, "tick", &json!({})).await, over);
     let refused = episodes.admit(opened.token.expose()).unwrap_err();
     assert_eq!(refused, TokenError::Expired);
@@ -208,7 +208,7 @@ async fn a_call_that_hangs_is_given_up() {
     let given_up = error("hang did not end within 10s");
     assert_eq!(said(&episode, "hang", &json!({})).await, given_up);
     advance(Duration::from_secs(45)).await;
-    let over = error("the episode is over: its time of 60s is up");
+    let over = error("the episode is over: its time limit of 60s was reached");
     assert_eq!(said(&episode, "hang", &json!({})).await, over);
     let outcome = episodes.outcome(&opened.id).await.unwrap();
     assert_eq!(
@@ -219,7 +219,7 @@ async fn a_call_that_hangs_is_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn an_environment_that_breaks_ends_its_episode_and_says_how() {
-    let over = error("the episode is over: the environment broke");
+    let over = error("the episode is over: the environment failed");
     for (answer, fault) in [
         ("hang", "taking the answer: it did not end within 10s"),
         ("panic", "taking the answer: it panicked: the spring broke"),
@@ -243,7 +243,7 @@ async fn a_panicking_tool_is_the_environments_fault() {
         .open(clockwork(&["panic"]), LIMITS, noon())
         .unwrap();
     let episode = episodes.admit(opened.token.expose()).unwrap();
-    let over = error("the episode is over: the environment broke");
+    let over = error("the episode is over: the environment failed");
     assert_eq!(said(&episode, "panic", &json!({})).await, over);
     let outcome = episodes.close(&opened.id).await.unwrap();
     assert_eq!(
@@ -262,7 +262,7 @@ async fn a_score_that_cannot_be_told_is_no_score() {
     );
     let outcome = episodes.outcome(&opened.id).await.unwrap();
     assert_eq!(outcome.ended, EndReason::EnvironmentFailed);
-    let fault = "telling the score: the hands came off";
+    let fault = "reporting the score: the hands came off";
     assert_eq!(outcome.fault.as_deref(), Some(fault));
 }
 
@@ -277,7 +277,7 @@ async fn a_reward_that_is_none_is_no_score() {
         said(&episode, SUBMIT, &json!({"answer": answer})).await;
         let outcome = episodes.outcome(&opened.id).await.unwrap();
         assert_eq!(outcome.ended, EndReason::EnvironmentFailed);
-        let fault = format!("telling the score: expected a reward from 0 to 1, found {reward}");
+        let fault = format!("reporting the score: expected a reward from 0 to 1, found {reward}");
         assert_eq!(outcome.fault, Some(fault));
         assert_eq!(outcome.score, Score::nothing());
     }

@@ -145,7 +145,7 @@ impl<H: ServerHandler> UserService<H> {
     /// limit of its own: so the session is ended as soon as it exists, before the client gets its id.
     async fn give_up(&self, session: &std::sync::Arc<str>) -> Response {
         if let Err(error) = self.sessions.close_session(session).await {
-            tracing::debug!(%error, "a session that was one too many had ended already");
+            tracing::debug!(%error, "an excess session had ended already");
         }
         let said = format!(
             "{} sessions are open for this token, which is the limit; end one with DELETE",

@@ -22,7 +22,7 @@ pub struct AcknowledgeMessages;
 impl Tool for AcknowledgeMessages {
     fn describe(&self) -> rmcp::model::Tool {
         let properties = json!({
-            "message_ids": {"type": "array", "items": {"type": "string"}, "description": "Which messages. All that were not acknowledged yet if left out."},
+            "message_ids": {"type": "array", "items": {"type": "string"}, "description": "The messages. If absent: all that were not acknowledged."},
         });
         let description = "Confirm to the Green Agent that messages were received, so that it need not send them again.";
         changing(tool("acknowledge_messages", description, properties, &[]))
@@ -78,7 +78,7 @@ async fn acknowledge(context: &AgentContext, ids: &[String]) -> Result<Value, St
     context.incoming_messages().acknowledge(ids);
     let mut answer = json!({ "acknowledged": ids });
     if acknowledger.is_none() {
-        answer["note"] = json!("the peer did not ask for acknowledgements, so it was not told");
+        answer["note"] = json!("the peer did not request acknowledgements, so none was sent");
     }
     Ok(answer)
 }

@@ -40,7 +40,7 @@ struct Choice {
 impl Tool for ConnectToMcpServer {
     fn describe(&self) -> rmcp::model::Tool {
         let properties = json!({
-            "server": {"type": "string", "description": "The name of the server, where messages tell of several. The one told of last if left out."},
+            "server": {"type": "string", "description": "The name of the server, if messages describe several. If absent: the one described last."},
         });
         let description = "Connect to the MCP server of the evaluation. Finds the connection details in the \
             messages from the Green Agent by itself; there is no need to read or pass them. \

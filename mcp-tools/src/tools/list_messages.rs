@@ -24,8 +24,8 @@ impl Tool for ListMessages {
     fn describe(&self) -> rmcp::model::Tool {
         let kinds = Kind::ALL.map(Kind::name);
         let properties = json!({
-            "kind": {"type": "string", "enum": kinds, "description": "Only messages that hold this."},
-            "acknowledged": {"type": "boolean", "description": "Only messages that were acknowledged, or were not."},
+            "kind": {"type": "string", "enum": kinds, "description": "Only messages that contain this text."},
+            "acknowledged": {"type": "boolean", "description": "Only messages that were acknowledged (true) or not acknowledged (false)."},
             "after": {"type": "integer", "minimum": 0, "description": "Only messages with a greater number."},
         });
         let description = "List the messages received from the Green Agent, oldest first, in short. \

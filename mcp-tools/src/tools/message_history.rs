@@ -29,7 +29,7 @@ impl Tool for MessageHistory {
     fn describe(&self) -> rmcp::model::Tool {
         let properties = json!({
             "before": {"type": "integer", "minimum": 0, "description": "Only messages with a smaller number."},
-            "limit": {"type": "integer", "minimum": 1, "maximum": MAX_MESSAGES, "description": "How many messages, the newest."},
+            "limit": {"type": "integer", "minimum": 1, "maximum": MAX_MESSAGES, "description": "The number of messages; the newest are returned."},
         });
         let description = "Read the communication with the Green Agent so far: whole messages, oldest first. \
             Secrets in them are masked; connect_to_mcp_server knows them.";

@@ -77,7 +77,7 @@ impl Tool for WebSearch {
     fn describe(&self) -> rmcp::model::Tool {
         let properties = json!({
             "query": {"type": "string", "description": "What to look for, in words."},
-            "limit": {"type": "integer", "minimum": 1, "maximum": MAX_RESULTS, "description": "The most sites of an answer; 5 if left out."},
+            "limit": {"type": "integer", "minimum": 1, "maximum": MAX_RESULTS, "description": "The largest number of sites in an answer; 5 if absent."},
         });
         let description = "Search the web for sites about something. Each result has url, title and description, the best first; \
             no results if nothing fits.";

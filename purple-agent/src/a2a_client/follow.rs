@@ -45,7 +45,7 @@ pub(super) async fn follow(
     if is_open(&observed_task) {
         observed_task.broken(match broken {
             Some(error) => error.to_string(),
-            None => "the stream ended before it said anything".to_owned(),
+            None => "the stream ended without a message".to_owned(),
         });
     }
 }

@@ -71,7 +71,7 @@ pub enum RequestError {
     #[error("green: {0}")]
     Green(#[from] ClientError),
     /// The answer ended before any message arrived.
-    #[error("green at {green} said nothing: {reason}")]
+    #[error("green at {green} sent nothing: {reason}")]
     Broken {
         /// The address of the Green agent.
         green: Url,

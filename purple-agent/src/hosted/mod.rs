@@ -70,7 +70,7 @@ impl Executor for Hosted {
         };
         match conversation.take(&self.agent, turn).await {
             Answer::Queued { by } => {
-                let text = format!("Noted for the work that goes on in task {by}.");
+                let text = format!("The message was passed to the work in task {by}.");
                 named(TaskState::Completed, text)
             }
             Answer::Duplicate => {
@@ -95,7 +95,7 @@ impl Executor for Hosted {
 }
 
 const BUSY: &str =
-    "All conversations that this agent keeps are being worked on; try again when one has ended.";
+    "This agent works on as many conversations as it can; try again when one has ended.";
 
 /// Returns the updates that end a task. An agent that a limit stopped must not look as if it had finished.
 fn ended(task: &str, turn: u64, outcome: Outcome) -> Vec<Update> {

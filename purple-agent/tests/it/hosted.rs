@@ -177,7 +177,7 @@ async fn a_message_that_comes_during_the_work_goes_to_it() {
     assert_eq!(noted.status.state, TaskState::Completed);
     assert_eq!(
         said(&noted),
-        format!("Noted for the work that goes on in task {}.", working.id)
+        format!("The message was passed to the work in task {}.", working.id)
     );
     let ended = ended(&evaluator, &working).await;
     assert_eq!(said(&ended), "2 messages");

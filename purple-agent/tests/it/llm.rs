@@ -164,7 +164,8 @@ async fn overload_and_failures_are_tried_again_and_nothing_else() {
     assert!(action.unwrap_err().starts_with(gave_up));
     assert_eq!(times, 2);
     let (action, times) = asked(vec![status(429, &[("retry-after", "3600")])], json!({})).await;
-    let too_busy = "the model at URL answers HTTP status 429 and wants a pause of 3600s, but no more than 20ms are waited";
+    let too_busy = "the model at URL answers HTTP status 429 and requests a pause of 3600s, which exceeds the limit \
+                    of 20ms";
     assert_eq!((action, times), (Err(too_busy.to_owned()), 1));
     let (action, times) = asked(vec![status(404, &[])], json!({})).await;
     assert!(
@@ -228,7 +229,7 @@ async fn a_model_that_hangs_or_is_not_there_is_given_up() {
     };
     assert!(!model.is_the_agents());
     let expected = format!(
-        "the model at {base_url}/chat/completions gave no answer within {:?}, tried 2 times",
+        "the model at {base_url}/chat/completions did not answer within {:?}, tried 2 times",
         Duration::from_millis(50)
     );
     assert_eq!(error.to_string(), expected);

@@ -93,8 +93,7 @@ async fn an_error_names_the_endpoint_and_no_secret() {
         .token("s", moment(0))
         .await
         .unwrap_err();
-    let expected =
-        format!("no token: {url} answered something else than an object with an access_token");
+    let expected = format!("no token: the answer of {url} is not an object with an access_token");
     assert_eq!(error.to_string(), expected);
     let nobody = Tokens::granted(
         Grant::ClientSecret {

@@ -240,7 +240,7 @@ async fn metadata_of_somebody_else_is_not_believed() {
         ),
         (
             json!({"issuer": standin.url("/")}),
-            "answered something else than metadata with a jwks_uri",
+            "is not metadata with a jwks_uri",
         ),
         (
             json!({"issuer": standin.url("/"), "jwks_uri": "http://keys.test/"}),

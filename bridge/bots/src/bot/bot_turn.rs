@@ -9,9 +9,8 @@ use super::{BotError, TurnContext, log_writer::LogWriter, state::StoredState};
 
 /// The texts for users. The reasons are only logged.
 const FAILED: &str = "The agent could not answer this message.";
-const PANICKED: &str = "The agent broke down while it worked on this message.";
-const STATE_NOT_SAVED: &str =
-    "The agent could not keep what it must remember of this conversation.";
+const PANICKED: &str = "The agent crashed while it worked on this message.";
+const STATE_NOT_SAVED: &str = "The agent could not save the state of this conversation.";
 
 /// The result of a bot's turn.
 pub(super) enum TurnOutcome {
@@ -57,7 +56,7 @@ pub(super) async fn turn_end(outcome: TurnOutcome, task: &str, is_canceled: bool
             }
         },
         TurnOutcome::Failed(error) => {
-            tracing::warn!(task, %error, "a bot could not do its turn");
+            tracing::warn!(task, %error, "a bot reported an error in its turn");
             Input::Failed(FAILED.into())
         }
         TurnOutcome::Panicked(_) => {

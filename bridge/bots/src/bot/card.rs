@@ -33,7 +33,7 @@ pub(super) fn plain(name: &str) -> AgentCard {
 fn activities() -> AgentExtension {
     AgentExtension::new(
         full_activity::EXTENSION,
-        "Carries activities whole, beside their parts",
+        "Carries the whole activity beside its parts",
     )
 }
 

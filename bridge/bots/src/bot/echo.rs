@@ -22,8 +22,8 @@ impl Bot for Echo {
 
     fn card(&self, card: AgentCard) -> AgentCard {
         AgentCard {
-            description: "Repeats what is said, in a conversation without end.".into(),
-            skills: vec![skill("echo", "Echo", "Repeats what is said", &["Hello"])],
+            description: "Repeats each message, in a conversation that does not end.".into(),
+            skills: vec![skill("echo", "Echo", "Repeats each message", &["Hello"])],
             ..card
         }
     }

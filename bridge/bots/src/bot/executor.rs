@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The text for users when the log failed during a turn.
-const NOT_SAVED: &str = "What the agent said could not be kept.";
+const NOT_SAVED: &str = "The agent's output could not be stored.";
 
 /// Runs a bot as an agent: messages become activities for the bot, and the bot's activities become changes of the
 /// task.

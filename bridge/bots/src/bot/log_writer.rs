@@ -147,7 +147,7 @@ impl LogWriter {
                 Err(EmitError::Store(error)) => {
                     if !error.is_reported_by_store() {
                         let task = self.handle.task_id();
-                        tracing::error!(task, %error, "what a bot said could not be logged");
+                        tracing::error!(task, %error, "a bot's output could not be written to the task log");
                     }
                     self.queue.close();
                     LogState::Broken

@@ -10,13 +10,13 @@ pub(super) const QUEUE_CAPACITY: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// The log failed, and so did the turn.
-    #[error("the log of task {task} failed: nothing more of this turn is kept")]
+    #[error("the log of task {task} failed: further output of this turn is not stored")]
     Unkept {
         /// The task.
         task: String,
     },
     /// The task was canceled, or the bot had ended it before.
-    #[error("task {task} has ended: nothing more can be said in it")]
+    #[error("task {task} has ended: it accepts no further output")]
     Ended {
         /// The task.
         task: String,
@@ -113,5 +113,5 @@ impl BotOutput {
 /// Logs that an activity came too late and was dropped.
 pub(super) fn log_dropped(task: &str, activity: &Activity) {
     let (kind, id): (&ActivityType, _) = (&activity.kind, activity.id.as_deref());
-    tracing::info!(task, %kind, id, "an activity came after the end of its conversation");
+    tracing::info!(task, %kind, id, "an activity arrived after the end of its conversation");
 }

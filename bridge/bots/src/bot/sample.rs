@@ -52,13 +52,13 @@ impl Bot for Sample {
                 skill(
                     "echo",
                     "Echo",
-                    "Repeats what is said and completes the task",
+                    "Repeats the message and completes the task",
                     &["Hello"],
                 ),
                 skill(
                     "multi",
                     "Conversation",
-                    "Remembers what is said until it is told to end",
+                    "Remembers each message until one says end",
                     &["-multi", "end"],
                 ),
                 skill(

@@ -96,7 +96,7 @@ pub(super) fn agent(name: &str) -> Agent {
         ..AgentSkill::new(
             "conformance",
             "Conformance",
-            "Does what the beginning of a message's id asks for",
+            "Does what the beginning of the message's id says",
         )
     };
     Agent {

@@ -45,7 +45,7 @@ impl IntoResponse for ErrorResponse {
         if let ConnectorError::Store(error) = &self.0
             && !error.is_reported_by_store()
         {
-            tracing::error!(%error, "what a bot said could not be kept");
+            tracing::error!(%error, "a bot's output could not be stored");
         }
         let (status, code) = status(&self.0);
         let error = json!({"error": {"code": code, "message": self.0.to_string()}});

@@ -58,7 +58,7 @@ pub enum DiscoveryError {
         status: u16,
     },
     /// The document is no agent card.
-    #[error("what is at {url} is no agent card: {why}")]
+    #[error("the document at {url} is no agent card: {why}")]
     NotACard {
         /// The address of the document.
         url: String,
@@ -66,7 +66,7 @@ pub enum DiscoveryError {
         why: FieldError,
     },
     /// A redirect leads to another host.
-    #[error("{url} redirects to {to}, another host: discover that one if it is meant")]
+    #[error("{url} redirects to {to}, another host: use that address if it is the right one")]
     Elsewhere {
         /// The address that redirects.
         url: String,
@@ -74,7 +74,7 @@ pub enum DiscoveryError {
         to: String,
     },
     /// There are too many redirects, or one has no valid target.
-    #[error("{url} redirects once too often, after {limit} times, or without an address")]
+    #[error("{url} redirects more than {limit} times, or without an address")]
     Redirects {
         /// The address of the last redirect.
         url: String,
@@ -82,7 +82,7 @@ pub enum DiscoveryError {
         limit: usize,
     },
     /// The address is not public.
-    #[error("{url} is at {address}, which is not of the public internet and so is not reached")]
+    #[error("{url} is at {address}, which is not a public address, so no connection is made")]
     Private {
         /// The address of the request.
         url: String,

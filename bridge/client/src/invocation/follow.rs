@@ -48,7 +48,7 @@ impl Invoker<'_> {
     }
 
     fn nothing_said(&self) -> ClientError {
-        let fault = Fault::StreamBroken("it ended before anything was said".to_owned());
+        let fault = Fault::StreamBroken("it ended without an answer".to_owned());
         fault.of(self.agent.endpoint.url(), "SendStreamingMessage")
     }
 }

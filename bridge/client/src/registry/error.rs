@@ -39,7 +39,7 @@ pub enum RegistryError {
         status: u16,
     },
     /// The registry requires other credentials or forbids the request.
-    #[error("the registry {0} refuses access: set a user and a password, or others")]
+    #[error("the registry {0} refuses access: set a user and a password, or other ones")]
     Unauthorized(String),
     /// There is no such artifact.
     #[error("there is no {0} in the registry")]
@@ -69,7 +69,7 @@ pub enum RegistryError {
         limit: usize,
     },
     /// A list is too long.
-    #[error("{reference} lists more than {limit}: expected a registry that is for agent cards")]
+    #[error("{reference} lists more than {limit}: expected a registry of agent cards")]
     TooMany {
         /// The address of the list.
         reference: String,

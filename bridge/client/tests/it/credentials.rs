@@ -45,7 +45,7 @@ async fn a_card_cannot_have_them_sent_elsewhere() {
     let error = Client::connect(&url, &options()).await.unwrap_err();
     let shown = error.to_string();
     assert!(
-        shown.contains("messages sent to http://thief.test/"),
+        shown.contains("names http://thief.test/ for messages"),
         "{shown}"
     );
     let elsewhere = Url::parse("http://thief.test/").unwrap();

@@ -151,11 +151,11 @@ async fn a_missing_card_is_not_found_and_a_broken_one_is_reported() {
         ),
         (
             redirect("http://elsewhere.test/card"),
-            "another host: discover that one if it is meant",
+            "another host: use that address if it is the right one",
         ),
         (
             redirect("URL/.well-known/agent-card.json"),
-            "redirects once too often, after 5 times",
+            "redirects more than 5 times",
         ),
     ] {
         let (error, _) = refused(&[(first, answer)], &here()).await;

@@ -82,7 +82,7 @@ async fn a_message_is_a_whole_answer_and_silence_is_none() {
     let (_, outcome) = followed(true, || events(&[])).await;
     let error = outcome.unwrap_err().to_string();
     assert!(
-        error.ends_with("the stream broke: it ended before anything was said"),
+        error.ends_with("the stream broke: it ended without an answer"),
         "{error}"
     );
 }

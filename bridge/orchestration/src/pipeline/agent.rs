@@ -198,10 +198,10 @@ impl OpenTask<'_> {
         let agent = &self.agent.found.card.name;
         match self.has_tasks {
             true => format!(
-                "{agent} could not be told to stop, for it had not said which task it works on; it may still be working"
+                "{agent} could not be stopped, because it had not named its task; it may still be working"
             ),
             false => format!(
-                "{agent} could not be told to stop, for it takes each skill as a method and has no tasks; it may \
+                "{agent} could not be stopped, because it takes each skill as a method and has no tasks; it may \
                  still be working"
             ),
         }
@@ -230,13 +230,14 @@ impl Drop for OpenTask<'_> {
 async fn cancel_or_say_why(found: &Discovered, options: &Options, task: &str) -> Option<String> {
     let why = match timeout(CANCEL_LIMIT, cancel(found, options, task)).await {
         Ok(Ok(outcome)) if outcome.state != State::Working => return None,
-        Ok(Ok(_)) => "it answers that it goes on".to_owned(),
+        Ok(Ok(_)) => "it answered that the task continues".to_owned(),
         Ok(Err(error)) if has_ended(&error) => return None,
         Ok(Err(error)) => error.to_string(),
         Err(_) => format!("no answer within {CANCEL_LIMIT:?}"),
     };
     let agent = &found.card.name;
-    let warning = format!("{agent} was told to stop task {task} and may still be working: {why}");
+    let warning =
+        format!("{agent} was asked to cancel task {task} and may still be working: {why}");
     tracing::warn!("{warning}");
     Some(warning)
 }

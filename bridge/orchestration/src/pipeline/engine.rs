@@ -85,8 +85,8 @@ impl Engine {
         let directory = self.agent_directory(participants);
         let agent_directory = directory.map_err(PipelineError::Rejected)?;
         if agent_directory.is_empty() {
-            let why = "no agents are known here: expected participants in the request, or to be served with \
-                       --agent URL or --registry URL";
+            let why = "no agents are known: name participants in the request, or start the server with --agent URL \
+                       or --registry URL";
             return Err(PipelineError::Rejected(why.to_owned()));
         }
         let run = PipelineRun {
@@ -154,7 +154,8 @@ fn listed_at(
         AgentAddress::Url(url) => (url.to_string(), url.clone()),
         AgentAddress::Role(role) => {
             let named = participants.iter().find(|(name, _)| name == role);
-            let missing = || format!("participants: expected {role:?}, where agents are found");
+            let missing =
+                || format!("participants: expected {role:?}, an address at which agents are found");
             named.cloned().ok_or_else(missing)?
         }
     };
@@ -191,7 +192,7 @@ mod tests {
         let nobody = engine(Agents::default());
         let error = nobody.run("fib".into(), &[], &Ignored).await.unwrap_err();
         let told = error.to_string();
-        assert!(told.starts_with("no agents are known here: "), "{told}");
+        assert!(told.starts_with("no agents are known: "), "{told}");
         let agents = Agents {
             listed: vec![AgentAddress::Role("plan".to_owned())],
             registry: None,
@@ -199,7 +200,7 @@ mod tests {
         let missing = engine(agents).run("fib".into(), &[], &Ignored).await;
         assert_eq!(
             missing.unwrap_err().to_string(),
-            "participants: expected \"plan\", where agents are found"
+            "participants: expected \"plan\", an address at which agents are found"
         );
     }
 

@@ -65,8 +65,9 @@ impl CombinedDirectory {
     ) -> Result<Box<dyn SkillAgent>, AttemptError> {
         let found = registry.find(skill).await.map_err(fault)?.agent;
         let named = found.skill(skill).cloned();
-        let skill = named
-            .ok_or_else(|| AttemptError::NoAgent(format!("{} has lost it", found.card.name)))?;
+        let skill = named.ok_or_else(|| {
+            AttemptError::NoAgent(format!("{} has it no longer", found.card.name))
+        })?;
         Ok(Box::new(self.call_context.agent(found, skill)))
     }
 }
@@ -80,7 +81,7 @@ fn fault(error: RegistryError) -> AttemptError {
             false => format!("the registry {registry} has {}", looked.join("; ")),
         }),
         RegistryError::NoneHealthy { tried, .. } => AttemptError::Unreachable(format!(
-            "nobody with the skill is there: {}",
+            "no agent with the skill answers: {}",
             tried.join("; ")
         )),
         RegistryError::Address(_)

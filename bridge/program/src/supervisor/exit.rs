@@ -52,7 +52,7 @@ impl fmt::Display for ProcessExit {
                 Ok(signal) => write!(f, "was killed by signal {number} ({signal})"),
                 Err(_) => write!(f, "was killed by signal {number}"),
             },
-            Self::Unknown => f.write_str("ended, but nobody could learn how"),
+            Self::Unknown => f.write_str("ended with an unknown status"),
         }
     }
 }

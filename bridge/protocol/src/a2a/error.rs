@@ -57,7 +57,7 @@ kinds! {
     /// The parameters are not valid.
     InvalidParams = -32602, "INVALID_PARAMS", 400, "the parameters are not valid";
     /// The agent failed.
-    Internal = -32603, "INTERNAL_ERROR", 500, "something broke inside the agent";
+    Internal = -32603, "INTERNAL_ERROR", 500, "the agent failed internally";
     /// The task does not exist, or belongs to another caller.
     TaskNotFound = -32001, "TASK_NOT_FOUND", 404, "there is no such task";
     /// The task has already ended.
@@ -81,7 +81,7 @@ kinds! {
     Unavailable = -32603, "UNAVAILABLE", 503, "the agent cannot do that now: send the request again later";
     /// The caller has used up what it may take. Nothing was changed, and the same request can be sent again later. The
     /// protocol has no code for this, so it has the code of an internal error.
-    ResourceExhausted = -32603, "RESOURCE_EXHAUSTED", 429, "the caller asks for too much at once: send the request again later";
+    ResourceExhausted = -32603, "RESOURCE_EXHAUSTED", 429, "too many requests of the caller: send it again later";
 }
 
 impl ErrorKind {

@@ -15,10 +15,10 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ReadError {
     /// The bytes are no protocol buffers, or those of another message.
-    #[error("the bytes are not the message that was expected: {0}")]
+    #[error("the bytes are not a message of the expected type: {0}")]
     Bytes(prost::DecodeError),
     /// The message would take too much memory.
-    #[error("the message is too much: {0}")]
+    #[error("the message is too large: {0}")]
     TooMuch(TooMuch),
     /// A field is invalid.
     #[error(transparent)]

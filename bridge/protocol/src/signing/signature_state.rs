@@ -43,7 +43,7 @@ impl fmt::Display for SignatureState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsigned => f.write_str("not signed"),
-            Self::Malformed(why) => write!(f, "signed in a form that cannot be right: {why}"),
+            Self::Malformed(why) => write!(f, "signed in an invalid form: {why}"),
             Self::Unverified { key_id } => {
                 write!(f, "signed by the key {key_id:?}, which was not verified")
             }

@@ -139,7 +139,7 @@ pub enum Unparsed {
 impl fmt::Display for Unparsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooMuch(too_much) => write!(f, "the body is too much: {too_much}"),
+            Self::TooMuch(too_much) => write!(f, "the body is too large: {too_much}"),
             Self::Syntax(error) => write!(f, "the body is not JSON: {error}"),
         }
     }

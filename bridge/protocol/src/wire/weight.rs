@@ -47,7 +47,7 @@ impl fmt::Display for TooMuch {
             ),
             Self::Depth => write!(
                 f,
-                "expected lists and objects at most {DEEPEST} deep in each other, found more"
+                "expected lists and objects that are nested at most {DEEPEST} deep, found more"
             ),
         }
     }

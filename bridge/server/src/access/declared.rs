@@ -17,7 +17,7 @@ pub(super) struct Scheme {
 pub enum AccessError {
     /// The card declares a scheme without a check.
     #[error(
-        "the card declares the security scheme {scheme:?}, and nothing says how to check it: expected {needed}"
+        "the card declares the security scheme {scheme:?}, and no check of it is configured: expected {needed}"
     )]
     Unchecked {
         /// The scheme's name in the card.
@@ -50,7 +50,7 @@ pub enum AccessError {
         found: String,
     },
     /// The extended card has other schemes or requirements than the public one.
-    #[error("the extended card has other {what} than the card: expected the same in both")]
+    #[error("the extended card differs from the card in its {what}: expected the same in both")]
     Hidden {
         /// The differing part of the cards.
         what: &'static str,

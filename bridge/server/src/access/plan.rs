@@ -196,7 +196,7 @@ mod tests {
         let mutual = json!({"s": {"mtlsSecurityScheme": {}}});
         let requires = |name: &str, scopes: &[&str]| json!([{"schemes": {name: {"list": scopes}}}]);
         let plain = || requires("s", &[]);
-        let summary = "callers show s (";
+        let summary = "callers need s (";
         for (schemes, requirements, checks, expected) in [
             (json!({}), json!([]), vec![], "open to everybody"),
             (http("bearer"), plain(), vec![("s", "token")], summary),
@@ -290,8 +290,8 @@ mod tests {
                 "open to everybody; for the skill k s (a signed token)",
             ),
             (extended(skill("t")), "requires the security scheme \"t\""),
-            (other, "other security schemes than the card"),
-            (more, "other security requirements than the card"),
+            (other, "differs from the card in its security schemes"),
+            (more, "differs from the card in its security requirements"),
         ] {
             let checks = BTreeMap::from([("s".to_owned(), check("token"))]);
             let access = Access::new(&public, "a", checks).unwrap();

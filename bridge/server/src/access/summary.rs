@@ -10,7 +10,7 @@ impl Access {
         let requirements = self.demand().requirements;
         let agent = match requirements.is_empty() {
             true => "open to everybody".to_owned(),
-            false => format!("callers show {}", self.as_text(requirements)),
+            false => format!("callers need {}", self.as_text(requirements)),
         };
         let skills = self.skills().needs().map(|(skill, requirements)| {
             format!("; for the skill {skill} {}", self.as_text(requirements))

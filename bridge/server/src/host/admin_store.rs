@@ -38,7 +38,7 @@ pub(super) async fn check(State(turns): State<Turns>) -> Result<Json<Value>, Adm
 
 fn elsewhere() -> StoreError {
     StoreError::io(
-        "looking after the store",
+        "the maintenance of the store",
         std::io::Error::other("it is in no folder of this bridge; a database has tools of its own"),
     )
 }

@@ -113,7 +113,7 @@ impl HostedAgents {
 /// Resumes the open tasks of agents that were not hosted before.
 async fn take_up(turns: Turns, added: BTreeSet<String>) {
     match turns.recover_agents(&added).await {
-        Ok(taken_up) => tracing::info!(taken_up, "open tasks of new agents were taken up"),
+        Ok(taken_up) => tracing::info!(taken_up, "open tasks of new agents were recovered"),
         Err(error) => {
             tracing::error!(%error, "open tasks of new agents wait for a restart");
         }

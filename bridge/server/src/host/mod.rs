@@ -86,10 +86,10 @@ pub enum HostError {
     #[error("there is no agent to host: name at least one")]
     NoAgent,
     /// Two agents have the same name.
-    #[error("two agents are called {0:?}: give each a name of its own")]
+    #[error("two agents have the name {0:?}: give each its own name")]
     Twice(String),
     /// Two agents have the same path.
-    #[error("two agents are served at {0:?}: give each a path of its own")]
+    #[error("two agents have the path {0:?}: give each its own path")]
     SamePath(String),
     /// The name cannot be used in a path.
     #[error("{0:?} is no name for an agent: use letters, digits, - and _")]
@@ -101,7 +101,7 @@ pub enum HostError {
     #[error("{0:?} is no name for an agent: something else is at /a2a/{0}")]
     Reserved(String),
     /// A setting is for an agent that is not hosted.
-    #[error("{setting} is set for {agent:?}, and no agent is called so")]
+    #[error("{setting} is set for {agent:?}, but no agent has this name")]
     NoSuchAgent {
         /// The name in the setting.
         agent: String,
@@ -120,10 +120,10 @@ pub enum HostError {
     #[error("expected a URL for clients such as http://localhost:3978, found {0:?}")]
     PublicUrl(String),
     /// Push notifications should be signed, but there is no issuer.
-    #[error("push notifications are to be signed, and there is no issuer: set one")]
+    #[error("signed push notifications need an issuer: set one")]
     NoIssuer,
     /// Open tasks cannot be resumed.
-    #[error("the tasks that were left open cannot be taken up: {0}")]
+    #[error("open tasks cannot be recovered: {0}")]
     Recover(#[source] TurnError),
 }
 
@@ -331,7 +331,7 @@ impl Host {
         }
         let turns = Turns::with_limits(self.options.turn_limits, self.store, self.agents);
         let taken_up = turns.recover().await.map_err(HostError::Recover)?;
-        tracing::info!(taken_up, "open tasks were taken up");
+        tracing::info!(taken_up, "open tasks were recovered");
         turns.start_expiry();
         let service = Service::new(turns, self.settings);
         service.extend_cards(self.extended);
@@ -371,6 +371,6 @@ async fn with_push(
     let (store, metrics) = (turns.store().clone(), turns.metrics().clone());
     let push = Push::new(store, metrics, settings, issuer)?;
     let open = push.resume().await.map_err(PushError::Store)?;
-    tracing::info!(open, "push notifications were taken up");
+    tracing::info!(open, "push notifications were resumed");
     Ok(service.with_push(push))
 }

@@ -58,8 +58,8 @@ impl HttpGuard {
         match host {
             Some(host) if own_origin.is_none() && !self.has_name(host) => {
                 return Err(format!(
-                    "Host: expected a name of this machine or of the public URL, found {host:?}: say the URL \
-                     that clients use by `public_url` or --public-url, or allow the name by `hosts` or --allow-host"
+                    "Host: expected a name of this machine or of the public URL, found {host:?}: set `public_url` or \
+                     --public-url to the URL that clients use, or allow the name with `hosts` or --allow-host"
                 ));
             }
             Some(_) | None => {}
@@ -77,8 +77,8 @@ impl HttpGuard {
             let origin = origin.to_str().unwrap_or("?");
             if !self.may_call(origin, host, told) {
                 return Err(format!(
-                    "Origin: expected a page of this address or one that may call it, found {origin:?}: \
-                     name it in `cors.origins` of the configuration, or by --allow-origin"
+                    "Origin: expected a page of this address or an allowed one, found {origin:?}: allow it with \
+                     `cors.origins` of the configuration or --allow-origin"
                 ));
             }
         }

@@ -118,10 +118,9 @@ impl fmt::Display for Exceeded {
         let allowed = self.allowed;
         match self.limit {
             Limit::Requests => write!(f, "a caller may send {allowed} requests a second"),
-            Limit::RequestsAtOnce => write!(
-                f,
-                "a caller may have {allowed} requests answered at the same time"
-            ),
+            Limit::RequestsAtOnce => {
+                write!(f, "a caller may have {allowed} requests at the same time")
+            }
             Limit::Streams => write!(f, "a caller may have {allowed} streams open at once"),
             Limit::OpenTasks => write!(
                 f,

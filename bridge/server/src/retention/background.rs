@@ -71,7 +71,7 @@ impl Retention {
                 tracing::warn!(
                     free,
                     used,
-                    "the disk of the store gets full: set store.retention in bridge.toml to keep less"
+                    "the disk of the store is nearly full: set store.retention in bridge.toml to keep fewer tasks"
                 );
             }
         }

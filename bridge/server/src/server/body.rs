@@ -165,7 +165,8 @@ pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Error> {
     if let Some(coding) = headers.get(CONTENT_ENCODING)
         && coding != "identity"
     {
-        let message = format!("Content-Encoding: expected a body as it is, found {coding:?}");
+        let message =
+            format!("Content-Encoding: expected a body without encoding, found {coding:?}");
         return Err(Error::new(ErrorKind::ContentTypeNotSupported, message));
     }
     match media_type(headers) {

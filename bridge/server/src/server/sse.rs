@@ -39,7 +39,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// The size of most events in bytes, beside their texts. It is reserved, so that the buffer need not grow.
 const ROOM: usize = 512;
 
-const STOPPING: &[u8] = b": the server is stopping, take the stream up again\nretry: 1000\n\n";
+const STOPPING: &[u8] = b": the server is stopping, resume the stream\nretry: 1000\n\n";
 
 /// Returns a stream of JSON-RPC responses.
 pub(super) fn stream(

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use super::StreamItems;
 
 /// The message of the error that ends streams. It is not in the task's log.
-const STOPPING: &str = "the server is stopping: take the stream up again";
+const STOPPING: &str = "the server is stopping: resume the stream";
 
 /// `Retry-After` in seconds while the service stops.
 const RETRY_SECONDS: u32 = 1;

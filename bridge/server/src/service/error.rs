@@ -66,13 +66,13 @@ pub(super) fn of_unlogged_end(end: UnloggedEnd) -> Error {
     match end {
         UnloggedEnd::Retrying(cause) => {
             let cause = match cause {
-                RetryCause::Full => "has no room left to keep its answer",
-                RetryCause::Rebuilding => "puts its task log in order before it keeps its answer",
-                RetryCause::Unavailable => "cannot use its task log at present to keep its answer",
-                RetryCause::Failing => "cannot write its answer to its task log at present",
+                RetryCause::Full => "its disk is full",
+                RetryCause::Rebuilding => "its task log is being rebuilt",
+                RetryCause::Unavailable => "its task log is not available",
+                RetryCause::Failing => "its task log accepts no writes at present",
             };
             let message = format!(
-                "the agent {cause}, which waits for it: send the request again later, with the same messageId"
+                "the agent has an answer, but {cause}: send the request again later, with the same messageId"
             );
             Error::unavailable(message, STORE_RETRY_SECONDS)
         }
@@ -98,12 +98,11 @@ pub(super) fn of_store(error: StoreError) -> Error {
             Error::new(ErrorKind::UnsupportedOperation, error.to_string())
         }
         StoreError::Full { .. } => {
-            let message =
-                "the agent has no room left to keep anything: send the request again later";
+            let message = "the agent's disk is full: send the request again later";
             Error::unavailable(message, STORE_RETRY_SECONDS)
         }
         StoreError::Rebuilding => {
-            let message = "the agent puts its task log in order: send the request again later";
+            let message = "the agent's task log is being rebuilt: send the request again later";
             Error::unavailable(message, STORE_RETRY_SECONDS)
         }
         StoreError::Unavailable { .. } => {
@@ -112,9 +111,9 @@ pub(super) fn of_store(error: StoreError) -> Error {
         }
         StoreError::Damaged { task, reason } => {
             // The damage was reported when it was found.
-            tracing::debug!(task, reason, "a damaged task was asked for");
+            tracing::debug!(task, reason, "a damaged task was requested");
             let message = format!(
-                "task {task} is damaged where the agent keeps it: it can neither be read nor continued; others are \
+                "task {task} is damaged in the agent's store: it can neither be read nor continued; other tasks are \
                  not affected"
             );
             Error::new(ErrorKind::Internal, message)

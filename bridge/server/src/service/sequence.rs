@@ -32,7 +32,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 pub(super) fn offer() -> AgentExtension {
     AgentExtension::new(
         EXTENSION,
-        "Numbers the events of tasks, so that streams are taken up again behind any of them",
+        "Numbers the events of tasks, so that a stream can be resumed after any of them",
     )
 }
 
@@ -88,7 +88,7 @@ pub(super) fn seen(request: &mut SendMessageRequest) -> Result<Option<Seq>, Erro
         return Err(not_met(FieldError::new("the number of an event", seen.to_string())).into());
     };
     if request.message.task_id.is_none() {
-        let error = FieldError::new("the id of the task that ifSequence is about", "nothing");
+        let error = FieldError::new("the id of the task to which ifSequence applies", "nothing");
         return Err(error.inside("taskId").inside("message").into());
     }
     Ok(Some(number))

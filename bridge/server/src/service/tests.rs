@@ -79,7 +79,7 @@ async fn a_full_disk_does_not_block_waiting_clients() {
     for refused in [waiting.await.unwrap(), hello(service.clone()).await] {
         let error = refused.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
-        assert!(error.to_string().contains("no room left"), "{error}");
+        assert!(error.to_string().contains("disk is full"), "{error}");
         assert_eq!(service.turns.unlogged_end_count(), 1);
     }
     disk.set_room(usize::MAX);
@@ -106,7 +106,7 @@ async fn waiting_clients_learn_why_an_answer_is_not_stored() {
     patient.may_answer.add_permits(1);
     let error = waiting.await.unwrap().unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
-    let expected = "the agent cannot use its task log at present to keep its answer";
+    let expected = "the agent has an answer, but its task log is not available";
     assert!(error.to_string().contains(expected), "{error}");
 }
 

@@ -205,7 +205,7 @@ impl Session {
         let is_open = matches!(self.state, Some(TaskState::Submitted | TaskState::Working));
         match silence {
             _ if !self.show.has_told() => errln!("the agent said nothing{its_task}"),
-            Some(limit) => errln!("nothing more came for {limit:?}{its_task}"),
+            Some(limit) => errln!("nothing more arrived for {limit:?}{its_task}"),
             // A person at the terminal sees later messages.
             None if is_open && !self.is_seen => errln!("the agent ended its stream{its_task}"),
             None => {}

@@ -204,7 +204,7 @@ fn report(metadata: &Metadata) -> Option<String> {
             let text = activity.text.unwrap_or_default();
             Some(format!("an earlier message is now: {text}"))
         }
-        ActivityType::MessageDelete => Some("an earlier message was taken back".to_owned()),
+        ActivityType::MessageDelete => Some("an earlier message was deleted".to_owned()),
         ActivityType::Event
         | ActivityType::Handoff
         | ActivityType::Command

@@ -33,7 +33,7 @@ impl fmt::Display for Checked {
         let report = match &self.found {
             Ok(report) => report,
             Err(error) => {
-                return writeln!(f, "{}: cannot be looked at: {error}", line(&self.subject));
+                return writeln!(f, "{}: cannot be checked: {error}", line(&self.subject));
             }
         };
         writeln!(f, "{}: {}", line(&self.subject), line(&report.summary()))?;
@@ -67,7 +67,7 @@ impl Report {
         };
         let (errors, warnings) = (count(Level::Error), count(Level::Warning));
         match errors + warnings {
-            0 => format!("{kind}{signed}, nothing is wrong"),
+            0 => format!("{kind}{signed}, no mistakes"),
             _ => format!("{kind}{signed}, errors: {errors}, warnings: {warnings}"),
         }
     }

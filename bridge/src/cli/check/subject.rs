@@ -114,7 +114,11 @@ async fn fetch(url: &Url, options: &DiscoveryOptions) -> Result<(Value, Vec<u8>)
             Err(error) => first = first.or(Some(error)),
         }
     }
-    let nowhere = || CheckError::Unreachable(format!("{url}: there is no place to look"));
+    let nowhere = || {
+        CheckError::Unreachable(format!(
+            "{url}: no address of a card can be derived from it"
+        ))
+    };
     Err(first.unwrap_or_else(nowhere))
 }
 
@@ -175,7 +179,7 @@ async fn refused(config: &Config) -> Option<Finding> {
         rule: "configuration",
         path: "bridge serve".to_owned(),
         message: error.to_string(),
-        fix: "change what it names: bridge serve refuses to start with it".to_owned(),
+        fix: "correct it: bridge serve refuses to start with this configuration".to_owned(),
     })
 }
 
@@ -244,6 +248,7 @@ fn mistake(error: &ConfigError) -> Finding {
         rule: "configuration",
         path: format!("{}:{} {}", error.line, error.column, error.key),
         message: error.problem.to_string(),
-        fix: "see `bridge config schema`, which editors complete keys by".to_owned(),
+        fix: "`bridge config schema` prints the schema, with which editors complete keys"
+            .to_owned(),
     }
 }

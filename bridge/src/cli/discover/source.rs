@@ -54,7 +54,7 @@ impl Discover {
         let host = target.authority();
         let advice = match error {
             DiscoveryError::NotFound { .. } => format!(
-                "\nif an agent is at a path of its own, name the path; if it is a registry, oci://{host}"
+                "\nif the agent has its own path, add the path; if it is a registry, use oci://{host}"
             ),
             DiscoveryError::Unreachable { .. } => {
                 "\nis it running, and is the port right?".to_owned()
@@ -63,7 +63,7 @@ impl Discover {
             DiscoveryError::Elsewhere { .. } => "\n--follow follows it".to_owned(),
             DiscoveryError::Status {
                 status: 401 | 403, ..
-            } => "\n--bearer-env NAME or --header-env HEADER=NAME shows it a secret".to_owned(),
+            } => "\n--bearer-env NAME or --header-env HEADER=NAME sends it a secret".to_owned(),
             DiscoveryError::Scheme(_)
             | DiscoveryError::TooLarge { .. }
             | DiscoveryError::Status { .. }

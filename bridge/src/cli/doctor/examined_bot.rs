@@ -49,7 +49,7 @@ impl TriedSettings {
             None | Some(Accept::Anyone) => "nothing".to_owned(),
         };
         let turns = self.agent.turns_in_words();
-        format!("agent {name} at {url}\nis shown {shown}\nmust show {wanted}\n{turns}")
+        format!("agent {name} at {url}\nthe bot gets {shown}\nthe bot must send {wanted}\n{turns}")
     }
 }
 
@@ -197,9 +197,7 @@ fn way(config: &Config, agent: &AgentConfig) -> Result<CallbackRoute, Box<dyn Er
 
 fn is_built_in(agent: &AgentConfig) -> String {
     let name = &agent.name.get_ref().0;
-    format!(
-        "agent {name} comes with the bridge, so that there is no bot to look at: talk to it with bridge chat"
-    )
+    format!("agent {name} is built in, so there is no bot to examine: talk to it with bridge chat")
 }
 
 /// Returns the bridge's own issuer, if the agent's credentials need it. No key is created, because only the key of the
@@ -226,15 +224,15 @@ async fn issuer(
         Some(keys) => {
             let keys = keys.display();
             return Err(format!(
-                "the bridge's own issuer has no keys in {keys} yet: start the bridge with this configuration \
-                 once, from this folder, then ask again"
+                "the bridge's own issuer has no keys in {keys} yet: start the bridge with this configuration once, \
+                 from this folder, then run this command again"
             )
             .into());
         }
         None => {
             return Err(
-                "the bridge's own issuer keeps its keys in the memory of the running bridge: set \
-                        issuer.keys to a file, start the bridge again, then ask again"
+                "the bridge's own issuer keeps its keys in the memory of the running bridge: set issuer.keys to a \
+                 file, restart the bridge, then run this command again"
                     .into(),
             );
         }
@@ -246,14 +244,14 @@ async fn issuer(
 fn proof(agent: &AgentConfig, issuer: &str) -> Option<CredentialSource> {
     let takes = |app_id: &str| {
         format!(
-            "the bot must take tokens for {app_id}: compare its own app id, its tenant and the issuers that it \
+            "the bot must accept tokens for {app_id}: compare its own app id, its tenant and the issuers that it \
              trusts with app_id, tenant and scope of agents.auth"
         )
     };
     let bought = |what: &str, client_id: &str, app_id: &str, source: &str| CredentialSource {
-        what: format!("a token for {app_id} that {what} of client {client_id} buys"),
+        what: format!("a token for {app_id} that client {client_id} gets for {what}"),
         source: format!(
-            "look at token_endpoint, tenant, client_id, scope and {source} of agents.auth"
+            "check token_endpoint, tenant, client_id, scope and {source} of agents.auth"
         ),
         next: takes(app_id),
     };
@@ -261,7 +259,7 @@ fn proof(agent: &AgentConfig, issuer: &str) -> Option<CredentialSource> {
         Auth::Anonymous => None,
         Auth::Issuer(said) => Some(CredentialSource {
             what: format!("a token of the bridge's own issuer {issuer} for {}", said.app_id),
-            source: "look at the keys of the table issuer".to_owned(),
+            source: "check the keys of the table issuer".to_owned(),
             next: format!(
                 "the bot must trust the issuer {issuer} for the audience {}; it reads the keys at \
                  {issuer}/.well-known/openid-configuration, where the bridge must be running",
@@ -276,8 +274,8 @@ fn proof(agent: &AgentConfig, issuer: &str) -> Option<CredentialSource> {
         }
         Auth::ManagedIdentity(said) => Some(CredentialSource {
             what: format!("a token of this machine's identity for {}", said.app_id),
-            source: "such tokens are only given out on the machine that has the identity: look at endpoint, header \
-                     and client_id of agents.auth"
+            source: "only the machine that has the identity gets such tokens: check endpoint, header and client_id \
+                     of agents.auth"
                 .to_owned(),
             next: takes(&said.app_id),
         }),

@@ -174,13 +174,13 @@ mod tests {
                 tried("silent_end = 'working'\n", None),
                 hello(),
                 hello(),
-                "a client that waits for the answer gets it when the turn's limit is over",
+                "a client that waits for the answer gets it at the turn's time limit",
             ),
             (
                 tried("turns = 'dotnet'\n", None),
                 hello(),
                 hello(),
-                "turns: tasks stay at work when the bot has answered without ending the conversation",
+                "turns: tasks stay in the state working when the bot has answered without ending the conversation",
             ),
             (
                 tried("turns = 'late'\nending.quiet = '3s'\n", None),

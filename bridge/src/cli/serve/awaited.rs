@@ -18,8 +18,8 @@ pub(in crate::cli) struct WaitNotice {
 
 /// The message for tasks that stay working: clients that wait get no answer before their limit (specification
 /// 3.2.2).
-const WORKING: &str = "tasks stay at work when the bot has answered without ending the conversation: a client that \
-                       waits for the answer gets it when the turn's limit is over";
+const WORKING: &str = "tasks stay in the state working when the bot has answered without ending the conversation: a \
+                       client that waits for the answer gets it at the turn's time limit";
 
 /// Returns the event that clients of this agent wait for, by all of its settings together.
 pub(in crate::cli) fn awaited(agent: &AgentConfig) -> Option<WaitNotice> {

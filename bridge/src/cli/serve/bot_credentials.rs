@@ -90,8 +90,7 @@ impl BotCredentials<'_> {
     }
 
     fn issuer(&self) -> Result<Arc<Issuer>, Box<dyn Error>> {
-        let missing =
-            "expected the bridge's own issuer, which it did not start with: start it again";
+        let missing = "the bridge was started without its own issuer: restart it";
         Ok(self.issuer.ok_or(missing)?.clone())
     }
 

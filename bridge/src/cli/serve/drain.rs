@@ -38,7 +38,7 @@ pub(super) fn drain(
         }
         match hosted.running_turns() {
             0 => {}
-            left => tracing::warn!(left, "turns are left to the next start"),
+            left => tracing::warn!(left, "turns continue after the next start"),
         }
         sender.send_replace(true);
     });

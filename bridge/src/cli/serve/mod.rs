@@ -149,7 +149,8 @@ fn admin_socket(
         Ok(socket) => Ok(Some(socket)),
         Err(error) if named.is_some() => Err(format!("admin: {}: {error}", path.display())),
         Err(error) => {
-            tracing::warn!(%error, "there is no socket for the operator's commands: name another place with --admin");
+            tracing::warn!(%error, "the socket for the operator's commands cannot be created: name another path with \
+                                    --admin");
             Ok(None)
         }
     }

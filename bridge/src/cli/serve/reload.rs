@@ -27,7 +27,7 @@ impl Reload {
                     "the configuration was read again, agents: {agents}"
                 ));
             }
-            Err(error) => tracing::error!("the configuration stays as it was: {error}"),
+            Err(error) => tracing::error!("the previous configuration stays in use: {error}"),
         }
     }
 

@@ -67,7 +67,7 @@ pub(super) async fn run(
 
 /// The error when other processes on the store have taken over from this one.
 #[derive(Debug, thiserror::Error)]
-#[error("other bridges have taken up the work of this one: start it again")]
+#[error("other bridges have taken over the work of this one: restart it")]
 pub(in crate::cli) struct LeaseLost;
 
 /// Serves as one of several processes on a store, until the service ends or the others take over.
@@ -170,13 +170,13 @@ async fn read_again(mut reload: Reload) -> Option<Reload> {
     let slow = async {
         sleep(SLOW_RELOAD).await;
         tracing::warn!(
-            "the configuration is being read for {SLOW_RELOAD:?} now; until then it stays as it was"
+            "reading the configuration takes longer than {SLOW_RELOAD:?}; the previous one stays in use meanwhile"
         );
         pending().await
     };
     tokio::select! {
         reload = is_done => {
-            let broken = |_: &_| tracing::error!("reading the configuration broke down; it stays as it was");
+            let broken = |_: &_| tracing::error!("reading the configuration failed; the previous one stays in use");
             reload.inspect_err(broken).ok()
         }
         never = slow => never,

@@ -165,7 +165,7 @@ impl TaskHandle {
             tracing::warn!(
                 task = self.task_id(),
                 dropped,
-                "the agent went on after the end of its task"
+                "the agent continued after the end of its task"
             );
             updates.truncate(end + 1);
         }

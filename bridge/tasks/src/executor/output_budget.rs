@@ -49,7 +49,7 @@ impl OutputBudget {
         }
         self.abort();
         Err(StoreError::TooLarge {
-            what: format!("what the agent of task {task} says to one message"),
+            what: format!("the agent's output for one message of task {task}"),
             size,
             limit,
         })

@@ -155,7 +155,7 @@ async fn expire_periodically(inner: Weak<TurnsInner>) {
             return;
         };
         if let Err(error) = turns.expire(clock::now()).await {
-            tracing::warn!(%error, "waiting tasks could not be looked at");
+            tracing::warn!(%error, "waiting tasks could not be checked");
         }
     }
 }

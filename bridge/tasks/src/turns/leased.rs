@@ -67,7 +67,7 @@ impl ConversationSlot {
                 false
             }
             Err(error) => {
-                tracing::debug!(%error, "a conversation is left to whoever looks at the log next");
+                tracing::debug!(%error, "a conversation waits for the next check of the log");
                 self.abandon();
                 self.turns.0.look_again.notify_one();
                 false
@@ -127,7 +127,7 @@ impl ConversationSlot {
                 Ok(Lease::Held(heads)) => heads,
                 Ok(Lease::Elsewhere(_)) => break,
                 Err(error) => {
-                    tracing::debug!(%error, "a conversation is left to whoever looks at the log next");
+                    tracing::debug!(%error, "a conversation waits for the next check of the log");
                     turns.0.look_again.notify_one();
                     break;
                 }
@@ -211,7 +211,7 @@ impl Turns {
             match self.recover_task(head).await {
                 Ok(recovered) => count += recovered,
                 Err(error) => {
-                    tracing::error!(task = head.task, %error, "an open task is left as it is");
+                    tracing::error!(task = head.task, %error, "an open task was not recovered");
                     self.0.look_again.notify_one();
                 }
             }

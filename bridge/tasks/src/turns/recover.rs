@@ -20,8 +20,8 @@ use bridge_telemetry::Instrument as _;
 
 /// The texts for turns whose agent ended with the bridge, and for turns whose agent may not have the message.
 const INTERRUPTED: &str = "The bridge was restarted while the agent worked on this message.";
-const MAYBE_UNDELIVERED: &str = "The bridge was restarted before the agent was known to have this message. It is not sent again \
-                      by itself, since the agent may have it.";
+const MAYBE_UNDELIVERED: &str = "The bridge was restarted before it knew that the agent has this message. The \
+                                 message is not sent again automatically, since the agent may have it.";
 
 /// The number of tasks that are read at a time.
 const PAGE: usize = 256;
@@ -72,7 +72,7 @@ impl Turns {
                 match self.recover_task(head).await {
                     // Only the task's caller is affected, and gets an error on reading the task.
                     Err(TurnError::Store(error @ StoreError::Damaged { .. })) => {
-                        tracing::error!(%error, "an open task is left as it is");
+                        tracing::error!(%error, "an open task was not recovered");
                     }
                     recovered => drop(recovered?),
                 }

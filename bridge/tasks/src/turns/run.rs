@@ -85,7 +85,7 @@ impl Turns {
                     turn = job.turn,
                     "the work on a turn panicked"
                 );
-                let text = "The bridge broke down while the agent worked on this message.";
+                let text = "The bridge failed while the agent worked on this message.";
                 // Boxed, like all rare steps: their state would enlarge the future of every turn for its whole duration.
                 Box::pin(self.fail(&job, text)).await;
             }
@@ -143,9 +143,10 @@ impl Turns {
             Ok(()) | Err(EmitError::Ended { .. }) => {}
             Err(EmitError::Store(error)) => {
                 if !error.is_reported_by_store() {
-                    tracing::error!(task = job.task, turn = job.turn, %error, "a turn could not be kept");
+                    tracing::error!(task = job.task, turn = job.turn, %error, "the result of a turn could not be \
+                         stored");
                 }
-                let text = "The bridge could not keep what became of this message.";
+                let text = "The bridge could not store the result of this message.";
                 Box::pin(self.fail(job, text)).await;
             }
         }
@@ -283,13 +284,13 @@ impl Turns {
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(task = job.task, %error, "the agent said what A2A does not have");
-                    last = failing(&format!("The agent said what A2A does not have: {error}."));
+                    tracing::warn!(task = job.task, %error, "the agent's output is not valid in A2A");
+                    last = failing(&format!("The agent's output is not valid in A2A: {error}."));
                     "invalid"
                 }
             },
             CallEnd::Panicked => {
-                last = failing("The agent broke down while it worked on this message.");
+                last = failing("The agent crashed while it worked on this message.");
                 "panicked"
             }
             CallEnd::TimedOut { is_recovered } => {
@@ -302,7 +303,7 @@ impl Turns {
         if handle.output().is_some_and(|output| output.is_exceeded()) {
             let limit = self.0.limits.task;
             last = failing(&format!(
-                "The agent said more than {limit} bytes to one message."
+                "The agent's output for one message exceeds {limit} bytes."
             ));
             outcome = "too_large";
         }

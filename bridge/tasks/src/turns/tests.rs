@@ -163,7 +163,7 @@ async fn a_turn_whose_work_panics_fails_and_the_next_one_runs() {
     assert!(
         said(&turns, &second.task)
             .await
-            .starts_with("The bridge broke down")
+            .starts_with("The bridge failed")
     );
     assert_eq!(
         settled(&turns, &third.task).await.state,
@@ -274,7 +274,7 @@ async fn a_read_that_fails_after_the_start_of_a_turn_ends_it_as_failed() {
     let first = turns.submit(incoming("m-1", "hello", None)).await.unwrap();
     assert_eq!(settled(&turns, &first.task).await.state, TaskState::Failed);
     let text = said(&turns, &first.task).await;
-    assert!(text.starts_with("The bridge could not keep"), "{text}");
+    assert!(text.starts_with("The bridge could not store"), "{text}");
     let next = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
     assert_eq!(
         settled(&turns, &next.task).await.state,

@@ -149,7 +149,7 @@ impl<'a> EndRetry<'a> {
             Err(EmitError::Store(error)) if error.is_temporary() => {
                 let TurnJob { task, turn, .. } = self.job;
                 if !error.is_reported_by_store() {
-                    tracing::warn!(task, turn, %error, "the end of a turn waits until the store takes it");
+                    tracing::warn!(task, turn, %error, "the end of a turn waits until the store accepts it");
                 }
                 if self.is_reported || self.since.elapsed() >= REPORT_AFTER {
                     self.is_reported = true;

@@ -180,7 +180,7 @@ async fn each_binding_says_that_a_caller_has_too_many_requests_at_once() {
         // The third one waits for its turn.
         let (third, ()) = tokio::join!(way.ask(&app, &[ALICE]), async {
             tokio::task::yield_now().await;
-            let message = "a caller may have 1 requests answered at the same time";
+            let message = "a caller may have 1 requests at the same time";
             assert_refused(&app, &way, ALICE, message).await;
             assert_eq!(way.ask(&app, &[BOB]).await.status, 200);
         });

@@ -249,7 +249,7 @@ async fn an_agent_with_unchecked_security_is_not_served() {
             format!(
                 "{bearer}access.s.secrets = {{ a = 'x' }}\nextended_card.security = [{{ s = [] }}]\n"
             ),
-            "the extended card has other security requirements than the card",
+            "the extended card differs from the card in its security requirements",
         ),
         (
             "access.t.secrets = { a = 'x' }\n".to_owned(),

@@ -290,7 +290,10 @@ async fn a_store_there_and_back_is_the_original() {
     // A target with content is not written to.
     fails(&["migrate", &place("original"), &three.url], "is not empty");
     fails(&["migrate", &one.url, &place("back")], "is not empty");
-    fails(&["migrate", &place("none"), &three.url], "holds no store");
+    fails(
+        &["migrate", &place("none"), &three.url],
+        "contains no store",
+    );
 }
 
 fn begin(arguments: &[&str]) -> Child {

@@ -167,7 +167,7 @@ async fn a_silent_bot_fails_once_when_the_bridge_of_its_turn_dies() {
         .becomes("bot", &task["id"], "TASK_STATE_FAILED")
         .await;
     let told = failed["status"]["message"]["parts"][0]["text"].as_str();
-    assert!(told.unwrap().contains("It is not sent again"), "{failed}");
+    assert!(told.unwrap().contains("is not sent again"), "{failed}");
     pair.may.add_permits(1);
     pair.is_ended_once(&["TASK_STATE_COMPLETED", "TASK_STATE_FAILED"])
         .await;

@@ -147,7 +147,7 @@ async fn an_open_turn_has_its_limit_over_a_restart_too() {
         let task = world
             .until(&json!("task"), |task| state(task) == "TASK_STATE_FAILED")
             .await;
-        let expected = "The bridge was restarted, and the agent did not answer in its time.";
+        let expected = "The bridge was restarted, and the agent did not answer in time.";
         assert_eq!(said(&task), expected);
     }
     assert!(bot.posts().is_empty(), "a bot is never asked twice");

@@ -62,7 +62,7 @@ impl Linter<'_> {
                     Level::Warning,
                     "unique-interfaces",
                     path,
-                    "stands there twice",
+                    "occurs twice",
                     fix,
                 );
             }
@@ -125,7 +125,7 @@ impl Linter<'_> {
                 Some("") => {
                     "is empty, so that clients take the card for one of A2A 0.2".to_string()
                 }
-                Some(version) => format!("{version:?} is A2A 0.2, which few clients read cards of"),
+                Some(version) => format!("{version:?} is A2A 0.2, whose cards few clients read"),
             };
             let fix = "write \"protocolVersion\": \"0.3.0\", if that is what is spoken";
             self.add(
@@ -173,7 +173,7 @@ impl Linter<'_> {
         }
         let known = names.join(", ");
         let message = format!("{binding:?} is no binding that clients know");
-        let fix = format!("write one of {known}, or the URI of one's own");
+        let fix = format!("write one of {known}, or the URI of a custom binding");
         self.add(Level::Error, "transport", path, message, fix);
     }
 
@@ -216,7 +216,7 @@ impl Linter<'_> {
         let is_known =
             schemes.is_empty() || schemes.iter().any(|one| scheme.eq_ignore_ascii_case(one));
         if !scheme.is_empty() && !is_known {
-            let message = format!("{scheme:?} is not how such an interface is reached");
+            let message = format!("{scheme:?} is not a scheme of such an interface");
             let fix = "write its address with https";
             return self.add(Level::Error, "url", super::below(path, "url"), message, fix);
         }
@@ -235,7 +235,7 @@ impl Linter<'_> {
                 self.add(Level::Error, "url", path, message, fix);
             }
             Some(host) if is_near(host) => {
-                let message = format!("{url:?} is only reached from the machine itself");
+                let message = format!("{url:?} can be reached from the machine itself only");
                 let fix = "write the address by which clients reach the agent";
                 self.add(Level::Note, "local-address", path, message, fix);
             }
@@ -250,8 +250,9 @@ impl Linter<'_> {
         };
         let path = super::below(path, name);
         if has_user(url) {
-            let message = "has a user or a password in it, which everybody sees who reads the card";
-            let fix = "leave it out, and declare in securitySchemes what clients have to show";
+            let message = "contains a user or a password, which every reader of the card sees";
+            let fix =
+                "leave it out, and declare in securitySchemes the credentials that clients need";
             return self.add(Level::Error, "url-credentials", path, message, fix);
         }
         let Some((scheme, rest)) = url.split_once("://") else {
@@ -261,17 +262,17 @@ impl Linter<'_> {
         };
         let host = host(rest);
         if host.is_empty() || !rest.bytes().all(|byte| byte.is_ascii_graphic()) {
-            let message = format!("{url:?} is no URL that can be asked");
+            let message = format!("{url:?} is no URL that can be requested");
             let fix = "write it with a host and without white space";
             return self.add(Level::Error, "url", path, message, fix);
         }
         if is_near(host) {
-            let message = format!("{url:?} is only reached from the machine itself");
+            let message = format!("{url:?} can be reached from the machine itself only");
             let fix = "write the address by which clients reach the agent";
             self.add(Level::Note, "local-address", path, message, fix);
         } else if scheme.eq_ignore_ascii_case("http") {
-            let message = format!("{url:?} is not encrypted: others can read along");
-            let fix = "serve it by https, and write that (specification 7.1)";
+            let message = format!("{url:?} is not encrypted: others can read the traffic");
+            let fix = "serve it with https, and write the https URL (specification 7.1)";
             self.add(Level::Warning, "encryption", path, message, fix);
         }
     }

@@ -102,13 +102,7 @@ impl Linter<'_> {
         let skills = self.card.get("skills").and_then(Value::as_array);
         let Some(skills) = skills.filter(|skills| !skills.is_empty()) else {
             let fix = "add at least one skill with id, name, description and tags";
-            return self.add(
-                Level::Warning,
-                "skills",
-                "skills",
-                "says nothing that the agent can do",
-                fix,
-            );
+            return self.add(Level::Warning, "skills", "skills", "lists no skill", fix);
         };
         let mut known = BTreeSet::new();
         for (index, skill) in skills.iter().enumerate() {

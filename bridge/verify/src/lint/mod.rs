@@ -111,7 +111,9 @@ fn unreadable(error: &FieldError) -> Finding {
         rule: "readable",
         path: error.path.clone(),
         message: format!("expected {}, found {}", error.expected, error.found),
-        fix: "clients that insist on the specification refuse this card, and others leave the entry out: write what was expected".to_string(),
+        fix:
+            "strict clients refuse this card, and others ignore the entry: write the expected value"
+                .to_string(),
     }
 }
 
@@ -177,8 +179,8 @@ impl Linter<'_> {
     fn placeholders(&mut self, value: &Value, path: &str) {
         match value {
             Value::String(text) if text.starts_with('<') && text.ends_with('>') => {
-                let message = format!("{text:?} was to be filled in");
-                let fix = "write what it stands for";
+                let message = format!("{text:?} is a placeholder");
+                let fix = "replace it";
                 self.add(Level::Error, "placeholder", path, message, fix);
             }
             Value::Array(items) => {

@@ -23,7 +23,8 @@ impl Linter<'_> {
                 Err(error) => {
                     let error = error.inside(path);
                     let message = format!("expected {}, found {}", error.expected, error.found);
-                    let fix = format!("write {name} as the specification has it, or leave it out");
+                    let fix =
+                        format!("write {name} as the specification defines it, or leave it out");
                     self.add(Level::Error, "security-scheme", error.path, message, fix);
                 }
             }
@@ -31,7 +32,7 @@ impl Linter<'_> {
         let required = self.requirements(&declared);
         for (name, (path, _)) in &declared {
             if !required.contains(name) {
-                let message = "is declared, and nothing requires it";
+                let message = "is declared, but nothing requires it";
                 let fix = format!("name it in {}, or leave it out", self.requirement_field());
                 self.add(Level::Note, "security-unused", path.as_str(), message, fix);
             }
@@ -58,7 +59,7 @@ impl Linter<'_> {
             }
             Some(Value::Array(schemes)) => {
                 let message =
-                    "is a list: clients that go by the specification cannot read the card";
+                    "is a list: clients that follow the specification cannot read the card";
                 let fix = "write an object, each scheme under its name, such as \"bearer\": {\"type\": \"http\", ..}";
                 let named = |(place, scheme): (usize, &Value)| {
                     let name = scheme.get("name").and_then(Value::as_str);
@@ -92,7 +93,7 @@ impl Linter<'_> {
                 }
                 if key.location == "query" {
                     let message = "keys in queries end up in the logs of servers and proxies";
-                    let fix = "have the key in a header";
+                    let fix = "put the key in a header";
                     self.add(Level::Warning, "security-key-in-query", path, message, fix);
                 }
             }
@@ -136,7 +137,7 @@ impl Linter<'_> {
                 for name in self.names(one) {
                     if !declared.contains_key(&name) {
                         let message = format!("there is no security scheme {name:?}");
-                        let fix = "add it to securitySchemes, or name one that is there";
+                        let fix = "add it to securitySchemes, or name a declared one";
                         self.add(
                             Level::Error,
                             "security-unknown",
@@ -169,7 +170,7 @@ impl Linter<'_> {
         let old = self.card.get("supportsAuthenticatedExtendedCard");
         let is_said = [new, old].contains(&Some(&Value::Bool(true)));
         if is_said && is_open {
-            let message = "there is an extended card, and no way to authenticate for it";
+            let message = "there is an extended card, but no way to authenticate for it";
             let fix = "declare the scheme in securitySchemes";
             self.add(
                 Level::Warning,

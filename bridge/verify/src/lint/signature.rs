@@ -19,8 +19,8 @@ impl Linter<'_> {
                     Level::Note,
                     "signature",
                     at("protected"),
-                    format!("the key is at {url:?}, where it could be changed on the way"),
-                    "publish it by https (specification 8.4.3)",
+                    format!("the key is at {url:?}, where it could be changed in transit"),
+                    "publish it with https (specification 8.4.3)",
                 ),
                 Ok(_) => {}
                 Err(error) => self.add(

@@ -22,9 +22,8 @@ impl Linter<'_> {
                 let name = path.rsplit('.').next().unwrap_or_default();
                 let is_line = LINES.contains(&name);
                 if text.chars().any(|one| commands(one, is_line)) {
-                    let message = format!(
-                        "{text:?} has characters that command terminals or hide what stands there"
-                    );
+                    let message =
+                        format!("{text:?} has characters that control terminals or hide text");
                     self.add(Level::Error, "characters", path, message, "leave them out");
                 }
             }
@@ -38,7 +37,7 @@ impl Linter<'_> {
                     let at = below(path, name);
                     if name.chars().any(|one| commands(one, true)) {
                         let message =
-                            format!("the name {name:?} has characters that command terminals");
+                            format!("the name {name:?} has characters that control terminals");
                         self.add(
                             Level::Error,
                             "characters",
@@ -80,7 +79,7 @@ pub fn duplicates(text: &[u8]) -> Vec<Finding> {
         level: Level::Error,
         rule: "unique-members",
         path,
-        message: "stands there twice: some readers take the first, others the last".to_string(),
+        message: "occurs twice: some readers use the first, others the last".to_string(),
         fix: "leave one of them out".to_string(),
     };
     paths.map(finding).collect()

@@ -38,10 +38,10 @@ impl fmt::Display for Missing {
             .map(|requirement| match requirement {
                 Requirement::Python(package) => format!("python:{package} is not installed"),
                 Requirement::Checkout(folder) => {
-                    format!("what the checkout {folder} needs is not installed")
+                    format!("the requirements of the checkout {folder} are not installed")
                 }
                 Requirement::Interpreter(version) => {
-                    format!("no environment with Python {version} is made yet")
+                    format!("there is no environment with Python {version} yet")
                 }
                 Requirement::Npm(package) => format!("npm:{package} is not installed"),
                 Requirement::Command(name) => {
@@ -56,7 +56,7 @@ impl fmt::Display for Missing {
 fn hint(command: &str) -> &'static str {
     match command {
         "python3" | "python" => "install Python 3.10 or later",
-        "node" | "npm" | "npx" => "install Node.js, which brings it",
+        "node" | "npm" | "npx" => "install Node.js, which includes it",
         "uv" | "uvx" => "install uv",
         "cargo" | "rustc" => "install Rust with rustup",
         _ => "install it with this machine's package manager",

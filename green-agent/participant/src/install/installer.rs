@@ -220,7 +220,7 @@ mod tests {
         let missing = installer.check(&wanted).unwrap_err();
         assert!(!missing.is_installable());
         let said = missing.to_string();
-        assert!(said.starts_with("Python 3.99 is not there: "), "{said}");
+        assert!(said.starts_with("Python 3.99 was not found: "), "{said}");
     }
 
     #[test]

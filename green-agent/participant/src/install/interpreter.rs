@@ -44,7 +44,7 @@ impl fmt::Display for MissingPython {
             WantedPython::Exactly(minor) => format!("3.{minor}"),
             WantedPython::From(minor) => format!("3.{minor} or later"),
         };
-        write!(f, "Python {version} is not there: ")?;
+        write!(f, "Python {version} was not found: ")?;
         let seen: Vec<String> = self
             .seen
             .iter()
@@ -190,7 +190,7 @@ mod tests {
         let missing = WantedPython::Exactly(12).find_by(&machine).unwrap_err();
         assert_eq!(
             missing.to_string(),
-            "Python 3.12 is not there: `python3` is 3.11, `python3.12` is a program that does not run; install it, with `uv \
+            "Python 3.12 was not found: `python3` is 3.11, `python3.12` is a program that does not run; install it, with `uv \
              python install 3.12` for instance, and put it on the PATH"
         );
     }

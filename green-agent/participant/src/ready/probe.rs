@@ -58,12 +58,13 @@ impl CardProbe {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Silence | Self::NoConnection { .. } => {
-                "it must listen there, or the limit be longer: [harness] timeout = { ready = \"3m\" }"
+                "make it listen there, or set a longer limit: [harness] timeout = { ready = \"3m\" }"
             }
-            Self::Untrusted { .. } => "it must show another one, or its authority be trusted",
+            Self::Untrusted { .. } => {
+                "give it another certificate, or trust its authority with --ca"
+            }
             Self::Status { .. } | Self::NotACard { .. } => {
-                "its card must be there for anyone who asks, or, in a conversation or a pipeline, for the \
-                 [[config.credential]] of its role"
+                "make its card readable without credentials, or give a [[config.credential]] for its role"
             }
         }
     }

@@ -74,7 +74,7 @@ fn place(scenario: &Scenario, key: &str) -> String {
 
 /// Returns the reason why the earlier run of a gate cannot be used; `None` if it can.
 fn unread(gate: &RegressionGate, scenario: &Scenario) -> Option<String> {
-    const HOW: &str = "green-agent run --accept-baseline keeps a run there";
+    const HOW: &str = "green-agent run --accept-baseline stores a run there";
     let path = against(gate, &scenario.path);
     match earlier(&path, &scenario.name) {
         Ok(run) if run.trials() > 0 => None,

@@ -78,7 +78,7 @@ fn headline(run: &ReportSource) -> String {
         (all.not_needed, "were not needed."),
         (
             others,
-            "ended by no fault of the agent and count in no rate.",
+            "ended without fault of the agent and count in no rate.",
         ),
     ] {
         if count > 0 {

@@ -98,7 +98,7 @@ impl Terminal {
             RunEvent::AgentsNotKept { scenario, reason } => {
                 self.clear_line();
                 let reason = lines(reason);
-                eprintln!("{DIM}{scenario}: agents are started anew: {reason}{DIM:#}");
+                eprintln!("{DIM}{scenario}: agents are restarted: {reason}{DIM:#}");
             }
             RunEvent::Serving { role, url } => self.say(&format!("{role} listening on {url}\n")),
             RunEvent::TrialEnded(record) => lock(&self.progress).add(record),
@@ -231,7 +231,7 @@ fn details(report: &ScenarioReport) -> String {
             .problems()
             .map(|(_, problem)| problem.kind.title())
             .collect();
-        text += &format!("  as it must: {}", Vec::from_iter(kinds).join(", "));
+        text += &format!("  as expected: {}", Vec::from_iter(kinds).join(", "));
         return text;
     }
     if let Some(summary) = &report.summary {

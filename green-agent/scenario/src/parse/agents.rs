@@ -229,7 +229,7 @@ fn role(keys: &AgentKeys<'_>, line: usize, roles: &mut BTreeMap<String, usize>) 
             return name.expected(format!("the same as role, {:?}", role.text()?));
         }
         (Some(node), _) | (None, Some(node)) => node,
-        (None, None) => return keys.role.missing("what this participant is called"),
+        (None, None) => return keys.role.missing("the name of this participant"),
     };
     let role = node.read(
         "a role: a text without \"->\", slashes or blanks around it",

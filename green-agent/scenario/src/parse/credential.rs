@@ -66,7 +66,7 @@ fn agent_of(node: &Node<'_>, roles: &DeclaredRoles) -> Option<AgentAddress> {
     let place = agent_address(node, roles)?;
     match &place {
         AgentAddress::Url(url) if url.scheme() != "https" && !is_loopback(url) => {
-            node.expected("https, for a secret would be sent in clear")
+            node.expected("https, because a secret would be sent in clear text")
         }
         AgentAddress::Url(_) | AgentAddress::Role(_) => Some(place),
     }
@@ -145,7 +145,7 @@ mod tests {
             ),
             (
                 "agent = 'b'",
-                "11:9: config.credential[0].agent: nobody has the role \"b\"",
+                "11:9: config.credential[0].agent: no agent has the role \"b\"",
             ),
             (
                 "agent = 'http://h'",

@@ -125,12 +125,12 @@ fn check(keys: &EpisodeKeys<'_>, episode: &Episode, roles: &DeclaredRoles) {
     };
     let wrong = match (episode.direction, &agent.start) {
         (Direction::GreenCalls, Start::Client { .. }) => {
-            Some("purple-calls, for the participant listens nowhere")
+            Some("purple-calls, because the participant does not listen")
         }
         (Direction::PurpleCalls, Start::Policy(_) | Start::Client { .. })
         | (Direction::GreenCalls, _) => None,
         (Direction::PurpleCalls, _) => {
-            Some("green-calls, for only a policy, or a cmd that names {green}, calls")
+            Some("green-calls, because only a policy, or a cmd that names {green}, calls")
         }
     };
     if let Some(expected) = wrong {
@@ -141,10 +141,10 @@ fn check(keys: &EpisodeKeys<'_>, episode: &Episode, roles: &DeclaredRoles) {
     }
     let delivered = match (episode.delivery, episode.direction, &agent.start) {
         (Delivery::Synchronous, Direction::GreenCalls, _) => {
-            Some("messages where green-calls, for there is no reply to put details into")
+            Some("messages where green-calls, because there is no reply to put details into")
         }
         (Delivery::Preset, _, start) if !matches!(start, Start::Policy(_)) => {
-            Some("messages, for only a policy can be set up beforehand")
+            Some("messages, because only a policy can be set up beforehand")
         }
         (Delivery::Messages | Delivery::Synchronous | Delivery::Preset, _, _) => None,
     };
@@ -152,7 +152,7 @@ fn check(keys: &EpisodeKeys<'_>, episode: &Episode, roles: &DeclaredRoles) {
         node.expected::<()>(expected);
     }
     if let (Direction::PurpleCalls, Some(node)) = (episode.direction, keys.credential.node()) {
-        node.expected::<()>("credentials only where green-calls, for the participant calls");
+        node.expected::<()>("credentials only where green-calls, because the participant calls");
     }
 }
 
@@ -258,12 +258,12 @@ mod tests {
             (
                 "[[participants]]\nrole = 'a'\nendpoint = 'http://h'\n",
                 "direction = 'purple-calls'",
-                "config.direction: expected green-calls, for only a policy",
+                "config.direction: expected green-calls, because only a policy",
             ),
             (
                 "[[participants]]\nrole = 'a'\ncmd = 'purple-agent run --green {green}'\n",
                 "",
-                "config.direction: missing; expected purple-calls, for the participant listens nowhere",
+                "config.direction: missing; expected purple-calls, because the participant does not listen",
             ),
             (
                 "",

@@ -69,7 +69,7 @@ fn listed(table: &mut Table<'_>) -> Option<Listed> {
     });
     Some(Listed {
         name: table
-            .need("name", "what this agent is called")?
+            .need("name", "the name of this agent")?
             .text()?
             .to_owned(),
         is_green: is_green.unwrap_or_default(),

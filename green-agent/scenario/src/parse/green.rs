@@ -82,7 +82,7 @@ fn reject_process_keys(keys: &AgentKeys<'_>) {
         (&keys.pass_env, "it only where cmd starts the evaluator"),
         (
             &keys.requires,
-            "it in [harness], for nothing is started here",
+            "it in [harness], because nothing is started here",
         ),
     ] {
         if let Some(node) = key.node() {

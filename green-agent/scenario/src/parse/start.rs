@@ -54,7 +54,7 @@ pub(super) fn start(
     match cmd {
         Some(cmd) if cmd.iter().any(|word| word.contains(GREEN)) => {
             if let Some(node) = keys.endpoint.node() {
-                let advice = "an agent whose cmd names {green} calls, and listens nowhere";
+                let advice = "an agent whose cmd names {green} calls, and does not listen";
                 node.report(Problem::Together {
                     other: GREEN,
                     advice,
@@ -109,7 +109,7 @@ fn builtin_bot(node: &Node<'_>) -> Option<Start> {
 
 /// Reports keys that say how to start a process, for an agent that runs in this process.
 fn alone<'k, 'a: 'k>(own: &Key<'a>, others: impl IntoIterator<Item = &'k Key<'a>>) -> Option<()> {
-    let advice = "leave it out, for this agent runs inside the harness";
+    let advice = "leave it out, because this agent runs inside the harness";
     without(own, others, advice)
 }
 

@@ -124,14 +124,14 @@ fn endings() -> Vec<&'static str> {
 
 /// Reads the turns of `evaluator = "conversation"`.
 pub(super) fn conversation(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Evaluator> {
-    const EXPECTED: &str = "at least one [[config.turn]] that says something";
+    const EXPECTED: &str = "at least one [[config.turn]] with a message";
     let keys = ConversationKeys::of(config)?;
     if let Some(client) = roles.agents.iter().find(|agent| agent.start.is_client())
         && let Some(node) = keys.evaluator.node()
     {
         let role = &client.role;
         node.expected::<()>(format!(
-            "another one for {role:?}, which listens nowhere and cannot be spoken to"
+            "another one for {role:?}, which does not listen and cannot be called"
         ));
     }
     let node = keys.turn.need(EXPECTED)?;
@@ -175,7 +175,7 @@ fn receiver(node: &Node<'_>, roles: &DeclaredRoles) -> Option<String> {
 
 fn turn(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<ConversationTurn> {
     let keys = TurnKeys::of(table)?;
-    let to = keys.to.need("the role that this is said to");
+    let to = keys.to.need("the role of the agent that gets the message");
     let to = to.and_then(|node| receiver(node, roles));
     if !keys.cancel && keys.text.node().is_none() && keys.parts.node().is_none() {
         keys.text.missing::<()>("text, parts or cancel = true");
@@ -260,11 +260,11 @@ mod tests {
         for (turn, expected) in [
             (
                 "to = 'b'\ntext = ''",
-                "a.toml:8:6: config.turn[0].to: nobody has the role \"b\"; expected one of: a",
+                "a.toml:8:6: config.turn[0].to: no agent has the role \"b\"; expected one of: a",
             ),
             (
                 "to = 'green'\ntext = ''",
-                "a.toml:8:6: config.turn[0].to: nobody has the role \"green\"",
+                "a.toml:8:6: config.turn[0].to: no agent has the role \"green\"",
             ),
             ("text = ''", "a.toml:7:1: config.turn[0].to: missing"),
             (

@@ -15,7 +15,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TurnsError {
     /// All turns that were sent pass now, but the conversation ended before the others.
-    #[error("turn {0} was not said when the scenario ran; run it again")]
+    #[error("turn {0} was not sent when the scenario ran; run it again")]
     NotSaid(usize),
     /// The transcript does not show the answer to each turn of the scenario.
     #[error(

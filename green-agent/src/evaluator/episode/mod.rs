@@ -341,7 +341,7 @@ mod tests {
         assert!(moon.open_ahead().await.is_ok());
         let error = evaluator_of("sum").with_environments(own);
         let error = error.open_ahead().await.unwrap_err();
-        let expected = "config.environment: there is none called \"sum\"";
+        let expected = "config.environment: there is no environment \"sum\"";
         assert_eq!(error.to_string(), expected);
     }
 
@@ -353,7 +353,7 @@ mod tests {
             (
                 vec![("a".to_owned(), "http://127.0.0.1:9/".parse().unwrap())],
                 json!({"environment": "moon"}),
-                "config.environment: there is none called \"moon\"",
+                "config.environment: there is no environment \"moon\"",
             ),
         ] {
             let config = config.as_object().cloned().unwrap();

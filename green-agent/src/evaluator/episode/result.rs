@@ -52,9 +52,9 @@ fn failure(outcome: &Outcome, participant: Option<&Participant>) -> Option<Strin
     let why = match outcome.ended {
         EndReason::Submitted => return None,
         EndReason::StepLimit => format!("it took more than {} steps", outcome.steps),
-        EndReason::TimeLimit => "its time was over".to_owned(),
+        EndReason::TimeLimit => "its time limit was reached".to_owned(),
         // This case was returned above as an error of the environment.
-        EndReason::EnvironmentFailed => "the environment broke".to_owned(),
+        EndReason::EnvironmentFailed => "the environment failed".to_owned(),
         EndReason::Closed => match participant {
             Some(Participant { state, text, .. }) if text.is_empty() => {
                 format!("it ended: {state}")

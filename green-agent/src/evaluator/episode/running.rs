@@ -85,7 +85,9 @@ impl EpisodeOptions<'_> {
     fn environment(&self) -> Result<Box<dyn Environment>, AssessError> {
         let name = &self.settings.environment;
         (self.environments)(name, self.seed).ok_or_else(|| {
-            AssessError::Rejected(format!("config.environment: there is none called {name:?}"))
+            AssessError::Rejected(format!(
+                "config.environment: there is no environment {name:?}"
+            ))
         })
     }
 

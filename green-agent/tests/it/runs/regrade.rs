@@ -57,5 +57,5 @@ fn the_turns_of_a_conversation_are_judged_by_what_they_expect_now() {
     let output = folder.run(&["regrade", &run]);
     assert_eq!(output.status.code(), Some(3), "{}", shown(&output));
     let said = shown(&output);
-    assert!(said.contains("turn 2 was not said"), "{said}");
+    assert!(said.contains("turn 2 was not sent"), "{said}");
 }

@@ -78,7 +78,7 @@ pub enum SnapshotError {
         source: io::Error,
     },
     /// The file is not a snapshot of text.
-    #[error("{} is no text snapshot: {why}; accept it anew with --snapshots accept", path.display())]
+    #[error("{} is no text snapshot: {why}; accept it again with --snapshots accept", path.display())]
     Format {
         /// The file.
         path: PathBuf,

@@ -47,7 +47,7 @@ async fn private_addresses_are_reached_only_if_the_operator_says_so() {
         found["error"]
             .as_str()
             .unwrap()
-            .contains("not of the public internet"),
+            .contains("not a public address"),
         "{found}"
     );
 }

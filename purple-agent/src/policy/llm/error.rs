@@ -18,7 +18,7 @@ pub enum ModelError {
         cause: String,
     },
     /// The answer took too long at every attempt.
-    #[error("the model at {url} gave no answer within {limit:?}, tried {attempts} times")]
+    #[error("the model at {url} did not answer within {limit:?}, tried {attempts} times")]
     Timeout {
         /// The address of the model.
         url: String,
@@ -53,7 +53,8 @@ pub enum ModelError {
     },
     /// The server asks for a longer pause than the limit allows.
     #[error(
-        "the model at {url} answers HTTP status {status} and wants a pause of {wanted:?}, but no more than {limit:?} are waited"
+        "the model at {url} answers HTTP status {status} and requests a pause of {wanted:?}, which exceeds the limit \
+         of {limit:?}"
     )]
     TooBusy {
         /// The address of the model.

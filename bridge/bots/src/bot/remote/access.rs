@@ -51,13 +51,13 @@ pub struct ConnectorCall<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdmissionError {
     /// The call has no valid credential: HTTP 401.
-    #[error("expected a bearer token that proves who calls: {0}")]
+    #[error("expected a bearer token that identifies the caller: {0}")]
     Unauthenticated(String),
     /// The caller is known, but is not the bot of this conversation: HTTP 403.
     #[error("expected the bot of this conversation: {0}")]
     Forbidden(String),
     /// The credential cannot be checked at present, through no fault of the caller: HTTP 503. A retry may succeed.
-    #[error("cannot check who calls now, try again: {0}")]
+    #[error("the caller cannot be identified at present, try again: {0}")]
     Unavailable(String),
 }
 

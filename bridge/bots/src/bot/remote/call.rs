@@ -46,7 +46,7 @@ pub(super) enum CallError {
     TooLarge { bot: String, limit: usize },
     #[error("POST {bot}: the connection broke: {reason}")]
     Broken { bot: String, reason: String },
-    #[error("POST {bot}: the answer is not as it should be: {error}")]
+    #[error("POST {bot}: the answer is not valid: {error}")]
     Unexpected { bot: String, error: FieldError },
 }
 
@@ -79,7 +79,7 @@ impl CallError {
             Self::Status { status, .. } => format!("it refused the message with status {status}"),
             Self::TooLarge { limit, .. } => format!("its answer is larger than {limit} bytes"),
             Self::Broken { .. } => "the connection to it broke".into(),
-            Self::Unexpected { error, .. } => format!("its answer is not as it should be: {error}"),
+            Self::Unexpected { error, .. } => format!("its answer is not valid: {error}"),
         }
     }
 }
@@ -95,10 +95,10 @@ fn after_colon(text: &str) -> String {
 fn hint(status: StatusCode) -> &'static str {
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            "; the bot wants a credential, which `auth` in bridge.toml is for, and `bridge doctor` tells which"
+            "; the bot requires a credential: set `auth` in bridge.toml, `bridge doctor` says how"
         }
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
-            "; most bots take messages at the path /api/messages"
+            "; most bots accept messages at the path /api/messages"
         }
         _ => "",
     }

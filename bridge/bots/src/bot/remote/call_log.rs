@@ -62,8 +62,8 @@ impl CallLog {
             tracing::warn!(
                 agent,
                 task,
-                "a bot accepted a message and sent no answer; if it should have answered: see in its log whether its \
-                 calls to {called_at} fail, test them with `bridge doctor`, or set `turns = \"late\"` for a bot that \
+                "a bot accepted a message and sent no answer; if it should have answered: check its log for failed \
+                 calls to {called_at}, test them with `bridge doctor`, or set `turns = \"late\"` for a bot that \
                  answers later (this is logged once)"
             );
         }

@@ -32,7 +32,7 @@ pub struct Channel(pub(super) Arc<ChannelInner>);
 
 /// The reason why a channel cannot be created.
 #[derive(Debug, thiserror::Error)]
-#[error("no HTTP client for bots can be made: {0}")]
+#[error("the HTTP client for bots cannot be created: {0}")]
 pub struct ChannelError(#[from] reqwest::Error);
 
 impl Channel {

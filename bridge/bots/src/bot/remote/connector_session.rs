@@ -30,7 +30,7 @@ pub struct ConnectorSession {
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectorError {
     /// The URL has no valid secret, or no such path exists.
-    #[error("there is nothing at this address: expected one below the serviceUrl of an activity")]
+    #[error("nothing is at this address: expected an address below the serviceUrl of an activity")]
     UnknownAddress,
     /// The named conversation does not belong to the service URL.
     #[error("there is no conversation {conversation} at this service URL")]
@@ -57,7 +57,7 @@ pub enum ConnectorError {
     #[error("{0}")]
     Body(FieldError),
     /// The body exceeds the limit of all requests.
-    #[error("the body is larger than the bridge takes")]
+    #[error("the body is larger than the bridge accepts")]
     BodyTooLarge,
     /// The call's credential is not accepted.
     #[error(transparent)]
@@ -66,7 +66,7 @@ pub enum ConnectorError {
     #[error("{0}")]
     TooLarge(UploadError),
     /// The store failed.
-    #[error("what was said could not be kept")]
+    #[error("the activity could not be stored")]
     Store(#[source] StoreError),
 }
 

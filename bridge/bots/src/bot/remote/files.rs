@@ -82,7 +82,7 @@ pub enum UploadError {
         limit: usize,
     },
     /// The store failed.
-    #[error("the file could not be kept: {0}")]
+    #[error("the file could not be stored: {0}")]
     Store(#[from] StoreError),
 }
 

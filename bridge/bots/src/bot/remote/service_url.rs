@@ -79,7 +79,7 @@ impl ServiceUrls {
                 if let Err(error) = kept.await
                     && !error.is_reported_by_store()
                 {
-                    tracing::warn!(%error, "that a conversation has begun could not be kept");
+                    tracing::warn!(%error, "the beginning of a conversation could not be stored");
                 }
             });
         }

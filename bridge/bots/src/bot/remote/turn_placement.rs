@@ -239,7 +239,7 @@ impl ConnectorSession {
 
 /// Returns the error for a turn that was expected here. The bridge that has passed on its activity looks for it again.
 fn moved(task: &str) -> ConnectorError {
-    let reason = format!("the turn of task {task} is not worked on here");
+    let reason = format!("this bridge does not run the turn of task {task}");
     ConnectorError::Store(StoreError::Unavailable { reason })
 }
 

@@ -22,7 +22,7 @@ async fn troubled_bots_leave_truthful_tasks() {
         ),
         (
             "panicking",
-            &["failed: The agent broke down while it worked on this message."],
+            &["failed: The agent crashed while it worked on this message."],
         ),
         (
             "hanging",
@@ -201,7 +201,7 @@ async fn a_canceled_task_stays_canceled_and_its_bot_is_notified() {
     assert_eq!(log(&chat).await, ["canceled", "end of turn 1"]);
     let mut heard = heard.lock().unwrap().clone();
     heard.sort();
-    let ended = format!("task {} has ended: nothing more can be said in it", task.id);
+    let ended = format!("task {} has ended: it accepts no further output", task.id);
     assert_eq!(heard, ["endOfConversation".to_owned(), ended]);
 }
 

@@ -91,7 +91,7 @@ async fn a_state_that_cannot_be_kept_fails_the_turn() {
     let mut chat = Chat::with(bot);
     chat.say("hi").await.unwrap();
     let expected = [
-        "failed: The agent could not keep what it must remember of this conversation.",
+        "failed: The agent could not save the state of this conversation.",
         "end of turn 1",
     ];
     assert_eq!(log(&chat).await, expected);

@@ -73,18 +73,22 @@ async fn possibly_running_agents_are_reported() {
             json!({"url": "HERE"}),
             json!({}),
             Some(
-                "plan could not be told to stop, for it takes each skill as a method and has no tasks",
+                "plan could not be stopped, because it takes each skill as a method and has no tasks",
             ),
         ),
         (
             json!({"supportedInterfaces": [interface]}),
             json!({}),
-            Some("plan could not be told to stop, for it had not said which task it works on"),
+            Some("plan could not be stopped, because it had not named its task"),
         ),
         (v0_1(), canceled, None),
         // The task has ended in the meantime.
         (v0_1(), refused(-32002), None),
-        (v0_1(), refused(-32001), Some("plan was told to stop task ")),
+        (
+            v0_1(),
+            refused(-32001),
+            Some("plan was asked to cancel task "),
+        ),
     ] {
         let finish = report_after_drop(card, cancel).await;
         match expected {

@@ -73,7 +73,7 @@ fn requirement(name: &str) -> SecurityRequirement {
 
 /// Returns the original `authentication` if it still agrees with the card, or else the names of the HTTP schemes.
 pub(super) fn from_v1(card: &AgentCard, losses: &mut Losses) -> Option<Value> {
-    const HTTP_ONLY: &str = "0.1 names schemes of HTTP and nothing else";
+    const HTTP_ONLY: &str = "0.1 has only names of HTTP schemes";
     let says = |authentication: &Value| {
         let (schemes, requirements) = to_v1(Some(authentication));
         schemes == card.security_schemes && requirements == card.security_requirements

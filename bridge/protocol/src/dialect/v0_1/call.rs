@@ -54,7 +54,7 @@ pub(crate) fn from_v1(call: &Call, losses: &mut Losses) -> Value {
         | Call::ListTaskPushNotificationConfigs(_)
         | Call::DeleteTaskPushNotificationConfig(_)
         | Call::GetExtendedAgentCard(_) => {
-            losses.add("", "0.1 cannot ask for this; written as 1.0");
+            losses.add("", "0.1 has no such operation; written as 1.0");
             write_v1_0(call)
         }
     }

@@ -126,12 +126,15 @@ pub fn from_v1(card: &AgentCard, losses: &mut Losses) -> Value {
 
 fn write_url(object: &mut Object, card: &AgentCard, losses: &mut Losses) {
     const NO_PLACE: &str = "0.1 has one address, so it was left out";
-    const NO_MORE: &str = "0.1 says no more of an interface than its address";
+    const NO_MORE: &str = "0.1 has only the address of an interface";
     let all = &card.supported_interfaces;
     let speaks = |one: &AgentInterface| Version::of(&one.protocol_version) == Some(Version::V0_1);
     let main = all.iter().position(speaks);
     if main.is_none() {
-        losses.add("supportedInterfaces", "none speaks 0.1; the first is named");
+        losses.add(
+            "supportedInterfaces",
+            "no interface speaks 0.1; the first one is named",
+        );
     }
     let main = main.unwrap_or_default();
     for (index, interface) in all.iter().enumerate() {

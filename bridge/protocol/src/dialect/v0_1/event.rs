@@ -149,7 +149,7 @@ pub fn send_result_from_v1(result: &SendMessageResponse, losses: &mut Losses) ->
         SendMessageResponse::Message(message) => {
             losses.add(
                 "",
-                "0.1 answers with tasks; a completed one says the message",
+                "0.1 answers with tasks; the message is sent as a completed task",
             );
             let task = Task {
                 id: task_of(message),
@@ -200,7 +200,10 @@ pub fn stream_item_from_v1(item: &StreamResponse, losses: &mut Losses) -> Value 
             task::from_v1(task, losses)
         }
         StreamResponse::Message(message) => {
-            losses.add("", "0.1 streams no messages; a completed task says it");
+            losses.add(
+                "",
+                "0.1 streams no messages; the message is sent as a completed task",
+            );
             let update = TaskStatusUpdateEvent {
                 task_id: task_of(message),
                 context_id: message.context_id.clone().unwrap_or_default(),

@@ -43,7 +43,10 @@ pub fn from_v1(part: &Part, losses: &mut Losses) -> Value {
     let kind = object.take("kind");
     let named = object.take("type");
     if named.is_some() && kind.is_some() {
-        losses.add("type", "0.1 tells parts apart by it, so it was left out");
+        losses.add(
+            "type",
+            "0.1 distinguishes parts by this name, so it was left out",
+        );
     }
     let residue = object.take(RESIDUE);
     object.some("type", kind.or(named));

@@ -100,7 +100,8 @@ pub fn send_from_v1(request: &SendMessageRequest, losses: &mut Losses) -> Value 
 const BESIDE: [&str; 3] = ["acceptedOutputModes", "pushNotification", "historyLength"];
 
 fn write_ids(object: &mut Object, message: &Message, losses: &mut Losses) {
-    const CHOSEN: &str = "0.1 leaves no choice to the agent; the message's id is the task's";
+    const CHOSEN: &str =
+        "in 0.1 the client chooses the id of a task; the id of the message is used";
     let task = non_empty(message.task_id.as_deref());
     if task.is_none() {
         losses.add("message.taskId", CHOSEN);

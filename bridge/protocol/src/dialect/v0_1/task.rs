@@ -85,14 +85,17 @@ fn state_named(name: &str) -> TaskState {
 /// Readers of 0.1 refuse unknown states, so the nearest known one is written.
 fn state_from_v1(state: &TaskState, losses: &mut Losses) -> Value {
     let (said, loss) = match state {
-        TaskState::Rejected => (TaskState::Failed, "0.1 cannot say rejected; failed is said"),
+        TaskState::Rejected => (
+            TaskState::Failed,
+            "0.1 has no state rejected; written as failed",
+        ),
         TaskState::AuthRequired => (
             TaskState::InputRequired,
-            "0.1 cannot say auth-required; input-required is said",
+            "0.1 has no state auth-required; written as input-required",
         ),
         TaskState::Unknown(_) => (
             state.clone(),
-            "0.1 has no such state; it is written as it came",
+            "0.1 has no such state; it is written unchanged",
         ),
         TaskState::Unspecified
         | TaskState::Submitted

@@ -109,7 +109,10 @@ pub(crate) fn write(object: &mut Object, card: &AgentCard, losses: &mut Losses) 
     let all = &card.supported_interfaces;
     let reachable = all.iter().find(|interface| is_reachable(interface));
     if reachable.is_none() {
-        losses.add("supportedInterfaces", "none speaks 0.3; the first is named");
+        losses.add(
+            "supportedInterfaces",
+            "no interface speaks 0.3; the first one is named",
+        );
     }
     let Some(main) = reachable.or(all.first()) else {
         return object.put("url", "");

@@ -61,7 +61,7 @@ pub(crate) fn role_from_v1(role: &Role, losses: &mut Losses) -> String {
         Role::User => "user".into(),
         Role::Agent => "agent".into(),
         Role::Unspecified | Role::Unknown(_) => {
-            losses.add("role", "0.3 has no such role; it is written as it came");
+            losses.add("role", "0.3 has no such role; it is written unchanged");
             role.as_str().into()
         }
     }

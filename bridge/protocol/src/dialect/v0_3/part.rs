@@ -211,7 +211,7 @@ fn write_data(part: &Part, data: &Value, losses: &mut Losses) -> Value {
 }
 
 fn write_unknown(part: &Part, losses: &mut Losses) -> Value {
-    losses.add("", "0.3 has no part of this kind; it is written as it came");
+    losses.add("", "0.3 has no part of this kind; it is written unchanged");
     let mut object = Object::default();
     object.some("metadata", part.metadata.clone());
     object.some("filename", part.filename.clone());

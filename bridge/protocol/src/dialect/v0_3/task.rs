@@ -92,7 +92,7 @@ pub fn artifact_from_v1(artifact: &Artifact, losses: &mut Losses) -> Value {
 
 fn state_from_v1(state: &TaskState, losses: &mut Losses) -> Value {
     if let TaskState::Unknown(_) = state {
-        losses.add("state", "0.3 has no such state; it is written as it came");
+        losses.add("state", "0.3 has no such state; it is written unchanged");
     }
     state_name(state).into()
 }

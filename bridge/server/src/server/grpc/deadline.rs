@@ -48,7 +48,7 @@ impl Deadline {
 }
 
 fn over() -> Status {
-    Status::deadline_exceeded("the client's deadline is over; the task goes on")
+    Status::deadline_exceeded("the client's deadline has passed; the task continues")
 }
 
 /// Parses a timeout: at most eight digits and a unit.

@@ -201,11 +201,11 @@ fn understand(
 fn version_mismatch(named: Option<Version>, served: Version) -> Error {
     let message = match named {
         Some(named) => format!(
-            "A2A {served} is spoken at this address, not {named}: 1.0 is spoken without /v1, 0.3 below it"
+            "this address speaks A2A {served}, not {named}: the paths of 0.3 begin with /v1, those of 1.0 do not"
         ),
         None => format!(
-            "A2A {served} is spoken at this address, and a request that names no version speaks 0.3: send \
-             A2A-Version: {served}, as a header or in the query"
+            "this address speaks A2A {served}, and a request that names no version speaks 0.3: send A2A-Version: \
+             {served}, as a header or in the query"
         ),
     };
     Error::new(ErrorKind::VersionNotSupported, message)

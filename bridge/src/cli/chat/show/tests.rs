@@ -62,7 +62,7 @@ fn an_answer_is_shown_once_and_as_it_comes() {
         ),
         (
             changed(json!({"type": "messageDelete", "id": "1"})),
-            "[an earlier message was taken back]\n",
+            "[an earlier message was deleted]\n",
         ),
         (changed(json!({"type": "trace", "id": "1"})), ""),
         (

@@ -90,7 +90,7 @@ impl Part {
             parts.push(Self {
                 db: db.clone(),
                 number: number_of(&key).ok_or_else(|| corrupt("a part has no number"))?,
-                meta: Arc::new(meta.map_err(|_| corrupt("a part does not say what it is"))?),
+                meta: Arc::new(meta.map_err(|_| corrupt("a part has no valid description"))?),
                 filter: None,
             });
         }

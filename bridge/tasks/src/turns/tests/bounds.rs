@@ -138,7 +138,7 @@ async fn an_agent_that_says_too_much_fails_its_task_and_others_go_on() {
         assert_eq!(settled(&turns, &task).await.state, TaskState::Failed);
         assert_eq!(
             said(&turns, &task).await,
-            "The agent said more than 65536 bytes to one message."
+            "The agent's output for one message exceeds 65536 bytes."
         );
         let kept = turns.store().task(&Caller::anonymous(), &task).await;
         let size = crate::store::size::task(&kept.unwrap().task);

@@ -148,7 +148,7 @@ fn mistakes_of_a_server_are_reported_at_their_key() {
         ),
         (
             "role = 'a'\npolicy = 'sum-and-shop'\ntools = 'b'",
-            "a.toml:6:9: participants[0].tools: nobody has the role \"b\"",
+            "a.toml:6:9: participants[0].tools: no agent has the role \"b\"",
         ),
         (
             "role = 'a'\npolicy = 'sum-and-shop'\ntools = 'a'",

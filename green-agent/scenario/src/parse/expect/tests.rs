@@ -94,7 +94,7 @@ fn mistakes_are_reported_at_their_key() {
         ),
         (
             "on = 'task:b'\nexists = true",
-            "9:6: harness.expect[0].on: nobody has the role \"b\"; expected one of: a, green",
+            "9:6: harness.expect[0].on: no agent has the role \"b\"; expected one of: a, green",
         ),
         (
             "on = 'status:0'\nexists = true",
@@ -158,7 +158,7 @@ fn mistakes_are_reported_at_their_key() {
         ),
         (
             "sequence = ['end']\nhop = 'a -> b'",
-            "10:7: harness.expect[0].hop: nobody has the role \"b\"; expected one of: a, green, runner, environment",
+            "10:7: harness.expect[0].hop: no agent has the role \"b\"; expected one of: a, green, runner, environment",
         ),
         (
             "on = 'x'\neq = 1\nhop = 'a -> green'",

@@ -119,7 +119,7 @@ fn check_participants(keys: &PipelineKeys<'_>, pipeline: &Pipeline, roles: &Decl
     if let Some(client) = roles.agents.iter().find(|agent| agent.start.is_client()) {
         let role = &client.role;
         node.expected::<()>(format!(
-            "another one for {role:?}, which listens nowhere and cannot be asked"
+            "another one for {role:?}, which does not listen and cannot be called"
         ));
     }
     if pipeline.agents.is_empty() && roles.declared == 0 {

@@ -12,10 +12,10 @@ pub(super) fn check(nodes: &[Node<'_>], pipeline: &Pipeline) {
     let mut seen = BTreeSet::new();
     for (node, step) in nodes.iter().zip(&pipeline.steps) {
         if !seen.insert(&step.id) {
-            node.expected::<()>(format!("an id of its own, for {:?} is taken", step.id));
+            node.expected::<()>(format!("another id, because {:?} is taken", step.id));
         } else if waits_for(pipeline, step).contains(step.id.as_str()) {
             node.expected::<()>(format!(
-                "a step that can begin, for {:?} waits for itself",
+                "a step that can begin, because {:?} waits for itself",
                 step.id
             ));
         }

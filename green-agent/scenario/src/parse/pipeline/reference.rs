@@ -44,7 +44,7 @@ pub(super) fn result(
     let members = table.entries().filter_map(|(name, node)| {
         if RESERVED_RESULTS.contains(&name) {
             return node.expected(format!(
-                "another name, for the evaluator adds {} itself",
+                "another name, because the evaluator adds {} itself",
                 RESERVED_RESULTS.join(" and ")
             ));
         }

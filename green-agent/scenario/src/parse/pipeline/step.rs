@@ -56,7 +56,7 @@ kind! {
 pub(super) fn step(line: usize, keys: &StepKeys<'_>, ids: &BTreeSet<String>) -> Option<Step> {
     let id = keys
         .id
-        .need("what the step's output is called")
+        .need("the name of the step's output")
         .and_then(|node| node.read(&id_expected(), |text| is_id(text).then(|| text.to_owned())));
     let skill = keys.skill.need("the id of the skill that does it");
     let skill = skill.and_then(|node| node.filled("the id of a skill"));

@@ -106,7 +106,7 @@ fn mistakes_are_reported_at_their_key() {
         ),
         (
             format!("{STEP}{STEP}"),
-            "a.toml:10:1: config.step[1]: expected an id of its own",
+            "a.toml:10:1: config.step[1]: expected another id",
         ),
         (
             format!("{STEP}retry = 1\n"),
@@ -118,7 +118,7 @@ fn mistakes_are_reported_at_their_key() {
         ),
         (
             format!("agents = ['b']\n{STEP}"),
-            "a.toml:7:11: config.agents[0]: nobody has the role \"b\"",
+            "a.toml:7:11: config.agents[0]: no agent has the role \"b\"",
         ),
     ] {
         let errors = errors_of(&format!("{HEAD}{config}"));
