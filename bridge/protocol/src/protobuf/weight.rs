@@ -125,7 +125,8 @@ impl Scale<'_> {
                     Ok(length) => usize::try_from(length).unwrap_or(usize::MAX),
                     Err(_) => return Ok(()),
                 },
-                WireType::StartGroup | WireType::EndGroup => return Ok(()),
+                // The reader skips groups, and what is in one weighs as if it were outside.
+                WireType::StartGroup | WireType::EndGroup => 0,
             };
             let Some((field, rest)) = bytes.split_at_checked(fixed) else {
                 return Ok(());
@@ -218,11 +219,11 @@ mod tests {
 
     #[test]
     fn empty_messages_weigh_too() {
-        // `Message.parts`, field 5.
-        let mut message = Vec::new();
-        for _ in 0..20_000 {
-            message.extend([0x2a, 0x00]);
+        // `Message.parts`, field 5; a group of the unknown field 15 before it, as readers skip.
+        let parts = [0x2a, 0x00].repeat(20_000);
+        for before in [&[][..], &[0x7b, 0x7c], &[0x7b, 0x08, 0x01, 0x7c]] {
+            let message = [before, &parts].concat();
+            assert_eq!(check(".lf.a2a.v1.Message", &message), Err(TooMuch::Values));
         }
-        assert_eq!(check(".lf.a2a.v1.Message", &message), Err(TooMuch::Values));
     }
 }
