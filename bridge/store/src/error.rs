@@ -2,6 +2,8 @@
 
 use std::{fmt::Display, io, path::PathBuf};
 
+use nix::errno::Errno;
+
 use super::Seq;
 
 /// The reason for which an operation on a store failed. The messages are fragments that can follow "the store failed: ".
@@ -130,7 +132,8 @@ pub enum StoreError {
         /// The operation that needed space.
         doing: String,
     },
-    /// The database cannot be reached or cannot be written at present, or the program ends.
+    /// The database cannot be reached or cannot be written at present, the process has too many open files, or the program
+    /// ends.
     #[error("the store is not available: {reason}")]
     Unavailable {
         /// The reason, without secrets.
@@ -209,7 +212,17 @@ impl StoreError {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge => Self::Full { doing },
+            _ if is_lack_of_descriptors(&source) => Self::Unavailable {
+                reason: format!("{doing}: {source}"),
+            },
             _ => Self::Io { doing, source },
         }
     }
+}
+
+/// Returns whether a file could not be opened because the process or the machine has too many open ones. Then nothing was
+/// done, and the operation can be repeated.
+pub(crate) fn is_lack_of_descriptors(error: &io::Error) -> bool {
+    let code = error.raw_os_error().map(Errno::from_raw);
+    matches!(code, Some(Errno::EMFILE | Errno::ENFILE))
 }

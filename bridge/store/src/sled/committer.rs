@@ -75,7 +75,6 @@ impl Committer {
         let writer = LogWriter {
             reader,
             log,
-            has_failed: false,
             rebuilder,
             rebuilding: None,
             last_rebuild: None,
@@ -198,8 +197,6 @@ impl Drop for Durable {
 struct LogWriter {
     reader: Reader,
     log: log::Writer,
-    /// Whether the content of the disk is unknown after a failure, so that no batch may follow.
-    has_failed: bool,
     rebuilder: Rebuilder,
     rebuilding: Option<JoinHandle<Result<(), StoreError>>>,
     /// The time of the last attempt to rebuild the index.
@@ -231,16 +228,7 @@ impl Writer for LogWriter {
         if self.log.is_empty() {
             return Ok(());
         }
-        let end = match self.log.commit() {
-            Ok(end) => end,
-            Err(error) => {
-                self.has_failed = !matches!(error, StoreError::Full { .. });
-                if self.has_failed {
-                    tracing::error!("the store takes no more events: {error}");
-                }
-                return Err(error);
-            }
-        };
+        let end = self.log.commit()?;
         // If this fails, the index gets the durable records when it is rebuilt.
         self.reader.index().apply(changes, end)
     }
@@ -249,9 +237,6 @@ impl Writer for LogWriter {
 impl LogWriter {
     /// Reserves disk space for the jobs and checks the index, before any job is added to the batch.
     fn prepare(&mut self, jobs: &[Job]) -> Result<(), StoreError> {
-        if self.has_failed {
-            return Err(StoreError::Closed);
-        }
         let bytes: usize = jobs.iter().map(|job| job.size.bytes() + OVERHEAD).sum();
         let is_freeing = jobs.iter().all(|job| matches!(job.size, Size::Frees(_)));
         self.log.make_room(bytes as u64, is_freeing)?;

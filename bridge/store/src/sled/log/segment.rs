@@ -10,7 +10,7 @@
 use std::{io, path::PathBuf, sync::Arc};
 
 use super::disk::{Disk, LogFile};
-use crate::StoreError;
+use crate::{StoreError, error::is_lack_of_descriptors};
 
 /// The extensions of segments, and of the file whose name is the log's beginning.
 const SEGMENT_EXTENSION: &str = ".log";
@@ -62,7 +62,7 @@ impl Segments {
 
     /// Creates a segment. Its header and its name are durable when this returns.
     ///
-    /// Errors: `Full`, after which it can be repeated; `Io`.
+    /// Errors: `Full` and `Unavailable`, after which it can be repeated; `Io`.
     pub(super) fn create(&self, base: u64) -> Result<LogFile, StoreError> {
         let path = self.path(base);
         let doing = || format!("making {}", path.display());
@@ -72,9 +72,12 @@ impl Segments {
             Ok(file)
         };
         let file = make().map_err(|error| StoreError::io(doing(), error))?;
-        let unsynced = |source| StoreError::Io {
-            doing: doing(),
-            source,
+        let unsynced = |source| match is_lack_of_descriptors(&source) {
+            true => StoreError::io(doing(), source),
+            false => StoreError::Io {
+                doing: doing(),
+                source,
+            },
         };
         file.sync().map_err(unsynced)?;
         self.disk.sync_folder(&self.folder).map_err(unsynced)?;

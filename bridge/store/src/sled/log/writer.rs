@@ -54,7 +54,7 @@ impl Writer {
     /// Reserves disk space for a batch, before any record is added to it. Bytes of a failed write are removed first. A batch
     /// that finally frees disk space may use half of the reserve for the index.
     ///
-    /// Errors: `Full`, after which the call can be repeated. After any other error nothing more is written.
+    /// Errors: `Full` and `Unavailable`, after which the call can be repeated. After any other error nothing more is written.
     pub(in crate::sled) fn make_room(
         &mut self,
         bytes: u64,
@@ -81,7 +81,14 @@ impl Writer {
     /// Records a failure, after which nothing more is written: a failed sync must not be repeated, since the system marks
     /// bytes as written even if it has failed to write them.
     fn record_failure<T>(&mut self, done: Result<T, StoreError>) -> Result<T, StoreError> {
-        self.has_failed |= matches!(&done, Err(error) if !matches!(error, StoreError::Full { .. }));
+        match &done {
+            Ok(_) | Err(StoreError::Full { .. } | StoreError::Unavailable { .. }) => {}
+            Err(_) if self.has_failed => {}
+            Err(error) => {
+                tracing::error!("the store takes no more events: {error}");
+                self.has_failed = true;
+            }
+        }
         done
     }
 

@@ -1,4 +1,4 @@
-//! Tests a full disk.
+//! Tests a full disk, and a process with too many open files.
 
 use super::*;
 
@@ -56,6 +56,40 @@ async fn a_full_disk_refuses_writes_until_it_has_free_space() {
     let store = open();
     let page = store.list(&first.caller, &ListQuery::of("sample")).await;
     assert_eq!(page.unwrap().total, 400);
+    assert_eq!(store.damage(), Damage::default());
+}
+
+/// A new segment of the log is an open file more, and so is its folder while it is synced.
+#[tokio::test]
+async fn too_many_open_files_refuse_writes_until_there_are_fewer() {
+    let backend = Sled::new();
+    let disk = SimulatedDisk::new(1).with_segments(4 << 10);
+    let open = || SledStore::open_simulated(&backend.settings(), &disk).unwrap();
+    let store = open();
+    let (mut kept, mut refused) = (0, 0);
+    for number in 0..400 {
+        let files = if number % 8 == 0 { 0 } else { 70 };
+        disk.set_faults(Faults {
+            files,
+            ..Faults::default()
+        });
+        let (sample, created) = append(number);
+        match store.append(&sample.caller, created).await {
+            Ok(_) => kept += 1,
+            Err(StoreError::Unavailable { reason }) => {
+                assert!(reason.contains("making"), "{reason}");
+                refused += 1;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(kept > 50 && refused > 20, "{kept} {refused}");
+    disk.set_faults(Faults::default());
+    drop(store);
+    let store = open();
+    let caller = append(0).0.caller;
+    let page = store.list(&caller, &ListQuery::of("sample")).await;
+    assert_eq!(page.unwrap().total, kept);
     assert_eq!(store.damage(), Damage::default());
 }
 

@@ -58,6 +58,8 @@ pub struct Faults {
     pub full: usize,
     /// The percentage of syncs that fail.
     pub sync: usize,
+    /// The percentage of openings that fail because the process has too many open files.
+    pub files: usize,
     /// Whether reads and writes process only some of the bytes.
     pub is_short: bool,
 }

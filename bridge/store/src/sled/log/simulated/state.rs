@@ -12,6 +12,7 @@ use crate::sled::test_rng::TestRng;
 
 const ENOENT: i32 = 2;
 const EIO: i32 = 5;
+const EMFILE: i32 = 24;
 const ENOSPC: i32 = 28;
 
 /// The file or folder of a name.
@@ -119,6 +120,15 @@ impl State {
         }
     }
 
+    /// Checks whether the process may open one more file.
+    fn open_one(&mut self) -> io::Result<()> {
+        self.check()?;
+        match self.is_chosen(self.faults.files) {
+            true => Err(error(EMFILE)),
+            false => Ok(()),
+        }
+    }
+
     fn is_chosen(&mut self, percent: usize) -> bool {
         percent > 0 && self.rng.below(100) < percent
     }
@@ -139,6 +149,7 @@ impl State {
     }
 
     pub(super) fn create(&mut self, path: &Path) -> io::Result<usize> {
+        self.open_one()?;
         match self.cached.get(path) {
             Some(Node::File(number)) => {
                 let number = *number;
@@ -157,7 +168,7 @@ impl State {
     }
 
     pub(super) fn open(&mut self, path: &Path) -> io::Result<usize> {
-        self.check()?;
+        self.open_one()?;
         match self.cached.get(path) {
             Some(Node::File(number)) => Ok(*number),
             Some(Node::Folder) | None => Err(error(ENOENT)),
@@ -165,12 +176,15 @@ impl State {
     }
 
     pub(super) fn remove(&mut self, path: &Path) -> io::Result<()> {
-        self.open(path)?;
+        self.check()?;
+        if !matches!(self.cached.get(path), Some(Node::File(_))) {
+            return Err(error(ENOENT));
+        }
         self.change_atomically(|state| state.set_name(path, None))
     }
 
     pub(super) fn names(&mut self, folder: &Path) -> io::Result<Vec<OsString>> {
-        self.check()?;
+        self.open_one()?;
         if self.cached.get(folder) != Some(&Node::Folder) {
             return Err(error(ENOENT));
         }
@@ -184,6 +198,7 @@ impl State {
     }
 
     pub(super) fn sync_folder(&mut self, folder: &Path) -> io::Result<()> {
+        self.open_one()?;
         if self.flaw == Some(Flaw::NoFolderSync) {
             return self.check();
         }

@@ -245,7 +245,7 @@ impl Model {
         };
         let is_kept = match outcome {
             Ok(()) => true,
-            Err(StoreError::Full { .. }) => false,
+            Err(StoreError::Full { .. } | StoreError::Unavailable { .. }) => false,
             // The creation of the task was refused, or its outcome is unknown.
             Err(StoreError::NotFound { .. }) if matches!(job, Job::Delete(_)) => false,
             Err(StoreError::Closed) => {

@@ -87,6 +87,8 @@ impl Trial {
             Err(error) if is_without_faults => return Err(Violation::Wrong(format!("{error:?}"))),
             Err(_) => return Ok(()),
         };
+        // A read fails, too, if the process has too many open files.
+        self.disk.set_faults(Faults::default());
         self.model.check(&store, count).await?;
         self.disk.set_faults(faults);
         for _ in 0..self.rng.below(BATCHES) {
@@ -126,6 +128,7 @@ impl Trial {
             stops_at: stops.then(|| 1 + rng.below(CHANGES) as u64),
             full: [0, 5, 10, 30][rng.below(4)],
             sync: [0, 0, 5, 30][rng.below(4)],
+            files: [0, 0, 5, 30][rng.below(4)],
             is_short: rng.below(3) == 0,
         }
     }
@@ -171,7 +174,9 @@ impl Trial {
                 None => std::thread::yield_now(),
                 // The operation was refused before the gate. It is repeated, since the batches would depend on the threads
                 // otherwise.
-                Some(Err(StoreError::Full { .. })) => first.set(store.ready()),
+                Some(Err(StoreError::Full { .. } | StoreError::Unavailable { .. })) => {
+                    first.set(store.ready());
+                }
                 Some(_) => break,
             }
         }
