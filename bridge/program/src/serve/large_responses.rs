@@ -1,5 +1,6 @@
 //! Limits the memory of large responses that are being sent. When all of it is in use, the next large response is made only after
-//! a client has read one.
+//! a client has read one. Clients with one address use at most half of it at the same time as others, and wait for each other
+//! before they wait for others.
 
 use std::{
     collections::VecDeque,
@@ -9,6 +10,7 @@ use std::{
     },
 };
 
+use super::in_flight::InFlight;
 use crate::lock;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
@@ -18,6 +20,9 @@ pub const LARGE_RESPONSE: usize = 128 << 10;
 
 /// The limit of all large responses together, in bytes. A response uses some four times its size while it is made.
 const TOTAL: usize = 32 << 20;
+
+/// The part of it that one address may use, in bytes. A larger response uses all of this part.
+const SHARE: usize = TOTAL / 2;
 
 /// The number of large responses that are read or serialised at the same time.
 const SERIALISED: usize = 2;
@@ -48,7 +53,39 @@ pub struct LargeResponses {
 /// sent; a stream keeps it until its next item is requested.
 #[derive(Clone, Debug)]
 pub struct ResponsePermit {
-    _permit: Arc<OwnedSemaphorePermit>,
+    _permits: Arc<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit)>,
+}
+
+/// The memory for the large responses to one client.
+#[derive(Clone, Debug)]
+pub struct ResponseMemory {
+    /// The share of the client's address.
+    share: Option<Arc<Semaphore>>,
+}
+
+impl ResponseMemory {
+    /// Returns the memory for the client whose request is being handled. Outside of a request it is limited by that of all alone.
+    pub fn of_client() -> Self {
+        let request = InFlight::current();
+        let share = request.map(|request| request.limits().responses().clone());
+        Self { share }
+    }
+
+    /// Waits for the memory of a response of `bytes` bytes. `None` if the response is not large.
+    pub async fn reserve(&self, bytes: usize) -> Option<ResponsePermit> {
+        let share = self.share.as_ref();
+        large_responses().reserve(share, bytes).await
+    }
+
+    /// Takes the memory of a response of `bytes` bytes, if it is free now.
+    pub fn try_reserve(&self, bytes: usize) -> Option<ResponsePermit> {
+        large_responses().try_reserve(self.share.as_ref(), bytes)
+    }
+}
+
+/// Returns the share of an address.
+pub(super) fn share() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(SHARE / UNIT))
 }
 
 impl LargeResponses {
@@ -61,17 +98,26 @@ impl LargeResponses {
         }
     }
 
-    /// Waits for the memory of a response of `bytes` bytes. `None` if the response is not large.
-    pub async fn reserve(&self, bytes: usize) -> Option<ResponsePermit> {
+    /// Waits for the share of the address first, so that a waiting response holds nothing that other addresses need.
+    async fn reserve(
+        &self,
+        share: Option<&Arc<Semaphore>>,
+        bytes: usize,
+    ) -> Option<ResponsePermit> {
         if bytes < LARGE_RESPONSE {
             return None;
         }
-        let waiting = Waiting::new(self);
-        let permit = self.bytes.clone().acquire_many_owned(units(bytes));
-        let permit = permit.await.ok()?;
-        drop(waiting);
+        let _waiting = Waiting::new(self);
+        let own = match share {
+            Some(share) => {
+                let units = units(bytes.min(SHARE));
+                Some(share.clone().acquire_many_owned(units).await.ok()?)
+            }
+            None => None,
+        };
+        let of_all = self.bytes.clone().acquire_many_owned(units(bytes));
         Some(ResponsePermit {
-            _permit: Arc::new(permit),
+            _permits: Arc::new((own, of_all.await.ok()?)),
         })
     }
 
@@ -105,11 +151,13 @@ impl LargeResponses {
         lock(&self.large)
     }
 
-    /// Takes the memory of a response of `bytes` bytes, if it is free now.
-    pub fn try_reserve(&self, bytes: usize) -> Option<ResponsePermit> {
-        let permit = self.bytes.clone().try_acquire_many_owned(units(bytes));
+    fn try_reserve(&self, share: Option<&Arc<Semaphore>>, bytes: usize) -> Option<ResponsePermit> {
+        let take = |from: &Arc<Semaphore>, bytes| from.clone().try_acquire_many_owned(units(bytes));
+        let own = share.map(|share| take(share, bytes.min(SHARE)));
+        let own = own.transpose().ok()?;
+        let of_all = take(&self.bytes, bytes).ok()?;
         Some(ResponsePermit {
-            _permit: Arc::new(permit.ok()?),
+            _permits: Arc::new((own, of_all)),
         })
     }
 
@@ -141,24 +189,47 @@ impl Drop for Waiting<'_> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     #[tokio::test]
     async fn large_responses_wait_for_each_other_and_small_ones_do_not() {
         let limits = LargeResponses::new(SERIALISED);
-        assert!(limits.reserve(LARGE_RESPONSE - 1).await.is_none());
-        let permit = limits.reserve(2 * TOTAL).await;
+        assert!(limits.reserve(None, LARGE_RESPONSE - 1).await.is_none());
+        let permit = limits.reserve(None, 2 * TOTAL).await;
         assert!(permit.is_some());
-        let mut next = Box::pin(limits.reserve(LARGE_RESPONSE));
-        tokio::select! {
-            biased;
-            _ = &mut next => panic!("the memory is in use"),
-            () = std::future::ready(()) => {}
-        }
+        let mut next = Box::pin(limits.reserve(None, LARGE_RESPONSE));
+        assert!(next.as_mut().now_or_never().is_none());
         assert!(limits.has_waiters());
         drop(permit);
         assert!(next.await.is_some());
         assert!(!limits.has_waiters());
+    }
+
+    #[tokio::test]
+    async fn responses_to_one_address_wait_for_each_other() {
+        let limits = LargeResponses::new(SERIALISED);
+        let (one, other) = (share(), share());
+        let permit = limits.reserve(Some(&one), SHARE).await;
+        let mut waiting: Vec<_> = (0..9)
+            .map(|_| Box::pin(limits.reserve(Some(&one), TOTAL)))
+            .collect();
+        for waiter in &mut waiting {
+            assert!(waiter.as_mut().now_or_never().is_none());
+        }
+        assert!(limits.try_reserve(Some(&one), LARGE_RESPONSE).is_none());
+        let of_other = limits.reserve(Some(&other), SHARE).await;
+        assert!(of_other.is_some());
+        drop((permit, of_other));
+        // The first of those that wait gets all of the memory, and the other address is next.
+        let first = waiting.remove(0).await;
+        assert!(first.is_some());
+        let mut next = Box::pin(limits.reserve(Some(&other), TOTAL));
+        assert!(next.as_mut().now_or_never().is_none());
+        drop(first);
+        assert!(waiting[0].as_mut().now_or_never().is_none());
+        assert!(next.await.is_some());
     }
 
     #[tokio::test]

@@ -51,7 +51,9 @@ use tokio::{
 pub use acceptor::{Acceptor, Io, PlainTcp};
 pub use body_error::BodyError;
 pub use in_flight::InFlight;
-pub use large_responses::{LARGE_RESPONSE, LargeResponses, ResponsePermit, large_responses};
+pub use large_responses::{
+    LARGE_RESPONSE, LargeResponses, ResponseMemory, ResponsePermit, large_responses,
+};
 pub use limits::Limits;
 pub use listen::{ListenError, listen};
 pub use rejection::Rejection;

@@ -14,7 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::Limits;
+use super::{Limits, large_responses};
 
 /// The time that a request waits for permits.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -50,6 +50,7 @@ pub(super) struct AddressLimits {
     requests: Arc<Semaphore>,
     bytes: Arc<Semaphore>,
     expensive: Arc<Semaphore>,
+    responses: Arc<Semaphore>,
     all_requests: Arc<Semaphore>,
     all_bytes: Arc<Semaphore>,
     all_expensive: Arc<Semaphore>,
@@ -99,6 +100,7 @@ impl RequestLimits {
             requests: Arc::new(Semaphore::new(self.requests_each)),
             bytes: Arc::new(Semaphore::new(self.bytes_each)),
             expensive: Arc::new(Semaphore::new(EXPENSIVE_EACH)),
+            responses: large_responses::share(),
             all_requests: self.requests.clone(),
             all_bytes: self.bytes.clone(),
             all_expensive: self.expensive.clone(),
@@ -110,6 +112,11 @@ impl RequestLimits {
 }
 
 impl AddressLimits {
+    /// Returns the share of the memory for large responses.
+    pub(super) fn responses(&self) -> &Arc<Semaphore> {
+        &self.responses
+    }
+
     /// Takes the permits for a request, if they are free now.
     pub(super) fn try_request(&self) -> Option<Permits> {
         try_acquire([&self.requests, &self.all_requests], 1)

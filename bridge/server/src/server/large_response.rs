@@ -1,7 +1,7 @@
 //! Delays large responses until there is memory to send them.
 
 use axum::response::Response;
-use bridge_program::{LARGE_RESPONSE, ResponsePermit, large_responses};
+use bridge_program::{LARGE_RESPONSE, ResponseMemory, ResponsePermit, large_responses};
 use bridge_protocol::{a2a::Error, dialect::Call};
 
 use super::large_body::write_large;
@@ -16,13 +16,14 @@ pub(super) async fn call_with_permit(
 ) -> Result<(Reply, Option<ResponsePermit>), Error> {
     // This comes first, so that no reply is held while waiting.
     service.await_news(context, &call).await;
+    let memory = ResponseMemory::of_client();
     let Some(name) = read_only_key(&call) else {
         let reply = service.call(context, call).await?;
         let size = reply.size();
         if let (LARGE_RESPONSE.., Some(task)) = (size, reply.task()) {
             large_responses().remember_large(task);
         }
-        let permit = large_responses().reserve(size).await;
+        let permit = memory.reserve(size).await;
         return Ok((reply, permit));
     };
     let read_permit = large_responses().read_permit(&name).await;
@@ -33,11 +34,11 @@ pub(super) async fn call_with_permit(
         return Ok((reply, None));
     }
     large_responses().remember_large(&name);
-    if let Some(permit) = large_responses().try_reserve(size) {
+    if let Some(permit) = memory.try_reserve(size) {
         return Ok((reply, Some(permit)));
     }
     drop((reply, read_permit));
-    let permit = large_responses().reserve(size).await;
+    let permit = memory.reserve(size).await;
     // Boxed because it is rarely needed.
     let again = Box::pin(service.call(context, again));
     Ok((again.await?, permit))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bridge_program::{ResponsePermit, large_responses};
+use bridge_program::{LARGE_RESPONSE, ResponseMemory, ResponsePermit, large_responses};
 use bridge_protocol::a2a::{Error, StreamResponse, Task};
 use futures_util::{StreamExt as _, stream};
 
@@ -40,18 +40,8 @@ pub(super) async fn from(
     end: StreamEnd,
     history: Option<i32>,
 ) -> Result<StreamItems, Error> {
-    let store = &**service.turns.store();
-    let snapshot = snapshot_at(store, &context.caller, &position.task, position.seq).await;
-    let snapshot = snapshot.map_err(error::of_store)?;
-    let task = with_history(snapshot.task, history);
     let mut task_stream = Box::new(TaskStream::after(service, context, position, end));
-    // Subscribes before the task is sent, so that events in the meantime need not be read from the log.
-    task_stream
-        .follower
-        .listen()
-        .await
-        .map_err(error::of_store)?;
-    task_stream.first = Some(task);
+    task_stream.begin(history).await.map_err(error::of_store)?;
     Ok(stream::unfold(Some(task_stream), read).boxed())
 }
 
@@ -66,9 +56,17 @@ pub(super) fn after(
     stream::unfold(Some(task_stream), read).boxed()
 }
 
+/// The first item of a stream, until it is sent.
+enum FirstItem {
+    /// The task as of the position, with the memory for sending it if it is large.
+    Task(Arc<Task>, Option<ResponsePermit>),
+    /// A large task, which is read again once there is memory for sending it, so that a waiting stream does not hold it.
+    Large { bytes: usize, history: Option<i32> },
+}
+
 struct TaskStream {
-    /// The task as of the position, until it is sent.
-    first: Option<Arc<Task>>,
+    first: Option<FirstItem>,
+    memory: ResponseMemory,
     /// The memory of the task that is being sent.
     permit: Option<ResponsePermit>,
     follower: Follower,
@@ -99,9 +97,11 @@ type Open = Option<Box<TaskStream>>;
 async fn read(task_stream: Open) -> Option<(Result<StreamItem, Error>, Open)> {
     let mut task_stream = task_stream?;
     task_stream.permit = None;
-    if let Some(task) = task_stream.first.take() {
-        let item = task_stream.first(task).await;
-        return Some((Ok(item), Some(task_stream)));
+    if let Some(first) = task_stream.first.take() {
+        return Some(match Box::pin(task_stream.first(first)).await {
+            Ok(item) => (Ok(item), Some(task_stream)),
+            Err(error) => (Err(error::of_store(error)), None),
+        });
     }
     match task_stream.next().await {
         Ok(Some((item, ends))) => Some((Ok(item), (!ends).then_some(task_stream))),
@@ -121,11 +121,13 @@ impl TaskStream {
             StreamEnd::Turn { message, .. } if is_behind => position.seq.min(message),
             StreamEnd::Turn { .. } | StreamEnd::Task => position.seq,
         };
+        let memory = ResponseMemory::of_client();
         let follower = Follower::new(store.clone(), caller.clone(), position.task.clone(), begin);
         Self {
             first: None,
             permit: None,
-            follower: follower.for_slow_reader(),
+            follower: follower.for_slow_reader(memory.clone()),
+            memory,
             projection: EventProjection::new(store.clone(), caller.clone(), position.task.clone()),
             store,
             caller,
@@ -137,10 +139,46 @@ impl TaskStream {
         }
     }
 
-    /// Returns the task as of the position, once there is memory for sending it.
-    async fn first(&mut self, task: Arc<Task>) -> StreamItem {
-        self.permit = large_responses().reserve(size::task(&task)).await;
-        self.item(StreamResponse::Task(task), false)
+    /// Reads the task as of the position, and subscribes before it is sent, so that events in the meantime need not be read
+    /// from the log.
+    async fn begin(&mut self, history: Option<i32>) -> Result<(), StoreError> {
+        let reading = large_responses().read_permit(&self.position.task).await;
+        let task = self.task(history).await?;
+        let bytes = size::task(&task);
+        self.first = Some(match bytes {
+            0..LARGE_RESPONSE => FirstItem::Task(task, None),
+            LARGE_RESPONSE.. => match self.memory.try_reserve(bytes) {
+                Some(permit) => FirstItem::Task(task, Some(permit)),
+                None => FirstItem::Large { bytes, history },
+            },
+        });
+        if bytes >= LARGE_RESPONSE {
+            large_responses().remember_large(&self.position.task);
+        }
+        drop(reading);
+        self.follower.listen().await
+    }
+
+    /// Returns the first item, once there is memory for sending it.
+    async fn first(&mut self, first: FirstItem) -> Result<StreamItem, StoreError> {
+        let task = match first {
+            FirstItem::Task(task, permit) => {
+                self.permit = permit;
+                task
+            }
+            FirstItem::Large { bytes, history } => {
+                self.permit = self.memory.reserve(bytes).await;
+                self.task(history).await?
+            }
+        };
+        Ok(self.item(StreamResponse::Task(task), false))
+    }
+
+    /// Returns the task as of the position.
+    async fn task(&self, history: Option<i32>) -> Result<Arc<Task>, StoreError> {
+        let Position { task, seq } = &self.position;
+        let snapshot = snapshot_at(&*self.store, &self.caller, task, *seq).await?;
+        Ok(with_history(snapshot.task, history))
     }
 
     /// Returns an item at the position of the last event that was read.
@@ -218,7 +256,40 @@ impl TaskStream {
 
 #[cfg(test)]
 mod tests {
+    use bridge_protocol::a2a::{Message, Part, Role};
+    use futures_util::FutureExt as _;
+
     use super::*;
+    use crate::{
+        store::{MemoryStore, testing::Sample},
+        turns::Turns,
+    };
+
+    #[tokio::test]
+    async fn a_stream_that_waits_for_memory_does_not_hold_its_task() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let sample = Sample::new("t");
+        sample.create(&*store, 0).await;
+        let large = Part::text("x".repeat(LARGE_RESPONSE));
+        let large = Event::Message(Message::new("m", Role::User, vec![large]));
+        let seq = sample.then(&*store, 1, large).await;
+        let service = Service::new(Turns::new(store, []), super::super::Settings::default());
+        let context = Context::new("sample", sample.caller);
+        let task = sample.task;
+        let position = Position { task, seq };
+        let mut stream = TaskStream::after(&service, &context, position, StreamEnd::Task);
+        let others = ResponseMemory::of_client().reserve(usize::MAX).await;
+        stream.begin(None).await.unwrap();
+        assert!(matches!(stream.first, Some(FirstItem::Large { .. })));
+        let mut reading = Box::pin(read(Some(Box::new(stream))));
+        assert!(reading.as_mut().now_or_never().is_none());
+        drop(others);
+        let (item, _) = reading.await.unwrap();
+        let StreamResponse::Task(task) = item.unwrap().response else {
+            panic!("expected the task");
+        };
+        assert_eq!(task.history.len(), 2);
+    }
 
     /// Returns the size of a function's future in bytes.
     fn size<A, F: Future>(_: impl Fn(A) -> F) -> usize {

@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use bridge_program::{LARGE_RESPONSE, ResponsePermit, large_responses};
+use bridge_program::{LARGE_RESPONSE, ResponseMemory, ResponsePermit, large_responses};
 
 use crate::{
     caller::Caller,
@@ -25,8 +25,8 @@ pub struct Follower {
     watch: Option<Watch>,
     /// The number of events of the next read.
     page_size: usize,
-    /// Whether the events are for a client that may read slowly.
-    is_slow_reader: bool,
+    /// The memory for the events, if they are for a client that may read slowly.
+    memory: Option<ResponseMemory>,
     /// The memory of the current page.
     permit: Option<ResponsePermit>,
 }
@@ -42,7 +42,7 @@ impl Follower {
             read: VecDeque::new(),
             watch: None,
             page_size: FIRST,
-            is_slow_reader: false,
+            memory: None,
             permit: None,
         }
     }
@@ -50,8 +50,8 @@ impl Follower {
     /// Makes the follower fit for a slow reader: at most one page is read ahead, and a large page counts as an
     /// outgoing answer (see [`ResponsePermit`]) until the next event is requested.
     #[must_use]
-    pub fn for_slow_reader(mut self) -> Self {
-        self.is_slow_reader = true;
+    pub fn for_slow_reader(mut self, memory: ResponseMemory) -> Self {
+        self.memory = Some(memory);
         self
     }
 
@@ -122,9 +122,9 @@ impl Follower {
     /// Reads the next events. Their size is known only after reading: if there is no memory for them, they are
     /// dropped and read again later.
     async fn read_page(&mut self) -> Result<Vec<StoredEvent>, StoreError> {
-        let reading = match self.is_slow_reader {
-            true => large_responses().read_permit(&self.task).await,
-            false => None,
+        let reading = match self.memory {
+            Some(_) => large_responses().read_permit(&self.task).await,
+            None => None,
         };
         let page = self.read().await?;
         let size = page.iter().map(|stored| stored.event.size()).sum();
@@ -132,16 +132,16 @@ impl Follower {
             0..LARGE_RESPONSE => PAGE.min(2 * self.page_size),
             _ => (self.page_size / 2).max(1),
         };
-        if !self.is_slow_reader || size < LARGE_RESPONSE {
+        let Some(memory) = self.memory.as_ref().filter(|_| size >= LARGE_RESPONSE) else {
             return Ok(page);
-        }
+        };
         large_responses().remember_large(&self.task);
-        self.permit = large_responses().try_reserve(size);
+        self.permit = memory.try_reserve(size);
         if self.permit.is_some() {
             return Ok(page);
         }
         drop((page, reading));
-        self.permit = large_responses().reserve(size).await;
+        self.permit = memory.reserve(size).await;
         self.read().await
     }
 
