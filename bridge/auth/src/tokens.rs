@@ -132,7 +132,8 @@ impl Granted {
     /// Returns the cached token, if it is still valid long enough.
     fn known(&self, now: Timestamp) -> Option<Token> {
         let token = self.token.read().unwrap_or_else(PoisonError::into_inner);
-        let sendable = |token: &&Token| age(now, token.expires) > TRAVEL;
+        // The end of a token is not known if the clock was set back since.
+        let sendable = |token: &&Token| token.got <= now && age(now, token.expires) > TRAVEL;
         token.as_ref().filter(sendable).cloned()
     }
 }

@@ -76,6 +76,20 @@ async fn a_token_is_renewed_early_and_used_while_it_cannot_be() {
 }
 
 #[tokio::test]
+async fn a_token_is_not_used_longer_after_the_clock_was_set_back() {
+    let standin = FakeEndpoint::start().await;
+    let credential = client_secret(&standin);
+    for (second, token) in [(1_000, "t1"), (0, "t2")] {
+        standin.answer(
+            "/tenant/token",
+            &json!({"access_token": token, "expires_in": 100}),
+        );
+        let got = credential.token("s", moment(second)).await;
+        assert_eq!(got.unwrap().expose(), token);
+    }
+}
+
+#[tokio::test]
 async fn an_error_names_the_endpoint_and_no_secret() {
     let standin = FakeEndpoint::start().await;
     let told = json!({"error": "invalid_client", "error_description": "hunter2 is wrong"});
