@@ -35,8 +35,8 @@ pub use json::Json;
 pub use lock::lock;
 pub use serve::{
     Acceptor, App, BodyError, InFlight, Io, LARGE_RESPONSE, LargeResponses, Limits, ListenError,
-    PlainTcp, Rejection, ResponseMemory, ResponsePermit, large_responses, listen, network, serve,
-    serve_within,
+    PlainTcp, Rejection, ResponseMemory, ResponsePermit, large_responses, listen, network,
+    read_response, serve, serve_within,
 };
 pub use split_mix::SplitMix64;
 pub use stop::{StopFuture, serve_until, stop_signal};

@@ -9,7 +9,7 @@ use tokio::task_local;
 
 use super::{
     body_error::BodyError,
-    large_responses::LARGE_RESPONSE,
+    large_responses::{LARGE_RESPONSE, ResponsePermit},
     request_limits::{AddressLimits, Permits},
 };
 use crate::lock;
@@ -30,6 +30,7 @@ pub struct InFlight(Arc<Inner>);
 struct Inner {
     limits: Arc<AddressLimits>,
     permits: Mutex<Vec<Permits>>,
+    response: Mutex<Option<ResponsePermit>>,
     body_error: AtomicU8,
     is_error_reported: AtomicBool,
     is_body_read: AtomicBool,
@@ -40,6 +41,7 @@ impl InFlight {
         Self(Arc::new(Inner {
             limits,
             permits: Mutex::default(),
+            response: Mutex::default(),
             body_error: AtomicU8::new(0),
             is_error_reported: AtomicBool::new(false),
             is_body_read: AtomicBool::new(false),
@@ -87,6 +89,15 @@ impl InFlight {
     /// Keeps permits until the request ends or [`release`](Self::release) is called.
     pub(super) fn hold(&self, permits: Permits) {
         self.permits().push(permits);
+    }
+
+    /// Keeps the memory of the response until that takes it.
+    pub(super) fn hold_response(&self, permit: Option<ResponsePermit>) {
+        *lock(&self.0.response) = permit;
+    }
+
+    pub(super) fn take_response(&self) -> Option<ResponsePermit> {
+        lock(&self.0.response).take()
     }
 
     fn permits(&self) -> MutexGuard<'_, Vec<Permits>> {

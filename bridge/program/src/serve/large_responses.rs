@@ -45,15 +45,17 @@ pub fn large_responses() -> &'static LargeResponses {
 pub struct LargeResponses {
     bytes: Arc<Semaphore>,
     serialising: Semaphore,
-    large: Mutex<VecDeque<String>>,
+    /// Names of what is large, with the size in bytes.
+    large: Mutex<VecDeque<(String, usize)>>,
     waiting: AtomicUsize,
 }
 
-/// The memory of one large response, which is released when this is dropped. A response keeps it as an extension until it is
-/// sent; a stream keeps it until its next item is requested.
-#[derive(Clone, Debug)]
+/// The memory of one large response, which is released when this is dropped. A response keeps it until it is sent; a stream keeps
+/// it until its next item is requested.
+#[derive(Debug)]
 pub struct ResponsePermit {
-    _permits: Arc<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit)>,
+    _share: Option<OwnedSemaphorePermit>,
+    _of_all: OwnedSemaphorePermit,
 }
 
 /// The memory for the large responses to one client.
@@ -67,8 +69,14 @@ impl ResponseMemory {
     /// Returns the memory for the client whose request is being handled. Outside of a request it is limited by that of all alone.
     pub fn of_client() -> Self {
         let request = InFlight::current();
-        let share = request.map(|request| request.limits().responses().clone());
-        Self { share }
+        request.as_ref().map_or(Self { share: None }, Self::of)
+    }
+
+    fn of(request: &InFlight) -> Self {
+        let share = request.limits().responses();
+        Self {
+            share: Some(share.clone()),
+        }
     }
 
     /// Waits for the memory of a response of `bytes` bytes. `None` if the response is not large.
@@ -81,6 +89,43 @@ impl ResponseMemory {
     pub fn try_reserve(&self, bytes: usize) -> Option<ResponsePermit> {
         large_responses().try_reserve(self.share.as_ref(), bytes)
     }
+}
+
+/// Reads the content of the response to the current request, once there is memory for it. Its size is known only after reading, or
+/// from the last time if it has a `name`, such as the id of a task. If it is large and there is no memory for it now, it is
+/// dropped, and read again once there is, so that a waiting request holds nothing. Outside of a request there is no limit.
+///
+/// # Errors
+/// The errors of `read`.
+pub async fn read_response<T, E, F>(
+    name: Option<&str>,
+    read: impl Fn() -> F,
+    size: impl Fn(&T) -> usize,
+) -> Result<T, E>
+where
+    F: Future<Output = Result<T, E>>,
+{
+    let Some(request) = InFlight::current() else {
+        return read().await;
+    };
+    let memory = ResponseMemory::of(&request);
+    let known = name.and_then(|name| large_responses().large_size(name));
+    let permit = memory.reserve(known.unwrap_or_default()).await;
+    let found = read().await?;
+    let bytes = size(&found);
+    if bytes < LARGE_RESPONSE {
+        return Ok(found);
+    }
+    if let Some(name) = name {
+        large_responses().remember_large(name, bytes);
+    }
+    if let Some(permit) = permit.or_else(|| memory.try_reserve(bytes)) {
+        request.hold_response(Some(permit));
+        return Ok(found);
+    }
+    drop(found);
+    request.hold_response(memory.reserve(bytes).await);
+    read().await
 }
 
 /// Returns the share of an address.
@@ -117,16 +162,16 @@ impl LargeResponses {
         };
         let of_all = self.bytes.clone().acquire_many_owned(units(bytes));
         Some(ResponsePermit {
-            _permits: Arc::new((own, of_all.await.ok()?)),
+            _share: own,
+            _of_all: of_all.await.ok()?,
         })
     }
 
-    /// Waits for the permission to read something before its size is known. `None` unless `name` is remembered as large: few
-    /// such things are read at the same time.
+    /// Waits for the permission to read a part of something. `None` unless it is remembered as large: few such parts are read at
+    /// the same time.
     pub async fn read_permit(&self, name: &str) -> Option<SemaphorePermit<'_>> {
-        let is_large = self.large().iter().any(|large| large == name);
-        self.serialise_permit(if is_large { LARGE_RESPONSE } else { 0 })
-            .await
+        let bytes = self.large_size(name).unwrap_or_default();
+        self.serialise_permit(bytes).await
     }
 
     /// Waits for the permission to serialise a response of `bytes` bytes. `None` if the response is not large. The holder must not
@@ -138,26 +183,35 @@ impl LargeResponses {
         }
     }
 
-    /// Remembers a name, such as the id of a task, as large.
-    pub fn remember_large(&self, name: &str) {
+    /// Remembers something, such as a task, as large. Of several sizes the largest counts.
+    pub fn remember_large(&self, name: &str, bytes: usize) {
         let mut large = self.large();
-        if large.iter().all(|known| known != name) {
-            large.truncate(REMEMBERED - 1);
-            large.push_front(name.to_owned());
+        match large.iter_mut().find(|(known, _)| known == name) {
+            Some((_, size)) => *size = bytes.max(*size),
+            None => {
+                large.truncate(REMEMBERED - 1);
+                large.push_front((name.to_owned(), bytes));
+            }
         }
     }
 
-    fn large(&self) -> MutexGuard<'_, VecDeque<String>> {
+    /// Returns the size of something that is remembered as large.
+    pub fn large_size(&self, name: &str) -> Option<usize> {
+        let large = self.large();
+        let found = large.iter().find(|(known, _)| known == name);
+        found.map(|(_, size)| *size)
+    }
+
+    fn large(&self) -> MutexGuard<'_, VecDeque<(String, usize)>> {
         lock(&self.large)
     }
 
     fn try_reserve(&self, share: Option<&Arc<Semaphore>>, bytes: usize) -> Option<ResponsePermit> {
         let take = |from: &Arc<Semaphore>, bytes| from.clone().try_acquire_many_owned(units(bytes));
         let own = share.map(|share| take(share, bytes.min(SHARE)));
-        let own = own.transpose().ok()?;
-        let of_all = take(&self.bytes, bytes).ok()?;
         Some(ResponsePermit {
-            _permits: Arc::new((own, of_all)),
+            _share: own.transpose().ok()?,
+            _of_all: take(&self.bytes, bytes).ok()?,
         })
     }
 
@@ -192,6 +246,7 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
+    use crate::serve::{Limits, request_limits::RequestLimits};
 
     #[tokio::test]
     async fn large_responses_wait_for_each_other_and_small_ones_do_not() {
@@ -233,14 +288,46 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_request_that_waits_for_memory_holds_no_response() {
+        let limits = RequestLimits::new(&Limits::default());
+        let request = InFlight::new(limits.of_address([127, 0, 0, 1].into()));
+        let (content, reads) = (Arc::new(()), AtomicUsize::new(0));
+        let read = async || {
+            reads.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, ()>(content.clone())
+        };
+        let others = ResponseMemory::of_client().reserve(usize::MAX).await;
+        let reading = read_response(Some("task"), &read, |_| SHARE);
+        let mut reading = Box::pin(request.clone().scope(reading));
+        assert!(reading.as_mut().now_or_never().is_none());
+        assert_eq!(
+            (reads.load(Ordering::Relaxed), Arc::strong_count(&content)),
+            (1, 1)
+        );
+        drop(others);
+        assert!(reading.await.is_ok());
+        assert_eq!(reads.load(Ordering::Relaxed), 2);
+        // The next request knows that it is large, and waits before it reads.
+        let mut next = Box::pin(
+            request
+                .clone()
+                .scope(read_response(Some("task"), &read, |_| 0)),
+        );
+        assert!(next.as_mut().now_or_never().is_none());
+        assert_eq!(reads.load(Ordering::Relaxed), 2);
+        assert!(request.take_response().is_some());
+        assert!(next.await.is_ok());
+    }
+
+    #[tokio::test]
     async fn only_names_that_are_remembered_as_large_need_a_permit_to_be_read() {
         let limits = LargeResponses::new(1);
-        limits.remember_large("large");
+        limits.remember_large("large", LARGE_RESPONSE);
         let permit = limits.read_permit("large").await;
         assert!(permit.is_some());
         assert!(limits.read_permit("small").await.is_none());
         for number in 0..REMEMBERED {
-            limits.remember_large(&number.to_string());
+            limits.remember_large(&number.to_string(), LARGE_RESPONSE);
         }
         // Later names have taken the place of this one.
         assert!(limits.read_permit("large").await.is_none());

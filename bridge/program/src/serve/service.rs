@@ -24,7 +24,6 @@ use super::{
     connection_monitor::ConnectionMonitor,
     idle_stream::{self, SentBody, StreamSlot},
     in_flight::InFlight,
-    large_responses::ResponsePermit,
     monitored_io::FREE,
     rejection::{Rejection, RejectionResponse},
     request_body::RequestBody,
@@ -94,12 +93,12 @@ impl Service<Request<Incoming>> for ConnectionService {
                     Err(never) => match never {},
                 },
             };
-            let mut response = match in_flight.body_error() {
+            let response = match in_flight.body_error() {
                 None => response,
                 Some(_) if in_flight.is_error_reported() => response,
                 Some(error) => body_error_response(error, response, version),
             };
-            let permit = response.extensions_mut().remove::<ResponsePermit>();
+            let permit = in_flight.take_response();
             let is_http2 = version == Version::HTTP_2;
             // hyper has to read the body of the request to its end.
             let slot =

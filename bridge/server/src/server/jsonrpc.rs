@@ -19,7 +19,7 @@ use super::{
     body::{self, BodyError, ReceivedRequest},
     dialect::{client_task_id, flat_task_result},
     large_body::block_if_large,
-    large_response::{build_response, call_with_permit},
+    large_body::write_large,
     render::{self, json, message_result, translated},
     service_parameters::{self, ServiceParameters},
     sse,
@@ -110,13 +110,14 @@ pub(super) async fn answer(
     }
     // Headers and URI share the connection's read buffer, which would stay in memory until the answer is sent.
     drop((headers, uri));
-    let (reply, permit) = match call_with_permit(&endpoint.service, &context, call).await {
-        Ok(answered) => answered,
+    let reply = match endpoint.service.call(&context, call).await {
+        Ok(reply) => reply,
         Err(error) => return refusal(id, error),
     };
     let client_id = context.client_id.as_deref();
+    let size = reply.size();
     let write = || self::response(endpoint, version, id, shape(reply), client_id);
-    let response = build_response(permit, write).await;
+    let response = write_large(size, write).await;
     service_parameters::with_extensions(
         response,
         version,

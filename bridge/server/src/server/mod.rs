@@ -14,7 +14,6 @@ pub mod grpc;
 mod health;
 mod jsonrpc;
 mod large_body;
-mod large_response;
 #[cfg(feature = "legacy")]
 mod legacy;
 mod openapi;

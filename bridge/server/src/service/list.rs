@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bridge_program::read_response;
 use bridge_protocol::{
     a2a::{Error, ListTasksRequest, ListTasksResponse, Metadata, TaskState},
     wire::FieldError,
@@ -9,7 +10,7 @@ use bridge_protocol::{
 use jiff::Timestamp;
 
 use super::{Context, Service, error, history, sequence};
-use crate::store::{ListQuery, Snapshot};
+use crate::store::{ListQuery, Snapshot, size};
 
 const LARGEST_PAGE: i32 = 100;
 const USUAL_PAGE: i32 = 50;
@@ -39,19 +40,23 @@ impl Service {
                 .history_length
                 .and_then(|length| usize::try_from(length).ok()),
         };
-        let page = self.turns.store().list(&context.caller, &query).await;
-        let page = page.map_err(error::of_store)?;
         let shown = |Snapshot { task, seq }| {
             let task = sequence::numbered(context, query.select_content(task), seq);
             Arc::unwrap_or_clone(task)
         };
-        Ok(ListTasksResponse {
-            tasks: page.tasks.into_iter().map(shown).collect(),
-            next_page_token: page.next,
-            page_size,
-            total_size: i32::try_from(page.total).unwrap_or(i32::MAX),
-            extra: Metadata::new(),
-        })
+        let read = || async {
+            let page = self.turns.store().list(&context.caller, &query).await;
+            let page = page.map_err(error::of_store)?;
+            Ok(ListTasksResponse {
+                tasks: page.tasks.into_iter().map(shown).collect(),
+                next_page_token: page.next,
+                page_size,
+                total_size: i32::try_from(page.total).unwrap_or(i32::MAX),
+                extra: Metadata::new(),
+            })
+        };
+        let size = |page: &ListTasksResponse| page.tasks.iter().map(size::task).sum();
+        read_response(None, read, size).await
     }
 }
 

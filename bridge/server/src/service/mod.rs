@@ -166,27 +166,13 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// Returns the task's id if the result is a task.
-    pub(crate) fn task(&self) -> Option<&str> {
-        match self {
-            Self::Message(SendMessageResponse::Task(task)) | Self::Task(task) => Some(&task.id),
-            Self::Message(SendMessageResponse::Message(_))
-            | Self::Tasks(_)
-            | Self::Stream(_)
-            | Self::PushConfig(_)
-            | Self::PushConfigs(_)
-            | Self::Deleted
-            | Self::Card(_) => None,
-        }
-    }
-
     /// Returns the approximate size as JSON, in bytes; 0 for streams.
     pub(crate) fn size(&self) -> usize {
         match self {
-            Self::Message(SendMessageResponse::Task(task)) | Self::Task(task) => size::task(task),
+            Self::Message(answer) => send::answer_size(answer),
+            Self::Task(task) => size::task(task),
             Self::Tasks(listed) => listed.tasks.iter().map(size::task).sum(),
-            Self::Message(SendMessageResponse::Message(_))
-            | Self::Stream(_)
+            Self::Stream(_)
             | Self::PushConfig(_)
             | Self::PushConfigs(_)
             | Self::Deleted

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bridge_program::read_response;
 use bridge_protocol::{
     a2a::{Error, Role, SendMessageRequest, SendMessageResponse, Task},
     wire::FieldError,
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::{
     run_to_completion,
-    store::{Event, Head, Seq, Snapshot, Turn, TurnState},
+    store::{Event, Head, Seq, Snapshot, Turn, TurnState, size},
     turns::{IncomingMessage, Submitted},
 };
 
@@ -24,6 +25,14 @@ const ID_LIMIT: usize = 4 << 10;
 
 /// The number of events that are read at a time.
 const PAGE: usize = 256;
+
+/// Returns the approximate size of an answer as JSON, in bytes.
+pub(super) fn answer_size(answer: &SendMessageResponse<Arc<Task>>) -> usize {
+    match answer {
+        SendMessageResponse::Task(task) => size::task(task),
+        SendMessageResponse::Message(_) => 0,
+    }
+}
 
 impl Service {
     /// Sends a message and returns the task: at once if requested, otherwise in the first final or interrupted state
@@ -53,19 +62,27 @@ impl Service {
             );
             settled = waiting.await.ok().transpose()?.flatten();
         }
-        let snapshot = match settled {
-            Some(head) => self.task_at_answer(context, &submitted, &head).await,
-            None => {
-                let store = self.turns.store();
-                store.task(&context.caller, &submitted.task).await
-            }
+        let read = || async {
+            let snapshot = match &settled {
+                Some(head) => self.task_at_answer(context, &submitted, head).await,
+                None => {
+                    let store = self.turns.store();
+                    store.task(&context.caller, &submitted.task).await
+                }
+            };
+            let Snapshot { task, seq } = snapshot.map_err(error::of_store)?;
+            let bare_reply = bare_reply.as_ref();
+            Ok(
+                match bare_reply.and_then(|bare_reply| bare_reply.answer(&task)) {
+                    Some(message) => SendMessageResponse::Message(message),
+                    None => {
+                        let task = with_history(task, history);
+                        SendMessageResponse::Task(sequence::numbered(context, task, seq))
+                    }
+                },
+            )
         };
-        let Snapshot { task, seq } = snapshot.map_err(error::of_store)?;
-        if let Some(message) = bare_reply.and_then(|bare_reply| bare_reply.answer(&task)) {
-            return Ok(SendMessageResponse::Message(message));
-        }
-        let task = sequence::numbered(context, with_history(task, history), seq);
-        Ok(SendMessageResponse::Task(task))
+        read_response(Some(&submitted.task), read, answer_size).await
     }
 
     /// Sends a message and streams the task's changes until its turn has ended. While the turn is queued, the stream

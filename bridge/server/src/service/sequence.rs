@@ -13,14 +13,13 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_protocol::{
     a2a::{AgentExtension, Error, Metadata, SendMessageRequest, StreamResponse, Task},
-    dialect::Call,
     wire::FieldError,
 };
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{Context, Service, tenant};
-use crate::store::Seq;
+use super::{Context, Service};
+use crate::store::{Head, Seq};
 
 /// The URI, and the key in metadata.
 pub use bridge_protocol::a2a::SEQUENCE_EXTENSION as EXTENSION;
@@ -100,19 +99,10 @@ pub(super) fn not_met(error: FieldError) -> FieldError {
 }
 
 impl Service {
-    /// Waits until the task of a GetTask request has an event after the one that its client has seen, if the client
-    /// names one. Errors of the call are ignored here and returned when it is executed.
-    pub(crate) async fn await_news(&self, context: &Context, call: &Call) {
-        let (Call::GetTask(request), Some(last)) = (call, &context.last_event) else {
-            return;
-        };
-        let Ok(context) = tenant::resolve_tenant(context) else {
-            return;
-        };
-        if !is_wanted(&context) {
-            return;
-        }
-        let Ok(head) = self.head(&context, &request.id).await else {
+    /// Waits until the task has an event after the one that the client of a GetTask request has seen, if the client names
+    /// one. An error of the store is returned when the task is read.
+    pub(super) async fn await_news(&self, context: &Context, head: &Head) {
+        let Some(last) = context.last_event.as_ref().filter(|_| is_wanted(context)) else {
             return;
         };
         let is_behind = head.task == last.task && head.seq <= last.seq;

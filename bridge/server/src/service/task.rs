@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bridge_program::read_response;
 use bridge_protocol::a2a::{
     CancelTaskRequest, Error, ErrorKind, GetTaskRequest, SubscribeToTaskRequest, Task,
 };
@@ -11,7 +12,11 @@ use super::{
     history::{self, with_history},
     sequence, task_stream, tenant,
 };
-use crate::{run_to_completion, store::Head, turns::TurnError};
+use crate::{
+    run_to_completion,
+    store::{Head, Snapshot, size},
+    turns::TurnError,
+};
 
 impl Service {
     /// Returns a task in its current state.
@@ -22,13 +27,25 @@ impl Service {
     ) -> Result<Arc<Task>, Error> {
         history::check(request.history_length)?;
         let head = self.head(context, &request.id).await?;
+        self.await_news(context, &head).await;
+        self.task(context, &head.task, request.history_length).await
+    }
+
+    /// Returns a task, once there is memory for sending it.
+    async fn task(
+        &self,
+        context: &Context,
+        id: &str,
+        history: Option<i32>,
+    ) -> Result<Arc<Task>, Error> {
         let store = self.turns.store();
-        let snapshot = store
-            .task(&context.caller, &head.task)
-            .await
-            .map_err(error::of_store)?;
-        let task = with_history(snapshot.task, request.history_length);
-        Ok(sequence::numbered(context, task, snapshot.seq))
+        let read = || async {
+            let snapshot = store.task(&context.caller, id).await;
+            let Snapshot { task, seq } = snapshot.map_err(error::of_store)?;
+            let task = with_history(task, history);
+            Ok(sequence::numbered(context, task, seq))
+        };
+        read_response(Some(id), read, |task| size::task(task)).await
     }
 
     /// Cancels a task at once; its agent is notified afterwards.
@@ -39,10 +56,10 @@ impl Service {
     ) -> Result<Arc<Task>, Error> {
         let head = self.head(context, &request.id).await?;
         let (turns, agent) = (self.turns.clone(), context.agent.clone());
-        let caller = context.caller.clone();
-        let canceling = async move { turns.cancel(&agent, &caller, &head.task).await };
-        match run_to_completion(canceling).await {
-            Ok(snapshot) => Ok(sequence::numbered(context, snapshot.task, snapshot.seq)),
+        let (caller, id) = (context.caller.clone(), head.task.clone());
+        let canceling = async move { turns.cancel(&agent, &caller, &id).await };
+        match run_to_completion(canceling).await.map(drop) {
+            Ok(()) => self.task(context, &head.task, None).await,
             Err(TurnError::Ended { task }) => {
                 let message = format!("task {task} has ended already");
                 Err(Error::new(ErrorKind::TaskNotCancelable, message))

@@ -142,21 +142,24 @@ impl TaskStream {
     /// Reads the task as of the position, and subscribes before it is sent, so that events in the meantime need not be read
     /// from the log.
     async fn begin(&mut self, history: Option<i32>) -> Result<(), StoreError> {
-        let reading = large_responses().read_permit(&self.position.task).await;
+        self.first = Some(match large_responses().large_size(&self.position.task) {
+            Some(bytes) => FirstItem::Large { bytes, history },
+            None => self.read_first(history).await?,
+        });
+        self.follower.listen().await
+    }
+
+    async fn read_first(&self, history: Option<i32>) -> Result<FirstItem, StoreError> {
         let task = self.task(history).await?;
         let bytes = size::task(&task);
-        self.first = Some(match bytes {
-            0..LARGE_RESPONSE => FirstItem::Task(task, None),
-            LARGE_RESPONSE.. => match self.memory.try_reserve(bytes) {
-                Some(permit) => FirstItem::Task(task, Some(permit)),
-                None => FirstItem::Large { bytes, history },
-            },
-        });
-        if bytes >= LARGE_RESPONSE {
-            large_responses().remember_large(&self.position.task);
+        if bytes < LARGE_RESPONSE {
+            return Ok(FirstItem::Task(task, None));
         }
-        drop(reading);
-        self.follower.listen().await
+        large_responses().remember_large(&self.position.task, bytes);
+        Ok(match self.memory.try_reserve(bytes) {
+            Some(permit) => FirstItem::Task(task, Some(permit)),
+            None => FirstItem::Large { bytes, history },
+        })
     }
 
     /// Returns the first item, once there is memory for sending it.

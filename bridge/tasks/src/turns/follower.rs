@@ -135,7 +135,7 @@ impl Follower {
         let Some(memory) = self.memory.as_ref().filter(|_| size >= LARGE_RESPONSE) else {
             return Ok(page);
         };
-        large_responses().remember_large(&self.task);
+        large_responses().remember_large(&self.task, size);
         self.permit = memory.try_reserve(size);
         if self.permit.is_some() {
             return Ok(page);

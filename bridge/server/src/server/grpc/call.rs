@@ -10,7 +10,7 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
-use bridge_program::{self as program, InFlight, ResponsePermit};
+use bridge_program::{self as program, InFlight};
 use bridge_protocol::{
     a2a::{AgentCard, Error, ErrorKind, Operation},
     dialect::{Call, Version, v0_3::proto},
@@ -34,7 +34,6 @@ use crate::{
         authorization::Requester,
         body::{BodyError, reserve_memory},
         large_body::{block_if_large, write_item, write_large},
-        large_response::call_with_permit,
         render::translated,
         rest::ResponseFormat,
         service_parameters::{self, ServiceParameters},
@@ -120,18 +119,14 @@ impl GrpcCall {
     }
 
     async fn one(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Bytes>, Status> {
-        let (reply, permit) = self.deadline.bound(self.reply(&message)).await??;
+        let reply = self.deadline.bound(self.reply(&message)).await??;
         let message = write_large(reply.size(), || self.message(reply)).await;
         let message = message.map_err(|error| self.status_of(&error))?;
-        let mut response = tonic::Response::new(message);
-        if let Some(permit) = permit {
-            response.extensions_mut().insert(permit);
-        }
-        Ok(response)
+        Ok(tonic::Response::new(message))
     }
 
     async fn stream(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Stream>, Status> {
-        let (reply, _) = self.deadline.bound(self.reply(&message)).await??;
+        let reply = self.deadline.bound(self.reply(&message)).await??;
         let Reply::Stream(items) = reply else {
             return Err(self.status_of(&ErrorKind::Internal.into()));
         };
@@ -144,7 +139,7 @@ impl GrpcCall {
         Ok(tonic::Response::new(stream))
     }
 
-    async fn reply(&self, message: &[u8]) -> Result<(Reply, Option<ResponsePermit>), Status> {
+    async fn reply(&self, message: &[u8]) -> Result<Reply, Status> {
         let Endpoint { service, agent, .. } = &*self.endpoint;
         let refused = |error: Error| {
             service.refused(agent, &error);
@@ -163,10 +158,10 @@ impl GrpcCall {
         let permitted = self.endpoint.permit(&self.requester, &call);
         permitted.map_err(|refusal| status_of_refusal(&refusal))?;
         // Boxed, because each of the layers of gRPC around this future would contain it.
-        let reply = Box::pin(call_with_permit(service, &context, Box::new(call))).await;
+        let reply = Box::pin(service.call(&context, call)).await;
         reply.or_else(|error| {
             let card = self.only_card(&error).ok_or_else(|| self.status_of(&error));
-            card.map(|card| (Reply::Card(Box::new(card)), None))
+            card.map(|card| Reply::Card(Box::new(card)))
         })
     }
 

@@ -43,7 +43,7 @@ use self::{
 use super::{
     Endpoint, Requester,
     body::{BodyError, ReceivedRequest},
-    large_response::{build_response, call_with_permit},
+    large_body::write_large,
     service_parameters::{self, ServiceParameters},
 };
 use crate::service::{Context, Reply};
@@ -124,11 +124,11 @@ impl MountedAgent {
             return Ok(refusal.response(Binding::HttpJson, &headers, None));
         }
         drop(headers);
-        let (reply, permit) = call_with_permit(&endpoint.service, &context, call).await?;
+        let reply = endpoint.service.call(&context, call).await?;
         let writer = writer.with_format(format);
         let response = match reply {
             Reply::Stream(items) => writer.stream(items),
-            other => build_response(permit, || writer.reply(endpoint, other)).await,
+            other => write_large(other.size(), || writer.reply(endpoint, other)).await,
         };
         let active = endpoint.service.active_extensions(&context);
         Ok(service_parameters::with_extensions(
