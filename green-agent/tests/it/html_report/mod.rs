@@ -1,4 +1,5 @@
-//! Tests the HTML report in a headless Chromium: large runs, hostile agents, two runs side by side, a running run.
+//! Tests pages in a headless Chromium. The HTML report: large runs, hostile agents, two runs side by side, a running run;
+//! and the bridge's page `/docs`.
 
 mod generator;
 
@@ -6,9 +7,12 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::Arc,
 };
 
+use bridge::{bot, host::Host, store::MemoryStore};
 use green_agent::report::{html, source::ReportSource};
+use tokio::net::TcpListener;
 
 use crate::venv;
 
@@ -49,6 +53,18 @@ async fn a_running_run_is_viewed() {
     fs::write(folder.path().join("live.toml"), LIVE).unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_green-agent"));
     drive("live.py", &[program, folder.path()]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bridges_page_fits_narrow_windows_and_is_used_with_the_keyboard() {
+    let store = Arc::new(MemoryStore::new());
+    let sample = bot::builtin_agent("sample", store.clone()).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let app = Host::new(store, [sample]).router(&url).await.unwrap();
+    let server = tokio::spawn(async { axum::serve(listener, app).await });
+    drive("docs.py", &[Path::new(&url)]).await;
+    server.abort();
 }
 
 /// Runs a script with Playwright; its first argument is the folder for screenshots.

@@ -162,7 +162,7 @@ impl MountedAgent {
             {
                 let message = format!(
                     "expected JSON-RPC by POST at the address of agent {agent:?}; its card is at \
-                     {own}/{}, HTTP+JSON at {own}/message:send and beside it",
+                     {own}/{}, HTTP+JSON at {own}/message:send and beside it, and a page to try it at /docs",
                     places::CURRENT
                 );
                 HttpError::method(message, &allowed)
