@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::a2a::{Message, Metadata, Task, TaskState, TaskStatus};
+use bridge_protocol::a2a::{Message, Task, TaskState, TaskStatus};
 use bridge_translate::answer;
 
 use super::{
@@ -22,13 +22,8 @@ impl Snapshot {
     /// Creates the task before its first event, to which [`Snapshot::apply`] adds events.
     pub fn empty(head: &Head) -> Self {
         let task = Task {
-            id: head.task.clone(),
             context_id: Some(head.context_id.clone()),
-            status: TaskStatus::new(TaskState::Submitted),
-            artifacts: Vec::new(),
-            history: Vec::new(),
-            metadata: None,
-            extra: Metadata::new(),
+            ..Task::new(&head.task, TaskStatus::new(TaskState::Submitted))
         };
         Self {
             task: Arc::new(task),

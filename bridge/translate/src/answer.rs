@@ -17,7 +17,7 @@ use alloc::{
 };
 
 use super::Output;
-use bridge_protocol::a2a::{Artifact, Message, Metadata, Role};
+use bridge_protocol::a2a::{Artifact, Message, Role};
 
 /// The suffix of an answer's artifact id, after the id of its message.
 const SUFFIX: &str = ".answer";
@@ -27,13 +27,9 @@ const SUFFIX: &str = ".answer";
 pub fn artifact(message: &Message) -> Option<Artifact> {
     let says_something = message.parts.iter().any(|part| part.as_text() != Some(""));
     says_something.then(|| Artifact {
-        artifact_id: artifact_id(&message.message_id),
-        name: None,
-        description: None,
-        parts: message.parts.clone(),
         metadata: message.metadata.clone(),
         extensions: message.extensions.clone(),
-        extra: Metadata::new(),
+        ..Artifact::new(artifact_id(&message.message_id), message.parts.clone())
     })
 }
 

@@ -2,8 +2,7 @@
 
 use bridge_client::{Client, ClientError, EventStream};
 use bridge_protocol::a2a::{
-    Artifact, Message, Metadata, Part, Role, SendMessageRequest, StreamResponse, Task, TaskState,
-    TaskStatus,
+    Artifact, Message, Part, Role, SendMessageRequest, StreamResponse, Task, TaskState, TaskStatus,
 };
 use bridge_translate::answer;
 use futures_util::StreamExt as _;
@@ -177,13 +176,8 @@ pub(super) fn assessment_of(
         ..TaskStatus::new(state.clone())
     });
     let result = Artifact {
-        artifact_id: "result".to_owned(),
         name: Some(RESULT.to_owned()),
-        description: None,
-        parts: vec![Part::data(verdict.result)],
-        metadata: None,
-        extensions: Vec::new(),
-        extra: Metadata::new(),
+        ..Artifact::new("result", vec![Part::data(verdict.result)])
     };
     assessment(state_word(state.as_str()), &statuses, &[result])
 }

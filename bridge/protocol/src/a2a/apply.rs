@@ -108,31 +108,13 @@ impl Task {
 
     fn unseen(id: &str, context_id: &str) -> Self {
         Self {
-            id: id.into(),
             context_id: Some(context_id).filter(|id| !id.is_empty()).map(Into::into),
-            status: TaskStatus::new(TaskState::Unspecified),
-            artifacts: Vec::new(),
-            history: Vec::new(),
-            metadata: None,
-            extra: Metadata::new(),
+            ..Self::new(id, TaskStatus::new(TaskState::Unspecified))
         }
     }
 }
 
 impl Artifact {
-    /// Returns an artifact with this id and these parts, without a name.
-    pub fn new(artifact_id: impl Into<alloc::string::String>, parts: Vec<Part>) -> Self {
-        Self {
-            artifact_id: artifact_id.into(),
-            name: None,
-            description: None,
-            parts,
-            metadata: None,
-            extensions: Vec::new(),
-            extra: Metadata::default(),
-        }
-    }
-
     /// Returns whether the artifact has exactly these contents.
     pub fn repeats(&self, parts: &[Part]) -> bool {
         let contents = self.parts.iter().map(|part| &part.content);

@@ -129,6 +129,23 @@ object! {
     }
 }
 
+impl AgentInterface {
+    /// Creates an interface without a tenant. `version` is the major and minor version of A2A, such as `1.0`.
+    pub fn new(
+        url: impl Into<String>,
+        binding: impl Into<String>,
+        version: impl Into<String>,
+    ) -> Self {
+        Self {
+            url: url.into(),
+            protocol_binding: binding.into(),
+            tenant: None,
+            protocol_version: version.into(),
+            extra: Metadata::new(),
+        }
+    }
+}
+
 impl AgentCapabilities {
     /// Returns whether the agent supports streams.
     pub fn streams(&self) -> bool {

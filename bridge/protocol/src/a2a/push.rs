@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 
+use super::Metadata;
 use crate::wire::object;
 
 object! {
@@ -29,5 +30,31 @@ object! {
         required scheme: String = "scheme",
         /// The credentials that follow the scheme.
         optional credentials: Option<String> = "credentials",
+    }
+}
+
+impl TaskPushNotificationConfig {
+    /// Creates a setting with this URL, without a token and credentials. A task is only named if it exists already.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            tenant: None,
+            id: None,
+            task_id: None,
+            url: url.into(),
+            token: None,
+            authentication: None,
+            extra: Metadata::new(),
+        }
+    }
+}
+
+impl AuthenticationInfo {
+    /// Creates credentials for a scheme such as `Bearer`.
+    pub fn new(scheme: impl Into<String>, credentials: impl Into<String>) -> Self {
+        Self {
+            scheme: scheme.into(),
+            credentials: Some(credentials.into()),
+            extra: Metadata::new(),
+        }
     }
 }

@@ -224,6 +224,43 @@ impl SubscribeToTaskRequest {
     }
 }
 
+impl GetTaskPushNotificationConfigRequest {
+    /// Creates a request for this setting of this task.
+    pub fn new(task_id: impl Into<String>, id: impl Into<String>) -> Self {
+        Self {
+            tenant: None,
+            task_id: task_id.into(),
+            id: id.into(),
+            extra: Metadata::new(),
+        }
+    }
+}
+
+impl DeleteTaskPushNotificationConfigRequest {
+    /// Creates a request to delete this setting of this task.
+    pub fn new(task_id: impl Into<String>, id: impl Into<String>) -> Self {
+        Self {
+            tenant: None,
+            task_id: task_id.into(),
+            id: id.into(),
+            extra: Metadata::new(),
+        }
+    }
+}
+
+impl ListTaskPushNotificationConfigsRequest {
+    /// Creates a request for the first page of this task's settings.
+    pub fn new(task_id: impl Into<String>) -> Self {
+        Self {
+            tenant: None,
+            task_id: task_id.into(),
+            page_size: None,
+            page_token: None,
+            extra: Metadata::new(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

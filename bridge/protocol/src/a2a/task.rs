@@ -107,6 +107,21 @@ impl TaskState {
     }
 }
 
+impl Task {
+    /// Creates a task without a context, artifacts and history.
+    pub fn new(id: impl Into<String>, status: TaskStatus) -> Self {
+        Self {
+            id: id.into(),
+            context_id: None,
+            status,
+            artifacts: Vec::new(),
+            history: Vec::new(),
+            metadata: None,
+            extra: Metadata::new(),
+        }
+    }
+}
+
 impl TaskStatus {
     /// Creates a status without a message.
     pub fn new(state: TaskState) -> Self {
@@ -114,6 +129,21 @@ impl TaskStatus {
             state,
             message: None,
             timestamp: None,
+            extra: Metadata::new(),
+        }
+    }
+}
+
+impl Artifact {
+    /// Creates an artifact without a name.
+    pub fn new(artifact_id: impl Into<String>, parts: Vec<Part>) -> Self {
+        Self {
+            artifact_id: artifact_id.into(),
+            name: None,
+            description: None,
+            parts,
+            metadata: None,
+            extensions: Vec::new(),
             extra: Metadata::new(),
         }
     }

@@ -14,7 +14,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use bridge_protocol::{
-    a2a::{AgentCard, AgentInterface, Binding, Metadata},
+    a2a::{AgentCard, AgentInterface, Binding},
     dialect::{Version, card, skill::schema::untyped},
     wire::to_value,
 };
@@ -119,12 +119,8 @@ impl Endpoint {
             (Binding::JsonRpc, &self.path, Version::V0_3),
             (Binding::HttpJson, &self.own_path, Version::V0_3),
         ];
-        let interface = |(binding, path, version): (Binding, &String, Version)| AgentInterface {
-            url: address(path),
-            protocol_binding: binding.as_str().to_owned(),
-            tenant: None,
-            protocol_version: version.as_str().to_owned(),
-            extra: Metadata::new(),
+        let interface = |(binding, path, version): (Binding, &String, Version)| {
+            AgentInterface::new(address(path), binding.as_str(), version.as_str())
         };
         card.supported_interfaces = ways.into_iter().map(interface).collect();
         let grpc = self.grpc.as_ref().and_then(|grpc| grpc.interface(url));
@@ -150,15 +146,13 @@ impl GrpcInterface {
         }
         let http = Url::parse(http).ok()?;
         let address = self.address.clone().or_else(|| authority(&http))?;
+        let url = match self.form {
+            GrpcAddress::HostPort => address,
+            GrpcAddress::Url => format!("{}://{address}", http.scheme()),
+        };
         Some(AgentInterface {
-            url: match self.form {
-                GrpcAddress::HostPort => address,
-                GrpcAddress::Url => format!("{}://{address}", http.scheme()),
-            },
-            protocol_binding: Binding::Grpc.as_str().to_owned(),
             tenant: self.tenant.clone(),
-            protocol_version: Version::V1_0.as_str().to_owned(),
-            extra: Metadata::new(),
+            ..AgentInterface::new(url, Binding::Grpc.as_str(), Version::V1_0.as_str())
         })
     }
 }

@@ -198,7 +198,10 @@ impl Update {
     /// Returns a complete artifact.
     pub fn artifact(id: impl Into<String>, name: impl Into<String>, parts: Vec<Part>) -> Self {
         Self::Artifact {
-            artifact: artifact(id.into(), Some(name.into()), parts),
+            artifact: Artifact {
+                name: Some(name.into()),
+                ..Artifact::new(id, parts)
+            },
             append: false,
             last_chunk: true,
             metadata: None,
@@ -208,7 +211,7 @@ impl Update {
     /// Returns a piece of an artifact. The first piece creates the artifact.
     pub fn piece(id: impl Into<String>, parts: Vec<Part>, last_chunk: bool) -> Self {
         Self::Artifact {
-            artifact: artifact(id.into(), None, parts),
+            artifact: Artifact::new(id, parts),
             append: true,
             last_chunk,
             metadata: None,
@@ -264,18 +267,6 @@ impl Update {
                 }),
             },
         }
-    }
-}
-
-fn artifact(artifact_id: String, name: Option<String>, parts: Vec<Part>) -> Artifact {
-    Artifact {
-        artifact_id,
-        name,
-        description: None,
-        parts,
-        metadata: None,
-        extensions: Vec::new(),
-        extra: Metadata::new(),
     }
 }
 

@@ -44,13 +44,9 @@ pub(super) fn result(activity: &Activity, id: &str) -> Option<Output> {
     let part = structured::value(value, activity.value_type.as_deref());
     Some(Output::Artifact {
         artifact: Artifact {
-            artifact_id: format!("{id}.result"),
             name: Some(name.into()),
             description: Some(description.into()),
-            parts: vec![part],
-            metadata: None,
-            extensions: vec![],
-            extra: Metadata::new(),
+            ..Artifact::new(format!("{id}.result"), vec![part])
         },
         append: false,
         last_chunk: true,

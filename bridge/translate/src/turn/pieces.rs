@@ -91,12 +91,7 @@ fn says_nothing(parts: &[Part]) -> bool {
 
 pub(super) fn artifact(id: String, parts: Vec<Part>, metadata: Option<Metadata>) -> Artifact {
     Artifact {
-        artifact_id: id,
-        name: None,
-        description: None,
-        parts,
         metadata,
-        extensions: vec![],
-        extra: Metadata::new(),
+        ..Artifact::new(id, parts)
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    a2a::{AgentCard, AgentInterface, AgentSkill, Metadata},
+    a2a::{AgentCard, AgentInterface, AgentSkill},
     dialect::{
         detection::is_bare,
         skill::{
@@ -39,13 +39,7 @@ pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
 
 /// Returns the interface of an agent at this address.
 pub fn interface_at(url: &str) -> AgentInterface {
-    AgentInterface {
-        url: url.into(),
-        protocol_binding: EXECUTE_BINDING.into(),
-        tenant: None,
-        protocol_version: "1.0".into(),
-        extra: Metadata::new(),
-    }
+    AgentInterface::new(url, EXECUTE_BINDING, "1.0")
 }
 
 /// Writes a card with this address.

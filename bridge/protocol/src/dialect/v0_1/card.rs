@@ -77,13 +77,7 @@ fn read_interface(fields: &mut Fields) -> Result<AgentInterface, FieldError> {
 
 /// JSON-RPC is the only binding of 0.1.
 fn interface_at(url: String) -> AgentInterface {
-    AgentInterface {
-        url,
-        protocol_binding: Binding::JsonRpc.as_str().into(),
-        tenant: None,
-        protocol_version: Version::V0_1.as_str().into(),
-        extra: Metadata::new(),
-    }
+    AgentInterface::new(url, Binding::JsonRpc.as_str(), Version::V0_1.as_str())
 }
 
 /// Reads the provider, which in some cards is only a name.

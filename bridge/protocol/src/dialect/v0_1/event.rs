@@ -152,13 +152,8 @@ pub fn send_result_from_v1(result: &SendMessageResponse, losses: &mut Losses) ->
                 "0.1 answers with tasks; the message is sent as a completed task",
             );
             let task = Task {
-                id: task_of(message),
                 context_id: message.context_id.clone(),
-                status: completed_with(message),
-                artifacts: [].into(),
-                history: [].into(),
-                metadata: None,
-                extra: Metadata::new(),
+                ..Task::new(task_of(message), completed_with(message))
             };
             task::from_v1(&task, losses)
         }

@@ -87,13 +87,7 @@ proptest! {
 
     #[test]
     fn a_card_of_1_0_comes_back(agent in arbitrary::card::card()) {
-        let main = AgentInterface {
-            url: "http://a/".into(),
-            protocol_binding: "JSONRPC".into(),
-            tenant: None,
-            protocol_version: "0.1".into(),
-            extra: Default::default(),
-        };
+        let main = AgentInterface::new("http://a/", "JSONRPC", "0.1");
         card::from_v1(&agent, &mut Losses::new());
         let mut agent = agent;
         agent.supported_interfaces = [main].into();

@@ -41,13 +41,8 @@ pub(crate) fn read(
     let mut others = fields
         .optional_by("additionalInterfaces", |others| list(others, read))?
         .unwrap_or_default();
-    let main = AgentInterface {
-        url,
-        protocol_binding: transport.unwrap_or_else(|| DEFAULT_TRANSPORT.as_str().into()),
-        tenant: None,
-        protocol_version: version.clone(),
-        extra: Metadata::new(),
-    };
+    let transport = transport.unwrap_or_else(|| DEFAULT_TRANSPORT.as_str().into());
+    let main = AgentInterface::new(url, transport, version.as_str());
     // A repetition may have fields that a bare `url` cannot.
     let is_main = |other: &AgentInterface| is_same_place(other, &main);
     let main = match others.iter().position(is_main) {

@@ -58,13 +58,10 @@ pub fn config_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldErr
 fn read_config(value: Value) -> Result<(TaskPushNotificationConfig, Fields), FieldError> {
     let mut fields = Fields::of(value)?;
     let config = TaskPushNotificationConfig {
-        tenant: None,
         id: fields.optional("id")?,
-        task_id: None,
-        url: fields.required("url")?,
         token: fields.optional("token")?,
         authentication: fields.optional_by("authentication", authentication_to_v1)?,
-        extra: Metadata::new(),
+        ..TaskPushNotificationConfig::new(fields.required::<String>("url")?)
     };
     Ok((config, fields))
 }
