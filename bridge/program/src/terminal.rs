@@ -8,7 +8,7 @@
 //!
 //! - [`outln!`](crate::outln), [`out!`](crate::out), [`errln!`](crate::errln), [`err!`](crate::err): print
 //!   filtered text; they replace the standard library's macros, which a lint forbids in the programs
-//! - [`line`]: filters a text that is inserted into one line
+//! - [`line()`]: filters a text that is inserted into one line
 //! - [`lines`]: filters a text of several lines
 
 use std::{
@@ -123,7 +123,7 @@ macro_rules! out {
     ($($text:tt)*) => { $crate::terminal::to_stdout(::std::format_args!($($text)*)) };
 }
 
-/// Prints a filtered line to standard output; see [`out!`].
+/// Prints a filtered line to standard output; see [`out!`](crate::out).
 #[macro_export]
 macro_rules! outln {
     () => { $crate::out!("\n") };
@@ -136,7 +136,7 @@ macro_rules! err {
     ($($text:tt)*) => { $crate::terminal::to_stderr(::std::format_args!($($text)*)) };
 }
 
-/// Prints a filtered line to standard error; see [`errln!`].
+/// Prints a filtered line to standard error.
 #[macro_export]
 macro_rules! errln {
     () => { $crate::err!("\n") };

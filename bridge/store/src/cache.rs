@@ -154,8 +154,7 @@ impl Cache {
         }
     }
 
-    /// Adds a durable append as [`Cache::advance`] does, and then notifies the watchers of the task, which usually read it
-    /// at once.
+    /// Adds a durable append to the cache, and then notifies the watchers of the task, which usually read it at once.
     pub fn publish(&self, feed: &Feed, head: &Arc<Head>, append: Append) {
         let events = match feed.wants_events(&head.task) {
             true => append.clone().into_stored().collect(),

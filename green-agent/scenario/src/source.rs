@@ -140,7 +140,7 @@ impl ScenarioSource {
     /// Reads the scenario with each row in the first cell, and with the first row in each cell.
     ///
     /// # Errors
-    /// The mistakes of up to [`MAX_ERRORS`] of them.
+    /// All mistakes that were found until there were ten, without repetitions.
     pub fn check(&self) -> Result<(), ScenarioErrors> {
         let (cells, rows) = (self.cells(), self.rows());
         let first_cell = cells.first().map_or(&[][..], Vec::as_slice);

@@ -47,7 +47,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects if the details are [allowed](Allowed), and negotiates a protocol version with the server.
+    /// Connects if the details are [allowed](AllowList), and negotiates a protocol version with the server.
     pub async fn open(
         details: &ConnectionDetails,
         allowed: &AllowList,

@@ -32,7 +32,7 @@ impl Registry {
     /// Returns the repositories of the registry (`/v2/_catalog`), on all pages.
     ///
     /// # Errors
-    /// [`RegistryError::TooMany`] if there are more than [`RegistryOptions::repositories`].
+    /// [`RegistryError::TooMany`] if there are more than [`super::RegistryOptions::repositories`].
     pub async fn list(&self) -> Result<Vec<String>, RegistryError> {
         let reference = format!("{}/v2/_catalog", self.host);
         let most = self.options.repositories;

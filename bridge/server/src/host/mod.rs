@@ -202,7 +202,7 @@ impl Host {
     }
 
     /// Reports to health checks that the service is not ready once `stopping` becomes true, such as a
-    /// [`stop_signal`](crate::stop_signal()), and ends health watches over gRPC, which would delay the stop.
+    /// [`stop_signal`](bridge_program::stop_signal()), and ends health watches over gRPC, which would delay the stop.
     #[must_use]
     pub fn stopping(mut self, stopping: watch::Receiver<bool>) -> Self {
         self.options.stopping = Some(stopping);

@@ -51,7 +51,7 @@ impl Service {
         Ok(owned(kept.map_err(wrong)?, context))
     }
 
-    /// Returns a setting. In 0.3 and 0.1, no id and the ids [`UNNAMED`] select the task's first setting.
+    /// Returns a setting. In 0.3 and 0.1, no id and the ids `default` and `None` select the task's first setting.
     pub async fn get_push_config(
         &self,
         context: &Context,

@@ -2,7 +2,7 @@
 
 use super::{Estimate, NotFinite, UPPER, distribution::t_quantile, mean};
 
-/// The power with which [`detectable`] differences are found.
+/// The power with which a [`Noise::detectable`] difference is found.
 pub const POWER: f64 = 0.8;
 
 /// The random difference between two runs of the same agent on the same samples.
