@@ -1,6 +1,11 @@
 //! `bridge config`: works with configuration files.
 
-use std::{error::Error, fs::OpenOptions, io::Write as _, path::PathBuf};
+use std::{
+    error::Error,
+    fs::OpenOptions,
+    io::{ErrorKind, Write as _},
+    path::PathBuf,
+};
 
 use bridge_program::outln;
 use clap::{Args, Subcommand};
@@ -59,7 +64,12 @@ impl ConfigCommand {
             Action::New { file } => {
                 let opened = OpenOptions::new().write(true).create_new(true).open(file);
                 let written = opened.and_then(|mut new| new.write_all(TEMPLATE.as_bytes()));
-                written.map_err(|error| format!("{}: {error}", file.display()))?;
+                written.map_err(|error| match error.kind() {
+                    ErrorKind::AlreadyExists => {
+                        format!("{} exists already: name another file", file.display())
+                    }
+                    _ => format!("{}: {error}", file.display()),
+                })?;
                 outln!("wrote {}", file.display());
             }
             Action::Schema => outln!("{}", serde_json::to_string_pretty(&config::schema())?),

@@ -171,7 +171,10 @@ async fn a_new_configuration_is_valid_and_never_written_over() {
     let (well, told) = run(&mut bridge(&["config", "check", file]), LIMIT).await;
     assert!(well && told.contains("agents assistant"), "{told}");
     let (well, told) = run(&mut bridge(&["config", "new", file]), LIMIT).await;
-    assert!(!well && told.contains("exists"), "{told}");
+    assert!(
+        !well && told.contains("exists already: name another file"),
+        "{told}"
+    );
     std::fs::write(file, "[[agents]]\nname = 'a'\nbot = 7\n").unwrap();
     let (well, told) = run(&mut bridge(&["serve", "--config", file]), LIMIT).await;
     assert!(

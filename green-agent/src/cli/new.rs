@@ -1,6 +1,10 @@
 //! `green-agent new`: writes a new scenario file from a template.
 
-use std::{fs, io::Write as _, path::PathBuf};
+use std::{
+    fs,
+    io::{ErrorKind, Write as _},
+    path::PathBuf,
+};
 
 use clap::{Args, ValueEnum};
 
@@ -48,7 +52,12 @@ impl New {
                 Exit::Passed
             }
             Err(error) => {
-                complain(&format!("cannot write {path}: {error}"));
+                complain(&match error.kind() {
+                    ErrorKind::AlreadyExists => {
+                        format!("{path} exists already: name another file")
+                    }
+                    _ => format!("cannot write {path}: {error}"),
+                });
                 Exit::Usage
             }
         }

@@ -265,11 +265,10 @@ fn check_list_new_and_schema_do_what_they_say() {
     for kind in ["conversation", "agentbeats"] {
         assert!(plain(&["new", new, "--kind", kind]).status.success());
         assert!(plain(&["check", new]).status.success());
-        assert_eq!(
-            plain(&["new", new]).status.code(),
-            Some(2),
-            "{new} was overwritten"
-        );
+        let again = plain(&["new", new]);
+        assert_eq!(again.status.code(), Some(2), "{new} was overwritten");
+        let told = shown(&again);
+        assert!(told.contains("exists already: name another file"), "{told}");
         fs::remove_file(new).unwrap();
     }
     let all = plain(&["check", "scenarios"]);

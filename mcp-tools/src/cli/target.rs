@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::{
     allow_list::AllowList,
-    client::{Connection, Options},
+    client::{ConnectError, Connection, Options},
     connection::{ConnectionDetails, DEFAULT_NAME, Transport},
     secret::Secret,
 };
@@ -42,8 +42,14 @@ impl Target {
                 details
             }
         };
-        let options = Options::default();
-        Ok(Connection::open(&details, &allowed, &options).await?)
+        let opened = Connection::open(&details, &allowed, &Options::default()).await;
+        opened.map_err(|error| match (error, &self.url, token()) {
+            (ConnectError::Unauthorized(server), Some(_), None) => format!(
+                "{server}: the server requires a token: put it into the environment variable {TOKEN}"
+            )
+            .into(),
+            (error, ..) => error.into(),
+        })
     }
 }
 

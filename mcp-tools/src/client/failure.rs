@@ -135,7 +135,8 @@ impl Failures {
             reasons.extend(words.filter(is_new));
             cause = source;
         }
-        self.masked(&reasons.join(": "))
+        // An answer without a body is quoted as nothing.
+        self.masked(reasons.join(": ").trim_end_matches(": "))
     }
 
     fn masked(&self, text: &str) -> String {

@@ -120,8 +120,16 @@ async fn tools_are_served_over_both_transports_with_a_token() {
             (Some(0), &Value::from("discover_a2a_agent_capabilities"))
         );
     }
-    let (code, _, errors) = said("another", &["list", "--url", url]).await;
-    assert_eq!(code, Some(4), "{errors}");
+    let nowhere = url.replace("/mcp", "/elsewhere");
+    for (token, url, expected) in [
+        ("another", url, "the server did not accept the token"),
+        ("", url, "put it into the environment variable MCP_TOKEN"),
+        (&*token, &*nowhere, "HTTP 404 Not Found\n"),
+    ] {
+        let (code, _, errors) = said(token, &["list", "--url", url]).await;
+        assert_eq!(code, Some(4), "{errors}");
+        assert!(errors.contains(expected), "{errors}");
+    }
     served.terminate();
     assert_eq!(served.ended().await.0, Some(0));
 }
@@ -212,7 +220,7 @@ async fn the_line_of_the_readme_serves_as_printed() {
     let readme = std::fs::read_to_string(root.join("mcp-tools/README.md")).unwrap();
     let mut lines = readme
         .lines()
-        .filter_map(|line| line.strip_prefix("$ mcp-tools "));
+        .filter_map(|line| line.strip_prefix("$ CLUB_TOKEN=secret mcp-tools "));
     let line = lines.find(|line| line.contains("--credential")).unwrap();
     let arguments = shlex::split(line).unwrap();
     let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();

@@ -80,9 +80,9 @@ impl Settings {
         };
         let expected = match self.known.is_empty() {
             true => "no settings".to_owned(),
-            false => format!("one of {}", self.known.join(", ")),
+            false => format!("one of the settings {}", self.known.join(", ")),
         };
-        Err(FieldError::new(expected, "a setting that is not known").inside(name))
+        Err(FieldError::new(expected, "another name").inside(name))
     }
 
     fn read<T>(
@@ -132,7 +132,7 @@ mod tests {
             ),
             (
                 json!({"model": "m", "modle": "n"}),
-                "modle: expected one of model, steps, time, parameters, found a setting that is not known",
+                "modle: expected one of the settings model, steps, time, parameters, found another name",
             ),
         ] {
             assert_eq!(read(&value).unwrap_err().to_string(), error, "{value}");

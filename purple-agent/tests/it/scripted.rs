@@ -143,7 +143,7 @@ fn a_bad_script_is_refused_before_it_begins() {
         (
             "lies",
             json!({"boldly": true}),
-            "settings of policy \"lies\": boldly: expected no settings, found a setting that is not known",
+            "settings of policy \"lies\": boldly: expected no settings, found another name",
         ),
         (
             "clever",

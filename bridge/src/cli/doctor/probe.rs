@@ -261,6 +261,7 @@ impl fmt::Display for Probe {
             Outcome::Refused(status @ 500.., _) if self.mode != DeliveryMode::Normal => {
                 write!(f, "not supported by this bot ({status}); this is optional")
             }
+            Outcome::Refused(status, said) if said.is_empty() => write!(f, "refused with {status}"),
             Outcome::Refused(status, said) => write!(f, "refused with {status}: {said}"),
             Outcome::Accepted(taken) => taken.fmt(f),
         }
