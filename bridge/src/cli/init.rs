@@ -175,7 +175,7 @@ impl Init {
         let agent = match &self.bot {
             Some(bot) => format!("bot = {}", quoted(bot.0.as_str())),
             None => format!(
-                "builtin = {:<35}# or bot = \"http://HOST/api/messages\"",
+                "builtin = {:<34}# or bot = \"http://HOST/api/messages\"",
                 quoted(self.builtin())
             ),
         };
@@ -219,7 +219,7 @@ me = {{ file = "token" }}
             }
             Template::Ust => {
                 "flat_results = true                         # clients look for result.task.state\n\
-                 repeats = \"another\"                       # the line in the document always has the same message id"
+                 repeats = \"another\"                         # the line in the document always has the same message id"
             }
         }
     }

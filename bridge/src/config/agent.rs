@@ -119,7 +119,7 @@ impl AgentConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum DeliveryMode {
-    /// The way that works with every bot.
+    /// As normal, which works with every bot.
     Auto,
     /// Calls of the bot.
     Normal,

@@ -18,7 +18,8 @@ pub struct StoreConfig(pub StoreTable);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoreTable {
-    /// memory, sled:FOLDER or postgres://USER@HOST/DATABASE; sled:bridge-data if absent.
+    /// memory, sled:FOLDER or postgres://USER@HOST/DATABASE; sled:bridge-data if absent. A relative folder starts at the
+    /// current folder, not at the configuration.
     pub place: Option<StorePlace>,
     /// The number of newest message ids that are remembered at least; 4000000 if absent. A message that is repeated
     /// after more messages than this counts as new.

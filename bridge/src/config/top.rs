@@ -31,8 +31,8 @@ pub struct Config {
     #[serde(default, deserialize_with = "read_listening")]
     #[schemars(with = "Option<String>", skip_serializing_if = "Option::is_none")]
     pub callback_listen: Option<SocketAddr>,
-    /// The store of tasks: memory, sled:FOLDER or postgres://USER@HOST/DATABASE; sled:bridge-data if absent. A table
-    /// also sets its limits.
+    /// The store of tasks: memory, sled:FOLDER or postgres://USER@HOST/DATABASE; sled:bridge-data if absent. A relative
+    /// folder starts at the current folder, not at the configuration. A table also sets its limits.
     #[schemars(with = "Option<StoreForm>")]
     pub store: Option<Spanned<StoreConfig>>,
     /// Whether plain http is allowed beyond this machine.
@@ -111,7 +111,8 @@ pub struct KeyConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IssuerConfig {
-    /// The issuer's name and URL; the URL of the bridge for bots if absent.
+    /// The issuer's name and URL, at which others read its keys; if absent, public_url, or else the URL of the bridge for
+    /// bots.
     pub url: Option<HttpUrl>,
     /// The file of its private keys; issuer.json in the store's folder if absent.
     pub keys: Option<PathBuf>,

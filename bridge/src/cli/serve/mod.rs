@@ -281,14 +281,16 @@ async fn issuer(
     Ok(Some(Arc::new(issuer)))
 }
 
-/// Returns the settings of the bridge's own issuer for bots that reach it at `callback_url`.
+/// Returns the settings of the bridge's own issuer. Its URL is the public one if there is one, because receivers of webhooks
+/// and identity providers read its keys there; otherwise the URL for bots.
 pub(super) fn issuer_settings(
     config: &Config,
     callback_url: &Url,
     store: &StoreChoice,
 ) -> IssuerSettings {
     let issuer = &config.issuer;
-    let url = issuer.url.as_ref().map_or(callback_url, |url| &url.0);
+    let configured = issuer.url.as_ref().or(config.public_url.as_ref());
+    let url = configured.map_or(callback_url, |url| &url.0);
     let usual = IssuerSettings::new(url.as_str());
     IssuerSettings {
         keys: issuer.keys.clone().or_else(|| store.beside("issuer.json")),
@@ -299,5 +301,31 @@ pub(super) fn issuer_settings(
             .token_lifetime
             .map_or(usual.lifetime, |period| period.0),
         ..usual
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::parse;
+    use std::path::Path;
+
+    #[test]
+    fn the_issuer_is_where_others_read_its_keys() {
+        let public = "public_url = 'https://agents.example'\n";
+        let callback = "callback_url = 'http://bridge:3978'\n";
+        let own = "[issuer]\nurl = 'https://issuer.example'\n";
+        for (text, expected) in [
+            (String::new(), "http://127.0.0.1:3978"),
+            (callback.to_owned(), "http://bridge:3978"),
+            (format!("{public}{callback}"), "https://agents.example"),
+            (format!("{public}{own}"), "https://issuer.example"),
+        ] {
+            let text = format!("{text}[[agents]]\nname = 'a'\nbuiltin = 'echo'\n");
+            let config = parse(Path::new("a.toml"), &text, &["echo"]).unwrap();
+            let place = Addresses::of(&config, addresses::listen(&config)).unwrap();
+            let settings = issuer_settings(&config, &place.callback_url, &StoreChoice::Memory);
+            assert_eq!(settings.url, expected, "{text}");
+        }
     }
 }
