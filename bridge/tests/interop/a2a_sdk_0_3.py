@@ -165,8 +165,8 @@ async def errors(checks, binding, client, streaming, ended):
     await checks.refused("an ended task takes no message", codes[UNSUPPORTED], ask(client, "more", ended))
     over = client.cancel_task(TaskIdParams(id=ended.id))
     await checks.refused("an ended task is not canceled", codes[NOT_CANCELABLE], over)
-    over = anext(streaming.resubscribe(TaskIdParams(id=ended.id)))
-    await checks.refused("an ended task is not subscribed to", codes[UNSUPPORTED], over)
+    whole = [(known.id, update) async for known, update in streaming.resubscribe(TaskIdParams(id=ended.id))]
+    checks.equal("the stream of an ended task is the task", [(ended.id, None)], whole)
 
 
 async def converse(checks, binding):

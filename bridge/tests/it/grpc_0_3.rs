@@ -119,13 +119,6 @@ async fn errors_have_the_names_and_the_codes_of_0_3() {
         ),
         (
             None,
-            Call::SubscribeToTask(SubscribeToTaskRequest::new(ended)),
-            12,
-            -32004,
-            "UnsupportedOperationError: ",
-        ),
-        (
-            None,
             Call::SendMessage(more),
             12,
             -32004,

@@ -208,7 +208,7 @@ async fn streams_go_on_after_the_program_was_killed() {
 }
 
 #[tokio::test]
-async fn an_ended_task_has_no_stream() {
+async fn the_stream_of_an_ended_task_is_refused_in_1_0_and_is_the_task_before() {
     let bridge = Bridge::serve(&["--store", "memory", "--builtin", "sample"]);
     let client = Client::of(bridge.url());
     let sent = client
@@ -221,6 +221,10 @@ async fn an_ended_task_has_no_stream() {
         .await
         .unwrap();
     assert_eq!(refused["error"]["code"], -32004, "{refused}");
-    let refused = stream(&bridge, "0.3", task, None).await;
-    assert_eq!(refused[0].1["code"], -32004, "{refused:?}");
+    let whole = stream(&bridge, "0.3", task, None).await;
+    let seen: Vec<_> = whole
+        .iter()
+        .map(|(_, item)| (&item["id"], &item["status"]["state"]))
+        .collect();
+    assert_eq!(seen, [(&json!(task), &json!("completed"))], "{whole:?}");
 }

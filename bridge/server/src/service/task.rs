@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use bridge_program::read_response;
-use bridge_protocol::a2a::{
-    CancelTaskRequest, Error, ErrorKind, GetTaskRequest, SubscribeToTaskRequest, Task,
+use bridge_protocol::{
+    a2a::{CancelTaskRequest, Error, ErrorKind, GetTaskRequest, SubscribeToTaskRequest, Task},
+    dialect::Version,
 };
 
 use super::{
@@ -69,7 +70,8 @@ impl Service {
     }
 
     /// Streams a task in its current state and then its further events until it ends. With `Last-Event-ID`, streams
-    /// only later events, also of a task that has ended.
+    /// only later events, also of a task that has ended. Before 1.0, a task that has ended is streamed alone, because
+    /// clients subscribe after a message that they did not wait for, and cannot know how fast the agent is.
     pub async fn subscribe_to_task(
         &self,
         context: &Context,
@@ -87,7 +89,7 @@ impl Service {
             }
             Some(_) | None => {}
         }
-        if head.state.is_terminal() {
+        if head.state.is_terminal() && context.version == Version::V1_0 {
             let message = format!("task {} has ended: get it instead", head.task);
             return Err(Error::new(ErrorKind::UnsupportedOperation, message));
         }
