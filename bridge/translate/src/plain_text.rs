@@ -100,12 +100,13 @@ fn card(attachment: &Attachment, lines: &mut Vec<String>) {
     let Some(kind) = kind.strip_prefix("application/vnd.microsoft.card.") else {
         return;
     };
+    let before = lines.len();
+    let is_silent = |lines: &[String]| lines[before..].iter().all(|line| line.trim().is_empty());
     if kind == "adaptive" {
-        let before = lines.len();
         let shows_hidden = content.values().any(has_toggle);
         element(content, DEEPEST, shows_hidden, lines);
         // This is the card's text for hosts that cannot show the card.
-        if lines[before..].iter().all(|line| line.trim().is_empty()) {
+        if is_silent(lines) {
             line(content.get("fallbackText").or(content.get("speak")), lines);
         }
         return;
@@ -126,6 +127,18 @@ fn card(attachment: &Attachment, lines: &mut Vec<String>) {
         line(medium.get("url"), lines);
     }
     buttons(content.get("buttons"), lines);
+    // Rasa, for example, sends pictures in cards without anything else.
+    if is_silent(lines) {
+        all(content.get("images")).for_each(|one| picture(one, lines));
+    }
+}
+
+/// Adds what a picture shows, or else its address, unless the address is the picture itself (`data:`).
+fn picture(image: &Value, lines: &mut Vec<String>) {
+    let filled = |text: &&Value| text.as_str().is_some_and(|text| !text.trim().is_empty());
+    let remote = |url: &&Value| url.as_str().is_some_and(|url| url.starts_with("http"));
+    let shown = image.get("alt").filter(filled);
+    line(shown.or(image.get("url").filter(remote)), lines);
 }
 
 /// Whether there is a button that shows what is hidden. Where nobody can press it, all is shown.
@@ -270,7 +283,8 @@ mod tests {
             {"type": "TextBlock", "text": "<at>Ann</at>'s order", "selectAction": {"type": "Action.ToggleVisibility"}},
             {"type": "TextBlock", "text": "details", "isVisible": false}]});
         let newer = json!({"type": "AdaptiveCard", "fallbackText": "Please update."});
-        let hero = json!({"title": "Hero", "text": "Of the day", "buttons": [{"type": "imBack", "title": "More", "value": "more"}]});
+        let pictures = json!({"images": [{"url": "https://h/x.png"}, {"url": "https://h/y.png", "alt": "A tree"}, {"url": "data:,"}]});
+        let hero = json!({"title": "Hero", "images": [{"url": "https://h/x.png"}], "text": "Of the day", "buttons": [{"type": "imBack", "title": "More", "value": "more"}]});
         let attached = |kind: &str, content: Value| json!({"attachments": [{"contentType": format!("application/vnd.microsoft.card.{kind}"), "content": content}]});
         let suggested = |text: &str| json!({"text": text, "suggestedActions": {"actions": [{"title": "Car"}, {"value": "Bus"}]}});
         let cited = |text: &str| {
@@ -299,6 +313,7 @@ mod tests {
             (attached("adaptive", toggled), Some("Ann's order\ndetails")),
             (attached("adaptive", newer), Some("Please update.")),
             (attached("hero", hero), Some("Hero\nOf the day\n- More")),
+            (attached("hero", pictures), Some("https://h/x.png\nA tree")),
             (suggested("Which?"), Some("- Car\n- Bus")),
             (suggested("A car or a bus?"), None),
             (suggested("A car, or?"), Some("- Car\n- Bus")),
