@@ -70,6 +70,30 @@ async fn messages_after_a_202_belong_to_the_turn() {
 }
 
 #[tokio::test]
+async fn a_bot_that_answers_200_at_once_may_take_longer_than_the_quiet_time() {
+    let slow = StandIn::that(|post: Post| async move {
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(800)).await;
+            post.say(&format!("You said: {}", post.text())).await;
+        });
+        StatusCode::OK.into_response()
+    })
+    .await;
+    let settings = RemoteSettings {
+        ending: TurnEndRules {
+            quiet: Duration::from_millis(400),
+            ..TurnEndRules::default()
+        },
+        ..quick()
+    };
+    let world = World::of(&slow, settings).await;
+    for text in ["one", "two"] {
+        let task = world.say(text).await;
+        assert_eq!(all_said(&task), [format!("You said: {text}")]);
+    }
+}
+
+#[tokio::test]
 async fn signals_end_a_turn_at_once() {
     for (says, expected) in [
         (

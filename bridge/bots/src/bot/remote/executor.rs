@@ -270,11 +270,17 @@ impl RemoteExecutor {
     async fn wait_if_silent(&self, open_turn: &OpenTurn) {
         let mut progress = open_turn.progress();
         let so_far = progress.borrow_and_update().progress;
-        let is_silent = matches!(so_far, TurnProgress::Silent | TurnProgress::AtWork);
-        let quiet = self.bot.settings.ending.quiet;
-        if is_silent && timeout(quiet, progress.changed()).await.is_ok() {
-            self.wait_until_quiet(progress).await;
+        if !matches!(so_far, TurnProgress::Silent | TurnProgress::AtWork) {
+            self.acceptance.record_answer_at_end();
+            return;
         }
+        let patience = (self.acceptance).patience_after_answer(&self.bot.settings.ending);
+        if timeout(patience, progress.changed()).await.is_err() {
+            self.acceptance.record_silence();
+            return;
+        }
+        self.acceptance.record_answer_at_beginning();
+        self.wait_until_quiet(progress).await;
     }
 
     /// Waits until a bot seems to have finished that speaks at a time that its answer does not tell.

@@ -160,7 +160,7 @@ impl ConnectorSession {
         activity: Activity,
         suffix: Option<String>,
     ) -> Result<PostedActivity, ConnectorError> {
-        self.channel.acceptance(&self.bot).record_not_over();
+        self.channel.acceptance(&self.bot).record_outside_turn();
         let store = &self.channel.store;
         let task = store.task(&self.scope.caller, &head.task).await?.task;
         let (caller, secret) = (&self.scope.caller, &self.secret);
