@@ -36,7 +36,7 @@ pub use lock::lock;
 pub use serve::{
     Acceptor, App, BodyError, InFlight, Io, LARGE_RESPONSE, LargeResponses, Limits, ListenError,
     PlainTcp, Rejection, ResponseMemory, ResponsePermit, large_responses, listen, network,
-    read_response, serve, serve_within,
+    raise_file_limit, read_response, serve, serve_within,
 };
 pub use split_mix::SplitMix64;
 pub use stop::{StopFuture, serve_until, stop_signal};

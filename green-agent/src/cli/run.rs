@@ -175,6 +175,8 @@ impl Run {
             complain(&NO_BASELINE);
             return Exit::Usage;
         }
+        // Each trial has a dozen open files, and the usual limit is 1,024.
+        bridge_program::raise_file_limit();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build();

@@ -49,7 +49,8 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-fn raise_file_limit() {
+/// Raises the limit of open files to the highest allowed one. Programs are often started with a low one.
+pub fn raise_file_limit() {
     let raised = getrlimit(Resource::RLIMIT_NOFILE).and_then(|(soft, hard)| match soft < hard {
         true => setrlimit(Resource::RLIMIT_NOFILE, hard, hard),
         false => Ok(()),

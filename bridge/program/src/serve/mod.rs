@@ -55,7 +55,7 @@ pub use large_responses::{
     LARGE_RESPONSE, LargeResponses, ResponseMemory, ResponsePermit, large_responses, read_response,
 };
 pub use limits::Limits;
-pub use listen::{ListenError, listen};
+pub use listen::{ListenError, listen, raise_file_limit};
 pub use rejection::Rejection;
 pub use request_limits::network;
 pub use service::App;
