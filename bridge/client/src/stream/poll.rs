@@ -5,6 +5,7 @@ use std::time::Duration;
 use bridge_protocol::{
     a2a::{GetTaskRequest, Task},
     dialect::Call,
+    wire::FieldError,
 };
 use tokio::time::sleep;
 
@@ -22,6 +23,7 @@ impl Follower {
         let call = Call::GetTask(GetTaskRequest::new(task.id.as_str()));
         let call = tenant::name(call, self.agent.tenant.as_deref());
         match self.agent.ask::<Task>(&call).await {
+            Ok(other) if other.id != task.id => Err(another(&task.id, &other.id)),
             Ok(task) => self.compare(task),
             Err(fault) if fault.is_transient() => {
                 let next = self.agent.retries.pause(self.attempt);
@@ -52,6 +54,12 @@ impl Follower {
             polling.pause = pause;
         }
     }
+}
+
+/// Returns the fault of an agent that answers with another task than the one that it was asked for.
+fn another(asked: &str, found: &str) -> Fault {
+    let expected = format!("{asked:?}, the id of the task that was asked for");
+    Fault::Invalid(FieldError::new(expected, format!("{found:?}")).inside("id"))
 }
 
 /// The interval of the next poll.
