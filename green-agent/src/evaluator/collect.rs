@@ -6,6 +6,7 @@ use bridge_protocol::a2a::{
 };
 use bridge_translate::answer;
 use futures_util::StreamExt as _;
+use purple_agent::hosted::{FAULT, MODEL};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -114,6 +115,13 @@ impl Collected {
             (None, Some(task)) => state_word(task.status.state.as_str()),
             (None, None) => "nothing".to_owned(),
         }
+    }
+
+    /// Returns the reason why the agent's language model could not be used, if the agent reports that.
+    pub(super) fn model_fault(&self) -> Option<String> {
+        let message = self.task.as_ref()?.status.message.as_ref()?;
+        let fault = message.metadata.as_ref()?.get(FAULT)?;
+        (*fault == MODEL).then(|| self.text())
     }
 
     /// Returns all text of the task, without repetitions: the status, the artifacts, or the message.

@@ -46,6 +46,10 @@ pub(super) async fn assess(
         states.push(state);
         wrong = judge(index + 1, turn, talk);
         if wrong.is_some() {
+            // This says nothing about the agent.
+            if let Some(fault) = talk.model_fault() {
+                return Err(EvaluationError::Model(fault));
+            }
             break;
         }
     }

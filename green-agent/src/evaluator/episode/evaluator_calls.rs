@@ -4,9 +4,8 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use bridge_client::{Client, ClientError, Credentials, Limits, Options, new_message_id};
-use bridge_protocol::a2a::{CancelTaskRequest, Message, Part, Role, SendMessageRequest, Task};
+use bridge_protocol::a2a::{CancelTaskRequest, Message, Part, Role, SendMessageRequest};
 use mcp_tools::{acknowledge::ACKNOWLEDGE_EXTENSION, episodes::Episodes};
-use purple_agent::hosted::{FAULT, MODEL};
 use tokio::{
     sync::watch,
     time::{sleep, timeout},
@@ -42,15 +41,8 @@ pub(super) struct Participant {
     pub(super) state: String,
     /// The text of its last message.
     pub(super) text: String,
-    /// Whether its language model could not be used.
-    pub(super) has_model_fault: bool,
-}
-
-impl Participant {
-    /// Returns the reason why its language model could not be used, if that ended its work.
-    pub(super) fn model_fault(&self) -> Option<String> {
-        self.has_model_fault.then(|| self.text.clone())
-    }
+    /// The reason why its language model could not be used, if that ended its work.
+    pub(super) model_fault: Option<String>,
 }
 
 impl CallOptions<'_> {
@@ -104,7 +96,7 @@ impl CallOptions<'_> {
         Ok(Participant {
             state: dialogue.heard.state(),
             text: dialogue.heard.text(),
-            has_model_fault: dialogue.heard.task.as_ref().is_some_and(has_model_fault),
+            model_fault: dialogue.heard.model_fault(),
         })
     }
 
@@ -148,13 +140,6 @@ impl ParticipantDialogue<'_> {
             let _ = timeout(LAST_WORDS, self.client.cancel_task(request)).await;
         }
     }
-}
-
-/// Returns whether the participant reports that its language model could not be used.
-fn has_model_fault(task: &Task) -> bool {
-    let message = task.status.message.as_ref();
-    let metadata = message.and_then(|message| message.metadata.as_ref());
-    metadata.and_then(|metadata| metadata.get(FAULT)) == Some(&MODEL.into())
 }
 
 /// Records the ids that the last message acknowledges.

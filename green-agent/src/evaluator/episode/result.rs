@@ -21,7 +21,7 @@ pub(super) fn verdict(
     if let Some(fault) = &outcome.fault {
         return Err(AssessError::Environment(fault.clone()));
     }
-    if let Some(fault) = participant.and_then(Participant::model_fault) {
+    if let Some(fault) = participant.and_then(|one| one.model_fault.clone()) {
         return Err(AssessError::Model(fault));
     }
     let task = &running.opened.task;
