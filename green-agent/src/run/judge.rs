@@ -255,10 +255,13 @@ fn different(path: &Path, outcome: &SnapshotOutcome) -> Option<Problem> {
     let accept = "look at it and accept it with --snapshots accept";
     match outcome {
         SnapshotOutcome::Same | SnapshotOutcome::NotCompared | SnapshotOutcome::Accepted(_) => None,
-        SnapshotOutcome::Missing { new } => Some(ProblemKind::Snapshot.because(format!(
-            "there is no snapshot {path}; this run's is {}: {accept}, or write snapshot = false in [harness]",
-            new.display()
-        ))),
+        SnapshotOutcome::Missing { new } => {
+            let missing = ProblemKind::Snapshot.because(format!(
+                "there is no snapshot {path}; this run's is {}: {accept}, or write snapshot = false in [harness]",
+                new.display()
+            ));
+            Some(missing.owned_by(Owner::Harness))
+        }
         SnapshotOutcome::Different { diff, new } => Some(ProblemKind::Snapshot.because(format!(
             "the transcript differs from {path}; this run's is {}: {accept}\n{diff}",
             new.display()

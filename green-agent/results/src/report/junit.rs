@@ -10,7 +10,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, T
 
 use super::source::{Decision, ReportSource};
 use crate::{
-    problem::{Outcome, Problem},
+    problem::{Outcome, Owner, Problem},
     record::TrialRecord,
 };
 
@@ -85,7 +85,7 @@ fn case(record: &TrialRecord, earlier: &[&TrialRecord], suite: String, is_gated:
     let name = format!("{}trial {}", sample.unwrap_or_default(), record.trial);
     let mut status = status(record, is_gated);
     for record in earlier {
-        let mut rerun = TestRerun::new(kind(record.outcome));
+        let mut rerun = TestRerun::new(kind(record));
         if let Some(problem) = record.problems.first() {
             rerun
                 .set_type(problem.kind.title())
@@ -127,7 +127,7 @@ fn status(record: &TrialRecord, is_gated: bool) -> TestCaseStatus {
         | Outcome::EnvironmentError
         | Outcome::HarnessError
         | Outcome::NotRun
-        | Outcome::Interrupted => TestCaseStatus::non_success(kind(record.outcome)),
+        | Outcome::Interrupted => TestCaseStatus::non_success(kind(record)),
     };
     if let Some(problem) = record.problems.first() {
         status
@@ -139,8 +139,11 @@ fn status(record: &TrialRecord, is_gated: bool) -> TestCaseStatus {
 }
 
 /// Returns a failure for the agent's fault, and an error for all other faults.
-fn kind(outcome: Outcome) -> NonSuccessKind {
-    match outcome {
+fn kind(record: &TrialRecord) -> NonSuccessKind {
+    let mut owners = record.problems.iter().map(|problem| problem.owner);
+    match record.outcome {
+        // The first snapshot is missing, or the evaluator did not say what it had to.
+        Outcome::Failed if owners.all(|owner| owner != Owner::Agent) => NonSuccessKind::Error,
         Outcome::Passed | Outcome::Failed | Outcome::AgentError => NonSuccessKind::Failure,
         Outcome::ModelError
         | Outcome::EvaluatorError
