@@ -18,6 +18,9 @@ pub struct Problem {
     pub message: String,
 }
 
+/// The most bytes of a message, which may contain texts of agents.
+const LONGEST_MESSAGE: usize = 16 * 1024;
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.kind.title(), self.message)
@@ -29,6 +32,23 @@ impl Problem {
     #[must_use]
     pub fn owned_by(self, owner: Owner) -> Self {
         Self { owner, ..self }
+    }
+
+    /// Returns the same problem; the middle of a message that is too long is left out.
+    #[must_use]
+    pub fn shortened(self) -> Self {
+        let message = &self.message;
+        let length = message.len();
+        if length <= LONGEST_MESSAGE {
+            return self;
+        }
+        let half = LONGEST_MESSAGE / 2;
+        let is_boundary = |at: &usize| message.is_char_boundary(*at);
+        let beginning = &message[..(0..=half).rev().find(is_boundary).unwrap_or(0)];
+        let end = &message[(length - half..length).find(is_boundary).unwrap_or(length)..];
+        let left_out = length - beginning.len() - end.len();
+        let message = format!("{beginning}\n[{left_out} bytes are left out here]\n{end}");
+        Self { message, ..self }
     }
 
     /// Returns the outcome of a trial with only this problem.
@@ -321,6 +341,25 @@ pub fn chain(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_middle_of_a_long_message_is_left_out() {
+        let short = "é".repeat(LONGEST_MESSAGE / 2);
+        for (message, expected) in [
+            (short.clone(), short),
+            (
+                format!("the answer was {}, the end", "é".repeat(40_000)),
+                format!(
+                    "the answer was {}\n[63642 bytes are left out here]\n{}, the end",
+                    "é".repeat(4088),
+                    "é".repeat(4091)
+                ),
+            ),
+        ] {
+            let problem = ProblemKind::EvaluationFailed.because(message).shortened();
+            assert_eq!(problem.message, expected);
+        }
+    }
 
     #[test]
     fn the_exit_code_follows_from_kind_and_owner() {

@@ -427,6 +427,8 @@ pub struct Harness {
     pub expect: Vec<Expectation>,
     /// The lowest score with which the evaluation passes; if absent, the evaluation's own verdict counts.
     pub pass_score: Option<f64>,
+    /// The most MiB that the parties of a trial may send.
+    pub transcript_limit: u32,
     /// The effect of a crash, a hang or a broken protocol of an evaluated agent.
     pub agent_errors: AgentErrors,
     /// The demands on the figures of all trials.

@@ -75,10 +75,13 @@ pub(super) fn judge(
     } = seen;
     // The unmasked texts were judged above; only masked ones are written.
     let assessment = assessment.map(|said| said.masked(|value| masker.mask_json(value)));
-    let problems = problems.into_iter().map(|problem| Problem {
+    let written = |problem: Problem| Problem {
         message: masker.mask_text(&problem.message),
         ..problem
-    });
+    };
+    let problems = problems
+        .into_iter()
+        .map(|problem| written(problem).shortened());
     let problems: Vec<Problem> = problems.collect();
     let outcome = problems.iter().map(Problem::outcome).max();
     let report = TrialReport {
@@ -117,6 +120,7 @@ pub(super) fn judge_again(
     };
     let unmet = unmet(scenario, &told, assessment, &Masker::default());
     let problems = verdict(scenario, assessment).into_iter().chain(unmet);
+    let problems = problems.map(Problem::shortened);
     owned(scenario, problems.collect())
 }
 

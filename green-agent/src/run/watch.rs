@@ -6,7 +6,7 @@ use futures_util::{
     FutureExt as _,
     future::{join_all, select_all},
 };
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::{Owner, Problem, ProblemKind, RunOptions, owner};
 use crate::{
@@ -20,6 +20,9 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// The time for which to wait for the end of an agent's process after its connection broke.
 const CRASH_SHOWS: Duration = Duration::from_secs(1);
+
+/// The interval at which the size of the transcript is looked at.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// The outcome of an evaluation, and the problem that interrupted it.
 pub(super) struct WatchOutcome<T> {
@@ -57,6 +60,7 @@ pub(super) async fn watch<T>(
             problem: Some(crashed(agent, exit, scenario)),
             ended: Some(ExitedAgent { role: agent.role().to_owned(), exit }),
         },
+        problem = unrecordable(transcript, scenario) => WatchOutcome { outcome: None, problem, ended: None },
         what = too_long(transcript, limits) => ended(hung(&what, transcript, scenario)),
         () = options.interrupted() => ended(ProblemKind::Interrupted.because("during the evaluation")),
     }
@@ -120,6 +124,26 @@ fn printed(agent: &AgentProcess) -> String {
     match lines.is_empty() {
         true => String::new(),
         false => format!("; it last printed:\n{}", lines.join("\n")),
+    }
+}
+
+/// Waits until the transcript cannot be continued: a line could not be written, which the judge reports, or it has become
+/// too large, which is the problem of the party that sent the most.
+async fn unrecordable(transcript: &Transcript, scenario: &Scenario) -> Option<Problem> {
+    let mebibytes = scenario.harness.transcript_limit;
+    loop {
+        transcript.check().ok()?;
+        let sent = transcript.sent();
+        if sent.values().sum::<u64>() > u64::from(mebibytes) << 20 {
+            let most = sent.into_iter().max_by_key(|(_, bytes)| *bytes);
+            let role = most.map_or_else(String::new, |(role, _)| role);
+            let message = format!(
+                "more than {mebibytes} MiB were sent, the most of it by {role} (harness.transcript_limit)"
+            );
+            let owner = owner::owner_of(scenario, &role);
+            return Some(ProblemKind::Protocol.because(message).owned_by(owner));
+        }
+        sleep(LOOK).await;
     }
 }
 

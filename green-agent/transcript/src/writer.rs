@@ -29,6 +29,9 @@ use super::{Body, Content, Direction, Entry, Hop, TranscriptError, polls::PollAn
 /// checked against the masked form.
 const SAID_LIMIT: usize = 64 * 1024 * 1024;
 
+/// The memory that an entry needs in addition to the bytes of its line, once it is read.
+const ENTRY_OVERHEAD: u64 = 4 * 1024;
+
 /// A transcript that is being written. Clones write to the same file.
 #[derive(Clone, Debug)]
 pub struct Transcript(Arc<Shared>);
@@ -48,6 +51,7 @@ struct Log {
     written: u64,
     broken: Option<Arc<io::Error>>,
     polls: PollAnswers,
+    sent: BTreeMap<String, u64>,
     /// The unmasked form of bodies that were masked, by the entry's number.
     said: BTreeMap<u64, Body>,
     said_bytes: usize,
@@ -83,6 +87,7 @@ impl Transcript {
                 written: 0,
                 broken: None,
                 polls: PollAnswers::default(),
+                sent: BTreeMap::new(),
                 said: BTreeMap::new(),
                 said_bytes: 0,
             }),
@@ -130,6 +135,7 @@ impl Transcript {
         let result = line.and_then(|line| {
             let bytes = line.0.len();
             log.append(line, now - self.0.begun)?;
+            log.count(hop, direction, bytes);
             log.remember(said, bytes);
             Ok(())
         });
@@ -155,6 +161,11 @@ impl Transcript {
     /// Returns a receiver that changes with every activity.
     pub fn activity(&self) -> watch::Receiver<Instant> {
         self.0.activity.subscribe()
+    }
+
+    /// Returns the number of bytes that each party has sent, with an overhead for each message.
+    pub fn sent(&self) -> BTreeMap<String, u64> {
+        self.log().sent.clone()
     }
 
     /// Checks that all recorded entries are in the file.
@@ -225,6 +236,19 @@ impl Log {
         }
         self.said_bytes += bytes;
         self.said.insert(self.written, said);
+    }
+
+    /// Counts an entry for the party that sent it.
+    fn count(&mut self, hop: &Hop, direction: Direction, bytes: usize) {
+        let sender = match direction {
+            Direction::Forward => &hop.from,
+            Direction::Back => &hop.to,
+        };
+        let bytes = bytes as u64 + ENTRY_OVERHEAD;
+        match self.sent.get_mut(sender) {
+            Some(sent) => *sent += bytes,
+            None => _ = self.sent.insert(sender.clone(), bytes),
+        }
     }
 
     /// Writes the line of the next entry.

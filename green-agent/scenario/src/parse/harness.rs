@@ -53,6 +53,9 @@ table! {
         /// The lowest score with which the evaluation passes. Without it an episode passes when its environment
         /// reports success, and another evaluation when it completes.
         optional pass_score: f64,
+        /// The most MiB that all parties of a trial may send, with 4 KiB added for each message; the trial ends when it is
+        /// more, as a fault of the party that sent the most.
+        default transcript_limit: u32 as Positive = 512,
         /// The effect of a crash, a hang or a broken protocol of an evaluated agent that was ready before: failed (exit
         /// code 1, score 0) or infrastructure (exit code 4, no score).
         default agent_errors: AgentErrors = "failed",
@@ -194,6 +197,7 @@ pub(super) fn harness(harness: &Key<'_>, roles: &DeclaredRoles) -> Option<Harnes
             .expect
             .tables(|table| expect::expectation(table, roles)),
         pass_score: keys.pass_score,
+        transcript_limit: keys.transcript_limit,
         agent_errors: keys.agent_errors,
         gate: keys.gate,
         stop_when: keys.stop_when,

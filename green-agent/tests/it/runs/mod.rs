@@ -4,6 +4,7 @@ mod cards;
 mod credentials;
 mod datasets;
 mod ending;
+mod floods;
 mod gates;
 mod kills;
 mod progress;

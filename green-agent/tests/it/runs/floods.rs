@@ -1,0 +1,99 @@
+//! Agents that send too much, or of whose answers the harness makes too much, cost only their own trial.
+
+use std::fs;
+
+use super::{Folder, records, shown};
+
+/// It answers the first message with a stream that does not end, and prints what it was asked for.
+const FLOOD: &str = r#"import json, sys
+from agent import Agent, server
+class Endless(Agent):
+    card = {**Agent.card, "capabilities": {"streaming": True}}
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        def tell(result):
+            event = {"jsonrpc": "2.0", "id": request["id"], "result": result}
+            self.wfile.write(b"data: " + json.dumps(event).encode() + b"\n\n")
+        tell({"kind": "task", "id": "t", "contextId": "c", "status": {"state": "working"}})
+        while True:
+            tell({"kind": "artifact-update", "taskId": "t", "contextId": "c", "append": True,
+                  "artifact": {"artifactId": "a", "parts": [{"kind": "text", "text": "x" * 50_000}]}})
+server(sys.argv[1], Endless).serve_forever()
+"#;
+
+#[test]
+fn an_agent_that_sends_without_end_ends_its_trial_as_its_fault() {
+    let folder = Folder::new(
+        "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009'\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\nstream = true\n\
+         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\ntranscript_limit = 2\n",
+    );
+    folder.agent(FLOOD);
+    let ended = folder.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
+    let why = "more than 2 MiB were sent, the most of it by a (harness.transcript_limit)";
+    assert!(shown(&ended).contains(why), "{}", shown(&ended));
+    assert_eq!(
+        records(&folder.only_run())[0].outcome.title(),
+        "agent error"
+    );
+}
+
+/// It answers each message with a task that has a long text.
+const LONG: &str = r#"import json, sys
+from agent import Agent, server
+class Long(Agent):
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.send(200, {"jsonrpc": "2.0", "id": request["id"], "result": {
+            "kind": "task", "id": "t", "contextId": "c", "status": {"state": "completed"},
+            "artifacts": [{"artifactId": "a", "parts": [{"kind": "text", "text": "x" * 1_000_000 + " the end"}]}]}})
+server(sys.argv[1], Long).serve_forever()
+"#;
+
+#[test]
+fn a_long_answer_is_shown_by_its_beginning_and_its_end() {
+    let folder = Folder::new(
+        "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009'\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\ncontains = 'hello'\n\
+         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n",
+    );
+    folder.agent(LONG);
+    let ended = folder.run(&["run", "a.toml"]);
+    let said = shown(&ended);
+    assert!(said.len() < 20_000, "{} bytes", said.len());
+    assert!(said.contains("bytes are left out here]"), "{said}");
+    assert!(said.contains("xxx the end\""), "{said}");
+    let records = fs::metadata(folder.only_run().join("records.jsonl")).unwrap();
+    assert!(records.len() < 40_000, "{records:?}");
+}
+
+/// When it is asked for its task, it returns another one, as an agent does that confuses its tasks.
+const CONFUSED: &str = r#"import json, sys
+from agent import Agent, server
+class Confused(Agent):
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        task = {"kind": "task", "id": "mine", "contextId": "c", "status": {"state": "working"}}
+        if request["method"] == "tasks/get":
+            task = {**task, "id": "other", "status": {"state": "completed"}}
+        self.send(200, {"jsonrpc": "2.0", "id": request["id"], "result": task})
+server(sys.argv[1], Confused).serve_forever()
+"#;
+
+#[test]
+fn the_result_of_another_task_does_not_count() {
+    let folder = Folder::new(
+        "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009'\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\nstate = 'completed'\n\
+         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n",
+    );
+    folder.agent(CONFUSED);
+    let ended = folder.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
+    let why = "id: expected \"mine\", the id of the task that was asked for, found \"other\"";
+    assert!(shown(&ended).contains(why), "{}", shown(&ended));
+}
