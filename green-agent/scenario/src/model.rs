@@ -12,7 +12,7 @@ use mcp_tools::allow_list::AllowList;
 use super::{
     duration::Limit,
     episode::Episode,
-    expectation::Expectation,
+    expectation::{Expectation, ValuePath},
     gate::{Gates, StopWhen},
     pipeline::{AgentAddress, Credential, Pipeline},
     placeholder,
@@ -427,6 +427,8 @@ pub struct Harness {
     pub expect: Vec<Expectation>,
     /// The lowest score with which the evaluation passes; if absent, the evaluation's own verdict counts.
     pub pass_score: Option<f64>,
+    /// The places of further metrics in the list of the evaluator's results, by name.
+    pub metrics: BTreeMap<String, ValuePath>,
     /// The most MiB that the parties of a trial may send.
     pub transcript_limit: u32,
     /// The effect of a crash, a hang or a broken protocol of an evaluated agent.

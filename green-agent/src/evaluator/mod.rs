@@ -42,6 +42,7 @@ use self::{
 };
 use crate::{
     assessment::Assessment,
+    expect,
     scenario::model::{self, Green},
     transcript::Entry,
 };
@@ -246,11 +247,7 @@ pub(crate) fn judged_again(
 /// Returns the metrics in the results: numbers of their top-level members, and booleans as 1 and 0.
 fn metrics(results: &[Value]) -> BTreeMap<String, f64> {
     let members = results.iter().filter_map(Value::as_object).flatten();
-    let number = |value: &Value| {
-        let truth = value.as_bool().map(|truth| f64::from(u8::from(truth)));
-        truth.or_else(|| value.as_f64())
-    };
     members
-        .filter_map(|(name, value)| Some((name.clone(), number(value)?)))
+        .filter_map(|(name, value)| Some((name.clone(), expect::number(value)?)))
         .collect()
 }

@@ -1,7 +1,10 @@
-//! Decides whether a completed evaluation passed: by its score, or by the environment's report of success.
+//! Decides whether a completed evaluation passed: by its score, or by the environment's report of success. Finds the
+//! metrics that the scenario names.
 
+use super::{Owner, Problem, ProblemKind};
 use crate::{
     assessment::Assessment,
+    expect,
     scenario::model::{Evaluator, Green, Scenario},
 };
 
@@ -9,6 +12,25 @@ use crate::{
 /// the goal was reached.
 const SCORE: &str = "score";
 const SUCCESS: &str = "success";
+
+/// Adds the metrics that the scenario names to a completed evaluation. Returns a problem for each that is not in the results.
+pub(super) fn measure(scenario: &Scenario, assessment: &mut Assessment) -> Vec<Problem> {
+    if assessment.state != "completed" {
+        return Vec::new();
+    }
+    let mut problems = Vec::new();
+    for (name, place) in &scenario.harness.metrics {
+        match expect::measured(place, &assessment.results) {
+            Ok(number) => _ = assessment.metrics.insert(name.clone(), number),
+            Err(why) => {
+                let missing =
+                    ProblemKind::Assertion.because(format!("harness.metrics.{name}: {why}"));
+                problems.push(missing.owned_by(Owner::Evaluator));
+            }
+        }
+    }
+    problems
+}
 
 /// Returns the criterion that the agent missed. Returns `None` if it missed none, or if only the evaluation's state and
 /// the scenario's expectations count.

@@ -55,11 +55,17 @@ pub(super) struct TrialObservation {
 pub(super) fn judge(
     trial: &JudgedTrial<'_>,
     transcript: Option<&Transcript>,
-    seen: TrialObservation,
+    mut seen: TrialObservation,
     took: Duration,
 ) -> TrialReport {
     let views = transcript.map(TranscriptViews::of);
     let mut problems = seen.problems.clone();
+    let measured = seen.assessment.as_mut();
+    problems.extend(
+        measured
+            .into_iter()
+            .flat_map(|said| criterion::measure(trial.scenario, said)),
+    );
     let assessment = seen.assessment.as_ref();
     problems.extend(assessment.and_then(|said| verdict(trial.scenario, said)));
     match &views {
@@ -111,16 +117,17 @@ pub(super) fn judge(
 /// masked.
 pub(super) fn judge_again(
     scenario: &Scenario,
-    assessment: &Assessment,
+    assessment: &mut Assessment,
     entries: Vec<Entry>,
 ) -> Vec<Problem> {
+    let mut problems = criterion::measure(scenario, assessment);
     let told = TranscriptViews {
         said: None,
         written: entries,
     };
     let unmet = unmet(scenario, &told, assessment, &Masker::default());
-    let problems = verdict(scenario, assessment).into_iter().chain(unmet);
-    let problems = problems.map(Problem::shortened);
+    problems.extend(verdict(scenario, assessment).into_iter().chain(unmet));
+    let problems = problems.into_iter().map(Problem::shortened);
     owned(scenario, problems.collect())
 }
 

@@ -106,13 +106,13 @@ fn judged(
     let folder = run.join(record.folder.as_deref().unwrap_or_default());
     let entries = transcript::read(&folder.join("transcript.jsonl"))?;
     let assessment = evaluator::judged_again(&scenario.green, assessment(&folder)?, &entries);
-    let assessment = assessment.map_err(|error| {
+    let mut assessment = assessment.map_err(|error| {
         let trial = record.title();
         RegradeError::Turns { trial, error }
     })?;
     let others = record.problems.iter().filter(|one| !is_judgement(one.kind));
     let mut problems: Vec<Problem> = others.cloned().collect();
-    problems.extend(judge::judge_again(&scenario, &assessment, entries));
+    problems.extend(judge::judge_again(&scenario, &mut assessment, entries));
     let outcome = problems.iter().map(Problem::outcome).max();
     let exit = problems.iter().map(Problem::exit).max();
     Ok(Regraded {

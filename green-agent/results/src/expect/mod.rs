@@ -7,6 +7,7 @@
 
 mod calls;
 mod content;
+mod metric;
 mod place;
 mod sequence;
 mod shown;
@@ -19,6 +20,7 @@ mod written;
 mod tests;
 
 pub use content::results;
+pub use metric::{measured, number};
 pub use unmet_expectation::UnmetExpectation;
 
 use self::{place::Node, verdict::Mismatch};

@@ -13,6 +13,7 @@ use super::{
     values::{self, Positive, Python, choices, either, quoted, word},
 };
 use crate::{
+    expectation::ValuePath,
     gate::{Gates, StopWhen},
     model::{AgentErrors, Harness, Ports, Requirement, Retries, Reuse, Timeouts},
     reader::{DefaultValue, FlagOrTable, Key, Kind as _, Node, Table, kind, table},
@@ -53,6 +54,11 @@ table! {
         /// The lowest score with which the evaluation passes. Without it an episode passes when its environment
         /// reports success, and another evaluation when it completes.
         optional pass_score: f64,
+        /// Further metrics by name, each with the place of its number in the list of the evaluator's results, as in an
+        /// expectation with on = "result": a JSON pointer such as "/0/summary/accuracy", or a JSONPath such as
+        /// "$[0].tasks[*].reward", of whose numbers the mean counts; true and false are 1 and 0. Numbers at the top level
+        /// of a result are metrics in any case.
+        default metrics: BTreeMap<String, ValuePath> as MetricPlaces = {},
         /// The most MiB that all parties of a trial may send, with 4 KiB added for each message; the trial ends when it is
         /// more, as a fault of the party that sent the most.
         default transcript_limit: u32 as Positive = 512,
@@ -108,6 +114,19 @@ kind! {
         word(node, &format!("{} (variables stand in the env of each agent)", quoted::<Inherited>()))
     };
     |_| choices::<Inherited>()
+}
+
+kind! {
+    /// The places of metrics.
+    enum MetricPlaces => BTreeMap<String, ValuePath>, |node| {
+        let table = node.table()?;
+        let place = |(name, node): (&str, Node<'_>)| Some((name.to_owned(), expect::value_path(&node)?));
+        table.entries().map(place).collect()
+    };
+    |_| json!({
+        "type": "object",
+        "additionalProperties": {"type": "string", "pattern": r"^(/|\$)"},
+    })
 }
 
 kind! {
@@ -197,6 +216,7 @@ pub(super) fn harness(harness: &Key<'_>, roles: &DeclaredRoles) -> Option<Harnes
             .expect
             .tables(|table| expect::expectation(table, roles)),
         pass_score: keys.pass_score,
+        metrics: keys.metrics,
         transcript_limit: keys.transcript_limit,
         agent_errors: keys.agent_errors,
         gate: keys.gate,

@@ -9,6 +9,7 @@ mod gates;
 mod kills;
 mod progress;
 mod regrade;
+mod results;
 mod retries;
 mod schedulers;
 mod shards;

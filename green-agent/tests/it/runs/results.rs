@@ -1,0 +1,86 @@
+//! What is made of the results of evaluators.
+
+use super::{Folder, records, shown};
+
+/// An evaluator whose figures are in other places than at the top level of its result.
+const EVALUATOR: &str = r#"import json, sys
+from agent import Agent, server
+class Evaluator(Agent):
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        data = {"summary": {"average_score": 0.25}, "tasks": [{"reward": 1}, {"reward": False}]}
+        self.send(200, {"jsonrpc": "2.0", "id": request["id"], "result": {
+            "kind": "task", "id": "t", "contextId": "c", "status": {"state": "completed"},
+            "artifacts": [{"artifactId": "r", "parts": [{"kind": "data", "data": data}]}]}})
+server(sys.argv[1], Evaluator).serve_forever()
+"#;
+
+const SCENARIO: &str = "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009'\n\
+     [[participants]]\nrole = 'assistant'\nbuiltin = 'echo'\n\
+     [harness]\nversion = 1\nports = 'auto'\npass_score = 0.5\n";
+
+#[test]
+fn figures_that_are_deep_in_a_result_become_metrics_by_their_place() {
+    let scenario = format!("{SCENARIO}snapshot = false\n");
+    let folder = Folder::new(&scenario);
+    folder.agent(EVALUATOR);
+    let metrics =
+        "metrics = { score = '/0/summary/average_score', reward = '$[0].tasks[*].reward' }\n";
+    folder.file("a.toml", &format!("{scenario}{metrics}"));
+    let ended = folder.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
+    assert!(
+        shown(&ended).contains("reward 0.5  score 0.25"),
+        "{}",
+        shown(&ended)
+    );
+    assert!(
+        shown(&ended).contains("the score is 0.25, below 0.5"),
+        "{}",
+        shown(&ended)
+    );
+
+    // Another place, in which there is nothing, is no failure of the agent.
+    let run = folder.only_run().display().to_string();
+    folder.file(
+        "a.toml",
+        &format!("{scenario}metrics = {{ score = '/0/average' }}\n"),
+    );
+    folder.run(&["regrade", &run, "--into", "again"]);
+    let again = &records(&folder.0.path().join("again"))[0];
+    let missing = again
+        .problems
+        .iter()
+        .find(|one| one.message.starts_with("harness.metrics.score: "));
+    let missing = serde_json::to_value(missing).unwrap();
+    assert_eq!(missing["owner"], "evaluator", "{again:?}");
+    let why = "harness.metrics.score: nothing at /0/average; /0 has: summary, tasks";
+    assert_eq!(missing["message"], why);
+}
+
+#[test]
+fn a_snapshot_that_is_not_there_yet_is_no_failure_of_the_agent() {
+    let folder = Folder::new(&SCENARIO.replace("pass_score = 0.5\n", ""));
+    folder.agent(EVALUATOR);
+    let ended = folder.run(&["run", "a.toml", "--report", "junit=j.xml"]);
+    assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
+    let junit = std::fs::read_to_string(folder.0.path().join("j.xml")).unwrap();
+    assert!(junit.contains("failures=\"0\" errors=\"1\""), "{junit}");
+    assert!(junit.contains("(fault: harness)"), "{junit}");
+}
+
+#[test]
+fn a_model_that_cannot_be_used_is_no_failure_of_the_agent_in_a_conversation() {
+    let folder = Folder::new(
+        "[green_agent]\n[[participants]]\nrole = 'a'\npolicy = 'llm'\n\
+         settings = { model = 'm', base_url = 'http://127.0.0.1:9', retries = 0 }\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\nstate = 'completed'\n\
+         [harness]\nversion = 1\nsnapshot = false\n",
+    );
+    let ended = folder.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(4), "{}", shown(&ended));
+    assert_eq!(
+        records(&folder.only_run())[0].outcome.title(),
+        "model error"
+    );
+}
