@@ -23,13 +23,13 @@ pub(crate) struct MeteredStore {
     metrics: Metrics,
     refusals: WriteRefusals,
     /// Whether the store reports the number of open tasks, including those of other processes.
-    tells_open_tasks: bool,
+    reports_open_tasks: bool,
 }
 
 impl MeteredStore {
     pub(crate) fn new(store: Arc<dyn Store>, metrics: Metrics) -> Self {
         Self {
-            tells_open_tasks: tells_open_tasks(&*store),
+            reports_open_tasks: reports_open_tasks(&*store),
             store,
             metrics,
             refusals: WriteRefusals::default(),
@@ -54,17 +54,17 @@ impl MeteredStore {
 
     /// Counts the beginning and the end of a task. Nothing follows a terminal state, so each end is counted once.
     fn count_tasks(&self, agent: &str, began: bool, ended: bool) {
-        if began && !self.tells_open_tasks {
+        if began && !self.reports_open_tasks {
             self.metrics.task_began(agent);
         }
-        if ended && !self.tells_open_tasks {
+        if ended && !self.reports_open_tasks {
             self.metrics.task_ended(agent);
         }
     }
 }
 
 /// Returns whether the store reports the number of open tasks.
-pub(crate) fn tells_open_tasks(store: &dyn Store) -> bool {
+pub(crate) fn reports_open_tasks(store: &dyn Store) -> bool {
     let sharing = store.leases().and_then(|leases| leases.sharing());
     sharing.is_some()
 }

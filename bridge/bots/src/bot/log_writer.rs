@@ -86,7 +86,7 @@ impl LogWriter {
 
     /// Waits for the bot's next activities. Logs held-back text if they take longer than the flush delay.
     async fn receive(&mut self, batch: &mut Vec<OutputItem>) -> usize {
-        if self.machine.has_untold() {
+        if self.machine.has_unsent() {
             let received = self.queue.recv_many(batch, QUEUE_CAPACITY);
             let received = timeout(self.flush_delay, received).await;
             match received {

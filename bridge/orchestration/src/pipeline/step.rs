@@ -63,7 +63,7 @@ impl<P: Progress> StepRunner<'_, P> {
             if attempts > self.step.retries || !fault.may_pass() {
                 return Err(RunError::step(self.failure(agent, attempts, fault)));
             }
-            let sent = self.tell_again(&fault, attempts, pause).await;
+            let sent = self.report_retry(&fault, attempts, pause).await;
             sent.map_err(RunError::Abandoned)?;
             sleep(pause).await;
             pause = pause.saturating_mul(2);
@@ -129,7 +129,7 @@ impl<P: Progress> StepRunner<'_, P> {
         self.progress.send(parts).await
     }
 
-    async fn tell_again(
+    async fn report_retry(
         &self,
         fault: &AttemptError,
         attempt: u32,

@@ -15,7 +15,7 @@ pub struct CancelSignal(Arc<Canceled>);
 #[derive(Debug, Default)]
 struct Canceled {
     is_canceled: AtomicBool,
-    told: Notify,
+    changed: Notify,
 }
 
 impl CancelSignal {
@@ -32,19 +32,22 @@ impl CancelSignal {
     /// Signals that the task was canceled.
     pub fn cancel(&self) {
         self.0.is_canceled.store(true, Ordering::Release);
-        self.0.told.notify_waiters();
+        self.0.changed.notify_waiters();
     }
 
     /// Waits until the task is canceled; never returns otherwise.
     pub async fn canceled(&mut self) {
-        let Canceled { is_canceled, told } = &*self.0;
+        let Canceled {
+            is_canceled,
+            changed,
+        } = &*self.0;
         loop {
             // The waiter is registered before the check, so that no signal is missed.
-            let told = told.notified();
+            let changed = changed.notified();
             if is_canceled.load(Ordering::Acquire) {
                 return;
             }
-            told.await;
+            changed.await;
         }
     }
 

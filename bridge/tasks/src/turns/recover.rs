@@ -12,7 +12,7 @@ use super::{
 use crate::{
     agent::Agent,
     executor::{EmitError, TaskHandle},
-    metered::tells_open_tasks,
+    metered::reports_open_tasks,
     store::{Event, Head, Seq, StoreError, TurnState},
     trace,
 };
@@ -31,7 +31,7 @@ impl Turns {
     /// served. Returns the number of recovered tasks. Tasks that wait for their callers are only counted in the
     /// metrics.
     pub async fn recover(&self) -> Result<usize, TurnError> {
-        if !tells_open_tasks(&*self.0.store) {
+        if !reports_open_tasks(&*self.0.store) {
             for (agent, count) in self.0.store.open_counts().await? {
                 self.0.metrics.set_tasks_open(&agent, count);
             }

@@ -22,7 +22,7 @@ impl Translation {
 
     /// Records the last message.
     pub(super) fn show(&mut self, message: Message) {
-        self.before.extend(self.shown.replace(message));
+        self.before.extend(self.last_message.replace(message));
         if self.before.len() > KEPT {
             self.before.pop_front();
         }
@@ -47,9 +47,9 @@ impl Translation {
             }
             message => {
                 if is_update {
-                    self.ask(waits_for(activity), &message_id);
+                    self.note_question(waits_for(activity), &message_id);
                 }
-                let is_quiet = self.held.iter().any(|held| held.message_id == message_id);
+                let is_quiet = self.unsent.iter().any(|one| one.message_id == message_id);
                 self.revise(&message_id, message.as_ref());
                 self.outputs.push_back(Output::Revised {
                     message_id,
@@ -71,9 +71,9 @@ impl Translation {
         metadata: Metadata,
     ) {
         self.revise(id, message.as_ref());
-        let asked = waits_for(activity).filter(|_| message.is_some());
-        let answer = message.filter(|_| asked.is_none());
-        self.ask(asked, id);
+        let state = waits_for(activity).filter(|_| message.is_some());
+        let answer = message.filter(|_| state.is_none());
+        self.note_question(state, id);
         let answer = answer.as_ref().and_then(answer::output);
         if let Some(answer) = answer {
             self.outputs.push_back(answer);
@@ -110,14 +110,18 @@ impl Translation {
             self.streams.forget(id);
             self.artifacts.remove(id);
             self.before.retain(|one| one.message_id != id);
-            self.held.retain(|one| one.message_id != id);
-            if self.shown.as_ref().is_some_and(|one| one.message_id == id) {
-                self.shown = self.before.pop_back();
+            self.unsent.retain(|one| one.message_id != id);
+            if self
+                .last_message
+                .as_ref()
+                .is_some_and(|one| one.message_id == id)
+            {
+                self.last_message = self.before.pop_back();
             }
             return;
         };
-        let all = self.before.iter_mut().chain(&mut self.held);
-        let all = all.chain(&mut self.shown);
+        let all = self.before.iter_mut().chain(&mut self.unsent);
+        let all = all.chain(&mut self.last_message);
         for one in all.filter(|one| one.message_id == id) {
             *one = message.clone();
         }

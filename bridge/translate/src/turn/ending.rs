@@ -12,23 +12,23 @@ use bridge_protocol::{
 impl Translation {
     /// Ends the turn with what the bot waits for, or else as configured for silence.
     pub(super) fn end_in_silence(&mut self) {
-        let says_nothing = self.shown.is_none() && self.streams.is_empty();
+        let is_silent = self.last_message.is_none() && self.streams.is_empty();
         // An example is a wrong code from the user, to which SDKs answer nothing.
-        if let Some(asked) = self.unanswered.take().filter(|_| says_nothing) {
-            return self.end(TaskState::AuthRequired, Some(asked), None);
+        if let Some(request) = self.unanswered.take().filter(|_| is_silent) {
+            return self.end(TaskState::AuthRequired, Some(request), None);
         }
         let state = self.end_state();
-        let message = self.shown.clone().filter(|one| !self.is_answer(one));
+        let message = self.last_message.clone().filter(|one| !self.is_answer(one));
         let status = (state, message.as_ref().map(id));
-        if self.told.as_ref() == Some(&status) && self.held.is_empty() {
+        if self.sent_status.as_ref() == Some(&status) && self.unsent.is_empty() {
             self.close_streams();
             return self.finish();
         }
-        self.end(status.0, self.shown.clone(), None);
+        self.end(status.0, self.last_message.clone(), None);
     }
 
     /// Sends a message as the answer or a part of it.
-    pub(super) fn tell_answer(&mut self, message: &Message) {
+    pub(super) fn send_answer(&mut self, message: &Message) {
         if let Some(output) = answer::output(message) {
             self.outputs.push_back(output);
             self.artifacts
@@ -51,15 +51,15 @@ impl Translation {
         self.outputs.extend(result);
         if let Some(message) = message {
             self.outputs.push_back(Output::Said(message.clone()));
-            self.held.push(message.clone());
-            self.shown = Some(message);
+            self.unsent.push(message.clone());
+            self.last_message = Some(message);
         }
         let state = end::state(activity.code.as_ref());
-        let is_told = self.shown.is_some() || self.context.in_full;
+        let is_explained = self.last_message.is_some() || self.context.in_full;
         let code = activity.code.as_ref();
-        let message = match code.filter(|_| state == TaskState::Failed && !is_told) {
+        let message = match code.filter(|_| state == TaskState::Failed && !is_explained) {
             Some(code) => Some(self.reason(format!("the agent ended the conversation: {code}"))),
-            None => self.shown.clone(),
+            None => self.last_message.clone(),
         };
         self.end(state, message, Some(event));
     }
@@ -110,14 +110,14 @@ impl Translation {
     /// Returns the message with which the task waits or fails: most clients show only this one. It includes the bot's messages
     /// before it that were not sent yet, and the message that asks if the bot continued after it.
     fn with_others(&mut self, mut last: Message) -> Message {
-        let held = core::mem::take(&mut self.held);
-        let asking = self
-            .asking
+        let unsent = core::mem::take(&mut self.unsent);
+        let question = self
+            .question_id
             .take()
             .filter(|id| !self.artifacts.contains(&answer::artifact_id(id)));
-        let mut before: Vec<String> = held.iter().map(id).collect();
-        if let Some(asking) = asking.filter(|id| !before.contains(id)) {
-            before.insert(0, asking);
+        let mut before: Vec<String> = unsent.iter().map(id).collect();
+        if let Some(question) = question.filter(|id| !before.contains(id)) {
+            before.insert(0, question);
         }
         before.retain(|id| *id != last.message_id);
         question::name(&mut last, before);
@@ -127,23 +127,23 @@ impl Translation {
     /// Returns the message of the last status, after the earlier ones have been sent.
     fn last_status(&mut self, message: Option<Message>) -> Option<Message> {
         let last = message.as_ref().map(id);
-        self.held.retain(|held| Some(id(held)) != last);
-        self.tell_on_the_way();
+        self.unsent.retain(|one| Some(id(one)) != last);
+        self.send_as_working();
         message
     }
 
     /// Adds the answer of a completed task: all messages not sent yet, or else the last one unless the bot has streamed
     /// since.
     fn answer(&mut self, last: Option<Message>) {
-        let held = core::mem::take(&mut self.held);
-        let is_told = |one: &Message| self.is_streamed || self.is_answer(one);
-        let last = last.filter(|one| held.is_empty() && !is_told(one));
-        for message in held.iter().chain(&last) {
+        let unsent = core::mem::take(&mut self.unsent);
+        let is_sent = |one: &Message| self.is_streamed || self.is_answer(one);
+        let last = last.filter(|one| unsent.is_empty() && !is_sent(one));
+        for message in unsent.iter().chain(&last) {
             let is_text = message.parts.iter().all(|part| part.as_text().is_some());
             if is_text && self.streams.have_sent(&message.text()) {
-                self.outputs.push_back(unsaid(message));
+                self.outputs.push_back(removal(message));
             } else {
-                self.tell_answer(message);
+                self.send_answer(message);
             }
         }
     }
@@ -156,7 +156,7 @@ impl Translation {
 
 /// Removes a message whose text was also streamed, so that the task shows it only in the artifact of the
 /// stream.
-fn unsaid(message: &Message) -> Output {
+fn removal(message: &Message) -> Output {
     Output::Revised {
         message_id: id(message),
         message: None,

@@ -49,7 +49,7 @@ use bridge_protocol::{
 const TIMED_OUT: &str = "the agent did not finish its turn in time";
 
 /// The number of messages that may wait to be sent.
-const HELD: usize = 8;
+const MAX_UNSENT: usize = 8;
 
 /// One turn of a bot.
 pub struct Translation {
@@ -59,9 +59,9 @@ pub struct Translation {
     ids: Ids,
     streams: Streams,
     /// The last message; pieces of streams do not count.
-    shown: Option<Message>,
+    last_message: Option<Message>,
     /// The messages that were not sent to watchers, oldest first.
-    held: Vec<Message>,
+    unsent: Vec<Message>,
     /// Whether the bot's last output was a stream and not that message.
     is_streamed: bool,
     /// The messages before it, oldest first, as many as may become the last one again.
@@ -69,13 +69,13 @@ pub struct Translation {
     /// The ids of the task's earlier artifacts and of the messages sent as artifacts.
     artifacts: BTreeSet<String>,
     /// The last status sent: its state, and the id of its message.
-    told: Option<(TaskState, Option<String>)>,
+    sent_status: Option<(TaskState, Option<String>)>,
     /// The request to sign in that was open before the turn.
     unanswered: Option<Message>,
     /// The state in which the bot waits, if it does.
-    asked: Option<TaskState>,
+    waiting_state: Option<TaskState>,
     /// The id of the message that asks last.
-    asking: Option<String>,
+    question_id: Option<String>,
     outputs: VecDeque<Output>,
     is_watched: bool,
     has_ended: bool,
@@ -90,15 +90,15 @@ impl Translation {
             silent_end,
             question_end: QuestionEnd::default(),
             streams: Streams::default(),
-            shown: None,
-            held: Vec::new(),
+            last_message: None,
+            unsent: Vec::new(),
             is_streamed: false,
             before: VecDeque::new(),
             artifacts: BTreeSet::new(),
-            told: None,
+            sent_status: None,
             unanswered: None,
-            asked: None,
-            asking: None,
+            waiting_state: None,
+            question_id: None,
             outputs: VecDeque::new(),
             is_watched: true,
             has_ended: false,
@@ -143,12 +143,12 @@ impl Translation {
                 if self.has_ended => {}
             Input::TurnEnded => self.end_in_silence(),
             Input::Failed(reason) => self.fail(reason),
-            Input::Canceled => self.end(TaskState::Canceled, self.shown.clone(), None),
+            Input::Canceled => self.end(TaskState::Canceled, self.last_message.clone(), None),
             // The bot has asked, which ends its part of the turn.
-            Input::TimedOut if self.asked.is_some() => self.end_in_silence(),
+            Input::TimedOut if self.waiting_state.is_some() => self.end_in_silence(),
             Input::TimedOut => self.fail(TIMED_OUT.into()),
-            Input::Lull if self.asked.is_some() => {}
-            Input::Lull => self.tell_early(),
+            Input::Lull if self.waiting_state.is_some() => {}
+            Input::Lull => self.send_early(),
         }
         Ok(())
     }
@@ -159,8 +159,8 @@ impl Translation {
     }
 
     /// Returns whether [`Input::Lull`] would send anything.
-    pub fn has_untold(&self) -> bool {
-        self.is_watched && !self.held.is_empty() && self.asked.is_none()
+    pub fn has_unsent(&self) -> bool {
+        self.is_watched && !self.unsent.is_empty() && self.waiting_state.is_none()
     }
 
     /// Returns whether the turn is over. There may still be outputs to poll.
@@ -208,14 +208,14 @@ impl Translation {
             return self.message(activity);
         }
         // A typing bot has more to send. That it types says nothing else, and would replace an event in the metadata.
-        self.tell_early();
+        self.send_early();
         if self.context.in_full {
             self.event(activity);
         }
     }
 
-    /// Sends the messages so far, if somebody is shown them before the end.
-    fn tell_early(&mut self) {
+    /// Sends the messages so far, if somebody watches the turn.
+    fn send_early(&mut self) {
         if self.is_watched {
             self.send_messages();
         }
@@ -225,44 +225,44 @@ impl Translation {
         let message = self.as_message(activity);
         self.show(message.clone());
         self.is_streamed = false;
-        self.ask(waits_for(activity), &message.message_id);
-        if self.held.len() == HELD {
+        self.note_question(waits_for(activity), &message.message_id);
+        if self.unsent.len() == MAX_UNSENT {
             self.send_messages();
         }
-        self.held.push(message.clone());
+        self.unsent.push(message.clone());
         self.outputs.push_back(Output::Said(message));
     }
 
     /// Notes that a message asks, if it does.
-    fn ask(&mut self, asked: Option<TaskState>, id: &str) {
-        if asked.is_some() {
-            self.asked = asked;
-            self.asking = Some(id.into());
+    fn note_question(&mut self, state: Option<TaskState>, id: &str) {
+        if state.is_some() {
+            self.waiting_state = state;
+            self.question_id = Some(id.into());
         }
     }
 
     /// Sends the messages so far.
     fn send_messages(&mut self) {
         if self.end_state() != TaskState::Completed {
-            return self.tell_on_the_way();
+            return self.send_as_working();
         }
-        for message in core::mem::take(&mut self.held) {
-            self.tell_answer(&message);
+        for message in core::mem::take(&mut self.unsent) {
+            self.send_answer(&message);
         }
     }
 
     /// Returns the state of the task if the turn ends now without a statement of the bot.
     fn end_state(&self) -> TaskState {
-        match (&self.asked, self.question_end) {
+        match (&self.waiting_state, self.question_end) {
             (None, _) => self.silent_end.state(),
             (Some(TaskState::InputRequired), QuestionEnd::Completed) => TaskState::Completed,
-            (Some(asked), _) => asked.clone(),
+            (Some(state), _) => state.clone(),
         }
     }
 
     /// Sends the messages so far with status working.
-    fn tell_on_the_way(&mut self) {
-        for message in core::mem::take(&mut self.held) {
+    fn send_as_working(&mut self) {
+        for message in core::mem::take(&mut self.unsent) {
             self.status(TaskState::Working, Some(message), None);
         }
     }
@@ -270,8 +270,9 @@ impl Translation {
     fn invoke_response(&mut self, response: &Activity) {
         self.event(response);
         // Whoever gets the whole response has what it shows.
-        if let Some(shown) = invoke_response::message(response).filter(|_| !self.context.in_full) {
-            self.message(&shown);
+        if let Some(message) = invoke_response::message(response).filter(|_| !self.context.in_full)
+        {
+            self.message(&message);
         }
     }
 
@@ -281,7 +282,7 @@ impl Translation {
     }
 
     fn status(&mut self, state: TaskState, message: Option<Message>, metadata: Option<Metadata>) {
-        self.told = Some((state.clone(), message.as_ref().map(id)));
+        self.sent_status = Some((state.clone(), message.as_ref().map(id)));
         self.outputs.push_back(Output::Status {
             state,
             message,

@@ -60,7 +60,7 @@ impl Translation {
             last_chunk: is_final,
             metadata: of_event,
         });
-        self.asked = waits_for(activity).or(self.asked.take());
+        self.waiting_state = waits_for(activity).or(self.waiting_state.take());
     }
 
     /// Closes the artifacts of streams that were never finished.
