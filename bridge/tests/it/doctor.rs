@@ -168,3 +168,28 @@ async fn an_agents_settings_are_tried() {
     }
     assert!(seen.lock().unwrap().iter().all(|shown| shown == TOKEN));
 }
+
+/// Answers at once, and speaks later than a bot that has only a last word to say.
+async fn think(Json(activity): Json<Value>) -> Json<Value> {
+    let conversation = activity["conversation"]["id"].as_str().unwrap();
+    let service = activity["serviceUrl"].as_str().unwrap();
+    let url = format!("{service}v3/conversations/{conversation}/activities");
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(2500)).await;
+        let said = json!({"type": "message", "text": "hello"});
+        reqwest::Client::new().post(url).json(&said).send().await
+    });
+    Json(json!({}))
+}
+
+#[tokio::test]
+async fn a_bot_that_speaks_after_its_answer_is_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let app = Router::new().route("/", post(think));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let (well, told) = run(&mut bridge(&["doctor", &url]), LIMIT).await;
+    assert!(well, "{told}");
+    assert_eq!(told.matches("called back: hello\n").count(), 4, "{told}");
+    assert!(!told.contains("delivery ="), "{told}");
+}

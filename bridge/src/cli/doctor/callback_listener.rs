@@ -5,7 +5,7 @@ use std::{error::Error, future::pending, net::SocketAddr};
 use axum::{
     Router,
     body::Bytes,
-    extract::{DefaultBodyLimit, State},
+    extract::{DefaultBodyLimit, Path, State},
     http::{HeaderMap, HeaderValue, header::AUTHORIZATION},
 };
 use bridge_program::{Json, Limits};
@@ -70,8 +70,17 @@ pub(super) struct CallbackListener {
 /// An activity that a bot sent in a call.
 pub(super) struct ReceivedActivity {
     pub(super) activity: Activity,
+    /// The call's path below the service URL.
+    path: String,
     /// The call's `Authorization` header.
     pub(super) authorization: Option<HeaderValue>,
+}
+
+impl ReceivedActivity {
+    /// Whether the bot sent the activity into one of these conversations.
+    pub(super) fn is_in_any(&self, conversations: &[String]) -> bool {
+        conversations.iter().any(|id| self.path.contains(id))
+    }
 }
 
 impl CallbackListener {
@@ -117,6 +126,7 @@ impl CallbackListener {
 /// Accepts every call, because SDKs give up at the first refusal.
 async fn take(
     State(sender): State<mpsc::Sender<ReceivedActivity>>,
+    Path(path): Path<String>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Json<Value> {
@@ -126,6 +136,7 @@ async fn take(
         // Calls beyond the backlog are not needed.
         let _ = sender.try_send(ReceivedActivity {
             activity,
+            path,
             authorization,
         });
     }

@@ -26,6 +26,10 @@ pub(super) const AGENTS: &str = "a2a";
 /// The time limit of a bot's HTTP answer.
 const ANSWER: Duration = Duration::from_secs(30);
 
+/// The time limit for the first word of a bot that has said nothing in its HTTP answer: some ask a model then. A bot that
+/// has been silent for so long once is not waited for again.
+const FIRST: Duration = Duration::from_secs(10);
+
 /// The time limit for a bot's calls after its answer, and between two calls.
 const QUIET: Duration = Duration::from_secs(2);
 
@@ -81,6 +85,10 @@ pub(super) struct Prober<'a> {
     authorization: Option<HeaderValue>,
     say: &'a str,
     ear: CallbackListener,
+    /// The conversations of earlier probes, in which a slow bot may still speak.
+    earlier: Vec<String>,
+    /// The time limit for the first word.
+    first: Duration,
 }
 
 impl<'a> Prober<'a> {
@@ -100,6 +108,8 @@ impl<'a> Prober<'a> {
             authorization: case.authorization(&ear.service_url).await?,
             say,
             ear,
+            earlier: Vec::new(),
+            first: FIRST,
         })
     }
 
@@ -130,7 +140,7 @@ impl<'a> Prober<'a> {
                     true => {
                         let took = begun.elapsed();
                         let answer = activities(&body, streamed);
-                        let called = self.called().await;
+                        let called = self.called(!answer.is_empty()).await;
                         Outcome::Accepted(ProbeAnswer {
                             status: status.as_u16(),
                             took,
@@ -145,6 +155,10 @@ impl<'a> Prober<'a> {
                 }
             }
         };
+        let conversation = activity
+            .conversation
+            .and_then(|conversation| conversation.id);
+        self.earlier.extend(conversation);
         Ok(Probe {
             mode,
             channel: channel.to_owned(),
@@ -171,9 +185,14 @@ impl<'a> Prober<'a> {
     }
 
     /// Collects the bot's calls until it is silent.
-    async fn called(&mut self) -> BotCalls {
+    async fn called(&mut self, mut has_spoken: bool) -> BotCalls {
         let mut called = BotCalls::default();
-        while let Ok(Some(heard)) = timeout(QUIET, self.ear.next()).await {
+        let mut limit = if has_spoken { QUIET } else { self.first };
+        while let Ok(Some(heard)) = timeout(limit, self.ear.next()).await {
+            if heard.is_in_any(&self.earlier) {
+                continue;
+            }
+            (has_spoken, limit) = (true, QUIET);
             let info = heard.activity.stream_info();
             let is_piece = info.is_some_and(|one| one.stream_type == StreamType::Streaming);
             called.pieces += usize::from(is_piece);
@@ -183,6 +202,9 @@ impl<'a> Prober<'a> {
                 let shown = heard.authorization.as_ref();
                 called.refused = self.case.refused(&self.ear.service_url, shown).await;
             }
+        }
+        if !has_spoken {
+            self.first = QUIET;
         }
         called
     }
