@@ -34,9 +34,9 @@ pub use exit::Exit;
 pub use json::Json;
 pub use lock::lock;
 pub use serve::{
-    Acceptor, App, BodyError, InFlight, Io, LARGE_RESPONSE, LargeResponses, Limits, ListenError,
-    PlainTcp, Rejection, ResponseMemory, ResponsePermit, large_responses, listen, network,
-    raise_file_limit, read_response, serve, serve_within,
+    Acceptor, App, BodyError, COUNTED_RESPONSE, InFlight, Io, LARGE_RESPONSE, LargeResponses,
+    Limits, ListenError, PlainTcp, Rejection, ResponseMemory, ResponsePermit, large_responses,
+    listen, network, raise_file_limit, read_response, serve, serve_within,
 };
 pub use split_mix::SplitMix64;
 pub use stop::{StopFuture, serve_until, stop_signal};

@@ -1,6 +1,6 @@
-//! Limits the memory of large responses that are being sent. When all of it is in use, the next large response is made only after
-//! a client has read one. Clients with one address use at most half of it at the same time as others, and wait for each other
-//! before they wait for others.
+//! Limits the memory of responses that are being sent, except for small ones. When all of it is in use, the next response is made
+//! only after a client has read one. Clients with one address use at most half of it at the same time as others, and wait for each
+//! other before they wait for others. Large responses have a limit of their own, so that no other waits for a large one.
 
 use std::{
     collections::VecDeque,
@@ -18,11 +18,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 /// The size in bytes from which a response is large.
 pub const LARGE_RESPONSE: usize = 128 << 10;
 
+/// The size in bytes from which the memory of a response is counted.
+pub const COUNTED_RESPONSE: usize = 16 << 10;
+
 /// The limit of all large responses together, in bytes. A response uses some four times its size while it is made.
 const TOTAL: usize = 32 << 20;
 
-/// The part of it that one address may use, in bytes. A larger response uses all of this part.
-const SHARE: usize = TOTAL / 2;
+/// The limit of all other responses that are counted.
+const TOTAL_OTHERS: usize = 64 << 20;
 
 /// The number of large responses that are read or serialised at the same time.
 const SERIALISED: usize = 2;
@@ -43,14 +46,66 @@ pub fn large_responses() -> &'static LargeResponses {
 /// The limits of large responses, with the number of callers that wait.
 #[derive(Debug)]
 pub struct LargeResponses {
-    bytes: Arc<Semaphore>,
+    bytes: Pools,
     serialising: Semaphore,
     /// Names of what is large, with the size in bytes.
     large: Mutex<VecDeque<(String, usize)>>,
     waiting: AtomicUsize,
 }
 
-/// The memory of one large response, which is released when this is dropped. A response keeps it until it is sent; a stream keeps
+/// The memory for large responses, and for the others that are counted.
+#[derive(Debug)]
+pub(super) struct Pools {
+    large: Pool,
+    others: Pool,
+}
+
+#[derive(Debug)]
+struct Pool {
+    free: Arc<Semaphore>,
+    /// The size in units. A larger response uses all of it.
+    units: usize,
+}
+
+impl Pools {
+    fn new(large: usize, others: usize) -> Self {
+        let pool = |bytes: usize| Pool {
+            free: Arc::new(Semaphore::new(bytes / UNIT)),
+            units: bytes / UNIT,
+        };
+        Self {
+            large: pool(large),
+            others: pool(others),
+        }
+    }
+
+    /// Returns the share of one address.
+    pub(super) fn share() -> Arc<Self> {
+        Arc::new(Self::new(TOTAL / 2, TOTAL_OTHERS / 2))
+    }
+
+    async fn acquire(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let (free, units) = self.of(bytes);
+        free.acquire_many_owned(units).await.ok()
+    }
+
+    fn try_acquire(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let (free, units) = self.of(bytes);
+        free.try_acquire_many_owned(units).ok()
+    }
+
+    /// Returns the pool for a response of `bytes` bytes, and the number of units that it uses.
+    fn of(&self, bytes: usize) -> (Arc<Semaphore>, u32) {
+        let pool = match bytes {
+            0..LARGE_RESPONSE => &self.others,
+            LARGE_RESPONSE.. => &self.large,
+        };
+        let units = bytes.div_ceil(UNIT).min(pool.units);
+        (pool.free.clone(), u32::try_from(units).unwrap_or(u32::MAX))
+    }
+}
+
+/// The memory of one response, which is released when this is dropped. A response keeps it until it is sent; a stream keeps
 /// it until its next item is requested.
 #[derive(Debug)]
 pub struct ResponsePermit {
@@ -58,11 +113,11 @@ pub struct ResponsePermit {
     _of_all: OwnedSemaphorePermit,
 }
 
-/// The memory for the large responses to one client.
+/// The memory for the responses to one client.
 #[derive(Clone, Debug)]
 pub struct ResponseMemory {
     /// The share of the client's address.
-    share: Option<Arc<Semaphore>>,
+    share: Option<Arc<Pools>>,
 }
 
 impl ResponseMemory {
@@ -79,21 +134,21 @@ impl ResponseMemory {
         }
     }
 
-    /// Waits for the memory of a response of `bytes` bytes. `None` if the response is not large.
+    /// Waits for the memory of a response of `bytes` bytes. `None` if it is not counted.
     pub async fn reserve(&self, bytes: usize) -> Option<ResponsePermit> {
-        let share = self.share.as_ref();
+        let share = self.share.as_deref();
         large_responses().reserve(share, bytes).await
     }
 
     /// Takes the memory of a response of `bytes` bytes, if it is free now.
     pub fn try_reserve(&self, bytes: usize) -> Option<ResponsePermit> {
-        large_responses().try_reserve(self.share.as_ref(), bytes)
+        large_responses().try_reserve(self.share.as_deref(), bytes)
     }
 }
 
 /// Reads the content of the response to the current request, once there is memory for it. Its size is known only after reading, or
-/// from the last time if it has a `name`, such as the id of a task. If it is large and there is no memory for it now, it is
-/// dropped, and read again once there is, so that a waiting request holds nothing. Outside of a request there is no limit.
+/// from the last time if it was large and has a `name`, such as the id of a task. If there is no memory for it now, it is dropped,
+/// and read again once there is, so that a waiting request holds nothing. Outside of a request there is no limit.
 ///
 /// # Errors
 /// The errors of `read`.
@@ -113,11 +168,11 @@ where
     let permit = memory.reserve(known.unwrap_or_default()).await;
     let found = read().await?;
     let bytes = size(&found);
-    if bytes < LARGE_RESPONSE {
+    if bytes < COUNTED_RESPONSE {
         return Ok(found);
     }
     if let Some(name) = name {
-        large_responses().remember_large(name, bytes);
+        large_responses().remember_size(name, bytes);
     }
     if let Some(permit) = permit.or_else(|| memory.try_reserve(bytes)) {
         request.hold_response(Some(permit));
@@ -128,15 +183,10 @@ where
     read().await
 }
 
-/// Returns the share of an address.
-pub(super) fn share() -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(SHARE / UNIT))
-}
-
 impl LargeResponses {
     fn new(serialised: usize) -> Self {
         Self {
-            bytes: Arc::new(Semaphore::new(TOTAL / UNIT)),
+            bytes: Pools::new(TOTAL, TOTAL_OTHERS),
             serialising: Semaphore::new(serialised),
             large: Mutex::default(),
             waiting: AtomicUsize::new(0),
@@ -144,26 +194,18 @@ impl LargeResponses {
     }
 
     /// Waits for the share of the address first, so that a waiting response holds nothing that other addresses need.
-    async fn reserve(
-        &self,
-        share: Option<&Arc<Semaphore>>,
-        bytes: usize,
-    ) -> Option<ResponsePermit> {
-        if bytes < LARGE_RESPONSE {
+    async fn reserve(&self, share: Option<&Pools>, bytes: usize) -> Option<ResponsePermit> {
+        if bytes < COUNTED_RESPONSE {
             return None;
         }
         let _waiting = Waiting::new(self);
         let own = match share {
-            Some(share) => {
-                let units = units(bytes.min(SHARE));
-                Some(share.clone().acquire_many_owned(units).await.ok()?)
-            }
+            Some(share) => Some(share.acquire(bytes).await?),
             None => None,
         };
-        let of_all = self.bytes.clone().acquire_many_owned(units(bytes));
         Some(ResponsePermit {
             _share: own,
-            _of_all: of_all.await.ok()?,
+            _of_all: self.bytes.acquire(bytes).await?,
         })
     }
 
@@ -183,8 +225,11 @@ impl LargeResponses {
         }
     }
 
-    /// Remembers something, such as a task, as large. Of several sizes the largest counts.
-    pub fn remember_large(&self, name: &str, bytes: usize) {
+    /// Remembers something, such as a task, if it is large. Of several sizes the largest counts.
+    pub fn remember_size(&self, name: &str, bytes: usize) {
+        if bytes < LARGE_RESPONSE {
+            return;
+        }
         let mut large = self.large();
         match large.iter_mut().find(|(known, _)| known == name) {
             Some((_, size)) => *size = bytes.max(*size),
@@ -206,12 +251,14 @@ impl LargeResponses {
         lock(&self.large)
     }
 
-    fn try_reserve(&self, share: Option<&Arc<Semaphore>>, bytes: usize) -> Option<ResponsePermit> {
-        let take = |from: &Arc<Semaphore>, bytes| from.clone().try_acquire_many_owned(units(bytes));
-        let own = share.map(|share| take(share, bytes.min(SHARE)));
+    fn try_reserve(&self, share: Option<&Pools>, bytes: usize) -> Option<ResponsePermit> {
+        let own = match share {
+            Some(share) => Some(share.try_acquire(bytes)?),
+            None => None,
+        };
         Some(ResponsePermit {
-            _share: own.transpose().ok()?,
-            _of_all: take(&self.bytes, bytes).ok()?,
+            _share: own,
+            _of_all: self.bytes.try_acquire(bytes)?,
         })
     }
 
@@ -219,10 +266,6 @@ impl LargeResponses {
     pub(super) fn has_waiters(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
-}
-
-fn units(bytes: usize) -> u32 {
-    u32::try_from(bytes.min(TOTAL).div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
 
 /// Counts a caller that waits for memory, until this is dropped.
@@ -249,14 +292,16 @@ mod tests {
     use crate::serve::{Limits, request_limits::RequestLimits};
 
     #[tokio::test]
-    async fn large_responses_wait_for_each_other_and_small_ones_do_not() {
+    async fn large_responses_wait_for_each_other_and_others_do_not() {
         let limits = LargeResponses::new(SERIALISED);
-        assert!(limits.reserve(None, LARGE_RESPONSE - 1).await.is_none());
+        assert!(limits.reserve(None, COUNTED_RESPONSE - 1).await.is_none());
         let permit = limits.reserve(None, 2 * TOTAL).await;
         assert!(permit.is_some());
         let mut next = Box::pin(limits.reserve(None, LARGE_RESPONSE));
         assert!(next.as_mut().now_or_never().is_none());
         assert!(limits.has_waiters());
+        let other = limits.reserve(None, LARGE_RESPONSE - 1).await;
+        assert!(other.is_some(), "it has memory of its own");
         drop(permit);
         assert!(next.await.is_some());
         assert!(!limits.has_waiters());
@@ -265,8 +310,8 @@ mod tests {
     #[tokio::test]
     async fn responses_to_one_address_wait_for_each_other() {
         let limits = LargeResponses::new(SERIALISED);
-        let (one, other) = (share(), share());
-        let permit = limits.reserve(Some(&one), SHARE).await;
+        let (one, other) = (Pools::share(), Pools::share());
+        let permit = limits.reserve(Some(&one), TOTAL / 2).await;
         let mut waiting: Vec<_> = (0..9)
             .map(|_| Box::pin(limits.reserve(Some(&one), TOTAL)))
             .collect();
@@ -274,7 +319,7 @@ mod tests {
             assert!(waiter.as_mut().now_or_never().is_none());
         }
         assert!(limits.try_reserve(Some(&one), LARGE_RESPONSE).is_none());
-        let of_other = limits.reserve(Some(&other), SHARE).await;
+        let of_other = limits.reserve(Some(&other), TOTAL / 2).await;
         assert!(of_other.is_some());
         drop((permit, of_other));
         // The first of those that wait gets all of the memory, and the other address is next.
@@ -297,7 +342,7 @@ mod tests {
             Ok::<_, ()>(content.clone())
         };
         let others = ResponseMemory::of_client().reserve(usize::MAX).await;
-        let reading = read_response(Some("task"), &read, |_| SHARE);
+        let reading = read_response(Some("task"), &read, |_| TOTAL / 2);
         let mut reading = Box::pin(request.clone().scope(reading));
         assert!(reading.as_mut().now_or_never().is_none());
         assert_eq!(
@@ -322,12 +367,12 @@ mod tests {
     #[tokio::test]
     async fn only_names_that_are_remembered_as_large_need_a_permit_to_be_read() {
         let limits = LargeResponses::new(1);
-        limits.remember_large("large", LARGE_RESPONSE);
+        limits.remember_size("large", LARGE_RESPONSE);
         let permit = limits.read_permit("large").await;
         assert!(permit.is_some());
         assert!(limits.read_permit("small").await.is_none());
         for number in 0..REMEMBERED {
-            limits.remember_large(&number.to_string(), LARGE_RESPONSE);
+            limits.remember_size(&number.to_string(), LARGE_RESPONSE);
         }
         // Later names have taken the place of this one.
         assert!(limits.read_permit("large").await.is_none());

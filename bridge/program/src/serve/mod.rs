@@ -52,7 +52,8 @@ pub use acceptor::{Acceptor, Io, PlainTcp};
 pub use body_error::BodyError;
 pub use in_flight::InFlight;
 pub use large_responses::{
-    LARGE_RESPONSE, LargeResponses, ResponseMemory, ResponsePermit, large_responses, read_response,
+    COUNTED_RESPONSE, LARGE_RESPONSE, LargeResponses, ResponseMemory, ResponsePermit,
+    large_responses, read_response,
 };
 pub use limits::Limits;
 pub use listen::{ListenError, listen, raise_file_limit};

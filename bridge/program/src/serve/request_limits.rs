@@ -14,7 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Limits, large_responses};
+use super::{Limits, large_responses::Pools};
 
 /// The time that a request waits for permits.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -50,7 +50,7 @@ pub(super) struct AddressLimits {
     requests: Arc<Semaphore>,
     bytes: Arc<Semaphore>,
     expensive: Arc<Semaphore>,
-    responses: Arc<Semaphore>,
+    responses: Arc<Pools>,
     all_requests: Arc<Semaphore>,
     all_bytes: Arc<Semaphore>,
     all_expensive: Arc<Semaphore>,
@@ -100,7 +100,7 @@ impl RequestLimits {
             requests: Arc::new(Semaphore::new(self.requests_each)),
             bytes: Arc::new(Semaphore::new(self.bytes_each)),
             expensive: Arc::new(Semaphore::new(EXPENSIVE_EACH)),
-            responses: large_responses::share(),
+            responses: Pools::share(),
             all_requests: self.requests.clone(),
             all_bytes: self.bytes.clone(),
             all_expensive: self.expensive.clone(),
@@ -112,8 +112,8 @@ impl RequestLimits {
 }
 
 impl AddressLimits {
-    /// Returns the share of the memory for large responses.
-    pub(super) fn responses(&self) -> &Arc<Semaphore> {
+    /// Returns the share of the memory for responses.
+    pub(super) fn responses(&self) -> &Arc<Pools> {
         &self.responses
     }
 

@@ -19,6 +19,12 @@ pub(super) fn check(length: Option<i32>) -> Result<(), Error> {
     }
 }
 
+/// Returns the name by which the size of a task with this history is remembered, see
+/// [`read_response`](bridge_program::read_response).
+pub(super) fn sized_name(task: &str, length: Option<i32>) -> String {
+    format!("{task} with {length:?}")
+}
+
 /// Keeps at most this number of a task's latest messages, or all if `length` is absent.
 pub(super) fn with_history(task: Arc<Task>, length: Option<i32>) -> Arc<Task> {
     let mut task = question::joined(task);

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use bridge_program::{LARGE_RESPONSE, ResponseMemory, ResponsePermit, large_responses};
+use bridge_program::{COUNTED_RESPONSE, ResponseMemory, ResponsePermit, large_responses};
 use bridge_protocol::a2a::{Error, StreamResponse, Task};
 use futures_util::{StreamExt as _, stream};
 
 use super::{
-    Context, Position, Service, StreamItem, StreamItems, error, history::with_history, sequence,
+    Context, Position, Service, StreamItem, StreamItems, error,
+    history::{sized_name, with_history},
+    sequence,
 };
 use crate::{
     caller::Caller,
@@ -58,10 +60,10 @@ pub(super) fn after(
 
 /// The first item of a stream, until it is sent.
 enum FirstItem {
-    /// The task as of the position, with the memory for sending it if it is large.
+    /// The task as of the position, with the memory for sending it unless it is small.
     Task(Arc<Task>, Option<ResponsePermit>),
-    /// A large task, which is read again once there is memory for sending it, so that a waiting stream does not hold it.
-    Large { bytes: usize, history: Option<i32> },
+    /// A task without memory, which is read again once there is memory for sending it, so that a waiting stream does not hold it.
+    Unread { bytes: usize, history: Option<i32> },
 }
 
 struct TaskStream {
@@ -142,23 +144,24 @@ impl TaskStream {
     /// Reads the task as of the position, and subscribes before it is sent, so that events in the meantime need not be read
     /// from the log.
     async fn begin(&mut self, history: Option<i32>) -> Result<(), StoreError> {
-        self.first = Some(match large_responses().large_size(&self.position.task) {
-            Some(bytes) => FirstItem::Large { bytes, history },
-            None => self.read_first(history).await?,
+        let name = sized_name(&self.position.task, history);
+        self.first = Some(match large_responses().large_size(&name) {
+            Some(bytes) => FirstItem::Unread { bytes, history },
+            None => self.read_first(&name, history).await?,
         });
         self.follower.listen().await
     }
 
-    async fn read_first(&self, history: Option<i32>) -> Result<FirstItem, StoreError> {
+    async fn read_first(&self, name: &str, history: Option<i32>) -> Result<FirstItem, StoreError> {
         let task = self.task(history).await?;
         let bytes = size::task(&task);
-        if bytes < LARGE_RESPONSE {
+        if bytes < COUNTED_RESPONSE {
             return Ok(FirstItem::Task(task, None));
         }
-        large_responses().remember_large(&self.position.task, bytes);
+        large_responses().remember_size(name, bytes);
         Ok(match self.memory.try_reserve(bytes) {
             Some(permit) => FirstItem::Task(task, Some(permit)),
-            None => FirstItem::Large { bytes, history },
+            None => FirstItem::Unread { bytes, history },
         })
     }
 
@@ -169,7 +172,7 @@ impl TaskStream {
                 self.permit = permit;
                 task
             }
-            FirstItem::Large { bytes, history } => {
+            FirstItem::Unread { bytes, history } => {
                 self.permit = self.memory.reserve(bytes).await;
                 self.task(history).await?
             }
@@ -259,6 +262,7 @@ impl TaskStream {
 
 #[cfg(test)]
 mod tests {
+    use bridge_program::LARGE_RESPONSE;
     use bridge_protocol::a2a::{Message, Part, Role};
     use futures_util::FutureExt as _;
 
@@ -283,7 +287,7 @@ mod tests {
         let mut stream = TaskStream::after(&service, &context, position, StreamEnd::Task);
         let others = ResponseMemory::of_client().reserve(usize::MAX).await;
         stream.begin(None).await.unwrap();
-        assert!(matches!(stream.first, Some(FirstItem::Large { .. })));
+        assert!(matches!(stream.first, Some(FirstItem::Unread { .. })));
         let mut reading = Box::pin(read(Some(Box::new(stream))));
         assert!(reading.as_mut().now_or_never().is_none());
         drop(others);

@@ -3,7 +3,9 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use bridge_program::{LARGE_RESPONSE, ResponseMemory, ResponsePermit, large_responses};
+use bridge_program::{
+    COUNTED_RESPONSE, LARGE_RESPONSE, ResponseMemory, ResponsePermit, large_responses,
+};
 
 use crate::{
     caller::Caller,
@@ -47,7 +49,7 @@ impl Follower {
         }
     }
 
-    /// Makes the follower fit for a slow reader: at most one page is read ahead, and a large page counts as an
+    /// Makes the follower fit for a slow reader: at most one page is read ahead, and unless it is small it counts as an
     /// outgoing answer (see [`ResponsePermit`]) until the next event is requested.
     #[must_use]
     pub fn for_slow_reader(mut self, memory: ResponseMemory) -> Self {
@@ -132,10 +134,10 @@ impl Follower {
             0..LARGE_RESPONSE => PAGE.min(2 * self.page_size),
             _ => (self.page_size / 2).max(1),
         };
-        let Some(memory) = self.memory.as_ref().filter(|_| size >= LARGE_RESPONSE) else {
+        let Some(memory) = self.memory.as_ref().filter(|_| size >= COUNTED_RESPONSE) else {
             return Ok(page);
         };
-        large_responses().remember_large(&self.task, size);
+        large_responses().remember_size(&self.task, size);
         self.permit = memory.try_reserve(size);
         if self.permit.is_some() {
             return Ok(page);
