@@ -144,16 +144,18 @@ impl Connection {
 
     /// Reads all pages of the tool list. The limits stop a server whose list never ends.
     async fn all_tools(&self, call: &str) -> Result<Vec<Tool>, CallError> {
-        let (mut tools, mut size) = (Vec::new(), 0);
+        let (mut tools, mut size, mut pages) = (Vec::new(), 0, 0);
         let mut page = PaginatedRequestParams::default();
         loop {
             let listed = self.peer.list_tools(Some(page)).await;
             let listed = listed.map_err(|error| self.failures.call(call, error))?;
             size += failure::bytes(&listed.tools);
+            pages += 1;
             tools.extend(listed.tools);
             let (failures, limits) = (&self.failures, &self.limits);
             failures.check_size(call, tools.len(), "tools", limits.tools)?;
             failures.check_size(call, size, "bytes", limits.result)?;
+            failures.check_size(call, pages, "pages", limits.tools)?;
             let Some(cursor) = listed.next_cursor else {
                 return Ok(tools);
             };

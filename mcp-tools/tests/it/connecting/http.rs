@@ -140,7 +140,7 @@ async fn a_list_without_an_end_is_given_up() {
     let connection = open(&server.details(), &short()).await;
     let error = connection.tools().await.unwrap_err();
     assert!(
-        matches!(error, CallError::TooLarge { unit: "tools", .. }),
+        matches!(error, CallError::TooLarge { unit: "pages", .. }),
         "{error}"
     );
 }
