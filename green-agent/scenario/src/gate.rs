@@ -94,6 +94,9 @@ table! {
         default figure("metric"): String = "pass_rate",
         /// The most that the figure may drop.
         default max_drop: f64 as NotNegative = 0.0,
+        /// The most that the figure may rise, for figures that are better when they are lower, such as total_tokens; it
+        /// takes the place of max_drop.
+        optional max_rise: f64 as NotNegative,
     }
 }
 

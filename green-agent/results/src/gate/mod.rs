@@ -32,7 +32,7 @@ pub struct GateResult {
     pub figure: String,
     /// Whether the condition holds.
     pub met: bool,
-    /// The value that was measured; for a regression, the drop.
+    /// The value that was measured; for a regression, the drop or rise.
     pub measured: Option<f64>,
     /// The lower bound of its interval.
     pub lower: Option<f64>,
@@ -187,28 +187,37 @@ fn check_regression(
     let figure = &gate.figure;
     // The drop is the earlier value less this one.
     let difference = run.difference(earlier, figure, None);
+    let drop = difference.difference;
+    let (change, most, [value, lower, upper]) = match gate.max_rise {
+        None => ("drop", gate.max_drop, [drop.mean, drop.lower, drop.upper]),
+        Some(most) => {
+            let negated =
+                [drop.mean, drop.upper, drop.lower].map(|bound| bound.map(|bound| 0.0 - bound));
+            ("rise", most, negated)
+        }
+    };
     let measured = Measured {
-        value: difference.difference.mean,
-        lower: difference.difference.lower,
-        upper: difference.difference.upper,
+        value,
+        lower,
+        upper,
         n: difference.pairs,
     };
     let values = match (difference.b, difference.a) {
         (Some(before), Some(now)) => format!(" (from {} to {})", number(before), number(now)),
         _ => String::new(),
     };
-    let (against, most) = (gate.against.display(), gate.max_drop);
+    let against = gate.against.display();
     GateResult {
         cell: BTreeMap::new(),
         figure: figure.clone(),
-        met: measured.value.is_some_and(|drop| drop <= gate.max_drop),
-        measured: measured.value,
-        lower: measured.lower,
-        upper: measured.upper,
+        met: value.is_some_and(|change| change <= most),
+        measured: value,
+        lower,
+        upper,
         n: measured.n,
-        demand: format!("drop of {figure} against {against}: at most {most}"),
+        demand: format!("{change} of {figure} against {against}: at most {most}"),
         message: format!(
-            "drop of {figure} against {against}{values}: wanted at most {most}, {}",
+            "{change} of {figure} against {against}{values}: wanted at most {most}, {}",
             describe(&measured, "pairs of the same sample or trial"),
         ),
     }

@@ -146,6 +146,39 @@ fn a_drop_against_an_earlier_run_is_found() {
     assert!(checked_path(&scenario, &trials(10, 0))[0].met);
 }
 
+#[test]
+fn a_rise_is_what_counts_for_a_figure_that_is_better_when_it_is_lower() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = RecordWriter::open(&folder.path().join("records.jsonl")).unwrap();
+    trials(9, 1)
+        .iter()
+        .for_each(|record| writer.append(record).unwrap());
+    drop(writer);
+    let mut scenario = scenario("regress = { against = 'records.jsonl', max_rise = 0.05 }");
+    scenario.path = folder.path().join("a.toml");
+    for (now, met, text) in [
+        (
+            trials(10, 0),
+            false,
+            "(from 0.9 to 1): wanted at most 0.05, measured 0.1 (",
+        ),
+        (
+            trials(8, 2),
+            true,
+            "(from 0.9 to 0.8): wanted at most 0.05, measured -0.1 (",
+        ),
+    ] {
+        let result = &checked_path(&scenario, &now)[0];
+        let begins = format!("rise of pass_rate against records.jsonl {text}");
+        assert!(result.message.starts_with(&begins), "{}", result.message);
+        assert_eq!(result.met, met, "{}", result.message);
+        assert!(
+            result.lower < result.measured && result.measured < result.upper,
+            "{result:?}"
+        );
+    }
+}
+
 fn checked_path(scenario: &Scenario, records: &[TrialRecord]) -> Vec<GateResult> {
     assert!(scenario.path.parent().is_some_and(Path::exists));
     checked(scenario, records)
