@@ -1,7 +1,7 @@
 //! Problems of a trial, with their kind and owner, so that broken infrastructure is not taken for a bad
 //! agent.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Serialize};
 
@@ -23,11 +23,21 @@ const LONGEST_MESSAGE: usize = 16 * 1024;
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind.title(), self.message)
+        write!(f, "{}: {}", self.title(), self.message)
     }
 }
 
 impl Problem {
+    /// Returns a short title for people, which names the party at fault where the kind of problem does.
+    pub fn title(&self) -> Cow<'static, str> {
+        let title = self.kind.title();
+        match (title.strip_prefix("agent "), self.owner) {
+            (Some(what), Owner::Evaluator) => format!("evaluator {what}").into(),
+            (Some(what), Owner::Environment) => format!("server {what}").into(),
+            (Some(_) | None, _) => title.into(),
+        }
+    }
+
     /// Returns the same problem as the fault of `owner`.
     #[must_use]
     pub fn owned_by(self, owner: Owner) -> Self {
@@ -341,6 +351,22 @@ pub fn chain(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_title_names_the_party_at_fault() {
+        for (kind, owner, expected) in [
+            (ProblemKind::Crashed, Owner::Agent, "agent crashed"),
+            (
+                ProblemKind::NeverReady,
+                Owner::Evaluator,
+                "evaluator never ready",
+            ),
+            (ProblemKind::Crashed, Owner::Environment, "server crashed"),
+            (ProblemKind::Hung, Owner::Environment, "hung"),
+        ] {
+            assert_eq!(kind.because("").owned_by(owner).title(), expected);
+        }
+    }
 
     #[test]
     fn the_middle_of_a_long_message_is_left_out() {

@@ -2,6 +2,7 @@
 //! agents' logs. The page reads only the blocks that it shows.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     fs::File,
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
@@ -86,7 +87,7 @@ struct Head<'a> {
 
 #[derive(Serialize)]
 struct ShownProblem<'a> {
-    title: &'static str,
+    title: Cow<'static, str>,
     owner: crate::problem::Owner,
     message: &'a str,
 }
@@ -130,7 +131,7 @@ pub(super) fn of_trial(
     let note = reading.read(BufReader::new(file.take(TRANSCRIPT)))?;
     let logs = logs(folder, name, &mut reading.blocks)?;
     let problems = record.problems.iter().map(|problem| ShownProblem {
-        title: problem.kind.title(),
+        title: problem.title(),
         owner: problem.owner,
         message: &problem.message,
     });
