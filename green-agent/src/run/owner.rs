@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{hops::ENVIRONMENT_ROLE, problem::Owner};
 use crate::{
     scenario::model::{Green, Scenario, ServerKind, Start},
-    transcript::{Content, Entry, Hop},
+    transcript::{Content, Direction, Entry, Hop, label::labels},
 };
 
 /// Returns the owner of the fault when the party in this role breaks.
@@ -55,6 +55,20 @@ pub(super) fn awaited_role(entries: &[Entry]) -> Option<&str> {
         .rev()
         .filter(|entry| matches!(entry.content, Content::Request { .. }));
     requests.next().map(|entry| entry.hop.to.as_str())
+}
+
+/// Returns whether the last thing that a party sent is the end of its task, in a stream that it has not closed since.
+pub(super) fn has_not_closed(entries: &[Entry], role: &str) -> bool {
+    const ENDS: [&str; 4] = ["completed", "failed", "canceled", "rejected"];
+    let mut sent = entries.iter().rev();
+    let last = sent.find(|entry| entry.hop.to == role && entry.direction == Direction::Back);
+    let is_end = |label: &String| {
+        let state = label.strip_prefix("status:");
+        state.is_some_and(|state| ENDS.contains(&state))
+    };
+    last.is_some_and(|entry| {
+        matches!(entry.content, Content::Event { .. }) && labels(entry).iter().any(is_end)
+    })
 }
 
 /// Returns the role of a party whose answer to a request is not complete.

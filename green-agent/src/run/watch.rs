@@ -83,6 +83,9 @@ fn hung(what: &str, transcript: &Transcript, scenario: &Scenario) -> Problem {
         return ProblemKind::Hung.because(what).owned_by(Owner::Harness);
     };
     let message = match owner::awaited_role(&entries) {
+        Some(role) if owner::has_not_closed(&entries, role) => {
+            format!("{what}; {role} has sent the end of its task, but has not closed its stream")
+        }
         Some(role) => format!("{what}; the others were waiting for {role}"),
         None => format!("{what}; no agent was asked anything"),
     };

@@ -1,4 +1,4 @@
-//! Agents that send too much, or of whose answers the harness makes too much, cost only their own trial.
+//! Agents that send too much, or do not end, cost only their own trial, and the report says why.
 
 use std::fs;
 
@@ -95,5 +95,38 @@ fn the_result_of_another_task_does_not_count() {
     let ended = folder.run(&["run", "a.toml"]);
     assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
     let why = "id: expected \"mine\", the id of the task that was asked for, found \"other\"";
+    assert!(shown(&ended).contains(why), "{}", shown(&ended));
+}
+
+/// It sends the end of its task, and then nothing but comments.
+const OPEN: &str = r#"import json, sys, time
+from agent import Agent, server
+class Open(Agent):
+    card = {**Agent.card, "capabilities": {"streaming": True}}
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        task = {"kind": "task", "id": "t", "contextId": "c", "status": {"state": "completed"}}
+        event = {"jsonrpc": "2.0", "id": request["id"], "result": task}
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        self.wfile.write(b"data: " + json.dumps(event).encode() + b"\n\n")
+        while True:
+            time.sleep(0.1)
+            self.wfile.write(b":\n\n")
+server(sys.argv[1], Open).serve_forever()
+"#;
+
+#[test]
+fn a_stream_that_stays_open_after_the_task_is_named_as_the_reason() {
+    let folder = Folder::new(
+        "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009'\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\nstream = true\n\
+         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\ntimeout = { total = '5s' }\n",
+    );
+    folder.agent(OPEN);
+    let ended = folder.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
+    let why = "a has sent the end of its task, but has not closed its stream";
     assert!(shown(&ended).contains(why), "{}", shown(&ended));
 }
