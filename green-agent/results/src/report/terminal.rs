@@ -326,6 +326,18 @@ fn place(trial: &TrialReport) -> String {
     text + &format!("trial {}", trial.trial)
 }
 
+/// Returns whether some trials of a scenario broke through no fault of the agents, and others did not.
+fn is_partly_broken(scenario: &ScenarioReport) -> bool {
+    let broke = |outcome: &Outcome| {
+        matches!(
+            outcome,
+            Outcome::ModelError | Outcome::EnvironmentError | Outcome::HarnessError
+        )
+    };
+    let outcomes = &scenario.outcomes;
+    outcomes.keys().any(broke) && outcomes.keys().any(|outcome| outcome.is_scored())
+}
+
 fn summary_text(report: &RunReport, folder: &Path) -> String {
     let passed =
         report.count(ScenarioVerdict::Passed) + report.count(ScenarioVerdict::FailedAsExpected);
@@ -342,6 +354,11 @@ fn summary_text(report: &RunReport, folder: &Path) -> String {
     let is_cut = |scenario: &ScenarioReport| scenario.outcomes.contains_key(&Outcome::Interrupted);
     if report.scenarios.iter().any(is_cut) {
         text += &format!("{DIM}to continue: green-agent run --resume {folder}{DIM:#}\n");
+    } else if report.scenarios.iter().any(is_partly_broken) {
+        text += &format!(
+            "{DIM}to repeat what broke through no fault of the agents: set retries = {{ infrastructure = 1 }} in [harness], \
+             then green-agent run --resume {folder}{DIM:#}\n"
+        );
     }
     text
 }

@@ -69,18 +69,45 @@ fn a_snapshot_that_is_not_there_yet_is_no_failure_of_the_agent() {
     assert!(junit.contains("(fault: harness)"), "{junit}");
 }
 
+/// A server of models that is broken below /bad.
+const MODEL: &str = r#"import sys
+from agent import Agent, server
+class Model(Agent):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        if self.path.startswith("/bad"):
+            return self.send(500, {"error": {"message": "down"}})
+        message = {"role": "assistant", "content": "hello"}
+        self.send(200, {"choices": [{"message": message, "finish_reason": "stop"}]})
+server(sys.argv[1], Model).serve_forever()
+"#;
+
 #[test]
 fn a_model_that_cannot_be_used_is_no_failure_of_the_agent_in_a_conversation() {
-    let folder = Folder::new(
-        "[green_agent]\n[[participants]]\nrole = 'a'\npolicy = 'llm'\n\
-         settings = { model = 'm', base_url = 'http://127.0.0.1:9', retries = 0 }\n\
+    let scenario = "[green_agent]\n[[participants]]\nrole = 'a'\npolicy = 'llm'\n\
+         settings = { model = 'm', base_url = '{model}/{matrix.way}', retries = 0 }\n\
+         [[participants]]\nrole = 'model'\nserver = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009'\n\
          [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\nstate = 'completed'\n\
-         [harness]\nversion = 1\nsnapshot = false\n",
-    );
+         [harness]\nversion = 1\nports = 'auto'\nmatrix = { way = ['bad', 'good'] }\n";
+    let folder = Folder::new(scenario);
+    folder.agent(MODEL);
+    let outcomes = || {
+        let records = records(&folder.only_run());
+        let mut titles: Vec<_> = records.iter().map(|one| one.outcome.title()).collect();
+        titles.sort_unstable();
+        titles
+    };
     let ended = folder.run(&["run", "a.toml"]);
     assert_eq!(ended.status.code(), Some(4), "{}", shown(&ended));
-    assert_eq!(
-        records(&folder.only_run())[0].outcome.title(),
-        "model error"
-    );
+    assert_eq!(outcomes(), ["model error", "passed"], "{}", shown(&ended));
+
+    // The report says how to repeat it.
+    let retries = "retries = { infrastructure = 1 }";
+    let how = format!("set {retries} in [harness], then green-agent run --resume runs/");
+    assert!(shown(&ended).contains(&how), "{}", shown(&ended));
+    folder.file("a.toml", &format!("{scenario}{retries}\n"));
+    let run = folder.only_run().display().to_string();
+    let ended = folder.run(&["run", "--resume", &run]);
+    let again = ["model error", "model error", "passed"];
+    assert_eq!(outcomes(), again, "{}", shown(&ended));
 }
