@@ -179,10 +179,11 @@ fn verdict(scenario: &Scenario, assessment: &Assessment) -> Option<Problem> {
         .flatten()
         .filter_map(|part| part["text"].as_str());
     let text = texts.collect::<Vec<_>>().join("\n");
-    Some(kind.because(format!(
-        "the evaluation ended as {}: {text}",
-        assessment.state
-    )))
+    Some(match assessment.state.as_str() {
+        // The title of the problem says the same.
+        "failed" | "rejected" if !text.is_empty() => kind.because(text),
+        state => kind.because(format!("the evaluation ended as {state}: {text}")),
+    })
 }
 
 /// Compares the transcript with the scenario's expectations and its snapshot.
