@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use mcp_tools::{
-    allow_list::AllowList,
-    async_trait, client,
+    async_trait,
     context::{AgentContext, Settings},
     jiff::Timestamp,
     rmcp::{
@@ -36,12 +35,7 @@ impl Tool for MessageAge {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let context = AgentContext::new(Settings {
-        allowed: AllowList::default(),
-        client: client::Options::default(),
-        acknowledger: None,
-        clock: Arc::new(Timestamp::now),
-    });
+    let context = AgentContext::new(Settings::default());
     let message = json!({"messageId": "m1", "parts": [{"text": "Buy a lamp."}]});
     context
         .incoming_messages()

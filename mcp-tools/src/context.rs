@@ -47,6 +47,18 @@ pub struct Settings {
     pub clock: Clock,
 }
 
+impl Default for Settings {
+    /// Returns the default allow list and options, no acknowledger, and the system's clock.
+    fn default() -> Self {
+        Self {
+            allowed: AllowList::default(),
+            client: client::Options::default(),
+            acknowledger: None,
+            clock: Arc::new(bridge_program::clock::now),
+        }
+    }
+}
+
 /// The state that an agent's tools share. Clones share the same state.
 #[derive(Clone)]
 pub struct AgentContext(Arc<Inner>);

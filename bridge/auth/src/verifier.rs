@@ -17,6 +17,32 @@ const LEEWAY: Duration = Duration::from_secs(300);
 const SHOWN: usize = 100;
 
 /// Verifies bearer tokens: issuer, audience, times and signature.
+///
+/// A receiver of webhooks verifies a bridge's signature like this:
+///
+/// ```no_run
+/// use bridge_auth::{KeySource, Refusal, TrustedIssuer, Verifier};
+/// use jiff::Timestamp;
+/// use sha2::{Digest as _, Sha256};
+///
+/// fn verifier() -> Result<Verifier, Box<dyn std::error::Error>> {
+///     let keys = "https://agents.example/.well-known/jwks.json".parse()?;
+///     let issuer = TrustedIssuer {
+///         issuer: "https://agents.example".to_owned(),
+///         keys: KeySource::keys(keys, false)?,
+///     };
+///     let own_url = "https://receiver.example/hook".to_owned();
+///     Ok(Verifier::new([issuer], [own_url]))
+/// }
+///
+/// /// `signature` is the value of the header X-A2A-Notification-Signature.
+/// async fn is_genuine(verifier: &Verifier, signature: &str, body: &[u8]) -> Result<bool, Refusal> {
+///     let identity = verifier.verify(signature, Timestamp::now()).await?;
+///     let hash = format!("{:x}", Sha256::digest(body));
+///     let signed = identity.claims.get("request_body_sha256");
+///     Ok(signed.is_some_and(|signed| *signed == hash))
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Verifier {
     issuers: Vec<TrustedIssuer>,

@@ -5,6 +5,43 @@
 //! All waits have time limits and all bodies size limits ([`Limits`]). Errors name the agent, the operation,
 //! and the invalid field if there is one ([`ClientError`]).
 //!
+//! ```no_run
+//! use bridge_client::{Client, ClientError, Credentials, Fault, Options, Roots, new_message_id};
+//! use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest, StreamResponse};
+//! use futures_util::StreamExt as _;
+//!
+//! /// Prints the pieces of an answer, and follows the task over broken connections.
+//! async fn ask(client: &Client, text: &str) -> Result<(), ClientError> {
+//!     let message = Message::new(new_message_id(), Role::User, vec![Part::text(text)]);
+//!     let mut events = client
+//!         .send_streaming_message(SendMessageRequest::new(message))
+//!         .await?;
+//!     while let Some(event) = events.next().await {
+//!         match event? {
+//!             StreamResponse::ArtifactUpdate(update) => println!("{:?}", update.artifact.parts),
+//!             StreamResponse::StatusUpdate(update) => println!("{:?}", update.status.state),
+//!             StreamResponse::Task(task) => println!("task {}", task.id),
+//!             StreamResponse::Message(message) => println!("{}", message.text()),
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//!
+//! # async fn connect(ca: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+//! let options = Options {
+//!     credentials: Credentials::default().bearer("token")?,
+//!     roots: Roots::from_pem(ca)?, // of a company, beside the public ones
+//!     ..Options::default()
+//! };
+//! let client = Client::connect(&"https://agents.example/a2a".parse()?, &options).await?;
+//! match ask(&client, "hello").await {
+//!     Err(ClientError { fault: Fault::Unauthenticated { .. }, .. }) => println!("another token"),
+//!     answered => answered?,
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! - [`Client`]: the operations
 //! - [`EventStream`]: the events of a streaming operation
 //! - [`Binding`]: the transport protocol of calls

@@ -14,6 +14,38 @@
 //! - `protobuf`: A2A 1.0 and 0.3 as protocol buffers, with the feature of that name
 //! - [`sse`]: reads streams of server-sent events
 //! - [`wire`]: reads objects from JSON, with errors that name the path of the field
+//!
+//! ```
+//! use bridge_protocol::{
+//!     a2a::{Message, Part, Role, Task, TaskState, TaskStatus},
+//!     dialect::{Losses, Version},
+//!     wire,
+//! };
+//!
+//! # fn main() -> Result<(), wire::FieldError> {
+//! let json = br#"{"messageId": "1", "role": "ROLE_USER", "parts": [{"text": 7}]}"#;
+//! let error = wire::from_slice::<Message>(json).unwrap_err();
+//! assert_eq!(error.to_string(), "parts[0].text: expected a string, found the number 7");
+//!
+//! let question = Message::new("2", Role::Agent, vec![Part::text("Which one?")]);
+//! let status = TaskStatus {
+//!     message: Some(question),
+//!     ..TaskStatus::new(TaskState::InputRequired)
+//! };
+//! let task = Task {
+//!     context_id: Some("c".to_owned()),
+//!     ..Task::new("t", status)
+//! };
+//! assert_eq!(wire::to_value(&task)["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
+//!
+//! let mut losses = Losses::new();
+//! let old = Version::V0_3.task_from_v1(&task, &mut losses);
+//! assert_eq!(old["status"]["state"], "input-required");
+//! assert!(losses.is_empty());
+//! assert_eq!(Version::V0_3.task_to_v1(old)?, task);
+//! # Ok(())
+//! # }
+//! ```
 #![no_std]
 
 extern crate alloc;

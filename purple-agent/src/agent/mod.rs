@@ -10,7 +10,6 @@ pub(crate) use work::{Progress, Work};
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use bridge_program::clock;
 use mcp_tools::{
     allow_list::AllowList,
     client,
@@ -58,8 +57,7 @@ impl PurpleAgent {
         let context = AgentContext::new(Settings {
             allowed: settings.allowed.clone(),
             client: settings.mcp,
-            acknowledger: None,
-            clock: Arc::new(clock::now),
+            ..Settings::default()
         });
         if let Some(details) = &settings.mcp_connection_details {
             context.set_mcp_connection_details(details.clone());

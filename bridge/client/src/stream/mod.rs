@@ -31,17 +31,15 @@ use futures_util::{Stream, StreamExt as _, stream::BoxStream};
 use crate::{ClientError, agent::Agent};
 use follow::Follower;
 
-/// The events of a streaming operation, in the types of 1.0. The stream ends after the last event or the
-/// first error.
+/// The events of a streaming operation, in the types of 1.0. The stream ends after the first error, or when the agent
+/// ends its stream properly, whatever the task's state.
 ///
 /// A stream that breaks is resumed with SubscribeToTask, or by polling the task if the agent does not support
 /// that; the message is never sent again. Events are not repeated after that, and missed ones are supplied:
 /// each message once, artifacts as far as they grew, and the status. If the agent does not stream at all, the
 /// task is polled from the beginning. [`Options`](crate::Options) has the limits of both.
 ///
-/// A stream of events. If the agent ends its stream properly, this stream ends too, whatever the task's state.
-///
-/// Dropping it closes the connection; the agent continues the task.
+/// Dropping the stream closes the connection; the agent continues the task.
 pub struct EventStream(BoxStream<'static, Result<StreamResponse, ClientError>>);
 
 impl Stream for EventStream {

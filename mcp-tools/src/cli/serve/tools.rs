@@ -4,15 +4,12 @@ use std::{env, error::Error, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use bridge_program::{Exit, clock, errln, listen, outln, stop_signal};
 use clap::{Args, ValueEnum};
-use jiff::Timestamp;
 use url::Url;
 
 use super::listening::{serve_to_the_end, settings, stopped};
 use crate::{
     agents::{Agents, AgentsSettings, Credential, SiteOverride},
-    allow_list::AllowList,
     cli::target,
-    client,
     connection::ConnectionDetails,
     context::{AgentContext, Settings},
     secret::Secret,
@@ -116,12 +113,7 @@ impl ToolFlags {
 
 /// Returns an empty context: these tools belong to no agent's conversation.
 fn context() -> AgentContext {
-    AgentContext::new(Settings {
-        allowed: AllowList::default(),
-        client: client::Options::default(),
-        acknowledger: None,
-        clock: Arc::new(Timestamp::now),
-    })
+    AgentContext::new(Settings::default())
 }
 
 async fn over_stdio(server: ToolServer) -> Result<Exit, Box<dyn Error>> {

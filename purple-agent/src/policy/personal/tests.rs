@@ -3,11 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mcp_tools::{
-    allow_list::AllowList,
-    client,
-    context::{AgentContext, Settings as ContextSettings},
-};
+use mcp_tools::context::{AgentContext, Settings as ContextSettings};
 use rmcp::model::{CallToolResult, Tool};
 
 use super::*;
@@ -30,10 +26,8 @@ pub(super) struct Talk {
 impl Talk {
     pub(super) fn begin(text: &str, settings: &Value) -> Self {
         let context = AgentContext::new(ContextSettings {
-            allowed: AllowList::default(),
-            client: client::Options::default(),
-            acknowledger: None,
             clock: Arc::new(|| Timestamp::UNIX_EPOCH),
+            ..ContextSettings::default()
         });
         let tools = [SEARCH, DISCOVER, INVOKE].map(|name| Offered {
             tool: Tool::new(name, "", JsonObject::new()),
