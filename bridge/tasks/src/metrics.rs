@@ -213,7 +213,7 @@ impl Families {
         all.register("tasks_open", open, self.tasks_open.clone());
         let streams = "Streams that clients read";
         all.register("streams_open", streams, self.streams_open.clone());
-        let appends = "Duration of an append to the task log";
+        let appends = "The time in which the task log made an append durable";
         let duration = "store_append_duration";
         all.register_with_unit(duration, appends, Unit::Seconds, self.appends.clone());
         let errors = "Failures of the task log";
@@ -252,7 +252,7 @@ impl Families {
 
     fn register_pushes(&mut self) {
         let all = &mut self.registry;
-        let pushes = "Duration of a webhook's answer to a push notification";
+        let pushes = "The response time of webhooks";
         all.register_with_unit("push_duration", pushes, Unit::Seconds, self.pushes.clone());
         let open = "Push notification settings whose task is open or has undelivered events";
         all.register("push_settings_open", open, self.pushes_open.clone());

@@ -7,8 +7,8 @@
 //! | `content` that is text of a media type `text/*`, or base64 | `raw` |
 //! | any other `content`: cards | `data` |
 //!
-//! `contentType` is the media type, `name` the file name. What a part cannot express (a thumbnail, both
-//! content and URL, another encoding of the same bytes) goes into the part's metadata.
+//! `contentType` is the media type, `name` the file name. The part's metadata has the properties that a
+//! part cannot express: a thumbnail, a URL beside the content, another encoding of the same bytes.
 
 use alloc::{
     string::{String, ToString},

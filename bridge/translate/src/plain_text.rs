@@ -141,7 +141,7 @@ fn picture(image: &Value, lines: &mut Vec<String>) {
     line(shown.or(image.get("url").filter(remote)), lines);
 }
 
-/// Whether there is a button that shows what is hidden. Where nobody can press it, all is shown.
+/// Returns whether the card has a button that shows hidden elements. In a card without one, hidden elements are shown.
 fn has_toggle(within: &Value) -> bool {
     match within {
         Value::Object(members) => {

@@ -82,7 +82,7 @@ pub struct RunOptions {
     pub shard: Option<Shard>,
     /// What to do with snapshots.
     pub snapshots: SnapshotMode,
-    /// Whether the run becomes the earlier one, with which gates compare later runs.
+    /// Whether the run becomes the baseline with which gates compare later runs.
     pub accepts_baseline: bool,
     /// Whether to install what scenarios require. Otherwise a scenario with a missing requirement does not
     /// run.

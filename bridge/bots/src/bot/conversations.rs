@@ -52,7 +52,7 @@ pub enum ContinueError {
         /// The task.
         task: String,
     },
-    /// The bot returned an error or could not save its state. What it had sent before is logged.
+    /// The bot returned an error or could not save its state. Its earlier activities are logged.
     #[error("the bot could not continue task {task}: {source}")]
     Bot {
         /// The task.
@@ -85,7 +85,7 @@ impl Conversations {
     /// conversation. A task that waited for a sign-in waits for input after a message.
     ///
     /// # Errors
-    /// Returns [`ContinueError`]. What was sent before an error of `talk` is logged.
+    /// Returns [`ContinueError`]. Activities that `talk` sent before its error are logged.
     pub async fn continue_conversation(
         &self,
         reference: &ConversationReference,

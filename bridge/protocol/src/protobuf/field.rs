@@ -10,7 +10,7 @@ use crate::wire::FieldError;
 
 /// A type of A2A 1.0 with the form `P` in protocol buffers.
 pub trait Proto<P>: Sized {
-    /// Converts to `P`. What protocol buffers cannot express is left out, see [the list](crate::protobuf).
+    /// Converts to `P`, without the values that protocol buffers cannot express ([the list](crate::protobuf)).
     fn to_proto(&self) -> P;
 
     /// Converts from `P`.

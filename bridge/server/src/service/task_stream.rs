@@ -89,7 +89,7 @@ struct TaskStream {
 #[derive(Clone)]
 struct StreamBounds {
     context_id: String,
-    /// The last event to read, if the end of the stream came before it began.
+    /// The last event to read, if the log already had the end of the stream when the stream began.
     last: Option<Seq>,
 }
 

@@ -90,8 +90,8 @@ pub(super) async fn listen_for_bots(
     };
     let bound = match TcpListener::bind(address).await {
         Err(error) if config.callback_listen.is_none() => {
-            tracing::warn!(%address, %error, "the port for calls of bots is not free: another one is used, and bots \
-                 that have the earlier address cannot reach it");
+            tracing::warn!(%address, %error, "the port for bots is in use, so another one is used: calls of bots about \
+                 earlier conversations do not arrive");
             TcpListener::bind((address.ip(), 0)).await
         }
         bound => bound,

@@ -135,7 +135,8 @@ pub enum TransferError {
     },
 }
 
-/// The time for which other processes are awaited. It is longer than a heartbeat of a process that has ended lasts.
+/// The time limit of the wait for other processes. It is longer than the time for which a process without a heartbeat
+/// counts as alive.
 const OTHERS_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Waits until no other process has the store open.

@@ -24,7 +24,7 @@ pub(super) struct Group<'a> {
 pub(super) enum Units {
     /// The samples of each scenario; a scenario without a dataset is one sample.
     Samples,
-    /// The samples of each scenario, but each trial of a scenario without a dataset.
+    /// The samples of each scenario; in a scenario without a dataset, each trial is a sample.
     SamplesOrTrials,
 }
 
