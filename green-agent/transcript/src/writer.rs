@@ -30,7 +30,7 @@ use super::{Body, Content, Direction, Entry, Hop, TranscriptError, polls::PollAn
 const SAID_LIMIT: usize = 64 * 1024 * 1024;
 
 /// The memory that an entry needs in addition to the bytes of its line, once it is read.
-const ENTRY_OVERHEAD: u64 = 4 * 1024;
+const ENTRY_OVERHEAD: u64 = 2 * 1024;
 
 /// A transcript that is being written. Clones write to the same file.
 #[derive(Clone, Debug)]
