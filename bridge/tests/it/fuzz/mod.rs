@@ -8,6 +8,8 @@
 //! then belongs into `cases.rs`, which every run begins with. Inputs are not guided by coverage: stable Rust has
 //! none, and what changes JSON as JSON gets far without.
 
+#[cfg(feature = "grpc")]
+mod bindings;
 mod bytes;
 mod cases;
 mod corpus;
