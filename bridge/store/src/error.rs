@@ -212,17 +212,17 @@ impl StoreError {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge => Self::Full { doing },
-            _ if is_lack_of_descriptors(&source) => Self::Unavailable {
+            _ if Self::is_lack_of_descriptors(&source) => Self::Unavailable {
                 reason: format!("{doing}: {source}"),
             },
             _ => Self::Io { doing, source },
         }
     }
-}
 
-/// Returns whether a file could not be opened because the process or the machine has too many open ones. Then nothing was
-/// done, and the operation can be repeated.
-pub(crate) fn is_lack_of_descriptors(error: &io::Error) -> bool {
-    let code = error.raw_os_error().map(Errno::from_raw);
-    matches!(code, Some(Errno::EMFILE | Errno::ENFILE))
+    /// Returns whether a file could not be opened because the process or the machine has too many open ones. Then nothing was
+    /// done, and the operation can be repeated.
+    pub(crate) fn is_lack_of_descriptors(error: &io::Error) -> bool {
+        let code = error.raw_os_error().map(Errno::from_raw);
+        matches!(code, Some(Errno::EMFILE | Errno::ENFILE))
+    }
 }

@@ -10,7 +10,7 @@
 use std::{io, path::PathBuf, sync::Arc};
 
 use super::disk::{Disk, LogFile};
-use crate::{StoreError, error::is_lack_of_descriptors};
+use crate::StoreError;
 
 /// The extensions of segments, and of the file whose name is the log's beginning.
 const SEGMENT_EXTENSION: &str = ".log";
@@ -72,7 +72,7 @@ impl Segments {
             Ok(file)
         };
         let file = make().map_err(|error| StoreError::io(doing(), error))?;
-        let unsynced = |source| match is_lack_of_descriptors(&source) {
+        let unsynced = |source| match StoreError::is_lack_of_descriptors(&source) {
             true => StoreError::io(doing(), source),
             false => StoreError::Io {
                 doing: doing(),
