@@ -2,9 +2,10 @@
 
 use std::error::Error;
 
+use bridge_client::{discovery::DiscoveryError, registry::RegistryError};
 use bridge_program::Exit;
 
-use super::{serve, store::StoreMissing};
+use super::{admin::AdminClientError, discover::NotDiscovered, serve, store::StoreMissing};
 use crate::{
     config::{ConfigErrors, Problem},
     host::HostError,
@@ -27,8 +28,27 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> Exit {
         || error.is::<StoreError>()
         || error.is::<StoreMissing>()
         || matches!(error.downcast_ref(), Some(HostError::Recover(_)));
-    match is_missing {
+    match is_missing || is_unreachable(error) {
         true => Exit::Infrastructure,
         false => Exit::Failed,
     }
+}
+
+/// Returns whether the error means that another program did not answer.
+fn is_unreachable(error: &(dyn Error + 'static)) -> bool {
+    if let Some(NotDiscovered { error, .. }) = error.downcast_ref() {
+        return matches!(
+            error,
+            DiscoveryError::Unreachable { .. } | DiscoveryError::Timeout { .. }
+        );
+    }
+    let registry = matches!(
+        error.downcast_ref(),
+        Some(
+            RegistryError::Unreachable { .. }
+                | RegistryError::Timeout { .. }
+                | RegistryError::Failing { .. }
+        )
+    );
+    registry || matches!(error.downcast_ref(), Some(AdminClientError::Absent { .. }))
 }

@@ -214,7 +214,7 @@ async fn tasks_of_a_running_bridge_are_listed_shown_canceled_and_exported() {
     let store = format!("sled:{}", folder.path().join("data").display());
     let named = socket.to_str().unwrap();
     let (code, _, error) = tasks(&socket, &["list"]).await;
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(4));
     assert!(error.contains("no bridge answers at"), "{error}");
     let bridge = Bridge::serve(&["--store", &store, "--admin", named, "--builtin", "echo"]);
     let client = crate::client::Client::of(bridge.url());

@@ -19,6 +19,29 @@ pub(crate) fn bridge(arguments: &[&str]) -> Command {
     command
 }
 
+#[tokio::test]
+async fn what_cannot_be_reached_is_exit_code_4() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("admin.sock");
+    let socket = socket.to_str().unwrap();
+    for (arguments, expected) in [
+        (&["discover", "http://127.0.0.1:1"][..], "is it running"),
+        (&["discover", "oci://127.0.0.1:1"], "cannot be reached"),
+        (&["registry", "list", "127.0.0.1:1"], "cannot be reached"),
+        (&["tasks", "--admin", socket, "list"], "no bridge answers"),
+        (
+            &["chat", "http://127.0.0.1:1", "-m", "hi"],
+            "cannot be reached",
+        ),
+    ] {
+        let output = timeout(LIMIT, bridge(arguments).output());
+        let output = output.await.unwrap().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{arguments:?}: {told}");
+        assert!(told.contains(expected), "{arguments:?}: {told}");
+    }
+}
+
 /// Returns the output of `bridge chat` for these lines of input.
 pub(crate) async fn chat(arguments: &[&str], lines: &str) -> String {
     let output = told(arguments, lines).await;

@@ -257,6 +257,13 @@ impl From<ClientError> for Stopped {
                 format!("{error}\nsend them with --bearer-env NAME, or --header-env HEADER=NAME")
                     .into()
             }
+            Fault::Http {
+                status: 404 | 410, ..
+            } if error.operation == "card" => format!(
+                "there is no agent card at {}: bridge discover SITE shows the agents of a site",
+                error.agent
+            )
+            .into(),
             _ => error.into(),
         };
         Self { exit, why }

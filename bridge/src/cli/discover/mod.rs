@@ -14,6 +14,8 @@ use bridge_protocol::signing::SignatureState;
 use clap::Args;
 use serde_json::{Value, json};
 
+pub(super) use source::NotDiscovered;
+
 use super::{
     address::shown, chat::credentials::CredentialArgs, registry::RegistryLogin, trust::Trust,
 };

@@ -21,7 +21,7 @@ impl Discover {
             .map_err(|why| format!("{why}; registries are such as oci://localhost:5000"))?;
         let found = match discover_all(&target, &self.options()?).await {
             Ok(found) => found,
-            Err(error) => return Err(Self::advised(&target, &error)),
+            Err(error) => return Err(NotDiscovered::of(error, &target).into()),
         };
         self.with_skill(found)
     }
@@ -48,11 +48,20 @@ impl Discover {
             .into()),
         }
     }
+}
 
-    /// Returns the error with advice on what to do next.
-    fn advised(target: &Url, error: &DiscoveryError) -> Box<dyn Error> {
+/// An error of discovery, with advice on what to do next.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}{advice}")]
+pub(in crate::cli) struct NotDiscovered {
+    pub(in crate::cli) error: DiscoveryError,
+    advice: String,
+}
+
+impl NotDiscovered {
+    fn of(error: DiscoveryError, target: &Url) -> Self {
         let host = target.authority();
-        let advice = match error {
+        let advice = match &error {
             DiscoveryError::NotFound { .. } => format!(
                 "\nif the agent has its own path, add the path; if it is a registry, use oci://{host}"
             ),
@@ -72,7 +81,7 @@ impl Discover {
             | DiscoveryError::Private { .. }
             | DiscoveryError::NoWayToSpeak { .. } => String::new(),
         };
-        format!("{error}{advice}").into()
+        Self { error, advice }
     }
 }
 
