@@ -55,8 +55,8 @@ Examples:
   bridge discover http://localhost:3978        show the agents there and their skills
 
 Exit codes: 0 done, or stopped on request; 1 the work failed, such as a wrong configuration, or mistakes that bridge check \
-found; 2 the command line is wrong; 3 a file cannot be read; 4 infrastructure: the store or the port is not available. For \
-bridge chat see bridge chat --help. The variable RUST_LOG sets the log level, such as RUST_LOG=bridge=debug.";
+found; 2 the command line is wrong; 3 a file cannot be read; 4 infrastructure: the store, the port, an agent or a registry is \
+not available. For bridge chat see bridge chat --help. The variable RUST_LOG sets the log level, such as RUST_LOG=bridge=debug.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
