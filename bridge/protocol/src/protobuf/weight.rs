@@ -104,7 +104,7 @@ struct Scale<'s> {
 impl Scale<'_> {
     fn message(&mut self, shape: &Shape, mut bytes: &[u8], depth: usize) -> Result<(), TooMuch> {
         if depth > DEEPEST {
-            return Err(TooMuch::Depth);
+            return Err(TooMuch::MessageDepth);
         }
         self.add(match bytes.is_empty() {
             true => shape.empty,
@@ -204,11 +204,17 @@ mod tests {
     #[test]
     fn structure_weighs_and_text_does_not() {
         let objects = |count| Value::from(vec![json!({"": 0}); count]);
+        let nested = |levels| {
+            let innermost = json!("x".repeat(SMALL));
+            (0..levels).fold(innermost, |inner, _| json!({"": inner}))
+        };
         for (data, expected) in [
             (json!("x".repeat(8 << 20)), Ok(())),
             (objects(1_000), Ok(())),
             (objects(100_000), Err(TooMuch::Values)),
             (Value::from(vec![0; 100_000]), Err(TooMuch::Values)),
+            (nested(30), Ok(())),
+            (nested(40), Err(TooMuch::MessageDepth)),
         ] {
             assert_eq!(
                 check(".lf.a2a.v1.SendMessageRequest", &asked(data)),

@@ -32,6 +32,8 @@ pub enum TooMuch {
     Values,
     /// Lists and objects are nested too deeply.
     Depth,
+    /// Messages of protocol buffers are nested too deeply.
+    MessageDepth,
 }
 
 impl fmt::Display for TooMuch {
@@ -48,6 +50,11 @@ impl fmt::Display for TooMuch {
             Self::Depth => write!(
                 f,
                 "expected lists and objects that are nested at most {DEEPEST} deep, found more"
+            ),
+            Self::MessageDepth => write!(
+                f,
+                "expected messages that are nested at most {DEEPEST} deep, found more; in a Struct, an object takes three \
+                 levels and a list two"
             ),
         }
     }
