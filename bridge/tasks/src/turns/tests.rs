@@ -91,6 +91,10 @@ impl Executor for Acting {
         vec![Update::said(state, id, "done")]
     }
 
+    async fn resume(&self, turn: Turn) -> Vec<Update> {
+        self.execute(turn).await
+    }
+
     fn survives_restart_for(&self) -> Option<Duration> {
         let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         assert_ne!(asked, self.breaks, "it breaks down");
@@ -395,6 +399,18 @@ fn started(now: Timestamp, reference: Option<Metadata>) -> Event {
         open_until: Some(now + Duration::from_secs(3600)),
         reference,
     }
+}
+
+#[tokio::test]
+async fn a_recovered_turn_is_no_longer_than_usual_if_the_clock_was_set_back() {
+    let arrived = started(Timestamp::now(), Some(Metadata::new()));
+    let acting = Arc::new(Acting {
+        survives_restart_for: Some(Duration::from_millis(1)),
+        ..Arc::into_inner(Acting::new(0)).unwrap()
+    });
+    let turns = Turns::new(begun(vec![arrived]).await, [agent(&acting)]);
+    turns.recover().await.unwrap();
+    assert_eq!(settled(&turns, "t").await.state, TaskState::Failed);
 }
 
 #[tokio::test]
