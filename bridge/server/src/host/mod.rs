@@ -262,7 +262,7 @@ impl Host {
     ///     ..Check::default()
     /// };
     /// let access = Access::new(&card, "echo", BTreeMap::from([("key".to_owned(), check)]))?;
-    /// assert_eq!(access.summary(), "callers show key (one of 1 secrets)");
+    /// assert_eq!(access.summary(), "callers need key (one of 1 secrets)");
     /// # Ok(())
     /// # }
     /// ```
