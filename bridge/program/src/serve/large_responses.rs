@@ -147,13 +147,13 @@ impl ResponseMemory {
 }
 
 /// Reads the content of the response to the current request, once there is memory for it. Its size is known only after reading, or
-/// from the last time if it was large and has a `name`, such as the id of a task. If there is no memory for it now, it is dropped,
+/// from the last time if it was large and has a `name`, such as one with the id of a task, which is made when it is needed. If there is no memory for it now, it is dropped,
 /// and read again once there is, so that a waiting request holds nothing. Outside of a request there is no limit.
 ///
 /// # Errors
 /// The errors of `read`.
 pub async fn read_response<T, E, F>(
-    name: Option<&str>,
+    name: Option<impl Fn() -> String>,
     read: impl Fn() -> F,
     size: impl Fn(&T) -> usize,
 ) -> Result<T, E>
@@ -164,7 +164,8 @@ where
         return read().await;
     };
     let memory = ResponseMemory::of(&request);
-    let known = name.and_then(|name| large_responses().large_size(name));
+    let known = name.as_ref();
+    let known = known.and_then(|name| large_responses().large_size(name));
     let permit = memory.reserve(known.unwrap_or_default()).await;
     let found = read().await?;
     let bytes = size(&found);
@@ -212,7 +213,7 @@ impl LargeResponses {
     /// Waits for the permission to read a part of something. `None` unless it is remembered as large: few such parts are read at
     /// the same time.
     pub async fn read_permit(&self, name: &str) -> Option<SemaphorePermit<'_>> {
-        let bytes = self.large_size(name).unwrap_or_default();
+        let bytes = self.large_size(|| name).unwrap_or_default();
         self.serialise_permit(bytes).await
     }
 
@@ -226,24 +227,29 @@ impl LargeResponses {
     }
 
     /// Remembers something, such as a task, if it is large. Of several sizes the largest counts.
-    pub fn remember_size(&self, name: &str, bytes: usize) {
+    pub fn remember_size<N: Into<String>>(&self, name: impl FnOnce() -> N, bytes: usize) {
         if bytes < LARGE_RESPONSE {
             return;
         }
+        let name = name().into();
         let mut large = self.large();
-        match large.iter_mut().find(|(known, _)| known == name) {
+        match large.iter_mut().find(|(known, _)| *known == name) {
             Some((_, size)) => *size = bytes.max(*size),
             None => {
                 large.truncate(REMEMBERED - 1);
-                large.push_front((name.to_owned(), bytes));
+                large.push_front((name, bytes));
             }
         }
     }
 
-    /// Returns the size of something that is remembered as large.
-    pub fn large_size(&self, name: &str) -> Option<usize> {
+    /// Returns the size in bytes of something that is remembered as large. The name is only made if anything is remembered.
+    pub fn large_size<N: AsRef<str>>(&self, name: impl FnOnce() -> N) -> Option<usize> {
         let large = self.large();
-        let found = large.iter().find(|(known, _)| known == name);
+        if large.is_empty() {
+            return None;
+        }
+        let name = name();
+        let found = large.iter().find(|(known, _)| known == name.as_ref());
         found.map(|(_, size)| *size)
     }
 
@@ -342,7 +348,7 @@ mod tests {
             Ok::<_, ()>(content.clone())
         };
         let others = ResponseMemory::of_client().reserve(usize::MAX).await;
-        let reading = read_response(Some("task"), &read, |_| TOTAL / 2);
+        let reading = read_response(Some(|| "task".to_owned()), &read, |_| TOTAL / 2);
         let mut reading = Box::pin(request.clone().scope(reading));
         assert!(reading.as_mut().now_or_never().is_none());
         assert_eq!(
@@ -353,11 +359,11 @@ mod tests {
         assert!(reading.await.is_ok());
         assert_eq!(reads.load(Ordering::Relaxed), 2);
         // The next request knows that it is large, and waits before it reads.
-        let mut next = Box::pin(
-            request
-                .clone()
-                .scope(read_response(Some("task"), &read, |_| 0)),
-        );
+        let mut next = Box::pin(request.clone().scope(read_response(
+            Some(|| "task".to_owned()),
+            &read,
+            |_| 0,
+        )));
         assert!(next.as_mut().now_or_never().is_none());
         assert_eq!(reads.load(Ordering::Relaxed), 2);
         assert!(request.take_response().is_some());
@@ -367,12 +373,12 @@ mod tests {
     #[tokio::test]
     async fn only_names_that_are_remembered_as_large_need_a_permit_to_be_read() {
         let limits = LargeResponses::new(1);
-        limits.remember_size("large", LARGE_RESPONSE);
+        limits.remember_size(|| "large", LARGE_RESPONSE);
         let permit = limits.read_permit("large").await;
         assert!(permit.is_some());
         assert!(limits.read_permit("small").await.is_none());
         for number in 0..REMEMBERED {
-            limits.remember_size(&number.to_string(), LARGE_RESPONSE);
+            limits.remember_size(|| number.to_string(), LARGE_RESPONSE);
         }
         // Later names have taken the place of this one.
         assert!(limits.read_permit("large").await.is_none());

@@ -56,7 +56,7 @@ impl Service {
             })
         };
         let size = |page: &ListTasksResponse| page.tasks.iter().map(size::task).sum();
-        read_response(None, read, size).await
+        read_response(None::<fn() -> String>, read, size).await
     }
 }
 

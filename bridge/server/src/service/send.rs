@@ -82,8 +82,8 @@ impl Service {
                 },
             )
         };
-        let name = history::sized_name(&submitted.task, history);
-        read_response(Some(&name), read, answer_size).await
+        let name = || history::sized_name(&submitted.task, history);
+        read_response(Some(name), read, answer_size).await
     }
 
     /// Sends a message and streams the task's changes until its turn has ended. While the turn is queued, the stream

@@ -46,8 +46,8 @@ impl Service {
             let task = with_history(task, history);
             Ok(sequence::numbered(context, task, seq))
         };
-        let name = history::sized_name(id, history);
-        read_response(Some(&name), read, |task| size::task(task)).await
+        let name = || history::sized_name(id, history);
+        read_response(Some(name), read, |task| size::task(task)).await
     }
 
     /// Cancels a task at once; its agent is notified afterwards.

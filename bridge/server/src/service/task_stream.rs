@@ -144,20 +144,21 @@ impl TaskStream {
     /// Reads the task as of the position, and subscribes before it is sent, so that events in the meantime need not be read
     /// from the log.
     async fn begin(&mut self, history: Option<i32>) -> Result<(), StoreError> {
-        let name = sized_name(&self.position.task, history);
-        self.first = Some(match large_responses().large_size(&name) {
+        let name = || sized_name(&self.position.task, history);
+        self.first = Some(match large_responses().large_size(name) {
             Some(bytes) => FirstItem::Unread { bytes, history },
-            None => self.read_first(&name, history).await?,
+            None => self.read_first(history).await?,
         });
         self.follower.listen().await
     }
 
-    async fn read_first(&self, name: &str, history: Option<i32>) -> Result<FirstItem, StoreError> {
+    async fn read_first(&self, history: Option<i32>) -> Result<FirstItem, StoreError> {
         let task = self.task(history).await?;
         let bytes = size::task(&task);
         if bytes < COUNTED_RESPONSE {
             return Ok(FirstItem::Task(task, None));
         }
+        let name = || sized_name(&self.position.task, history);
         large_responses().remember_size(name, bytes);
         Ok(match self.memory.try_reserve(bytes) {
             Some(permit) => FirstItem::Task(task, Some(permit)),

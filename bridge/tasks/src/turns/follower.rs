@@ -137,7 +137,7 @@ impl Follower {
         let Some(memory) = self.memory.as_ref().filter(|_| size >= COUNTED_RESPONSE) else {
             return Ok(page);
         };
-        large_responses().remember_size(&self.task, size);
+        large_responses().remember_size(|| self.task.as_str(), size);
         self.permit = memory.try_reserve(size);
         if self.permit.is_some() {
             return Ok(page);
