@@ -18,7 +18,7 @@ pub struct Problem {
     pub message: String,
 }
 
-/// The most bytes of a message, which may contain texts of agents.
+/// The largest size of a message in bytes. Messages may contain texts of agents.
 const LONGEST_MESSAGE: usize = 16 * 1024;
 
 impl fmt::Display for Problem {

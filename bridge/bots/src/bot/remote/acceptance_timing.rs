@@ -23,9 +23,9 @@ use super::TurnEndRules;
 /// that answers at once may overtake its 202 now and then, but not so often in a row.
 const REQUIRED_TURNS: u32 = 8;
 
-/// The factor by which the wait for a bot is longer that has said nothing in its first turns. It suffices for most models,
-/// and is short enough to learn that the bot cannot call back.
-const UNKNOWN: u32 = 5;
+/// The factor by which the wait is longer for a bot that has never spoken. It suffices for most models, and is short enough
+/// to learn that the bot cannot call back.
+const FIRST_TURNS_FACTOR: u32 = 5;
 
 /// The timing of the HTTP answers in the turns of one bot.
 #[derive(Debug, Default)]
@@ -92,7 +92,9 @@ impl AcceptanceTiming {
     pub(super) fn patience_after_answer(&self, ending: &TurnEndRules) -> Duration {
         let answers = lock(&self.answers);
         match (answers.is_early, answers.over) {
-            (false, 0) => ending.patience.min(ending.quiet.saturating_mul(UNKNOWN)),
+            (false, 0) => ending
+                .patience
+                .min(ending.quiet.saturating_mul(FIRST_TURNS_FACTOR)),
             (true, over) if over < REQUIRED_TURNS => ending.patience,
             (false | true, _) => ending.quiet,
         }
