@@ -146,9 +146,12 @@ impl ResponseMemory {
     }
 }
 
-/// Reads the content of the response to the current request, once there is memory for it. Its size is known only after reading, or
-/// from the last time if it was large and has a `name`, such as one with the id of a task, which is made when it is needed. If there is no memory for it now, it is dropped,
-/// and read again once there is, so that a waiting request holds nothing. Outside of a request there is no limit.
+/// Reads the content of the response to the current request, once there is memory for it. Outside of a request there is
+/// no limit.
+///
+/// The size is known only after reading, or from the last time if the content was large and has a `name`, for example
+/// one with the id of a task. The name is made only when it is needed. If there is no memory for what was read, it is
+/// dropped, and read again once there is, so that a waiting request holds nothing.
 ///
 /// # Errors
 /// The errors of `read`.
