@@ -100,7 +100,6 @@ fn alone(app: Router) -> Router {
 }
 
 /// Serves one listener.
-#[cfg(feature = "tls")]
 pub(in crate::cli) async fn listen(
     limits: Limits,
     listener: TcpListener,
@@ -108,25 +107,12 @@ pub(in crate::cli) async fn listen(
     app: Router,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
+    let app = with_rejections(app);
     match encryption {
-        None => serve_within(limits, listener, PlainTcp, with_rejections(app), stop).await,
-        Some(certificate) => {
-            crate::tls::serve(limits, listener, certificate, with_rejections(app), stop).await
-        }
-    }
-}
-
-/// Serves one listener.
-#[cfg(not(feature = "tls"))]
-pub(in crate::cli) async fn listen(
-    limits: Limits,
-    listener: TcpListener,
-    encryption: Encryption,
-    app: Router,
-    stop: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
-    match encryption {
-        None => serve_within(limits, listener, PlainTcp, with_rejections(app), stop).await,
+        None => serve_within(limits, listener, PlainTcp, app, stop).await,
+        #[cfg(feature = "tls")]
+        Some(certificate) => crate::tls::serve(limits, listener, certificate, app, stop).await,
+        #[cfg(not(feature = "tls"))]
         Some(never) => match never {},
     }
 }

@@ -103,14 +103,21 @@ impl Disk for RealDisk {
 
     fn space(&self, folder: &Path) -> Option<Space> {
         let disk = statvfs(folder).ok()?;
-        let [total, free] =
-            [disk.blocks(), disk.blocks_available()].map(|blocks| blocks * disk.fragment_size());
-        Some(Space { total, free })
+        let bytes = |blocks| disk.fragment_size() * blocks;
+        Some(Space {
+            total: bytes(widened(disk.blocks())),
+            free: bytes(widened(disk.blocks_available())),
+        })
     }
 
     fn segment_limit(&self) -> u64 {
         self.segment_limit
     }
+}
+
+/// Widens a number of blocks, which has 32 bits on macOS.
+fn widened(blocks: impl Into<u64>) -> u64 {
+    blocks.into()
 }
 
 impl DiskFile for File {
