@@ -33,18 +33,22 @@ pub(super) fn open_index(
         .cache_capacity(settings.page_cache)
         .segment_size(SEGMENT)
         .flush_every_ms(None);
-    let index = guarded(|| Index::open(open_database(&config)?, folder.into(), settings))?;
+    let database = || open_database(&config, &settings.folder);
+    let index = guarded(|| Index::open(database()?, folder.into(), settings))?;
     private::restrict(folder);
     CurrentIndex::start(index)
 }
 
-/// Opens a database. Threads of sled may hold the lock of a closed database for a moment. No other process can hold it,
-/// since this one has locked the folder of the store.
-fn open_database(config: &sled::Config) -> Result<sled::Db, StoreError> {
+/// Opens a database. Threads of sled may hold the lock of a closed database for a moment. Another process can only hold it
+/// if somebody has removed the file `lock` of the store's folder while that process was using the store.
+fn open_database(config: &sled::Config, store: &Path) -> Result<sled::Db, StoreError> {
     let begun = Instant::now();
     loop {
         match config.open() {
-            Err(sled::Error::Io(error)) if is_locked(&error) && begun.elapsed() < LOCK_TIMEOUT => {
+            Err(sled::Error::Io(error)) if is_locked(&error) => {
+                if begun.elapsed() >= LOCK_TIMEOUT {
+                    return Err(StoreError::InUse { path: store.into() });
+                }
                 std::thread::sleep(Duration::from_millis(20));
             }
             opened => return Ok(opened?),

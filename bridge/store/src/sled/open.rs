@@ -59,10 +59,14 @@ pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<Open
     }
 }
 
-/// Returns whether a rebuilt index would fail in the same way, because the index is not the cause.
+/// Returns whether a rebuilt index would fail in the same way, because the index is not the cause, or must not be rebuilt,
+/// because another process uses it.
 fn is_permanent(error: &StoreError) -> bool {
     match error {
-        StoreError::Full { .. } | StoreError::Newer { .. } | StoreError::Unavailable { .. } => true,
+        StoreError::Full { .. }
+        | StoreError::InUse { .. }
+        | StoreError::Newer { .. }
+        | StoreError::Unavailable { .. } => true,
         StoreError::Io { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
         _ => false,
     }

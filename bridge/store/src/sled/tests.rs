@@ -57,6 +57,19 @@ fn a_folder_is_opened_once() {
     assert!(error.to_string().ends_with("is another bridge using it?"));
 }
 
+/// With two writers, tasks that one of them has acknowledged would be lost.
+#[tokio::test]
+async fn a_folder_without_its_lock_file_is_opened_once() {
+    let backend = Sled::new();
+    let (store, sample) = (backend.try_open().unwrap(), Sample::new("t"));
+    fs::remove_file(backend.0.path().join("lock")).unwrap();
+    let error = backend.try_open().unwrap_err();
+    assert!(matches!(error, StoreError::InUse { .. }), "{error}");
+    sample.create(&store, 1).await;
+    drop(store);
+    sample.head(&backend.try_open().unwrap()).await;
+}
+
 #[tokio::test]
 async fn a_durable_append_is_announced_after_its_writer_left() {
     let backend = Sled::new();
