@@ -19,7 +19,7 @@ impl Quarantine {
         known.clone()
     }
 
-    /// Removes a task that was deleted.
+    /// Removes a task that was deleted, or that can be read again.
     pub fn remove(&self, task: &str) {
         lock(&self.0).remove(task);
     }

@@ -48,7 +48,7 @@ fn check_task(reader: &Reader, task: &str) -> Result<Option<DamagedTask>, StoreE
         return Ok(None);
     };
     let owner = latest.head.owner.clone();
-    match reader.intact(latest).and_then(|one| read_all(reader, &one)) {
+    match reader.intact(latest).and_then(|one| reader.read_all(&one)) {
         Ok(()) => Ok(None),
         Err(StoreError::Damaged { task, reason }) => Ok(Some(DamagedTask {
             task,
@@ -61,13 +61,17 @@ fn check_task(reader: &Reader, task: &str) -> Result<Option<DamagedTask>, StoreE
     }
 }
 
-fn read_all(reader: &Reader, latest: &LatestAppend) -> Result<(), StoreError> {
-    let mut seen: Seq = 0;
-    while seen < latest.head.seq {
-        let events = reader.events(latest, seen, PAGE)?;
-        seen = events.last().map_or(latest.head.seq, |event| event.seq);
+impl Reader {
+    /// Reads all events of a task. If this succeeds, it is not damaged, whatever was read before.
+    pub(super) fn read_all(&self, latest: &LatestAppend) -> Result<(), StoreError> {
+        let mut seen: Seq = 0;
+        while seen < latest.head.seq {
+            let events = self.events(latest, seen, PAGE)?;
+            seen = events.last().map_or(latest.head.seq, |event| event.seq);
+        }
+        self.quarantine.remove(&latest.head.task);
+        Ok(())
     }
-    Ok(())
 }
 
 /// Merges overlapping and adjacent ranges.

@@ -13,10 +13,11 @@ use std::{
     os::unix::fs::MetadataExt as _,
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::sleep};
 
 use super::{
     cached_reader::CachedReader,
@@ -43,6 +44,14 @@ const EXTRA_SEGMENTS: u64 = 2;
 const MAX_EMPTIED: usize = 4;
 /// The number of attempts of one step to copy a task that changes meanwhile.
 const MAX_ATTEMPTS: usize = 5;
+/// The number of attempts to read what the disk fails to read, and the pause before the next one: a disk that is reached over
+/// a network may fail for a while, and what is not copied is lost.
+const READS: usize = 4;
+const READ_PAUSE: Duration = if cfg!(test) {
+    Duration::ZERO
+} else {
+    Duration::from_secs(5)
+};
 /// The number of tasks and records that are copied concurrently. Tests need a deterministic order.
 const CONCURRENT_COPIES: usize = if cfg!(test) { 1 } else { 64 };
 
@@ -285,8 +294,7 @@ async fn copy_item(
 ) -> Result<bool, StoreError> {
     let task = match found {
         LiveItem::Record(key, offset) => {
-            let read = reader.blocking(move |reader| reader.disk.live_value(key, offset));
-            if let Some((key, value)) = read.await? {
+            if let Some((key, value)) = read_record(reader, &key, offset).await? {
                 committer.rewrite_record(key, offset, value).await?;
             }
             return Ok(true);
@@ -294,9 +302,7 @@ async fn copy_item(
         LiveItem::Task(task) => Arc::<str>::from(task),
     };
     for _ in 0..MAX_ATTEMPTS {
-        let id = Arc::clone(&task);
-        let copy = reader.blocking(move |reader| live_task(&reader.disk, &id, end));
-        let Some(copy) = copy.await? else {
+        let Some(copy) = read_task(reader, &task, end).await? else {
             return Ok(true);
         };
         match copy_task(committer, copy).await {
@@ -307,6 +313,57 @@ async fn copy_item(
         }
     }
     Ok(false)
+}
+
+/// Reads a small record. Returns `None` if it is not at this offset any more, or is lost.
+async fn read_record(
+    reader: &CachedReader,
+    key: &Key,
+    offset: LogOffset,
+) -> Result<Option<(Key, Vec<u8>)>, StoreError> {
+    let read = || {
+        let key = key.clone();
+        reader.blocking(move |reader| reader.disk.live_value(key, offset))
+    };
+    match patiently(reader, read, Result::is_err).await {
+        Err(StoreError::Corrupt { .. }) => Ok(None),
+        read => read,
+    }
+}
+
+/// Reads a task as [`live_task`] does.
+async fn read_task(
+    reader: &CachedReader,
+    task: &Arc<str>,
+    end: u64,
+) -> Result<Option<TaskCopy>, StoreError> {
+    let read = || {
+        let task = Arc::clone(task);
+        reader.blocking(move |reader| live_task(&reader.disk, &task, end))
+    };
+    let is_damaged = |copy: &Result<Option<TaskCopy>, _>| {
+        let copy = copy.as_ref().ok().and_then(Option::as_ref);
+        copy.is_some_and(|copy| copy.latest.state == DataState::Damaged)
+    };
+    patiently(reader, read, is_damaged).await
+}
+
+/// Repeats a read whose result is bad while the disk fails reads.
+async fn patiently<T, F: Future<Output = T>>(
+    reader: &CachedReader,
+    read: impl Fn() -> F,
+    is_bad: impl Fn(&T) -> bool,
+) -> T {
+    let log = &reader.disk.log;
+    for _ in 1..READS {
+        let failures = log.failures();
+        let result = read().await;
+        if !is_bad(&result) || log.failures() == failures {
+            return result;
+        }
+        sleep(READ_PAUSE).await;
+    }
+    read().await
 }
 
 /// Writes copies of a task's appends in several jobs. With the last job, the task consists of the copies.
@@ -362,6 +419,8 @@ impl Reader {
     }
 
     /// Returns the value of a small record if it is still at this offset.
+    ///
+    /// Errors: `Corrupt` if the record is damaged.
     fn live_value(
         &self,
         key: Key,
@@ -370,12 +429,7 @@ impl Reader {
         if self.index().get(&key)? != Some(keys::write(&offset)) {
             return Ok(None);
         }
-        match self.value(offset) {
-            Ok(value) => Ok(Some((key, value))),
-            // The record is damaged.
-            Err(StoreError::Corrupt { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(Some((key, self.value(offset)?)))
     }
 }
 

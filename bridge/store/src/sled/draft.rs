@@ -333,10 +333,12 @@ impl<'a> Draft<'a> {
         if latest.head.owner != *caller {
             return Err(StoreError::not_found(task));
         }
-        match self.reader.quarantine.reason(task) {
-            Some(_) => Err(self.reader.quarantine_lost(task)),
-            None => self.reader.intact(latest).map(Some),
+        let latest = self.reader.intact(latest)?;
+        if self.reader.quarantine.reason(task).is_some() {
+            // The disk may only have failed for a while.
+            self.reader.read_all(&latest)?;
         }
+        Ok(Some(latest))
     }
 
     /// Returns the latest known append of a task while the log is replayed.

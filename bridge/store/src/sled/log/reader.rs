@@ -4,7 +4,10 @@ use std::{
     collections::BTreeMap,
     io,
     ops::Range,
-    sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard},
+    sync::{
+        Arc, Mutex, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use bridge_program::lock;
@@ -25,6 +28,8 @@ pub(in crate::sled) struct Log {
     removing: RwLock<()>,
     /// The known positions that cannot be read.
     lost: Mutex<Vec<Range<u64>>>,
+    /// The number of reads that the disk has failed.
+    failures: AtomicU64,
 }
 
 impl Log {
@@ -36,6 +41,7 @@ impl Log {
             files: Mutex::new(files),
             removing: RwLock::default(),
             lost: Mutex::default(),
+            failures: AtomicU64::default(),
         }
     }
 
@@ -119,7 +125,7 @@ impl Log {
         let (base, file) = self.segment(offset.at)?;
         let start = offset.at - base;
         let mut bytes = vec![0; frame::HEADER + offset.length as usize];
-        let failed = |error| read_error(self.name(base, start), error);
+        let failed = |error| self.read_error(self.name(base, start), error);
         file.read_exact_at(&mut bytes, start).map_err(failed)?;
         match Frame::read(&bytes) {
             Some(frame) if frame.len() == bytes.len() => {
@@ -156,14 +162,24 @@ impl Log {
         files.insert(base, Some(Arc::clone(&opened)));
         Ok((base, opened))
     }
-}
 
-/// Converts the error of a read. Unreadable bytes count as corrupt, like changed bytes; other errors are temporary.
-fn read_error(position: String, error: io::Error) -> StoreError {
-    const EIO: i32 = 5;
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => StoreError::corrupt(position, "the file ends before it"),
-        _ if error.raw_os_error() == Some(EIO) => StoreError::corrupt(position, &error),
-        _ => StoreError::io(format!("reading {position}"), error),
+    /// Returns the number of reads of records that the disk has failed. Those may succeed later.
+    pub(in crate::sled) fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
+    /// Converts the error of a read. Unreadable bytes count as corrupt, like changed bytes; other errors are temporary.
+    fn read_error(&self, position: String, error: io::Error) -> StoreError {
+        const EIO: i32 = 5;
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                StoreError::corrupt(position, "the file ends before it")
+            }
+            _ if error.raw_os_error() == Some(EIO) => {
+                self.failures.fetch_add(1, Ordering::Relaxed);
+                StoreError::corrupt(position, &error)
+            }
+            _ => StoreError::io(format!("reading {position}"), error),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     Deletion,
-    sled::log::{FRAME, LogOffset, SimulatedDisk},
+    sled::log::{FRAME, Faults, LogOffset, SimulatedDisk},
     testing::status,
 };
 
@@ -255,6 +255,41 @@ async fn log_and_index_do_not_grow_with_deleted_tasks() {
         let parts = store.reader.disk.index().parts();
         assert!(parts <= 10, "{parts} parts in period {period}");
     }
+}
+
+/// A disk fails now and then. What could be read again in the end must not be given up.
+#[tokio::test]
+async fn reads_that_fail_for_a_moment_lose_nothing() {
+    let small = Small::new();
+    let store = small.open();
+    fill(&store).await;
+    for number in (0..TASKS).filter(|number| number % 5 > 0) {
+        let Sample { caller, task, .. } = sample(number);
+        let deletion = Deletion::Forced;
+        store.delete(&caller, &task, deletion).await.unwrap();
+    }
+    let before = everything(&store).await;
+    drop(store);
+    // The start reads the log; nothing of it is in the caches then.
+    let store = small.open();
+    small.disk.set_faults(Faults {
+        read: 150,
+        ..Faults::default()
+    });
+    let mut failures = 0;
+    while failures < 1_000 {
+        match store.compact(|| true).await {
+            Ok(()) => break,
+            Err(error) => assert!(error.is_temporary(), "{error}"),
+        }
+        failures += 1;
+    }
+    assert!((1..1_000).contains(&failures), "{failures}");
+    small.disk.set_faults(Faults::default());
+    assert!(store.reader.disk.log.begin() > 0);
+    assert_eq!(everything(&store).await, before);
+    assert!(store.check().unwrap().is_intact());
+    assert_eq!(store.damage(), Damage::default());
 }
 
 /// The record that stands for a damaged task is copied and counted like live data.

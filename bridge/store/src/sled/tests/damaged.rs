@@ -234,3 +234,27 @@ async fn the_store_starts_if_any_file_is_missing() {
         );
     }
 }
+
+/// A disk whose reads fail for a while damages nothing.
+#[tokio::test]
+async fn a_task_that_can_be_read_again_can_be_continued() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), SimulatedDisk::new(1));
+    let settings = SledSettings::in_folder(folder.path());
+    let store = SledStore::open_simulated(&settings, &disk).unwrap();
+    let sample = Sample::new("t");
+    sample.create(&store, 1).await;
+    wait_for_index(&store).await;
+    drop(store);
+    let store = SledStore::open_simulated(&settings, &disk).unwrap();
+    disk.set_faults(Faults {
+        read: 1,
+        ..Faults::default()
+    });
+    let append = || sample.append(3, 9, vec![Event::TurnEnded { turn: 1 }]);
+    let error = store.append(&sample.caller, append()).await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    assert_eq!(store.damage().tasks, 1);
+    disk.set_faults(Faults::default());
+    store.append(&sample.caller, append()).await.unwrap();
+    assert_eq!(store.damage(), Damage::default());
+}

@@ -60,6 +60,8 @@ pub struct Faults {
     pub sync: usize,
     /// The percentage of openings that fail because the process has too many open files.
     pub files: usize,
+    /// The number of reads of which the last one fails, as if a cable was loose; 0 if none fails.
+    pub read: u64,
     /// Whether reads and writes process only some of the bytes.
     pub is_short: bool,
 }

@@ -32,8 +32,9 @@ pub(super) struct State {
     pub(super) room: usize,
     /// Whether the machine has stopped, so that all operations fail.
     pub(super) has_stopped: bool,
-    /// The number of changes since the faults were set.
+    /// The numbers of changes and of reads since the faults were set.
     changes: u64,
+    reads: u64,
     /// The names that programs see, the names that are left after a power loss, and the names that are not written yet.
     cached: BTreeMap<PathBuf, Node>,
     durable: BTreeMap<PathBuf, Node>,
@@ -68,6 +69,7 @@ impl State {
             room: usize::MAX,
             has_stopped: false,
             changes: 0,
+            reads: 0,
             cached: BTreeMap::new(),
             durable: BTreeMap::new(),
             dirty: BTreeSet::new(),
@@ -78,6 +80,7 @@ impl State {
     pub(super) fn set_faults(&mut self, faults: Faults) {
         self.faults = faults;
         self.changes = 0;
+        self.reads = 0;
     }
 
     /// Begins a change, and returns its course. The system may write a page.
@@ -278,6 +281,10 @@ impl State {
         offset: usize,
     ) -> io::Result<usize> {
         self.check()?;
+        self.reads += 1;
+        if self.faults.read > 0 && self.reads.is_multiple_of(self.faults.read) {
+            return Err(error(EIO));
+        }
         let from = &self.files[number].cached;
         let from = from.get(offset..).unwrap_or_default();
         let length = from.len().min(to.len());

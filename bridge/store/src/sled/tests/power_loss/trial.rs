@@ -129,6 +129,7 @@ impl Trial {
             full: [0, 5, 10, 30][rng.below(4)],
             sync: [0, 0, 5, 30][rng.below(4)],
             files: [0, 0, 5, 30][rng.below(4)],
+            read: 0,
             is_short: rng.below(3) == 0,
         }
     }
