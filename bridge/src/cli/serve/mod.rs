@@ -87,8 +87,7 @@ impl Serve {
             );
             return Err(error.into());
         }
-        let leases = store.leases();
-        let agent_factory = agent_factory(&config, &place, store, &choice, true).await?;
+        let agent_factory = agent_factory(&config, &place, store.clone(), &choice, true).await?;
         // From here on there are parts to shut down in order.
         let stop = stop_signal()?;
         let host = assembled(&config, &agent_factory, &place, grpc_address)?.stopping(stop.clone());
@@ -126,7 +125,7 @@ impl Serve {
             limits,
             callbacks: callbacks.map(|listener| (listener, callback_app)),
         };
-        run::run_shared(leases, run::run(listeners, app, stop)).await
+        run::run_on(&*store, run::run(listeners, app, stop)).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! Serves until a signal arrives.
 
-use std::{error::Error, future::pending, io, sync::Arc, time::Duration};
+use std::{error::Error, future::pending, io, time::Duration};
 
 use axum::Router;
 use tokio::{
@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{addresses::Encryption, reload::Reload};
-use crate::store::Leases;
+use crate::store::{Store, StoreError};
 use bridge_program::{App, Limits, PlainTcp, serve_until, serve_within};
 
 /// The time that a reload may take before it is logged.
@@ -70,13 +70,20 @@ pub(super) async fn run(
 #[error("other bridges have taken over the work of this one: restart it")]
 pub(in crate::cli) struct LeaseLost;
 
-/// Serves as one of several processes on a store, until the service ends or the others take over.
-pub(super) async fn run_shared(
-    leases: Option<Arc<dyn Leases>>,
+/// The pause between two checks whether the store has failed.
+const CHECK_EVERY: Duration = Duration::from_secs(5);
+
+/// Serves until the service ends, until the store can only be used again by another start, or, as one of several processes
+/// on the store, until the others take over.
+pub(super) async fn run_on(
+    store: &dyn Store,
     serving: impl Future<Output = io::Result<()>>,
 ) -> Result<(), Box<dyn Error>> {
-    let Some(leases) = leases else {
-        return Ok(serving.await?);
+    let Some(leases) = store.leases() else {
+        return tokio::select! {
+            served = serving => Ok(served?),
+            () = failed(store) => Err(StoreError::Closed.into()),
+        };
     };
     tokio::select! {
         served = serving => served?,
@@ -86,6 +93,13 @@ pub(super) async fn run_shared(
     }
     leases.leave().await;
     Ok(())
+}
+
+/// Waits until the store takes nothing more, because the disk has failed to write something.
+async fn failed(store: &dyn Store) {
+    while !matches!(store.ready().await, Err(StoreError::Closed)) {
+        sleep(CHECK_EVERY).await;
+    }
 }
 
 /// Returns the app as served at the gRPC port.
@@ -166,5 +180,37 @@ async fn read_again(mut reload: Reload) -> Option<Reload> {
             reload.inspect_err(broken).ok()
         }
         never = slow => never,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Faults, SimulatedDisk, SledSettings, SledStore, testing::Sample};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_takes_nothing_more_ends_the_program() {
+        let (folder, disk) = (tempfile::tempdir().unwrap(), SimulatedDisk::new(1));
+        let settings = SledSettings::in_folder(folder.path());
+        let store = SledStore::open_simulated(&settings, &disk).unwrap();
+        let served = async {
+            sleep(10 * CHECK_EVERY).await;
+            Ok(())
+        };
+        run_on(&store, served).await.unwrap();
+        let sample = Sample::new("t");
+        disk.set_faults(Faults {
+            sync: 100,
+            ..Faults::default()
+        });
+        let append = sample.append(0, 1, vec![sample.created()]);
+        store.append(&sample.caller, append).await.unwrap_err();
+        disk.set_faults(Faults::default());
+        let error = run_on(&store, pending()).await.unwrap_err();
+        assert!(error.is::<StoreError>(), "{error}");
+        drop(store);
+        // What could not be written before can be written after another start.
+        let store = SledStore::open_simulated(&settings, &disk).unwrap();
+        sample.create(&store, 1).await;
     }
 }
