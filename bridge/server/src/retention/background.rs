@@ -3,7 +3,7 @@
 
 use std::{
     sync::{Arc, Weak},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bridge_program::lock;
@@ -12,6 +12,7 @@ use tokio::time::sleep;
 use super::{
     AGAIN, Inner, Retention,
     pace::{EVERY, Pace},
+    passing_time::PassingTime,
 };
 use crate::{clock, store::StoreError};
 
@@ -34,10 +35,10 @@ impl Retention {
         }
     }
 
-    async fn work(&self, work: Work) -> Result<(), StoreError> {
+    async fn work(&self, work: Work, time: &mut PassingTime) -> Result<(), StoreError> {
         match work {
             Work::Deleting => {
-                let deleted = self.pass(clock::now()).await?;
+                let deleted = self.pass(time.at(clock::now(), Instant::now())).await?;
                 if deleted > 0 {
                     tracing::info!(deleted, "old tasks were deleted");
                 }
@@ -82,14 +83,14 @@ impl Retention {
 
 /// Repeats the work until the last clone of the retention is dropped, which drops the work too.
 async fn repeat(inner: Weak<Inner>, work: Work) {
-    let mut rest = FIRST;
+    let (mut rest, mut time) = (FIRST, PassingTime::default());
     loop {
         sleep(rest).await;
         rest = EVERY;
         let Some(retention) = inner.upgrade().map(Retention) else {
             return;
         };
-        if let Err(error) = retention.work(work).await
+        if let Err(error) = retention.work(work, &mut time).await
             && !error.is_reported_by_store()
         {
             tracing::warn!(%error, ?work, "the store could not be cleaned up");

@@ -8,10 +8,11 @@
 //!
 //! - `rule`: selects the tasks to delete
 //! - `pace`: the pauses of the work
-//! - `background`: the periodic work
+//! - `background`: the periodic work; `passing_time`: its time, which no jump of the clock moves ahead
 
 mod background;
 mod pace;
+mod passing_time;
 mod rule;
 
 use std::{
