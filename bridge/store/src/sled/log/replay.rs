@@ -16,6 +16,9 @@ use super::{
 };
 use crate::StoreError;
 
+/// More than the size of the largest segment in bytes: a full one, a batch with an append of the largest size, and zeros.
+const MAX_SEGMENT: u64 = 256 << 20;
+
 /// A record or a damaged range of the log.
 #[derive(Debug)]
 pub(in crate::sled) enum LogEntry<'b> {
@@ -313,9 +316,10 @@ fn valid_frames(bytes: &[u8], batch: u64) -> Vec<Frame<'_>> {
     frames
 }
 
-/// Reads from `start` to the end of the file. Returns `false` if the file ends before `start`.
+/// Reads from `start` to the end of the file. Returns `false` if the file ends before `start`. Bytes that no segment can have,
+/// of a file with a damaged length, are not read.
 fn read_rest(file: &LogFile, start: u64, bytes: &mut Vec<u8>) -> io::Result<bool> {
-    let Some(length) = file.length()?.checked_sub(start) else {
+    let Some(length) = file.length()?.min(MAX_SEGMENT).checked_sub(start) else {
         return Ok(false);
     };
     bytes.resize(usize::try_from(length).unwrap_or(usize::MAX), 0);

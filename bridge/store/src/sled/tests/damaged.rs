@@ -258,3 +258,17 @@ async fn a_task_that_can_be_read_again_can_be_continued() {
     store.append(&sample.caller, append()).await.unwrap();
     assert_eq!(store.damage(), Damage::default());
 }
+
+/// The length of a file may be damaged, too. The bytes beyond what was written take no memory.
+#[tokio::test]
+async fn a_segment_that_is_much_too_long_is_read_as_far_as_it_was_written() {
+    let backend = Sled::new();
+    let sample = Sample::new("t");
+    sample.create(&backend.try_open().unwrap(), 1).await;
+    let path = backend.0.path().join("log/0000000000000000.log");
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let store = backend.try_open().unwrap();
+    assert_eq!(sample.head(&store).await.seq, 3);
+    assert!(file.metadata().unwrap().len() < 1 << 20);
+}
