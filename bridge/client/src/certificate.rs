@@ -1,15 +1,46 @@
-//! Explains why a TLS certificate was rejected.
+//! Explains why a TLS certificate was rejected: the server's by this client, or this client's by the server.
 
 use std::{error::Error, io};
 
-use rustls::CertificateError;
+use rustls::{AlertDescription, CertificateError};
 
 /// Explains why a certificate was rejected, if that is the cause of the error.
 pub fn rejection(error: &(dyn Error + 'static)) -> Option<String> {
+    match tls_error(error)? {
+        rustls::Error::InvalidCertificate(wrong) => Some(describe(wrong)),
+        _ => None,
+    }
+}
+
+/// Explains why the server wants another certificate of this client, if that is the cause of the error.
+pub(crate) fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
+    let rustls::Error::AlertReceived(alert) = tls_error(error)? else {
+        return None;
+    };
+    match alert {
+        AlertDescription::CertificateRequired => Some(
+            "it requires a certificate of this client (--cert FILE and --key FILE of the programs)"
+                .to_owned(),
+        ),
+        AlertDescription::BadCertificate
+        | AlertDescription::UnsupportedCertificate
+        | AlertDescription::CertificateRevoked
+        | AlertDescription::CertificateExpired
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::UnknownCA
+        | AlertDescription::DecryptError
+        | AlertDescription::AccessDenied => Some(format!(
+            "it refuses the certificate of this client: {alert:?}"
+        )),
+        _ => None,
+    }
+}
+
+fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     let mut next = Some(error);
     while let Some(error) = next {
-        if let Some(rustls::Error::InvalidCertificate(wrong)) = error.downcast_ref() {
-            return Some(describe(wrong));
+        if let Some(error) = error.downcast_ref() {
+            return Some(error);
         }
         next = within(error).or_else(|| error.source());
     }
@@ -51,6 +82,26 @@ pub(crate) fn is_authority(wrong: &CertificateError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_says_that_it_wants_a_certificate() {
+        for (alert, expected) in [
+            (
+                AlertDescription::CertificateRequired,
+                Some("it requires a certificate"),
+            ),
+            (
+                AlertDescription::UnknownCA,
+                Some("it refuses the certificate of this client: UnknownCA"),
+            ),
+            (AlertDescription::ProtocolVersion, None),
+        ] {
+            let error = io::Error::other(rustls::Error::AlertReceived(alert));
+            let told = refusal(&error).unwrap_or_default();
+            assert!(told.starts_with(expected.unwrap_or_default()), "{told}");
+            assert_eq!(told.is_empty(), expected.is_none(), "{told}");
+        }
+    }
 
     #[test]
     fn distrust_is_found_where_it_is_hidden() {

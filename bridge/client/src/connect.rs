@@ -160,7 +160,7 @@ fn agent(
     let credentials = options.credentials.chosen(card)?;
     let http = match choice.binding {
         Binding::JsonRpc | Binding::HttpJson => http,
-        Binding::Grpc => built(options.roots.add_to_http2(builder(&url, options)))?,
+        Binding::Grpc => built(options.tls.add_to_http2(builder(&url, options)))?,
     };
     let endpoint = Endpoint {
         http,
@@ -208,7 +208,7 @@ fn transport(
 /// no proxy for addresses of this machine. It does not check `base` if its host is an IP address; the caller
 /// does.
 pub(crate) fn http_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> {
-    built(options.roots.add_to(builder(base, options)))
+    built(options.tls.add_to(builder(base, options)))
 }
 
 fn builder(base: &Url, options: &Options) -> reqwest::ClientBuilder {

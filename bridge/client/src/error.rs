@@ -170,7 +170,7 @@ impl Fault {
         if let Some(why) = certificate::rejection(error) {
             return Self::Certificate(why);
         }
-        let cause = root_cause(error);
+        let cause = certificate::refusal(error).unwrap_or_else(|| root_cause(error));
         match (error.is_connect(), error.is_request()) {
             (true, _) => Self::Unconnected(cause),
             (false, true) => Self::Unreachable(cause),

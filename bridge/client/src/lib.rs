@@ -6,7 +6,7 @@
 //! and the invalid field if there is one ([`ClientError`]).
 //!
 //! ```no_run
-//! use bridge_client::{Client, ClientError, Credentials, Fault, Options, Roots, new_message_id};
+//! use bridge_client::{Client, ClientError, Credentials, Fault, Options, Tls, new_message_id};
 //! use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest, StreamResponse};
 //! use futures_util::StreamExt as _;
 //!
@@ -27,10 +27,11 @@
 //!     Ok(())
 //! }
 //!
-//! # async fn connect(ca: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn connect(ca: &[u8], certificate: &[u8], key: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
 //! let options = Options {
 //!     credentials: Credentials::default().bearer("token")?,
-//!     roots: Roots::from_pem(ca)?, // of a company, beside the public ones
+//!     // A company's own authority, beside the public ones; and the client's certificate, for mutual TLS.
+//!     tls: Tls::trusting(ca)?.showing(certificate, key)?,
 //!     ..Options::default()
 //! };
 //! let client = Client::connect(&"https://agents.example/a2a".parse()?, &options).await?;
@@ -49,7 +50,7 @@
 //! - [`new_message_id`]: the ids of messages
 //! - [`fetch_card`]: fetches an agent's card of any generation
 //! - [`Lookup`]: resolves host names in place of the system
-//! - [`Roots`]: additional root certificates; [`with_shared_tls`]: clients without them, made cheaply
+//! - [`Tls`]: additional root certificates, and the client's own; [`with_shared_tls`]: clients without them, made cheaply
 //! - [`CardCheck`]: decides whether a card is trusted
 //! - [`CardCache`]: cards with their `ETag`s
 //! - [`Signers`]: verifies card signatures
@@ -83,11 +84,11 @@ mod negotiation;
 mod options;
 #[cfg(feature = "registry")]
 pub mod registry;
-mod roots;
 mod sequence;
 mod signature;
 mod stream;
 mod tenant;
+mod tls;
 mod transport;
 
 pub use async_trait::async_trait;
@@ -103,9 +104,11 @@ pub use guard::Lookup;
 pub use interface::without_user;
 pub use message_id::new_message_id;
 pub use options::{Limits, Options, Polls, Retries};
-pub use roots::{Roots, RootsError, with_shared_tls};
+/// The HTTP client in whose types this API takes connections.
+pub use reqwest;
 pub use signature::{SignatureError, Signed, Signers};
 pub use stream::EventStream;
+pub use tls::{Tls, TlsError, TlsFileError, with_shared_tls};
 
 /// The example in the README is compiled as a doctest.
 #[cfg(doctest)]

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_protocol::dialect::Version;
 
-use crate::{Binding, CardCache, CardCheck, Credentials, Lookup, Roots, guard::AddressGuard};
+use crate::{Binding, CardCache, CardCheck, Credentials, Lookup, Tls, guard::AddressGuard};
 
 /// The options of a client.
 #[derive(Clone, Debug)]
@@ -22,8 +22,8 @@ pub struct Options {
     pub extended_card: bool,
     /// A check that a card must pass before it is used, such as that of its signatures.
     pub signatures: Option<Arc<dyn CardCheck>>,
-    /// Root certificates that are trusted beside those of public authorities.
-    pub roots: Roots,
+    /// Root certificates that are trusted beside those of public authorities, and the client's own certificate.
+    pub tls: Tls,
     /// The cache of cards. Clones of these options share it.
     pub cards: CardCache,
     /// Whether private addresses may be reached: loopback, private networks, and link-local addresses such as
@@ -50,7 +50,7 @@ impl Default for Options {
             credentials: Credentials::default(),
             extended_card: false,
             signatures: None,
-            roots: Roots::default(),
+            tls: Tls::default(),
             cards: CardCache::default(),
             allow_private: true,
             lookup: None,

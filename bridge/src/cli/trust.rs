@@ -1,40 +1,28 @@
-//! Additional root certificates for connections to agents.
+//! The certificates of connections to agents.
 
-use std::{fs, io, path::PathBuf};
+use std::path::PathBuf;
 
-use bridge_client::{Roots, RootsError};
+use bridge_client::{Tls, TlsFileError};
 use clap::Args;
 
-/// Additional root certificates.
+/// Files with certificates.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct Trust {
     /// Trust the certificates in this PEM file too, such as those of a company's own authority
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-}
-
-/// The reason why a certificate file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum TrustError {
-    #[error("--ca {}: {error}", path.display())]
-    File { path: PathBuf, error: io::Error },
-    #[error("--ca {}: {error}", path.display())]
-    Content { path: PathBuf, error: RootsError },
+    /// Show the certificate in this PEM file to an agent that asks for one (mutual TLS)
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// The private key of --cert, in PEM
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
 }
 
 impl Trust {
-    /// Returns the root certificates in the file, if one is given.
-    pub(super) fn roots(&self) -> Result<Roots, TrustError> {
-        let Some(path) = &self.ca else {
-            return Ok(Roots::default());
-        };
-        let text = fs::read(path).map_err(|error| {
-            let path = path.clone();
-            TrustError::File { path, error }
-        })?;
-        Roots::from_pem(&text).map_err(|error| {
-            let path = path.clone();
-            TrustError::Content { path, error }
-        })
+    /// Returns the certificates in the files.
+    pub(super) fn tls(&self) -> Result<Tls, TlsFileError> {
+        let own = self.cert.as_deref().zip(self.key.as_deref());
+        Tls::from_files(self.ca.as_deref(), own)
     }
 }

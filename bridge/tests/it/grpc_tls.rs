@@ -3,7 +3,7 @@
 
 use std::{fs, time::Duration};
 
-use bridge_client::{Binding, Client, Fault, Options, Roots};
+use bridge_client::{Binding, Client, Fault, Options, Tls};
 use bridge_protocol::a2a::{
     GetTaskRequest, Message, Part, Role, SendMessageRequest, SendMessageResponse, StreamResponse,
     TaskState,
@@ -64,15 +64,15 @@ impl Site {
         Bridge::serve(&["--config", &self.path("bridge.toml")])
     }
 
-    fn roots(&self) -> Roots {
-        Roots::from_pem(&fs::read(self.path("c.pem")).unwrap()).unwrap()
+    fn tls(&self) -> Tls {
+        Tls::trusting(&fs::read(self.path("c.pem")).unwrap()).unwrap()
     }
 }
 
-fn over_grpc(roots: Roots) -> Options {
+fn over_grpc(tls: Tls) -> Options {
     Options {
         binding: Some(Binding::Grpc),
-        roots,
+        tls,
         ..Options::default()
     }
 }
@@ -93,7 +93,7 @@ async fn a_client_that_trusts_the_authority_is_answered() {
     ] {
         let site = Site::new(grpc);
         let bridge = site.serve();
-        let options = over_grpc(site.roots());
+        let options = over_grpc(site.tls());
         let client = Client::connect(&url(&bridge), &options).await.unwrap();
         assert_eq!(client.binding(), Binding::Grpc);
         let sent = client.send_message(saying("m-1", "hi")).await.unwrap();
@@ -117,25 +117,25 @@ async fn a_stranger_s_certificate_is_refused_by_what_is_wrong_with_it() {
     let site = Site::new("grpc = { card = true }\n");
     let bridge = site.serve();
     let here = url(&bridge);
-    let known = Client::connect(&here, &over_grpc(site.roots()))
+    let known = Client::connect(&here, &over_grpc(site.tls()))
         .await
         .unwrap();
     let mut elsewhere = known.card().clone();
     for interface in &mut elsewhere.supported_interfaces {
         interface.url = interface.url.replace("127.0.0.1", "localhost");
     }
-    let another = Roots::from_pem(certificate().cert.pem().as_bytes()).unwrap();
+    let another = Tls::trusting(certificate().cert.pem().as_bytes()).unwrap();
     let vouched = "its issuer is not trusted";
-    for (roots, card, expected) in [
-        (Roots::default(), known.card(), vouched),
+    for (tls, card, expected) in [
+        (Tls::default(), known.card(), vouched),
         (
             another,
             known.card(),
             "it was not signed by the trusted authority of that name",
         ),
-        (site.roots(), &elsewhere, "not valid for name \"localhost\""),
+        (site.tls(), &elsewhere, "not valid for name \"localhost\""),
     ] {
-        let client = Client::for_card(card.clone(), &here, &over_grpc(roots)).unwrap();
+        let client = Client::for_card(card.clone(), &here, &over_grpc(tls)).unwrap();
         let error = client.get_task(GetTaskRequest::new("t")).await.unwrap_err();
         assert!(matches!(error.fault, Fault::Certificate(_)), "{error}");
         let told = error.to_string();
@@ -157,27 +157,23 @@ async fn a_stranger_s_certificate_is_refused_by_what_is_wrong_with_it() {
 #[tokio::test]
 async fn a_self_signed_certificate_is_trusted_if_it_is_exactly_the_one_named() {
     let (made, another, expired) = (authority(2999), authority(2999), authority(2001));
-    let roots = |made: &CertifiedKey<KeyPair>| Roots::from_pem(made.cert.pem().as_bytes()).unwrap();
-    for (made, roots, expected) in [
-        (&made, roots(&made), None),
+    let tls = |made: &CertifiedKey<KeyPair>| Tls::trusting(made.cert.pem().as_bytes()).unwrap();
+    for (made, tls, expected) in [
+        (&made, tls(&made), None),
+        (&made, tls(&another), Some("trust exactly this certificate")),
         (
             &made,
-            roots(&another),
+            Tls::default(),
             Some("trust exactly this certificate"),
         ),
-        (
-            &made,
-            Roots::default(),
-            Some("trust exactly this certificate"),
-        ),
-        (&expired, roots(&expired), Some("expired")),
+        (&expired, tls(&expired), Some("expired")),
     ] {
         let site = Site::with(made, "grpc = { card = true }\n");
         let bridge = site.serve();
         for options in [
-            over_grpc(roots.clone()),
+            over_grpc(tls.clone()),
             Options {
-                roots,
+                tls,
                 ..Options::default()
             },
         ] {

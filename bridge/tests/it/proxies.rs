@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bridge_client::{Binding, Client, Options, Roots};
+use bridge_client::{Binding, Client, Options, Tls};
 use bridge_protocol::a2a::{
     Message, Part, Role, SendMessageRequest, SendMessageResponse, StreamResponse, TaskState,
 };
@@ -115,7 +115,7 @@ impl Site {
             let options = Options {
                 version: Some(version),
                 binding: Some(binding),
-                roots: Roots::from_pem(&roots).unwrap(),
+                tls: Tls::trusting(&roots).unwrap(),
                 ..Options::default()
             };
             let url = self.url.parse().unwrap();

@@ -40,7 +40,7 @@ use std::{
 };
 
 use axum::Router;
-use bridge_client::Roots;
+use bridge_client::Tls;
 use bridge_telemetry::TraceContext;
 use tokio::{
     net::TcpListener,
@@ -84,8 +84,8 @@ pub struct RecorderOptions {
     pub drain: Duration,
     /// Whether all addresses in an agent's card are rewritten as that agent's, wherever they lead.
     pub rewrite_cards: bool,
-    /// The certificates that are trusted beside those of public authorities.
-    pub roots: Roots,
+    /// The certificates that are trusted beside those of public authorities, and the one that is shown to agents.
+    pub tls: Tls,
 }
 
 impl Default for RecorderOptions {
@@ -98,7 +98,7 @@ impl Default for RecorderOptions {
             connect: Duration::from_secs(5),
             drain: Duration::from_secs(2),
             rewrite_cards: false,
-            roots: Roots::default(),
+            tls: Tls::default(),
         }
     }
 }
@@ -301,7 +301,7 @@ fn listen(
 
 /// Returns a client that forwards unchanged: redirects and encodings are left to the two parties.
 fn client(options: &RecorderOptions) -> reqwest::Result<reqwest::Client> {
-    let client = options.roots.add_to(reqwest::Client::builder());
+    let client = options.tls.add_to(reqwest::Client::builder());
     client
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())

@@ -18,7 +18,7 @@ use crate::{
     scenario::{files::ScenarioFile, source, supplied::AgentOverrides},
     snapshot::SnapshotMode,
 };
-use bridge_client::Roots;
+use bridge_client::Tls;
 use bridge_program::Exit;
 
 const EXAMPLES: &str = "\
@@ -64,7 +64,7 @@ pub(super) struct Run {
     /// Continue the run in this folder: run its trials that have not ended, with its original settings
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "paths", "filter", "snapshots", "trials", "seed", "shard", "agents", "overlay", "rewrite_cards",
-        "ca", "serve_only", "runs",
+        "ca", "cert", "key", "serve_only", "runs",
     ])]
     resume: Option<PathBuf>,
     /// Run only one part of the trials, such as 3/8 for the third of eight parts; `merge` joins the runs of all parts
@@ -108,6 +108,12 @@ pub(super) struct Conditions {
     /// Trust the certificates in this PEM file too, such as those of a company's own authority, when agents are called over https
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
+    /// Show the certificate in this PEM file to agents that ask for one (mutual TLS)
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// The private key of --cert, in PEM
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
     /// Install the requirements of the scenarios into a cache folder, which later runs use again
     #[arg(long)]
     install: bool,
@@ -219,8 +225,11 @@ impl Run {
             seed,
             rewrite_cards,
             ca,
+            cert,
+            key,
             ..
         } = &self.conditions;
+        let path = |path: &PathBuf| path.display().to_string();
         let overlay = agents.overlay.as_ref();
         let snapshots = self.snapshots.to_possible_value();
         RunSettings {
@@ -229,9 +238,13 @@ impl Run {
             shard: self.shard,
             snapshots: snapshots.map(|value| value.get_name().to_owned()),
             agents: agents.agents.clone(),
-            overlay: overlay.map(|path| path.display().to_string()),
+            overlay: overlay.map(path),
             rewrite_cards: *rewrite_cards,
-            ca: ca.as_ref().map(|path| path.display().to_string()),
+            ca: ca.as_ref().map(path),
+            client_certificate: cert
+                .as_ref()
+                .zip(key.as_ref())
+                .map(|(cert, key)| [path(cert), path(key)]),
         }
     }
 
@@ -248,18 +261,16 @@ impl Run {
             Ok(supplied) => supplied,
             Err(exit) => return Ok(exit),
         };
-        let roots = match settings
-            .ca
-            .as_deref()
-            .map_or_else(|| Ok(Roots::default()), roots)
-        {
-            Ok(roots) => roots,
+        let own = settings.client_certificate.as_ref();
+        let own = own.map(|[cert, key]| (cert.as_ref(), key.as_ref()));
+        let tls = match Tls::from_files(settings.ca.as_ref().map(AsRef::as_ref), own) {
+            Ok(tls) => tls,
             Err(error) => {
-                complain(&error);
+                complain(&error.to_string());
                 return Ok(Exit::Unreadable);
             }
         };
-        let options = self.options(asked, supplied, roots, terminal.clone())?;
+        let options = self.options(asked, supplied, tls, terminal.clone())?;
         let ticking = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(Duration::from_secs(1)).await;
@@ -300,7 +311,7 @@ impl Run {
         &self,
         asked: &Asked,
         supplied: AgentOverrides,
-        roots: Roots,
+        tls: Tls,
         terminal: Arc<Terminal>,
     ) -> std::io::Result<RunOptions> {
         let settings = &asked.settings;
@@ -330,7 +341,7 @@ impl Run {
             working_dir,
             supplied,
             rewrite_cards: settings.rewrite_cards,
-            roots,
+            tls,
             engine: install::engine(),
             installer,
             supervisor,
@@ -376,12 +387,6 @@ impl Run {
         let errors = written.into_iter().filter_map(Result::err);
         errors.map(|error| error.to_string()).collect()
     }
-}
-
-/// Reads further certificates that are trusted.
-fn roots(path: &str) -> Result<Roots, String> {
-    let text = std::fs::read(path).map_err(|error| format!("--ca {path}: {error}"))?;
-    Roots::from_pem(&text).map_err(|error| format!("--ca {path}: {error}"))
 }
 
 /// Says how a run that was ended goes on.

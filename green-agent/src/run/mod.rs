@@ -41,7 +41,7 @@ mod watch;
 
 use std::{path::PathBuf, sync::Arc, time::Instant};
 
-use bridge_client::Roots;
+use bridge_client::Tls;
 use bridge_program::Exit;
 use bridge_telemetry::{Instrument as _, Kind, Span, fail, span};
 use futures_util::future::join_all;
@@ -97,8 +97,8 @@ pub struct RunOptions {
     pub supplied: AgentOverrides,
     /// Whether to rewrite all addresses in agents' cards to the recorder's, wherever they lead.
     pub rewrite_cards: bool,
-    /// The certificates of agents that are trusted beside those of public authorities.
-    pub roots: Roots,
+    /// The certificates of agents that are trusted beside those of public authorities, and the one that is shown to agents.
+    pub tls: Tls,
     /// The container engine for images that files name.
     pub engine: Option<Engine>,
     /// Installs what scenarios require.

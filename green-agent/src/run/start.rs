@@ -93,7 +93,7 @@ pub(super) async fn ready(
         process,
         quiet,
         limit,
-        &options.roots,
+        &options.tls,
     )
     .await;
     ready.map_err(|error| not_ready(scenario, &handle.role, &error))?;

@@ -181,7 +181,7 @@ impl Trial<'_> {
             agents.masker.clone(),
             RecorderOptions {
                 rewrite_cards: self.options.rewrite_cards,
-                roots: self.options.roots.clone(),
+                tls: self.options.tls.clone(),
                 ..RecorderOptions::default()
             },
         );

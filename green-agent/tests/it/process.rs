@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use bridge_client::Roots;
+use bridge_client::Tls;
 use green_agent::participant::{
     AgentExit, AgentProcess, StartError,
     ready::{ReadyCheck, ReadyError, wait_ready},
@@ -153,7 +153,7 @@ async fn waiting_for_a_card_ends_when_the_agent_does() {
         Some(&agent),
         Duration::ZERO,
         LIMIT,
-        &Roots::default(),
+        &Tls::default(),
     )
     .await
     .unwrap_err();

@@ -41,7 +41,7 @@ impl<'a> Fetcher<'a> {
             .redirect(redirect::Policy::none())
             .tcp_nodelay(true);
         let guard = options.guard();
-        let builder = guard.on(options.roots.add_to(builder));
+        let builder = guard.on(options.tls.add_to(builder));
         // A proxy from the environment is for other machines.
         let builder = match is_loopback(target) {
             true => builder.no_proxy(),
@@ -222,7 +222,9 @@ fn unreachable(url: &Url, error: &reqwest::Error) -> DiscoveryError {
         Some(found) => private(url, found),
         None => DiscoveryError::Unreachable {
             url: url.to_string(),
-            cause: certificate::rejection(error).unwrap_or_else(|| root_cause(error)),
+            cause: certificate::rejection(error)
+                .or_else(|| certificate::refusal(error))
+                .unwrap_or_else(|| root_cause(error)),
         },
     }
 }

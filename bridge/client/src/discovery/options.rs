@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{Credentials, Lookup, Roots, guard::AddressGuard};
+use crate::{Credentials, Lookup, Tls, guard::AddressGuard};
 
 /// Limits and permissions of discovery. The default is for addresses from untrusted sources: private
 /// addresses are not reached and no redirect leads to another host.
@@ -10,8 +10,8 @@ use crate::{Credentials, Lookup, Roots, guard::AddressGuard};
 pub struct DiscoveryOptions {
     /// The credentials for the target; never sent to another host.
     pub credentials: Credentials,
-    /// Root certificates that are trusted beside those of public authorities.
-    pub roots: Roots,
+    /// Root certificates that are trusted beside those of public authorities, and the client's own certificate.
+    pub tls: Tls,
     /// The limit for connecting.
     pub connect: Duration,
     /// The limit for one location, with its redirects.
@@ -35,7 +35,7 @@ impl Default for DiscoveryOptions {
     fn default() -> Self {
         Self {
             credentials: Credentials::default(),
-            roots: Roots::default(),
+            tls: Tls::default(),
             connect: Duration::from_secs(5),
             place: Duration::from_secs(10),
             total: Duration::from_secs(30),

@@ -186,7 +186,7 @@ impl Chat {
             binding: self.binding.map(Binding::from),
             extensions: self.extension.clone(),
             credentials: shown.map_err(Stopped::from_other)?,
-            roots: self.trust.roots().map_err(Stopped::by_file)?,
+            tls: self.trust.tls().map_err(Stopped::by_file)?,
             limits: Limits {
                 reply: wait,
                 idle: wait,
@@ -254,7 +254,7 @@ impl From<ClientError> for Stopped {
                 format!("{error}\nif you comply with it, add --extension URI").into()
             }
             Fault::Unauthenticated { .. } | Fault::NoCredentials { .. } => {
-                format!("{error}\nsend them with --bearer-env NAME, or --header-env HEADER=NAME")
+                format!("{error}\nsend them with --bearer-env NAME, --header-env HEADER=NAME, or --cert FILE --key FILE")
                     .into()
             }
             Fault::Http {

@@ -123,7 +123,7 @@ impl Check {
         let credentials = self.shown.credentials(&|name| std::env::var(name).ok());
         Ok(DiscoveryOptions {
             credentials: credentials.map_err(|error| unreadable(&error))?,
-            roots: self.trust.roots().map_err(|error| unreadable(&error))?,
+            tls: self.trust.tls().map_err(|error| unreadable(&error))?,
             allow_private: true,
             ..DiscoveryOptions::default()
         })

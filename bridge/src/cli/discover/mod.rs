@@ -75,7 +75,7 @@ impl Discover {
     fn options(&self) -> Result<DiscoveryOptions, Box<dyn Error>> {
         Ok(DiscoveryOptions {
             credentials: self.shown.credentials(&|name| std::env::var(name).ok())?,
-            roots: self.trust.roots()?,
+            tls: self.trust.tls()?,
             total: Duration::from_secs(self.timeout),
             allow_elsewhere: self.follow,
             allow_private: true,

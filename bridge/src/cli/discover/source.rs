@@ -72,7 +72,7 @@ impl NotDiscovered {
             DiscoveryError::Elsewhere { .. } => "\n--follow follows it".to_owned(),
             DiscoveryError::Status {
                 status: 401 | 403, ..
-            } => "\n--bearer-env NAME or --header-env HEADER=NAME sends it a secret".to_owned(),
+            } => "\n--bearer-env NAME or --header-env HEADER=NAME sends it a secret, --cert FILE --key FILE a certificate".to_owned(),
             DiscoveryError::Scheme(_)
             | DiscoveryError::TooLarge { .. }
             | DiscoveryError::Status { .. }

@@ -8,6 +8,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::process::Command;
 
 use super::jwks;
 use crate::{
@@ -207,6 +208,86 @@ access.mutual.certificates.only = ["alice.test", "CN=bob"]
         post.body("{}").send().await.is_err(),
         "nobody vouches for it"
     );
+}
+
+#[tokio::test]
+async fn the_command_line_shows_a_certificate() {
+    let authority = Authority::new("authority");
+    let folder = folder(
+        r#"
+tls = { certificate = "server.pem", key = "server.pem", client_ca = "ca.pem" }
+grpc = { card = true }
+[[agents]]
+name = "a"
+builtin = "echo"
+card.security = [{ mutual = [] }]
+card.security_schemes.mutual.mtlsSecurityScheme = {}
+access.mutual.certificates = {}
+"#,
+    );
+    let write = |name: &str, pem: String| fs::write(folder.path().join(name), pem).unwrap();
+    write("ca.pem", authority.certificate.pem());
+    write("server.pem", authority.vouch("server", "127.0.0.1"));
+    write("alice.pem", authority.vouch("alice", "alice.test"));
+    write("other.pem", authority.vouch("other", "other.test"));
+    write(
+        "strange.pem",
+        Authority::new("strangers").vouch("alice", "alice.test"),
+    );
+    let bridge = serve(folder.path());
+    let alice = ["--cert", "alice.pem", "--key", "alice.pem"];
+    for (command, own, passes, expected) in [
+        (&["chat", "-m", "hi"][..], &alice[..], true, "Echo: hi"),
+        (
+            &["chat", "-m", "hi", "--binding", "rest"],
+            &alice,
+            true,
+            "Echo: hi",
+        ),
+        (
+            &["chat", "-m", "hi", "--binding", "grpc"],
+            &alice,
+            true,
+            "Echo: hi",
+        ),
+        (&["discover"], &alice, true, "a 1.0.0  speaks"),
+        (
+            &["chat", "-m", "hi"],
+            &[],
+            false,
+            "or --cert FILE --key FILE",
+        ),
+        (
+            &["chat", "-m", "hi"],
+            &["--cert", "strange.pem", "--key", "strange.pem"],
+            false,
+            "cannot be reached",
+        ),
+        (
+            &["chat", "-m", "hi"],
+            &["--cert", "alice.pem", "--key", "other.pem"],
+            false,
+            "--key other.pem: expected the certificate's private key",
+        ),
+        (
+            &["chat", "-m", "hi"],
+            &["--cert", "alice.pem", "--key", "ca.pem"],
+            false,
+            "--key ca.pem: expected the certificate's private key",
+        ),
+        (
+            &["chat", "-m", "hi"],
+            &["--cert", "alice.pem"],
+            false,
+            "--key <FILE>",
+        ),
+    ] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_bridge"));
+        program.current_dir(folder.path()).args(command).args(own);
+        let (passed, said) = run(program.args(["--ca", "ca.pem", bridge.url()]), LIMIT).await;
+        assert_eq!(passed, passes, "{command:?} {own:?}: {said}");
+        assert!(said.contains(expected), "{command:?} {own:?}: {said}");
+    }
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ mod tests;
 
 use std::{fmt, time::Duration};
 
-use bridge_client::Roots;
+use bridge_client::Tls;
 use reqwest::{Client, redirect::Policy};
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -115,7 +115,7 @@ fn quoted_output(last_lines: &[String]) -> String {
 /// Waits until the awaited response comes from `endpoint`. Returns an agent's card, which is a JSON object with a
 /// `name`; null for a server, and for an agent that refuses to show its card.
 ///
-/// Returns an error immediately when `process` ends or its certificate is not trusted by `roots`, and after `limit` in any
+/// Returns an error immediately when `process` ends or its certificate is not trusted by `tls`, and after `limit` in any
 /// case. The card is searched for below the endpoint and, if the endpoint has a path, also below its origin. A program that
 /// refuses the first connection gets no further requests until `quiet` is over, see [`StartTimes::quiet`].
 pub async fn wait_ready(
@@ -125,9 +125,9 @@ pub async fn wait_ready(
     process: Option<&AgentProcess>,
     quiet: Duration,
     limit: Duration,
-    roots: &Roots,
+    tls: &Tls,
 ) -> Result<Value, ReadyError> {
-    let client = roots
+    let client = tls
         .add_to(Client::builder())
         .no_proxy()
         .redirect(Policy::none())

@@ -18,7 +18,7 @@ async fn never_ready(endpoint: &Url) -> CardProbe {
         None,
         Duration::ZERO,
         limit,
-        &Roots::default(),
+        &Tls::default(),
     )
     .await
     {
@@ -66,7 +66,7 @@ async fn a_card_is_found_in_each_place() {
             None,
             Duration::ZERO,
             limit,
-            &Roots::default(),
+            &Tls::default(),
         )
         .await;
         assert_eq!(found.unwrap()["name"], "Debater", "{place}");
@@ -107,7 +107,7 @@ async fn a_server_is_ready_when_it_answers_anything() {
         None,
         Duration::ZERO,
         limit,
-        &Roots::default(),
+        &Tls::default(),
     )
     .await;
     assert_eq!(answered.unwrap(), Value::Null);

@@ -85,6 +85,9 @@ pub struct RunSettings {
     /// The file of further certificates that are trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca: Option<String>,
+    /// The files of the certificate that is shown to agents, and of its key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_certificate: Option<[String; 2]>,
 }
 
 /// A part of the trials of a run: `3/8` is the third of eight.

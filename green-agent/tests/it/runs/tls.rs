@@ -8,17 +8,24 @@ Agent.scheme = "https"
 encrypted = server(sys.argv[1])
 tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 tls.load_cert_chain("agent.pem", "agent.key")
+if len(sys.argv) > 2:
+    tls.verify_mode, _ = ssl.CERT_REQUIRED, tls.load_verify_locations(sys.argv[2])
 encrypted.socket = tls.wrap_socket(encrypted.socket, server_side=True)
 encrypted.serve_forever()
 "#;
 
+/// The scenario of an agent at an https address; its command ends with `more`.
+fn scenario(more: &str) -> String {
+    format!(
+        "[green_agent]\n[[participants]]\nrole = 'a'\ncmd = 'python3 mine.py 9009{more}'\nendpoint = 'https://127.0.0.1:9009'\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\ncontains = 'hello'\n\
+         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\ntimeout = {{ ready = '10m' }}\n"
+    )
+}
+
 #[test]
 fn a_certificate_that_is_not_public_is_refused_at_once_and_accepted_when_it_is_named() {
-    let folder = Folder::new(
-        "[green_agent]\n[[participants]]\nrole = 'a'\ncmd = 'python3 mine.py 9009'\nendpoint = 'https://127.0.0.1:9009'\n\
-         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\ncontains = 'hello'\n\
-         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\ntimeout = { ready = '10m' }\n",
-    );
+    let folder = Folder::new(&scenario(""));
     folder.agent(AGENT);
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     folder.file("agent.pem", &made.cert.pem());
@@ -36,4 +43,23 @@ fn a_certificate_that_is_not_public_is_refused_at_once_and_accepted_when_it_is_n
     let absent = folder.run(&["run", "a.toml", "--ca", "nothing.pem"]);
     assert_eq!(absent.status.code(), Some(3), "{}", shown(&absent));
     assert!(shown(&absent).contains("--ca nothing.pem: No such file"));
+}
+
+#[test]
+fn a_certificate_is_shown_to_an_agent_that_requires_one() {
+    let folder = Folder::new(&scenario(" mine.pem"));
+    folder.agent(AGENT);
+    for (name, host) in [("agent", "127.0.0.1"), ("mine", "mine.test")] {
+        let made = rcgen::generate_simple_self_signed([host.to_owned()]).unwrap();
+        folder.file(&format!("{name}.pem"), &made.cert.pem());
+        folder.file(&format!("{name}.key"), &made.signing_key.serialize_pem());
+    }
+    let run = ["run", "a.toml", "--ca", "agent.pem", "--runs", "with"];
+    let mine = ["--cert", "mine.pem", "--key", "mine.key"];
+    let accepted = folder.run(&[&run[..], &mine[..]].concat());
+    assert_eq!(accepted.status.code(), Some(0), "{}", shown(&accepted));
+
+    let absent = folder.run(&[&run[..], &["--cert", "mine.pem", "--key", "no.key"]].concat());
+    assert_eq!(absent.status.code(), Some(3), "{}", shown(&absent));
+    assert!(shown(&absent).contains("--key no.key: No such file"));
 }

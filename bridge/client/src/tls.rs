@@ -1,6 +1,10 @@
-//! Root certificates: those of public authorities, and additional ones.
+//! The certificates of connections: root certificates beside those of public authorities, and the client's own.
 
-use std::sync::{Arc, LazyLock};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, LazyLock},
+};
 
 use rustls::{
     ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
@@ -10,20 +14,24 @@ use rustls::{
         verify_server_name,
     },
     crypto::ring,
-    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject as _},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject as _},
     server::ParsedCertificate,
+    sign::{CertifiedKey, SingleCertAndKey},
 };
 
 use crate::certificate::is_authority;
 
-/// Root certificates that are trusted beside those of public authorities, such as a company's own. They are
-/// used for cards and for all bindings. A self-signed certificate of an agent can be one too.
+/// The certificates of connections, for cards and for all bindings: those that are trusted beside public authorities, and
+/// the client's own. The default trusts public authorities and has no certificate of its own.
+///
+/// A certificate of the client is shown to every server that asks for one, even if a card or a redirect names it. Its key
+/// stays here, so that no server can use the certificate elsewhere.
 #[derive(Clone, Debug, Default)]
-pub struct Roots(Option<Arc<ClientConfig>>);
+pub struct Tls(Option<Arc<ClientConfig>>);
 
-/// The reason why a text contains no usable certificates.
+/// The reason why a text contains no usable certificates, or no key that fits them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RootsError {
+pub enum TlsError {
     /// The text contains no certificate.
     #[error(
         "expected certificates in PEM, found none that begins with -----BEGIN CERTIFICATE-----"
@@ -32,20 +40,75 @@ pub enum RootsError {
     /// A certificate is invalid.
     #[error("expected certificates in PEM: {0}")]
     Unreadable(String),
+    /// The private key is missing, invalid, or that of another certificate.
+    #[error("expected the certificate's private key in PEM: {0}")]
+    Key(String),
 }
 
-impl Roots {
-    /// Reads certificates from a text in PEM.
+/// The reason why a file with certificates or a key cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("--{option} {}: {error}", path.display())]
+pub struct TlsFileError {
+    /// The option of the programs that names the file: `ca`, `cert` or `key`.
+    pub option: &'static str,
+    /// The file.
+    pub path: PathBuf,
+    /// The cause: the file cannot be read, or its content is a [`TlsError`].
+    #[source]
+    pub error: io::Error,
+}
+
+impl Tls {
+    /// Reads files in PEM: those that `ca` has are [trusted](Self::trusting), and `own`, a certificate and its key, is
+    /// [shown](Self::showing).
     ///
     /// # Errors
-    /// Returns an error if there is none, or one is invalid.
-    pub fn from_pem(text: &[u8]) -> Result<Self, RootsError> {
-        let found = CertificateDer::pem_slice_iter(text).collect::<Result<Vec<_>, _>>();
-        let found = found.map_err(|error| RootsError::Unreadable(error.to_string()))?;
-        if found.is_empty() {
-            return Err(RootsError::Empty);
+    /// The first file that cannot be used.
+    pub fn from_files(
+        ca: Option<&Path>,
+        own: Option<(&Path, &Path)>,
+    ) -> Result<Self, TlsFileError> {
+        let mut tls = Self::default();
+        if let Some(ca) = ca {
+            tls = Self::trusting(&read("ca", ca)?).map_err(|error| unusable("ca", ca, error))?;
         }
-        let config = config(found).map_err(|error| RootsError::Unreadable(error.to_string()))?;
+        let Some((certificate, key)) = own else {
+            return Ok(tls);
+        };
+        let shown = tls.showing(&read("cert", certificate)?, &read("key", key)?);
+        shown.map_err(|error| match error {
+            TlsError::Key(_) => unusable("key", key, error),
+            TlsError::Empty | TlsError::Unreadable(_) => unusable("cert", certificate, error),
+        })
+    }
+
+    /// Trusts these certificates in PEM too, such as those of a company's own authority. A self-signed certificate of an
+    /// agent can be one of them.
+    ///
+    /// # Errors
+    /// [`TlsError::Empty`], [`TlsError::Unreadable`]
+    pub fn trusting(pem: &[u8]) -> Result<Self, TlsError> {
+        let config = config(certificates(pem)?);
+        let config = config.map_err(|error| TlsError::Unreadable(error.to_string()))?;
+        Ok(Self(Some(Arc::new(config))))
+    }
+
+    /// Shows this certificate to servers that ask for one (mutual TLS). `certificate` has it in PEM, followed by those
+    /// between it and its authority; `key` has its private key in PEM.
+    ///
+    /// # Errors
+    /// All of [`TlsError`]
+    pub fn showing(self, certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
+        let chain = certificates(certificate)?;
+        let unfit = |error: String| TlsError::Key(error);
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| unfit(error.to_string()))?;
+        let own = CertifiedKey::from_der(chain, key, &ring::default_provider());
+        let own = own.map_err(|error| unfit(error.to_string()))?;
+        let mut config = match self.0 {
+            Some(config) => ClientConfig::clone(&config),
+            None => config(Vec::new()).map_err(|error| TlsError::Unreadable(error.to_string()))?,
+        };
+        config.client_auth_cert_resolver = Arc::new(SingleCertAndKey::from(own));
         Ok(Self(Some(Arc::new(config))))
     }
 
@@ -81,6 +144,31 @@ pub fn with_shared_tls(client: reqwest::ClientBuilder) -> reqwest::ClientBuilder
         Some(config) => client.use_preconfigured_tls(config.clone()),
         // The client creates its own configuration, and reports the error.
         None => client,
+    }
+}
+
+fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, TlsFileError> {
+    fs::read(path).map_err(|error| TlsFileError {
+        option,
+        path: path.to_owned(),
+        error,
+    })
+}
+
+fn unusable(option: &'static str, path: &Path, error: TlsError) -> TlsFileError {
+    TlsFileError {
+        option,
+        path: path.to_owned(),
+        error: io::Error::other(error),
+    }
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let found = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
+    let found = found.map_err(|error| TlsError::Unreadable(error.to_string()))?;
+    match found.is_empty() {
+        true => Err(TlsError::Empty),
+        false => Ok(found),
     }
 }
 
@@ -174,7 +262,7 @@ mod tests {
             ("no certificate", "found none"),
             (broken, "expected certificates in PEM: "),
         ] {
-            let error = Roots::from_pem(text.as_bytes()).unwrap_err().to_string();
+            let error = Tls::trusting(text.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
     }
