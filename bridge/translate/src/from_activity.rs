@@ -80,15 +80,16 @@ fn content(activity: &Activity, turn: &TranslationContext) -> impl Iterator<Item
 }
 
 /// Returns all entities except those that the text or the task already shows: `streaminfo`, mentions, a quote of the answered
-/// message, and a label, such as that a model has written the text.
+/// message, and a label, such as that a model has written the text. An empty `streaminfo` shows nothing.
 fn entities(activity: &Activity, turn: &TranslationContext) -> impl Iterator<Item = Part> {
+    let is_empty = |entity: &Entity| entity.kind == StreamInfo::KIND && entity.extra.is_empty();
     let stream = activity
         .entities
         .iter()
         .position(|entity| entity.stream_info().is_some());
     let others = activity.entities.iter().enumerate();
     others
-        .filter(move |(index, _)| Some(*index) != stream)
+        .filter(move |(index, entity)| Some(*index) != stream && !is_empty(entity))
         .filter(|(_, entity)| quote::quoted(entity) != Some(turn.activity_id.as_str()))
         .filter(|(_, entity)| !(markup::is_mention(entity) || is_label(entity)))
         .map(|(_, entity)| structured::entity(entity))

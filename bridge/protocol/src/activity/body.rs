@@ -121,7 +121,8 @@ impl Activity {
 
     /// Returns the stream that the activity is a piece of, if any.
     pub fn stream_info(&self) -> Option<StreamInfo> {
-        self.entities.iter().find_map(Entity::stream_info)
+        let in_entity = self.entities.iter().find_map(Entity::stream_info);
+        in_entity.or_else(|| StreamInfo::in_channel_data(self.channel_data.as_ref()?))
     }
 
     /// Returns whether the bot waits for the user's answer.

@@ -2,6 +2,8 @@
 
 use alloc::string::String;
 
+use serde_json::Value;
+
 use super::Entity;
 use crate::wire::{Wire, object, open_enum, to_object};
 
@@ -53,6 +55,15 @@ impl StreamInfo {
             return None;
         }
         Self::read(entity.extra.clone().into()).ok()
+    }
+
+    /// Reads `channelData`, where bots on the Teams AI library have it, too. botbuilder for JavaScript sends their
+    /// entities without content.
+    pub(super) fn in_channel_data(data: &Value) -> Option<Self> {
+        let fields = data.as_object()?;
+        let own = ["streamType", "streamId", "streamSequence", "streamResult"];
+        let own = own.map(|name| fields.get(name).map(|value| (name.into(), value.clone())));
+        Self::read(Value::Object(own.into_iter().flatten().collect())).ok()
     }
 }
 
