@@ -28,6 +28,12 @@ pub(crate) fn message(response: &Activity) -> Option<Activity> {
     })
 }
 
+/// Returns the status of a response that refuses the invoke, such as 501 if the bot has no handler for it.
+pub(crate) fn refusal(response: &Activity) -> Option<u64> {
+    let status = response.value.as_ref()?.get("status")?.as_u64()?;
+    Some(status).filter(|status| *status >= 400)
+}
+
 type TextAndCards = (Option<String>, Vec<Attachment>);
 
 /// Returns the response to the button of an adaptive card (`adaptiveCard/action`).

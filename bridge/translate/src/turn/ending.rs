@@ -17,6 +17,9 @@ impl Translation {
         if let Some(request) = self.unanswered.take().filter(|_| is_silent) {
             return self.end(TaskState::AuthRequired, Some(request), None);
         }
+        if let Some(status) = self.refusal.filter(|_| is_silent) {
+            return self.end_refused(status);
+        }
         let state = self.end_state();
         let message = self.last_message.clone().filter(|one| !self.is_answer(one));
         let status = (state, message.as_ref().map(id));
@@ -25,6 +28,18 @@ impl Translation {
             return self.finish();
         }
         self.end(status.0, self.last_message.clone(), None);
+    }
+
+    /// Ends a turn whose invoke the bot refused without a word. The conversation goes on if it is the task.
+    fn end_refused(&mut self, status: u64) {
+        let state = match self.end_state() {
+            TaskState::Completed => TaskState::Failed,
+            waiting => waiting,
+        };
+        let reason =
+            format!("the agent refused this action: the status of its response is {status}");
+        let message = self.reason(reason);
+        self.end(state, Some(message), None);
     }
 
     /// Sends a message as the answer or a part of it.

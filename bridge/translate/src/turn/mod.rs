@@ -72,6 +72,8 @@ pub struct Translation {
     sent_status: Option<(TaskState, Option<String>)>,
     /// The request to sign in that was open before the turn.
     unanswered: Option<Message>,
+    /// The status with which the bot refused the invoke.
+    refusal: Option<u64>,
     /// The state in which the bot waits, if it does.
     waiting_state: Option<TaskState>,
     /// The id of the message that asks last.
@@ -97,6 +99,7 @@ impl Translation {
             artifacts: BTreeSet::new(),
             sent_status: None,
             unanswered: None,
+            refusal: None,
             waiting_state: None,
             question_id: None,
             outputs: VecDeque::new(),
@@ -269,6 +272,7 @@ impl Translation {
 
     fn invoke_response(&mut self, response: &Activity) {
         self.event(response);
+        self.refusal = invoke_response::refusal(response);
         // Whoever gets the whole response has what it shows.
         if let Some(message) = invoke_response::message(response).filter(|_| !self.context.in_full)
         {
