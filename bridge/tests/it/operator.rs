@@ -6,7 +6,11 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, extract::Request};
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    extract::Request,
+};
 use bridge::{
     agent::Agent,
     executor::{Executor, Turn, Update, async_trait},
@@ -100,6 +104,38 @@ async fn streams_go_on_elsewhere_when_a_server_stops() {
             panic!("{binding:?}: {last:?}")
         };
         assert_eq!(end.status.state, TaskState::Completed, "{binding:?}");
+    }
+}
+
+/// A proxy asks another server, and need not read the body for it.
+#[tokio::test]
+async fn a_stopping_server_refuses_with_the_status_503() {
+    let store = Arc::new(MemoryStore::new());
+    let patient = Arc::new(Patient(Semaphore::new(0)));
+    let server = hosted(&store, &patient, "http://127.0.0.1").await;
+    server.drain();
+    for (method, path) in [
+        ("SendMessage", "/a2a"),
+        ("SendStreamingMessage", "/a2a"),
+        ("", "/a2a/patient/message:send"),
+    ] {
+        let params = crate::app::say("m", "hello");
+        let body = match method {
+            "" => params,
+            _ => json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}),
+        };
+        let request = Request::post(path)
+            .header("a2a-version", "1.0")
+            .header("content-type", "application/json");
+        let request = request.body(Body::from(body.to_string())).unwrap();
+        let response = server.router().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 503, "{method} {path}");
+        assert_eq!(response.headers()["retry-after"], "1", "{method} {path}");
+        let body = to_bytes(response.into_body(), 1 << 16).await.unwrap();
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        let message = body["error"]["message"].as_str().unwrap();
+        assert!(message.contains("send the request again"), "{body}");
+        assert!(method.is_empty() || body["id"] == 7, "{body}");
     }
 }
 

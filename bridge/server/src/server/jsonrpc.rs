@@ -29,7 +29,8 @@ use crate::{
     service::{Context, Reply},
 };
 
-/// Answers a request. Errors are in the body, with HTTP status 200, except if the request's body could not be read.
+/// Answers a request. Errors are in the body, with HTTP status 200, except if the request's body could not be read, or the
+/// server cannot answer now: then a proxy may ask another server.
 pub(super) async fn post(
     State(endpoint): State<Arc<Endpoint>>,
     received: ReceivedRequest,
@@ -46,8 +47,12 @@ pub(super) fn body_error(endpoint: &Endpoint, body_error: BodyError) -> Response
 
 /// Returns an error with an HTTP status, for a request whose id is unknown.
 pub(super) fn error_response(status: StatusCode, error: Error) -> Response {
+    error_response_to(Id::Null, status, error)
+}
+
+fn error_response_to(id: Id, status: StatusCode, error: Error) -> Response {
     let again = error.retry_after();
-    let mut response = render::error(Id::Null, error);
+    let mut response = render::error(id, error);
     *response.status_mut() = status;
     if let Some(seconds) = again {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
@@ -112,6 +117,9 @@ pub(super) async fn answer(
     drop((headers, uri));
     let reply = match endpoint.service.call(&context, call).await {
         Ok(reply) => reply,
+        Err(error) if error.kind == ErrorKind::Unavailable => {
+            return error_response_to(id, StatusCode::SERVICE_UNAVAILABLE, error);
+        }
         Err(error) => return refusal(id, error),
     };
     let client_id = context.client_id.as_deref();
