@@ -1,10 +1,11 @@
 //! The bridge as a part of another axum app, with authentication in front of it: each caller with a token sees only the
-//! caller's own tasks.
+//! caller's own tasks. On Ctrl-C it ends open streams, so that their clients resume them elsewhere; otherwise it would wait
+//! for them.
 //!
 //! `cargo run --example mount_in_axum`, then ask `http://127.0.0.1:3978/agents/a2a` with
 //! `Authorization: Bearer ada-token`.
 
-use std::{error::Error, future::pending, sync::Arc};
+use std::{error::Error, sync::Arc};
 
 use axum::{
     Router,
@@ -40,12 +41,17 @@ async fn authenticate(mut request: Request, next: Next) -> Response {
 async fn main() -> Result<(), Box<dyn Error>> {
     let store = Arc::new(MemoryStore::new());
     let agent = bot::builtin_agent("sample", store.clone()).ok_or("no such bot")?;
-    let bridge = Host::new(store, [agent])
-        .router("http://127.0.0.1:3978/agents")
+    let hosted = Host::new(store, [agent])
+        .start("http://127.0.0.1:3978/agents")
         .await?;
     let app = Router::new()
         .route("/", get(async || "an app of my own"))
-        .nest("/agents", bridge.layer(from_fn(authenticate)));
+        .nest("/agents", hosted.router().layer(from_fn(authenticate)));
     let listener = TcpListener::bind("127.0.0.1:3978").await?;
-    Ok(bridge::serve(listener, app, pending()).await?)
+    let mut signal = bridge::stop_signal()?;
+    let stop = async move {
+        let _ = signal.wait_for(|stops| *stops).await;
+        hosted.drain();
+    };
+    Ok(bridge::serve(listener, app, stop).await?)
 }

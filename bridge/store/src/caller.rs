@@ -70,6 +70,11 @@ impl Caller {
         Self::new(format!("{tenant}{SEPARATOR}{}", self.id))
     }
 
+    /// Returns the tenant under which the caller owns its data, if there is one.
+    pub fn tenant(&self) -> Option<&str> {
+        self.id.split_once(SEPARATOR).map(|(tenant, _)| tenant)
+    }
+
     /// Returns the id without the tenant.
     pub fn name(&self) -> &str {
         self.id
@@ -114,6 +119,7 @@ mod tests {
         let (one, two) = (alice.within("one"), alice.within("two"));
         assert!(one != two && one != alice);
         assert_eq!((one.name(), two.name()), ("alice", "alice"));
+        assert_eq!((one.tenant(), alice.tenant()), (Some("one"), None));
         assert!(Caller::anonymous().within("one").is_anonymous());
         assert_eq!(serde_json::to_string(&alice).unwrap(), r#""alice""#);
     }

@@ -10,6 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use serde_json::{Value, json};
 
 const BASE: &str = "http://127.0.0.1:3978";
@@ -64,6 +68,14 @@ async fn ready(path: &str) {
 }
 
 async fn say(path: &str, token: Option<&str>, method: &str, params: Value) -> (u16, Value) {
+    let reply = send(path, token, method, params).await;
+    (
+        reply.status().as_u16(),
+        reply.json().await.unwrap_or_default(),
+    )
+}
+
+async fn send(path: &str, token: Option<&str>, method: &str, params: Value) -> reqwest::Response {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let client = reqwest::Client::new();
     let mut request = client
@@ -73,11 +85,7 @@ async fn say(path: &str, token: Option<&str>, method: &str, params: Value) -> (u
     if let Some(token) = token {
         request = request.bearer_auth(token);
     }
-    let reply = request.send().await.unwrap();
-    (
-        reply.status().as_u16(),
-        reply.json().await.unwrap_or_default(),
-    )
+    request.send().await.unwrap()
 }
 
 fn hello() -> Value {
@@ -128,7 +136,7 @@ async fn each_does_what_it_says() {
     drop(example);
 
     port_is_free().await;
-    let _example = Example::start("mount_in_axum", &[]);
+    let mut example = Example::start("mount_in_axum", &[]);
     ready("/agents/a2a").await;
     let path = "/agents/a2a";
     assert_eq!(say(path, None, "SendMessage", hello()).await.0, 401);
@@ -141,4 +149,16 @@ async fn each_does_what_it_says() {
     );
     let (_, others) = say(path, Some("alan-token"), "GetTask", id).await;
     assert_eq!(others["error"]["code"], -32001, "{others}");
+
+    let waits =
+        json!({"message": {"messageId": "m3", "role": "ROLE_USER", "parts": [{"text": "-multi"}]}});
+    let (_, answer) = say(path, Some("ada-token"), "SendMessage", waits).await;
+    let id = json!({"id": answer["result"]["task"]["id"]});
+    let mut stream = send(path, Some("ada-token"), "SubscribeToTask", id).await;
+    let begun = stream.chunk().await.unwrap().unwrap();
+    assert!(String::from_utf8_lossy(&begun).contains("TASK_STATE_INPUT_REQUIRED"));
+    let process = Pid::from_raw(example.0.id().try_into().unwrap());
+    kill(process, Signal::SIGINT).unwrap();
+    let ended = eventually("the end", async || example.0.try_wait().unwrap()).await;
+    assert!(ended.success(), "{ended}");
 }
