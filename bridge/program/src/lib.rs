@@ -3,7 +3,7 @@
 //! It contains no protocol: each program supplies its own service.
 //!
 //! - [`clock`]: time, ids and random numbers
-//! - [`log`]: sets up a program's log
+//! - [`log`]: sets up a program's log; [`LogInterval`] keeps lines that are alike from coming in a flood
 //! - [`listen`], [`serve()`]: accept and serve connections within [`Limits`]
 //! - [`InFlight`]: the request that is being answered, with its memory
 //! - [`large_responses()`]: limits the memory of large responses that are being sent
@@ -22,6 +22,7 @@ mod exit;
 mod json;
 mod lock;
 pub mod log;
+mod log_interval;
 pub mod path;
 pub mod secret;
 mod serve;
@@ -33,6 +34,7 @@ pub mod terminal;
 pub use exit::Exit;
 pub use json::Json;
 pub use lock::lock;
+pub use log_interval::LogInterval;
 pub use serve::{
     Acceptor, App, BodyError, COUNTED_RESPONSE, InFlight, Io, LARGE_RESPONSE, LargeResponses,
     Limits, ListenError, PlainTcp, Rejection, ResponseMemory, ResponsePermit, large_responses,

@@ -71,7 +71,7 @@ use bridge_store::{self as store, caller};
 use bridge_tasks::{metrics, trace, turns};
 
 use auth::Issuer;
-use bridge_program::{clock, lock};
+use bridge_program::{LogInterval, clock, lock};
 use metrics::Metrics;
 use store::{Leases, Store, StoreError};
 
@@ -131,6 +131,7 @@ impl Push {
             metrics: metrics.clone(),
             slots: Arc::new(DeliverySlots::new(settings.limits())),
             retry: settings.retry,
+            given_up: LogInterval::default(),
         });
         let workers = DeliveryWorkers::new(move |key, stop| {
             Box::pin(worker::run(context.clone(), key, stop))

@@ -12,6 +12,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bridge_program::LogInterval;
 use bridge_telemetry::Instrument as _;
 use tokio::time::{Instant, sleep};
 
@@ -53,6 +54,8 @@ pub(super) struct WorkerContext {
     pub(super) metrics: Metrics,
     pub(super) slots: Arc<DeliverySlots>,
     pub(super) retry: RetrySettings,
+    /// The log lines about settings that were given up: a receiver that is down has many.
+    pub(super) given_up: LogInterval,
 }
 
 /// Delivers the events of one setting.
@@ -421,7 +424,19 @@ impl Worker {
         let (task, id) = (&self.key.task, &self.key.id);
         let (host, failing) = (self.setting.host(), self.progress.failing.as_ref());
         let reason = failing.map(|failing| failing.reason.as_str());
-        tracing::warn!(task, id, host, reason, "push notifications were given up");
+        match self.context.given_up.note() {
+            Some(unlogged) => {
+                tracing::warn!(
+                    task,
+                    id,
+                    host,
+                    reason,
+                    unlogged,
+                    "push notifications were given up"
+                );
+            }
+            None => tracing::debug!(task, id, host, reason, "push notifications were given up"),
+        }
         Ok(NextStep::StopSignal)
     }
 }

@@ -57,6 +57,7 @@ const PROGRAM: Modules = &[
     ("supervisor", &["terminal"]),
     ("log", &["clock", "terminal"]),
     ("lock", &[]),
+    ("log_interval", &["lock"]),
     ("path", &[]),
     ("secret", &[]),
     ("serve", &["lock"]),

@@ -1,20 +1,13 @@
 //! Logs failed calls of one bot. Repeated failures of the same kind are counted and logged once a minute.
 
-use std::{
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, Ordering},
 };
 
-use bridge_program::lock;
-use tokio::time::Instant;
+use bridge_program::{LogInterval, lock};
 
 use super::call::CallError;
-
-/// The interval at which repeated failures are logged.
-const INTERVAL: Duration = Duration::from_secs(60);
 
 /// The state of the log lines about one bot.
 #[derive(Debug, Default)]
@@ -27,10 +20,8 @@ pub(super) struct CallLog {
 #[derive(Debug)]
 struct Failures {
     kind: String,
-    logged_at: Instant,
     count: u64,
-    /// The number of failures after the last log line.
-    unlogged: u64,
+    lines: LogInterval,
 }
 
 impl CallLog {
@@ -72,31 +63,23 @@ impl CallLog {
     /// Counts a failure. Returns `None` if it is not to be logged, otherwise the number of unlogged failures before it.
     fn note(&self, kind: String) -> Option<u64> {
         let mut failures = lock(&self.failures);
-        let now = Instant::now();
-        match failures.as_mut().filter(|failures| failures.kind == kind) {
-            Some(failures) => {
-                failures.count += 1;
-                failures.unlogged += 1;
-                (now - failures.logged_at >= INTERVAL).then(|| {
-                    failures.logged_at = now;
-                    std::mem::take(&mut failures.unlogged) - 1
-                })
-            }
-            None => {
-                *failures = Some(Failures {
-                    kind,
-                    logged_at: now,
-                    count: 1,
-                    unlogged: 0,
-                });
-                Some(0)
-            }
-        }
+        let failures = match failures.as_mut().filter(|failures| failures.kind == kind) {
+            Some(failures) => failures,
+            None => failures.insert(Failures {
+                kind,
+                count: 0,
+                lines: LogInterval::default(),
+            }),
+        };
+        failures.count += 1;
+        failures.lines.note()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -105,7 +88,7 @@ mod tests {
         let note = |kind: &str| log.note(kind.to_owned());
         assert_eq!(note("gone"), Some(0));
         assert_eq!((note("gone"), note("gone")), (None, None));
-        tokio::time::advance(INTERVAL).await;
+        tokio::time::advance(Duration::from_secs(60)).await;
         assert_eq!((note("gone"), note("gone")), (Some(2), None));
         assert_eq!(note("status 500"), Some(0));
         log.succeeded("bot");
