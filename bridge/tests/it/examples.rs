@@ -43,7 +43,7 @@ impl Drop for Example {
 
 /// Polls until there is a result; fails the test if the limit passes before.
 async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    let limit = Instant::now() + Duration::from_secs(30);
+    let limit = Instant::now() + Duration::from_secs(300);
     loop {
         if let Some(found) = look().await {
             return found;

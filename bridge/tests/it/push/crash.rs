@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::{Value, json};
-use tokio::{task::JoinSet, time::sleep};
+use tokio::{sync::mpsc, task::JoinSet, time::sleep};
 
 use super::receiver::{Answer, Delivery, Receiver};
 use crate::{client::Client, program::Bridge};
@@ -57,24 +57,35 @@ async fn nothing_is_lost_when_the_program_is_killed() {
     assert_eq!((figures.lost, figures.disordered), (0, 0), "{figures:?}");
 }
 
-/// Lets clients begin tasks, then kills the program at a moment that follows from nothing.
+/// Lets clients begin tasks, then kills the program at a moment that follows from nothing but two answers.
 async fn talk_until_killed(
     bridge: &mut Bridge,
     round: usize,
     receiver: &Receiver,
 ) -> Vec<(String, String)> {
     let mut clients = JoinSet::new();
+    let (answered, mut answers) = mpsc::unbounded_channel();
     for number in 0..CLIENTS {
         let (client, receiver) = (Client::of(bridge.url()), receiver.clone());
-        clients.spawn(async move { talk(&client, &format!("/{round}-{number}"), &receiver).await });
+        let answered = answered.clone();
+        let name = format!("/{round}-{number}");
+        clients.spawn(async move { talk(&client, &name, &receiver, answered).await });
     }
-    sleep(Duration::from_millis(300 + 37 * (round as u64 % 11))).await;
+    for _ in 0..2 {
+        answers.recv().await.expect("a task is begun");
+    }
+    sleep(Duration::from_millis(100 + 37 * (round as u64 % 11))).await;
     bridge.kill();
     clients.join_all().await.concat()
 }
 
 /// Begins one task after the other until nobody answers; those that were answered come back.
-async fn talk(client: &Client, name: &str, receiver: &Receiver) -> Vec<(String, String)> {
+async fn talk(
+    client: &Client,
+    name: &str,
+    receiver: &Receiver,
+    answered: mpsc::UnboundedSender<()>,
+) -> Vec<(String, String)> {
     let mut told = Vec::new();
     for number in 0.. {
         let path = format!("{name}-{number}");
@@ -89,6 +100,7 @@ async fn talk(client: &Client, name: &str, receiver: &Receiver) -> Vec<(String, 
                 let task = answer["result"]["task"]["id"].as_str();
                 let task = task.unwrap_or_else(|| panic!("{answer}"));
                 told.push((path, task.to_owned()));
+                let _ = answered.send(());
             }
             None => break,
         }

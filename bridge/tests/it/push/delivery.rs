@@ -1,6 +1,6 @@
 //! Tests the content, form and order of deliveries, for all reactions of webhooks.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bridge::{push::PushSettings, store::MemoryStore};
 use serde_json::json;
@@ -91,7 +91,6 @@ async fn failed_deliveries_are_retried_in_order() {
     for (path, answers) in [
         ("/busy", &[Answer::Status(503), Answer::Status(404)][..]),
         ("/moved", &[Answer::Redirect]),
-        ("/silent", &[Answer::Silence]),
     ] {
         receiver.answer(path, answers);
         let config = json!({"url": receiver.at(path)});
@@ -113,6 +112,23 @@ async fn failed_deliveries_are_retried_in_order() {
         receiver.got("/elsewhere").is_empty(),
         "a redirect was followed"
     );
+}
+
+#[tokio::test]
+async fn a_receiver_that_does_not_answer_is_asked_again() {
+    let settings = PushSettings {
+        timeout: Duration::from_millis(500),
+        ..loopback()
+    };
+    let app = app_with(Arc::new(MemoryStore::new()), settings).await;
+    let receiver = Receiver::start().await;
+    receiver.answer("/silent", &[Answer::Silence]);
+    let config = json!({"url": receiver.at("/silent")});
+    call(&app, "SendMessage", say("m-1", "end", &config)).await;
+    let got = receiver.wait_for_end("/silent").await;
+    let first =
+        |one: &&Delivery| one.headers["idempotency-key"] == got[0].headers["idempotency-key"];
+    assert!(got.iter().filter(first).count() > 1, "{got:?}");
 }
 
 #[tokio::test]

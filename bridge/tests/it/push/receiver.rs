@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::{net::TcpListener, sync::watch, time::timeout};
 
 /// The time limit of an expected delivery.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A delivery that a webhook received.
 #[derive(Clone, Debug)]

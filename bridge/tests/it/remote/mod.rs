@@ -32,7 +32,7 @@ use crate::client::Client;
 use standin::StandIn;
 
 /// The time limit for a condition to become true.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// A bridge in a separate runtime, so that it can be killed with all its work.
 struct World {
@@ -170,8 +170,8 @@ fn quick() -> RemoteSettings {
             patience: Duration::from_secs(10),
             ..TurnEndRules::default()
         },
-        request_timeout: Duration::from_secs(25),
-        limit: Duration::from_secs(25),
+        request_timeout: Duration::from_secs(300),
+        limit: Duration::from_secs(300),
         conversation: ConversationScope::Task,
         silent_end: SilentEnd::InputRequired,
         ..RemoteSettings::default()
