@@ -10,12 +10,12 @@ import argparse
 import json
 
 import httpx
-from a2a.client import A2ACardResolver, A2AClientError, ClientConfig, ClientFactory
+from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.helpers import get_text_parts, new_data_part, new_text_part
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.types import AgentSkill, Message, Role, SendMessageRequest, TaskState
-from a2a.utils.errors import TaskNotCancelableError
+from a2a.utils.errors import A2AError, TaskNotCancelableError
 from mcp.server.mcpserver import MCPServer
 
 from common import app, open_task, serve
@@ -61,7 +61,7 @@ class Green(AgentExecutor):
         await task.start_work(task.new_agent_message([new_data_part(TASK)]))
         try:
             state = await ask(url, self.message())
-        except (A2AClientError, httpx.HTTPError) as error:
+        except (A2AError, httpx.HTTPError) as error:
             return await task.failed(task.new_agent_message([new_text_part(f"no answer: {error}")]))
         score = 1.0 if self.lamp.on and self.lamp.submitted else 0.0
         await task.add_artifact([new_data_part({"score": score, "participant": state})], name="Result")

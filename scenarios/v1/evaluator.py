@@ -10,12 +10,12 @@ chunks, and an artifact "Result" with the score as data.
 import json
 
 import httpx
-from a2a.client import A2ACardResolver, A2AClientError, ClientConfig, ClientFactory
+from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.helpers import get_data_parts, get_text_parts, new_data_part, new_text_message
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.types import AgentSkill, Role, SendMessageRequest, TaskState
-from a2a.utils.errors import InvalidParamsError, TaskNotCancelableError
+from a2a.utils.errors import A2AError, InvalidParamsError, TaskNotCancelableError
 from pydantic import BaseModel, HttpUrl, ValidationError
 
 from common import open_task, serve, text
@@ -44,7 +44,7 @@ class Evaluator(AgentExecutor):
         await task.start_work(text(task, f"Starting assessment.\n{request.model_dump_json()}"))
         try:
             greeting, states = await ask(str(request.participants.greeter), name)
-        except (A2AClientError, httpx.HTTPError) as error:
+        except (A2AError, httpx.HTTPError) as error:
             return await task.failed(text(task, f"greeter gave no answer: {error}"))
         await task.start_work(text(task, f"greeter: {greeting}"))
         score = 1.0 if greeting == f"Hello, {name}" and states[-1] == "TASK_STATE_COMPLETED" else 0.0
