@@ -105,7 +105,8 @@ pub(super) struct Conditions {
     /// Rewrite all addresses in agent cards to the recorder's, even those at which the agent was not reached
     #[arg(long)]
     rewrite_cards: bool,
-    /// Trust the certificates in this PEM file too, such as those of a company's own authority, when agents are called over https
+    /// Trust the certificates in this PEM file too, such as those of a company's own authority, when agents and servers of
+    /// scenarios are called over https. The setting `ca` of the policy `llm` does this for a model that is no server of the scenario
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// Show the certificate in this PEM file to agents that ask for one (mutual TLS)

@@ -1,5 +1,10 @@
 //! Agents that are reached over https, with a certificate that no public authority made.
 
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Child, Command, Stdio},
+};
+
 use super::{Folder, shown};
 
 const AGENT: &str = r#"import ssl, sys
@@ -21,6 +26,85 @@ fn scenario(more: &str) -> String {
          [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\ncontains = 'hello'\n\
          [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\ntimeout = {{ ready = '10m' }}\n"
     )
+}
+
+/// A server of models.
+const MODEL: &str = r#"
+class Model(Agent):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        message = {"role": "assistant", "content": "hello"}
+        self.send(200, {"choices": [{"message": message, "finish_reason": "stop"}]})
+"#;
+
+#[test]
+fn a_policy_trusts_the_authority_of_its_models_server() {
+    let scenario = |ca: &str| {
+        format!(
+            "[green_agent]\n[[participants]]\nrole = 'a'\npolicy = 'llm'\n\
+             settings = {{ model = 'm', base_url = 'https://127.0.0.1:{{row.port}}/v1', retries = 0{ca} }}\n\
+             [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\ncontains = 'hello'\n\
+             [harness]\nversion = 1\ndataset = 'port.jsonl'\n"
+        )
+    };
+    let folder = Folder::new(&scenario(", ca = 'agent.pem'"));
+    let server = AGENT.replace(
+        "encrypted = server(sys.argv[1])",
+        &format!("{MODEL}encrypted = server(0, Model)"),
+    );
+    let server = server.replace(
+        "encrypted.serve",
+        "print(encrypted.server_port, flush=True)\nencrypted.serve",
+    );
+    folder.agent(&server);
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    folder.file("agent.pem", &made.cert.pem());
+    folder.file("agent.key", &made.signing_key.serialize_pem());
+    let mut model = Model::start(&folder);
+    folder.file("port.jsonl", &format!("{{\"port\": {}}}\n", model.port()));
+
+    let trusted = folder.run(&["run", "a.toml", "--runs", "with"]);
+    assert_eq!(trusted.status.code(), Some(0), "{}", shown(&trusted));
+
+    folder.file("a.toml", &scenario(""));
+    let unknown = folder.run(&["run", "a.toml", "--runs", "without"]);
+    assert_eq!(unknown.status.code(), Some(4), "{}", shown(&unknown));
+    assert!(
+        shown(&unknown).contains("UnknownIssuer"),
+        "{}",
+        shown(&unknown)
+    );
+
+    folder.file("a.toml", &scenario(", ca = 'nothing.pem'"));
+    let absent = folder.run(&["check", "a.toml"]);
+    let why = "ca: expected a file with certificates in PEM, found \"nothing.pem\": No such file";
+    assert!(shown(&absent).contains(why), "{}", shown(&absent));
+}
+
+/// The running server of models, which ends with the test.
+struct Model(Child);
+
+impl Model {
+    fn start(folder: &Folder) -> Self {
+        let mut python = Command::new("python3");
+        let python = python.arg("mine.py").current_dir(folder.0.path());
+        Self(python.stdout(Stdio::piped()).spawn().unwrap())
+    }
+
+    /// Returns the port, which the server prints once it listens.
+    fn port(&mut self) -> u16 {
+        let mut line = String::new();
+        let output = self.0.stdout.take().unwrap();
+        BufReader::new(output).read_line(&mut line).unwrap();
+        line.trim().parse().unwrap()
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The settings of the policy `llm`.
 
-use std::{path::PathBuf, time::Duration};
+use std::{fs, path::PathBuf, time::Duration};
 
+use bridge_client::Roots;
 use bridge_protocol::wire::FieldError;
 use mcp_tools::secret::Secret;
 use serde_json::{Map, Value};
@@ -83,6 +84,8 @@ pub(super) struct LlmSettings {
     pub(super) provider: Provider,
     pub(super) base_url: Url,
     pub(super) model: String,
+    /// Certificates of authorities that are trusted beside the public ones.
+    pub(super) roots: Roots,
     /// The API key; absent for servers that need none.
     pub(super) key: Option<Secret>,
     pub(super) max_output_tokens: u64,
@@ -133,6 +136,7 @@ impl LlmSettings {
             provider,
             base_url: base_url(&mut settings, provider, variables)?,
             model: settings.required_string("model")?,
+            roots: roots(&mut settings)?,
             key: None,
             max_output_tokens: settings.count("max_output_tokens")?.unwrap_or(4096),
             limit_field: limit_field(&mut settings)?,
@@ -169,6 +173,21 @@ fn provider(settings: &mut Settings) -> Result<Provider, FieldError> {
             Err(FieldError::new(expected, format!("{other:?}")).inside("provider"))
         }
     }
+}
+
+fn roots(settings: &mut Settings) -> Result<Roots, FieldError> {
+    let Some(path) = settings.string("ca")? else {
+        return Ok(Roots::default());
+    };
+    let wrong = |why: String| {
+        FieldError::new(
+            "a file with certificates in PEM",
+            format!("{path:?}: {why}"),
+        )
+        .inside("ca")
+    };
+    let text = fs::read(&path).map_err(|error| wrong(error.to_string()))?;
+    Roots::from_pem(&text).map_err(|error| wrong(error.to_string()))
 }
 
 fn limit_field(settings: &mut Settings) -> Result<LimitField, FieldError> {
