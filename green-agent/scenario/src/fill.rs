@@ -1,6 +1,6 @@
 //! Fills the placeholders `{row.FIELD}` and `{matrix.AXIS}` in the texts of a scenario file, before it is
 //! read: a text that consists of one placeholder takes the value with its type, and otherwise the value
-//! becomes a part of the text.
+//! becomes a part of the text. A text that consists of `{row}` becomes the whole row.
 //!
 //! A value of a row cannot change the structure of the file: in `cmd` it stays within its word, and in `env` it refers
 //! to no variable.
@@ -128,7 +128,7 @@ impl Filling<'_> {
         let span = value.span();
         match value.get_mut() {
             DeValue::String(text) => {
-                if !has_placeholder(text) {
+                if !has_placeholder(text) && text != WHOLE_ROW {
                     return;
                 }
                 match self.text(text, place) {
@@ -159,6 +159,10 @@ impl Filling<'_> {
 
     fn text(&self, text: &str, place: TextKind) -> Result<Value, Problem> {
         match place {
+            TextKind::Plain if text == WHOLE_ROW => Ok(match self.row {
+                Some((_, row)) => Value::Object(row.fields.clone()),
+                None => Value::from(text),
+            }),
             TextKind::Plain => match placeholder_only(text) {
                 Some(placeholder) => Ok(self.look_up(placeholder)?.clone()),
                 None => self.within(text, str::to_owned),
@@ -242,6 +246,8 @@ impl Filling<'_> {
 pub(super) const ROOTS: [&str; 2] = ["row", "matrix"];
 
 const ROW: &str = "row.";
+/// The text that becomes a table with all fields of the row, if there is one.
+const WHOLE_ROW: &str = "{row}";
 const MATRIX: &str = "matrix.";
 
 fn has_placeholder(text: &str) -> bool {

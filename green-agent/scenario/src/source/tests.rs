@@ -157,3 +157,16 @@ fn files_that_other_programs_read_are_left_as_they_are() {
     let scenario = source(file, "").unwrap().first().unwrap();
     assert_eq!(scenario.config["prompt"], "{row.x} {matrix.y}");
 }
+
+#[test]
+fn a_text_of_nothing_but_row_becomes_the_whole_row() {
+    let file = "[green_agent]\nendpoint = 'http://h'\n[config]\ntask = '{row}'\nprompt = 'a {row}'\n\
+                [harness]\nversion = 1\n";
+    let with_rows = format!("{file}dataset = 'tasks.jsonl'\n");
+    let row = r#"{"id": "x", "price": 1.5, "tags": ["a", {"n": 7}], "nothing": null}"#;
+    let config = |file: &str| source(file, row).unwrap().first().unwrap().config;
+    let whole = serde_json::json!({"id": "x", "price": 1.5, "tags": ["a", {"n": 7}]});
+    assert_eq!(config(&with_rows)["task"], whole);
+    assert_eq!(config(&with_rows)["prompt"], "a {row}");
+    assert_eq!(config(file)["task"], "{row}");
+}
