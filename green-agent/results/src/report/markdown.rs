@@ -101,11 +101,21 @@ fn headline(run: &ReportSource) -> String {
 
 fn table(run: &ReportSource) -> String {
     let metrics: Vec<&String> = run.all.metrics.keys().take(METRICS).collect();
-    let mut text = "| scenario | passed | pass rate | 95 % interval | outcomes |".to_owned();
+    let repeated = run.groups.iter().any(|group| group.pass.is_some());
+    let mut text = "| scenario | passed | pass rate | 95 % interval |".to_owned();
+    text += if repeated {
+        " pass@k | pass^k | outcomes |"
+    } else {
+        " outcomes |"
+    };
     for name in &metrics {
         let _ = write!(text, " {} |", code(name));
     }
-    text += "\n|-|-:|-:|-|-|";
+    text += if repeated {
+        "\n|-|-:|-:|-|-:|-:|-|"
+    } else {
+        "\n|-|-:|-:|-|-|"
+    };
     text += &"-:|".repeat(metrics.len());
     text.push('\n');
     for group in &run.groups {
@@ -113,23 +123,27 @@ fn table(run: &ReportSource) -> String {
             let _ = writeln!(text, "\n… and more scenarios.");
             break;
         }
-        text += &row(group, &metrics);
+        text += &row(group, &metrics, repeated);
     }
     text
 }
 
-fn row(group: &Group, metrics: &[&String]) -> String {
-    let mut text = format!(
-        "| {} | {} | {} | {} | {} |",
+fn row(group: &Group, metrics: &[&String], repeated: bool) -> String {
+    let rate = group.rate.as_ref();
+    let pass = group.pass();
+    let cells = [
         code(&group.name()),
         group.passed(),
-        group
-            .rate
-            .map(|rate| percent(rate.mean))
-            .unwrap_or_default(),
-        group.rate.as_ref().map(interval).unwrap_or_default(),
-        group.outcomes()
-    );
+        rate.map(|rate| percent(rate.mean)).unwrap_or_default(),
+        rate.map(interval).unwrap_or_default(),
+    ];
+    let pass = pass.into_iter().filter(|_| repeated);
+    let cells: Vec<String> = cells
+        .into_iter()
+        .chain(pass)
+        .chain([group.outcomes()])
+        .collect();
+    let mut text = format!("| {} |", cells.join(" | "));
     for name in metrics {
         let value = group
             .metrics

@@ -7,11 +7,12 @@ use std::{
 
 use serde::Serialize;
 
+use super::text::percent;
 use crate::{
     problem::Outcome,
     record::{Manifest, ManifestScenario, RecordError, RunFolder, TrialRecord},
     run::{FinishedRun, RunReport},
-    statistics::Estimate,
+    statistics::{Estimate, pass::PassAtK},
     summary::{Figures, RunSummary, ScenarioSummary, outcomes_text},
 };
 
@@ -100,6 +101,8 @@ pub struct Group {
     pub outcomes: BTreeMap<Outcome, usize>,
     /// The share of scored trials that passed; `None` if there are none.
     pub rate: Option<Figure>,
+    /// pass@k and pass^k for the greatest k, up to 8, for which every sample has enough trials; `None` if that is 1.
+    pub pass: Option<PassAtK>,
     /// The mean of each metric over the scored trials.
     pub metrics: BTreeMap<String, Figure>,
     /// The sum of the trials' durations, in seconds.
@@ -134,6 +137,14 @@ impl Group {
     pub fn passed(&self) -> String {
         let passed = self.outcomes.get(&Outcome::Passed);
         format!("{} of {}", passed.copied().unwrap_or_default(), self.scored)
+    }
+
+    /// Returns pass@k and pass^k with their k; empty if there are none.
+    pub fn pass(&self) -> [String; 2] {
+        let Some(pass) = &self.pass else {
+            return Default::default();
+        };
+        [pass.any, pass.all].map(|share| format!("{} (k={})", percent(share), pass.k))
     }
 
     /// Returns the number of trials with each outcome.
@@ -334,11 +345,22 @@ impl Group {
             not_needed: figures.stopped_early,
             outcomes: figures.outcomes.clone(),
             rate: figure(&figures.pass_rate),
+            pass: of_all_samples(&figures.pass_at_k),
             metrics: metrics.collect(),
             seconds: figures.seconds,
             tokens: figures.usage.map(|usage| usage.total_tokens),
         }
     }
+}
+
+/// The greatest k that is shown. For a greater one, most samples give 0 or 1.
+const MOST_K: usize = 8;
+
+fn of_all_samples(each: &[PassAtK]) -> Option<PassAtK> {
+    let samples = each.first()?.samples;
+    let mut few = each.iter().take(MOST_K);
+    let found = few.rfind(|at| at.samples == samples)?;
+    (found.k > 1).then(|| found.clone())
 }
 
 fn figure(estimate: &Estimate) -> Option<Figure> {

@@ -6,19 +6,27 @@ use bridge_program::terminal::line;
 
 use super::source::{Figure, Group, ReportSource};
 
+/// The columns, and whether their values are aligned to the right.
+const COLUMNS: [(&str, bool); 7] = [
+    ("scenario", false),
+    ("passed", true),
+    ("rate", true),
+    ("95 % interval", false),
+    ("pass@k", true),
+    ("pass^k", true),
+    ("outcomes", false),
+];
+
+type Row = [String; COLUMNS.len()];
+
 /// Returns the table: a line for each scenario and cell, and one for all of them.
 pub(super) fn of(run: &ReportSource) -> String {
-    let mut rows =
-        vec![["scenario", "passed", "rate", "95 % interval", "outcomes"].map(str::to_owned)];
-    rows.extend(run.groups.iter().map(row));
+    let mut rows: Vec<Row> = run.groups.iter().map(row).collect();
     if run.groups.len() > 1 {
-        rows.push(
-            Group {
-                scenario: "all".to_owned(),
-                ..run.all.clone()
-            }
-            .into_row(),
-        );
+        rows.push(row(&Group {
+            scenario: "all".to_owned(),
+            ..run.all.clone()
+        }));
     }
     let mut text = table(&rows);
     let retried = run.records.len() - run.counted;
@@ -38,21 +46,16 @@ pub(super) fn of(run: &ReportSource) -> String {
     text
 }
 
-impl Group {
-    fn into_row(self) -> [String; 5] {
-        row(&self)
-    }
-}
-
-fn row(group: &Group) -> [String; 5] {
+fn row(group: &Group) -> Row {
+    let rate = group.rate.as_ref();
+    let [any, all] = group.pass();
     [
         line(&group.name()).into_owned(),
         group.passed(),
-        group
-            .rate
-            .map(|rate| percent(rate.mean))
-            .unwrap_or_default(),
-        group.rate.as_ref().map(interval).unwrap_or_default(),
+        rate.map(|rate| percent(rate.mean)).unwrap_or_default(),
+        rate.map(interval).unwrap_or_default(),
+        any,
+        all,
         group.outcomes(),
     ]
 }
@@ -70,19 +73,27 @@ pub(super) fn interval(rate: &Figure) -> String {
     }
 }
 
-fn table(rows: &[[String; 5]]) -> String {
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or_default()
+/// Returns the table without the columns that have no values.
+fn table(rows: &[Row]) -> String {
+    let values = |at: usize| rows.iter().map(move |row| row[at].as_str());
+    let has_values = |at: &usize| values(*at).any(|value| !value.is_empty());
+    let shown: Vec<usize> = (0..COLUMNS.len()).filter(has_values).collect();
+    let widest = |at: usize| {
+        let all = values(at).chain([COLUMNS[at].0]);
+        all.map(|value| value.chars().count()).max().unwrap_or(0)
     };
-    let widths = [width(0), width(1), width(2), width(3)];
+    let widths: Vec<usize> = shown.iter().map(|at| widest(*at)).collect();
+    let head = COLUMNS.map(|(name, _)| name.to_owned());
     let mut text = String::new();
-    for [name, passed, rate, interval, outcomes] in rows {
-        let [a, b, c, d] = widths;
-        let line = format!("{name:<a$}  {passed:>b$}  {rate:>c$}  {interval:<d$}  {outcomes}");
-        text.push_str(line.trim_end());
+    for row in [&head].into_iter().chain(rows) {
+        let cells = shown
+            .iter()
+            .zip(&widths)
+            .map(|(at, width)| match COLUMNS[*at].1 {
+                true => format!("{:>width$}", row[*at]),
+                false => format!("{:<width$}", row[*at]),
+            });
+        text += cells.collect::<Vec<_>>().join("  ").trim_end();
         text.push('\n');
     }
     text

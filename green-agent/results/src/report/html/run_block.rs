@@ -29,7 +29,7 @@ pub(super) fn of(
         .map(|group| {
             json!({
                 "scenario": scenarios.number(&group.scenario), "cell": cells.number(&group.cell),
-                "trials": group.trials, "counted": group.scored, "not_needed": group.not_needed, "rate": group.rate, "metrics": group.metrics,
+                "trials": group.trials, "counted": group.scored, "not_needed": group.not_needed, "rate": group.rate, "pass": group.pass, "metrics": group.metrics,
                 "outcomes": group.outcomes, "seconds": group.seconds, "tokens": group.tokens,
             })
         })

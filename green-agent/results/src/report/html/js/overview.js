@@ -197,12 +197,15 @@ function largest(column, most) {
 /** Shows all figures of all groups as a table. */
 function groups(run) {
   const measures = measuresOf(run).slice(1);
-  const head = ['scenario', 'trials', 'pass rate', '95 % interval', ...measures, 'outcomes', 'seconds', 'tokens'];
+  const repeated = run.groups.some((group) => group.pass);
+  const head = ['scenario', 'trials', 'pass rate', '95 % interval', ...(repeated ? ['pass@k', 'pass^k'] : []), ...measures, 'outcomes', 'seconds', 'tokens'];
+  const passes = ({ pass }) => ['any', 'all'].map((of) => (pass ? `${percent(pass[of])} (k=${pass.k})` : ''));
   const row = (group) => make('tr', {},
     make('td', {}, make('a', { href: `#/trials?group=${groupId(group)}`, class: 'said', text: nameOf(run, group) })),
     make('td', { class: 'number', text: count(group.trials) }),
     make('td', { class: 'number', text: group.rate ? percent(group.rate.mean) : '' }),
     make('td', { class: 'number', text: range(group.rate, percent) }),
+    ...(repeated ? passes(group).map((text) => make('td', { class: 'number', text })) : []),
     ...measures.map((name) => make('td', { class: 'number', title: range(group.metrics[name], measure), text: measure(group.metrics[name]?.mean) })),
     make('td', { text: outcomeCounts(group) }),
     make('td', { class: 'number', text: seconds(group.seconds) }),
