@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// The state of an evaluation that was carried out to its end.
+pub const COMPLETED: &str = "completed";
+
 /// The task of an evaluation in its last state. All JSON in it is in A2A 1.0 form.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Assessment {

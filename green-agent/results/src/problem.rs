@@ -188,11 +188,14 @@ pub enum Outcome {
 
 impl Outcome {
     /// Returns the value of a metric that counts for a trial with this outcome; `None` if the trial says nothing
-    /// about the agent. An agent that crashed or hung has 0 in the metrics that measure its work.
-    pub fn counted(self, metric: &str, measured: Option<f64>) -> Option<f64> {
+    /// about the agent. An agent that crashed or hung has 0 in the metrics that measure its work, and so has one whose
+    /// evaluation has not `completed` and gave no such metric.
+    pub fn counted(self, metric: &str, measured: Option<f64>, completed: bool) -> Option<f64> {
+        let nothing = is_worth(metric).then_some(0.0);
         match self {
+            Self::Failed if !completed => measured.or(nothing),
             Self::Passed | Self::Failed => measured,
-            Self::AgentError => is_worth(metric).then_some(0.0),
+            Self::AgentError => nothing,
             Self::ModelError
             | Self::EvaluatorError
             | Self::EnvironmentError

@@ -367,7 +367,10 @@ const RESULTS: Modules = &[
     ),
     ("gate", &["record", "statistics", "summary"]),
     ("comparison", &["problem", "record", "summary"]),
-    ("summary", &["problem", "record", "statistics"]),
+    (
+        "summary",
+        &["assessment", "problem", "record", "statistics"],
+    ),
     ("usage", &["record"]),
     ("record", &["problem"]),
     ("expect", &["assessment"]),

@@ -15,7 +15,7 @@ use super::{
     tally::{TrialCounts, TrialTally},
 };
 use crate::{
-    assessment::Assessment,
+    assessment::{Assessment, COMPLETED},
     gate::GateResult,
     problem::{Outcome, Problem},
     record::{Manifest, ManifestScenario, RunFolder, TrialRecord, Usage},
@@ -204,8 +204,9 @@ impl TrialReport {
     /// agent that crashed or hung has 0.
     fn metric(&self, name: &str) -> Option<f64> {
         let assessment = self.assessment.as_ref();
-        let assessment = assessment.and_then(|assessment| assessment.metrics.get(name).copied());
-        self.outcome.counted(name, assessment)
+        let completed = assessment.is_some_and(|said| said.state == COMPLETED);
+        let measured = assessment.and_then(|said| said.metrics.get(name).copied());
+        self.outcome.counted(name, measured, completed)
     }
 }
 

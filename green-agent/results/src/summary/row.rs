@@ -7,6 +7,7 @@ use std::{
 
 use super::SECONDS;
 use crate::{
+    assessment::COMPLETED,
     problem::{Outcome, ProblemKind},
     record::{TokenCounts, TrialRecord},
 };
@@ -26,6 +27,8 @@ pub(super) struct Row {
     pub(super) attempt: u32,
     pub(super) outcome: Outcome,
     pub(super) stopped_early: bool,
+    /// Whether the evaluation has completed.
+    completed: bool,
     /// The metrics that are finite numbers, by name, and the tokens, if they were told.
     pub(super) metrics: Box<[(Arc<str>, f64)]>,
     pub(super) usage: Option<Box<TokenCounts>>,
@@ -81,6 +84,7 @@ impl Row {
             attempt: record.attempt,
             outcome: record.outcome,
             stopped_early: problems.any(|problem| problem.kind == ProblemKind::StoppedEarly),
+            completed: record.state.as_deref() == Some(COMPLETED),
             usage: record.usage.as_ref().map(|usage| {
                 Box::new(TokenCounts {
                     input_tokens: usage.input_tokens,
@@ -102,7 +106,8 @@ impl Row {
         let measured = metrics.find(|(of, _)| **of == *name);
         let measured = measured.map(|(_, value)| *value);
         let time = || self.evaluating.map(f64::from).filter(|_| name == SECONDS);
-        self.outcome.counted(name, measured.or_else(time))
+        let measured = measured.or_else(time);
+        self.outcome.counted(name, measured, self.completed)
     }
 }
 

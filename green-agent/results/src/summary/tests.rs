@@ -45,6 +45,23 @@ fn summary(records: &[TrialRecord]) -> RunSummary {
 }
 
 #[test]
+fn an_evaluation_that_failed_without_a_score_scores_nothing() {
+    let failed = |number, state: &str| TrialRecord {
+        state: Some(state.to_owned()),
+        ..trial(number, Outcome::Failed, None)
+    };
+    let records = [
+        trial(1, Outcome::Passed, Some(1.0)),
+        failed(2, "failed"),
+        // It says nothing about a score that an expectation was not met.
+        failed(3, "completed"),
+    ];
+    let figures = &summary(&records).scenarios[0].figures;
+    let score = &figures.metrics["score"];
+    assert_eq!((score.n, score.mean), (2, Some(0.5)));
+}
+
+#[test]
 fn an_agents_error_scores_nothing_and_a_broken_machine_does_not_count() {
     let summary = summary(&[
         trial(1, Outcome::Passed, Some(0.8)),
