@@ -1,5 +1,6 @@
 //! Replaces the placeholder `{ROLE}` in a participant's `cmd`, `env` and `settings`, and in the turns of a conversation
-//! with it, with the URL at which it reaches the participant in that role, without a trailing slash.
+//! with it, with the URL at which it reaches the participant in that role, without a trailing slash. In the `[config]` of a
+//! green agent, replaces `{trial.seed}` and `{trial.number}`.
 
 use serde_json::{Map, Value};
 
@@ -27,6 +28,39 @@ pub fn fill(text: &str, role: &str, address: &str) -> String {
         rest = &rest[at + placeholder.len()..];
     }
     filled + rest
+}
+
+/// Returns a green agent's config with the seed and the number of a trial in place of `{trial.seed}` and `{trial.number}`. A
+/// text that consists of one of them becomes a number.
+#[must_use]
+pub fn of_trial(config: &Map<String, Value>, seed: u64, number: u32) -> Map<String, Value> {
+    let values = [
+        ("{trial.seed}", seed),
+        ("{trial.number}", u64::from(number)),
+    ];
+    let mut filled = config.clone();
+    filled
+        .values_mut()
+        .for_each(|value| fill_trial(value, values));
+    filled
+}
+
+fn fill_trial(value: &mut Value, values: [(&str, u64); 2]) {
+    match value {
+        Value::String(text) => match values.iter().find(|(name, _)| text == name) {
+            Some((_, number)) => *value = Value::from(*number),
+            None => {
+                for (name, number) in values {
+                    *text = text.replace(name, &number.to_string());
+                }
+            }
+        },
+        Value::Array(items) => items.iter_mut().for_each(|item| fill_trial(item, values)),
+        Value::Object(members) => members
+            .values_mut()
+            .for_each(|member| fill_trial(member, values)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// Replaces the placeholders in every text of these settings.
@@ -119,6 +153,16 @@ mod tests {
         fill_settings(&mut settings, "model", "http://h:1/");
         let filled = json!({"base_url": "http://h:1/v1", "list": ["http://h:1", 1], "n": {"m": "http://h:1"}});
         assert_eq!(Value::Object(settings), filled);
+    }
+
+    #[test]
+    fn a_config_gets_seed_and_number_of_its_trial() {
+        let config = json!({"seed": "{trial.seed}", "user": [{"id": "u-{trial.number}"}], "n": 1});
+        let Value::Object(config) = config else {
+            unreachable!()
+        };
+        let filled = json!({"seed": 41, "user": [{"id": "u-2"}], "n": 1});
+        assert_eq!(Value::Object(of_trial(&config, 41, 2)), filled);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use bridge_program::Exit;
 use bridge_program::lock;
 use bridge_telemetry::{Instrument as _, Kind, fail, set, span};
 use futures_util::future::try_join_all;
+use serde_json::{Map, Value};
 use tokio::time::sleep;
 use url::Url;
 
@@ -41,6 +42,7 @@ use crate::{
     scenario::{
         files::ScenarioFile,
         model::{Green, Reuse, Scenario, ServerKind},
+        placeholder,
     },
     snapshot::SnapshotMode,
     transcript::{Content, Transcript},
@@ -282,7 +284,9 @@ impl Trial<'_> {
         seen: &mut TrialObservation,
     ) {
         let green = with_addresses(self.scenario, |hop| running.recorder.url(hop));
-        let evaluation = self.evaluation(running, &green);
+        let seed = seed(self.scenario, self.options, self.number);
+        let config = placeholder::of_trial(&self.scenario.config, seed, self.number);
+        let evaluation = self.evaluation(running, &green, &config);
         let (name, emit) = (self.scenario.name.clone(), self.options.listener.clone());
         let masker = running.agents.masker.clone();
         let hear: Listener = Arc::new(move |text: &str| {
@@ -384,7 +388,12 @@ impl Trial<'_> {
         }
     }
 
-    fn evaluation<'b>(&'b self, running: &'b RunningTrial<'_>, green: &'b Green) -> Evaluation<'b> {
+    fn evaluation<'b>(
+        &'b self,
+        running: &'b RunningTrial<'_>,
+        green: &'b Green,
+        config: &'b Map<String, Value>,
+    ) -> Evaluation<'b> {
         let url = |role: &str| running.recorder.url(&hop_to(self.scenario, role));
         // A green agent knows by its `cmd` and `env` the servers that it uses; to it, participants are who is evaluated.
         let is_told = |server_kind| match &self.scenario.green {
@@ -408,7 +417,7 @@ impl Trial<'_> {
                 .filter_map(|agent| Some((agent.role.clone(), url(&agent.role)?)))
                 .collect(),
             keyring: &running.agents.keyring,
-            config: &self.scenario.config,
+            config,
             limit: self.scenario.harness.timeout.total,
         }
     }
