@@ -62,8 +62,7 @@ impl Scenario {
         self.participants.iter().find(is_agent)
     }
 
-    /// Returns whether the evaluator is configured to call the participant in this role: a pipeline names it, or the green
-    /// agent gets its address, such as that of the model with which it judges.
+    /// Returns whether the evaluator may call the participant in this role: a pipeline names it, or the green agent gets its address.
     pub fn asks(&self, role: &str) -> bool {
         let named =
             |place: &AgentAddress| matches!(place, AgentAddress::Role(named) if named == role);
@@ -140,6 +139,8 @@ pub struct Agent {
     pub inherits: Inherits,
     /// The requirements of this agent, in addition to the scenario's.
     pub requires: Vec<Requirement>,
+    /// Whether the file says that its reports of a broken model count.
+    pub is_trusted: bool,
 }
 
 /// The variables that a started agent inherits from the runner's environment and from `.env`.

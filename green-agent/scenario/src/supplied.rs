@@ -31,6 +31,7 @@ struct AgentOverride {
     env: BTreeMap<String, String>,
     inherits: Inherits,
     requires: Vec<Requirement>,
+    is_trusted: bool,
 }
 
 /// The reason why the settings cannot be applied.
@@ -74,6 +75,7 @@ impl AgentOverrides {
                     env: agent.env,
                     inherits: agent.inherits,
                     requires: agent.requires,
+                    is_trusted: agent.is_trusted,
                 };
                 (agent.role, given)
             });
@@ -89,6 +91,7 @@ impl AgentOverrides {
                 env: BTreeMap::new(),
                 inherits: Inherits::default(),
                 requires: Vec::new(),
+                is_trusted: false,
             };
             agents.insert(role, given);
         }
@@ -144,6 +147,7 @@ impl AgentOverrides {
                 agent.env.extend(given.env.clone());
                 agent.inherits.extend(&given.inherits);
                 agent.requires.extend(given.requires.clone());
+                agent.is_trusted |= given.is_trusted;
             }
         }
         Ok(())

@@ -21,6 +21,10 @@ pub(super) struct Collected {
     statuses: Vec<TaskStatus>,
 }
 
+/// What is said of a trial that is scored although the agent reports that its language model could not be used.
+pub(super) const NOT_BELIEVED: &str = "\nIt reports that its model could not be used. The trial is scored nevertheless, \
+    because the participant does not have `trusted = true`.";
+
 impl Collected {
     /// Applies one stream item; returns its text for people, if it has any.
     pub(super) fn take(&mut self, item: StreamResponse) -> Option<String> {

@@ -15,7 +15,10 @@ use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep, timeout_at};
 
 use super::{
-    Evaluation, EvaluationError, Listener, collect::Collected, credentials, pipeline::Key,
+    Evaluation, EvaluationError, Listener,
+    collect::{Collected, NOT_BELIEVED},
+    credentials,
+    pipeline::Key,
 };
 use crate::{
     assessment::Assessment,
@@ -46,9 +49,11 @@ pub(super) async fn assess(
         states.push(state);
         wrong = judge(index + 1, turn, talk);
         if wrong.is_some() {
-            // This says nothing about the agent.
-            if let Some(fault) = talk.model_fault() {
-                return Err(EvaluationError::Model(fault));
+            match (talk.model_fault(), evaluation.believed.contains(&turn.to)) {
+                // This says nothing about the agent.
+                (Some(fault), true) => return Err(EvaluationError::Model(fault)),
+                (Some(_), false) => wrong.iter_mut().for_each(|text| *text += NOT_BELIEVED),
+                (None, _) => {}
             }
             break;
         }

@@ -20,7 +20,11 @@ mod recorded;
 mod reporter;
 mod request;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use bridge_client::{ClientError, Credentials, Fault, Limits};
 use serde_json::{Map, Value};
@@ -58,6 +62,8 @@ pub struct Evaluation<'a> {
     pub green_url: Option<Url>,
     /// The addresses of the participants, by role, in the scenario's order.
     pub participants: Vec<(String, Url)>,
+    /// The roles that are believed if they report that their language model could not be used.
+    pub believed: BTreeSet<String>,
     /// The credentials that the agents are sent.
     pub keyring: &'a Keyring,
     /// The scenario's `[config]`.

@@ -6,7 +6,8 @@ use mcp_tools::{connection::ConnectionDetails, episodes::Episodes, secret::Secre
 use url::Url;
 
 use super::{
-    Problem, ProblemKind, hops::to_environment, problem::chain, trial_agents::TrialAgents,
+    Problem, ProblemKind, hops::to_environment, owner::is_believed, problem::chain,
+    trial_agents::TrialAgents,
 };
 use crate::{
     evaluator::episode::{EnvironmentAccess, EpisodeEvaluator, MCP_PATH, router},
@@ -81,6 +82,7 @@ impl EpisodeSetup {
                 ..Default::default()
             })
             .with_keyring(agents.keyring.clone())
+            .with_belief(is_believed(participant))
             .with_secret_sink(Arc::new(move |secret: &Secret| {
                 masker.learn(secret.expose());
             }));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{hops::ENVIRONMENT_ROLE, problem::Owner};
 use crate::{
-    scenario::model::{Green, Scenario, ServerKind, Start},
+    scenario::model::{Agent, Green, Scenario, ServerKind, Start},
     transcript::{Content, Direction, Entry, Hop, label::labels},
 };
 
@@ -22,6 +22,12 @@ pub(super) fn owner_of(scenario: &Scenario, role: &str) -> Owner {
         }
         Some(_) => Owner::Agent,
     }
+}
+
+/// Returns whether a participant is believed when it reports that its language model could not be used. The harness runs
+/// policies itself; every other agent could claim this of each trial that it would fail.
+pub(super) fn is_believed(agent: &Agent) -> bool {
+    agent.is_trusted || matches!(agent.start, Start::Policy(_))
 }
 
 /// Returns whether the party in this role is the bot behind another participant, so that the bot is what is

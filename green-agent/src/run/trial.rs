@@ -25,7 +25,7 @@ use super::{
     hops::{self, hop_to, with_addresses},
     judge::{self, JudgedTrial, TrialObservation},
     kept::{IdleAgents, tell_restart},
-    owner::owner_of,
+    owner::{is_believed, owner_of},
     port_leases,
     problem::Owner,
     problem::chain,
@@ -418,6 +418,13 @@ impl Trial<'_> {
                 .collect(),
             keyring: &running.agents.keyring,
             config,
+            believed: self
+                .scenario
+                .participants
+                .iter()
+                .filter(|agent| is_believed(agent))
+                .map(|agent| agent.role.clone())
+                .collect(),
             limit: self.scenario.harness.timeout.total,
         }
     }

@@ -69,6 +69,10 @@ table! {
         later requires: Key<'a> as Vec<Requirement>,
         /// The version of Python with which it runs, such as 3.12.
         later python: Key<'a> as Python,
+        /// Whether a trial has no score if the agent reports that its language model could not be used. Otherwise the
+        /// trial is scored like any other, because the agent could report this of each trial that it would fail. A
+        /// policy is always trusted.
+        default trusted: bool = false,
     }
 }
 
@@ -282,6 +286,7 @@ pub(super) fn agent(keys: &AgentKeys<'_>, role: String, file: StartFile) -> Opti
         env,
         inherits,
         requires: requires.into_iter().flatten().chain(python).collect(),
+        is_trusted: keys.trusted,
     })
 }
 

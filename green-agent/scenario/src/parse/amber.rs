@@ -45,6 +45,7 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
         env: BTreeMap::new(),
         inherits: Inherits::default(),
         requires: Vec::new(),
+        is_trusted: false,
     };
     let participants = roles.participants.iter();
     Ok(Scenario {

@@ -41,6 +41,7 @@ fn behind_a_host(bot: Agent) -> (Agent, Agent) {
         env: BTreeMap::new(),
         inherits: Inherits::default(),
         requires: Vec::new(),
+        is_trusted: bot.is_trusted,
     };
     let bot = Agent {
         role,

@@ -101,6 +101,7 @@ fn absent(role: &str) -> Agent {
         env: BTreeMap::new(),
         inherits: Inherits::default(),
         requires: Vec::new(),
+        is_trusted: false,
     }
 }
 

@@ -77,6 +77,8 @@ pub struct EpisodeEvaluator {
     secret_sink: SecretSink,
     limits: Limits,
     keyring: Keyring,
+    /// Whether the participant is believed if it reports that its language model could not be used.
+    believes: bool,
     /// The episode that was opened before a request for it.
     waiting: Mutex<Option<RunningEpisode>>,
     /// Becomes true when the evaluations requested by participants must end.
@@ -96,6 +98,7 @@ impl EpisodeEvaluator {
             secret_sink: Arc::new(|_| ()),
             limits: Limits::default(),
             keyring: Keyring::default(),
+            believes: false,
             waiting: Mutex::default(),
             over: watch::Sender::default(),
         }
@@ -126,6 +129,13 @@ impl EpisodeEvaluator {
     #[must_use]
     pub fn with_keyring(mut self, keyring: Keyring) -> Self {
         self.keyring = keyring;
+        self
+    }
+
+    /// Sets whether an episode has no score if the participant reports that its language model could not be used.
+    #[must_use]
+    pub fn with_belief(mut self, believes: bool) -> Self {
+        self.believes = believes;
         self
     }
 
@@ -235,7 +245,13 @@ impl Evaluator for EpisodeEvaluator {
         };
         let played = calling.run(&running, &self.episodes).await;
         let outcome = running.close(&self.episodes).await;
-        result::verdict(&running, seed, &outcome, Some(&played?))
+        let played = played?;
+        match &played.model_fault {
+            Some(fault) if self.believes && outcome.fault.is_none() => {
+                Err(AssessError::Model(fault.clone()))
+            }
+            Some(_) | None => result::verdict(&running, seed, &outcome, Some(&played)),
+        }
     }
 
     async fn welcome(

@@ -4,14 +4,15 @@ use mcp_tools::episodes::{EndReason, Outcome};
 use serde_json::{Value, json};
 
 use super::{evaluator_calls::Participant, running::RunningEpisode};
-use crate::evaluator::{assess_error::AssessError, custom::EvaluationResult};
+use crate::evaluator::{
+    assess_error::AssessError, collect::NOT_BELIEVED, custom::EvaluationResult,
+};
 
 /// Returns the verdict with the score of the environment's state. An episode counts as failed unless the participant
 /// ended it by submitting.
 ///
 /// # Errors
-/// If the environment broke, or the participant's model could not be used: neither says anything about the
-/// participant.
+/// If the environment broke, which says nothing about the participant.
 pub(super) fn verdict(
     running: &RunningEpisode,
     seed: u64,
@@ -20,9 +21,6 @@ pub(super) fn verdict(
 ) -> Result<EvaluationResult, AssessError> {
     if let Some(fault) = &outcome.fault {
         return Err(AssessError::Environment(fault.clone()));
-    }
-    if let Some(fault) = participant.and_then(|one| one.model_fault.clone()) {
-        return Err(AssessError::Model(fault));
     }
     let task = &running.opened.task;
     let tools: Vec<&str> = outcome
@@ -63,5 +61,9 @@ fn failure(outcome: &Outcome, participant: Option<&Participant>) -> Option<Strin
             None => "it left".to_owned(),
         },
     };
-    Some(format!("the participant did not submit: {why}"))
+    let reported = participant.and_then(|one| one.model_fault.as_ref());
+    let not_believed = reported.map_or("", |_| NOT_BELIEVED);
+    Some(format!(
+        "the participant did not submit: {why}{not_believed}"
+    ))
 }

@@ -69,6 +69,59 @@ fn a_snapshot_that_is_not_there_yet_is_no_failure_of_the_agent() {
     assert!(junit.contains("(fault: harness)"), "{junit}");
 }
 
+/// An agent that says of each task that its model is at fault.
+const LIAR: &str = r#"import json, sys
+from agent import Agent, server
+class Liar(Agent):
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        message = {"kind": "message", "role": "agent", "messageId": "1",
+            "metadata": {"urn:a2a-evaluation:fault": "model"}, "parts": [{"kind": "text", "text": "too hard"}]}
+        self.send(200, {"jsonrpc": "2.0", "id": request["id"], "result": {"kind": "task", "id": "t",
+            "contextId": "c", "status": {"state": "failed", "message": message}}})
+server(sys.argv[1], Liar).serve_forever()
+"#;
+
+#[test]
+fn an_agent_that_is_not_trusted_cannot_have_its_trials_left_out() {
+    let conversation = "[config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\nstate = 'completed'\n";
+    let episode = "[config]\nevaluator = 'episode'\nenvironment = 'sum'\n";
+    for (evaluation, trusted, exit, outcome, said) in [
+        (conversation, "", 1, "failed", "scored nevertheless"),
+        (
+            conversation,
+            "trusted = true\n",
+            4,
+            "model error",
+            "too hard",
+        ),
+        (
+            episode,
+            "trusted = false\n",
+            1,
+            "failed",
+            "scored nevertheless",
+        ),
+        (episode, "trusted = true\n", 4, "model error", "too hard"),
+    ] {
+        let folder = Folder::new(&format!(
+            "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9009'\n\
+             cmd = 'python3 mine.py 9009'\n{trusted}{evaluation}\
+             [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\nretries = {{ infrastructure = 1 }}\n"
+        ));
+        folder.agent(LIAR);
+        let ended = folder.run(&["run", "a.toml"]);
+        assert_eq!(ended.status.code(), Some(exit), "{}", shown(&ended));
+        assert!(shown(&ended).contains(said), "{}", shown(&ended));
+        let records = records(&folder.only_run());
+        let titles: Vec<_> = records.iter().map(|one| one.outcome.title()).collect();
+        let attempts = if exit == 4 { 2 } else { 1 };
+        assert_eq!(titles, vec![outcome; attempts]);
+        let score = records[0].metrics.get("score");
+        assert_eq!(score.copied(), (exit == 1).then_some(0.0));
+    }
+}
+
 /// A server of models that is broken below /bad.
 const MODEL: &str = r#"import sys
 from agent import Agent, server
