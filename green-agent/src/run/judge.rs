@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{
-    Outcome, Owner, TrialReport, criterion, owner,
+    Outcome, Owner, TrialReport,
+    broken_answer::broken_answer,
+    criterion, owner,
     problem::{Problem, ProblemKind, chain},
     report::TRIAL_REPORT,
 };
@@ -72,6 +74,10 @@ pub(super) fn judge(
         Some(Ok(views)) => problems.extend(compare(trial, views, &seen, &problems)),
         Some(Err(error)) => problems.push(ProblemKind::Harness.because(chain(error))),
         None => {}
+    }
+    let failed = |one: &Problem| matches!(one.outcome(), Outcome::Failed | Outcome::AgentError);
+    if let (Some(Ok(views)), true) = (&views, problems.iter().any(failed)) {
+        problems.extend(broken_answer(trial.scenario, &views.written));
     }
     let usage = views.as_ref().and_then(|views| views.as_ref().ok());
     let usage = usage.and_then(|views| usage::usage(&views.written));

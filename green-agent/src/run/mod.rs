@@ -16,6 +16,7 @@
 
 mod agent_set;
 mod agents;
+mod broken_answer;
 mod caller;
 mod criterion;
 mod episode_setup;

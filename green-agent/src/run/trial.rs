@@ -45,7 +45,7 @@ use crate::{
         placeholder,
     },
     snapshot::SnapshotMode,
-    transcript::{Content, Transcript},
+    transcript::{Content, Entry, Transcript},
 };
 
 /// How long an evaluator's last lines are waited for when it breaks.
@@ -342,13 +342,9 @@ impl Trial<'_> {
             }
             None => false,
         };
-        if fault
-            && seen
-                .problems
-                .iter()
-                .all(|one| one.kind != ProblemKind::Crashed)
-        {
-            self.look_for_crash(running.transcript, processes, seen)
+        let mut problems = seen.problems.iter();
+        if problems.all(|one| one.kind != ProblemKind::Crashed) {
+            self.look_for_crash(running.transcript, processes, fault, seen)
                 .await;
         }
     }
@@ -370,21 +366,27 @@ impl Trial<'_> {
         }
     }
 
-    /// Looks for the crash of an agent behind a failed evaluation whose transcript has a broken connection.
+    /// Looks for the crash of an agent behind a failed evaluation whose transcript has a broken connection. The crash of a
+    /// server is looked for behind every evaluation: an agent may go on without its tools.
     async fn look_for_crash(
         &self,
         transcript: &Transcript,
         processes: &[AgentProcess],
+        fault: bool,
         seen: &mut TrialObservation,
     ) {
+        let of_server =
+            |entry: &Entry| owner_of(self.scenario, &entry.hop.to) == Owner::Environment;
         let broke = transcript.entries().is_ok_and(|entries| {
-            entries
-                .iter()
-                .any(|entry| matches!(entry.content, Content::Failure { .. }))
+            let mut entries = entries.iter();
+            entries.any(|entry| {
+                matches!(entry.content, Content::Failure { .. }) && (fault || of_server(entry))
+            })
         });
         if broke {
-            seen.problems
-                .extend(watch::crash_behind(processes, self.scenario).await);
+            let crash = watch::crash_behind(processes, self.scenario).await;
+            let counts = |one: &Problem| fault || one.owner == Owner::Environment;
+            seen.problems.extend(crash.filter(counts));
         }
     }
 
@@ -416,8 +418,6 @@ impl Trial<'_> {
                 .filter(|agent| is_told(agent.server_kind))
                 .filter_map(|agent| Some((agent.role.clone(), url(&agent.role)?)))
                 .collect(),
-            keyring: &running.agents.keyring,
-            config,
             believed: self
                 .scenario
                 .participants
@@ -425,6 +425,8 @@ impl Trial<'_> {
                 .filter(|agent| is_believed(agent))
                 .map(|agent| agent.role.clone())
                 .collect(),
+            keyring: &running.agents.keyring,
+            config,
             limit: self.scenario.harness.timeout.total,
         }
     }

@@ -122,6 +122,49 @@ fn an_agent_that_is_not_trusted_cannot_have_its_trials_left_out() {
     }
 }
 
+/// An MCP server that breaks in the way that it is told.
+const BROKEN_SERVER: &str = r#"import json, os, sys
+from agent import Agent, server
+class Shop(Agent):
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        number, method, way = request.get("id"), request["method"], sys.argv[2]
+        if method == "server/discover":
+            return self.send(200, {"jsonrpc": "2.0", "id": number, "error": {"code": -32601, "message": "no"}})
+        if number is None:
+            return self.send(202, {})
+        if method == "tools/call" and way == "dies":
+            os._exit(7)
+        started = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}
+        results = {"initialize": {} if way == "empty" else started,
+            "tools/list": {"tools": [{"name": "press", "inputSchema": {"type": "object"}}]},
+            "tools/call": {"content": [{"type": "text", "text": "ok"}]}}
+        self.send(200, {"jsonrpc": "2.0", "id": number, "result": results[method]})
+server(sys.argv[1], Shop).serve_forever()
+"#;
+
+#[test]
+fn a_server_that_breaks_is_no_failure_of_the_agent() {
+    let folder = Folder::new(
+        "[green_agent]\n[[participants]]\nrole = 'a'\npolicy = 'scripted'\ntools = 'shop'\n\
+         settings = { steps = [{ tool = 'connect_to_mcp_server' }, { tool = 'press' }] }\n\
+         [[participants]]\nrole = 'shop'\nserver = 'http://127.0.0.1:9500/mcp'\ncmd = 'python3 mine.py 9500 {matrix.way}'\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'go'\n\
+         [[harness.expect]]\non = 'mcp:press'\npath = '$[0].result.content[0].text'\neq = 'ok'\n\
+         [harness]\nversion = 1\nports = 'auto'\nmatrix = { way = ['empty', 'dies', 'works'] }\n",
+    );
+    folder.agent(BROKEN_SERVER);
+    let ended = folder.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(4), "{}", shown(&ended));
+    for said in [
+        "environment error: shop answered initialize with an empty result",
+        "server crashed: shop exited with code 7",
+        "1 passed, 2 environment error",
+    ] {
+        assert!(shown(&ended).contains(said), "{said}: {}", shown(&ended));
+    }
+}
+
 /// A server of models that is broken below /bad.
 const MODEL: &str = r#"import sys
 from agent import Agent, server
