@@ -15,7 +15,7 @@ const { GrpcTransportFactory } = await load('@a2a-js/sdk/client/grpc');
 
 const [base, transport, version] = process.argv.slice(2);
 const STREAMED =
-  'A task is a log of what was said and done. Whoever follows it sees the same events in the same order [1].\n' +
+  'A task is a log of what was said and done. Everyone who follows it sees the same events in the same order [1].\n' +
   '[1] Agent2Agent (A2A) Protocol Specification (https://a2a-protocol.org/latest/specification/)';
 const checks = { passed: 0, failed: 0 };
 

@@ -12,7 +12,7 @@ LIMIT_SECONDS = 240
 
 STREAMED = (
     "A task is a log of what was said and done. "
-    "Whoever follows it sees the same events in the same order [1].\n"
+    "Everyone who follows it sees the same events in the same order [1].\n"
     "[1] Agent2Agent (A2A) Protocol Specification (https://a2a-protocol.org/latest/specification/)"
 )
 

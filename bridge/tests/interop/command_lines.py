@@ -10,7 +10,7 @@ from checks import agent, run
 from shown import ASKING, each, once
 
 # What the sample streams in six pieces, without its citation.
-STREAMED = "A task is a log of what was said and done. Whoever follows it sees the same events in the same order"
+STREAMED = "A task is a log of what was said and done. Everyone who follows it sees the same events in the same order"
 
 PROGRAMS = Path(sys.executable).parent
 

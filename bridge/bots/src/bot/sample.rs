@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 const CHUNKS: [&str; 6] = [
     "A task is a log ",
     "of what was said and done. ",
-    "Whoever follows it ",
+    "Everyone who follows it ",
     "sees the same events ",
     "in the same order ",
     "[1].",

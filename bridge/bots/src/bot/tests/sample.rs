@@ -80,7 +80,7 @@ async fn a_stream_has_pieces_and_a_citation() {
         "working: Thinking about it.",
         "artifact = A task is a log ",
         "artifact + of what was said and done. ",
-        "artifact + Whoever follows it ",
+        "artifact + Everyone who follows it ",
         "artifact + sees the same events ",
         "artifact + in the same order ",
         "artifact + [1].",
@@ -93,7 +93,7 @@ async fn a_stream_has_pieces_and_a_citation() {
     let parts = &task.artifacts[0].parts;
     assert_eq!(
         text(&task.artifacts[0]),
-        "A task is a log of what was said and done. Whoever follows it sees the same events in the \
+        "A task is a log of what was said and done. Everyone who follows it sees the same events in the \
          same order [1].\n[1] Agent2Agent (A2A) Protocol Specification \
          (https://a2a-protocol.org/latest/specification/)"
     );

@@ -18,7 +18,7 @@ use futures::StreamExt as _;
 use serde_json::json;
 
 const STREAMED: &str = "A task is a log of what was said and done. \
-    Whoever follows it sees the same events in the same order [1].\n\
+    Everyone who follows it sees the same events in the same order [1].\n\
     [1] Agent2Agent (A2A) Protocol Specification (https://a2a-protocol.org/latest/specification/)";
 
 type Client = A2AClient<Box<dyn Transport>>;
