@@ -12,7 +12,7 @@
 //! - [`gate`]: demands on the figures of trials
 //! - [`expected`]: the sidecars of files that must fail
 //! - [`schema`](mod@schema): the JSON Schema of the file, for editors
-//! - [`supplied`], [`container`]: start the agents that a file only names
+//! - [`supplied`], [`container`]: start the agents that a file only names; `inherits`: the variables that agents get
 //! - [`placeholder`]: `{ROLE}`, which becomes the address of a participant
 //! - [`reuse`]: finds the agents that can be kept from one trial to the next
 //! - [`template`]: the files that `green-agent new` writes
@@ -27,6 +27,7 @@ pub mod expected;
 pub mod files;
 mod fill;
 pub mod gate;
+mod inherits;
 mod meaning;
 pub mod misspelt;
 pub mod model;

@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use mcp_tools::allow_list::AllowList;
+use purple_agent::agent::Limits;
 
+pub use super::inherits::Inherits;
 use super::{
     duration::Limit,
     episode::Episode,
@@ -143,32 +145,6 @@ pub struct Agent {
     pub is_trusted: bool,
 }
 
-/// The variables that a started agent inherits from the runner's environment and from `.env`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Inherits {
-    /// All of them: `env = "inherit"`, and the default of plain AgentBeats files.
-    Everything,
-    /// Those that every program needs, and those with these names; a `*` at the end matches any rest.
-    Named(Vec<String>),
-}
-
-impl Inherits {
-    /// Adds the variables of another setting.
-    pub fn extend(&mut self, other: &Self) {
-        match (&mut *self, other) {
-            (Self::Everything, _) => {}
-            (Self::Named(_), Self::Everything) => *self = Self::Everything,
-            (Self::Named(names), Self::Named(others)) => names.extend_from_slice(others),
-        }
-    }
-}
-
-impl Default for Inherits {
-    fn default() -> Self {
-        Self::Named(Vec::new())
-    }
-}
-
 /// The way in which an agent is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
@@ -252,6 +228,8 @@ pub struct Policy {
     pub allow: AllowList,
     /// The role of the participant that is its MCP server from the start.
     pub tools: Option<String>,
+    /// The limits of each conversation.
+    pub limits: Limits,
 }
 
 impl Agent {

@@ -75,6 +75,7 @@ pub(super) fn purple(
     let new_policy = policy::builtin(&policy.name, &settings)?;
     let settings = AgentSettings {
         allowed: policy.allow.clone(),
+        limits: policy.limits,
         mcp_connection_details: preset,
         ..AgentSettings::default()
     };

@@ -53,10 +53,10 @@ pub enum StopReason {
     #[error("finished")]
     Finished,
     /// The policy reached its limit of steps.
-    #[error("stopped at the limit of {0} steps")]
+    #[error("stopped at the limit of {0} steps (--steps, or limits.steps in a scenario)")]
     StepLimit(u32),
     /// The policy reached its time limit.
-    #[error("stopped at the time limit of {0:?}")]
+    #[error("stopped at the time limit of {0:?} (--time, or limits.time in a scenario)")]
     TimeLimit(Duration),
     /// An expected message did not arrive.
     #[error("the message that it waited for did not arrive: {0}")]

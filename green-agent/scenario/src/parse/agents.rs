@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     bot,
+    policy::PolicyLimits,
     roles::DeclaredRoles,
     start::{StartFile, server_kind, start},
     values::{self, Endpoint, Python},
@@ -44,6 +45,8 @@ table! {
         later settings: Key<'a> as Map<String, Value>,
         /// The hosts and commands to which the policy may connect; HTTP to this machine if absent.
         later allow: Key<'a> as Allow,
+        /// The policy's limits.
+        later limits: Key<'a> as PolicyLimits,
         /// The role of the participant that is the policy's MCP server from the start. That server gets a token
         /// in MCP_TOKEN, which the policy sends to it.
         later tools: Key<'a> as String,
@@ -187,7 +190,7 @@ fn one_start() -> Value {
             {"required": ["policy"], "not": has("cmd")},
             {"required": ["cmd"], "properties": calls, "not": but("cmd")},
         ],
-        "dependentRequired": {"settings": ["policy"], "allow": ["policy"], "tools": ["policy"]},
+        "dependentRequired": {"settings": ["policy"], "allow": ["policy"], "limits": ["policy"], "tools": ["policy"]},
     })
 }
 

@@ -1,11 +1,32 @@
 //! Reads a participant with one of the purple agent's built-in policies: `policy`, `settings` and `allow`.
 
+use std::time::Duration;
+
 use mcp_tools::allow_list::AllowList;
-use purple_agent::policy::{BUILTINS, SettingsError, builtin, builtin_name};
+use purple_agent::{
+    agent::Limits,
+    policy::{BUILTINS, SettingsError, builtin, builtin_name},
+};
 use serde_json::{Map, Value};
 
-use super::agents::AgentKeys;
-use crate::{error::Problem, model::Policy, placeholder, reader::Node};
+use super::{agents::AgentKeys, values::Positive};
+use crate::{
+    duration::Limit,
+    error::Problem,
+    model::Policy,
+    placeholder,
+    reader::{Node, table},
+};
+
+table! {
+    /// The limits of a conversation with a policy.
+    pub(crate) struct PolicyLimits as "PolicyLimits", closed {
+        /// The most steps; a step may call several tools.
+        default steps: u32 as Positive = 100,
+        /// The longest time of work; waiting for messages does not count.
+        default time: Duration as Limit = "10m",
+    }
+}
 
 /// Reads the policy that `chosen` names, with its settings from the participant's table.
 pub(super) fn policy(keys: &AgentKeys<'_>, chosen: &Node<'_>) -> Option<Policy> {
@@ -19,6 +40,19 @@ pub(super) fn policy(keys: &AgentKeys<'_>, chosen: &Node<'_>) -> Option<Policy> 
         allow: (keys.allow.node()).map_or(Some(AllowList::default()), allowed)?,
         tools,
         name,
+        limits: limits(keys)?,
+    })
+}
+
+fn limits(keys: &AgentKeys<'_>) -> Option<Limits> {
+    if keys.limits.node().is_none() {
+        return Some(Limits::default());
+    }
+    let limits = keys.limits.read::<PolicyLimits>()?;
+    Some(Limits {
+        steps: limits.steps,
+        time: limits.time,
+        ..Limits::default()
     })
 }
 
@@ -74,6 +108,22 @@ mod tests {
             "which is what it is called now"
         );
         assert!(policy.allow.loopback && policy.allow.commands.contains("mcp-tools"));
+    }
+
+    #[test]
+    fn a_policy_has_limits() {
+        for (text, steps, seconds) in [
+            ("", 100, 600),
+            ("limits = { steps = 300 }\n", 300, 600),
+            ("limits = { time = '1h' }\n", 100, 3600),
+        ] {
+            let scenario = scenario_of(&format!("{HEAD}policy = 'lies'\n{text}"));
+            let Start::Policy(policy) = &scenario.participants[0].start else {
+                panic!("the participant is a policy");
+            };
+            let limits = policy.limits;
+            assert_eq!((limits.steps, limits.time.as_secs()), (steps, seconds));
+        }
     }
 
     #[test]

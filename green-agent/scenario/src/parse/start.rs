@@ -46,7 +46,7 @@ pub(super) fn start(
         let policy = policy::policy(keys, node);
         return alone(&keys.policy, outside).and(policy.map(Start::Policy));
     }
-    for key in [&keys.settings, &keys.allow, &keys.tools] {
+    for key in [&keys.settings, &keys.allow, &keys.limits, &keys.tools] {
         if let Some(node) = key.node() {
             node.expected::<()>("it only beside policy");
         }

@@ -269,6 +269,25 @@ mod tests {
     }
 
     #[test]
+    fn the_documented_settings_are_those_that_are_read() {
+        let pages = include_str!("../../../../docs/reference/policies.md");
+        let (_, page) = pages.split_once("\n## llm\n").unwrap();
+        let (page, _) = page.split_once("\n## ").unwrap();
+        let names = page.lines().filter_map(|line| line.strip_prefix("| `"));
+        let mut documented: Vec<&str> = names.filter_map(|name| name.split('`').next()).collect();
+        let unknown = json!({"model": "m", "base_url": "http://h", "no such": 1});
+        let error = LlmSettings::read(&unknown, &variables)
+            .unwrap_err()
+            .to_string();
+        let (_, read) = error.split_once("one of the settings ").unwrap();
+        let (read, _) = read.split_once(", found").unwrap();
+        let mut read: Vec<&str> = read.split(", ").collect();
+        documented.sort_unstable();
+        read.sort_unstable();
+        assert_eq!(documented, read);
+    }
+
+    #[test]
     fn the_key_and_the_address_come_from_the_environment() {
         for (settings, url, key) in [
             (json!({}), "https://api.openai.com/v1", Some("openai-key")),
