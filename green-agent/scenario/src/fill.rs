@@ -1,6 +1,6 @@
 //! Fills the placeholders `{row.FIELD}` and `{matrix.AXIS}` in the texts of a scenario file, before it is
 //! read: a text that consists of one placeholder takes the value with its type, and otherwise the value
-//! becomes a part of the text. A text that consists of `{row}` becomes the whole row.
+//! becomes a part of the text. A text that consists of `{row}`, and such a word of a `cmd`, becomes the whole row.
 //!
 //! A value of a row cannot change the structure of the file: in `cmd` it stays within its word, and in `env` it refers
 //! to no variable.
@@ -128,7 +128,7 @@ impl Filling<'_> {
         let span = value.span();
         match value.get_mut() {
             DeValue::String(text) => {
-                if !has_placeholder(text) && text != WHOLE_ROW {
+                if !has_placeholder(text) && !text.contains(WHOLE_ROW) {
                     return;
                 }
                 match self.text(text, place) {
@@ -192,6 +192,10 @@ impl Filling<'_> {
 
     /// Returns the text with each placeholder replaced by its value as text, changed by `change`.
     fn within(&self, text: &str, change: impl Fn(&str) -> String) -> Result<Value, Problem> {
+        if let (WHOLE_ROW, Some((_, row))) = (text, self.row) {
+            let row = Value::Object(row.fields.clone());
+            return Ok(Value::from(change(&row.to_string())));
+        }
         let (mut filled, mut rest) = (String::new(), text);
         while let Some((before, placeholder, after)) = next(rest) {
             filled.push_str(before);

@@ -169,4 +169,17 @@ fn a_text_of_nothing_but_row_becomes_the_whole_row() {
     assert_eq!(config(&with_rows)["task"], whole);
     assert_eq!(config(&with_rows)["prompt"], "a {row}");
     assert_eq!(config(file)["task"], "{row}");
+
+    let file = "[green_agent]\nendpoint = 'http://h:1'\ncmd = 'green {row} a{row} 1'\nenv = { ROW = '{row}' }\n\
+                [harness]\nversion = 1\ndataset = 'tasks.jsonl'\n";
+    let row = r#"{"id": "a b", "price": "$5"}"#;
+    let scenario = source(file, row).unwrap().first().unwrap();
+    let Green::Agent(green) = &scenario.green else {
+        panic!("the green agent is a program");
+    };
+    let Start::Program { cmd, .. } = &green.start else {
+        panic!("the green agent is started");
+    };
+    assert_eq!(cmd[1..3], [r#"{"id":"a b","price":"$5"}"#, "a{row}"]);
+    assert_eq!(green.env["ROW"], r#"{"id":"a b","price":"$$5"}"#);
 }
