@@ -5,7 +5,7 @@ use std::{fmt, io};
 use bridge_client::certificate_rejection;
 use bridge_protocol::dialect::places;
 use bridge_telemetry::TraceContext;
-use reqwest::{Client, StatusCode};
+use reqwest::{Client, Response, StatusCode, header::CONTENT_TYPE};
 use serde_json::Value;
 use tokio::{net::TcpStream, time::timeout};
 use url::{Host, Url};
@@ -136,6 +136,10 @@ async fn ask(client: &Client, url: &Url) -> Result<Value, CardProbe> {
         what: what.to_owned(),
         url: url.clone(),
     };
+    // It would be read until the time limit: MCP servers may open a stream of their own messages.
+    if is_event_stream(&response) {
+        return Err(not_a_card("a stream of events"));
+    }
     let body = read(response)
         .await?
         .ok_or_else(|| not_a_card("more than 1 MiB"))?;
@@ -148,8 +152,13 @@ async fn ask(client: &Client, url: &Url) -> Result<Value, CardProbe> {
     }
 }
 
+fn is_event_stream(response: &Response) -> bool {
+    let media_type = response.headers().get(CONTENT_TYPE);
+    media_type.is_some_and(|media_type| media_type.as_bytes().starts_with(b"text/event-stream"))
+}
+
 /// Returns the body, or `None` if it is too large.
-async fn read(mut response: reqwest::Response) -> Result<Option<Vec<u8>>, CardProbe> {
+async fn read(mut response: Response) -> Result<Option<Vec<u8>>, CardProbe> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| no_answer(&error))? {
         body.extend_from_slice(&chunk);

@@ -1,6 +1,9 @@
 use super::{probe::PLACES, *};
 use axum::{Router, http, routing::get};
-use tokio::net::TcpListener;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
 
 async fn served(app: Router) -> Url {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -94,6 +97,34 @@ async fn the_found_server_is_reported() {
         let seen = never_ready(&served(app).await).await.to_string();
         assert!(seen.contains(expected), "{seen}");
     }
+}
+
+#[tokio::test]
+async fn a_server_is_ready_when_it_opens_a_stream() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        const HEAD: &[u8] =
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\r\n";
+        let mut open = Vec::new();
+        while let Ok((mut connection, _)) = listener.accept().await {
+            let read = connection.read(&mut [0; 1024]).await;
+            assert!(read.unwrap() > 0);
+            connection.write_all(HEAD).await.unwrap();
+            open.push(connection);
+        }
+    });
+    let answered = wait_ready(
+        "shop",
+        &endpoint.parse().unwrap(),
+        ReadyCheck::Answer,
+        None,
+        Duration::ZERO,
+        Duration::from_secs(5),
+        &Roots::default(),
+    )
+    .await;
+    assert_eq!(answered.unwrap(), Value::Null);
 }
 
 #[tokio::test]
