@@ -42,8 +42,15 @@ pub(super) async fn assess(
     let mut states = Vec::new();
     let mut wrong = None;
     for (index, turn) in turns.iter().enumerate() {
+        let has_answered = talks.contains_key(turn.to.as_str());
         let talk = talks.entry(&turn.to).or_default();
-        say(evaluation, turn, &keys, talk).await?;
+        let said = say(evaluation, turn, &keys, talk).await;
+        said.map_err(|error| match error {
+            EvaluationError::NotLetIn { role, source } if has_answered || talk.task.is_some() => {
+                EvaluationError::Participant { role, source }
+            }
+            error => error,
+        })?;
         let state = talk.state();
         listener(&format!("turn {}, {}: {state}", index + 1, turn.to));
         states.push(state);

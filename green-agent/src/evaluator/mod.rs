@@ -123,13 +123,20 @@ pub enum EvaluationError {
 
 impl EvaluationError {
     fn of_participant(role: String, source: ClientError) -> Self {
-        match source.fault {
-            Fault::Unauthenticated { .. } | Fault::NoCredentials { .. } => {
-                Self::NotLetIn { role, source }
-            }
-            _ => Self::Participant { role, source },
+        match is_refusal(&source) {
+            true => Self::NotLetIn { role, source },
+            false => Self::Participant { role, source },
         }
     }
+}
+
+/// Returns whether an agent requires credentials. It says nothing about the agent if this was its first answer; later it
+/// would be a way to have a trial left out.
+fn is_refusal(error: &ClientError) -> bool {
+    matches!(
+        error.fault,
+        Fault::Unauthenticated { .. } | Fault::NoCredentials { .. }
+    )
 }
 
 /// Returns the credentials for a participant: those for its role, which is reached at its recorded address.

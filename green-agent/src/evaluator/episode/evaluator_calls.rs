@@ -14,7 +14,9 @@ use url::Url;
 
 use super::{details, running::RunningEpisode};
 use crate::{
-    evaluator::{assess_error::AssessError, collect::Collected, evaluator_agent::acknowledged_in},
+    evaluator::{
+        assess_error::AssessError, collect::Collected, evaluator_agent::acknowledged_in, is_refusal,
+    },
     scenario::episode::{Acknowledge, Delivery, Episode},
 };
 
@@ -88,7 +90,16 @@ impl CallOptions<'_> {
             sleep(LAST_WORDS).await;
         };
         tokio::select! {
-            held = dialogue.hold(request.clone()) => held?,
+            held = dialogue.hold(request.clone()) => match held {
+                Err(error) if is_refusal(&error) && dialogue.heard.task.is_some() => {
+                    return Ok(Participant {
+                        state: "failed".to_owned(),
+                        text: error.to_string(),
+                        model_fault: None,
+                    });
+                }
+                held => held?,
+            },
             failed = resending => failed?,
             () = over => {}
         }

@@ -122,6 +122,44 @@ fn an_agent_that_is_not_trusted_cannot_have_its_trials_left_out() {
     }
 }
 
+/// An agent that wants credentials once it has seen its task.
+const LATE_REFUSAL: &str = r#"import json, sys
+from agent import Agent, server
+class Late(Agent):
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if request["method"] in ("tasks/get", "GetTask") or "more" in json.dumps(request):
+            return self.send(401, {})
+        state = "input-required" if "more" in sys.argv else "working"
+        self.send(200, {"jsonrpc": "2.0", "id": request["id"], "result": {"kind": "task", "id": "t",
+            "contextId": "c", "status": {"state": state}}})
+server(sys.argv[1], Late).serve_forever()
+"#;
+
+#[test]
+fn an_agent_cannot_leave_a_trial_that_it_has_begun_by_wanting_credentials() {
+    let conversation =
+        "[config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\n";
+    let more = format!("{conversation}[[config.turn]]\nto = 'a'\ntext = 'more'\n");
+    let episode = "[config]\nevaluator = 'episode'\nenvironment = 'sum'\n";
+    for (argument, evaluation, outcome) in [
+        ("", conversation, "agent error"),
+        ("more", &more, "agent error"),
+        ("", episode, "failed"),
+    ] {
+        let folder = Folder::new(&format!(
+            "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9009'\n\
+             cmd = 'python3 mine.py 9009 {argument}'\n{evaluation}\
+             [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n"
+        ));
+        folder.agent(LATE_REFUSAL);
+        let ended = folder.run(&["run", "a.toml"]);
+        assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
+        let records = records(&folder.only_run());
+        assert_eq!(records[0].outcome.title(), outcome, "{}", shown(&ended));
+    }
+}
+
 /// An MCP server that breaks in the way that it is told.
 const BROKEN_SERVER: &str = r#"import json, os, sys
 from agent import Agent, server
