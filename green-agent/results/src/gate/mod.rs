@@ -18,7 +18,7 @@ pub use self::{
 use crate::{
     record::{RecordError, RunFolder, TrialRecord, read_records},
     statistics::number,
-    summary::{Figures, ScenarioSummary, SummaryBuilder},
+    summary::{Difference, Figures, ScenarioSummary, SummaryBuilder},
 };
 use green_agent_scenario::gate::{Comparison, Condition, FigureGate, Gates, RegressionGate};
 
@@ -65,9 +65,27 @@ pub fn check(
     }
     if let Some(gate) = &gates.regress {
         let earlier = earlier(&against(gate, path), &summary.scenario)?;
-        results.push(check_regression(gate, &earlier, run));
+        results.extend(check_regressions(gate, &earlier, run));
     }
     Ok(results)
+}
+
+/// Checks each cell that both runs have: a drop in one must not disappear among the others.
+fn check_regressions(
+    gate: &RegressionGate,
+    earlier: &SummaryBuilder,
+    run: &SummaryBuilder,
+) -> Vec<GateResult> {
+    let cells = run.differences_by_cell(earlier, &gate.figure, None);
+    let checked = cells.iter();
+    let mut results: Vec<GateResult> = checked
+        .map(|((_, cell), difference)| check_regression(gate, cell, difference))
+        .collect();
+    if results.is_empty() {
+        let none = run.difference(earlier, &gate.figure, None);
+        results.push(check_regression(gate, &BTreeMap::new(), &none));
+    }
+    results
 }
 
 /// Returns the path of the earlier run of a scenario whose file is at `scenario`.
@@ -155,14 +173,7 @@ fn result(
         Comparison::Lower => holds(measured.lower, f64::ge),
         Comparison::Upper => holds(measured.upper, f64::le),
     };
-    let place: Vec<String> = cell
-        .iter()
-        .map(|(axis, value)| format!("{axis} {value}"))
-        .collect();
-    let place = match place.is_empty() {
-        true => String::new(),
-        false => format!(" in {}", place.join(", ")),
-    };
+    let place = place(cell);
     GateResult {
         cell: cell.clone(),
         figure: figure.to_owned(),
@@ -179,15 +190,26 @@ fn result(
     }
 }
 
+/// Names a cell in a sentence; empty without a matrix.
+fn place(cell: &BTreeMap<String, String>) -> String {
+    let place: Vec<String> = cell
+        .iter()
+        .map(|(axis, value)| format!("{axis} {value}"))
+        .collect();
+    match place.is_empty() {
+        true => String::new(),
+        false => format!(" in {}", place.join(", ")),
+    }
+}
+
+/// `difference` is the earlier value less this one.
 fn check_regression(
     gate: &RegressionGate,
-    earlier: &SummaryBuilder,
-    run: &SummaryBuilder,
+    cell: &BTreeMap<String, String>,
+    difference: &Difference,
 ) -> GateResult {
-    let figure = &gate.figure;
-    // The drop is the earlier value less this one.
-    let difference = run.difference(earlier, figure, None);
-    let drop = difference.difference;
+    let (figure, place) = (&gate.figure, place(cell));
+    let drop = &difference.difference;
     let (change, most, [value, lower, upper]) = match gate.max_rise {
         None => ("drop", gate.max_drop, [drop.mean, drop.lower, drop.upper]),
         Some(most) => {
@@ -208,16 +230,16 @@ fn check_regression(
     };
     let against = gate.against.display();
     GateResult {
-        cell: BTreeMap::new(),
+        cell: cell.clone(),
         figure: figure.clone(),
         met: value.is_some_and(|change| change <= most),
         measured: value,
         lower,
         upper,
         n: measured.n,
-        demand: format!("{change} of {figure} against {against}: at most {most}"),
+        demand: format!("{change} of {figure}{place} against {against}: at most {most}"),
         message: format!(
-            "{change} of {figure} against {against}{values}: wanted at most {most}, {}",
+            "{change} of {figure}{place} against {against}{values}: wanted at most {most}, {}",
             describe(&measured, "pairs of the same sample or trial"),
         ),
     }

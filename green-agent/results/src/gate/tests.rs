@@ -147,6 +147,44 @@ fn a_drop_against_an_earlier_run_is_found() {
 }
 
 #[test]
+fn a_drop_in_one_cell_does_not_disappear_among_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let of_model = |model: &str, records: Vec<TrialRecord>| {
+        let records = records.into_iter();
+        let records = records.map(|record| TrialRecord {
+            key: format!("{model}-{}", record.key),
+            cell: [("model".to_owned(), model.to_owned())].into(),
+            ..record
+        });
+        records.collect::<Vec<_>>()
+    };
+    let writer = RecordWriter::open(&folder.path().join("records.jsonl")).unwrap();
+    let earlier = [of_model("a", trials(10, 0)), of_model("b", trials(5, 5))].concat();
+    earlier
+        .iter()
+        .for_each(|record| writer.append(record).unwrap());
+    drop(writer);
+    let mut scenario = scenario("regress = { against = 'records.jsonl', max_drop = 0.05 }");
+    scenario.path = folder.path().join("a.toml");
+    let now = [
+        of_model("a", trials(7, 3)),
+        of_model("b", trials(8, 2)),
+        of_model("new", trials(1, 9)),
+    ];
+    let results = checked_path(&scenario, &now.concat());
+    let met: Vec<_> = results.iter().map(|one| one.met).collect();
+    assert_eq!(met, [false, true]);
+    let text = "drop of pass_rate in model a against records.jsonl (from 1 to 0.7): wanted at most 0.05, measured 0.3";
+    assert!(
+        results[0].message.starts_with(text),
+        "{}",
+        results[0].message
+    );
+    let demand = "drop of pass_rate in model b against records.jsonl: at most 0.05";
+    assert_eq!(results[1].demand, demand);
+}
+
+#[test]
 fn a_rise_is_what_counts_for_a_figure_that_is_better_when_it_is_lower() {
     let folder = tempfile::tempdir().unwrap();
     let writer = RecordWriter::open(&folder.path().join("records.jsonl")).unwrap();
