@@ -18,7 +18,7 @@ kind! {
         let regress = generator.subschema_for::<RegressionGate>().to_value();
         json!({
             "type": "object",
-            "properties": {"regress": described(regress, &["A figure may not drop against an earlier run."])},
+            "properties": {"regress": described(regress, &["A figure may not drop against an earlier run, in any cell of a matrix."])},
             "additionalProperties": generator.subschema_for::<Bounds>(),
         })
     }

@@ -197,9 +197,10 @@ function largest(column, most) {
 /** Shows all figures of all groups as a table. */
 function groups(run) {
   const measures = measuresOf(run).slice(1);
-  const repeated = run.groups.some((group) => group.pass);
-  const head = ['scenario', 'trials', 'pass rate', '95 % interval', ...(repeated ? ['pass@k', 'pass^k'] : []), ...measures, 'outcomes', 'seconds', 'tokens'];
-  const passes = ({ pass }) => ['any', 'all'].map((of) => (pass ? `${percent(pass[of])} (k=${pass.k})` : ''));
+  const ks = new Set(run.groups.flatMap(({ pass }) => (pass ? [pass.k] : [])));
+  const [repeated, k] = [ks.size > 0, ks.size === 1 ? [...ks][0] : 'k'];
+  const head = ['scenario', 'trials', 'pass rate', '95 % interval', ...(repeated ? [`pass@${k}`, `pass^${k}`] : []), ...measures, 'outcomes', 'seconds', 'tokens'];
+  const passes = ({ pass }) => ['any', 'all'].map((of) => (pass ? `${percent(pass[of])}${ks.size > 1 ? ` (k=${pass.k})` : ''}` : ''));
   const row = (group) => make('tr', {},
     make('td', {}, make('a', { href: `#/trials?group=${groupId(group)}`, class: 'said', text: nameOf(run, group) })),
     make('td', { class: 'number', text: count(group.trials) }),
