@@ -266,8 +266,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::wire::{Wire as _, to_value};
-    use alloc::string::ToString as _;
+    use crate::wire::{Wire as _, read_in_one_pass, to_value};
+    use alloc::{format, string::ToString as _};
 
     #[test]
     fn proto_field_names_are_accepted() {
@@ -282,6 +282,28 @@ mod tests {
             "configuration": {"historyLength": 3, "returnImmediately": true},
         });
         assert_eq!(to_value(&read.unwrap()), written);
+    }
+
+    #[test]
+    fn integers_may_have_a_point() {
+        let read = |text: &str| read_in_one_pass::<GetTaskRequest>(text.as_bytes());
+        for length in ["3", "3.0", "30e-1", "\"3\""] {
+            let text = format!(r#"{{"id": "t-1", "historyLength": {length}}}"#);
+            assert_eq!(read(&text).unwrap().history_length, Some(3), "{length}");
+            let value = serde_json::from_str(&text).unwrap();
+            let read = GetTaskRequest::read(value).unwrap();
+            assert_eq!(read.history_length, Some(3), "{length}");
+        }
+        for length in ["3.5", "3e10", "-3e10"] {
+            let text = format!(r#"{{"id": "t-1", "historyLength": {length}}}"#);
+            assert!(read(&text).is_none(), "{length}");
+            let value = serde_json::from_str(&text).unwrap();
+            let error = GetTaskRequest::read(value).unwrap_err().to_string();
+            assert!(
+                error.starts_with("historyLength: expected a 32-bit integer"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

@@ -247,10 +247,10 @@ impl Wire for bool {
 }
 
 impl Wire for i32 {
-    /// ProtoJSON allows integers as strings too.
+    /// ProtoJSON allows integers as strings and as `1.0` too.
     fn read(value: Value) -> Result<Self, FieldError> {
         let number = match &value {
-            Value::Number(number) => number.as_i64().and_then(|wide| wide.try_into().ok()),
+            Value::Number(number) => number.as_f64().and_then(one_pass::integer),
             Value::String(text) => text.parse().ok(),
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
         };

@@ -1,9 +1,11 @@
 //! Reads objects while their text is parsed, without making a [`Value`](serde_json::Value) first.
 
-use alloc::{borrow::Cow, collections::BTreeMap, string::String, vec::Vec};
+use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, vec::Vec};
 use core::{fmt, marker::PhantomData};
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor,
+};
 
 use super::Wire;
 
@@ -89,6 +91,11 @@ impl<'de, T: ReadMembers> Visitor<'de> for ObjectVisitor<T> {
     }
 }
 
+/// Returns the integer that a number without a fraction, such as `1.0`, stands for.
+pub(super) fn integer(number: f64) -> Option<i32> {
+    format!("{number}").parse().ok()
+}
+
 /// Reads a 32-bit integer, or a text that contains one.
 pub(super) struct IntegerVisitor;
 
@@ -105,6 +112,10 @@ impl Visitor<'_> for IntegerVisitor {
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<i32, E> {
         number.try_into().map_err(E::custom)
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<i32, E> {
+        integer(number).ok_or_else(|| E::invalid_value(Unexpected::Float(number), &self))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<i32, E> {
