@@ -12,9 +12,17 @@ use url::Url;
 pub struct Arguments(JsonObject);
 
 impl Arguments {
-    /// Wraps the arguments of a call.
-    pub fn new(arguments: JsonObject) -> Self {
+    /// Wraps the arguments of a call. An integer may be written as `1.0`: JSON Schema makes no difference, and some
+    /// clients keep all numbers as floating-point numbers.
+    pub fn new(mut arguments: JsonObject) -> Self {
+        arguments.values_mut().for_each(remove_zero_fraction);
         Self(arguments)
+    }
+
+    /// Removes empty strings.
+    pub(crate) fn without_empty(mut self) -> Self {
+        self.0.retain(|_, value| value.as_str() != Some(""));
+        self
     }
 
     /// Reads and removes a required argument.
@@ -94,6 +102,15 @@ impl Arguments {
     }
 }
 
+/// Makes `1` of `1.0`.
+fn remove_zero_fraction(value: &mut Value) {
+    if let Some(number) = value.as_f64().filter(|_| value.is_f64())
+        && let Ok(integer) = number.to_string().parse::<i64>()
+    {
+        *value = integer.into();
+    }
+}
+
 /// Marks a tool as one that changes state, unless its annotations already have that mark. Agents that make several
 /// calls at once make such calls one at a time and in the chosen order.
 pub(crate) fn changing(mut tool: Tool) -> Tool {
@@ -149,6 +166,16 @@ mod tests {
             error.to_string(),
             "qantity: expected no such argument, found the number 2"
         );
+    }
+
+    #[test]
+    fn integers_may_have_a_point() {
+        let mut written =
+            arguments(&json!({"page": 2.0, "limit": 3.0, "answer": -4.0, "half": 0.5}));
+        assert_eq!(written.required::<i32>("page"), Ok(2));
+        assert_eq!(written.limit("limit", 5, 20), Ok(3));
+        assert_eq!(written.required::<Value>("answer"), Ok(json!(-4)));
+        assert_eq!(written.required::<Value>("half"), Ok(json!(0.5)));
     }
 
     #[test]

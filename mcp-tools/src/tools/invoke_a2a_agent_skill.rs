@@ -73,13 +73,19 @@ impl Tool for InvokeA2aAgentSkill {
         let request = json!({
             "task_base_url": {"type": "string", "description": "tasking_base_url of the agent, as discovery returned it."},
             "skill_id": {"type": "string", "description": "The id of the skill. If left out, the agent is only told contextual_query_text."},
-            "parameters": {"type": "object", "description": "What the skill's parameters_schema asks for."},
+            // As text for models whose clients allow only named members in objects, as OpenAI's strict mode does.
+            "parameters": {
+                "anyOf": [{"type": "object"}, {"type": "string"}],
+                "description": "What the skill's parameters_schema asks for: an object, or its JSON as text.",
+            },
             "contextual_query_text": {"type": "string", "description": "What the user said, or the answer to the agent's question."},
             "task_id": {"type": "string", "description": "The task to go on with after input_required or auth_required."},
             "context_id": {"type": "string", "description": "The context of that task."},
         });
+        // Some clients do not show the members of an object to the model, so this text names them.
+        let members = "An object: task_base_url (required), contextual_query_text, skill_id, parameters, task_id, context_id.";
         let properties = json!({WRAPPER: {
-            "type": "object", "properties": request, "required": ["task_base_url"],
+            "type": "object", "description": members, "properties": request, "required": ["task_base_url"],
         }});
         let description = "Have a discovered A2A agent carry out one of its skills. `status` is success (see result_data, \
             text, artifacts), input_required (text asks something: answer it in another call with the same task_id \
@@ -113,10 +119,14 @@ fn request(arguments: JsonObject) -> Result<(Url, Invocation), FieldError> {
     }
 }
 
-fn members(mut arguments: Arguments) -> Result<(Url, Invocation), FieldError> {
+/// Reads the members of a request. Empty ones count as absent: models whose clients require every member, as OpenAI's
+/// strict mode does, leave them empty.
+fn members(arguments: Arguments) -> Result<(Url, Invocation), FieldError> {
+    let mut arguments = arguments.without_empty();
     let base = arguments.url("task_base_url")?;
     let skill_id: Option<String> = arguments.optional("skill_id")?;
     let parameters = arguments.object("parameters")?;
+    let parameters = parameters.filter(|named| skill_id.is_some() || !named.is_empty());
     let text: Option<String> = arguments.optional("contextual_query_text")?;
     let (task_id, context_id) = (
         arguments.optional("task_id")?,

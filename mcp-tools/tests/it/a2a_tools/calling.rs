@@ -95,6 +95,24 @@ async fn a_question_is_answered_in_the_same_task() {
 }
 
 #[tokio::test]
+async fn empty_members_are_absent() {
+    let agent = Agent::start(weather(), vec![task("completed", "Sunny.")]).await;
+    let tools = Tools::with(settings());
+    let request = json!({
+        "task_base_url": agent.url, "contextual_query_text": "How is the weather?",
+        "skill_id": "", "parameters": {}, "task_id": "", "context_id": "",
+    });
+    let told = tools.invoke(request).await;
+    assert_eq!(
+        (&told["status"], &told["text"]),
+        (&json!("success"), &json!("Sunny."))
+    );
+    let message = &agent.seen()[0].2["params"]["message"];
+    assert_eq!(message["taskId"], Value::Null);
+    assert_eq!(message["parts"].as_array().unwrap().len(), 1, "{message}");
+}
+
+#[tokio::test]
 async fn the_state_of_a_task_becomes_a_status() {
     for (state, status, error) in [
         ("auth-required", "auth_required", None),
