@@ -399,7 +399,14 @@ fn with_submit(mut tools: Vec<Tool>) -> Result<Vec<Tool>, OpenError> {
     tools.push(tool(
         SUBMIT,
         "Ends the task: call it once, when the goal is reached.",
-        json!({"answer": {"description": "the answer, if the task asks for one"}}),
+        json!({"answer": {
+            "description": "the answer, if the task asks for one",
+            // Any value, with its types: some clients of MCP refuse all tools of a server if an argument has none.
+            "anyOf": [
+                {"type": "string"}, {"type": "integer"}, {"type": "number"}, {"type": "boolean"},
+                {"type": "object"}, {"type": "array", "items": {}},
+            ],
+        }}),
         &[],
     ));
     Ok(tools.into_iter().map(changing).collect())

@@ -5,6 +5,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
+use super::gateway::refusal;
 use crate::episodes::{Episodes, TokenError};
 
 /// Maps bearer tokens to users. A user is the party that a token authorizes.
@@ -58,7 +59,8 @@ impl IntoResponse for Unauthorized {
             header::WWW_AUTHENTICATE,
             HeaderValue::from_static(challenge),
         )];
-        (StatusCode::UNAUTHORIZED, challenge, self.to_string()).into_response()
+        let refusal = refusal(StatusCode::UNAUTHORIZED, &self.to_string());
+        (challenge, refusal).into_response()
     }
 }
 

@@ -9,7 +9,7 @@ use axum::{
     Router,
     body::Body,
     extract::{Request, State},
-    http::{HeaderMap, StatusCode},
+    http::{HeaderMap, Method, StatusCode, header},
     response::{IntoResponse as _, Response},
     routing::any,
 };
@@ -22,6 +22,8 @@ use rmcp::{
     },
 };
 
+use serde_json::json;
+
 use super::{
     ServerSettings,
     authenticator::{self, Authenticator, Unauthorized},
@@ -29,6 +31,9 @@ use super::{
 
 /// The header with the session id (MCP 2025-11-25, transports, session management).
 const SESSION: &str = "mcp-session-id";
+
+/// The first of the codes that JSON-RPC 2.0 leaves to servers.
+const SERVER_ERROR: i32 = -32000;
 
 /// Serves MCP to callers that the authenticator admits. `handler` creates the server for a user: once per
 /// session, and once per request without a session.
@@ -127,7 +132,12 @@ struct UserService<H> {
 impl<H: ServerHandler> UserService<H> {
     async fn handle(&self, request: Request) -> Response {
         let began = !request.headers().contains_key(SESSION);
-        let response = self.service.handle(request).await;
+        let ends = request.method() == Method::DELETE;
+        let mut response = self.service.handle(request).await;
+        if ends && response.status() == StatusCode::ACCEPTED {
+            // The clients of the official Python SDK report any other status than 200 and 204 as a failure.
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
         match response.headers().get(SESSION) {
             Some(session) if began && self.is_full().await => {
                 let session = session.to_str().unwrap_or_default().into();
@@ -151,8 +161,16 @@ impl<H: ServerHandler> UserService<H> {
             "{} sessions are open for this token, which is the limit; end one with DELETE",
             self.most
         );
-        (StatusCode::TOO_MANY_REQUESTS, said).into_response()
+        refusal(StatusCode::TOO_MANY_REQUESTS, &said)
     }
+}
+
+/// Refuses a request with an error of JSON-RPC: clients of MCP show its message, but no other body.
+pub(super) fn refusal(status: StatusCode, message: &str) -> Response {
+    let error = json!({"code": SERVER_ERROR, "message": message});
+    let body = json!({"jsonrpc": "2.0", "id": null, "error": error});
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    (status, json, body.to_string()).into_response()
 }
 
 impl<H> Drop for UserService<H> {

@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use mcp_tools::{
     client::{ConnectError, Connection},
-    environments::builtin,
+    environments::{BUILTINS, builtin},
     episodes::{EndReason, Limits},
     secret::Secret,
     server::ServerSettings,
 };
-use reqwest::{RequestBuilder, StatusCode, header::WWW_AUTHENTICATE};
+use reqwest::{
+    RequestBuilder, StatusCode,
+    header::{CONTENT_TYPE, WWW_AUTHENTICATE},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -219,6 +222,36 @@ async fn a_client_with_a_wrong_token_gets_an_error() {
     }
 }
 
+#[tokio::test]
+async fn a_refusal_is_an_error_of_json_rpc() {
+    let evaluator = Evaluator::start().await;
+    let refused = list_tools(&evaluator).send().await.unwrap();
+    assert_eq!(refused.headers()[CONTENT_TYPE], "application/json");
+    let refused: Value = refused.json().await.unwrap();
+    let message = "a bearer token is needed: Authorization: Bearer TOKEN";
+    let error = json!({"code": -32000, "message": message});
+    let wanted = json!({"jsonrpc": "2.0", "id": null, "error": error});
+    assert_eq!(refused, wanted);
+}
+
+/// Some clients of MCP refuse all tools of a server if an argument has no type.
+#[tokio::test]
+async fn every_argument_has_a_type() {
+    let evaluator = Evaluator::start().await;
+    let [session, _] = ERAS;
+    for (environment, _) in BUILTINS {
+        let opened = evaluator.open(environment, 1);
+        let client = connect(&evaluator.url, &opened.token, session);
+        for tool in client.await.unwrap().tools().await.unwrap() {
+            let arguments = tool.input_schema["properties"].as_object().unwrap();
+            for (name, schema) in arguments {
+                let typed = schema.get("type").or(schema.get("anyOf"));
+                assert!(typed.is_some(), "{}: {name}", tool.name);
+            }
+        }
+    }
+}
+
 /// Begins a session and returns its id.
 async fn session(evaluator: &Evaluator, token: &str) -> String {
     let response = initialize(evaluator)
@@ -293,7 +326,11 @@ async fn sessions_and_bodies_are_limited() {
     let ended = reqwest::Client::new()
         .delete(&evaluator.url)
         .header(SESSION, &first);
-    assert!(answered(ended.bearer_auth(token)).await.0.is_success());
+    // The official Python SDK logs any other status as a failure.
+    assert_eq!(
+        answered(ended.bearer_auth(token)).await.0,
+        StatusCode::NO_CONTENT
+    );
     session(&evaluator, token).await;
 
     let long = json!({"jsonrpc": "2.0", "id": 3, "method": "x".repeat(3000)});
