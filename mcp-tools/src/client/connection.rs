@@ -56,9 +56,13 @@ impl Connection {
         allowed.check(details)?;
         let (limits, failures) = (options.limits, Failures::of(details));
         let handler = Handler::default();
-        let service = timeout(limits.connect, begin(details, allowed, options, &handler))
+        let limit = match details.transport {
+            Transport::Http { .. } => limits.connect,
+            Transport::Stdio { .. } => limits.start,
+        };
+        let service = timeout(limit, begin(details, allowed, options, &handler))
             .await
-            .map_err(|_| failures.connect_timed_out(limits.connect))??;
+            .map_err(|_| failures.connect_timed_out(limit))??;
         Ok(Self {
             details: details.clone(),
             limits,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, error::Error, sync::Arc, time::Duration};
 
 use reqwest_0_13::{
-    Client,
+    Client, StatusCode,
     header::{HeaderName, HeaderValue},
     redirect,
 };
@@ -68,18 +68,32 @@ pub(super) fn transport(
     StreamableHttpClientTransport::with_client(TracedClient(client), config)
 }
 
-/// Creates an HTTP client that follows no redirects and uses no proxies, because those would lead to hosts that
-/// were not checked.
+/// Creates an HTTP client that follows no redirects to other origins and uses no proxies, because those would lead to
+/// hosts that were not checked.
 pub(super) fn client(allowed: &Arc<AllowList>, limits: &Limits) -> Result<Client, Box<dyn Error>> {
     let client = Client::builder()
         .tls_backend_preconfigured(tls()?)
-        .redirect(redirect::Policy::none())
+        .redirect(redirect::Policy::custom(within_origin))
         .no_proxy()
         .referer(false)
         .connect_timeout(limits.connect)
         .dns_resolver(Arc::new(Resolver::new(allowed.clone())))
         .build()?;
     Ok(client)
+}
+
+/// Follows a redirect that keeps origin and method: a server in Python that is mounted at `/mcp` leads to `/mcp/`.
+fn within_origin(attempt: redirect::Attempt<'_>) -> redirect::Action {
+    let is_method_kept = matches!(
+        attempt.status(),
+        StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT
+    );
+    // One is enough: the address before is the only one.
+    let is_same = matches!(attempt.previous(), [from] if from.origin() == attempt.url().origin());
+    match is_method_kept && is_same {
+        true => attempt.follow(),
+        false => attempt.stop(),
+    }
 }
 
 /// Creates a TLS configuration with ring and the same root certificates as the rest of the workspace. It is given

@@ -43,8 +43,10 @@ impl Lifecycle {
 /// Limits of time and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The time until a connection is open and a version is negotiated.
+    /// The time until a connection over HTTP is open and a version is negotiated.
     pub connect: Duration,
+    /// The same for a program, which has to start first. `npx` and `uvx` download it before.
+    pub start: Duration,
     /// The time until a call has its result, and until all tools are listed.
     pub call: Duration,
     /// The time in which a connection closes gracefully.
@@ -60,6 +62,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(15),
+            start: Duration::from_secs(60),
             call: Duration::from_secs(60),
             close: Duration::from_secs(5),
             result: 4 << 20,

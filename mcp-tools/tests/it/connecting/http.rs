@@ -158,8 +158,14 @@ async fn changed_tools_are_noticed() {
 }
 
 #[tokio::test]
-async fn redirects_are_not_followed() {
+async fn redirects_are_followed_within_their_origin_only() {
     let server = TroubledHttp::with(Refusal::Redirect, |_| ());
+    let moved = server.moved();
+    for lifecycle in [Lifecycle::Initialize, Lifecycle::Discover] {
+        let connection = open(&moved, &speaking(lifecycle)).await;
+        assert!(!connection.tools().await.unwrap().is_empty());
+        connection.close().await;
+    }
     let details = server.details_with("wrong-12345");
     let error = said(Connection::open(&details, &AllowList::default(), &short()).await);
     assert!(error.contains("307"), "{error}");

@@ -22,6 +22,7 @@ pub(crate) fn short() -> Options {
         lifecycle: Lifecycle::Either,
         limits: Limits {
             connect: Duration::from_secs(10),
+            start: Duration::from_secs(10),
             call: Duration::from_secs(10),
             close: Duration::from_secs(5),
             result: 4096,

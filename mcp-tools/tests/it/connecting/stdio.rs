@@ -129,7 +129,7 @@ async fn too_much_is_not_taken() {
 #[tokio::test]
 async fn programs_that_are_no_servers() {
     let mut options = short();
-    options.limits.connect = std::time::Duration::from_millis(500);
+    options.limits.start = std::time::Duration::from_millis(500);
     for (command, expected) in [
         ("no-such-program", "could not be started"),
         ("false", ""),

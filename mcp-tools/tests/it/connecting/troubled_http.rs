@@ -7,7 +7,8 @@ use axum::{
     extract::{Request, State},
     http::{HeaderMap, StatusCode, header},
     middleware::{self, Next},
-    response::{IntoResponse as _, Response},
+    response::{IntoResponse as _, Redirect, Response},
+    routing::any,
 };
 use mcp_tools::{connection::ConnectionDetails, secret::Secret};
 use rmcp::transport::streamable_http_server::{
@@ -65,7 +66,16 @@ impl TroubledHttp {
     }
 
     pub(super) fn details_with(&self, token: &str) -> ConnectionDetails {
-        let url = format!("http://{}/mcp", self.address).parse().unwrap();
+        self.details_at("mcp", token)
+    }
+
+    /// Returns details whose address leads to the server by a redirect.
+    pub(super) fn moved(&self) -> ConnectionDetails {
+        self.details_at("moved", TOKEN)
+    }
+
+    fn details_at(&self, path: &str, token: &str) -> ConnectionDetails {
+        let url = format!("http://{}/{path}", self.address).parse().unwrap();
         ConnectionDetails::http("stranger", url).with_bearer(&Secret::new(token))
     }
 }
@@ -94,6 +104,7 @@ fn app(stranger: HostileServer, sessions: Arc<LocalSessionManager>, refusal: Ref
     let service = StreamableHttpService::new(make, sessions, Default::default());
     Router::new()
         .route_service("/mcp", service)
+        .route("/moved", any(async || Redirect::temporary("/mcp")))
         .layer(middleware::from_fn_with_state(refusal, admit))
 }
 
@@ -114,7 +125,7 @@ async fn admit(State(refusal): State<Refusal>, request: Request, next: Next) -> 
         }
         Refusal::Redirect => (
             StatusCode::TEMPORARY_REDIRECT,
-            [(header::LOCATION, "/elsewhere")],
+            [(header::LOCATION, "http://127.0.0.1:9/elsewhere")],
         )
             .into_response(),
     }
