@@ -155,7 +155,10 @@ impl TrialContext<'_> {
             Start::Absent { .. } => return Err(absent(agent)),
             Start::Running { endpoint } => (Some(endpoint.clone()), AgentStart::None),
             Start::Builtin { name } => hosted(Hosted::Bot(name.clone()))?,
-            Start::Bot { .. } => hosted(Hosted::Remote(Remote::default()))?,
+            Start::Bot { .. } => {
+                let limit = self.scenario.harness.timeout.total;
+                hosted(Hosted::Remote(Remote::new(limit)))?
+            }
             Start::Policy(policy) if self.calls() => (None, AgentStart::Caller(policy.clone())),
             Start::Policy(policy) => hosted(Hosted::Policy(policy.clone()))?,
             Start::Client { cmd } => {

@@ -1,12 +1,12 @@
 //! Hosts agents in the runner's own process: built-in bots, bots behind a URL, and the purple agent's
 //! policies.
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
 use axum::Router;
 use bridge_bots::bot::{
     self,
-    remote::{Channel, ChannelSettings, RemoteBot},
+    remote::{Channel, ChannelSettings, RemoteBot, RemoteSettings},
 };
 use bridge_server::host::{Grpc, Host};
 use bridge_store::MemoryStore;
@@ -29,11 +29,31 @@ pub(super) enum Hosted {
     Policy(Policy),
 }
 
-/// The addresses of a bot and of its callback, both of them the recorder's.
-#[derive(Clone, Debug, Default)]
+/// The addresses of a bot and of its callback, both of them the recorder's, and the time for a turn.
+#[derive(Clone, Debug)]
 pub(super) struct Remote {
     pub(super) bot: Option<Url>,
     pub(super) callback: Option<Url>,
+    limit: Duration,
+}
+
+impl Remote {
+    pub(super) fn new(limit: Duration) -> Self {
+        Self {
+            bot: None,
+            callback: None,
+            limit,
+        }
+    }
+
+    /// The bridge's own limits are for chats. A bot that works in an environment answers when it has finished.
+    fn settings(&self) -> RemoteSettings {
+        RemoteSettings {
+            request_timeout: self.limit,
+            limit: self.limit,
+            ..RemoteSettings::default()
+        }
+    }
 }
 
 impl Hosted {
@@ -84,16 +104,21 @@ pub(super) fn purple(
 
 /// Returns the routes that host a remote bot, and those by which the bot calls back.
 async fn behind(remote: Remote, role: &str, url: Url) -> io::Result<Router> {
+    let settings = remote.settings();
     let bot = remote.bot.ok_or_else(|| {
         io::Error::other(format!("the address of the bot of {role} is not known"))
     })?;
+    let bot = RemoteBot {
+        settings,
+        ..RemoteBot::new(name_of(role), bot)
+    };
     let store = Arc::new(MemoryStore::new());
     let settings = ChannelSettings {
         callback_url: remote.callback.unwrap_or_else(|| url.clone()),
         ..ChannelSettings::at(url.clone())
     };
     let channel = Channel::new(store.clone(), settings).map_err(io::Error::other)?;
-    let agent = channel.agent(RemoteBot::new(name_of(role), bot));
+    let agent = channel.agent(bot);
     let host = Host::new(store, [agent]).grpc(Grpc::Nowhere);
     let host = host.connector(channel);
     host.router(url.as_str()).await.map_err(io::Error::other)
@@ -110,4 +135,16 @@ async fn routes(store: Arc<MemoryStore>, agent: Agent, url: &Url) -> io::Result<
 fn name_of(role: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     role.chars().map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_of_the_evaluation_is_that_of_a_bot() {
+        let total = Duration::from_secs(1800);
+        let settings = Remote::new(total).settings();
+        assert_eq!((settings.request_timeout, settings.limit), (total, total));
+    }
 }
