@@ -73,6 +73,13 @@ pub(crate) const FASTA2A: [&str; 3] = [
     "uvicorn==0.54.0",
 ];
 
+/// Agents of agno as servers; agno does not require the SDK.
+pub(crate) const AGNO: [&str; 3] = [
+    "a2a-sdk[http-server]==0.3.26",
+    "agno[os]==3.1.10",
+    "uvicorn==0.54.0",
+];
+
 /// Returns a folder with these packages in it.
 pub(crate) async fn with(packages: &[&str]) -> PathBuf {
     kept::folder("interop-venvs", packages, fill).await

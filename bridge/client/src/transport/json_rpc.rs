@@ -74,9 +74,18 @@ impl JsonRpc {
         let mut url = self.endpoint.url.clone();
         if self.has_paths {
             url.set_path(&format!("{}/{method}", url.path().trim_end_matches('/')));
+        } else if let Some(folder) = folder_of_methods(url.path()) {
+            url.set_path(&format!("{folder}/{}", method.replace('/', ":")));
         }
         Ok((self.endpoint.http.post(url).json(&request), id))
     }
+}
+
+/// Returns the folder of a path that accepts one method only, as at agents on agno: each of their methods has a path like
+/// those of HTTP+JSON, and the card names that of `message/stream`.
+fn folder_of_methods(path: &str) -> Option<&str> {
+    let (folder, last) = path.rsplit_once('/')?;
+    matches!(last, "message:send" | "message:stream").then_some(folder)
 }
 
 /// Reads an answer as a JSON-RPC response, whatever its HTTP status, because agents send protocol errors with

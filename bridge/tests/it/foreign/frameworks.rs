@@ -120,6 +120,19 @@ async fn ag2_is_understood() {
     turns(agent.url()).await;
 }
 
+/// Each of its methods has an address of its own.
+#[tokio::test]
+async fn agno_is_understood() {
+    let agent = python("agno_os.py", &venv::AGNO).await;
+    let found = Found {
+        name: "agno",
+        speaks: "JSONRPC 0.3",
+        errors: &[],
+    };
+    meet(agent.url(), &found).await;
+    turns(agent.url()).await;
+}
+
 #[tokio::test]
 async fn crewai_is_understood() {
     if !venv::is_large_wanted() {
