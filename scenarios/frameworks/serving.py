@@ -1,0 +1,69 @@
+"""Makes a bot of an agent of any framework; needs Python only.
+
+The bot gets each message as an activity and answers in the HTTP response. `green-agent run` evaluates it as
+`bot = "http://127.0.0.1:3979/"`, and `bridge serve --bot agent=http://127.0.0.1:3979/` makes an A2A agent of it.
+"""
+
+import argparse
+import asyncio
+import json
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass
+class Message:
+    """What the agent is told."""
+
+    prompt: str
+    """The text, and the data of the message without connection details."""
+    servers: list
+    """The MCP servers that the message tells of, each with `url` and perhaps `headers`."""
+    conversation: str
+    """The same for all messages of a conversation: the key for the agent's memory."""
+
+    @classmethod
+    def of(cls, activity):
+        files = activity.get("attachments", [])
+        data = [file["content"] for file in files if file["contentType"] == "application/json"]
+        servers = [server for part in data for server in part.get("mcpServers", {}).values()]
+        details = {"mcpServers", "mcp_connection_details"}
+        told = [json.dumps(part) for part in data if details.isdisjoint(part)]
+        return cls("\n".join([activity.get("text", ""), *told]), servers, activity["conversation"]["id"])
+
+
+class Bot(BaseHTTPRequestHandler):
+    """Answers each POST in a thread of its own."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        activity = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        answers = []
+        if activity["type"] == "message":
+            text = asyncio.run(self.server.answer(Message.of(activity)))
+            answers.append({"type": "message", "text": text})
+        self.reply(200, {"activities": answers})
+
+    def do_GET(self):
+        self.reply(404, {})
+
+    def reply(self, status, body):
+        content = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        """The requests are in the transcript."""
+
+
+def serve(answer):
+    """Serves `async def answer(message)`, which returns the agent's words, at the port of the command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, required=True)
+    server = ThreadingHTTPServer(("127.0.0.1", parser.parse_args().port), Bot)
+    server.answer = answer
+    server.serve_forever()
