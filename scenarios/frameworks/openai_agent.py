@@ -14,11 +14,14 @@ set_default_openai_api("chat_completions")
 set_tracing_disabled(True)
 
 
+def client(server):
+    params = {"url": server["url"], "headers": server["headers"]}
+    return MCPServerStreamableHttp(params, client_session_timeout_seconds=60)
+
+
 async def answer(message):
-    servers = [MCPServerStreamableHttp(params={"url": it["url"], "headers": it["headers"]}) for it in message.servers]
     async with AsyncExitStack() as stack:
-        for server in servers:
-            await stack.enter_async_context(server)
+        servers = [await stack.enter_async_context(client(server)) for server in message.servers]
         agent = Agent("Purple", instructions="Do what you are told.", mcp_servers=servers)
         return (await Runner.run(agent, message.prompt, max_turns=50)).final_output
 
