@@ -7,6 +7,7 @@ The bot gets each message as an activity and answers in the HTTP response. `gree
 import argparse
 import asyncio
 import json
+import traceback
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -39,11 +40,14 @@ class Bot(BaseHTTPRequestHandler):
 
     def do_POST(self):
         activity = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        answers = []
-        if activity["type"] == "message":
+        if activity["type"] != "message":
+            return self.reply(200, {"activities": []})
+        try:
             text = asyncio.run(self.server.answer(Message.of(activity)))
-            answers.append({"type": "message", "text": text})
-        self.reply(200, {"activities": answers})
+        except Exception:
+            traceback.print_exc()
+            return self.reply(500, {})
+        self.reply(200, {"activities": [{"type": "message", "text": text}]})
 
     def do_GET(self):
         self.reply(404, {})
