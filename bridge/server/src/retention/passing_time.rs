@@ -40,9 +40,11 @@ impl PassingTime {
     fn report(&mut self, ahead: Option<Duration>) {
         let ahead = ahead.filter(|ahead| *ahead > NOTABLE);
         if let (Some(ahead), false) = (ahead, self.is_behind) {
+            let minutes = ahead.as_secs() / 60;
             tracing::warn!(
-                "the machine's clock has jumped ahead by {ahead:?}: ended tasks are deleted by their age as if it had not, \
-                 until as much time has passed; if the clock is right, a restart of the bridge ends this"
+                "the machine's clock has jumped ahead by {minutes} minutes, or the machine was suspended: ended tasks are \
+                 deleted by their age as if it had not, until as much time has passed; if the clock is right, a restart of \
+                 the bridge ends this"
             );
         }
         self.is_behind = ahead.is_some();

@@ -121,7 +121,7 @@ async fn a_server_is_ready_when_it_opens_a_stream() {
         None,
         Duration::ZERO,
         Duration::from_secs(5),
-        &Roots::default(),
+        &Tls::default(),
     )
     .await;
     assert_eq!(answered.unwrap(), Value::Null);

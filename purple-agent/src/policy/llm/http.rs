@@ -76,7 +76,7 @@ impl Endpoint {
             cause: error.to_string(),
         };
         Ok(Self {
-            client: settings.roots.add_to(builder).build().map_err(unusable)?,
+            client: settings.tls.add_to(builder).build().map_err(unusable)?,
             headers,
             key: settings.key.clone(),
             time_per_call: settings.time_per_call,

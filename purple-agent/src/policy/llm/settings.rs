@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf, time::Duration};
 
-use bridge_client::Roots;
+use bridge_client::Tls;
 use bridge_protocol::wire::FieldError;
 use mcp_tools::secret::Secret;
 use serde_json::{Map, Value};
@@ -85,7 +85,7 @@ pub(super) struct LlmSettings {
     pub(super) base_url: Url,
     pub(super) model: String,
     /// Certificates of authorities that are trusted beside the public ones.
-    pub(super) roots: Roots,
+    pub(super) tls: Tls,
     /// The API key; absent for servers that need none.
     pub(super) key: Option<Secret>,
     pub(super) max_output_tokens: u64,
@@ -136,7 +136,7 @@ impl LlmSettings {
             provider,
             base_url: base_url(&mut settings, provider, variables)?,
             model: settings.required_string("model")?,
-            roots: roots(&mut settings)?,
+            tls: tls(&mut settings)?,
             key: None,
             max_output_tokens: settings.count("max_output_tokens")?.unwrap_or(4096),
             limit_field: limit_field(&mut settings)?,
@@ -175,9 +175,9 @@ fn provider(settings: &mut Settings) -> Result<Provider, FieldError> {
     }
 }
 
-fn roots(settings: &mut Settings) -> Result<Roots, FieldError> {
+fn tls(settings: &mut Settings) -> Result<Tls, FieldError> {
     let Some(path) = settings.string("ca")? else {
-        return Ok(Roots::default());
+        return Ok(Tls::default());
     };
     let wrong = |why: String| {
         FieldError::new(
@@ -187,7 +187,7 @@ fn roots(settings: &mut Settings) -> Result<Roots, FieldError> {
         .inside("ca")
     };
     let text = fs::read(&path).map_err(|error| wrong(error.to_string()))?;
-    Roots::from_pem(&text).map_err(|error| wrong(error.to_string()))
+    Tls::trusting(&text).map_err(|error| wrong(error.to_string()))
 }
 
 fn limit_field(settings: &mut Settings) -> Result<LimitField, FieldError> {
