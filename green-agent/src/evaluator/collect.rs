@@ -1,6 +1,6 @@
 //! Collects what an agent sends about one task.
 
-use bridge_client::{Client, ClientError, EventStream};
+use bridge_client::{Client, ClientError, EventStream, invocation::answer_in_history};
 use bridge_protocol::a2a::{
     Artifact, Message, Part, Role, SendMessageRequest, StreamResponse, Task, TaskState, TaskStatus,
 };
@@ -30,7 +30,13 @@ impl Collected {
     pub(super) fn take(&mut self, item: StreamResponse) -> Option<String> {
         if let StreamResponse::Message(message) = item {
             let text = message.text();
-            self.message = Some(message);
+            match &mut self.task {
+                // Agents on agno stream the text of a task in messages about it.
+                Some(task) if message.task_id.as_ref() == Some(&task.id) => {
+                    task.history.push(message);
+                }
+                Some(_) | None => self.message = Some(message),
+            }
             return Some(text);
         }
         match &mut self.task {
@@ -128,14 +134,16 @@ impl Collected {
         (*fault == MODEL).then(|| self.text())
     }
 
-    /// Returns all text of the task, without repetitions: the status, the artifacts, or the message.
+    /// Returns all text of the task, without repetitions: the status, the artifacts, the history if it alone has an
+    /// answer, or the message.
     pub(super) fn text(&self) -> String {
         let message = self.message.as_ref().map(Message::text);
         let task = self.task.iter().flat_map(|task| {
             let status = task.status.message.as_ref().map(Message::text);
             let parts = task.produced().flat_map(|artifact| &artifact.parts);
             let artifacts = parts.filter_map(|part| part.as_text().map(str::to_owned));
-            status.into_iter().chain(artifacts)
+            let history = answer_in_history(task).iter().map(Message::text);
+            status.into_iter().chain(artifacts).chain(history)
         });
         message
             .into_iter()
@@ -221,6 +229,27 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// These are the events of an agent on agno.
+    #[test]
+    fn messages_about_a_task_are_its_answer() {
+        let state = |state| json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": {"state": state}}});
+        let said = |text| json!({"messageId": "m", "taskId": "t", "contextId": "c", "role": "ROLE_AGENT", "parts": [{"text": text}]});
+        let events = [
+            state("TASK_STATE_WORKING"),
+            json!({"message": said("You said: ")}),
+            json!({"message": said("hi")}),
+            state("TASK_STATE_COMPLETED"),
+            json!({"task": {"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED"},
+                "history": [said("You said: hi")]}}),
+        ];
+        let mut collected = Collected::default();
+        for event in events {
+            collected.take(StreamResponse::read(event).unwrap());
+        }
+        assert_eq!(collected.state(), "completed");
+        assert_eq!(collected.text(), "You said: hi");
+    }
 
     #[test]
     fn words_that_came_in_two_parts_are_found() {

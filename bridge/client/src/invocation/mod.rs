@@ -24,7 +24,7 @@ mod request;
 
 pub use error::InvocationError;
 pub use invoker::Invoker;
-pub use outcome::{Outcome, State};
+pub use outcome::{Outcome, State, answer_in_history};
 pub use request::Invocation;
 
 use crate::{Options, discovery::Discovered};

@@ -1,7 +1,7 @@
 //! The outcome of a call.
 
 use bridge_protocol::{
-    a2a::{Artifact, Message, Part, SendMessageResponse, Task, TaskState},
+    a2a::{Artifact, Message, Part, Role, SendMessageResponse, Task, TaskState},
     dialect::skill::result::{data_of_message, data_of_task, text_of_task},
 };
 use serde_json::{Value, json};
@@ -104,7 +104,15 @@ impl From<SendMessageResponse> for Outcome {
 
 impl From<Task> for Outcome {
     fn from(task: Task) -> Self {
-        let text = text_of_task(&task);
+        let answer = answer_in_history(&task);
+        let text = match text_of_task(&task) {
+            none if none.is_empty() => {
+                let texts: Vec<String> = answer.iter().map(Message::text).collect();
+                texts.join("\n")
+            }
+            text => text,
+        };
+        let data = data_of_task(&task).or_else(|| answer.iter().find_map(data_of_message));
         // An artifact without a name whose text is part of the answer adds nothing.
         let is_words = |one: &Artifact| one.parts.iter().all(|part| part.as_text().is_some());
         let is_told = |one: &Artifact| {
@@ -112,7 +120,7 @@ impl From<Task> for Outcome {
         };
         Self {
             state: State::from(&task.status.state),
-            result_data: data_of_task(&task).cloned(),
+            result_data: data.cloned(),
             artifacts: task
                 .artifacts
                 .iter()
@@ -124,6 +132,16 @@ impl From<Task> for Outcome {
             context_id: task.context_id,
         }
     }
+}
+
+/// Returns the agent's messages after the user's last one in the history of a task, if the task has neither artifacts nor
+/// a message in its status. Agents on agno answer so.
+pub fn answer_in_history(task: &Task) -> &[Message] {
+    if task.status.message.is_some() || !task.artifacts.is_empty() {
+        return &[];
+    }
+    let asked = task.history.iter().rposition(|one| one.role == Role::User);
+    &task.history[asked.map_or(0, |place| place + 1)..]
 }
 
 fn artifact_text(artifact: &Artifact) -> String {
