@@ -5,7 +5,6 @@ use bridge_client::{
     discovery::{Discovered, DiscoveryOptions, discover},
     invocation::{Invocation, InvocationError, Invoker, Outcome, State, invoke},
 };
-use bridge_protocol::{a2a::Task, wire::Wire as _};
 use serde_json::{Map, Value, json};
 
 use crate::site::{Answer, Site, json as card, site};
@@ -49,22 +48,6 @@ fn card_execute() -> Answer {
 fn of_age(age: Value) -> Invocation {
     let parameters = Map::from_iter([("age".to_owned(), age)]);
     Invocation::new("m-1", "check", parameters).saying("Can my son join?")
-}
-
-/// Agents on agno answer so, without the user's message.
-#[test]
-fn an_answer_may_be_in_the_history_alone() {
-    let message =
-        |id, role, text| json!({"messageId": id, "role": role, "parts": [{"text": text}]});
-    let old = message("1", "ROLE_AGENT", "Which one?");
-    let asked = message("2", "ROLE_USER", "The red one.");
-    let said = message("3", "ROLE_AGENT", "It is sold.");
-    for history in [json!([said]), json!([old, asked, said])] {
-        let task = json!({"id": "t", "contextId": "c", "history": history,
-            "status": {"state": "TASK_STATE_COMPLETED"}});
-        let outcome = Outcome::from(Task::read(task).unwrap());
-        assert_eq!(outcome.text, "It is sold.");
-    }
 }
 
 /// The next interface is used if the first refuses connections (5.2), and discovery finds it.

@@ -17,6 +17,8 @@ mod follow;
 #[cfg(test)]
 mod invocation;
 #[cfg(test)]
+mod outcome;
+#[cfg(test)]
 mod rebinding;
 #[cfg(test)]
 #[cfg(feature = "registry")]
