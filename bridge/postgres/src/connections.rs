@@ -9,7 +9,7 @@ use tokio_postgres::{Config, Row, types::ToSql};
 
 use crate::{
     PostgresSettings,
-    failure::{self, Failure, unavailable},
+    failure::{Failure, unavailable},
     limited_pool::{AcquireError, LimitedPool, PooledConnection},
     schema,
     servers::{CONNECT_TIMEOUT, RESULT_TIMEOUT, Servers},
@@ -137,10 +137,12 @@ impl Connections {
         match answered.await {
             Ok(Ok(rows)) => Ok(rows),
             Ok(Err(error)) => {
-                if failure::is_read_only(&error) {
+                let failure = Failure::new(&error);
+                // The others are probably lost, too, and another attempt must not meet one of them.
+                if let Failure::Unknown(_) = failure {
                     self.abandon(pooled);
                 }
-                Err(Failure::new(&error))
+                Err(failure)
             }
             Err(_) => {
                 self.abandon(pooled);
@@ -152,12 +154,12 @@ impl Connections {
         }
     }
 
-    /// Closes a connection to a server that does not answer or accepts no writes, and all that are not in use, because they
-    /// are to the same server.
+    /// Closes a connection that was lost, or whose server does not answer or accepts no writes, and all others when they are
+    /// not in use, because they are to the same server.
     fn abandon(&self, pooled: PooledConnection) {
         drop(Object::take(pooled.connection));
         for pool in [&self.readers, &self.writers, &self.heartbeat] {
-            pool.close_idle();
+            pool.renew();
         }
     }
 

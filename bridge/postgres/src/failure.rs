@@ -72,7 +72,7 @@ fn to_store_error(code: &SqlState, reason: String) -> StoreError {
 }
 
 /// Returns whether the server accepts no writes: it is a standby, or its operator has stopped all writes.
-pub(super) fn is_read_only(error: &Error) -> bool {
+fn is_read_only(error: &Error) -> bool {
     error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION)
 }
 

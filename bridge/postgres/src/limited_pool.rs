@@ -29,6 +29,8 @@ pub(super) struct LimitedPool {
     pool: Pool,
     permits: Arc<Semaphore>,
     refused: Mutex<RefusedConnections>,
+    /// The time before which connections were made that are not used any more.
+    renewed: Mutex<std::time::Instant>,
     /// The time for which the result of a statement is awaited.
     pub(super) result_timeout: Duration,
 }
@@ -64,6 +66,7 @@ impl LimitedPool {
                 count: 0,
                 until: Instant::now(),
             }),
+            renewed: Mutex::new(std::time::Instant::now()),
             result_timeout,
         }
     }
@@ -78,8 +81,9 @@ impl LimitedPool {
         self.pool.status().size > 0
     }
 
-    /// Closes the connections that are not in use.
-    pub(super) fn close_idle(&self) {
+    /// Closes all connections: those that are not in use at once, and each other one before its next use.
+    pub(super) fn renew(&self) {
+        *lock(&self.renewed) = std::time::Instant::now();
         self.pool.retain(|_, _| false);
     }
 
@@ -88,6 +92,7 @@ impl LimitedPool {
         &self,
         deadline: Instant,
     ) -> Result<PooledConnection, AcquireError> {
+        let mut is_second_attempt = false;
         loop {
             self.restore_permits();
             let permit = timeout_at(deadline, Arc::clone(&self.permits).acquire_owned());
@@ -99,6 +104,9 @@ impl LimitedPool {
                 limits.create = Some(EXTRA_CONNECT_TIMEOUT);
             }
             match self.pool.timeout_get(&limits).await {
+                Ok(old) if Object::metrics(&old).created < *lock(&self.renewed) => {
+                    drop(Object::take(old));
+                }
                 Ok(connection) => {
                     return Ok(PooledConnection {
                         connection,
@@ -108,6 +116,11 @@ impl LimitedPool {
                 Err(error) => {
                     let reason = failure::describe_pool_error(&error);
                     if !self.has_connections() {
+                        // The new connection may have been ended like all others.
+                        if !is_second_attempt && Instant::now() < deadline {
+                            is_second_attempt = true;
+                            continue;
+                        }
                         return Err(AcquireError::NoConnection(reason));
                     }
                     tracing::debug!(reason, "fewer connections are used for a while");

@@ -178,6 +178,38 @@ async fn cut_connections(database: Database) {
 
 /// A client that gets no answer sends its message to another process, while the first one is still checking its commit:
 /// one of them stores it, and the other one returns its location.
+/// An administrator, a proxy or a failover ends all connections at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_and_records_do_not_fail_when_all_connections_end() {
+    let database = Server::shared().database().await;
+    let store = PostgresStore::open(&database.settings()).await.unwrap();
+    let sample = Sample::new("t");
+    sample.create(&store, 1).await;
+    let key = RecordKey {
+        kind: "kind".to_owned(),
+        scope: "scope".to_owned(),
+        id: "id".to_owned(),
+    };
+    let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    for _ in 0..20 {
+        let (until, store) = (Instant::now() + Duration::from_millis(300), &store);
+        let used = (0..8).map(async |number| {
+            while Instant::now() < until {
+                let value = vec![number];
+                store.put_record(&sample.caller, &key, value).await.unwrap();
+                store.read(&sample.caller, "t", 0, 10).await.unwrap();
+            }
+        });
+        let cutting = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            database.number(cut).await
+        };
+        let (_, ended) = tokio::join!(futures_util::future::join_all(used), cutting);
+        assert!(ended > 3, "{ended}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_whose_commit_had_no_answer_may_be_stored_by_another_process() {
     let database = Server::shared().database().await;
