@@ -76,7 +76,7 @@ pub(super) fn of_unlogged_end(end: UnloggedEnd) -> Error {
             );
             Error::unavailable(message, STORE_RETRY_SECONDS)
         }
-        UnloggedEnd::Lost => Error::new(ErrorKind::Internal, "the task log failed"),
+        UnloggedEnd::Lost => failed_log(),
     }
 }
 
@@ -126,15 +126,24 @@ pub(super) fn of_store(error: StoreError) -> Error {
         | StoreError::InUse { .. }
         | StoreError::Older { .. }
         | StoreError::Newer { .. }
-        | StoreError::Unsupported { .. }
-        | StoreError::Io { .. }
-        | StoreError::Closed => {
+        | StoreError::Unsupported { .. } => {
+            tracing::error!(%error, "the task log failed");
+            Error::new(ErrorKind::Internal, "the task log failed")
+        }
+        StoreError::Io { .. } | StoreError::Closed => {
             if !error.is_reported_by_store() {
                 tracing::error!(%error, "the task log failed");
             }
-            Error::new(ErrorKind::Internal, "the task log failed")
+            failed_log()
         }
     }
+}
+
+/// Returns the error for a task log that could not be read or written. It may work again soon, after a restart at the latest.
+fn failed_log() -> Error {
+    let message =
+        "the agent's task log has failed: send the request again later, with the same messageId";
+    Error::unavailable(message, STORE_RETRY_SECONDS)
 }
 
 #[cfg(test)]
