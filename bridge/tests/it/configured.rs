@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use crate::program::Bridge;
 
 /// The time limit for each action of the program.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 struct Folder(TempDir);
 

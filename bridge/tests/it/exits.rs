@@ -6,7 +6,7 @@ use tokio::process::Command;
 
 use crate::{program::Bridge, running};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// Ends with this code and says this.
 async fn ends(arguments: &[&str], expected: i32, words: &str) {

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::{client::Client, remote::standin::StandIn, running::output};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// The program with its log as JSON, killed when this is dropped.
 struct Logging {

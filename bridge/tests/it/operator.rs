@@ -28,7 +28,7 @@ use tower::{ServiceExt as _, service_fn};
 
 use crate::program::{Bridge, output};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// Answers when it may.
 struct Patient(Semaphore);

@@ -22,7 +22,7 @@ use crate::program::Bridge;
 
 const PAGE: &str = include_str!("../../../docs/bridge/proxies.md");
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A bridge behind a proxy, which ends when this is dropped.
 struct Site {

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The time limit of a stream that must end.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 async fn subscribed(world: &World, task: &Task, context: &Context) -> Vec<StreamItem> {
     let request = SubscribeToTaskRequest::new(task.id.as_str());

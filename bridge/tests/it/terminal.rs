@@ -11,7 +11,7 @@ use tokio::{io::AsyncWriteExt as _, net::TcpListener, process::Command, time::ti
 
 use crate::program::{Bridge, run};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 pub(crate) fn bridge(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));

@@ -17,7 +17,7 @@ use crate::{
     terminal::bridge,
 };
 
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(300);
 
 pub(super) fn folder(config: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@ use crate::{
     venv,
 };
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// The expected results for an agent's address.
 struct Found {

@@ -116,7 +116,7 @@ async fn speak(agent: &Bridge, version: Version, binding: Binding, life: Life) {
     let client = Client::connect(&url, &options).await.unwrap();
     assert_eq!((client.version(), client.binding()), (version, binding));
     let name = &client.card().name;
-    let lived = tokio::time::timeout(Duration::from_secs(60), live(&client, life)).await;
+    let lived = tokio::time::timeout(Duration::from_secs(300), live(&client, life)).await;
     assert!(lived.is_ok(), "{name} took too long over {binding}");
 }
 

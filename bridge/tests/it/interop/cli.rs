@@ -19,7 +19,7 @@ use super::serve;
 use crate::{official, program::Bridge};
 
 /// Longer than a command takes.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// The joined text of streams that answer `-stream`.
 const STREAMED: &str = "A task is a log of what was said and done. \
