@@ -337,7 +337,7 @@ impl<'a> RunningScenario<'a> {
             seed: planned.seed,
             ..self.queue.record(&self.plan.name, &report)
         };
-        let kept = self.queue.keep(report, record);
+        let kept = self.queue.keep(self.found, report, record);
         self.figures.add(&kept.1);
         kept
     }
@@ -372,7 +372,7 @@ impl Queue<'_> {
         let record = self.record(&found.name, &report);
         match self.log.is_resumed() {
             true => report,
-            false => self.keep(report, record).0,
+            false => self.keep(found, report, record).0,
         }
     }
 
@@ -411,12 +411,18 @@ impl Queue<'_> {
 
     /// Appends a record, emits an event, and returns the part of the report that stays in memory. A trial whose record
     /// cannot be written has not been carried out.
-    fn keep(&self, report: TrialReport, record: TrialRecord) -> (TrialReport, TrialRecord) {
+    fn keep(
+        &self,
+        found: &ScenarioFile,
+        report: TrialReport,
+        record: TrialRecord,
+    ) -> (TrialReport, TrialRecord) {
         let mut report = report.slim();
         match self.log.append(&record) {
-            Ok(()) => self
-                .options
-                .emit(RunEvent::TrialEnded(Box::new(record.clone()))),
+            Ok(()) => self.options.emit(RunEvent::TrialEnded {
+                record: Box::new(record.clone()),
+                must_fail: found.sidecar.is_some(),
+            }),
             Err(error) => report.add(ProblemKind::Harness.because(chain(&error))),
         }
         let record = TrialRecord {

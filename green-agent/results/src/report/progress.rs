@@ -10,16 +10,16 @@ pub(super) struct Progress {
     /// The number of trials; it grows while scenarios are read.
     pub(super) total: usize,
     pub(super) done: usize,
-    /// The number of trials done that did not pass.
+    /// The number of trials done that did not pass, except those of scenarios that must fail.
     pub(super) not_passed: usize,
     pub(super) running: usize,
 }
 
 impl Progress {
     /// Counts an attempt that has ended. An attempt that did not begin was not counted as running.
-    pub(super) fn add(&mut self, record: &TrialRecord) {
+    pub(super) fn add(&mut self, record: &TrialRecord, must_fail: bool) {
         self.done += 1;
-        self.not_passed += usize::from(record.outcome != Outcome::Passed);
+        self.not_passed += usize::from(record.outcome != Outcome::Passed && !must_fail);
         if record.folder.is_some() {
             self.running = self.running.saturating_sub(1);
         }

@@ -101,7 +101,9 @@ impl Terminal {
                 eprintln!("{DIM}{scenario}: agents are restarted: {reason}{DIM:#}");
             }
             RunEvent::Serving { role, url } => self.say(&format!("{role} listening on {url}\n")),
-            RunEvent::TrialEnded(record) => lock(&self.progress).add(record),
+            RunEvent::TrialEnded { record, must_fail } => {
+                lock(&self.progress).add(record, *must_fail);
+            }
             RunEvent::ScenarioEnded(report) => {
                 lock(&self.running).remove(&report.name);
                 self.clear_line();

@@ -59,7 +59,12 @@ pub enum RunEvent {
         reason: String,
     },
     /// An attempt at a trial has ended and is recorded.
-    TrialEnded(Box<TrialRecord>),
+    TrialEnded {
+        /// Its record.
+        record: Box<TrialRecord>,
+        /// Whether the scenario passes by failing.
+        must_fail: bool,
+    },
     /// A scenario has ended.
     ScenarioEnded(Box<ScenarioReport>),
     /// The run has ended.
