@@ -348,7 +348,7 @@ async fn read_task(
     patiently(reader, read, is_damaged).await
 }
 
-/// Repeats a read whose result is bad while the disk fails reads.
+/// Reads up to [`READS`] times, until the result is good or the disk has failed no read of the log meanwhile.
 async fn patiently<T, F: Future<Output = T>>(
     reader: &CachedReader,
     read: impl Fn() -> F,

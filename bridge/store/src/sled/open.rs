@@ -59,8 +59,8 @@ pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<Open
     }
 }
 
-/// Returns whether a rebuilt index would fail in the same way, because the index is not the cause, or must not be rebuilt,
-/// because another process uses it.
+/// Returns whether the index must not be rebuilt: it is not the cause of the error, so that a new one would fail in the same
+/// way, or another process uses it.
 fn is_permanent(error: &StoreError) -> bool {
     match error {
         StoreError::Full { .. }

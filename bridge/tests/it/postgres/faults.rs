@@ -8,6 +8,18 @@ use tokio::time::{Instant, timeout};
 
 use super::server::{Database, Server};
 
+/// Ends all other connections to the database, and returns their number.
+const CUT_CONNECTIONS: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()";
+
+fn record_key() -> RecordKey {
+    RecordKey {
+        kind: "kind".to_owned(),
+        scope: "scope".to_owned(),
+        id: "id".to_owned(),
+    }
+}
+
 fn said(id: &str) -> Event {
     Event::Message(Message::new(id, Role::User, vec![Part::text(id)]))
 }
@@ -69,11 +81,7 @@ async fn a_process_presumed_dead_writes_nothing() {
     let store = PostgresStore::open(&database.settings()).await.unwrap();
     let sample = Sample::new("t");
     sample.create(&store, 1).await;
-    let key = RecordKey {
-        kind: "kind".to_owned(),
-        scope: "scope".to_owned(),
-        id: "id".to_owned(),
-    };
+    let key = record_key();
     let caller = &sample.caller;
     store.put_record(caller, &key, vec![1]).await.unwrap();
     database.execute("DELETE FROM bridge.replicas").await;
@@ -167,17 +175,13 @@ async fn a_commit_without_a_response_is_looked_up() {
 /// Cuts every connection to the database, again and again.
 async fn cut_connections(database: Database) {
     let client = database.connect().await;
-    let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid()";
     // On a busy machine nobody would come to an end if this did not.
     for _ in 0..200 {
-        client.query_one(cut, &[]).await.unwrap();
+        client.query_one(CUT_CONNECTIONS, &[]).await.unwrap();
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
-/// A client that gets no answer sends its message to another process, while the first one is still checking its commit:
-/// one of them stores it, and the other one returns its location.
 /// An administrator, a proxy or a failover ends all connections at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_and_records_do_not_fail_when_all_connections_end() {
@@ -185,13 +189,7 @@ async fn reads_and_records_do_not_fail_when_all_connections_end() {
     let store = PostgresStore::open(&database.settings()).await.unwrap();
     let sample = Sample::new("t");
     sample.create(&store, 1).await;
-    let key = RecordKey {
-        kind: "kind".to_owned(),
-        scope: "scope".to_owned(),
-        id: "id".to_owned(),
-    };
-    let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    let key = record_key();
     for _ in 0..20 {
         let (until, store) = (Instant::now() + Duration::from_millis(300), &store);
         let used = (0..8).map(async |number| {
@@ -203,13 +201,15 @@ async fn reads_and_records_do_not_fail_when_all_connections_end() {
         });
         let cutting = async {
             tokio::time::sleep(Duration::from_millis(100)).await;
-            database.number(cut).await
+            database.number(CUT_CONNECTIONS).await
         };
         let (_, ended) = tokio::join!(futures_util::future::join_all(used), cutting);
         assert!(ended > 3, "{ended}");
     }
 }
 
+/// A client that gets no answer sends its message to another process, while the first one is still checking its commit:
+/// one of them stores it, and the other one returns its location.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_whose_commit_had_no_answer_may_be_stored_by_another_process() {
     let database = Server::shared().database().await;

@@ -69,7 +69,7 @@ fn a_snapshot_that_is_not_there_yet_is_no_failure_of_the_agent() {
     assert!(junit.contains("(fault: harness)"), "{junit}");
 }
 
-/// An agent that says of each task that its model is at fault.
+/// An agent that answers each task with the report that its model could not be used.
 const LIAR: &str = r#"import json, sys
 from agent import Agent, server
 class Liar(Agent):

@@ -69,7 +69,7 @@ impl TroubledHttp {
         self.details_at("mcp", token)
     }
 
-    /// Returns details whose address leads to the server by a redirect.
+    /// Returns connection details with an address that redirects to the server.
     pub(super) fn moved(&self) -> ConnectionDetails {
         self.details_at("moved", TOKEN)
     }
