@@ -246,11 +246,10 @@ impl Evaluator for EpisodeEvaluator {
         let played = calling.run(&running, &self.episodes).await;
         let outcome = running.close(&self.episodes).await;
         let played = played?;
-        match &played.model_fault {
-            Some(fault) if self.believes && outcome.fault.is_none() => {
-                Err(AssessError::Model(fault.clone()))
-            }
-            Some(_) | None => result::verdict(&running, seed, &outcome, Some(&played)),
+        let verdict = result::verdict(&running, seed, &outcome, Some(&played))?;
+        match played.model_fault {
+            Some(fault) if self.believes => Err(AssessError::Model(fault)),
+            Some(_) | None => Ok(verdict),
         }
     }
 
