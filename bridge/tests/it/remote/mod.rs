@@ -150,7 +150,10 @@ async fn serve(
         .await
         .unwrap();
     ready.send(address).unwrap();
-    axum::serve(listener, app).await.unwrap();
+    // As the program serves: a plain axum server resets the connection of a bot whose body it refuses.
+    bridge_program::serve(listener, app, std::future::pending())
+        .await
+        .unwrap();
 }
 
 /// Returns a stand-in as a remote bot.
