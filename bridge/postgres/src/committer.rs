@@ -5,6 +5,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
+    io,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -235,15 +236,43 @@ fn as_check_error(error: &StoreError) -> StoreError {
     }
 }
 
+/// Copies the error of a batch for each of its appends. What the database refuses may be accepted later, unlike a failed
+/// write to a disk.
+fn replicated(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::Io { doing, source } => StoreError::Io {
+            doing: doing.clone(),
+            source: io::Error::new(source.kind(), source.to_string()),
+        },
+        other => other.replicate(),
+    }
+}
+
 fn fail_all(batch: Vec<QueuedAppend>, error: StoreError) {
     let mut error = Some(error);
     let mut batch = batch.into_iter().peekable();
     while let Some(pending) = batch.next() {
         let own = match batch.peek() {
-            Some(_) => error.as_ref().map(StoreError::replicate),
+            Some(_) => error.as_ref().map(replicated),
             None => error.take(),
         };
         let own = own.unwrap_or(StoreError::Closed);
         let _ = pending.done.send(Err(Refusal::Failed(own)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_append_of_a_batch_gets_the_error_that_the_database_returned() {
+        let refused = StoreError::Io {
+            doing: "the database refused a statement".to_owned(),
+            source: io::Error::other("permission denied (42501)"),
+        };
+        for error in [refused, unavailable("it is stopping")] {
+            assert_eq!(replicated(&error).to_string(), error.to_string());
+        }
     }
 }
