@@ -51,14 +51,27 @@ pub(in crate::sled) fn open(
     if let Some(&last) = bases.last()
         && segments.is_empty(last)?
     {
+        segments.forget_newest(last)?;
         segments.remove(last)?;
         bases.pop();
     }
     segments.sync()?;
     let log = Arc::new(Log::new(segments, bases));
+    if let Some(newest) = lost_newest(&log)? {
+        // Its length is not known, but it had a header.
+        log.record_lost(newest.max(known.at)..newest + HEADER);
+    }
     settle_end(&log, known)?;
     check_lengths(&log, known)?;
     Ok(log)
+}
+
+/// Returns the recorded newest segment if it is missing. The index may not know of its records, so that nothing else would
+/// miss them.
+fn lost_newest(log: &Log) -> Result<Option<u64>, StoreError> {
+    let last = log.bases().last().copied();
+    let newest = log.segments.newest()?;
+    Ok(newest.filter(|newest| last.is_none_or(|last| last < *newest)))
 }
 
 /// Returns the names of the files of a log that may be in use: the file with the beginning, and the segments, newest last.
@@ -172,18 +185,23 @@ pub(in crate::sled) fn writer(log: &Arc<Log>, end: End) -> Result<Writer, StoreE
         log.add(base, &file);
         Writer::new(Arc::clone(log), file, base, end)
     };
-    if let Some(&base) = log.bases().last() {
+    let lost = lost_newest(log)?;
+    if let Some(&base) = log.bases().last()
+        && lost.is_none()
+    {
         let path = log.segments.path(base);
         let failed = |error| StoreError::io(format!("opening {}", path.display()), error);
         let file = log.segments.disk.open(&path).map_err(failed)?;
         let is_complete = base + file.length().map_err(failed)? >= end.at;
         if is_complete && !log.segments.is_older_version(&file) {
+            log.segments.set_newest(base)?;
             return Ok(new(base, file, end));
         }
     }
     // No position is used twice, so lost positions at the end are skipped, and positions before the log's beginning too. An
     // older program refuses the new segment.
-    let base = end.at.max(log.segments.begin()?);
+    let skipped = lost.map_or(0, |lost| lost + HEADER);
+    let base = end.at.max(log.segments.begin()?).max(skipped);
     let file = log.segments.create(base)?;
     let at = base + HEADER;
     Ok(new(base, file, End { at, ..end }))

@@ -12,9 +12,10 @@ use std::{io, path::PathBuf, sync::Arc};
 use super::disk::{Disk, LogFile};
 use crate::StoreError;
 
-/// The extensions of segments, and of the file whose name is the log's beginning.
+/// The extensions of segments, and of the files whose names are the log's beginning and its newest segment.
 const SEGMENT_EXTENSION: &str = ".log";
 const BEGIN_EXTENSION: &str = ".begin";
+const NEWEST_EXTENSION: &str = ".newest";
 
 /// The size of a segment's header in bytes.
 pub(super) const HEADER: u64 = 16;
@@ -39,7 +40,11 @@ pub(super) struct Segments {
 impl Segments {
     /// Returns the path of the segment that begins at `base`.
     pub(super) fn path(&self, base: u64) -> PathBuf {
-        self.folder.join(format!("{base:016x}{SEGMENT_EXTENSION}"))
+        self.named(base, SEGMENT_EXTENSION)
+    }
+
+    fn named(&self, base: u64, extension: &str) -> PathBuf {
+        self.folder.join(format!("{base:016x}{extension}"))
     }
 
     /// Returns the first positions of all segments, in order.
@@ -60,7 +65,7 @@ impl Segments {
         Ok(bases)
     }
 
-    /// Creates a segment. Its header and its name are durable when this returns.
+    /// Creates a segment. Its header and its name are durable when this returns, and it is recorded as the newest.
     ///
     /// Errors: `Full` and `Unavailable`, after which it can be repeated; `Io`.
     pub(super) fn create(&self, base: u64) -> Result<LogFile, StoreError> {
@@ -81,7 +86,58 @@ impl Segments {
         };
         file.sync().map_err(unsynced)?;
         self.disk.sync_folder(&self.folder).map_err(unsynced)?;
+        self.set_newest(base)?;
         Ok(file)
+    }
+
+    /// Returns the newest segment according to the record of it. Folders of older programs have none.
+    pub(super) fn newest(&self) -> Result<Option<u64>, StoreError> {
+        Ok(self.positions(NEWEST_EXTENSION)?.last().copied())
+    }
+
+    /// Records the newest segment durably, so that it is missed when it is lost. The segment's own name must be durable.
+    pub(super) fn set_newest(&self, base: u64) -> Result<(), StoreError> {
+        let recorded = self.positions(NEWEST_EXTENSION)?;
+        if !recorded.contains(&base) {
+            self.create_name(base, NEWEST_EXTENSION)?;
+        }
+        self.remove_names(
+            recorded.into_iter().filter(|one| *one != base),
+            NEWEST_EXTENSION,
+        )
+    }
+
+    /// Removes the record that a segment is the newest durably, before the segment is removed because it is empty.
+    pub(super) fn forget_newest(&self, base: u64) -> Result<(), StoreError> {
+        match self.positions(NEWEST_EXTENSION)?.contains(&base) {
+            true => {
+                self.remove_names([base], NEWEST_EXTENSION)?;
+                self.sync()
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Creates an empty file, of which only the name matters, durably.
+    fn create_name(&self, base: u64, extension: &str) -> Result<(), StoreError> {
+        let path = self.named(base, extension);
+        let failed = |error| StoreError::io(format!("making {}", path.display()), error);
+        self.disk.create(&path).map_err(failed)?;
+        self.sync()
+    }
+
+    /// Removes such files.
+    fn remove_names(
+        &self,
+        bases: impl IntoIterator<Item = u64>,
+        extension: &str,
+    ) -> Result<(), StoreError> {
+        for base in bases {
+            let path = self.named(base, extension);
+            let failed = |error| StoreError::io(format!("removing {}", path.display()), error);
+            self.disk.remove(&path).map_err(failed)?;
+        }
+        Ok(())
     }
 
     /// Makes the names of all segments durable.
@@ -184,10 +240,7 @@ impl Segments {
 
     /// Sets the beginning of the log durably. It is the name of a file, so a crash leaves either the old or the new one.
     pub(super) fn set_begin(&self, base: u64) -> Result<(), StoreError> {
-        let path = self.folder.join(format!("{base:016x}{BEGIN_EXTENSION}"));
-        let failed = |error| StoreError::io(format!("making {}", path.display()), error);
-        self.disk.create(&path).map_err(failed)?;
-        self.sync()
+        self.create_name(base, BEGIN_EXTENSION)
     }
 
     /// Removes all segments before the beginning of the log.
@@ -196,19 +249,15 @@ impl Segments {
         for base in self.list()?.into_iter().filter(|base| *base < begin) {
             self.remove(base)?;
         }
-        for former in begins.into_iter().filter(|former| *former < begin) {
-            let path = self.folder.join(format!("{former:016x}{BEGIN_EXTENSION}"));
-            let failed = |error| StoreError::io(format!("removing {}", path.display()), error);
-            self.disk.remove(&path).map_err(failed)?;
-        }
-        Ok(())
+        self.remove_names(
+            begins.into_iter().filter(|former| *former < begin),
+            BEGIN_EXTENSION,
+        )
     }
 
     /// Removes an empty segment.
     pub(super) fn remove(&self, base: u64) -> Result<(), StoreError> {
-        let path = self.path(base);
-        let failed = |error| StoreError::io(format!("removing {}", path.display()), error);
-        self.disk.remove(&path).map_err(failed)
+        self.remove_names([base], SEGMENT_EXTENSION)
     }
 
     /// Checks that the free space is more than the reserve for the index.

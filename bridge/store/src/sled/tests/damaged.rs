@@ -259,6 +259,37 @@ async fn a_task_that_can_be_read_again_can_be_continued() {
     assert_eq!(store.damage(), Damage::default());
 }
 
+/// The index has nothing of the newest segment after a crash, so only its record tells that it is missing.
+#[tokio::test]
+async fn a_lost_newest_segment_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = SimulatedDisk::new(1).with_segments(4 << 10);
+    let settings = SledSettings::in_folder(folder.path());
+    let open = || SledStore::open_simulated(&settings, &disk).unwrap();
+    let store = open();
+    fill(&store, 0..20).await;
+    drop(store);
+    let (newest, _) = disk
+        .files()
+        .into_iter()
+        .rfind(|(path, _)| path.extension().is_some_and(|name| name == "log"))
+        .unwrap();
+    assert_eq!(open().damage(), Damage::default());
+    log::Disk::remove(&disk, &newest).unwrap();
+    let mut seq = 0;
+    for start in 0..3 {
+        let store = open();
+        assert!(store.damage().bytes > 0, "start {start}");
+        assert_eq!(store.check().unwrap().lost.len(), 1, "start {start}");
+        let sample = Sample::new("new");
+        if start == 0 {
+            sample.create(&store, 1).await;
+            seq = sample.head(&store).await.seq;
+        }
+        assert_eq!(sample.head(&store).await.seq, seq, "start {start}");
+    }
+}
+
 /// The length of a file may be damaged, too. The bytes beyond what was written take no memory.
 #[tokio::test]
 async fn a_segment_that_is_much_too_long_is_read_as_far_as_it_was_written() {
