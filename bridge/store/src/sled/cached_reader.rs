@@ -67,6 +67,21 @@ impl CachedReader {
             .await
     }
 
+    /// Reads a task again that was found damaged, since the disk may only have failed for a while.
+    ///
+    /// Errors: `Damaged` if it still is.
+    pub(super) async fn read_again(&self, caller: &Caller, task: &str) -> Result<(), StoreError> {
+        if self.disk.quarantine.reason(task).is_none() {
+            return Ok(());
+        }
+        let (owner, id) = (caller.clone(), task.to_owned());
+        self.blocking(move |reader| {
+            let latest = reader.owned(reader.disk.find(&id)?, &owner, &id)?;
+            reader.disk.read_all(&latest)
+        })
+        .await
+    }
+
     /// Returns whether a task exists. The ids of deleted tasks may still be in the index.
     pub(super) async fn exists(&self, task: &str) -> Result<bool, StoreError> {
         if let Some(found) = self.disk.find_in_memory(task) {

@@ -334,11 +334,13 @@ impl<'a> Draft<'a> {
             return Err(StoreError::not_found(task));
         }
         let latest = self.reader.intact(latest)?;
-        if self.reader.quarantine.reason(task).is_some() {
-            // The disk may only have failed for a while.
-            self.reader.read_all(&latest)?;
+        match self.reader.quarantine.reason(task) {
+            Some(reason) => Err(StoreError::Damaged {
+                task: task.to_owned(),
+                reason,
+            }),
+            None => Ok(Some(latest)),
         }
-        Ok(Some(latest))
     }
 
     /// Returns the latest known append of a task while the log is replayed.

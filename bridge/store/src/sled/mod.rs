@@ -198,6 +198,8 @@ impl SledStore {
 #[async_trait]
 impl Store for SledStore {
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
+        // The committer must not do this, because all other writers wait for it.
+        self.reader.read_again(caller, &append.task).await?;
         let prepared = self.prepare(caller, append.checked()?).await?;
         let publisher = self.reader.publisher.clone();
         self.committer.append(prepared, publisher).await

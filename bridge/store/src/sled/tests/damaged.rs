@@ -259,6 +259,32 @@ async fn a_task_that_can_be_read_again_can_be_continued() {
     assert_eq!(store.damage(), Damage::default());
 }
 
+/// A damaged task is read again before each append to it, which must not delay others.
+#[tokio::test]
+async fn a_damaged_task_is_read_again_beside_the_appends_of_others() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), SimulatedDisk::new(1));
+    let settings = SledSettings::in_folder(folder.path());
+    let sample = Sample::new("t");
+    sample
+        .create(&SledStore::open_simulated(&settings, &disk).unwrap(), 1)
+        .await;
+    let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
+    store.reader.disk.quarantine.add("t", "it is damaged");
+    disk.reads().set_closed(true);
+    let append = sample.append(3, 9, vec![Event::TurnEnded { turn: 1 }]);
+    let appending = tokio::spawn({
+        let (store, caller) = (Arc::clone(&store), sample.caller.clone());
+        async move { store.append(&caller, append).await }
+    });
+    while disk.reads().waiting() < 1 {
+        tokio::task::yield_now().await;
+    }
+    Sample::new("other").create(&*store, 1).await;
+    disk.reads().set_closed(false);
+    appending.await.unwrap().unwrap();
+    assert_eq!(store.damage(), Damage::default());
+}
+
 /// The index has nothing of the newest segment after a crash, so only its record tells that it is missing.
 #[tokio::test]
 async fn a_lost_newest_segment_is_reported() {
