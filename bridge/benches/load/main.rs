@@ -16,6 +16,7 @@
 //! `grow TASKS FOLDER [N]` and `grown TASKS FOLDER` measure a store with many tasks, see `growth.rs`.
 //! `floor` measures the cost of a send part by part, see `floor.rs`.
 //! `replicas` measures bridges on one PostgreSQL, see `replicas.rs`.
+//! `scaling` measures long tasks and large contexts, see `scaling.rs`.
 //! `soak` runs the program under load for a long time, see `soak.rs`.
 //! `bots` measures bots directly and through the bridge, see `bots.rs`.
 //! `serve KIND PORT [FOLDER]` runs one of the built-in servers, for other programs that load servers.
@@ -40,6 +41,7 @@ mod postgres;
 mod process;
 #[cfg(feature = "postgres")]
 mod replicas;
+mod scaling;
 mod soak;
 mod table;
 
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         ["floor", arguments @ ..] => floor::run(arguments),
         #[cfg(feature = "postgres")]
         ["replicas", arguments @ ..] => replicas::run(arguments),
+        ["scaling", arguments @ ..] => scaling::run(arguments),
         ["soak", arguments @ ..] => soak::run(arguments),
         arguments => options(arguments).and_then(|options| measure(&options)),
     };

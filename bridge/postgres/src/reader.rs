@@ -170,10 +170,7 @@ impl Shared {
                 None => None,
             };
             let snapshot = match snapshot {
-                Some(Ok(Snapshot { task, seq })) => Some(Snapshot {
-                    task: query.select_content(task),
-                    seq,
-                }),
+                Some(Ok(snapshot)) => Some(query.select(snapshot)),
                 Some(Err(StoreError::Damaged { .. })) | None => None,
                 Some(Err(error)) => return Err(error),
             };

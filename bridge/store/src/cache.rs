@@ -7,7 +7,7 @@
 use std::mem::take;
 
 use super::{
-    Append, Feed, Head, Seq, Snapshot, StoredEvent, Unordered,
+    Append, Event, Feed, Head, Seq, Snapshot, StoredEvent, Unordered,
     known_ids::KnownIds,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -18,7 +18,8 @@ pub(super) const MAX_PENDING: usize = 64;
 /// A cache of tasks with a limit on their size in memory, which is estimated from the sizes of their events.
 ///
 /// It has two generations. When the young one reaches half of the limit, it replaces the old one, which is dropped. A
-/// task of the old generation that is read moves to the young one.
+/// task of the old generation that is read moves to the young one. A task that is larger than a generation is cached
+/// beside them, up to twice the limit: without it, each turn of a long task would read its whole log several times.
 #[derive(Debug)]
 pub struct Cache {
     limit: usize,
@@ -29,6 +30,8 @@ pub struct Cache {
 pub(super) struct CacheGenerations {
     pub(super) young: Unordered<String, CachedTask>,
     old: Unordered<String, CachedTask>,
+    /// The large task that was used last.
+    large: Option<(String, CachedTask)>,
     /// The size of the young generation.
     pub(super) bytes: usize,
 }
@@ -64,13 +67,14 @@ impl CachedTask {
     fn at(&mut self, seq: Seq) -> Option<Snapshot> {
         (self.seq() == seq).then(|| {
             self.apply_pending();
+            self.snapshot.keep_size(&self.ids);
             self.snapshot.clone()
         })
     }
 
     /// Adds the next event.
     pub fn add(&mut self, stored: StoredEvent) {
-        self.bytes += stored.size();
+        self.bytes += size(&stored.event);
         self.apply_event(stored);
     }
 
@@ -81,9 +85,7 @@ impl CachedTask {
 
     /// Adds an append. It is applied at once if the task is not shared.
     fn take(&mut self, append: Append) {
-        let sizes = append.events.iter();
-        let sizes = sizes.map(|event| size_of::<StoredEvent>() + event.size());
-        self.bytes += sizes.sum::<usize>();
+        self.bytes += append.events.iter().map(size).sum::<usize>();
         let is_ours = self.pending.is_empty() && Arc::get_mut(&mut self.snapshot.task).is_some();
         match is_ours {
             true => self.apply(append),
@@ -122,6 +124,13 @@ impl Cache {
         let mut generations = self.lock();
         if let Some(cached) = generations.young.get_mut(task) {
             return cached.at(seq);
+        }
+        if let Some((_, large)) = generations
+            .large
+            .as_mut()
+            .filter(|(large, _)| large == task)
+        {
+            return large.at(seq);
         }
         let (task, mut cached) = generations.old.remove_entry(task)?;
         let snapshot = cached.at(seq);
@@ -187,12 +196,18 @@ impl Cache {
         task: String,
         cached: CachedTask,
     ) {
-        if cached.bytes <= self.limit / 2 {
+        let half = self.limit / 2;
+        if cached.bytes <= half {
             generations.bytes += cached.bytes;
             let replaced = generations.young.insert(task, cached);
             generations.bytes -= replaced.map_or(0, |replaced| replaced.bytes);
+        } else if cached.bytes <= 2 * self.limit {
+            let gone = generations.large.replace((task, cached));
+            drop(generations);
+            drop(gone);
+            return;
         }
-        if generations.bytes > self.limit / 2 {
+        if generations.bytes > half {
             generations.bytes = 0;
             let young = take(&mut generations.young);
             let gone = std::mem::replace(&mut generations.old, young);
@@ -211,7 +226,9 @@ impl Cache {
 
 impl CacheGenerations {
     fn find(&self, task: &str) -> Option<&CachedTask> {
-        self.young.get(task).or_else(|| self.old.get(task))
+        let large = self.large.as_ref().filter(|(large, _)| large == task);
+        let in_generation = self.young.get(task).or_else(|| self.old.get(task));
+        in_generation.or_else(|| large.map(|(_, cached)| cached))
     }
 
     fn remove(&mut self, task: &str) -> Option<(String, CachedTask)> {
@@ -220,7 +237,18 @@ impl CacheGenerations {
                 self.bytes -= cached.bytes;
                 Some((task, cached))
             }
-            None => self.old.remove_entry(task),
+            None => {
+                let old = self.old.remove_entry(task);
+                old.or_else(|| self.large.take_if(|(large, _)| large == task))
+            }
         }
+    }
+}
+
+/// Returns what an event adds to the estimated size of a task.
+fn size(event: &Event) -> usize {
+    match event.changes_task() {
+        true => size_of::<StoredEvent>() + event.size(),
+        false => 0,
     }
 }

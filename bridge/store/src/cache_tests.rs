@@ -21,12 +21,15 @@ fn tasks_that_are_not_read_are_dropped() {
         cache.put(task, cached(1, bytes));
     }
     assert!(cache.get("a", 1).is_some());
-    for (task, bytes) in [("d", 20), ("e", 20), ("too large", 51)] {
+    for (task, bytes) in [("d", 20), ("e", 20), ("large", 51), ("too large", 201)] {
         cache.put(task, cached(1, bytes));
     }
-    let tasks = ["a", "b", "c", "d", "e", "too large"];
+    let tasks = ["a", "b", "c", "d", "e", "large", "too large"];
     let there = tasks.map(|task| cache.get(task, 1).is_some());
-    assert_eq!(there, [true, false, false, true, true, false]);
+    assert_eq!(there, [true, false, false, true, true, true, false]);
+    cache.put("larger", cached(1, 200));
+    assert!(cache.get("large", 1).is_none() && cache.get("larger", 1).is_some());
+    assert!(cache.take("larger", 1).is_some() && cache.get("larger", 1).is_none());
 }
 
 #[test]

@@ -157,6 +157,19 @@ pub struct StoredEvent {
 }
 
 impl Event {
+    /// Returns whether the event changes the task, and not only its turns.
+    pub fn changes_task(&self) -> bool {
+        match self {
+            Self::TurnQueued { .. } | Self::TurnStarted { .. } | Self::TurnEnded { .. } => false,
+            Self::Created(_)
+            | Self::Message(_)
+            | Self::Said(_)
+            | Self::Status { .. }
+            | Self::Artifact { .. }
+            | Self::Metadata { .. } => true,
+        }
+    }
+
     /// Returns whether the event changes the content of the task that clients see.
     pub fn is_news(&self) -> bool {
         match self {

@@ -214,7 +214,7 @@ fn a_cached_task_equals_the_one_in_the_log_in_all_interleavings() {
                     let Some(head) = backend.log.head() else {
                         continue;
                     };
-                    let Snapshot { task, seq } = backend.snapshot(head.seq);
+                    let Snapshot { task, seq, .. } = backend.snapshot(head.seq);
                     assert_eq!(seq, head.seq);
                     let said = task.status.message.as_ref().map(|said| said.text());
                     let expected = backend.log.events(seq - 1);

@@ -51,8 +51,8 @@ impl KnownIds {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Event, Head, Snapshot, cache::CachedTask, testing::Sample};
-    use bridge_protocol::a2a::{Artifact, Message, Part, Role, TaskState, TaskStatus};
+    use crate::{Event, Head, Revised, Snapshot, cache::CachedTask, size, testing::Sample};
+    use bridge_protocol::a2a::{Artifact, Message, Metadata, Part, Role, TaskState, TaskStatus};
     use proptest::prelude::*;
 
     fn message(role: Role, id: u8) -> Message {
@@ -75,6 +75,16 @@ mod tests {
                 status: said(None),
                 metadata: None
             }),
+            (any::<u8>(), prop::option::weighted(0.1, any::<bool>())).prop_map(|(id, revised)| {
+                Event::Metadata {
+                    metadata: Metadata::from_iter([(format!("{}", id % 4), id.into())]),
+                    revised: revised.map(|stays| Revised {
+                        message_id: format!("m{id}"),
+                        message: stays.then(|| message(Role::Agent, id)),
+                        is_quiet: false,
+                    }),
+                }
+            }),
             (any::<u8>(), any::<bool>(), any::<bool>()).prop_map(|(id, is_answer, append)| {
                 let suffix = if is_answer { ".answer" } else { "" };
                 let parts = vec![Part::text("piece")];
@@ -91,7 +101,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// A task has the same content with and without recorded ids.
+            /// A task has the same content with and without recorded ids, and its size is that of its content.
         #[test]
         fn recorded_ids_do_not_change_the_task(events in prop::collection::vec(event(), 0..900)) {
             let sample = Sample::new("t");
@@ -103,7 +113,9 @@ mod tests {
             for stored in append.into_stored() {
                 searched.apply(stored.clone());
                 recorded.add(stored);
+                recorded.snapshot.keep_size(&recorded.ids);
             }
+            prop_assert_eq!(recorded.snapshot.size(), size::task(&searched.task));
             prop_assert_eq!(searched, recorded.snapshot);
         }
     }

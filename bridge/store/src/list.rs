@@ -49,22 +49,13 @@ impl ListQuery {
 
     /// Removes the content from a task that was not requested.
     pub fn select_content(&self, task: Arc<Task>) -> Arc<Task> {
-        let task = question::joined(task);
-        let skipped = self.skipped(&task);
-        let is_whole = skipped == 0 && (self.artifacts || task.artifacts.is_empty());
-        if is_whole {
-            return task;
-        }
-        let artifacts = task.artifacts.iter().filter(|_| self.artifacts);
-        Arc::new(Task {
-            id: task.id.clone(),
-            context_id: task.context_id.clone(),
-            status: task.status.clone(),
-            artifacts: artifacts.cloned().collect(),
-            history: task.history[skipped..].to_vec(),
-            metadata: task.metadata.clone(),
-            extra: task.extra.clone(),
-        })
+        question::shown(task, self.history, self.artifacts)
+    }
+
+    /// Removes the content from a snapshot that was not requested, so that a page does not keep it.
+    pub fn select(&self, snapshot: Snapshot) -> Snapshot {
+        let Snapshot { task, seq, .. } = snapshot;
+        Snapshot::new(self.select_content(task), seq)
     }
 
     /// Loads the tasks at these positions until the page is full. Returns them and the token of the next page, which is

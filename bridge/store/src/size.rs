@@ -55,6 +55,68 @@ pub fn task(task: &Task) -> usize {
         + object(&task.extra)
 }
 
+/// The end of a task, which is all that most events change: its status, the history from one message on, and the artifacts
+/// from a part of one of them on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChangedEnd {
+    history: usize,
+    artifact: usize,
+    part: usize,
+    /// Whether the metadata of the task may change.
+    metadata: bool,
+}
+
+impl ChangedEnd {
+    /// Returns what follows the last message and the last artifact.
+    pub(crate) fn of(task: &Task) -> Self {
+        Self {
+            history: task.history.len(),
+            artifact: task.artifacts.len(),
+            part: 0,
+            metadata: false,
+        }
+    }
+
+    /// Returns the end with or without the metadata of the task.
+    pub(crate) fn with_metadata(self, metadata: bool) -> Self {
+        Self { metadata, ..self }
+    }
+
+    /// Returns the end that also has the artifact with this id, from its last part on if parts are appended.
+    pub(crate) fn with_artifact(self, task: &Task, id: &str, append: bool) -> Self {
+        let is_it = |one: &Artifact| one.artifact_id == id;
+        let Some(artifact) = task.artifacts.iter().rposition(is_it) else {
+            return self;
+        };
+        let parts = task.artifacts[artifact].parts.len();
+        let part = if append { parts.saturating_sub(1) } else { 0 };
+        Self {
+            artifact,
+            part,
+            ..self
+        }
+    }
+
+    /// Returns the size of this end of the task.
+    pub(crate) fn size(self, task: &Task) -> usize {
+        let messages = task.history.get(self.history..).unwrap_or_default();
+        let mut artifacts = task
+            .artifacts
+            .get(self.artifact..)
+            .unwrap_or_default()
+            .iter();
+        let first = artifacts
+            .next()
+            .map(|first| artifact_from(first, self.part));
+        let metadata = task.metadata.as_ref().filter(|_| self.metadata);
+        status(&task.status)
+            + messages.iter().map(message).sum::<usize>()
+            + first.unwrap_or_default()
+            + artifacts.map(artifact).sum::<usize>()
+            + metadata_size(metadata)
+    }
+}
+
 fn status(status: &TaskStatus) -> usize {
     BASE + status.message.as_ref().map_or(0, message) + object(&status.extra)
 }
@@ -70,8 +132,14 @@ pub fn message(message: &Message) -> usize {
 
 /// Returns the approximate size of an artifact.
 pub fn artifact(artifact: &Artifact) -> usize {
+    artifact_from(artifact, 0)
+}
+
+/// Returns the approximate size of an artifact without the parts before one of them.
+fn artifact_from(artifact: &Artifact, first: usize) -> usize {
     let names = artifact.name.iter().chain(&artifact.description);
-    BASE + artifact.parts.iter().map(part).sum::<usize>()
+    let parts = artifact.parts.get(first..).unwrap_or_default();
+    BASE + parts.iter().map(part).sum::<usize>()
         + metadata_size(artifact.metadata.as_ref())
         + texts(names.chain(&artifact.extensions))
         + object(&artifact.extra)

@@ -6,29 +6,57 @@ use bridge_protocol::a2a::{Message, Task, TaskState, TaskStatus};
 use bridge_translate::answer;
 
 use super::{
-    Event, Head, Revised, Seq, StoredEvent, event::timestamp, known_ids::KnownIds, task_metadata,
+    Event, Head, Revised, Seq, StoredEvent,
+    event::timestamp,
+    known_ids::KnownIds,
+    size::{self, ChangedEnd},
+    task_metadata,
 };
 
 /// A task in its state after a certain event.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Snapshot {
     /// The task, shared with the store's cache.
     pub task: Arc<Task>,
     /// The number of the last event that the task contains.
     pub seq: Seq,
+    /// The size of a long task, which each event changes by a little; `None` if it must be computed.
+    size: Option<usize>,
+}
+
+impl PartialEq for Snapshot {
+    /// The size follows from the task.
+    fn eq(&self, other: &Self) -> bool {
+        self.seq == other.seq && self.task == other.task
+    }
 }
 
 impl Snapshot {
+    /// Creates the state of a task after an event.
+    pub fn new(task: Arc<Task>, seq: Seq) -> Self {
+        let size = None;
+        Self { task, seq, size }
+    }
+
+    /// Returns the approximate size of the task, in bytes.
+    pub fn size(&self) -> usize {
+        self.size.unwrap_or_else(|| size::task(&self.task))
+    }
+
+    /// Computes the size of a long task if it is unknown, so that later events change it.
+    pub(super) fn keep_size(&mut self, ids: &KnownIds) {
+        if self.size.is_none() && ids.is_recording() {
+            self.size = Some(size::task(&self.task));
+        }
+    }
+
     /// Creates the task before its first event, to which [`Snapshot::apply`] adds events.
     pub fn empty(head: &Head) -> Self {
         let task = Task {
             context_id: Some(head.context_id.clone()),
             ..Task::new(&head.task, TaskStatus::new(TaskState::Submitted))
         };
-        Self {
-            task: Arc::new(task),
-            seq: 0,
-        }
+        Self::new(Arc::new(task), 0)
     }
 
     /// Applies the next event. Events must be passed in order; an event that the task contains already is ignored.
@@ -44,6 +72,10 @@ impl Snapshot {
         }
         self.seq = stored.seq;
         let task = Arc::make_mut(&mut self.task);
+        let end = self
+            .size
+            .and_then(|_| changed_end(task, &stored.event, ids));
+        let before = end.map_or(0, |end| end.size(task));
         match stored.event {
             Event::Created(created) => {
                 task.status.timestamp = Some(timestamp(stored.time));
@@ -80,10 +112,11 @@ impl Snapshot {
                 artifact, append, ..
             } => {
                 // A message that became an artifact is removed from the task.
-                if let Some(id) = answer::message_id(&artifact)
-                    && (ids.may_contain(&id) || is_status_message(task, &id))
-                {
-                    task.revise(&id, None);
+                if let Some(id) = answer::message_id(&artifact) {
+                    match ids.may_contain(&id) {
+                        true => task.revise(&id, None),
+                        false => drop(task.status.message.take_if(|one| one.message_id == id)),
+                    }
                 }
                 match ids.may_contain(&artifact.artifact_id) {
                     true => task.add_artifact(artifact, append),
@@ -94,6 +127,37 @@ impl Snapshot {
                 }
             }
         }
+        let size = self.size.zip(end);
+        self.size = size.map(|(size, end)| size + end.size(&self.task) - before);
+    }
+}
+
+/// Returns the end of a long task that an event changes; `None` if the event may change other content, too.
+fn changed_end(task: &Task, event: &Event, ids: &KnownIds) -> Option<ChangedEnd> {
+    let is_new = |id: &str| !ids.may_contain(id);
+    let end = ChangedEnd::of(task);
+    match event {
+        Event::Said(message) => is_new(&message.message_id).then_some(end),
+        Event::Status { status, metadata } => {
+            let message = status.message.as_ref();
+            let is_new = message.is_none_or(|message| is_new(&message.message_id));
+            is_new.then(|| end.with_metadata(metadata.is_some()))
+        }
+        Event::Metadata {
+            revised: Some(_), ..
+        } => None,
+        Event::Created(_) | Event::Metadata { revised: None, .. } => Some(end.with_metadata(true)),
+        Event::Artifact {
+            artifact, append, ..
+        } => {
+            let id = answer::message_id(artifact);
+            id.is_none_or(|id| is_new(&id))
+                .then(|| end.with_artifact(task, &artifact.artifact_id, *append))
+        }
+        Event::Message(_)
+        | Event::TurnQueued { .. }
+        | Event::TurnStarted { .. }
+        | Event::TurnEnded { .. } => Some(end),
     }
 }
 
@@ -122,11 +186,6 @@ fn replace_status(task: &mut Task, status: TaskStatus, ids: &mut KnownIds) {
     let remembered = message.map(|one| one.message_id.clone());
     task.replace_status(status, |id| ids.may_contain(id));
     remembered.iter().for_each(|id| ids.add(id));
-}
-
-fn is_status_message(task: &Task, id: &str) -> bool {
-    let message = task.status.message.as_ref();
-    message.is_some_and(|message| message.message_id == id)
 }
 
 #[cfg(test)]

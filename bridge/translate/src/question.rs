@@ -10,7 +10,7 @@ use core::mem;
 
 use serde_json::Value;
 
-use bridge_protocol::a2a::{Message, Role, Task};
+use bridge_protocol::a2a::{Message, Role, Task, TaskStatus};
 
 use crate::{keys::BEFORE, plain_text};
 
@@ -29,38 +29,72 @@ pub fn has_others(question: &Message) -> bool {
 }
 
 /// Returns the task as its caller is shown it: the messages before a question are parts of the question.
-pub fn joined(mut task: Arc<Task>) -> Arc<Task> {
-    if task.status.message.as_ref().is_some_and(has_others) {
-        join(Arc::make_mut(&mut task));
-    }
-    task
+pub fn joined(task: Arc<Task>) -> Arc<Task> {
+    shown(task, None, true)
 }
 
-/// Moves the messages before the question into it, if the task waits with one.
-fn join(task: &mut Task) {
-    let Some(question) = task.status.message.as_mut().filter(|one| has_others(one)) else {
-        return;
-    };
-    let metadata = question.metadata.get_or_insert_default();
-    let before = metadata.remove(BEFORE);
-    if metadata.is_empty() {
-        question.metadata = None;
+/// Returns the task as [`joined`] does, with at most this number of the latest messages of its history (all of them if
+/// `None`), and with or without its artifacts. Nothing else is copied, since a history can be long.
+pub fn shown(task: Arc<Task>, history: Option<usize>, artifacts: bool) -> Arc<Task> {
+    let before = before(&task);
+    let length = task.history.len() - before.len();
+    let count = history.map_or(length, |history| history.min(length));
+    let is_whole = count == length && (artifacts || task.artifacts.is_empty());
+    if is_whole && !task.status.message.as_ref().is_some_and(has_others) {
+        return task;
     }
-    let ids: Vec<&str> = before
-        .iter()
-        .flat_map(|ids| ids.as_array().into_iter().flatten())
-        .filter_map(Value::as_str)
-        .collect();
-    let is_before =
-        |one: &mut Message| one.role == Role::Agent && ids.contains(&one.message_id.as_str());
-    let before: Vec<Message> = task.history.extract_if(.., is_before).collect();
+    let newest_first = task.history.iter().enumerate().rev();
+    let shown = newest_first.filter(|(place, _)| !before.contains(place));
+    let mut history: Vec<Message> = shown.take(count).map(|(_, one)| one.clone()).collect();
+    history.reverse();
+    let artifacts = task.artifacts.iter().filter(|_| artifacts);
+    Arc::new(Task {
+        id: task.id.clone(),
+        context_id: task.context_id.clone(),
+        status: status(&task),
+        artifacts: artifacts.cloned().collect(),
+        history,
+        metadata: task.metadata.clone(),
+        extra: task.extra.clone(),
+    })
+}
+
+/// Returns the status of the task as its caller is shown it.
+pub fn status(task: &Task) -> TaskStatus {
+    let mut status = task.status.clone();
+    let Some(question) = status.message.as_mut().filter(|one| has_others(one)) else {
+        return status;
+    };
+    if let Some(metadata) = &mut question.metadata {
+        metadata.remove(BEFORE);
+        if metadata.is_empty() {
+            question.metadata = None;
+        }
+    }
     let own = mem::take(&mut question.parts);
-    for mut parts in before.into_iter().map(|one| one.parts).chain([own]) {
+    let before = before(task).into_iter().rev();
+    let before = before.map(|place| task.history[place].parts.clone());
+    for mut parts in before.chain([own]) {
         if !question.parts.is_empty() {
             parts.iter_mut().take(1).for_each(plain_text::apart);
         }
         question.parts.append(&mut parts);
     }
+    status
+}
+
+/// Returns the places in the history of the messages before the question, newest first. They are near its end.
+fn before(task: &Task) -> Vec<usize> {
+    let question = task.status.message.as_ref();
+    let ids = question.and_then(|one| one.metadata.as_ref()?.get(BEFORE)?.as_array());
+    let ids = ids.into_iter().flatten().filter_map(Value::as_str);
+    let ids: Vec<&str> = ids.collect();
+    let is_before = |(_, one): &(usize, &Message)| {
+        one.role == Role::Agent && ids.contains(&one.message_id.as_str())
+    };
+    let newest_first = task.history.iter().enumerate().rev();
+    let before = newest_first.filter(is_before).take(ids.len());
+    before.map(|(place, _)| place).collect()
 }
 
 #[cfg(test)]
@@ -88,15 +122,16 @@ mod tests {
             said("a", Role::Agent),
         ];
         task.status.message = Some(question.clone());
-        join(&mut task);
-        let joined = Message {
+        let task = Arc::new(task);
+        let question = Message {
             parts: vec![Part::text("a"), Part::text("\nq")],
             ..said("q", Role::Agent)
         };
-        assert_eq!(task.status.message, Some(joined));
-        assert_eq!(
-            task.history,
-            [said("u", Role::User), said("b", Role::Agent)]
-        );
+        let history = [said("u", Role::User), said("b", Role::Agent)];
+        for (length, from) in [(None, 0), (Some(9), 0), (Some(1), 1), (Some(0), 2)] {
+            let shown = shown(Arc::clone(&task), length, true);
+            assert_eq!(shown.status.message.as_ref(), Some(&question));
+            assert_eq!(shown.history, history[from..]);
+        }
     }
 }

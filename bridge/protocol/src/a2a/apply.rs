@@ -38,7 +38,8 @@ impl Task {
     /// added as the last one.
     pub fn add_artifact(&mut self, artifact: Artifact, append: bool) {
         let known = |one: &&mut Artifact| one.artifact_id == artifact.artifact_id;
-        match self.artifacts.iter_mut().find(known) {
+        // An agent adds to the newest artifacts, of which a task may have many.
+        match self.artifacts.iter_mut().rfind(known) {
             Some(present) if append => present.extend(artifact),
             Some(present) => *present = artifact,
             None => {

@@ -10,7 +10,7 @@ macro_rules! open_enum {
         }
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum $name {
             $( $(#[$variant_meta])* $variant, )*
             /// An unknown name.

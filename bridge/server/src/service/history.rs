@@ -27,14 +27,6 @@ pub(super) fn sized_name(task: &str, length: Option<i32>) -> String {
 
 /// Keeps at most this number of a task's latest messages, or all if `length` is absent.
 pub(super) fn with_history(task: Arc<Task>, length: Option<i32>) -> Arc<Task> {
-    let mut task = question::joined(task);
-    let Some(length) = length else {
-        return task;
-    };
-    let length = usize::try_from(length).unwrap_or(0);
-    if task.history.len() > length {
-        let cut = Arc::make_mut(&mut task);
-        cut.history.drain(..cut.history.len() - length);
-    }
-    task
+    let length = length.map(|length| usize::try_from(length).unwrap_or(0));
+    question::shown(task, length, true)
 }

@@ -40,7 +40,7 @@ impl Service {
                 .history_length
                 .and_then(|length| usize::try_from(length).ok()),
         };
-        let shown = |Snapshot { task, seq }| {
+        let shown = |Snapshot { task, seq, .. }| {
             let task = sequence::numbered(context, query.select_content(task), seq);
             Arc::unwrap_or_clone(task)
         };

@@ -70,7 +70,7 @@ impl Service {
                     store.task(&context.caller, &submitted.task).await
                 }
             };
-            let Snapshot { task, seq } = snapshot.map_err(error::of_store)?;
+            let Snapshot { task, seq, .. } = snapshot.map_err(error::of_store)?;
             let bare_reply = bare_reply.as_ref();
             Ok(
                 match bare_reply.and_then(|bare_reply| bare_reply.answer(&task)) {

@@ -42,7 +42,7 @@ impl Service {
         let store = self.turns.store();
         let read = || async {
             let snapshot = store.task(&context.caller, id).await;
-            let Snapshot { task, seq } = snapshot.map_err(error::of_store)?;
+            let Snapshot { task, seq, .. } = snapshot.map_err(error::of_store)?;
             let task = with_history(task, history);
             Ok(sequence::numbered(context, task, seq))
         };

@@ -1,5 +1,6 @@
 //! Stores tasks in memory, for tests and for agents whose tasks need not survive a restart.
 
+mod lists;
 mod tables;
 
 use std::{
@@ -10,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use self::tables::{EntryPage, MemoryTables, StoredAppend, TaskEntry};
+use self::tables::{MemoryTables, PagePositions, StoredAppend};
 use super::{
     Append, Deletion, EndedTasks, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq,
     Snapshot, Store, StoreError, StoredEvent, Watch,
@@ -40,16 +41,23 @@ impl MemoryStore {
         }
     }
 
-    /// Returns the task after its last event, from the cache if possible.
-    fn snapshot(&self, entry: &TaskEntry) -> Result<Snapshot, StoreError> {
-        let head = &entry.head;
+    /// Returns the task after the last event of this head, from the cache if possible.
+    fn snapshot(&self, head: &Head) -> Result<Snapshot, StoreError> {
         if let Some(snapshot) = self.cache.get(&head.task, head.seq) {
             return Ok(snapshot);
         }
-        let mut cached = CachedTask::empty(head);
-        for stored in entry.events(0, usize::MAX)? {
-            cached.add(stored);
-        }
+        let known = self.cache.take(&head.task, head.seq);
+        let mut cached = known.unwrap_or_else(|| CachedTask::empty(head));
+        let seen = cached.snapshot.seq;
+        // The events are read without the lock.
+        let later = self
+            .lock()
+            .entry(&head.owner, &head.task)?
+            .later(seen, usize::MAX);
+        let later = later.events(seen, usize::MAX)?.into_iter();
+        later
+            .take_while(|stored| stored.seq <= head.seq)
+            .for_each(|stored| cached.add(stored));
         let snapshot = cached.snapshot.clone();
         self.cache.put(&head.task, cached);
         Ok(snapshot)
@@ -97,30 +105,22 @@ impl Store for MemoryStore {
     }
 
     async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
-        let entry = self.lock().entry(caller, task)?.clone();
-        self.snapshot(&entry)
+        let head = Arc::clone(&self.lock().entry(caller, task)?.head);
+        self.snapshot(&head)
     }
 
     async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
-        let EntryPage {
-            tasks: found,
-            next,
-            total,
-        } = self.lock().page(caller, query)?;
-        let entries = found.iter().map(|(place, entry)| (&place.task, entry));
-        let entries: BTreeMap<&String, &TaskEntry> = entries.collect();
-        let load = |place: &ListPosition| match entries.get(&place.task) {
-            // The page does not keep what was not requested.
-            Some(entry) => self.snapshot(entry).map(|Snapshot { task, seq }| {
-                Some(Snapshot {
-                    task: query.select_content(task),
-                    seq,
-                })
-            }),
-            None => Ok(None),
+        let PagePositions { tasks, next, total } = self.lock().page(caller, query)?;
+        let load = |place: &ListPosition| {
+            let head = match self.lock().entry(caller, &place.task) {
+                Ok(entry) => Arc::clone(&entry.head),
+                // The task was deleted meanwhile.
+                Err(_) => return Ok(None),
+            };
+            self.snapshot(&head)
+                .map(|snapshot| Some(query.select(snapshot)))
         };
-        let places = found.iter().map(|(place, _)| place.clone()).collect();
-        let (tasks, next) = query.fill(places, next, load)?;
+        let (tasks, next) = query.fill(tasks, next, load)?;
         Ok(Page { tasks, next, total })
     }
 

@@ -4,7 +4,6 @@
 //! The store's cache keeps the tasks that were read lately.
 
 use std::{
-    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
     sync::Arc,
@@ -13,6 +12,7 @@ use std::{
 use bridge_protocol::wire;
 use jiff::Timestamp;
 
+use super::lists::TaskLists;
 use crate::{
     Append, Deletion, EndedTasks, Event, Head, ListQuery, RecordKey, Seq, StoreError, StoredEvent,
     caller::Caller,
@@ -45,8 +45,7 @@ struct CallerIndex {
     messages: BTreeMap<Box<str>, (Arc<str>, Seq)>,
     /// The tasks, by the ids that the client chose.
     client_tasks: BTreeMap<String, Arc<str>>,
-    /// All tasks in the order of lists.
-    list: BTreeSet<(Reverse<i64>, Arc<str>)>,
+    lists: TaskLists,
 }
 
 /// A task with its log.
@@ -54,6 +53,8 @@ struct CallerIndex {
 pub(super) struct TaskEntry {
     pub(super) head: Arc<Head>,
     log: Vec<StoredAppend>,
+    /// The size of the task's events, in bytes.
+    bytes: u64,
 }
 
 /// An append in its stored form.
@@ -64,10 +65,10 @@ pub(super) struct StoredAppend {
     json: Arc<[u8]>,
 }
 
-/// The tasks of a page with their positions, the token of the next page, and the number of tasks on all pages.
+/// The positions of the tasks on a page, the token of the next page, and the number of tasks on all pages.
 #[derive(Debug)]
-pub(super) struct EntryPage {
-    pub(super) tasks: Vec<(ListPosition, TaskEntry)>,
+pub(super) struct PagePositions {
+    pub(super) tasks: Vec<ListPosition>,
     pub(super) next: String,
     pub(super) total: usize,
 }
@@ -100,7 +101,8 @@ impl TaskEntry {
         let begin = self.log.partition_point(|append| append.last <= after);
         let log = self.log[begin..].iter().take(limit).cloned().collect();
         let head = Arc::clone(&self.head);
-        Self { head, log }
+        let bytes = self.bytes;
+        Self { head, log, bytes }
     }
 
     /// Returns the task's events after `after`, at most `limit`.
@@ -114,11 +116,6 @@ impl TaskEntry {
         }
         events.truncate(limit);
         Ok(events)
-    }
-
-    /// Returns the size of the task's events, in bytes.
-    fn bytes(&self) -> u64 {
-        self.log.iter().map(|append| append.json.len() as u64).sum()
     }
 }
 
@@ -144,24 +141,20 @@ impl MemoryTables {
         let caller_index = self.caller_indexes.entry(caller_index).or_default();
         caller_index.check_ids(&after, append)?;
         caller_index.add_ids(&task, &after, append);
-        let place = |head: &Head| {
-            let time = head.status_time.as_millisecond();
-            (Reverse(time), Arc::clone(&task))
-        };
+        caller_index.lists.update(&task, before.as_deref(), &after);
+        let before_bytes = known.map_or(0, |(_, entry)| entry.bytes);
         if let Some(before) = &before {
-            caller_index.list.remove(&place(before));
+            self.count(&task, before, before_bytes, false);
         }
-        caller_index.list.insert(place(&after));
-        let bytes = known.map_or(0, |(_, entry)| entry.bytes());
-        if let Some(before) = &before {
-            self.count(&task, before, bytes, false);
-        }
-        self.count(&task, &after, bytes + written.json.len() as u64, true);
+        let bytes = before_bytes + written.json.len() as u64;
+        self.count(&task, &after, bytes, true);
         let entry = self.tasks.entry(task).or_insert_with(|| TaskEntry {
             head: Arc::clone(&after),
             log: Vec::with_capacity(2),
+            bytes,
         });
         entry.head = Arc::clone(&after);
+        entry.bytes = bytes;
         entry.log.push(written);
         Ok(after)
     }
@@ -178,11 +171,11 @@ impl MemoryTables {
             return Ok(());
         };
         let head = &entry.head;
-        self.count(&task, head, entry.bytes(), false);
+        self.count(&task, head, entry.bytes, false);
         let key = (head.owner.clone(), head.agent.clone());
         if let Some(index) = self.caller_indexes.get_mut(&key) {
             index.remove(&task, &entry)?;
-            if index.list.is_empty() {
+            if index.lists.is_empty() {
                 self.caller_indexes.remove(&key);
             }
         }
@@ -295,38 +288,23 @@ impl MemoryTables {
         self.caller_indexes.get(&(caller.clone(), agent.to_owned()))
     }
 
-    /// Returns the tasks of a page.
-    pub(super) fn page(&self, caller: &Caller, query: &ListQuery) -> Result<EntryPage, StoreError> {
+    /// Returns the positions of the tasks of a page.
+    pub(super) fn page(
+        &self,
+        caller: &Caller,
+        query: &ListQuery,
+    ) -> Result<PagePositions, StoreError> {
         let from = query.start(|position| {
             let entry = self.tasks.get(position.task.as_str());
             let is_own =
                 |entry: &TaskEntry| entry.head.owner == *caller && entry.head.agent == query.agent;
             Ok(entry.is_some_and(is_own))
         })?;
-        let empty = BTreeSet::new();
-        let list = self
-            .caller_index(caller, &query.agent)
-            .map_or(&empty, |caller_index| &caller_index.list);
-        let entry = |(_, task): &(_, Arc<str>)| {
-            let entry = self.tasks.get(task);
-            entry.filter(|entry| query.matches(&entry.head))
-        };
-        let total = match query.is_filtered() {
-            true => list.iter().filter_map(entry).count(),
-            false => list.len(),
-        };
-        let start = from.map(|from| (Reverse(from.millis), Arc::from(from.task)));
-        let start = start.map_or(Bound::Unbounded, Bound::Excluded);
-        let found = list.range((start, Bound::Unbounded)).filter_map(entry);
-        let found: Vec<&TaskEntry> = found.take(query.page_size + 1).collect();
-        let positions = found
-            .iter()
-            .map(|entry| ListPosition::of(&entry.head))
-            .collect();
-        let (positions, next) = cut_page(positions, query.page_size);
-        let entries = found.into_iter().cloned();
-        let tasks = positions.into_iter().zip(entries).collect();
-        Ok(EntryPage { tasks, next, total })
+        let index = self.caller_index(caller, &query.agent);
+        let page = index.map(|index| index.lists.page(from.as_ref(), query));
+        let (found, total) = page.unwrap_or_default();
+        let (tasks, next) = cut_page(found, query.page_size);
+        Ok(PagePositions { tasks, next, total })
     }
 }
 
@@ -355,8 +333,7 @@ impl CallerIndex {
 
     /// Removes a task that was deleted.
     fn remove(&mut self, task: &Arc<str>, entry: &TaskEntry) -> Result<(), StoreError> {
-        let time = entry.head.status_time.as_millisecond();
-        self.list.remove(&(Reverse(time), Arc::clone(task)));
+        self.lists.remove(task, &entry.head);
         if let Some(client_id) = &entry.head.client_id {
             self.client_tasks.remove(client_id);
         }

@@ -142,11 +142,7 @@ impl CachedReader {
                 self.compute(&latest)
             };
             match latest.and_then(read) {
-                // The page must not keep content that was not requested.
-                Ok(Snapshot { task, seq }) => Ok(Some(Snapshot {
-                    task: query.select_content(task),
-                    seq,
-                })),
+                Ok(snapshot) => Ok(Some(query.select(snapshot))),
                 // Damaged tasks and tasks that were deleted meanwhile are left out.
                 Err(StoreError::Damaged { .. } | StoreError::NotFound { .. }) => Ok(None),
                 Err(error) => Err(error),

@@ -89,6 +89,35 @@ pub struct Turn {
     pub cancel_signal: CancelSignal,
 }
 
+impl Turn {
+    /// Replaces the task by one without artifacts and without a history, except for the message. A turn that holds the whole
+    /// task while it changes it lets readers copy the task, which may be long.
+    pub fn release_history(&mut self) {
+        let Task {
+            id,
+            context_id,
+            status,
+            metadata,
+            extra,
+            ..
+        } = &*self.task;
+        let task = Arc::new(Task {
+            id: id.clone(),
+            context_id: context_id.clone(),
+            status: status.clone(),
+            artifacts: Vec::new(),
+            history: vec![Message::clone(&self.message)],
+            metadata: metadata.clone(),
+            extra: extra.clone(),
+        });
+        self.message = MessageOfTask {
+            task: Arc::clone(&task),
+            place: 0,
+        };
+        self.task = task;
+    }
+}
+
 /// A message in the history of its task, which dereferences to [`Message`]. The content is shared with the task.
 #[derive(Clone, Debug)]
 pub struct MessageOfTask {

@@ -14,7 +14,8 @@ use crate::{
 /// The number of events that are read at a time.
 const PAGE: usize = 256;
 
-/// Converts the events of one task in order. The task is read when it is first needed, and then kept up to date.
+/// Converts the events of one task in order. The task is read when it is needed. A reader that is behind the log computes
+/// it from the events, and then keeps it up to date.
 #[derive(Debug)]
 pub struct EventProjection {
     store: Arc<dyn Store>,
@@ -78,9 +79,8 @@ impl EventProjection {
         context_id: &str,
         needed: Option<&Arc<Task>>,
     ) -> Option<StreamResponse> {
-        let shown = needed.map(|task| question::joined(Arc::clone(task)));
         let unknown = || TaskStatus::new(TaskState::Unspecified);
-        let status = shown.map_or_else(unknown, |task| task.status.clone());
+        let status = needed.map_or_else(unknown, |task| question::status(task));
         let event = match event {
             Event::Status {
                 metadata,
@@ -101,9 +101,14 @@ impl EventProjection {
 
     /// Returns the task as of an event that was observed.
     async fn task(&mut self, seq: Seq) -> Result<Arc<Task>, StoreError> {
+        let (store, caller) = (&*self.store, &self.caller);
         let snapshot = match &mut self.snapshot {
             Some(snapshot) => snapshot,
-            none => none.insert(snapshot_at(&*self.store, &self.caller, &self.task, seq).await?),
+            none => match newest_snapshot(store, caller, &self.task, seq).await? {
+                // The store has it in memory, and a copy that is kept up to date would cost as much as the task is long.
+                Some(snapshot) => return Ok(snapshot.task),
+                None => none.insert(replayed_snapshot(store, caller, &self.task, seq).await?),
+            },
         };
         Ok(Arc::clone(&snapshot.task))
     }
@@ -114,17 +119,48 @@ fn is_with_others(status: &TaskStatus) -> bool {
     status.message.as_ref().is_some_and(question::has_others)
 }
 
-/// Returns the task as of an event: from the store if that is the task's last event, otherwise from the log.
+/// Returns the task as of an event: from the store if the task has not changed since, otherwise from the log.
 pub async fn snapshot_at(
     store: &dyn Store,
     caller: &Caller,
     task: &str,
     seq: Seq,
 ) -> Result<Snapshot, StoreError> {
-    let now = store.task(caller, task).await?;
-    if now.seq == seq {
-        return Ok(now);
+    match newest_snapshot(store, caller, task, seq).await? {
+        Some(snapshot) => Ok(snapshot),
+        None => replayed_snapshot(store, caller, task, seq).await,
     }
+}
+
+/// Returns the newest state of the task if it is also the state as of an event: a turn usually ends just after its last
+/// change, and its end changes nothing else.
+async fn newest_snapshot(
+    store: &dyn Store,
+    caller: &Caller,
+    task: &str,
+    seq: Seq,
+) -> Result<Option<Snapshot>, StoreError> {
+    let now = store.task(caller, task).await?;
+    if now.seq > seq {
+        let later = store.read(caller, task, seq, PAGE).await?;
+        let is_same = later
+            .iter()
+            .take_while(|stored| stored.seq <= now.seq)
+            .all(|stored| !stored.event.changes_task());
+        if later.len() == PAGE || !is_same {
+            return Ok(None);
+        }
+    }
+    Ok(Some(Snapshot::new(now.task, seq)))
+}
+
+/// Computes the task as of an event from the log.
+async fn replayed_snapshot(
+    store: &dyn Store,
+    caller: &Caller,
+    task: &str,
+    seq: Seq,
+) -> Result<Snapshot, StoreError> {
     let head = store.head(caller, task).await?;
     let mut replayed = CachedTask::empty(&head);
     while replayed.snapshot.seq < seq {
@@ -139,4 +175,33 @@ pub async fn snapshot_at(
             .for_each(|one| replayed.add(one));
     }
     Ok(replayed.snapshot)
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::a2a::{Message, Part, Role};
+
+    use super::*;
+    use crate::store::{MemoryStore, testing::Sample};
+
+    fn said(id: &str) -> Event {
+        Event::Message(Message::new(id, Role::User, vec![Part::text(id)]))
+    }
+
+    #[tokio::test]
+    async fn a_task_whose_turn_has_just_ended_is_not_computed_again() {
+        let store = MemoryStore::new();
+        let sample = Sample::new("t");
+        sample.create(&store, 1).await;
+        let seq = sample.then(&store, 2, said("m")).await;
+        let then = store.task(&sample.caller, "t").await.unwrap().task;
+        sample.then(&store, 3, Event::TurnEnded { turn: 1 }).await;
+        let at = |seq| snapshot_at(&store, &sample.caller, "t", seq);
+        let found = at(seq).await.unwrap();
+        assert_eq!((found.seq, Arc::ptr_eq(&found.task, &then)), (seq, true));
+        // A later change is left out.
+        sample.then(&store, 4, said("later")).await;
+        let found = at(seq).await.unwrap();
+        assert_eq!((found.seq, &found.task), (seq, &then));
+    }
 }

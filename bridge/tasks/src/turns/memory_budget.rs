@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use bridge_protocol::a2a::{Message, Task};
+use bridge_protocol::a2a::Message;
 
 use super::{
     async_sync::{OwnedSemaphorePermit, Semaphore},
@@ -61,9 +61,9 @@ pub(super) fn bytes_with_message(task: usize, message: &Message) -> usize {
     task + (COPIES + 1) * size::message(message)
 }
 
-/// Returns the memory in bytes for a turn with a message that is already a part of the task.
-pub(super) fn bytes_of_turn(task: &Task, message: &Message) -> usize {
-    size::task(task) + COPIES * size::message(message)
+/// Returns the memory in bytes for a turn on a task of this size, with a message that is already a part of it.
+pub(super) fn bytes_of_turn(task: usize, message: &Message) -> usize {
+    task + COPIES * size::message(message)
 }
 
 impl MemoryBudget {

@@ -169,9 +169,11 @@ impl Turns {
             TurnState::Started { .. } => shared.places.try_run(&job.agent),
         };
         let bytes = {
-            let task = shared.store.task(&job.caller, &job.task).await?.task;
-            let message = MessageOfTask::find(&task, &turn.message_id);
-            message.map_or(0, |message| memory_budget::bytes_of_turn(&task, &message))
+            let snapshot = shared.store.task(&job.caller, &job.task).await?;
+            let message = MessageOfTask::find(&snapshot.task, &turn.message_id);
+            message.map_or(0, |message| {
+                memory_budget::bytes_of_turn(snapshot.size(), &message)
+            })
         };
         let reservation = match turn.state {
             TurnState::Queued => shared.memory_budget.reserve(&job.caller, bytes).await,

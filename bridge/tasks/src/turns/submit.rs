@@ -330,7 +330,7 @@ impl Turns {
                 // The turn will need the whole task, so a damaged one is not continued.
                 let snapshot = self.0.store.task(caller, &task).await?;
                 self.has_seen_all(incoming, &head).await?;
-                Ok(Some((head, size::task(&snapshot.task))))
+                Ok(Some((head, snapshot.size())))
             }
         }
     }

@@ -47,8 +47,9 @@ pub(super) struct RemoteExecutor {
 }
 
 /// The common data of the calls of one turn.
-struct RemoteTurn<'a> {
-    turn: &'a Turn,
+struct RemoteTurn {
+    /// The turn, without the history of its task.
+    turn: Turn,
     place: TranslationContext,
     redactor: Redactor,
     /// Whether a greeting is sent before the message.
@@ -58,31 +59,35 @@ struct RemoteTurn<'a> {
 #[async_trait]
 impl Executor for RemoteExecutor {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
-        let remote_turn = match self.remote_turn(&turn).await {
-            Ok(remote_turn) => remote_turn,
-            Err(error) => return preparation_failure(&turn, &error),
+        let (mut remote_turn, machine) = match self.remote_turn(turn).await {
+            Ok(prepared) => prepared,
+            Err(failure) => return failure,
         };
-        let activity = request::message(&self.channel, &self.bot, &turn, &remote_turn.place).await;
+        let RemoteTurn { turn, place, .. } = &remote_turn;
+        let activity = request::message(&self.channel, &self.bot, turn, place).await;
         let activity = match activity {
             Ok(activity) => activity,
-            Err(error) => return preparation_failure(&turn, &error),
+            Err(error) => return preparation_failure(turn, &error),
         };
+        remote_turn.turn.release_history();
         let remote_turn = &remote_turn;
         let talk = async move |open_turn: &OpenTurn| {
             self.call_and_wait(remote_turn, open_turn, activity).await
         };
-        Box::pin(self.run_turn(remote_turn, 0, talk)).await
+        Box::pin(self.run_turn(remote_turn, machine, 0, talk)).await
     }
 
     async fn resume(&self, turn: Turn) -> Vec<Update> {
-        let remote_turn = match self.remote_turn(&turn).await {
-            Ok(remote_turn) => remote_turn,
-            Err(error) => return preparation_failure(&turn, &error),
+        let (mut remote_turn, machine) = match self.remote_turn(turn).await {
+            Ok(prepared) => prepared,
+            Err(failure) => return failure,
         };
+        remote_turn.turn.release_history();
+        let turn = &remote_turn.turn;
         // Activities before the restart have lower numbers.
         let before = turn.handle.known().seq;
-        let talk = async |open_turn: &OpenTurn| self.wait_after_restart(&turn, open_turn).await;
-        let updates = Box::pin(self.run_turn(&remote_turn, before, talk)).await;
+        let talk = async |open_turn: &OpenTurn| self.wait_after_restart(turn, open_turn).await;
+        let updates = Box::pin(self.run_turn(&remote_turn, machine, before, talk)).await;
         restore_last_message(&remote_turn, updates)
     }
 
@@ -116,22 +121,51 @@ impl RemoteExecutor {
         }
     }
 
-    async fn remote_turn<'a>(&self, turn: &'a Turn) -> Result<RemoteTurn<'a>, StoreError> {
+    /// Returns the data of a turn and the state machine that translates the bot's activities, or the changes that end the
+    /// turn if it cannot be prepared.
+    async fn remote_turn(&self, turn: Turn) -> Result<(RemoteTurn, Translation), Vec<Update>> {
+        match self.prepare(&turn).await {
+            Ok((place, redactor, sends_greeting)) => {
+                let machine = self.machine(&turn, &place);
+                let remote_turn = RemoteTurn {
+                    place,
+                    redactor,
+                    turn,
+                    sends_greeting,
+                };
+                Ok((remote_turn, machine))
+            }
+            Err(error) => Err(preparation_failure(&turn, &error)),
+        }
+    }
+
+    async fn prepare(
+        &self,
+        turn: &Turn,
+    ) -> Result<(TranslationContext, Redactor, bool), StoreError> {
         let scope = self.scope(&turn.task, &turn.caller);
         let secret = self.channel.service_urls.secret(&scope).await?;
         let id = format!("{}.{}", turn.task.id, turn.number);
         let place =
             self.channel
                 .translation_context(&self.bot, &turn.caller, &turn.task, &secret, id);
-        Ok(RemoteTurn {
-            place: TranslationContext {
-                delivery_mode: self.bot.settings.delivery.mode(turn.is_watched),
-                ..place
-            },
-            redactor: self.channel.redactor(&self.bot, &secret),
-            turn,
-            sends_greeting: self.sends_greeting(turn, &scope).await?,
-        })
+        let place = TranslationContext {
+            delivery_mode: self.bot.settings.delivery.mode(turn.is_watched),
+            ..place
+        };
+        let sends_greeting = self.sends_greeting(turn, &scope).await?;
+        let redactor = self.channel.redactor(&self.bot, &secret);
+        Ok((place, redactor, sends_greeting))
+    }
+
+    fn machine(&self, turn: &Turn, place: &TranslationContext) -> Translation {
+        let settings = &self.bot.settings;
+        let artifacts = turn.task.artifacts.iter();
+        Translation::new(place.clone(), settings.silent_end)
+            .with_artifacts(artifacts.map(|one| one.artifact_id.clone()))
+            .with_unanswered(sign_in::unanswered(&turn.task).cloned())
+            .with_question_end(settings.question_end)
+            .watched(turn.is_watched)
     }
 
     /// Returns whether a greeting is sent before the message because the bot does not know the conversation.
@@ -158,7 +192,8 @@ impl RemoteExecutor {
     /// Logs the bot's activities until `talk` has ended. Their ids are numbered from `from + 1`.
     async fn run_turn(
         &self,
-        remote_turn: &RemoteTurn<'_>,
+        remote_turn: &RemoteTurn,
+        machine: Translation,
         from: u64,
         talk: impl AsyncFnOnce(&OpenTurn) -> Result<(), CallError>,
     ) -> Vec<Update> {
@@ -174,18 +209,10 @@ impl RemoteExecutor {
         };
         let open_turns = &self.channel.open_turns;
         let (open_turn, queue) = open_turns.open(task_id, activity_id, from, ending, owner);
-        let machine = Translation::new(remote_turn.place.clone(), self.bot.settings.silent_end);
-        let artifacts = remote_turn.turn.task.artifacts.iter();
-        let machine = machine
-            .with_artifacts(artifacts.map(|one| one.artifact_id.clone()))
-            .with_unanswered(sign_in::unanswered(&remote_turn.turn.task).cloned());
-        let machine = machine
-            .with_question_end(self.bot.settings.question_end)
-            .watched(remote_turn.turn.is_watched);
         let mut log_writer = LogWriter::new(machine, remote_turn.turn.handle.clone(), queue)
             .flush_after(self.bot.settings.shown_after);
         let talking = async move {
-            let how = self.end_of_turn(remote_turn.turn, talk(&open_turn)).await;
+            let how = self.end_of_turn(&remote_turn.turn, talk(&open_turn)).await;
             drop(open_turn);
             how
         };
@@ -222,7 +249,7 @@ impl RemoteExecutor {
 
     async fn call_and_wait(
         &self,
-        remote_turn: &RemoteTurn<'_>,
+        remote_turn: &RemoteTurn,
         open_turn: &OpenTurn,
         activity: Activity,
     ) -> Result<(), CallError> {
@@ -294,16 +321,16 @@ impl RemoteExecutor {
     }
 
     /// Logs that the bot has the message and will answer later, so that the turn stays open over a restart.
-    async fn log_arrival(&self, remote_turn: &RemoteTurn<'_>) {
+    async fn log_arrival(&self, remote_turn: &RemoteTurn) {
         let reference = Metadata::from_iter([("taken".to_owned(), true.into())]);
-        let turn = remote_turn.turn;
+        let turn = &remote_turn.turn;
         if let Err(error) = turn.handle.record_arrival(turn.number, reference).await {
             tracing::debug!(task = turn.task.id, %error, "the arrival of a message at its bot was not logged");
         }
     }
 
     /// Sends the greeting. If the bot does not accept it, it still gets the message.
-    async fn greet(&self, remote_turn: &RemoteTurn<'_>, open_turn: &OpenTurn) {
+    async fn greet(&self, remote_turn: &RemoteTurn, open_turn: &OpenTurn) {
         let greeting = request::greeting(&remote_turn.turn.task, &remote_turn.place);
         if let Err(error) = self.call(remote_turn, open_turn, greeting).await {
             self.log
@@ -314,7 +341,7 @@ impl RemoteExecutor {
 
     async fn call(
         &self,
-        remote_turn: &RemoteTurn<'_>,
+        remote_turn: &RemoteTurn,
         open_turn: &OpenTurn,
         activity: Activity,
     ) -> Result<ResponseOutcome, CallError> {
@@ -372,7 +399,7 @@ enum CancelNoticeError {
 /// Completes the last changes of a turn that was resumed after a restart, when earlier activities are known only
 /// from the task. The message of the task's status becomes a part of the answer if the task completes; otherwise it
 /// stays in the status. If it asked for something, the task keeps waiting for that.
-fn restore_last_message(remote_turn: &RemoteTurn<'_>, mut updates: Vec<Update>) -> Vec<Update> {
+fn restore_last_message(remote_turn: &RemoteTurn, mut updates: Vec<Update>) -> Vec<Update> {
     let status_message = remote_turn.turn.task.status.message.as_ref();
     let (
         Some(status_message),
