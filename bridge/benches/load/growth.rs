@@ -1,6 +1,6 @@
 //! A store with many tasks. `grow TASKS FOLDER [N]` writes them and ends without closing the store, as if it was
 //! killed. One in N tasks waits for input; N is 10 by default. `grown TASKS FOLDER` opens the store and reads. Without
-//! the folder `entries` in it, the index is first built again.
+//! the folder `keys` in it, the index is first built again.
 
 use std::{
     num::NonZeroU64,

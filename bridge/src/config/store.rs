@@ -24,7 +24,7 @@ pub struct StoreTable {
     /// The number of newest message ids that are remembered at least; 4000000 if absent. A message that is repeated
     /// after more messages than this counts as new.
     pub message_ids: Option<u64>,
-    /// The memory limit of the index filters, which take 6 bytes for each task; 128 MiB if absent. Tasks
+    /// The memory limit of the index filters, which take 8 bytes for each task; 128 MiB if absent. Tasks
     /// too old for the filters are found more slowly.
     pub filters: Option<Size>,
     /// The largest number of connections to PostgreSQL, at least 3; 12 if absent. Two more are used to wait for

@@ -19,7 +19,7 @@ const SEGMENT: usize = if cfg!(test) { 512 << 10 } else { 8 << 20 };
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The two folders of the index, one of which is used at a time.
-pub(super) const FOLDERS: [&str; 2] = ["entries", "entries-2"];
+pub(super) const FOLDERS: [&str; 2] = ["keys", "keys-2"];
 
 /// Opens the index in a folder, or creates it.
 pub(super) fn open_index(

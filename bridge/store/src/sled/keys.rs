@@ -7,11 +7,12 @@
 //! | `m` hash of (agent) (caller) (message id) | number of the event, task |
 //! | `i` hash of (agent) (caller) (client's task id) | task |
 //! | `t` (caller) (agent) (state) newest task | empty: all tasks, in the order of lists |
-//! | `c` (caller) (agent) (context) task | empty: the tasks of a context |
+//! | `c` (caller) (agent) (context) (state) newest task | empty: the tasks of a context, in the order of lists |
 //! | `o` (agent) oldest task | empty: the tasks that wait for their callers, see [`Head::waits`] |
 //! | `u` task | empty: the tasks with open turns |
 //! | `z` (agent) oldest task | empty: the ended tasks, see [`Head::is_open`] |
 //! | `n` (caller) (agent) (state) | the number of tasks |
+//! | `k` (caller) (agent) (context) (state) | the number of tasks of a context |
 //! | `a` (agent) | the number of its tasks that are not in a terminal state |
 //! | `d` (agent) | the number of its ended tasks |
 //! | `y` (agent) | the size of its ended tasks in the log |
@@ -19,7 +20,7 @@
 //! | `x` | the size of small records in the log |
 //! | `r` (caller) (kind) (scope) id | the offset of a small record |
 //!
-//! A task that ends before its layer is sealed has five entries: `h`, `m`, `t`, `c` and `z`.
+//! A task that ends before its layer is sealed has five entries, `h`, `m`, `t`, `c` and `z`, and each context `k`.
 //!
 //! A name in parentheses is preceded by its length, so names cannot run into each other. Numbers in keys are big endian, so
 //! keys are in the order of the numbers; `oldest` is a time, and `newest` is the complement of a time. Values are written
@@ -51,10 +52,11 @@ pub(super) const ENDED_BYTES: u8 = b'y';
 pub(super) const OPEN_BYTES: u8 = b'w';
 pub(super) const RECORD_BYTES: u8 = b'x';
 const CLIENT_TASK: u8 = b'i';
-const CONTEXT: u8 = b'c';
+pub(super) const CONTEXT: u8 = b'c';
 const WAITING: u8 = b'o';
 const ENDED: u8 = b'z';
 const COUNT: u8 = b'n';
+const CONTEXT_COUNT: u8 = b'k';
 const APPEND: u8 = b'e';
 
 /// The usual size of the rest of a key after the names: a time and the id of a task.
@@ -71,6 +73,7 @@ pub(super) struct IndexedTask {
     pub(super) millis: i64,
     pub(super) owner: String,
     pub(super) agent: String,
+    pub(super) context_id: String,
     pub(super) state: String,
 }
 
@@ -81,7 +84,7 @@ impl IndexedTask {
             task: task.to_owned(),
             owner: Caller::new(self.owner),
             agent: self.agent,
-            context_id: String::new(),
+            context_id: self.context_id,
             client_id: None,
             seq: 0,
             state: self.state.as_str().into(),
@@ -107,6 +110,7 @@ impl IndexedTask {
             millis: head.status_time.as_millisecond(),
             owner: head.owner.id.clone(),
             agent: head.agent.clone(),
+            context_id: head.context_id.clone(),
             state: head.state.as_str().into(),
         }
     }
@@ -140,7 +144,8 @@ pub(super) fn filter_key(key: &[u8]) -> Option<&[u8]> {
         TURN | OPEN | ENDED_COUNT | ENDED_BYTES | OPEN_BYTES | RECORD_BYTES => 0,
         WAITING | ENDED | APPEND => 1,
         COUNT => 2,
-        STATE_LIST | CONTEXT | RECORD => 3,
+        STATE_LIST | CONTEXT_COUNT | RECORD => 3,
+        CONTEXT => 4,
         _ => return Some(key),
     };
     let mut length = 1;
@@ -166,7 +171,7 @@ pub(super) enum Order {
 /// Returns the order of the list of a key; `None` if the list is not ordered by time.
 fn order(key: &[u8]) -> Option<Order> {
     match *key.first()? {
-        STATE_LIST => Some(Order::NewestFirst),
+        STATE_LIST | CONTEXT => Some(Order::NewestFirst),
         WAITING | ENDED => Some(Order::OldestFirst),
         _ => None,
     }
@@ -199,7 +204,7 @@ pub(super) fn start_of_time(list: &[u8], order: Order, millis: i64) -> Key {
 /// Returns the text at the end of a list's key: the id of a task or of a small record.
 pub(super) fn last_name(key: &[u8]) -> Result<String, StoreError> {
     let behind = match *key.first().unwrap_or(&0) {
-        STATE_LIST | WAITING | ENDED => 8,
+        STATE_LIST | CONTEXT | WAITING | ENDED => 8,
         _ => 0,
     };
     let text = tail(key).and_then(|tail| str::from_utf8(tail.get(behind..)?).ok());
@@ -235,20 +240,27 @@ pub(super) fn client_task(caller: &Caller, agent: &str, id: &str) -> Key {
     hashed_key(CLIENT_TASK, &[agent, &caller.id, id])
 }
 
-/// Returns the prefix of the counts of a caller's tasks by state.
-pub(super) fn states(caller: &Caller, agent: &str) -> Key {
-    prefix(COUNT, &[&caller.id, agent])
+/// Returns the prefix of the counts of a caller's tasks by state, in one context or in all.
+pub(super) fn states(caller: &Caller, agent: &str, context: Option<&str>) -> Key {
+    match context {
+        Some(context) => prefix(CONTEXT_COUNT, &[&caller.id, agent, context]),
+        None => prefix(COUNT, &[&caller.id, agent]),
+    }
 }
 
 /// Returns the key of the count of a caller's tasks in one state.
-pub(super) fn state(caller: &Caller, agent: &str, state: &str) -> Key {
-    prefix(COUNT, &[&caller.id, agent, state])
+pub(super) fn state(caller: &Caller, agent: &str, context: Option<&str>, state: &str) -> Key {
+    match context {
+        Some(context) => prefix(CONTEXT_COUNT, &[&caller.id, agent, context, state]),
+        None => prefix(COUNT, &[&caller.id, agent, state]),
+    }
 }
 
 /// Returns the counts that include the task, and its contribution to each.
 pub(super) fn counts(latest: &LatestAppend) -> Vec<(Key, i64)> {
     let (head, bytes) = (&latest.head, latest.bytes.cast_signed());
-    let mut counts = vec![(state(&head.owner, &head.agent, head.state.as_str()), 1)];
+    let in_state = |context| state(&head.owner, &head.agent, context, head.state.as_str());
+    let mut counts = vec![(in_state(None), 1), (in_state(Some(&head.context_id)), 1)];
     let mut add = |kind, more| counts.push((prefix(kind, &[&head.agent]), more));
     if !head.state.is_terminal() {
         add(OPEN, 1);
@@ -263,26 +275,13 @@ pub(super) fn counts(latest: &LatestAppend) -> Vec<(Key, i64)> {
     counts
 }
 
-/// Returns the prefix of the list of a caller's tasks in one state.
-pub(super) fn state_list(caller: &Caller, agent: &str, state: &str) -> Key {
-    prefix(STATE_LIST, &[&caller.id, agent, state])
-}
-
-/// Returns the prefix of the state list for the key of a count of that state.
-pub(super) fn state_list_of(state: &Key) -> Key {
-    [&[STATE_LIST], &state[1..]].concat()
-}
-
-/// Returns the prefix of the tasks of a context.
-pub(super) fn context(caller: &Caller, agent: &str, context: &str) -> Key {
-    prefix(CONTEXT, &[&caller.id, agent, context])
-}
-
-/// Returns the key of a task in its context.
-pub(super) fn context_key(head: &Head) -> Key {
-    let mut key = context(&head.owner, &head.agent, &head.context_id);
-    key.extend(head.task.as_bytes());
-    key
+/// Returns the prefix of the list of the tasks that this key of a count counts.
+pub(super) fn counted_list(count: &Key) -> Key {
+    let list = match count.first() {
+        Some(&CONTEXT_COUNT) => CONTEXT,
+        Some(_) | None => STATE_LIST,
+    };
+    [&[list], &count[1..]].concat()
 }
 
 /// Returns the prefix of an agent's waiting tasks.
@@ -299,8 +298,11 @@ pub(super) fn ended(agent: &str) -> Key {
 pub(super) fn list_keys(latest: &LatestAppend) -> Vec<Key> {
     let head = &*latest.head;
     let position = ListPosition::of(head);
-    let list = state_list(&head.owner, &head.agent, head.state.as_str());
-    let mut list_keys = vec![newest_first_key(list, &position), context_key(head)];
+    let in_state = |context| {
+        let count = state(&head.owner, &head.agent, context, head.state.as_str());
+        newest_first_key(counted_list(&count), &position)
+    };
+    let mut list_keys = vec![in_state(None), in_state(Some(&head.context_id))];
     if head.waits() {
         list_keys.push(oldest_first_key(waiting(&head.agent), &position));
     }
@@ -415,7 +417,7 @@ mod tests {
             position(-1, "z"),
             position(i64::MIN, "a"),
         ];
-        let list = state_list(&Caller::new("a"), "b", "s");
+        let list = counted_list(&state(&Caller::new("a"), "b", None, "s"));
         let keys = ordered
             .clone()
             .map(|one| newest_first_key(list.clone(), &one));
@@ -449,8 +451,9 @@ mod tests {
     #[test]
     fn names_in_keys_do_not_run_into_each_other() {
         let caller = Caller::new("a");
-        assert!(!states(&caller, "bc").starts_with(&states(&caller, "b")));
-        assert!(!state_list(&caller, "bc", "s").starts_with(&state_list(&caller, "b", "c")));
+        assert!(!states(&caller, "bc", None).starts_with(&states(&caller, "b", None)));
+        let list = |agent, state| counted_list(&super::state(&caller, agent, None, state));
+        assert!(!list("bc", "s").starts_with(&list("b", "c")));
         let (one, other) = (("ab", "c"), ("a", "bc"));
         let key = |(agent, id)| message(&caller, agent, id);
         assert_ne!(key(one), key(other));
@@ -459,13 +462,19 @@ mod tests {
     #[test]
     fn filters_contain_keys_or_prefixes_of_lists() {
         let caller = Caller::new("a");
-        let list = state_list(&caller, "b", "s");
-        let place = newest_first_key(list.clone(), &position(-7, "t"));
-        assert_eq!((filter_key(&place), time(&place)), (Some(&*list), Some(-7)));
-        assert_eq!(
-            (filter_key(&list), filter_key(&[STATE_LIST])),
-            (Some(&*list), None)
-        );
+        for context in [None, Some("c")] {
+            let count = state(&caller, "b", context, "s");
+            let counts = states(&caller, "b", context);
+            assert_eq!(filter_key(&count), Some(&*counts));
+            let list = counted_list(&count);
+            let place = newest_first_key(list.clone(), &position(-7, "t"));
+            assert_eq!((filter_key(&place), time(&place)), (Some(&*list), Some(-7)));
+            assert_eq!(last_name(&place).unwrap(), "t");
+            assert_eq!(
+                (filter_key(&list), filter_key(&list[..1])),
+                (Some(&*list), None)
+            );
+        }
         let appends = appends("t");
         assert_eq!(filter_key(&append("t", 9)), Some(&*appends));
         let head = head("t");

@@ -1,7 +1,7 @@
 //! Finds the tasks of a page.
 
 use super::{
-    keys::{self, IndexedTask, Key},
+    keys::{self, Key},
     reader::Reader,
 };
 use crate::{
@@ -31,10 +31,7 @@ impl Reader {
             Ok(indexed
                 .is_some_and(|indexed| indexed.owner == caller.id && indexed.agent == query.agent))
         })?;
-        let (mut found, total) = match &query.context_id {
-            Some(context) => self.in_context(caller, context, from.as_ref(), query)?,
-            None => self.in_states(caller, from.as_ref(), query)?,
-        };
+        let (mut found, total) = self.in_states(caller, from.as_ref(), query)?;
         found.sort();
         let (tasks, next) = cut_page(found, query.page_size);
         Ok(PagePositions { tasks, next, total })
@@ -48,12 +45,13 @@ impl Reader {
         query: &ListQuery,
     ) -> Result<(Vec<ListPosition>, usize), StoreError> {
         let (mut found, mut total) = (Vec::new(), 0);
+        let (agent, context) = (&query.agent, query.context_id.as_deref());
         let states = match &query.state {
-            Some(state) => keys::state(caller, &query.agent, state.as_str()),
-            None => keys::states(caller, &query.agent),
+            Some(state) => keys::state(caller, agent, context, state.as_str()),
+            None => keys::states(caller, agent, context),
         };
         for (state, count) in self.index().counts(&states)? {
-            let list = keys::state_list_of(&state);
+            let list = keys::counted_list(&state);
             for place in self
                 .state_list(&list, from, query)
                 .take(query.page_size + 1)
@@ -65,30 +63,6 @@ impl Reader {
                 None => count,
             };
         }
-        Ok((found, total))
-    }
-
-    /// Returns the positions of a context, and their total. A context has few tasks, so all of them are read.
-    fn in_context(
-        &self,
-        caller: &Caller,
-        context: &str,
-        from: Option<&ListPosition>,
-        query: &ListQuery,
-    ) -> Result<(Vec<ListPosition>, usize), StoreError> {
-        let mut found = Vec::new();
-        let list = keys::context(caller, &query.agent, context);
-        for entry in self.index().scan(list, None) {
-            let task = keys::last_name(&entry?.0)?;
-            if let Some(IndexedTask { millis, state, .. }) = self.indexed_task(&task)? {
-                let wanted = query.state.as_ref().is_none_or(|one| one.as_str() == state);
-                if wanted && query.includes_time(millis) {
-                    found.push(ListPosition { millis, task });
-                }
-            }
-        }
-        let total = found.len();
-        found.retain(|place| from.is_none_or(|from| place > from));
         Ok((found, total))
     }
 

@@ -3,7 +3,7 @@
 //!
 //! One process at a time has the store open, and one of its threads writes. Readers only see durable data. The memory
 //! consists of the caches of [`SledSettings`], the newest entries of the index (of a hundred thousand appends), and the
-//! index's filters, which grow with the number of tasks (two bytes per entry, three entries per task).
+//! index's filters, which grow with the number of tasks (two bytes per entry, four entries per task).
 //!
 //! - `open`, `catch_up`: locks, formats, the start after a crash, and the rebuilding of a lost or failed index
 //! - `log`: the files, frames and checksums

@@ -18,8 +18,17 @@ use super::{
 use crate::{StoreError, private};
 
 /// The folders of the index in earlier layouts. They are removed, and the index is rebuilt.
-const FORMER_FOLDERS: [&str; 8] = [
-    "index", "index-2", "parts", "parts-2", "lists", "lists-2", "tables", "tables-2",
+const FORMER_FOLDERS: [&str; 10] = [
+    "index",
+    "index-2",
+    "parts",
+    "parts-2",
+    "lists",
+    "lists-2",
+    "tables",
+    "tables-2",
+    "entries",
+    "entries-2",
 ];
 
 /// The parts of an open store.

@@ -11,7 +11,7 @@ pub struct SledSettings {
     pub page_cache: u64,
     /// The approximate size of the cache of tasks, in bytes.
     pub task_cache: usize,
-    /// The approximate size of the index's filters in memory, in bytes. A task takes 6 bytes. Older tasks that exceed the
+    /// The approximate size of the index's filters in memory, in bytes. A task takes 8 bytes. Older tasks that exceed the
     /// limit are found more slowly.
     pub filters: usize,
     /// The number of the newest message ids of callers that are kept at least.

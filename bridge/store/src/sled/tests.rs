@@ -99,7 +99,7 @@ fn other_users_cannot_read_the_files() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("a/b");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let folders = ["", "log", "entries"].map(|name| folder.join(name));
+    let folders = ["", "log", "keys"].map(|name| folder.join(name));
     let open = || drop(SledStore::open(&SledSettings::in_folder(&folder)).unwrap());
     open();
     for path in &folders {
@@ -210,7 +210,7 @@ async fn check(store: &SledStore, tasks: i64) {
 #[tokio::test]
 async fn a_lost_or_damaged_index_is_rebuilt() {
     let backend = Sled::new();
-    let index = backend.0.path().join("entries");
+    let index = backend.0.path().join("keys");
     let store = backend.try_open().unwrap();
     fill(&store, 0..200).await;
     check(&store, 200).await;
@@ -229,7 +229,7 @@ async fn the_index_of_an_earlier_version_is_removed_and_rebuilt() {
     let store = backend.try_open().unwrap();
     fill(&store, 0..100).await;
     drop(store);
-    let [former, index] = ["lists", "entries"].map(|name| backend.0.path().join(name));
+    let [former, index] = ["lists", "keys"].map(|name| backend.0.path().join(name));
     fs::rename(&index, &former).unwrap();
     check(&backend.try_open().unwrap(), 100).await;
     assert!(index.exists() && !former.exists());
@@ -238,7 +238,7 @@ async fn the_index_of_an_earlier_version_is_removed_and_rebuilt() {
 #[tokio::test]
 async fn an_index_that_is_behind_catches_up_with_the_log() {
     let backend = Sled::new();
-    let [index, copy] = ["entries", "copy"].map(|name| backend.0.path().join(name));
+    let [index, copy] = ["keys", "copy"].map(|name| backend.0.path().join(name));
     let store = backend.try_open().unwrap();
     fill(&store, 0..100).await;
     drop(store);

@@ -438,16 +438,20 @@ mod tests {
     fn lists_are_updated_by_the_first_and_the_last_state_of_a_task() {
         use TaskState::{Completed, InputRequired, Submitted, Working};
         for (is_known, states, expected) in [
-            (false, &[Submitted][..], "h a1 c n1 t w9 "),
-            (false, &[Submitted, Working, Completed], "h c n1 t z d1 y9 "),
-            (false, &[InputRequired], "h a1 c n1 o t w9 "),
-            (false, &[InputRequired, Working], "h a1 c n1 t w9 "),
-            (true, &[Working], "h n-1 n1 -t t "),
-            (true, &[InputRequired], "h n1 n-1 o t -t "),
+            (false, &[Submitted][..], "h a1 c k1 n1 t w9 "),
+            (
+                false,
+                &[Submitted, Working, Completed],
+                "h c k1 n1 t z d1 y9 ",
+            ),
+            (false, &[InputRequired], "h a1 c k1 n1 o t w9 "),
+            (false, &[InputRequired, Working], "h a1 c k1 n1 t w9 "),
+            (true, &[Working], "h n-1 n1 k-1 k1 -t t -c c "),
+            (true, &[InputRequired], "h n1 n-1 k1 k-1 o t -t c -c "),
             (
                 true,
                 &[Working, Completed],
-                "h a-1 n1 n-1 t -t z d1 y9 w-9 ",
+                "h a-1 n1 n-1 k1 k-1 t -t c -c z d1 y9 w-9 ",
             ),
             (true, &[Submitted], "h "),
         ] {

@@ -51,7 +51,7 @@ pub(super) struct Meta {
     pub(super) filter: usize,
     /// The number of message ids.
     pub(super) messages: u64,
-    /// The oldest and the newest time in the state lists, in milliseconds.
+    /// The oldest and the newest time in the lists that begin with the newest task, in milliseconds.
     pub(super) times: Option<(i64, i64)>,
     /// The largest key of a task.
     pub(super) last_task: Key,
@@ -274,7 +274,7 @@ impl Meta {
             return;
         };
         let times = match key.first() {
-            Some(&keys::STATE_LIST) => &mut self.times,
+            Some(&(keys::STATE_LIST | keys::CONTEXT)) => &mut self.times,
             Some(_) | None => &mut self.extension.get_or_insert_default().times,
         };
         let (oldest, newest) = times.unwrap_or((time, time));

@@ -244,10 +244,11 @@ impl Pair {
                 latest.head.owner == *caller && latest.head.state.as_str() == state
             };
             let appends: Vec<&LatestAppend> = self.tasks.values().filter(own).collect();
-            let counts = index.counts(&keys::state(caller, "sample", state));
+            let counts = index.counts(&keys::state(caller, "sample", None, state));
             let count = counts.unwrap().into_values().next().unwrap_or_default();
             assert_eq!(count, appends.len(), "{state}");
-            let found = scan(&index, &keys::state_list(caller, "sample", state));
+            let list = keys::counted_list(&keys::state(caller, "sample", None, state));
+            let found = scan(&index, &list);
             let expected: BTreeSet<Key> = appends
                 .iter()
                 .map(|latest| keys::list_keys(latest)[0].clone())
@@ -259,8 +260,14 @@ impl Pair {
                 latest.head.owner == *caller && latest.head.context_id == context
             };
             let appends = self.tasks.values().filter(own);
-            let expected: Vec<Key> = appends.map(|one| keys::context_key(&one.head)).collect();
-            let found = scan(&index, &keys::context(caller, "sample", context));
+            let mut expected: Vec<Key> =
+                appends.map(|one| keys::list_keys(one).remove(1)).collect();
+            expected.sort();
+            let counts = index.counts(&keys::states(caller, "sample", Some(context)));
+            let counts = counts.unwrap();
+            assert_eq!(counts.values().sum::<usize>(), expected.len());
+            let lists = counts.keys().map(keys::counted_list);
+            let found: Vec<Key> = lists.flat_map(|list| scan(&index, &list)).collect();
             assert_eq!(found, expected);
         }
     }

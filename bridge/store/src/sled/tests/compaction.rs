@@ -30,7 +30,7 @@ impl Small {
     }
 
     fn lose_index(&self) {
-        fs::remove_dir_all(self.folder.path().join("entries")).unwrap();
+        fs::remove_dir_all(self.folder.path().join("keys")).unwrap();
     }
 
     fn bytes(&self) -> usize {
@@ -215,7 +215,7 @@ async fn a_log_without_segments_continues_at_its_beginning() {
     let sample = Sample::new("t");
     sample.create(&backend.try_open().unwrap(), 1).await;
     for _ in 0..2 {
-        drop(fs::remove_dir_all(backend.0.path().join("entries")));
+        drop(fs::remove_dir_all(backend.0.path().join("keys")));
         let store = backend.try_open().unwrap();
         assert_eq!(sample.head(&store).await.seq, 3);
         assert!(store.check().unwrap().is_intact());

@@ -27,7 +27,7 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 fn restore(folder: &Path, files: &[(PathBuf, Vec<u8>)]) {
-    for name in ["entries", "entries-2", "log"] {
+    for name in ["keys", "keys-2", "log"] {
         let _ = fs::remove_dir_all(folder.join(name));
     }
     for (path, bytes) in files {
@@ -184,7 +184,7 @@ async fn a_damaged_record_without_an_index_damages_one_task_at_most() {
         let at = 16 + lot as usize % (written - 2_000);
         changed[at] ^= 1 << (lot % 8);
         fs::write(&log, changed).unwrap();
-        fs::remove_dir_all(folder.join("entries")).unwrap();
+        fs::remove_dir_all(folder.join("keys")).unwrap();
         let store = backend.try_open().unwrap();
         // A task whose first record is damaged is missing.
         let (damaged, missing) = damaged(&store, &format!("at {at}")).await;
