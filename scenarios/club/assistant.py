@@ -34,6 +34,10 @@ async def ask(tools: Client, text: str) -> str:
     }
     called = await tools.call_tool("invoke_a2a_agent_skill", {"task_request_object": request})
     outcome = called.structured_content
+    while outcome["status"] == "working":
+        request = {"call_id": outcome["call_id"]}
+        called = await tools.call_tool("invoke_a2a_agent_skill", {"task_request_object": request})
+        outcome = called.structured_content
     result = outcome.get("result_data", {})
     return f"{agent['agent_name']}: {outcome['status']}, {result.get('team_name')}, {result.get('contact')}"
 

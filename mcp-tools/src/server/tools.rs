@@ -1,6 +1,6 @@
 //! An MCP server for an agent's tools, to be used by other agents.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::Router;
 use bridge_telemetry::Instrument as _;
@@ -8,11 +8,14 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
         CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
-        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool as Described,
+        PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
+        Tool as Described,
     },
     service::{RequestContext, RunningService, ServerInitializeError},
     transport::stdio,
 };
+
+use tokio::time::sleep;
 
 use super::{Admission, Authenticator, ServerSettings, Unauthorized, protected};
 use crate::{
@@ -22,6 +25,9 @@ use crate::{
     tools::Tool,
     trace,
 };
+
+/// The time between two reports of progress, shorter than the limits of known clients.
+const PROGRESS: Duration = Duration::from_secs(2);
 
 /// The user key of all callers.
 const KEY: &str = "tools";
@@ -92,8 +98,34 @@ impl ServerHandler for ToolServer {
         };
         let arguments = request.arguments.unwrap_or_default();
         let span = trace::incoming(&request.name, &context);
-        let result = tool.call(&self.context, arguments).instrument(span).await;
-        Ok(result.into())
+        let call = tool.call(&self.context, arguments).instrument(span);
+        Ok(with_progress(&context, call).await.into())
+    }
+}
+
+/// Waits for a result, and reports meanwhile that there is progress if the caller asked for this: many clients then wait
+/// longer.
+async fn with_progress<T>(
+    context: &RequestContext<RoleServer>,
+    result: impl Future<Output = T>,
+) -> T {
+    let Some(token) = context.meta.get_progress_token() else {
+        return result.await;
+    };
+    let reports = async {
+        let mut reports = 0.0;
+        loop {
+            sleep(PROGRESS).await;
+            reports += 1.0;
+            let report = ProgressNotificationParam::new(token.clone(), reports);
+            if let Err(error) = context.peer.notify_progress(report).await {
+                tracing::debug!(%error, "the caller gets no progress");
+            }
+        }
+    };
+    tokio::select! {
+        result = result => result,
+        () = reports => unreachable!("reports never end"),
     }
 }
 

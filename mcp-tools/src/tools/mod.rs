@@ -14,9 +14,10 @@ mod format;
 mod invoke_a2a_agent_skill;
 mod list_messages;
 mod message_history;
+mod pending_calls;
 mod web_search;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use rmcp::model::{CallToolResult, JsonObject};
@@ -25,7 +26,7 @@ use serde_json::{Value, json};
 pub use acknowledge_messages::AcknowledgeMessages;
 pub use connect_to_mcp_server::ConnectToMcpServer;
 pub use discover_a2a_agent_capabilities::DiscoverA2aAgentCapabilities;
-pub use invoke_a2a_agent_skill::InvokeA2aAgentSkill;
+pub use invoke_a2a_agent_skill::{ANSWER_WITHIN, InvokeA2aAgentSkill};
 pub use list_messages::ListMessages;
 pub use message_history::MessageHistory;
 pub use web_search::WebSearch;
@@ -54,12 +55,13 @@ pub fn standard() -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// Returns the tools that find and call other agents; they share their cache of cards.
-pub fn a2a(agents: Agents) -> Vec<Arc<dyn Tool>> {
+/// Returns the tools that find and call other agents; they share their cache of cards. A call that takes longer than
+/// `answer_within` goes on, and the tool is called again for its result.
+pub fn a2a(agents: Agents, answer_within: Duration) -> Vec<Arc<dyn Tool>> {
     let agents = Arc::new(agents);
     vec![
         Arc::new(DiscoverA2aAgentCapabilities::new(agents.clone())),
-        Arc::new(InvokeA2aAgentSkill::new(agents)),
+        Arc::new(InvokeA2aAgentSkill::new(agents, answer_within)),
     ]
 }
 

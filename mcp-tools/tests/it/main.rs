@@ -36,7 +36,11 @@ mod killed;
 #[cfg(test)]
 mod node;
 #[cfg(test)]
+mod openai_agents;
+#[cfg(test)]
 mod program;
+#[cfg(test)]
+mod progress;
 #[cfg(test)]
 #[path = "../../../bridge/tests/it/running.rs"]
 mod running;

@@ -4,12 +4,15 @@ use std::{error::Error, io, net::SocketAddr, time::Duration};
 
 use bridge_program::{Exit, errln, listen, outln, stop_signal};
 use clap::{Args, builder::PossibleValue};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::json;
 use tokio::sync::watch;
 use url::Url;
 
-use super::listening::{serve_to_the_end, settings, stopped};
+use super::{
+    duration,
+    listening::{serve_to_the_end, settings, stopped},
+};
 use crate::{
     environments::{self, BUILTINS},
     episodes::{EndReason, Episodes, Limits, Outcome},
@@ -37,12 +40,6 @@ fn environment_names() -> Vec<PossibleValue> {
     let named =
         |(name, purpose): (&'static str, &'static str)| PossibleValue::new(name).help(purpose);
     BUILTINS.into_iter().map(named).collect()
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "expected a duration such as 90s or 5m".to_owned();
-    let signed: SignedDuration = text.parse().map_err(|_| wrong())?;
-    Duration::try_from(signed).map_err(|_| wrong())
 }
 
 impl EpisodeFlags {

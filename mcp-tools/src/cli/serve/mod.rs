@@ -4,10 +4,11 @@ mod episode;
 mod listening;
 mod tools;
 
-use std::{error::Error, net::SocketAddr};
+use std::{error::Error, net::SocketAddr, time::Duration};
 
 use bridge_program::Exit;
 use clap::Args;
+use jiff::SignedDuration;
 
 use episode::EpisodeFlags;
 use tools::ToolFlags;
@@ -34,4 +35,10 @@ impl Serve {
             false => self.episode.serve(self.listen).await,
         }
     }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a duration such as 90s or 5m".to_owned();
+    let signed: SignedDuration = text.parse().map_err(|_| wrong())?;
+    Duration::try_from(signed).map_err(|_| wrong())
 }

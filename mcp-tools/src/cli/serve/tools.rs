@@ -1,12 +1,15 @@
 //! Serves tools for other agents until the program is stopped.
 
-use std::{env, error::Error, net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{env, error::Error, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use bridge_program::{Exit, clock, errln, listen, outln, stop_signal};
 use clap::{Args, ValueEnum};
 use url::Url;
 
-use super::listening::{serve_to_the_end, settings, stopped};
+use super::{
+    duration,
+    listening::{serve_to_the_end, settings, stopped},
+};
 use crate::{
     agents::{Agents, AgentsSettings, Credential, SiteOverride},
     cli::target,
@@ -43,6 +46,10 @@ pub(super) struct ToolFlags {
     /// Allow agents on this machine and in private networks
     #[arg(long)]
     allow_private: bool,
+    /// Answer a call of an agent within this time; a call that takes longer goes on, and the model calls again for its
+    /// result. Clients give up after 5 seconds (OpenAI Agents SDK) or 10 (agno, CAMEL), unless they are told otherwise
+    #[arg(long, value_name = "DURATION", default_value = "4s", value_parser = duration)]
+    answer_within: Duration,
     /// Serve over standard input and output instead of HTTP
     #[arg(long, conflicts_with = "listen")]
     stdio: bool,
@@ -75,7 +82,9 @@ impl ToolFlags {
         let mut chosen: Vec<Arc<dyn Tool>> = Vec::new();
         for tools in &self.tools {
             match tools {
-                Tools::A2a => chosen.extend(tools::a2a(Agents::new(self.agents()?))),
+                Tools::A2a => {
+                    chosen.extend(tools::a2a(Agents::new(self.agents()?), self.answer_within));
+                }
                 Tools::WebSearch => chosen.push(Arc::new(self.search()?)),
             }
         }

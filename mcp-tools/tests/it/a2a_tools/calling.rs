@@ -1,5 +1,7 @@
 //! Tests of calls of agents' skills.
 
+use std::time::Duration;
+
 use mcp_tools::{
     agents::{AgentsSettings, Credential},
     secret::Secret,
@@ -92,6 +94,33 @@ async fn a_question_is_answered_in_the_same_task() {
         (&message["taskId"], &message["contextId"]),
         (&json!("t-7"), &json!("c-7"))
     );
+}
+
+/// Clients of frameworks wait 5 or 10 seconds, and agents with a model work longer.
+#[tokio::test]
+async fn a_call_that_takes_longer_than_the_client_waits_goes_on() {
+    let agent = Agent::start(weather(), vec![task("completed", "Sunny.")]).await;
+    let tools = Tools::answering_within(settings(), Duration::ZERO);
+    let request = json!({"task_base_url": agent.url, "contextual_query_text": "How is it?"});
+    let mut told = tools.invoke(request).await;
+    assert_eq!(told["status"], "working");
+    let call = told["call_id"].clone();
+    while told["status"] == "working" {
+        tokio::task::yield_now().await;
+        // Models repeat the rest of the request.
+        let wait =
+            json!({"task_base_url": agent.url, "contextual_query_text": "x", "call_id": call});
+        told = tools.invoke(wait).await;
+    }
+    assert_eq!(
+        (&told["status"], &told["text"]),
+        (&json!("success"), &json!("Sunny."))
+    );
+    // The result is there again for a client that did not wait for it, and the agent was asked once.
+    assert_eq!(tools.invoke(json!({"call_id": call})).await, told);
+    assert_eq!(agent.seen().len(), 1);
+    let unknown = tools.invoke(json!({"call_id": "7"})).await;
+    assert_eq!(unknown["error"], "there is no call \"7\"");
 }
 
 #[tokio::test]

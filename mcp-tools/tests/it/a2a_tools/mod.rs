@@ -4,7 +4,10 @@ mod calling;
 mod club;
 mod finding;
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use axum::{
     Json, Router,
@@ -85,7 +88,11 @@ struct Tools(Vec<Arc<dyn Tool>>);
 
 impl Tools {
     fn with(settings: AgentsSettings) -> Self {
-        Self(tools::a2a(Agents::new(settings)))
+        Self::answering_within(settings, Duration::from_secs(60))
+    }
+
+    fn answering_within(settings: AgentsSettings, limit: Duration) -> Self {
+        Self(tools::a2a(Agents::new(settings), limit))
     }
 
     async fn call(&self, name: &str, arguments: Value) -> CallToolResult {

@@ -134,7 +134,7 @@ impl Personal {
         call(INVOKE, json!({"task_request_object": task}))
     }
 
-    /// Handles the result of a call. A question of the agent is passed to the user, and the answer continues the
+    /// Handles the result of a call. One that is still running is waited for. A question of the agent is passed to the user, and the answer continues the
     /// agent's task.
     fn after_call(
         &mut self,
@@ -144,6 +144,10 @@ impl Personal {
         newest: u64,
     ) -> Action {
         let outcome = called.data();
+        if outcome["status"] == "working" {
+            let task = json!({"call_id": outcome["call_id"]});
+            return call(INVOKE, json!({"task_request_object": task}));
+        }
         if outcome["status"] != "input_required" {
             let text = report::outcome(chosen, &outcome, &called.text());
             let data = outcome

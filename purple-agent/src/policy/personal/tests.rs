@@ -183,6 +183,20 @@ async fn questions_of_the_agent_are_passed_to_the_user_and_answered() {
 }
 
 #[tokio::test]
+async fn a_call_that_goes_on_is_waited_for() {
+    let mut talk = Talk::begin(ASKED, &json!({"words_only": true}));
+    talk.calls(SEARCH, sites()).await;
+    talk.calls(DISCOVER, club()).await;
+    talk.calls(INVOKE, json!({"status": "working", "call_id": "7"}))
+        .await;
+    let done = json!({"status": "success", "text": "Welcome."});
+    let invoked = talk.calls(INVOKE, done).await;
+    let expected = json!({"task_request_object": {"call_id": "7"}});
+    assert_eq!(invoked, expected);
+    assert!(talk.ends().await.0.ends_with("Welcome."));
+}
+
+#[tokio::test]
 async fn a_request_that_no_agent_can_serve_is_explained() {
     for (answer, expected) in [
         (
