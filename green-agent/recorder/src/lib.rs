@@ -56,6 +56,7 @@ pub use listeners::HopListeners;
 pub use mask::Masker;
 use origin::Origins;
 use proxy::Proxy;
+pub use relay::NOT_REACHED;
 pub use wrapper::{RECORD_STDIO, record as record_stdio};
 
 /// A connection to record: the hop, and the address of the called party.

@@ -68,13 +68,17 @@ pub(super) fn broken(beginning: Bytes, error: String) -> Body {
     Body::from_stream(pieces.chain(stream::once(async { Err(break_off(error).await) })))
 }
 
-/// Returns the message for an upstream that could not be reached. It contains no URL, because URLs may
+/// The beginning of the message for a request that the upstream cannot have got.
+pub const NOT_REACHED: &str = "the upstream could not be reached";
+
+/// Returns the message for an upstream that could not be reached or did not answer. It contains no URL, because URLs may
 /// contain secrets.
 pub(super) fn no_answer(error: reqwest::Error) -> String {
-    format!(
-        "the upstream did not answer: {}",
-        in_full(&error.without_url())
-    )
+    let what = match error.is_connect() {
+        true => NOT_REACHED,
+        false => "the upstream did not answer",
+    };
+    format!("{what}: {}", in_full(&error.without_url()))
 }
 
 /// Returns the message for an upstream that did not finish its reply.

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep, timeout_at};
 
 use super::{
-    Evaluation, EvaluationError, Listener,
+    Evaluation, EvaluationError, Listener, admission,
     collect::{Collected, NOT_BELIEVED},
     credentials,
     pipeline::Key,
@@ -42,15 +42,9 @@ pub(super) async fn assess(
     let mut states = Vec::new();
     let mut wrong = None;
     for (index, turn) in turns.iter().enumerate() {
-        let has_answered = talks.contains_key(turn.to.as_str());
+        let is_first = !talks.contains_key(turn.to.as_str());
         let talk = talks.entry(&turn.to).or_default();
-        let said = say(evaluation, turn, &keys, talk).await;
-        said.map_err(|error| match error {
-            EvaluationError::NotLetIn { role, source } if has_answered || talk.task.is_some() => {
-                EvaluationError::Participant { role, source }
-            }
-            error => error,
-        })?;
+        say(evaluation, turn, &keys, is_first, talk).await?;
         let state = talk.state();
         listener(&format!("turn {}, {}: {state}", index + 1, turn.to));
         states.push(state);
@@ -126,11 +120,12 @@ fn assessment(turns: usize, passed: usize, states: &[String], wrong: Option<Stri
     }
 }
 
-/// Carries out one turn; stores the agent's answer in `talk`.
+/// Carries out one turn; stores the agent's answer in `talk`. In the first one for a role, the agent may still refuse.
 async fn say(
     evaluation: &Evaluation<'_>,
     turn: &ConversationTurn,
     keys: &[Key],
+    is_first: bool,
     talk: &mut Collected,
 ) -> Result<(), EvaluationError> {
     let url = evaluation
@@ -146,13 +141,20 @@ async fn say(
         credentials: credentials(keys, url),
         ..Options::default()
     };
-    let spoken = async {
+    let role = || turn.to.clone();
+    let connected = async {
         let client = Client::connect(url, &options).await?;
-        speak(&client, turn, talk).await
+        if is_first {
+            admission::check(&client, &options.credentials).await?;
+        }
+        Ok(client)
     };
-    spoken
-        .await
-        .map_err(|source| EvaluationError::of_participant(turn.to.clone(), source))
+    let client = connected.await.map_err(|source| match is_first {
+        true => EvaluationError::of_participant(role(), source),
+        false => EvaluationError::of_told(role(), source),
+    })?;
+    let spoken = speak(&client, turn, talk).await;
+    spoken.map_err(|source| EvaluationError::of_told(role(), source))
 }
 
 fn version(version: ProtocolVersion) -> Version {

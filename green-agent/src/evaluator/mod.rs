@@ -8,6 +8,7 @@
 //! - `conversation`: sends scripted turns; `external`: calls a green agent; `recorded`: reads the evaluation
 //!   that a participant asked for itself
 
+mod admission;
 mod assess_error;
 mod collect;
 mod conversation;
@@ -26,7 +27,7 @@ use std::{
     time::Duration,
 };
 
-use bridge_client::{ClientError, Credentials, Fault, Limits};
+use bridge_client::{ClientError, Credentials, Limits};
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -87,9 +88,21 @@ pub enum EvaluationError {
         #[source]
         source: ClientError,
     },
-    /// A participant requires credentials.
+    /// A participant requires credentials, and has refused before it was told its task.
     #[error("{role}: {source}; [[config.credential]] says which secret it is sent")]
     NotLetIn {
+        /// The participant's role.
+        role: String,
+        /// The cause.
+        #[source]
+        source: ClientError,
+    },
+    /// A participant refused the message with its task for want of credentials, which counts as its answer.
+    #[error(
+        "{role}: {source}. It was let in before it was told its task, or its card requires no credentials; \
+         [[config.credential]] says which secret it is sent"
+    )]
+    Refused {
         /// The participant's role.
         role: String,
         /// The cause.
@@ -123,20 +136,19 @@ pub enum EvaluationError {
 
 impl EvaluationError {
     fn of_participant(role: String, source: ClientError) -> Self {
-        match is_refusal(&source) {
+        match admission::is_refusal(&source) {
             true => Self::NotLetIn { role, source },
             false => Self::Participant { role, source },
         }
     }
-}
 
-/// Returns whether an agent requires credentials. It says nothing about the agent if this was its first answer; later it
-/// would be a way to have a trial left out.
-fn is_refusal(error: &ClientError) -> bool {
-    matches!(
-        error.fault,
-        Fault::Unauthenticated { .. } | Fault::NoCredentials { .. }
-    )
+    /// Returns the error of a participant that has been told its task.
+    fn of_told(role: String, source: ClientError) -> Self {
+        match admission::is_refusal(&source) {
+            true => Self::Refused { role, source },
+            false => Self::Participant { role, source },
+        }
+    }
 }
 
 /// Returns the credentials for a participant: those for its role, which is reached at its recorded address.

@@ -356,6 +356,9 @@ pub(super) fn no_assessment(scenario: &Scenario, error: &EvaluationError) -> Pro
             bridge_client::Fault::Rpc(_) => (ProblemKind::EvaluationFailed, Owner::Agent),
             fault => (failed_call(fault), owner::owner_of(scenario, role)),
         },
+        EvaluationError::Refused { role, .. } => {
+            (ProblemKind::Protocol, owner::owner_of(scenario, role))
+        }
         EvaluationError::NotAsked { .. } => (ProblemKind::EvaluationFailed, Owner::Agent),
         EvaluationError::OutOfReach(_) => (ProblemKind::Protocol, Owner::Environment),
         EvaluationError::Environment(_) => (ProblemKind::Environment, Owner::Environment),

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{hops::ENVIRONMENT_ROLE, problem::Owner};
 use crate::{
+    recorder::NOT_REACHED,
     scenario::model::{Agent, Green, Scenario, ServerKind, Start},
-    transcript::{Content, Direction, Entry, Hop, label::labels},
+    transcript::{Body, Content, Direction, Entry, Hop, label::labels},
 };
 
 /// Returns the owner of the fault when the party in this role breaks.
@@ -22,6 +23,45 @@ pub(super) fn owner_of(scenario: &Scenario, role: &str) -> Owner {
         }
         Some(_) => Owner::Agent,
     }
+}
+
+/// Returns the agent whose tool call a server was answering when it crashed, according to the transcript up to then: the call
+/// has no answer, and the agent is not believed. Such an agent could otherwise end each trial that it would fail.
+pub(super) fn crashed_by<'a>(
+    scenario: &Scenario,
+    server: &str,
+    entries: &'a [Entry],
+) -> Option<&'a str> {
+    let mut calls = BTreeMap::new();
+    for entry in entries {
+        let is_served = entry.hop.to == server
+            || (entry.hop.to == ENVIRONMENT_ROLE && owner_of(scenario, server) == Owner::Evaluator);
+        match &entry.content {
+            Content::Request { body, .. } if is_served && is_tool_call(body.as_ref()) => {
+                calls.insert(entry.exchange, entry.hop.from.as_str());
+            }
+            Content::Failure { error } if !error.starts_with(NOT_REACHED) => {}
+            // The head of a stream.
+            Content::Request { .. } | Content::Reply { body: None, .. } => {}
+            Content::Reply { .. }
+            | Content::Event { .. }
+            | Content::End
+            | Content::Failure { .. } => {
+                calls.remove(&entry.exchange);
+            }
+        }
+    }
+    let mut agents = scenario.participants.iter();
+    let is_scored = |role: &&str| {
+        owner_of(scenario, role) == Owner::Agent
+            && agents.any(|agent| agent.role == **role && !is_believed(agent))
+    };
+    calls.into_values().find(is_scored)
+}
+
+fn is_tool_call(body: Option<&Body>) -> bool {
+    body.and_then(Body::json)
+        .is_some_and(|body| body["method"] == "tools/call")
 }
 
 /// Returns whether a participant is believed when it reports that its language model could not be used. The harness runs
@@ -144,7 +184,7 @@ mod tests {
     use super::*;
     use crate::{
         scenario::testing::scenario_of,
-        transcript::fixture::{Script, end, event, request, result, rpc, stream},
+        transcript::fixture::{Script, end, event, failure, request, result, rpc, stream},
     };
 
     fn scenario() -> Scenario {
@@ -200,6 +240,40 @@ mod tests {
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Evaluator);
         script.push("purple -> green", 1, event(json!({})));
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Agent);
+    }
+
+    #[test]
+    fn a_server_that_dies_of_an_agents_call_is_told_from_one_that_dies_by_itself() {
+        let scenario = scenario_of(
+            "[green_agent]\n\
+             [[participants]]\nrole = 'a'\nendpoint = 'http://h:1'\n\
+             [[participants]]\nrole = 'b'\nendpoint = 'http://h:2'\ntrusted = true\n\
+             [[participants]]\nrole = 'shop'\nserver = 'http://h:3'\ncmd = 'shop'\n\
+             [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'x'\n\
+             [harness]\nversion = 1\n",
+        );
+        let call = || rpc("tools/call", json!({}));
+        let broken = || failure("the upstream did not answer: closed");
+        let dead = || failure(&format!("{NOT_REACHED}: refused"));
+        let by = |hop: &str, contents: Vec<Content>| {
+            let mut script = Script::default();
+            contents
+                .into_iter()
+                .for_each(|content| script.push(hop, 1, content));
+            crashed_by(&scenario, "shop", &script.entries).map(str::to_owned)
+        };
+        let a = Some("a".to_owned());
+        assert_eq!(by("a -> shop", vec![call()]), a);
+        assert_eq!(by("a -> shop", vec![call(), broken()]), a);
+        assert_eq!(by("a -> shop", vec![call(), stream(), broken()]), a);
+        assert_eq!(by("a -> shop", vec![call(), dead()]), None);
+        assert_eq!(by("a -> shop", vec![call(), result(json!({}))]), None);
+        assert_eq!(
+            by("a -> shop", vec![rpc("tools/list", json!({})), broken()]),
+            None
+        );
+        assert_eq!(by("b -> shop", vec![call(), broken()]), None);
+        assert_eq!(by("green -> shop", vec![call(), broken()]), None);
     }
 
     #[test]

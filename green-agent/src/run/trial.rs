@@ -384,9 +384,12 @@ impl Trial<'_> {
             })
         });
         if broke {
-            let crash = watch::crash_behind(processes, self.scenario).await;
-            let counts = |one: &Problem| fault || one.owner == Owner::Environment;
-            seen.problems.extend(crash.filter(counts));
+            let crash = watch::crash_behind(processes, transcript, self.scenario).await;
+            let counts = |role: &str| fault || owner_of(self.scenario, role) == Owner::Environment;
+            let crash = crash.filter(|(role, _)| counts(role));
+            // It explains the others.
+            seen.problems
+                .splice(0..0, crash.map(|(_, problem)| problem));
         }
     }
 

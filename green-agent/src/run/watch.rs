@@ -55,26 +55,35 @@ pub(super) async fn watch<T>(
     };
     tokio::select! {
         outcome = &mut evaluation => WatchOutcome { outcome: Some(outcome), problem: None, ended: None },
-        (agent, exit) = first_exit(agents) => WatchOutcome {
-            outcome: timeout(LAST_WORDS, &mut evaluation).await.ok(),
-            problem: Some(crashed(agent, exit, scenario)),
-            ended: Some(ExitedAgent { role: agent.role().to_owned(), exit }),
-        },
+        (agent, exit) = first_exit(agents) => {
+            let problem = crashed(agent, exit, Some(transcript), scenario);
+            WatchOutcome {
+                outcome: timeout(LAST_WORDS, &mut evaluation).await.ok(),
+                problem: Some(problem),
+                ended: Some(ExitedAgent { role: agent.role().to_owned(), exit }),
+            }
+        }
         problem = unrecordable(transcript, scenario) => WatchOutcome { outcome: None, problem, ended: None },
         what = too_long(transcript, limits) => ended(hung(&what, transcript, scenario)),
         () = options.interrupted() => ended(ProblemKind::Interrupted.because("during the evaluation")),
     }
 }
 
-/// Waits a moment for the crash of an agent whose connection broke, and returns it as a problem.
-pub(super) async fn crash_behind(agents: &[AgentProcess], scenario: &Scenario) -> Option<Problem> {
-    timeout(CRASH_SHOWS, crash_of(agents, scenario)).await.ok()
+/// Waits a moment for the crash of an agent whose connection broke, and returns its role and the problem.
+pub(super) async fn crash_behind(
+    agents: &[AgentProcess],
+    transcript: &Transcript,
+    scenario: &Scenario,
+) -> Option<(String, Problem)> {
+    let (agent, exit) = timeout(CRASH_SHOWS, first_exit(agents)).await.ok()?;
+    let problem = crashed(agent, exit, Some(transcript), scenario);
+    Some((agent.role().to_owned(), problem))
 }
 
 /// Waits until one of the agents ends by itself; forever if there are none.
 pub(super) async fn crash_of(agents: &[AgentProcess], scenario: &Scenario) -> Problem {
     let (agent, exit) = first_exit(agents).await;
-    crashed(agent, exit, scenario)
+    crashed(agent, exit, None, scenario)
 }
 
 /// Returns the problem of a trial in which nothing happened any more. The party that the others waited for is at fault.
@@ -103,9 +112,31 @@ async fn first_exit(agents: &[AgentProcess]) -> (&AgentProcess, AgentExit) {
     select_all(exits).await.0
 }
 
-fn crashed(agent: &AgentProcess, exit: AgentExit, scenario: &Scenario) -> Problem {
-    let message = exit_message(agent, exit, "while the evaluation ran");
-    let owner = owner::owner_of(scenario, agent.role());
+/// Returns the problem of a program that ended by itself. A server that ended while it answered a tool call of an agent is the
+/// agent's problem, unless the agent is believed.
+fn crashed(
+    agent: &AgentProcess,
+    exit: AgentExit,
+    transcript: Option<&Transcript>,
+    scenario: &Scenario,
+) -> Problem {
+    let role = agent.role();
+    let owner = owner::owner_of(scenario, role);
+    let entries = transcript.filter(|_| owner != Owner::Agent);
+    let entries = entries.and_then(|transcript| transcript.entries().ok());
+    let caller = entries
+        .as_deref()
+        .and_then(|entries| owner::crashed_by(scenario, role, entries));
+    let (when, owner) = match caller {
+        None => ("while the evaluation ran".to_owned(), owner),
+        Some(caller) => {
+            let when = format!(
+                "while it answered a tool call of {caller}, which counts against {caller} unless it has `trusted = true`"
+            );
+            (when, Owner::Agent)
+        }
+    };
+    let message = exit_message(agent, exit, &when);
     ProblemKind::Crashed.because(message).owned_by(owner)
 }
 

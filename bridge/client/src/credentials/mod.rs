@@ -192,7 +192,8 @@ impl Credentials {
         }
     }
 
-    fn is_empty(&self) -> bool {
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
         self.shown.is_empty() && self.named.is_empty()
     }
 }

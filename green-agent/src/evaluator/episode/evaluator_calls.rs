@@ -15,7 +15,7 @@ use url::Url;
 use super::{details, running::RunningEpisode};
 use crate::{
     evaluator::{
-        assess_error::AssessError, collect::Collected, evaluator_agent::acknowledged_in, is_refusal,
+        admission, assess_error::AssessError, collect::Collected, evaluator_agent::acknowledged_in,
     },
     scenario::episode::{Acknowledge, Delivery, Episode},
 };
@@ -72,6 +72,7 @@ impl CallOptions<'_> {
             ..Options::default()
         };
         let client = Client::connect(self.url, &options).await?;
+        admission::check(&client, &self.credentials).await?;
         let declares = client.card().capabilities.extensions.iter();
         let acknowledges = declares
             .into_iter()
@@ -89,19 +90,21 @@ impl CallOptions<'_> {
             episodes.finished(&running.opened.id).await;
             sleep(LAST_WORDS).await;
         };
-        tokio::select! {
-            held = dialogue.hold(request.clone()) => match held {
-                Err(error) if is_refusal(&error) && dialogue.heard.task.is_some() => {
-                    return Ok(Participant {
-                        state: "failed".to_owned(),
-                        text: error.to_string(),
-                        model_fault: None,
-                    });
-                }
-                held => held?,
-            },
-            failed = resending => failed?,
-            () = over => {}
+        let ended = tokio::select! {
+            held = dialogue.hold(request.clone()) => held,
+            failed = resending => failed,
+            () = over => Ok(()),
+        };
+        match ended {
+            // It was let in before.
+            Err(error) if admission::is_refusal(&error) => {
+                return Ok(Participant {
+                    state: "failed".to_owned(),
+                    text: error.to_string(),
+                    model_fault: None,
+                });
+            }
+            ended => ended?,
         }
         dialogue.leave().await;
         Ok(Participant {

@@ -122,12 +122,19 @@ fn an_agent_that_is_not_trusted_cannot_have_its_trials_left_out() {
     }
 }
 
-/// An agent that wants credentials once it has seen its task.
+/// An agent that wants credentials once it has seen its task: in the answer to it, or after one.
 const LATE_REFUSAL: &str = r#"import json, sys
 from agent import Agent, server
 class Late(Agent):
+    if "secured" in sys.argv:
+        card = {**Agent.card, "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-API-Key"}},
+                "security": [{"key": []}]}
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if "first" in sys.argv:
+            error = {"code": -32001, "message": "no such task"}
+            if request["method"] == "message/send": return self.send(401, {})
+            return self.send(200, {"jsonrpc": "2.0", "id": request["id"], "error": error})
         if request["method"] in ("tasks/get", "GetTask") or "more" in json.dumps(request):
             return self.send(401, {})
         state = "input-required" if "more" in sys.argv else "working"
@@ -146,6 +153,9 @@ fn an_agent_cannot_leave_a_trial_that_it_has_begun_by_wanting_credentials() {
         ("", conversation, "agent error"),
         ("more", &more, "agent error"),
         ("", episode, "failed"),
+        ("first", conversation, "agent error"),
+        ("first secured", conversation, "agent error"),
+        ("first secured", episode, "failed"),
     ] {
         let folder = Folder::new(&format!(
             "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9009'\n\
@@ -180,6 +190,50 @@ class Shop(Agent):
         self.send(200, {"jsonrpc": "2.0", "id": number, "result": results[method]})
 server(sys.argv[1], Shop).serve_forever()
 "#;
+
+/// An agent that presses the button of a shop, and goes on if that fails.
+const PRESSER: &str = r#"import json, sys, urllib.request
+from agent import Agent, server
+class Presser(Agent):
+    def answer(self):
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "press", "arguments": {}}}
+        asked = urllib.request.Request(sys.argv[2], json.dumps(call).encode(), {"content-type": "application/json"})
+        try:
+            return urllib.request.urlopen(asked).read().decode()
+        except OSError as error:
+            return str(error)
+server(sys.argv[1], Presser).serve_forever()
+"#;
+
+/// An agent could otherwise end each trial that it would fail.
+#[test]
+fn a_server_that_dies_of_a_tool_call_counts_against_an_agent_that_is_not_trusted() {
+    for (trusted, exit, said) in [
+        (
+            "false",
+            1,
+            "agent crashed: shop exited with code 7 while it answered a tool call of a",
+        ),
+        (
+            "true",
+            4,
+            "server crashed: shop exited with code 7 while the evaluation ran",
+        ),
+    ] {
+        let folder = Folder::new(&format!(
+            "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9009'\n\
+             cmd = 'python3 presser.py 9009 {{shop}}'\ntrusted = {trusted}\n\
+             [[participants]]\nrole = 'shop'\nserver = 'http://127.0.0.1:9500/mcp'\ncmd = 'python3 mine.py 9500 dies'\n\
+             [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'go'\n\
+             [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n"
+        ));
+        folder.agent(BROKEN_SERVER);
+        folder.file("presser.py", PRESSER);
+        let ended = folder.run(&["run", "a.toml"]);
+        assert_eq!(ended.status.code(), Some(exit), "{}", shown(&ended));
+        assert!(shown(&ended).contains(said), "{}", shown(&ended));
+    }
+}
 
 #[test]
 fn a_server_that_breaks_is_no_failure_of_the_agent() {
