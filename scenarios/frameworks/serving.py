@@ -44,9 +44,9 @@ class Bot(BaseHTTPRequestHandler):
             return self.reply(200, {"activities": []})
         try:
             text = asyncio.run(self.server.answer(Message.of(activity)))
-        except Exception:
+        except Exception as error:
             traceback.print_exc()
-            return self.reply(500, {})
+            return self.reply(500, {"error": repr(error)})
         self.reply(200, {"activities": [{"type": "message", "text": text}]})
 
     def do_GET(self):

@@ -154,6 +154,9 @@ impl Owner {
     }
 }
 
+/// The words before what a program last printed, at the end of a message.
+pub const LAST_PRINTED: &str = "; it last printed:\n";
+
 /// Returns whether a metric measures the quality of the agent's work.
 pub fn is_worth(metric: &str) -> bool {
     ["score", "success", "reward"].contains(&metric)

@@ -11,6 +11,7 @@ use super::{
     criterion, owner,
     problem::{Problem, ProblemKind, chain},
     report::TRIAL_REPORT,
+    server_error::{LastLines, server_error},
 };
 use crate::{
     assessment::Assessment,
@@ -49,6 +50,8 @@ pub(super) struct TrialObservation {
     pub(super) parties: BTreeMap<String, String>,
     /// The duration of each phase in seconds.
     pub(super) phases: BTreeMap<String, f64>,
+    /// What the programs last printed.
+    pub(super) printed: LastLines,
     /// Removes secrets from everything that is written.
     pub(super) masker: Masker,
 }
@@ -78,6 +81,9 @@ pub(super) fn judge(
     let failed = |one: &Problem| matches!(one.outcome(), Outcome::Failed | Outcome::AgentError);
     if let (Some(Ok(views)), true) = (&views, problems.iter().any(failed)) {
         problems.extend(broken_answer(trial.scenario, &views.written));
+        explain(&mut problems, |known| {
+            server_error(trial.scenario, &views.written, &seen.printed, known)
+        });
     }
     let usage = views.as_ref().and_then(|views| views.as_ref().ok());
     let usage = usage.and_then(|views| usage::usage(&views.written));
@@ -117,6 +123,15 @@ pub(super) fn judge(
         alike: 0,
     };
     keep(trial, report)
+}
+
+/// Adds what an agent's server said of its failure to the problem that a reader sees first.
+fn explain(problems: &mut [Problem], why: impl FnOnce(&str) -> Option<String>) {
+    if let Some(first) = problems.first_mut()
+        && let Some(why) = why(&first.message)
+    {
+        first.message = format!("{}\n{why}", first.message);
+    }
 }
 
 /// Judges a finished trial by the scenario's present expectations, from the written transcript, whose secrets are

@@ -34,6 +34,7 @@ mod regrade;
 mod requirements;
 mod scenario;
 mod serve;
+mod server_error;
 mod start;
 mod supply;
 mod trial;

@@ -342,6 +342,7 @@ impl Trial<'_> {
             }
             None => false,
         };
+        seen.printed = watch::all_printed(processes);
         let mut problems = seen.problems.iter();
         if problems.all(|one| one.kind != ProblemKind::Crashed) {
             self.look_for_crash(running.transcript, processes, fault, seen)

@@ -8,7 +8,9 @@ use futures_util::{
 };
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::{Owner, Problem, ProblemKind, RunOptions, owner};
+use super::{
+    Owner, Problem, ProblemKind, RunOptions, owner, problem::LAST_PRINTED, server_error::LastLines,
+};
 use crate::{
     participant::{AgentExit, AgentProcess},
     scenario::model::{Scenario, Timeouts},
@@ -153,11 +155,17 @@ pub(super) fn last_printed(scenario: &Scenario, agents: &[AgentProcess]) -> Stri
     evaluator.map(printed).unwrap_or_default()
 }
 
+/// Returns what each program last printed.
+pub(super) fn all_printed(agents: &[AgentProcess]) -> LastLines {
+    let printed = |agent: &AgentProcess| (agent.role().to_owned(), agent.last_lines());
+    agents.iter().map(printed).collect()
+}
+
 fn printed(agent: &AgentProcess) -> String {
     let lines = agent.last_lines();
     match lines.is_empty() {
         true => String::new(),
-        false => format!("; it last printed:\n{}", lines.join("\n")),
+        false => format!("{LAST_PRINTED}{}", lines.join("\n")),
     }
 }
 

@@ -3,14 +3,19 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::tally::is_shown;
-use crate::problem::{Outcome, Problem};
+use crate::problem::{LAST_PRINTED, Outcome, Problem, ProblemKind};
 
 /// Returns the shown texts of a trial's problems, without the parts that differ between trials with the same failure.
-/// If the agent gave a wrong answer, quoted texts are left out: each sample expects and gets other words.
+/// What a program printed is left out, unless it is all that is known of a crash. If the agent gave a wrong answer, quoted texts are left out: each sample expects and gets other words.
 pub fn cause(problems: &[Problem]) -> Vec<String> {
     let shown = problems.iter().filter(|one| is_shown(one));
     let text = |one: &Problem| {
-        let text = without_ports(&one.to_string());
+        let text = one.to_string();
+        let told = text.split(LAST_PRINTED).next().unwrap_or_default();
+        let text = match one.kind {
+            ProblemKind::Crashed => without_ports(&text),
+            _ => without_ports(told),
+        };
         match one.outcome() == Outcome::Failed {
             true => without_quotes(&text),
             false => text,
@@ -74,6 +79,12 @@ mod tests {
         assert_ne!(one, failed(later));
         let crashed = |text: &str| cause(&[ProblemKind::Crashed.because(text)]);
         assert_ne!(crashed("\"KeyError\""), crashed("\"ValueError\""));
+        let printed = |kind: ProblemKind, line: &str| {
+            cause(&[kind.because(format!("x{LAST_PRINTED}{line}"))])
+        };
+        let [protocol, crashed] = [ProblemKind::Protocol, ProblemKind::Crashed];
+        assert_eq!(printed(protocol, "12:00"), printed(protocol, "12:01"));
+        assert_ne!(printed(crashed, "KeyError"), printed(crashed, "ValueError"));
     }
 
     #[test]
