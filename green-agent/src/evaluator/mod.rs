@@ -48,6 +48,7 @@ use self::{
 use crate::{
     assessment::Assessment,
     expect,
+    problem::is_worth,
     scenario::model::{self, Green},
     transcript::Entry,
 };
@@ -72,6 +73,10 @@ pub struct Evaluation<'a> {
     /// The time limit of a single call; the runner's own limits are tighter.
     pub limit: Duration,
 }
+
+/// The member of a result that says which numbers are metrics, and that with the seed of the trial.
+const METRICS: &str = "metrics";
+const SEED: &str = "seed";
 
 /// The reason why there is no assessment.
 #[derive(Debug, thiserror::Error)]
@@ -168,7 +173,7 @@ impl Evaluation<'_> {
     /// # Errors
     /// If there is no assessment. A failed or rejected evaluation has one.
     pub async fn assess(&self, listener: &Listener) -> Result<Assessment, EvaluationError> {
-        match (self.green, &self.green_url, &self.episode) {
+        let assessment = match (self.green, &self.green_url, &self.episode) {
             (Green::Builtin(model::Evaluator::Conversation(conversation)), _, _) => {
                 let keys = self.keys().map_err(EvaluationError::Evaluator)?;
                 conversation::assess(self, &conversation.turns, keys, listener).await
@@ -189,7 +194,8 @@ impl Evaluation<'_> {
             }
             (Green::Agent(_), Some(url), _) => external::assess(self, url, listener).await,
             (Green::Agent(agent), None, _) => Err(EvaluationError::NoSuchRole(agent.role.clone())),
-        }
+        };
+        Ok(without_echoes(assessment?, self.config))
     }
 
     fn keys(&self) -> Result<Vec<Key>, String> {
@@ -231,7 +237,8 @@ impl Evaluation<'_> {
         how: &str,
         entries: &[Entry],
     ) -> Result<Assessment, EvaluationError> {
-        recorded::assess(self, role, how, entries).await
+        let assessment = recorded::assess(self, role, how, entries).await?;
+        Ok(without_echoes(assessment, self.config))
     }
 
     fn request(&self, config: Map<String, Value>) -> AssessmentRequest {
@@ -269,10 +276,59 @@ pub(crate) fn judged_again(
     }
 }
 
-/// Returns the metrics in the results: numbers of their top-level members, and booleans as 1 and 0.
+/// Returns the metrics in the results, booleans as 1 and 0: the numbers of an object `metrics`, and beside it those that
+/// measure the agent's work; without it the numbers of the top-level members.
 fn metrics(results: &[Value]) -> BTreeMap<String, f64> {
-    let members = results.iter().filter_map(Value::as_object).flatten();
-    members
-        .filter_map(|(name, value)| Some((name.clone(), expect::number(value)?)))
-        .collect()
+    let of_result = |result: &Map<String, Value>| {
+        let named = result.get(METRICS).and_then(Value::as_object);
+        let beside = result
+            .iter()
+            .filter(|(name, _)| named.is_none() || is_worth(name));
+        let all = beside.chain(named.into_iter().flatten());
+        let numbers = all.filter_map(|(name, value)| Some((name.clone(), expect::number(value)?)));
+        numbers.collect::<Vec<_>>()
+    };
+    let results = results.iter().filter_map(Value::as_object);
+    results.flat_map(of_result).collect()
+}
+
+/// Removes the metrics that repeat what the evaluator was told: members of its `[config]`, and the seed. They are known by their
+/// names, because a metric that is there in some trials only has no mean.
+fn without_echoes(mut assessment: Assessment, config: &Map<String, Value>) -> Assessment {
+    let is_told = |name: &str| name == SEED || config.contains_key(name);
+    assessment
+        .metrics
+        .retain(|name, _| is_worth(name) || !is_told(name));
+    assessment
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn found(result: Value, config: &Value) -> Vec<String> {
+        let assessment = Assessment {
+            metrics: metrics(&[result]),
+            ..Assessment::default()
+        };
+        let config = config.as_object().unwrap();
+        let metrics = without_echoes(assessment, config).metrics;
+        metrics.into_keys().collect()
+    }
+
+    #[test]
+    fn what_the_evaluator_was_told_is_no_metric() {
+        let result =
+            json!({"score": 1, "steps": 3, "rounds": 5, "seed": 7, "right": true, "who": "a"});
+        let told = json!({"rounds": 5, "score": "as a share"});
+        assert_eq!(found(result, &told), ["right", "score", "steps"]);
+    }
+
+    #[test]
+    fn an_evaluator_can_say_which_numbers_are_metrics() {
+        let result = json!({"score": 1, "port": 80, "metrics": {"accuracy": 0.5, "notes": "x"}});
+        assert_eq!(found(result, &json!({})), ["accuracy", "score"]);
+    }
 }
