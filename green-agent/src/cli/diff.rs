@@ -36,13 +36,13 @@ name, cell and sample, without a dataset by the number of the trial: run one sce
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Diff {
-    /// The folder of the first run
-    #[arg(value_name = "A")]
+    /// The folder of the earlier run
+    #[arg(value_name = "BEFORE")]
     a: PathBuf,
-    /// The folder of the second run
-    #[arg(value_name = "B", required_unless_present = "by")]
+    /// The folder of the later run, whose changes are shown
+    #[arg(value_name = "AFTER", required_unless_present = "by")]
     b: Option<PathBuf>,
-    /// Compare the values of this axis of A's matrix with each other, instead of two runs
+    /// Compare the values of this axis of the first run's matrix with each other, instead of two runs
     #[arg(long, value_name = "AXIS", conflicts_with_all = ["b", "fail_on_regression"])]
     by: Option<String>,
     /// Print JSON
@@ -70,7 +70,8 @@ impl Diff {
     fn compare_runs(&self, a: &RunFolder, b: &RunFolder) -> Result<Exit, Exit> {
         let comparison = Comparison::new(a, b, self.transcripts, self.interval.bootstrap());
         self.print(&comparison, || {
-            show([&a.path, &b.path].map(|path| path.display()), &comparison);
+            let names = [&a.path, &b.path].map(|path| path.display());
+            show(["before", "after"], names, &comparison);
         })?;
         let is_apart = comparison.is_apart();
         if is_apart {
@@ -96,6 +97,7 @@ impl Diff {
                 }
                 let name = |value| format!("{} {}", line(axis), line(value));
                 show(
+                    ["A", "B"],
                     [&pair.value_a, &pair.value_b].map(|value| name(value)),
                     &pair.comparison,
                 );
@@ -127,17 +129,21 @@ impl Diff {
     }
 }
 
-fn show(names: [impl Display; 2], comparison: &Comparison) {
-    let sides = [("A", &comparison.a), ("B", &comparison.b)];
-    for ((side, figures), name) in sides.into_iter().zip(names) {
-        outln!("{side}  {name}  {}", overview(figures));
+/// Shows a comparison; `sides` are the words for the two sides.
+fn show(sides: [&str; 2], names: [impl Display; 2], comparison: &Comparison) {
+    let figures = [&comparison.a, &comparison.b];
+    let width = sides[0].len();
+    for ((side, name), figures) in sides.iter().zip(names).zip(figures) {
+        outln!("{side:width$}  {name}  {}", overview(figures));
     }
     let of = comparison.differences.first();
     let unpaired = of.map_or((0, 0), |rate| (rate.only_a, rate.only_b));
     if unpaired != (0, 0) {
         outln!(
-            "only in A: {}, only in B: {} samples or trials; they are left out below",
+            "only in {}: {}, only in {}: {} samples or trials; they are left out below",
+            sides[0],
             unpaired.0,
+            sides[1],
             unpaired.1
         );
     }

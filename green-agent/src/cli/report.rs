@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use bridge_program::Exit;
+use bridge_program::{Exit, errln};
 use clap::Args;
 
 use super::{complain, interval::IntervalFlag};
-use crate::report::{ReportRequest, source::ReportSource};
+use crate::report::{ReportKind, ReportRequest, source::ReportSource};
 
 const EXAMPLES: &str = "\
 Examples:
   green-agent report runs/20260102-030405-17                                print the figures
   green-agent report runs/20260102-030405-17 --report html=report.html     one page with all messages
-  green-agent report runs/NEW runs/OLD --report html=report.html           compare two runs
+  green-agent report runs/NEW --against runs/OLD --report html=report.html  show what changed since another run
   green-agent report runs/20260102-030405-17 --report junit=junit.xml --report markdown=comment.md";
 
 /// Write reports of a finished run
@@ -22,9 +22,9 @@ pub(super) struct Report {
     /// The folder of the run
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// The folder of another run, with which the HTML report compares it
-    #[arg(value_name = "OTHER")]
-    other: Option<PathBuf>,
+    /// The folder of an earlier run: the HTML report shows what changed since then
+    #[arg(long, value_name = "EARLIER")]
+    against: Option<PathBuf>,
     #[arg(long, value_name = "KIND=FILE", default_value = "terminal", help = ReportRequest::HELP)]
     report: Vec<ReportRequest>,
     #[command(flatten)]
@@ -39,11 +39,22 @@ impl Report {
                 Exit::Unreadable
             })
         };
-        let runs = || Ok((read(&self.run)?, self.other.as_ref().map(read).transpose()?));
+        let runs = || {
+            Ok((
+                read(&self.run)?,
+                self.against.as_ref().map(read).transpose()?,
+            ))
+        };
         let (run, other) = match runs() {
             Ok(runs) => runs,
             Err(exit) => return exit,
         };
+        let shows_both = |one: &ReportRequest| one.kind == ReportKind::Html;
+        if other.is_some() && !self.report.iter().any(shows_both) {
+            errln!(
+                "note: only the HTML report shows --against; to print it: green-agent diff EARLIER RUN"
+            );
+        }
         let mut exit = Exit::Passed;
         for request in &self.report {
             if let Err(error) = request.write(&run, other.as_ref()) {

@@ -3,7 +3,7 @@
 async function comparePage(main) {
   const { run, other } = app;
   if (!other) {
-    main.append(make('p', { class: 'empty', text: 'This report has one run. To compare two: green-agent report RUN OTHER --report html=FILE' }));
+    main.append(make('p', { class: 'empty', text: 'This report has one run. To compare two: green-agent report RUN --against EARLIER --report html=FILE' }));
     return;
   }
   const wait = make('p', { class: 'wait', text: 'Comparing…' });
