@@ -13,6 +13,16 @@ use crate::{
 /// The most characters of a problem in the table; the trial's own block has all of it.
 const PROBLEM: usize = 400;
 
+/// Returns a metric of a trial as it counts in the means; as it was measured if the trial does not count.
+fn metric(record: &TrialRecord, name: &str) -> Option<f64> {
+    let measured = record.metrics.get(name).copied();
+    let completed = record.state.as_deref() == Some("completed");
+    match record.outcome.is_scored() {
+        true => record.outcome.counted(name, measured, completed),
+        false => measured,
+    }
+}
+
 /// Returns the table of a run. `blocks` has the name of each record's blocks in the page.
 pub(super) fn of(
     run: &ReportSource,
@@ -40,9 +50,7 @@ pub(super) fn of(
         .flat_map(|record| record.metrics.keys())
         .map(String::as_str)
         .collect();
-    let values = |name: &&str| -> Vec<Option<f64>> {
-        column(run, |record| record.metrics.get(*name).copied())
-    };
+    let values = |name: &&str| -> Vec<Option<f64>> { column(run, |record| metric(record, name)) };
     let values: Vec<Vec<Option<f64>>> = metrics.iter().map(values).collect();
     let first = |record: &TrialRecord| record.problems.first().cloned();
     let trials = json!({

@@ -144,29 +144,38 @@ function faults(run) {
     // Samples that fail at the same place differ in the expected and the received text.
     const words = outcome === 'failed' ? withoutQuotes : (text) => text;
     const key = `${outcome}\n${problem}`;
-    if (!kinds.has(key)) kinds.set(key, words(withoutPorts(problem)));
+    const told = problem.includes('crashed: ') ? problem : problem.split('; it last printed:')[0];
+    if (!kinds.has(key)) kinds.set(key, words(withoutPorts(told)));
     return kinds.get(key);
   };
   for (let index = 0; index < run.length; index += 1) {
     if (run.outcome(index) === 'passed' || !run.trials.last[index]) continue;
     const problem = run.trials.problem[index] ?? titleOf(run.outcome(index));
     const name = `${run.trials.owner[index] ?? ''}\n${kindOf(problem, run.outcome(index))}`;
-    const one = found.get(name) ?? { index, problem, number: 0, scenarios: new Set() };
+    const one = found.get(name) ?? { index, problem, number: 0, scenarios: new Set(), cells: new Set() };
     one.number += 1;
     one.scenarios.add(run.trials.scenario[index]);
+    one.cells.add(run.cell(index));
     found.set(name, one);
   }
   const all = [...found.values()].sort((a, b) => b.number - a.number);
-  const rows = all.slice(0, 12).map(({ index, problem, number, scenarios }) => make('tr', {},
+  const rows = all.slice(0, 12).map(({ index, problem, number, scenarios, cells }) => make('tr', {},
     make('td', { class: 'number', text: count(number) }),
     make('td', {}, outcomeMark(run.outcome(index))),
-    make('td', {}, make('a', { href: run.link(index), class: 'said', text: brief(problem, 160) }),
-      make('div', { class: 'quiet', text: scenarios.size === 1 ? run.scenario(index) : `in ${counted(scenarios.size, 'scenario')}` }))));
+    make('td', {}, make('a', { href: run.link(index), class: 'said', text: brief(withoutAddresses(problem), 160) }),
+      make('div', { class: 'quiet', text: placesOf(run, index, scenarios, cells) }))));
   const body = rows.length
     ? make('table', {}, make('tbody', {}, ...rows))
     : make('p', { class: 'empty', text: run.decisions.some(({ about }) => about === 'unended-trials') ? 'Every trial that has ended passed.' : 'Every trial passed.' });
   const rest = all.length > 12 ? make('p', {}, make('a', { href: '#/trials?outcome=not-passed', text: `and ${counted(all.length - 12, 'other kind')} of failures` })) : null;
   return make('section', { class: 'card' }, make('h2', { text: 'Failures' }), body, rest);
+}
+
+/** Returns where failures are found: the scenario with the cell, or how many there are. */
+function placesOf(run, index, scenarios, cells) {
+  if (scenarios.size > 1) return `in ${counted(scenarios.size, 'scenario')}`;
+  const found = cells.size <= 3 ? [...cells].join(' and ') : counted(cells.size, 'cell');
+  return [run.scenario(index), found].filter(Boolean).join(' · ');
 }
 
 /** Shows the longest trials and those with the most tokens. */

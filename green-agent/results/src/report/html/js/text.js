@@ -49,6 +49,11 @@ function withoutPorts(text) {
   return text.replace(/(127\.0\.0\.1|localhost|\[::1\]):\d+/g, '$1');
 }
 
+/** Removes the addresses of this machine after "at", which say nothing after the run. */
+function withoutAddresses(text) {
+  return text.replace(/ at https?:\/\/(127\.0\.0\.1|localhost|\[::1\]):\d+[^\s:]*(?=:)/g, '');
+}
+
 /** Removes quoted texts. A quotation mark after a backslash does not count. */
 function withoutQuotes(text) {
   return text.replace(/"(\\[^]|[^"\\])*("|$)/g, '""');

@@ -179,5 +179,5 @@ function trialRow(run, index) {
     cell(run.scenario(index)), cell(run.cell(index), 'extra'), cell(run.sample(index)),
     cell(`${trials.trial[index]}${tried}`, 'number'), cell(measure(run.score?.[index]), 'number extra'),
     cell(seconds(trials.seconds[index]), 'number extra'), cell(count(trials.tokens[index]), 'number extra'),
-    cell(trials.problem[index] ? `${trials.owner[index] ? `${trials.owner[index]}: ` : ''}${brief(trials.problem[index], 200)}` : '', 'extra'));
+    cell(trials.problem[index] ? `${trials.owner[index] ? `${trials.owner[index]}: ` : ''}${brief(withoutAddresses(trials.problem[index]), 200)}` : '', 'extra'));
 }
