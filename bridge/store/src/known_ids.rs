@@ -101,7 +101,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-            /// A task has the same content with and without recorded ids, and its size is that of its content.
+        /// A task has the same content with and without recorded ids, and its size is that of its content.
         #[test]
         fn recorded_ids_do_not_change_the_task(events in prop::collection::vec(event(), 0..900)) {
             let sample = Sample::new("t");

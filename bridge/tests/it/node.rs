@@ -13,7 +13,7 @@ use crate::{kept, program::run};
 const INSTALL: Duration = Duration::from_secs(900);
 
 /// The time limit of Node's version command.
-const VERSION: Duration = Duration::from_secs(30);
+const VERSION: Duration = Duration::from_secs(120);
 
 /// The least that the packages run on.
 const LEAST: u32 = 20;

@@ -10,7 +10,7 @@ use std::{
 use green_agent::participant::{Launch, Supervisor};
 
 /// A limit that is longer than anything takes, even on a busy machine.
-pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
 /// Returns a supervisor that is the program under test.
 pub(crate) fn supervisor() -> Supervisor {

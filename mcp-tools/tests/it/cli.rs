@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::program::{Listening, mcp_tools, output};
 
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Serves an episode; returns the program, its URL and its token.
 async fn serve(arguments: &[&str]) -> (Listening, String, String) {

@@ -12,8 +12,8 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 pub(crate) const LIMITS: Limits = Limits {
     steps: 50,
-    time: Duration::from_secs(120),
-    call: Duration::from_secs(10),
+    time: Duration::from_secs(1800),
+    call: Duration::from_secs(60),
 };
 
 pub(crate) struct Evaluator {

@@ -32,7 +32,7 @@ async fn inspected(url: &str, token: &str, arguments: &[&str]) -> Value {
         "--header",
         &authorization,
     ]);
-    let limit = Duration::from_secs(60);
+    let limit = Duration::from_secs(120);
     let (code, said, errors) = output(inspector.args(arguments), limit).await;
     assert_eq!(code, Some(0), "{said}{errors}");
     serde_json::from_str(&said).unwrap_or_else(|_| panic!("{said}"))

@@ -16,7 +16,7 @@ use tokio::{
 pub(crate) use crate::running::{output, run};
 
 /// The time limit until a program listens, and until it has ended.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Returns a command that runs `mcp-tools` with arguments.
 pub(crate) fn mcp_tools(arguments: &[&str]) -> Command {

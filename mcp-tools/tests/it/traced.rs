@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::program::{Listening, mcp_tools, output};
 
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(120);
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const SPAN: &str = "b7ad6b7169203331";
 /// The address of a collector that does not listen; no call waits for it.

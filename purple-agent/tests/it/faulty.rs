@@ -15,11 +15,15 @@ use crate::{
     green::{Green, Plan},
 };
 
-/// Starts a Green agent with a short time limit and few steps.
-async fn strict() -> Green {
+/// The time of an episode that must run out, and of one that must not, however slow the machine is.
+const BRIEF: Duration = Duration::from_millis(700);
+const AMPLE: Duration = Duration::from_secs(600);
+
+/// Starts a Green agent with few steps.
+async fn strict(time: Duration) -> Green {
     let limits = Limits {
         steps: 5,
-        time: Duration::from_millis(700),
+        time,
         ..Limits::default()
     };
     Green::start(Plan {
@@ -31,7 +35,7 @@ async fn strict() -> Green {
 
 #[tokio::test]
 async fn one_that_never_connects_waits_in_vain() {
-    let report = evaluated(&strict().await, &agent("never-connects", &Value::Null)).await;
+    let report = evaluated(&strict(BRIEF).await, &agent("never-connects", &Value::Null)).await;
     assert_eq!(report.verdict, Verdict::Failed);
     assert_eq!(report.result.unwrap()["ended"], "time_limit");
     let outcome = report.outcome.unwrap();
@@ -44,7 +48,7 @@ async fn one_that_never_connects_waits_in_vain() {
 
 #[tokio::test]
 async fn a_wrong_token_is_refused() {
-    let report = evaluated(&strict().await, &agent("wrong-token", &Value::Null)).await;
+    let report = evaluated(&strict(AMPLE).await, &agent("wrong-token", &Value::Null)).await;
     assert_eq!(report.verdict, Verdict::Failed);
     assert_eq!(report.result.unwrap()["steps"], 0);
     let text = report.outcome.unwrap().text;
@@ -53,7 +57,7 @@ async fn a_wrong_token_is_refused() {
 
 #[tokio::test]
 async fn one_that_lies_is_not_believed() {
-    let report = evaluated(&strict().await, &agent("lies", &Value::Null)).await;
+    let report = evaluated(&strict(AMPLE).await, &agent("lies", &Value::Null)).await;
     assert_eq!(report.verdict, Verdict::Failed);
     assert_eq!(report.result.unwrap()["success"], false);
     let outcome = report.outcome.unwrap();
@@ -71,7 +75,7 @@ async fn one_that_never_stops_is_stopped() {
     };
     let policy = policy::builtin("never-stops", &Value::Null).unwrap();
     let agent = PurpleAgent::new(policy, settings);
-    let report = evaluated(&strict().await, &agent).await;
+    let report = evaluated(&strict(AMPLE).await, &agent).await;
     assert_eq!(report.verdict, Verdict::Failed);
     assert_eq!(report.result.unwrap()["ended"], "step_limit");
     let outcome = report.outcome.unwrap();

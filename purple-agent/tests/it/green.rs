@@ -63,7 +63,7 @@ impl Plan {
             environment,
             seed,
             limits: Limits {
-                time: Duration::from_secs(20),
+                time: Duration::from_secs(300),
                 ..Limits::default()
             },
             tell: |told| {

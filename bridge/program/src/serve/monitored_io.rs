@@ -1,7 +1,7 @@
-//! The bytes of a connection, which tell its monitor.
+//! The byte stream of a connection, which reports what it reads and writes to the connection's monitor.
 //!
-//! A head that is too large is answered by HTTP itself, before there is a request, with a status and no word. Direct
-//! that is replaced by what clients of the app read. One for which there is no room among all is answered here.
+//! hyper answers a request head that is too large itself, with a status and an empty body. This module replaces that answer by one in
+//! the form that the app's clients read. It also refuses a head for whose bytes there is no memory.
 
 use std::{
     io,

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// The time limit of an answer; no operation here waits for anything.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// The time without an event after which a stream is left.
 const QUIET: Duration = Duration::from_millis(20);

@@ -27,7 +27,7 @@ use super::{Verdict, bytes, corpus, fuzz};
 use crate::app::rpc;
 
 /// The time limit of one stream, whose content is available at once.
-pub(super) const LIMIT: Duration = Duration::from_secs(20);
+pub(super) const LIMIT: Duration = Duration::from_secs(120);
 
 /// The next answer.
 type Next = Arc<Mutex<Vec<u8>>>;

@@ -21,9 +21,9 @@ pub(crate) fn short() -> Options {
     Options {
         lifecycle: Lifecycle::Either,
         limits: Limits {
-            connect: Duration::from_secs(10),
-            start: Duration::from_secs(10),
-            call: Duration::from_secs(10),
+            connect: Duration::from_secs(60),
+            start: Duration::from_secs(60),
+            call: Duration::from_secs(60),
             close: Duration::from_secs(5),
             result: 4096,
             tools: 10,

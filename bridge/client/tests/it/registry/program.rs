@@ -10,7 +10,7 @@ use tokio::{
 use url::Url;
 
 /// The time in which the registry must start.
-const READY: Duration = Duration::from_secs(30);
+const READY: Duration = Duration::from_secs(120);
 
 /// A running registry; it is stopped when this is dropped.
 pub(super) struct Program {
