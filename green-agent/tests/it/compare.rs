@@ -79,6 +79,8 @@ fn diff_tells_what_changed_and_fails_only_if_asked() {
     let said = text(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
     for part in [
+        "before  a  80 trials of 40 samples  pass_rate 1 (",
+        "\nafter   b  80 trials of 40 samples  pass_rate 0.75 (",
         "pass_rate  1 -> 0.75  difference -0.25 (",
         "40 pairs: 0 greater, 10 smaller (p 0.002)  changed",
         "  worse   1 -> 0  club/success, sample 1",
@@ -95,6 +97,25 @@ fn diff_tells_what_changed_and_fails_only_if_asked() {
     assert_eq!(json["flips"].as_array().unwrap().len(), 10);
     let missing = run(folder, &["diff", "a", "nowhere"]);
     assert_eq!(missing.status.code(), Some(3), "{}", text(&missing));
+}
+
+#[test]
+fn a_report_is_told_which_run_is_the_earlier_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_run(&folder.join("a"), |_| true);
+    write_run(&folder.join("b"), |number| number > 20);
+    let html = ["report", "b", "--against", "a", "--report", "html=c.html"];
+    let made = run(folder, &html);
+    assert_eq!(made.status.code(), Some(0), "{}", text(&made));
+    let printed = run(folder, &["report", "b", "--against", "a"]);
+    assert!(
+        text(&printed).contains("note: only the HTML report shows --against"),
+        "{}",
+        text(&printed)
+    );
+    let positional = run(folder, &["report", "b", "a"]);
+    assert_eq!(positional.status.code(), Some(2), "{}", text(&positional));
 }
 
 #[test]

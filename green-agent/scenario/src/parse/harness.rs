@@ -56,8 +56,8 @@ table! {
         optional pass_score: f64,
         /// Further metrics by name, each with the place of its number in the list of the evaluator's results, as in an
         /// expectation with on = "result": a JSON pointer such as "/0/summary/accuracy", or a JSONPath such as
-        /// "$[0].tasks[*].reward", of whose numbers the mean counts; true and false are 1 and 0. Numbers at the top level
-        /// of a result are metrics in any case.
+        /// "$[0].tasks[*].reward", of whose numbers the mean counts; true and false are 1 and 0. Other metrics are the
+        /// numbers of a result's object "metrics", or at the top level of a result without one.
         default metrics: BTreeMap<String, ValuePath> as MetricPlaces = {},
         /// The most MiB that all parties of a trial may send, with 2 KiB added for each message; the trial ends when it is
         /// more, as a fault of the party that sent the most. Calls over gRPC are not recorded and do not count.
