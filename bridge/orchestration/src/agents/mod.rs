@@ -160,7 +160,7 @@ impl Agents {
         let kept = self.settings.remember;
         found.retain(|_, (at, _)| is_fresh(*at, now, kept));
         for url in [site.clone(), self.shown(agent.endpoint.url())] {
-            if found.len() < MAX_AGENTS {
+            if found.len() < MAX_AGENTS || found.contains_key(&url) {
                 found.insert(url, (now, agent.clone()));
             }
         }
@@ -175,4 +175,33 @@ impl Agents {
 
 fn is_fresh(at: Timestamp, now: Timestamp, kept: SignedDuration) -> bool {
     now.duration_since(at) < kept
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_new_card_replaces_the_cached_one_in_a_full_cache() {
+        let agents = Agents::new(AgentsSettings::default());
+        let now = Timestamp::UNIX_EPOCH;
+        let site = |number: usize| Url::parse(&format!("https://{number}.example/")).unwrap();
+        let remember = |name: &str, site: Url| {
+            let card = json!({"name": name, "url": site.as_str()});
+            let agent = Discovered::from_card(card, site.clone()).unwrap();
+            agents.remember(&site, &agent, now);
+        };
+        (1..=MAX_AGENTS + 1).for_each(|number| remember("old", site(number)));
+        remember("new", site(1));
+        let named = |number| {
+            agents
+                .recall(&site(number), now)
+                .map(|agent| agent.card.name)
+        };
+        assert_eq!(named(1).as_deref(), Some("new"));
+        assert_eq!(named(2).as_deref(), Some("old"));
+        assert_eq!(named(MAX_AGENTS + 1), None);
+    }
 }
