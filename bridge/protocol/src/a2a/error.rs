@@ -89,6 +89,28 @@ impl ErrorKind {
     pub fn from_code(code: i64) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.code() == code)
     }
+
+    /// Returns the name of the error in 0.3 (0.3.0, section 8), if it has this error.
+    pub fn name_in_v0_3(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Parse => "JSONParseError",
+            Self::InvalidRequest => "InvalidRequestError",
+            Self::MethodNotFound => "MethodNotFoundError",
+            Self::InvalidParams => "InvalidParamsError",
+            Self::Internal => "InternalError",
+            Self::TaskNotFound => "TaskNotFoundError",
+            Self::TaskNotCancelable => "TaskNotCancelableError",
+            Self::PushNotificationNotSupported => "PushNotificationNotSupportedError",
+            Self::UnsupportedOperation => "UnsupportedOperationError",
+            Self::ContentTypeNotSupported => "ContentTypeNotSupportedError",
+            Self::InvalidAgentResponse => "InvalidAgentResponseError",
+            Self::ExtendedAgentCardNotConfigured => "AuthenticatedExtendedCardNotConfiguredError",
+            Self::ExtensionSupportRequired
+            | Self::VersionNotSupported
+            | Self::Unavailable
+            | Self::ResourceExhausted => return None,
+        })
+    }
 }
 
 /// The type of the detail with the delay before a retry.

@@ -56,36 +56,11 @@ pub fn code_v0_3(kind: ErrorKind) -> i32 {
     }
 }
 
-/// The names of errors with which their messages begin in 0.3, and are told apart by its SDKs.
-const NAMES: [(ErrorKind, &str); 12] = [
-    (ErrorKind::Parse, "JSONParseError"),
-    (ErrorKind::InvalidRequest, "InvalidRequestError"),
-    (ErrorKind::MethodNotFound, "MethodNotFoundError"),
-    (ErrorKind::InvalidParams, "InvalidParamsError"),
-    (ErrorKind::Internal, "InternalError"),
-    (ErrorKind::TaskNotFound, "TaskNotFoundError"),
-    (ErrorKind::TaskNotCancelable, "TaskNotCancelableError"),
-    (
-        ErrorKind::PushNotificationNotSupported,
-        "PushNotificationNotSupportedError",
-    ),
-    (ErrorKind::UnsupportedOperation, "UnsupportedOperationError"),
-    (
-        ErrorKind::ContentTypeNotSupported,
-        "ContentTypeNotSupportedError",
-    ),
-    (ErrorKind::InvalidAgentResponse, "InvalidAgentResponseError"),
-    (
-        ErrorKind::ExtendedAgentCardNotConfigured,
-        "AuthenticatedExtendedCardNotConfiguredError",
-    ),
-];
-
-/// Returns the message of an error in 0.3, which begins with the error's name if 0.3 has the error.
+/// Returns the message of an error in 0.3, which begins with the error's name if 0.3 has the error. Its SDKs tell errors
+/// apart by these names.
 pub fn message_v0_3(error: &Error) -> String {
-    let named = NAMES.iter().find(|(kind, _)| *kind == error.kind);
-    match named {
-        Some((_, name)) => format!("{name}: {}", error.message),
+    match error.kind.name_in_v0_3() {
+        Some(name) => format!("{name}: {}", error.message),
         None => error.message.clone(),
     }
 }
@@ -93,8 +68,8 @@ pub fn message_v0_3(error: &Error) -> String {
 /// Returns the error whose name a message begins with, and the rest of the message.
 fn named(message: &str) -> Option<(ErrorKind, &str)> {
     let (found, rest) = message.split_once(": ")?;
-    let (kind, _) = NAMES.iter().find(|(_, name)| *name == found)?;
-    Some((*kind, rest))
+    let is_named = |kind: &&ErrorKind| kind.name_in_v0_3() == Some(found);
+    Some((*ErrorKind::ALL.iter().find(is_named)?, rest))
 }
 
 /// Returns the error kind for a gRPC status code without details.

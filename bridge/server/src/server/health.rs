@@ -19,47 +19,32 @@ pub struct Readiness {
     stopping: Option<watch::Receiver<bool>>,
 }
 
-/// Whether the bridge can serve requests, or the reason why it cannot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReadinessState {
-    Ready,
-    /// The program was asked to stop, and only finishes open requests.
-    Stopping,
-    /// The task log does not answer.
-    Silent,
-    /// The disk of the task log is full: stored tasks are served, but nothing new is accepted.
-    Full,
-    /// The task log's index is being rebuilt.
-    Rebuilding,
-    /// The database of the task log cannot be reached, or accepts nothing.
-    Unavailable,
-    /// The task log failed for another reason, which is logged.
-    Failed,
-}
-
 impl Readiness {
     /// Creates the check for a service. It fails once `stopping` is true.
     pub fn new(service: Service, stopping: Option<watch::Receiver<bool>>) -> Self {
         Self { service, stopping }
     }
 
-    /// Returns the current state.
-    pub(super) async fn state(&self) -> ReadinessState {
+    /// Checks whether the bridge can serve requests. The error is the reason why it cannot. A bridge whose disk is full
+    /// serves stored tasks, but accepts nothing new.
+    pub(super) async fn check(&self) -> Result<(), &'static str> {
         if self.stopping.as_ref().is_some_and(|stop| *stop.borrow()) {
-            return ReadinessState::Stopping;
+            return Err("stopping");
         }
-        match self.service.ready().await {
-            Some(Ok(())) => ReadinessState::Ready,
-            Some(Err(StoreError::Full { .. })) => ReadinessState::Full,
-            Some(Err(StoreError::Rebuilding)) => ReadinessState::Rebuilding,
-            Some(Err(StoreError::Unavailable { .. })) => ReadinessState::Unavailable,
-            Some(Err(error)) => {
+        let ready = self.service.ready().await;
+        match ready.ok_or("the task log does not answer")? {
+            Ok(()) => Ok(()),
+            Err(StoreError::Full { .. }) => Err("the disk of the task log is full"),
+            Err(StoreError::Rebuilding) => Err("the task log's index is being rebuilt"),
+            Err(StoreError::Unavailable { .. }) => {
+                Err("the database of the task log is not available")
+            }
+            Err(error) => {
                 if !error.is_reported_by_store() {
                     tracing::error!(%error, "the task log is not ready");
                 }
-                ReadinessState::Failed
+                Err("the task log has failed")
             }
-            None => ReadinessState::Silent,
         }
     }
 
@@ -87,17 +72,9 @@ pub fn health(service: Service, readiness: Readiness) -> Router {
 
 /// Answers 200 if the task log can be written and the program was not asked to stop, else 503.
 async fn ready(State(readiness): State<Readiness>) -> impl IntoResponse {
-    let unavailable = StatusCode::SERVICE_UNAVAILABLE;
-    match readiness.state().await {
-        ReadinessState::Ready => (StatusCode::OK, "ready"),
-        ReadinessState::Stopping => (unavailable, "stopping"),
-        ReadinessState::Silent => (unavailable, "the task log does not answer"),
-        ReadinessState::Full => (unavailable, "the disk of the task log is full"),
-        ReadinessState::Rebuilding => (unavailable, "the task log's index is being rebuilt"),
-        ReadinessState::Unavailable => {
-            (unavailable, "the database of the task log is not available")
-        }
-        ReadinessState::Failed => (unavailable, "the task log has failed"),
+    match readiness.check().await {
+        Ok(()) => (StatusCode::OK, "ready"),
+        Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason),
     }
 }
 

@@ -15,7 +15,7 @@ use tonic_health::pb::{
 };
 
 use super::SERVICES;
-use crate::server::health::{Readiness, ReadinessState};
+use crate::server::health::Readiness;
 
 /// The interval at which the status is checked for watchers.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
@@ -44,14 +44,9 @@ impl HealthService {
         if !name.is_empty() && !SERVICES.contains(&name) && !is_agent {
             return ServingStatus::ServiceUnknown;
         }
-        match readiness.state().await {
-            ReadinessState::Ready => ServingStatus::Serving,
-            ReadinessState::Stopping
-            | ReadinessState::Silent
-            | ReadinessState::Full
-            | ReadinessState::Rebuilding
-            | ReadinessState::Unavailable
-            | ReadinessState::Failed => ServingStatus::NotServing,
+        match readiness.check().await {
+            Ok(()) => ServingStatus::Serving,
+            Err(_) => ServingStatus::NotServing,
         }
     }
 

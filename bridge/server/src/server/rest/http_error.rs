@@ -62,25 +62,12 @@ impl HttpError {
     }
 }
 
-/// Returns the error's name in 0.3 (0.3.0, section 8).
+/// Returns the error's name for clients of 0.3, also if 0.3 does not have the error.
 fn name(kind: ErrorKind) -> &'static str {
     match kind {
-        ErrorKind::Parse => "JSONParseError",
-        ErrorKind::InvalidRequest => "InvalidRequestError",
-        ErrorKind::MethodNotFound => "MethodNotFoundError",
-        ErrorKind::InvalidParams => "InvalidParamsError",
-        ErrorKind::Internal | ErrorKind::Unavailable | ErrorKind::ResourceExhausted => {
-            "InternalError"
-        }
-        ErrorKind::TaskNotFound => "TaskNotFoundError",
-        ErrorKind::TaskNotCancelable => "TaskNotCancelableError",
-        ErrorKind::PushNotificationNotSupported => "PushNotificationNotSupportedError",
-        ErrorKind::UnsupportedOperation => "UnsupportedOperationError",
-        ErrorKind::ContentTypeNotSupported => "ContentTypeNotSupportedError",
-        ErrorKind::InvalidAgentResponse => "InvalidAgentResponseError",
-        ErrorKind::ExtendedAgentCardNotConfigured => "AuthenticatedExtendedCardNotConfiguredError",
         ErrorKind::ExtensionSupportRequired => "ExtensionSupportRequiredError",
         ErrorKind::VersionNotSupported => "VersionNotSupportedError",
+        other => other.name_in_v0_3().unwrap_or("InternalError"),
     }
 }
 
