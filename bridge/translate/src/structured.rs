@@ -11,7 +11,7 @@ use super::{
     schema,
 };
 use bridge_protocol::{
-    a2a::{Content, Metadata, Part},
+    a2a::{Metadata, Part},
     activity::Entity,
     wire::{Wire, to_value},
 };
@@ -37,7 +37,7 @@ pub(crate) fn entity(entity: &Entity) -> Part {
 pub(crate) fn as_value(part: &Part) -> Option<(Value, Option<String>)> {
     let mark = part.metadata.as_ref()?.get(VALUE)?;
     let value_type = mark.get("valueType").and_then(Value::as_str);
-    Some((data(part)?.clone(), value_type.map(String::from)))
+    Some((part.as_data()?.clone(), value_type.map(String::from)))
 }
 
 /// Returns the name of the invoke that a part is marked as.
@@ -49,7 +49,7 @@ pub(crate) fn as_invoke(part: &Part) -> Option<String> {
 /// Returns the entity in a part, if the media type declares one of the same type.
 pub(crate) fn as_entity(part: &Part) -> Option<Entity> {
     let kind = part.media_type.as_deref()?.strip_prefix(ENTITY)?;
-    let entity = Entity::read(data(part)?.clone()).ok()?;
+    let entity = Entity::read(part.as_data()?.clone()).ok()?;
     Some(entity).filter(|entity| entity.kind == kind)
 }
 
@@ -64,12 +64,5 @@ fn described(data: Value, media_type: String) -> Part {
         metadata: Some(metadata),
         media_type: Some(media_type),
         ..Part::data(data)
-    }
-}
-
-fn data(part: &Part) -> Option<&Value> {
-    match &part.content {
-        Content::Data(data) => Some(data),
-        Content::Text(_) | Content::Raw(_) | Content::Url(_) | Content::Unknown => None,
     }
 }

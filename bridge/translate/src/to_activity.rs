@@ -8,7 +8,7 @@ use super::{
     media, patch, plain_text, skeleton, structured,
 };
 use bridge_protocol::{
-    a2a::{Content, Message, Metadata, Part, Task},
+    a2a::{Message, Metadata, Part, Task},
     activity::{Activity, ActivityType, EndOfConversationCode, Entity, StreamInfo},
     wire::{Wire, to_object, to_value},
 };
@@ -30,7 +30,7 @@ pub fn message(message: &Message, task: &Task, turn: &TranslationContext) -> Act
         activity.kind = ActivityType::Invoke;
         activity.name = Some(name);
     }
-    activity.value = value_part.and_then(data);
+    activity.value = value_part.and_then(Part::as_data).cloned();
     // An invoke has only its value.
     let value = value.filter(|_| activity.kind == ActivityType::Invoke);
     let others = message.parts.iter().enumerate();
@@ -122,17 +122,10 @@ fn answer(parts: &[Part]) -> Option<usize> {
     let mut data = parts
         .iter()
         .enumerate()
-        .filter(|(_, part)| matches!(part.content, Content::Data(_)));
+        .filter(|(_, part)| part.as_data().is_some());
     let (index, part) = data.next().filter(|_| data.next().is_none())?;
     let is_json = part.media_type.as_deref().is_none_or(|kind| kind == JSON);
     Some(index).filter(|_| is_json && part.filename.is_none())
-}
-
-fn data(part: &Part) -> Option<serde_json::Value> {
-    match &part.content {
-        Content::Data(data) => Some(data.clone()),
-        Content::Text(_) | Content::Raw(_) | Content::Url(_) | Content::Unknown => None,
-    }
 }
 
 /// Returns the stream that the message was a piece of, if any.

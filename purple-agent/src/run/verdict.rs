@@ -1,6 +1,6 @@
 //! Reads the evaluator's verdict from its task.
 
-use bridge_protocol::a2a::{Artifact, Content, Task, TaskState};
+use bridge_protocol::a2a::{Artifact, Task, TaskState};
 use serde_json::Value;
 
 /// The name of the artifact with the evaluation's result, as AgentBeats defines it.
@@ -38,10 +38,9 @@ pub(super) fn result(task: &Task) -> Option<Value> {
 }
 
 fn data(artifact: &Artifact) -> Option<Value> {
-    artifact.parts.iter().find_map(|part| match &part.content {
-        Content::Data(data) => Some(data.clone()),
-        Content::Text(text) => serde_json::from_str(text).ok(),
-        Content::Raw(_) | Content::Url(_) | Content::Unknown => None,
+    artifact.parts.iter().find_map(|part| match part.as_text() {
+        Some(text) => serde_json::from_str(text).ok(),
+        None => part.as_data().cloned(),
     })
 }
 

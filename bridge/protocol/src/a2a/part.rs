@@ -82,6 +82,14 @@ impl Part {
         }
     }
 
+    /// Returns the data, if this is a data part.
+    pub fn as_data(&self) -> Option<&Value> {
+        match &self.content {
+            Content::Data(data) => Some(data),
+            Content::Text(_) | Content::Raw(_) | Content::Url(_) | Content::Unknown => None,
+        }
+    }
+
     /// Returns whether this is a text without a name and without free-form data.
     pub(super) fn is_plain(&self) -> bool {
         let Self {

@@ -10,7 +10,7 @@
 use std::{collections::BTreeSet, iter};
 
 use bridge_protocol::{
-    a2a::{Content, Metadata, Part, SendMessageRequest},
+    a2a::{Metadata, Part, SendMessageRequest},
     dialect::Call,
 };
 use bridge_translate::full_activity;
@@ -52,10 +52,7 @@ fn skill_ids(request: &SendMessageRequest) -> BTreeSet<&str> {
 
 /// Returns the metadata of a part, and its data if that is an object.
 fn objects(part: &Part) -> impl Iterator<Item = &Metadata> {
-    let data = match &part.content {
-        Content::Data(data) => data.as_object(),
-        Content::Text(_) | Content::Raw(_) | Content::Url(_) | Content::Unknown => None,
-    };
+    let data = part.as_data().and_then(Value::as_object);
     part.metadata.iter().chain(data)
 }
 

@@ -8,7 +8,7 @@ use alloc::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    a2a::{Content, Message, Part, Role},
+    a2a::{Message, Part, Role},
     wire::Metadata,
 };
 
@@ -28,9 +28,7 @@ impl SkillCall {
     }
 
     fn from_part(part: &Part) -> Option<Self> {
-        let Content::Data(data) = &part.content else {
-            return None;
-        };
+        let data = part.as_data()?;
         let parameters = match data.get("parameters") {
             None | Some(Value::Null) => Map::new(),
             Some(parameters) => parameters.as_object()?.clone(),

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use serde_json::Value;
 
-use crate::a2a::{Content, Message, Part, Task};
+use crate::a2a::{Message, Part, Task};
 
 /// Returns the data of a task's result: the first data part of its artifacts, or else of its last message. For
 /// python-a2a's `function_response` it is the response.
@@ -24,10 +24,8 @@ pub fn data_of_message(message: &Message) -> Option<&Value> {
 }
 
 fn data_of_part(part: &Part) -> Option<&Value> {
-    match &part.content {
-        Content::Data(data) => Some(data.pointer("/function_response/response").unwrap_or(data)),
-        Content::Text(_) | Content::Raw(_) | Content::Url(_) | Content::Unknown => None,
-    }
+    let data = part.as_data()?;
+    Some(data.pointer("/function_response/response").unwrap_or(data))
 }
 
 /// Returns the text of a task: its last message, or else the texts of its artifacts, one per line.
