@@ -159,12 +159,6 @@ impl Program {
         address.parse().expect("the program says where it listens")
     }
 
-    /// Returns the folder that contains its store.
-    #[expect(dead_code, reason = "attacks on the store need it")]
-    pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
-    }
-
     /// Returns the number of lines that it has logged.
     pub(crate) fn log_lines(&self) -> usize {
         self.lines.load(Ordering::Relaxed)

@@ -24,7 +24,6 @@ pub(super) mod route;
 use std::sync::Arc;
 
 use axum::{
-    body::Bytes,
     extract::{FromRef, State},
     http::{HeaderMap, Method, StatusCode, Uri},
     response::Response,
@@ -41,7 +40,7 @@ use self::{
     route::{RouteError, RouteMatch},
 };
 use super::{
-    Endpoint, Requester,
+    Endpoint,
     body::{BodyError, ReceivedRequest},
     large_body::write_large,
     service_parameters::{self, ServiceParameters},
@@ -62,65 +61,44 @@ impl FromRef<MountedAgent> for Arc<Endpoint> {
     }
 }
 
-/// The parts of a request.
-struct RestRequest {
-    method: Method,
-    headers: HeaderMap,
-    uri: Uri,
-    body: Bytes,
-}
-
 /// Answers any request below an agent's address in the format of this binding.
 pub(super) async fn handle(
     State(mount): State<MountedAgent>,
     received: ReceivedRequest,
 ) -> Response {
-    let ReceivedRequest {
-        requester,
-        method,
-        headers,
-        uri,
-        body,
-    } = received;
-    let version = route::version(mount.below(uri.path()));
-    let writer = ResponseWriter::for_request(&headers, ResponseFormat::without_body(version));
-    let answered = match body {
-        Ok(body) => {
-            let asked = RestRequest {
-                method,
-                headers,
-                uri,
-                body,
-            };
-            mount.carry_out(&requester, asked, writer).await
-        }
-        Err(body_error) => Err(self::body_error(body_error)),
-    };
+    let version = route::version(mount.below(received.uri.path()));
+    let format = ResponseFormat::without_body(version);
+    let writer = ResponseWriter::for_request(&received.headers, format);
+    let answered = mount.carry_out(received, writer).await;
     answered.unwrap_or_else(|refusal| writer.error(&refusal))
 }
 
 impl MountedAgent {
     async fn carry_out(
         &self,
-        requester: &Requester,
-        asked: RestRequest,
+        received: ReceivedRequest,
         writer: ResponseWriter,
     ) -> Result<Response, HttpError> {
+        let ReceivedRequest {
+            requester,
+            method,
+            headers,
+            uri,
+            body,
+        } = received;
+        let body = body.map_err(body_error)?;
         let endpoint = &self.endpoint;
         let refused = |refusal: HttpError| {
             endpoint.service.refused(&endpoint.agent, &refusal.error);
             refusal
         };
-        let routed = self
-            .route(&asked.method, asked.uri.path())
-            .map_err(refused)?;
+        let routed = self.route(&method, uri.path()).map_err(refused)?;
         let mut context = requester.context(&endpoint.agent);
-        let understood = understand(&mut context, &routed, &asked);
+        let understood = understand(&mut context, &routed, &headers, &uri, &body);
         // Otherwise headers and URI, and the connection's read buffer, would stay in memory until the answer is sent.
-        drop((asked.body, asked.uri));
-        let headers = asked.headers;
+        drop((body, uri));
         let (call, format) = understood.map_err(|error| refused(error.into()))?;
-        if let Err(refusal) = endpoint.permit(requester, &call) {
+        if let Err(refusal) = endpoint.permit(&requester, &call) {
             return Ok(refusal.response(Binding::HttpJson, &headers, None));
         }
         drop(headers);
@@ -183,16 +161,18 @@ impl MountedAgent {
 fn understand(
     context: &mut Context,
     routed: &RouteMatch,
-    asked: &RestRequest,
+    headers: &HeaderMap,
+    uri: &Uri,
+    body: &[u8],
 ) -> Result<(Box<Call>, ResponseFormat), Error> {
-    let service_parameters = ServiceParameters::read(&asked.headers, &asked.uri)?;
+    let service_parameters = ServiceParameters::read(headers, uri)?;
     if service_parameters.version() != routed.version {
         return Err(version_mismatch(service_parameters.named, routed.version));
     }
     service_parameters.fill(context);
     context.version = routed.version;
     context.tenant.clone_from(&routed.tenant);
-    let (mut call, format) = body::read(routed, &asked.headers, &asked.uri, &asked.body)?;
+    let (mut call, format) = body::read(routed, headers, uri, body)?;
     context.apply_call(&mut call)?;
     Ok((Box::new(call), format))
 }
