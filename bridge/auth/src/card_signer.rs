@@ -10,7 +10,7 @@ use axum::{Router, http::header::CACHE_CONTROL, routing::get};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bridge_program::{Json, lock};
 use bridge_protocol::{
-    a2a::{AgentCardSignature, Metadata},
+    a2a::AgentCardSignature,
     signing::{self, Header},
 };
 use serde_json::Value;
@@ -88,8 +88,7 @@ impl CardSigner {
         let signature = AgentCardSignature {
             protected: protected.to_owned(),
             signature: URL_SAFE_NO_PAD.encode(bytes),
-            header: None,
-            extra: Metadata::new(),
+            ..AgentCardSignature::default()
         };
         if made.len() >= KEPT {
             made.clear();

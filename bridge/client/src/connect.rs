@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bridge_protocol::{
-    a2a::{AgentCard, GetExtendedAgentCardRequest, Metadata},
+    a2a::{AgentCard, GetExtendedAgentCardRequest},
     dialect::Call,
 };
 use reqwest::redirect;
@@ -81,10 +81,7 @@ async fn extended(
     base: &Url,
     options: &Options,
 ) -> Result<(AgentCard, InterfaceSet), ClientError> {
-    let call = Call::GetExtendedAgentCard(GetExtendedAgentCardRequest {
-        tenant: None,
-        extra: Metadata::new(),
-    });
+    let call = Call::GetExtendedAgentCard(GetExtendedAgentCardRequest::default());
     let follow = |agent: Arc<Agent>, call: Call| async move {
         let connected = async {
             let card: AgentCard = agent.ask(&call).await?;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bridge_protocol::{
     a2a::{
-        AgentCard, AgentExtension, AgentProvider, AgentSkill, Metadata, SecurityRequirement,
-        SecurityScheme, StringList,
+        AgentCard, AgentExtension, AgentProvider, AgentSkill, SecurityRequirement, SecurityScheme,
+        StringList,
     },
     wire::Wire as _,
 };
@@ -164,7 +164,7 @@ impl From<&ProviderConfig> for AgentProvider {
         Self {
             url: config.url.0.to_string(),
             organization: config.organization.clone(),
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }
@@ -189,14 +189,14 @@ fn skill(config: &SkillConfig) -> AgentSkill {
 fn requirement(config: &BTreeMap<String, Vec<String>>) -> SecurityRequirement {
     let scopes = |list: &Vec<String>| StringList {
         list: list.clone(),
-        extra: Metadata::new(),
+        ..StringList::default()
     };
     let schemes = config
         .iter()
         .map(|(name, list)| (name.clone(), scopes(list)));
     SecurityRequirement {
         schemes: schemes.collect(),
-        extra: Metadata::new(),
+        ..SecurityRequirement::default()
     }
 }
 

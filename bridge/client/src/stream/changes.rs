@@ -48,7 +48,7 @@ fn status(task: &Task, status: TaskStatus, metadata: Option<Metadata>) -> Stream
         context_id: task.context_id.clone().unwrap_or_default(),
         status,
         metadata,
-        extra: Metadata::new(),
+        ..TaskStatusUpdateEvent::default()
     })
 }
 
@@ -106,9 +106,7 @@ fn artifact(task: &Task, artifact: Artifact, append: bool) -> StreamResponse {
         context_id: task.context_id.clone().unwrap_or_default(),
         artifact,
         append,
-        last_chunk: false,
-        metadata: None,
-        extra: Metadata::new(),
+        ..TaskArtifactUpdateEvent::default()
     })
 }
 

@@ -6,9 +6,8 @@
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
 use super::{Metadata, SecurityRequirement, SecurityScheme};
-use crate::wire::object;
 
-object! {
+proto_message! {
     /// An agent's description of itself.
     pub struct AgentCard {
         /// The name.
@@ -42,7 +41,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// An address with the binding and version that is served there.
     pub struct AgentInterface {
         /// The URL of the interface.
@@ -56,7 +55,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// The provider of an agent.
     pub struct AgentProvider {
         /// The URL of the provider's website.
@@ -66,9 +65,8 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// The optional parts of the protocol that an agent supports; absent means unsupported.
-    #[derive(Default)]
     pub struct AgentCapabilities {
         /// Whether the agent supports streams.
         optional streaming: Option<bool> = "streaming",
@@ -81,7 +79,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// An extension of the protocol.
     pub struct AgentExtension {
         /// The URI that identifies the extension.
@@ -95,7 +93,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// A skill of an agent.
     pub struct AgentSkill {
         /// The id, unique within the card.
@@ -117,7 +115,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// A JSON Web Signature (RFC 7515) over the card's canonical form.
     pub struct AgentCardSignature {
         /// The protected header, base64url.
@@ -139,9 +137,8 @@ impl AgentInterface {
         Self {
             url: url.into(),
             protocol_binding: binding.into(),
-            tenant: None,
             protocol_version: version.into(),
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }
@@ -159,9 +156,7 @@ impl AgentExtension {
         Self {
             uri: uri.into(),
             description: Some(description.into()),
-            required: false,
-            params: None,
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }
@@ -177,12 +172,7 @@ impl AgentSkill {
             id: id.into(),
             name: name.into(),
             description: description.into(),
-            tags: Vec::new(),
-            examples: Vec::new(),
-            input_modes: Vec::new(),
-            output_modes: Vec::new(),
-            security_requirements: Vec::new(),
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }
@@ -194,19 +184,10 @@ impl AgentCard {
         Self {
             name: name.into(),
             description: description.into(),
-            supported_interfaces: Vec::new(),
-            provider: None,
             version: String::from("1.0.0"),
-            documentation_url: None,
-            capabilities: AgentCapabilities::default(),
-            security_schemes: BTreeMap::new(),
-            security_requirements: Vec::new(),
             default_input_modes: text(),
             default_output_modes: text(),
-            skills: Vec::new(),
-            signatures: Vec::new(),
-            icon_url: None,
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }

@@ -3,13 +3,12 @@
 use alloc::string::String;
 use core::borrow::Borrow;
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
-use serde_json::Value;
+use serde::{Serialize, Serializer};
 
 use super::{Artifact, Message, Metadata, Task, TaskStatus};
-use crate::wire::{FieldError, Fields, Schemas, Wire, object};
+use crate::wire::one_of;
 
-object! {
+proto_message! {
     /// A task's status changed.
     pub struct TaskStatusUpdateEvent {
         /// The task's id.
@@ -23,7 +22,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// A task produced an artifact, or a further piece of one.
     pub struct TaskArtifactUpdateEvent {
         /// The task's id.
@@ -42,20 +41,22 @@ object! {
 }
 
 /// The result of SendMessage. `T` can be a shared task, such as an `Arc<Task>`, if the result is only written.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", bound(serialize = "T: Borrow<Task>"))]
 #[expect(clippy::large_enum_variant, reason = "most answers are tasks")]
 pub enum SendMessageResponse<T = Task> {
     /// A task in its current state.
-    Task(T),
+    Task(#[serde(serialize_with = "shared")] T),
     /// A message without a task.
     Message(Message),
 }
 
 /// One item of a stream. `T` can be a shared task, as in [`SendMessageResponse`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", bound(serialize = "T: Borrow<Task>"))]
 pub enum StreamResponse<T = Task> {
     /// A task in its current state: the first item of most streams.
-    Task(T),
+    Task(#[serde(serialize_with = "shared")] T),
     /// A message without a task: the only item of its stream.
     Message(Message),
     /// A change of status.
@@ -85,91 +86,23 @@ impl From<SendMessageResponse> for StreamResponse {
     }
 }
 
-impl Wire for SendMessageResponse {
-    fn read(value: Value) -> Result<Self, FieldError> {
-        let mut fields = Fields::of(value)?;
-        match (fields.optional("task")?, fields.optional("message")?) {
-            (Some(task), None) => Ok(Self::Task(task)),
-            (None, Some(message)) => Ok(Self::Message(message)),
-            (None, None) => Err(FieldError::new("one of task, message", "neither")),
-            (Some(_), Some(_)) => Err(FieldError::new("one of task, message", "both")),
-        }
-    }
-
-    fn describe(schemas: &mut Schemas) -> Value {
-        let members = [
-            ("task", Task::describe(schemas)),
-            ("message", Message::describe(schemas)),
-        ];
-        schemas.one_of("SendMessageResponse", &members)
+one_of! {
+    SendMessageResponse, "one of task, message", "neither", "both" {
+        Task(Task) = "task",
+        Message(Message) = "message",
     }
 }
 
-impl Wire for StreamResponse {
-    fn read(value: Value) -> Result<Self, FieldError> {
-        const KINDS: &str = "exactly one of task, message, statusUpdate, artifactUpdate";
-        let mut fields = Fields::of(value)?;
-        let items = (
-            fields.optional("task")?,
-            fields.optional("message")?,
-            fields
-                .either("statusUpdate", "status_update")
-                .optional("statusUpdate")?,
-            fields
-                .either("artifactUpdate", "artifact_update")
-                .optional("artifactUpdate")?,
-        );
-        match items {
-            (Some(task), None, None, None) => Ok(Self::Task(task)),
-            (None, Some(message), None, None) => Ok(Self::Message(message)),
-            (None, None, Some(update), None) => Ok(Self::StatusUpdate(update)),
-            (None, None, None, Some(update)) => Ok(Self::ArtifactUpdate(update)),
-            (None, None, None, None) => Err(FieldError::new(KINDS, "none of them")),
-            _ => Err(FieldError::new(KINDS, "several of them")),
-        }
-    }
-
-    fn describe(schemas: &mut Schemas) -> Value {
-        let members = [
-            ("task", Task::describe(schemas)),
-            ("message", Message::describe(schemas)),
-            ("statusUpdate", TaskStatusUpdateEvent::describe(schemas)),
-            ("artifactUpdate", TaskArtifactUpdateEvent::describe(schemas)),
-        ];
-        schemas.one_of("StreamResponse", &members)
+one_of! {
+    StreamResponse, "exactly one of task, message, statusUpdate, artifactUpdate", "none of them", "several of them" {
+        Task(Task) = "task",
+        Message(Message) = "message",
+        StatusUpdate(TaskStatusUpdateEvent) = "statusUpdate" or "status_update",
+        ArtifactUpdate(TaskArtifactUpdateEvent) = "artifactUpdate" or "artifact_update",
     }
 }
 
-/// Serializes an object with one member, as ProtoJSON writes a `oneof`.
-fn tagged<S: Serializer>(
-    serializer: S,
-    key: &str,
-    value: &impl Serialize,
-) -> Result<S::Ok, S::Error> {
-    let mut map = serializer.serialize_map(Some(1))?;
-    map.serialize_entry(key, value)?;
-    map.end()
+/// Writes a task that may be shared.
+fn shared<T: Borrow<Task>, S: Serializer>(task: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    task.borrow().serialize(serializer)
 }
-
-impl<T: Borrow<Task>> Serialize for SendMessageResponse<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Task(task) => tagged(serializer, "task", task.borrow()),
-            Self::Message(message) => tagged(serializer, "message", message),
-        }
-    }
-}
-
-impl<T: Borrow<Task>> Serialize for StreamResponse<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Task(task) => tagged(serializer, "task", task.borrow()),
-            Self::Message(message) => tagged(serializer, "message", message),
-            Self::StatusUpdate(update) => tagged(serializer, "statusUpdate", update),
-            Self::ArtifactUpdate(update) => tagged(serializer, "artifactUpdate", update),
-        }
-    }
-}
-
-object!(@deserialize SendMessageResponse);
-object!(@deserialize StreamResponse);

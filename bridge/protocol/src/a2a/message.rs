@@ -3,9 +3,9 @@
 use alloc::{string::String, vec::Vec};
 
 use super::{Metadata, Part};
-use crate::wire::{object, open_enum};
+use crate::wire::open_enum;
 
-object! {
+proto_message! {
     /// A message from a client to an agent, or from an agent to a client.
     pub struct Message {
         /// The id, made by the sender. Messages of a caller with the same id are the same message.
@@ -29,8 +29,10 @@ object! {
 
 open_enum! {
     /// The role of a message's sender (specification 4.1.5).
+    #[derive(Default)]
     pub enum Role, "a role such as ROLE_USER", numbered {
         /// Not specified.
+        #[default]
         Unspecified = "ROLE_UNSPECIFIED",
         /// The client.
         User = "ROLE_USER",
@@ -44,14 +46,9 @@ impl Message {
     pub fn new(message_id: impl Into<String>, role: Role, parts: Vec<Part>) -> Self {
         Self {
             message_id: message_id.into(),
-            context_id: None,
-            task_id: None,
             role,
             parts,
-            metadata: None,
-            extensions: Vec::new(),
-            reference_task_ids: Vec::new(),
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 

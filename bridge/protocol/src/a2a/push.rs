@@ -2,10 +2,7 @@
 
 use alloc::string::String;
 
-use super::Metadata;
-use crate::wire::object;
-
-object! {
+proto_message! {
     /// A push notification setting: the webhook for a task's events, and its credentials.
     pub struct TaskPushNotificationConfig {
         /// The tenant, on servers with several tenants.
@@ -15,7 +12,7 @@ object! {
         /// The task's id.
         optional task_id: Option<String> = "taskId",
         /// The URL of the webhook.
-        required url: String = "url",
+        given url: String = "url",
         /// A token for the task or session, which the receiver checks.
         optional token: Option<String> = "token",
         /// The credentials for the webhook.
@@ -23,11 +20,11 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// Credentials in the form of HTTP's `Authorization` header.
     pub struct AuthenticationInfo {
         /// The scheme, such as `Bearer`.
-        required scheme: String = "scheme",
+        given scheme: String = "scheme",
         /// The credentials that follow the scheme.
         optional credentials: Option<String> = "credentials",
     }
@@ -37,13 +34,8 @@ impl TaskPushNotificationConfig {
     /// Creates a setting with this URL, without a token and credentials. A task is only named if it exists already.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
-            tenant: None,
-            id: None,
-            task_id: None,
             url: url.into(),
-            token: None,
-            authentication: None,
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }
@@ -54,7 +46,7 @@ impl AuthenticationInfo {
         Self {
             scheme: scheme.into(),
             credentials: Some(credentials.into()),
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }

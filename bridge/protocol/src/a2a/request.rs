@@ -3,9 +3,8 @@
 use alloc::{string::String, vec::Vec};
 
 use super::{Message, Metadata, Task, TaskPushNotificationConfig, TaskState};
-use crate::wire::object;
 
-object! {
+proto_message! {
     /// The parameters of SendMessage and SendStreamingMessage.
     pub struct SendMessageRequest {
         /// The tenant, on servers with several tenants.
@@ -19,9 +18,8 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// The options for the result of a message.
-    #[derive(Default)]
     pub struct SendMessageConfiguration {
         /// The media types that the client accepts.
         optional accepted_output_modes: Vec<String> = "acceptedOutputModes",
@@ -34,21 +32,20 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// The parameters of GetTask.
     pub struct GetTaskRequest {
         /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
         /// The task's id.
-        required id: String = "id",
+        given id: String = "id",
         /// The largest number of messages of the history in the result.
         optional history_length: Option<i32> = "historyLength",
     }
 }
 
-object! {
+proto_message! {
     /// The parameters of ListTasks.
-    #[derive(Default)]
     pub struct ListTasksRequest {
         /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
@@ -69,7 +66,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// The result of ListTasks.
     pub struct ListTasksResponse {
         /// The items of the page.
@@ -83,59 +80,59 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// The parameters of CancelTask.
     pub struct CancelTaskRequest {
         /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
         /// The task's id.
-        required id: String = "id",
+        given id: String = "id",
         /// Free-form data about the request.
         optional metadata: Option<Metadata> = "metadata",
     }
 }
 
-object! {
+proto_message! {
     /// The parameters of SubscribeToTask.
     pub struct SubscribeToTaskRequest {
         /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
         /// The task's id.
-        required id: String = "id",
+        given id: String = "id",
     }
 }
 
-object! {
+proto_message! {
     /// The parameters of GetTaskPushNotificationConfig.
     pub struct GetTaskPushNotificationConfigRequest {
         /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
         /// The task's id.
-        required task_id: String = "taskId",
+        given task_id: String = "taskId",
         /// The setting's id.
-        required id: String = "id",
+        given id: String = "id",
     }
 }
 
-object! {
+proto_message! {
     /// The parameters of DeleteTaskPushNotificationConfig.
     pub struct DeleteTaskPushNotificationConfigRequest {
         /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
         /// The task's id.
-        required task_id: String = "taskId",
+        given task_id: String = "taskId",
         /// The setting's id.
-        required id: String = "id",
+        given id: String = "id",
     }
 }
 
-object! {
+proto_message! {
     /// The parameters of ListTaskPushNotificationConfigs.
     pub struct ListTaskPushNotificationConfigsRequest {
         /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
         /// The task's id.
-        required task_id: String = "taskId",
+        given task_id: String = "taskId",
         /// The largest number of settings on the page.
         optional page_size: Option<i32> = "pageSize",
         /// The `nextPageToken` of the previous page.
@@ -143,7 +140,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// The result of ListTaskPushNotificationConfigs.
     pub struct ListTaskPushNotificationConfigsResponse {
         /// The items of the page.
@@ -153,9 +150,8 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// The parameters of GetExtendedAgentCard.
-    #[derive(Default)]
     pub struct GetExtendedAgentCardRequest {
         /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
@@ -166,11 +162,8 @@ impl SendMessageRequest {
     /// Creates a request with this message and no options.
     pub fn new(message: Message) -> Self {
         Self {
-            tenant: None,
             message,
-            configuration: None,
-            metadata: None,
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 
@@ -193,10 +186,8 @@ impl GetTaskRequest {
     /// Creates a request for this task with its whole history.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
-            tenant: None,
             id: id.into(),
-            history_length: None,
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }
@@ -205,10 +196,8 @@ impl CancelTaskRequest {
     /// Creates a request to cancel this task.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
-            tenant: None,
             id: id.into(),
-            metadata: None,
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }
@@ -217,9 +206,8 @@ impl SubscribeToTaskRequest {
     /// Creates a request for this task's events.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
-            tenant: None,
             id: id.into(),
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }
@@ -228,10 +216,9 @@ impl GetTaskPushNotificationConfigRequest {
     /// Creates a request for this setting of this task.
     pub fn new(task_id: impl Into<String>, id: impl Into<String>) -> Self {
         Self {
-            tenant: None,
             task_id: task_id.into(),
             id: id.into(),
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }
@@ -240,10 +227,9 @@ impl DeleteTaskPushNotificationConfigRequest {
     /// Creates a request to delete this setting of this task.
     pub fn new(task_id: impl Into<String>, id: impl Into<String>) -> Self {
         Self {
-            tenant: None,
             task_id: task_id.into(),
             id: id.into(),
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }
@@ -252,11 +238,8 @@ impl ListTaskPushNotificationConfigsRequest {
     /// Creates a request for the first page of this task's settings.
     pub fn new(task_id: impl Into<String>) -> Self {
         Self {
-            tenant: None,
             task_id: task_id.into(),
-            page_size: None,
-            page_token: None,
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }

@@ -2,106 +2,45 @@
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
-use serde_json::Value;
+use serde::Serialize;
 
-use crate::wire::{FieldError, Fields, Schemas, Wire, object};
+use crate::wire::{object, one_of};
 
 /// A way to authenticate (`oneof scheme`).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[expect(clippy::large_enum_variant, reason = "a card has a handful of them")]
 pub enum SecurityScheme {
     /// A key in a header, the query or a cookie.
+    #[serde(rename = "apiKeySecurityScheme")]
     ApiKey(ApiKeySecurityScheme),
     /// HTTP authentication, such as Bearer or Basic.
+    #[serde(rename = "httpAuthSecurityScheme")]
     HttpAuth(HttpAuthSecurityScheme),
     /// OAuth 2.0.
+    #[serde(rename = "oauth2SecurityScheme")]
     OAuth2(OAuth2SecurityScheme),
     /// OpenID Connect.
+    #[serde(rename = "openIdConnectSecurityScheme")]
     OpenIdConnect(OpenIdConnectSecurityScheme),
     /// A client certificate.
+    #[serde(rename = "mtlsSecurityScheme")]
     MutualTls(MutualTlsSecurityScheme),
 }
 
-const KINDS: &str = "exactly one of apiKeySecurityScheme, httpAuthSecurityScheme, \
-     oauth2SecurityScheme, openIdConnectSecurityScheme, mtlsSecurityScheme";
-
-impl Wire for SecurityScheme {
-    fn read(value: Value) -> Result<Self, FieldError> {
-        let mut fields = Fields::of(value)?;
-        let schemes = [
-            member(&mut fields, "apiKeySecurityScheme", Self::ApiKey)?,
-            member(&mut fields, "httpAuthSecurityScheme", Self::HttpAuth)?,
-            member(&mut fields, "oauth2SecurityScheme", Self::OAuth2)?,
-            member(
-                &mut fields,
-                "openIdConnectSecurityScheme",
-                Self::OpenIdConnect,
-            )?,
-            member(&mut fields, "mtlsSecurityScheme", Self::MutualTls)?,
-        ];
-        let mut present = schemes.into_iter().flatten();
-        match (present.next(), present.next()) {
-            (Some(scheme), None) => Ok(scheme),
-            (None, _) => Err(FieldError::new(KINDS, "none of them")),
-            (Some(_), Some(_)) => Err(FieldError::new(KINDS, "several of them")),
-        }
-    }
-
-    fn describe(schemas: &mut Schemas) -> Value {
-        let members = [
-            (
-                "apiKeySecurityScheme",
-                ApiKeySecurityScheme::describe(schemas),
-            ),
-            (
-                "httpAuthSecurityScheme",
-                HttpAuthSecurityScheme::describe(schemas),
-            ),
-            (
-                "oauth2SecurityScheme",
-                OAuth2SecurityScheme::describe(schemas),
-            ),
-            (
-                "openIdConnectSecurityScheme",
-                OpenIdConnectSecurityScheme::describe(schemas),
-            ),
-            (
-                "mtlsSecurityScheme",
-                MutualTlsSecurityScheme::describe(schemas),
-            ),
-        ];
-        schemas.one_of("SecurityScheme", &members)
+one_of! {
+    SecurityScheme,
+    "exactly one of apiKeySecurityScheme, httpAuthSecurityScheme, oauth2SecurityScheme, openIdConnectSecurityScheme, \
+     mtlsSecurityScheme",
+    "none of them", "several of them" {
+        ApiKey(ApiKeySecurityScheme) = "apiKeySecurityScheme",
+        HttpAuth(HttpAuthSecurityScheme) = "httpAuthSecurityScheme",
+        OAuth2(OAuth2SecurityScheme) = "oauth2SecurityScheme",
+        OpenIdConnect(OpenIdConnectSecurityScheme) = "openIdConnectSecurityScheme",
+        MutualTls(MutualTlsSecurityScheme) = "mtlsSecurityScheme",
     }
 }
 
-fn member<T: Wire>(
-    fields: &mut Fields,
-    key: &str,
-    scheme: fn(T) -> SecurityScheme,
-) -> Result<Option<SecurityScheme>, FieldError> {
-    Ok(fields.optional::<Option<T>>(key)?.map(scheme))
-}
-
-impl Serialize for SecurityScheme {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(1))?;
-        match self {
-            Self::ApiKey(scheme) => map.serialize_entry("apiKeySecurityScheme", scheme)?,
-            Self::HttpAuth(scheme) => map.serialize_entry("httpAuthSecurityScheme", scheme)?,
-            Self::OAuth2(scheme) => map.serialize_entry("oauth2SecurityScheme", scheme)?,
-            Self::OpenIdConnect(scheme) => {
-                map.serialize_entry("openIdConnectSecurityScheme", scheme)?;
-            }
-            Self::MutualTls(scheme) => map.serialize_entry("mtlsSecurityScheme", scheme)?,
-        }
-        map.end()
-    }
-}
-
-object!(@deserialize SecurityScheme);
-
-object! {
+proto_message! {
     /// A key in a header, the query or a cookie.
     pub struct ApiKeySecurityScheme {
         /// A description for people.
@@ -113,7 +52,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// HTTP authentication.
     pub struct HttpAuthSecurityScheme {
         /// A description for people.
@@ -125,7 +64,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// OAuth 2.0.
     pub struct OAuth2SecurityScheme {
         /// A description for people.
@@ -137,7 +76,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// OpenID Connect.
     pub struct OpenIdConnectSecurityScheme {
         /// A description for people.
@@ -147,7 +86,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// A client certificate.
     pub struct MutualTlsSecurityScheme {
         /// A description for people.
@@ -158,6 +97,7 @@ object! {
 object! {
     /// The flows for obtaining OAuth tokens. 1.0 allows one of them; cards of 0.3 may have several, which are
     /// preserved.
+    #[derive(Default)]
     pub struct OAuthFlows {
         /// The flow with a code that the user's browser returns.
         optional authorization_code: Option<AuthorizationCodeOAuthFlow> = "authorizationCode",
@@ -172,7 +112,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// The authorization code flow (RFC 6749, section 4.1).
     pub struct AuthorizationCodeOAuthFlow {
         /// The URL to which the user is sent.
@@ -188,7 +128,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// The client credentials flow (RFC 6749, section 4.4).
     pub struct ClientCredentialsOAuthFlow {
         /// The URL for obtaining tokens.
@@ -200,7 +140,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// The implicit flow (RFC 6749, section 4.2).
     pub struct ImplicitOAuthFlow {
         /// The URL to which the user is sent.
@@ -212,7 +152,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// The password flow (RFC 6749, section 4.3).
     pub struct PasswordOAuthFlow {
         /// The URL for obtaining tokens.
@@ -224,7 +164,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// The device code flow (RFC 8628).
     pub struct DeviceCodeOAuthFlow {
         /// The URL for obtaining codes.
@@ -238,7 +178,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// The security schemes that are required together, with their scopes.
     pub struct SecurityRequirement {
         /// The scopes by the scheme's name in the card.
@@ -246,9 +186,8 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// A list of strings as the value of a map, which protocol buffers need as a message.
-    #[derive(Default)]
     pub struct StringList {
         /// The strings.
         always list: Vec<String> = "list",

@@ -3,9 +3,9 @@
 use alloc::{string::String, vec::Vec};
 
 use super::{Message, Metadata, Part};
-use crate::wire::{object, open_enum};
+use crate::wire::open_enum;
 
-object! {
+proto_message! {
     /// A unit of work of an agent.
     pub struct Task {
         /// The id, made by the server.
@@ -23,7 +23,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// The status of a task.
     pub struct TaskStatus {
         /// The state.
@@ -35,7 +35,7 @@ object! {
     }
 }
 
-object! {
+proto_message! {
     /// A result of a task.
     pub struct Artifact {
         /// The id, unique within the task.
@@ -55,8 +55,10 @@ object! {
 
 open_enum! {
     /// The states of a task (specification 4.1.3).
+    #[derive(Default)]
     pub enum TaskState, "a task state such as TASK_STATE_WORKING", numbered {
         /// Not specified.
+        #[default]
         Unspecified = "TASK_STATE_UNSPECIFIED",
         /// The task is accepted but has not begun.
         Submitted = "TASK_STATE_SUBMITTED",
@@ -112,12 +114,8 @@ impl Task {
     pub fn new(id: impl Into<String>, status: TaskStatus) -> Self {
         Self {
             id: id.into(),
-            context_id: None,
             status,
-            artifacts: Vec::new(),
-            history: Vec::new(),
-            metadata: None,
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }
@@ -127,9 +125,7 @@ impl TaskStatus {
     pub fn new(state: TaskState) -> Self {
         Self {
             state,
-            message: None,
-            timestamp: None,
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }
@@ -139,12 +135,8 @@ impl Artifact {
     pub fn new(artifact_id: impl Into<String>, parts: Vec<Part>) -> Self {
         Self {
             artifact_id: artifact_id.into(),
-            name: None,
-            description: None,
             parts,
-            metadata: None,
-            extensions: Vec::new(),
-            extra: Metadata::new(),
+            ..Self::default()
         }
     }
 }

@@ -64,18 +64,6 @@ pub(crate) mod v0_1 {
         };
     }
 
-    pub(crate) mod method {
-        use crate::a2a::Operation;
-
-        pub(crate) fn from_operation(_: Operation) -> Option<&'static str> {
-            None
-        }
-
-        pub(crate) fn to_operation(_: &str) -> Option<Operation> {
-            None
-        }
-    }
-
     pub(crate) mod push {
         pub(crate) use super::{read as to_v1, write as from_v1};
     }

@@ -76,16 +76,12 @@ impl ObjectDialect {
     }
 
     /// Continues an object that was written as in 1.0 so far.
-    pub(crate) fn object_from(&'static self, value: Value) -> Object {
-        let map = match value {
-            Value::Object(map) => map,
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Array(_) => Map::new(),
-        };
-        Object { map, older: self }
+    pub(crate) fn object_from(&'static self, mut value: Value) -> Object {
+        let map = value.as_object_mut().map(core::mem::take);
+        Object {
+            map: map.unwrap_or_default(),
+            older: self,
+        }
     }
 }
 

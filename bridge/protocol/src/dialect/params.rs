@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{
     Call, Losses, Version,
     call::{read_at_once, read_v1_0, write_v1_0},
+    object::V0_3,
     v0_1,
     v0_3::{push, request},
 };
@@ -67,10 +68,10 @@ fn read_v0_3(operation: Operation, params: Value) -> Result<Call, FieldError> {
         Operation::SendStreamingMessage => {
             request::send_to_v1(params).map(Call::SendStreamingMessage)
         }
-        Operation::GetTask => request::get_task_to_v1(params).map(Call::GetTask),
+        Operation::GetTask => V0_3.get_task_to_v1(params).map(Call::GetTask),
         Operation::ListTasks => Wire::read(params).map(Call::ListTasks),
-        Operation::CancelTask => request::cancel_task_to_v1(params).map(Call::CancelTask),
-        Operation::SubscribeToTask => request::subscribe_to_v1(params).map(Call::SubscribeToTask),
+        Operation::CancelTask => V0_3.cancel_task_to_v1(params).map(Call::CancelTask),
+        Operation::SubscribeToTask => V0_3.subscribe_to_v1(params).map(Call::SubscribeToTask),
         Operation::CreateTaskPushNotificationConfig => {
             push::to_v1(params).map(Call::CreateTaskPushNotificationConfig)
         }
@@ -94,13 +95,13 @@ fn write_v0_3(call: &Call, losses: &mut Losses) -> Value {
         Call::SendMessage(request) | Call::SendStreamingMessage(request) => {
             request::send_from_v1(request, losses)
         }
-        Call::GetTask(request) => request::get_task_from_v1(request, losses),
+        Call::GetTask(request) => V0_3.get_task_from_v1(request, losses),
         Call::ListTasks(request) => {
             losses.add("", "0.3 cannot list tasks; written as 1.0");
             to_value(request)
         }
-        Call::CancelTask(request) => request::cancel_task_from_v1(request, losses),
-        Call::SubscribeToTask(request) => request::subscribe_from_v1(request, losses),
+        Call::CancelTask(request) => V0_3.cancel_task_from_v1(request, losses),
+        Call::SubscribeToTask(request) => V0_3.subscribe_from_v1(request, losses),
         Call::CreateTaskPushNotificationConfig(config) => push::from_v1(config, losses),
         Call::GetTaskPushNotificationConfig(request) => request::get_push_from_v1(request, losses),
         Call::ListTaskPushNotificationConfigs(request) => {

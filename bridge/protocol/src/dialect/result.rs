@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     a2a::{
-        AgentCard, ListTaskPushNotificationConfigsResponse, Metadata, SendMessageResponse,
-        StreamResponse, Task, TaskPushNotificationConfig,
+        AgentCard, ListTaskPushNotificationConfigsResponse, SendMessageResponse, StreamResponse,
+        Task, TaskPushNotificationConfig,
     },
     wire::{FieldError, Wire, list, to_value},
 };
@@ -103,8 +103,7 @@ impl Version {
         match self {
             Self::V0_3 => Ok(ListTaskPushNotificationConfigsResponse {
                 configs: list(value, push::to_v1)?,
-                next_page_token: None,
-                extra: Metadata::new(),
+                ..ListTaskPushNotificationConfigsResponse::default()
             }),
             Self::V0_1 | Self::V1_0 => Wire::read(value),
         }

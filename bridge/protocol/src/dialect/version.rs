@@ -1,11 +1,11 @@
 //! The generations of A2A.
 
-use alloc::{format, vec::Vec};
+use alloc::{borrow::Cow, format, vec::Vec};
 use core::fmt;
 
 use crate::{
     a2a::{AgentCard, Error, ErrorKind, Operation},
-    dialect::{v0_1, v0_3},
+    dialect::v0_1,
 };
 
 /// A version of A2A that this project supports.
@@ -78,19 +78,26 @@ impl Version {
 
     /// Returns the JSON-RPC method of an operation; `None` if the version does not have it, such as ListTasks in 0.3.
     pub fn method(self, operation: Operation) -> Option<&'static str> {
+        let [v0_3, v0_1] = operation.older_methods();
         match self {
-            Self::V0_1 => v0_1::method::from_operation(operation),
-            Self::V0_3 => v0_3::method::from_operation(operation),
+            Self::V0_1 => v0_1.filter(|_| cfg!(feature = "legacy")),
+            Self::V0_3 => v0_3,
             Self::V1_0 => Some(operation.name()),
         }
     }
 
-    /// Returns the operation of a JSON-RPC method. Some methods of 0.1 also exist in 0.3; see `v0_1::method`.
+    /// Returns the operation of a JSON-RPC method. 0.1 and 0.3 share `tasks/get`, `tasks/cancel` and `tasks/resubscribe`.
     pub fn operation(self, method: &str) -> Option<Operation> {
-        match self {
-            Self::V0_1 => v0_1::method::to_operation(method),
-            Self::V0_3 => v0_3::method::to_operation(method),
-            Self::V1_0 => Operation::from_name(method),
+        let mut all = Operation::ALL.into_iter();
+        all.find(|operation| self.method(*operation) == Some(method))
+    }
+
+    /// Returns the path of an operation below an agent's address, with the names of fields in braces.
+    pub fn path(self, operation: Operation) -> Cow<'static, str> {
+        match (self, operation) {
+            (Self::V1_0, _) => operation.path().into(),
+            (Self::V0_1 | Self::V0_3, Operation::GetExtendedAgentCard) => "/v1/card".into(),
+            (Self::V0_1 | Self::V0_3, _) => format!("/v1{}", operation.path()).into(),
         }
     }
 }

@@ -1,12 +1,16 @@
 //! Reads and writes the parameters and answers of operations as the bytes of one message.
 
-use alloc::{string::ToString as _, vec::Vec};
+use alloc::{
+    format,
+    string::{String, ToString as _},
+    vec::Vec,
+};
 
 use prost::Message;
 
-use super::{Proto, message_name, v1, weight};
+use super::{PACKAGE, Proto, v0_3, v1, weight};
 use crate::{
-    a2a::{Error, ErrorKind, Operation},
+    a2a::{Error, ErrorKind, Operation, with_operations},
     dialect::{Call, Version},
     wire::{FieldError, weight::TooMuch},
 };
@@ -48,72 +52,40 @@ pub fn write<P: Message, T: Proto<P>>(value: &T) -> Vec<u8> {
 
 /// Reads the parameters of an operation, for servers.
 pub fn read_call(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
-    let name = message_name::of_params(Version::V1_0, operation);
+    let name = params_name(Version::V1_0, operation);
     weight::check(&name, bytes).map_err(ReadError::TooMuch)?;
     read_weighed(operation, bytes)
 }
 
-/// Does the same for bytes that were [weighed](super::Scales) before.
-pub fn read_weighed(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
-    Ok(match operation {
-        Operation::SendMessage => Call::SendMessage(read::<v1::SendMessageRequest, _>(bytes)?),
-        Operation::SendStreamingMessage => {
-            Call::SendStreamingMessage(read::<v1::SendMessageRequest, _>(bytes)?)
+macro_rules! calls {
+    ($( #[doc = $doc:literal] $operation:ident($params:ident) $names:tt, )*) => {
+        /// Does the same for bytes that were [weighed](super::Scales) before.
+        pub fn read_weighed(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
+            Ok(match operation {
+                $( Operation::$operation => Call::$operation(read::<v1::$params, _>(bytes)?), )*
+            })
         }
-        Operation::GetTask => Call::GetTask(read::<v1::GetTaskRequest, _>(bytes)?),
-        Operation::ListTasks => Call::ListTasks(read::<v1::ListTasksRequest, _>(bytes)?),
-        Operation::CancelTask => Call::CancelTask(read::<v1::CancelTaskRequest, _>(bytes)?),
-        Operation::SubscribeToTask => {
-            Call::SubscribeToTask(read::<v1::SubscribeToTaskRequest, _>(bytes)?)
+
+        /// Writes the parameters of a call, for clients.
+        pub fn write_call(call: &Call) -> Vec<u8> {
+            match call { $( Call::$operation(params) => write::<v1::$params, _>(params), )* }
         }
-        Operation::CreateTaskPushNotificationConfig => Call::CreateTaskPushNotificationConfig(
-            read::<v1::TaskPushNotificationConfig, _>(bytes)?,
-        ),
-        Operation::GetTaskPushNotificationConfig => {
-            Call::GetTaskPushNotificationConfig(
-                read::<v1::GetTaskPushNotificationConfigRequest, _>(bytes)?,
-            )
+
+        /// Returns the name of the message with the parameters of an operation.
+        fn params(operation: Operation) -> &'static str {
+            match operation { $( Operation::$operation => stringify!($params), )* }
         }
-        Operation::ListTaskPushNotificationConfigs => {
-            Call::ListTaskPushNotificationConfigs(read::<
-                v1::ListTaskPushNotificationConfigsRequest,
-                _,
-            >(bytes)?)
-        }
-        Operation::DeleteTaskPushNotificationConfig => {
-            Call::DeleteTaskPushNotificationConfig(read::<
-                v1::DeleteTaskPushNotificationConfigRequest,
-                _,
-            >(bytes)?)
-        }
-        Operation::GetExtendedAgentCard => {
-            Call::GetExtendedAgentCard(read::<v1::GetExtendedAgentCardRequest, _>(bytes)?)
-        }
-    })
+    };
 }
 
-/// Writes the parameters of a call, for clients.
-pub fn write_call(call: &Call) -> Vec<u8> {
-    match call {
-        Call::SendMessage(request) | Call::SendStreamingMessage(request) => {
-            write::<v1::SendMessageRequest, _>(request)
+with_operations!(calls);
+
+/// Returns the full name of the message with the parameters of an operation in a version.
+pub(super) fn params_name(version: Version, operation: Operation) -> String {
+    match version {
+        Version::V0_1 | Version::V0_3 => {
+            format!(".{}.{}", v0_3::PACKAGE, v0_3::params(operation))
         }
-        Call::GetTask(request) => write::<v1::GetTaskRequest, _>(request),
-        Call::ListTasks(request) => write::<v1::ListTasksRequest, _>(request),
-        Call::CancelTask(request) => write::<v1::CancelTaskRequest, _>(request),
-        Call::SubscribeToTask(request) => write::<v1::SubscribeToTaskRequest, _>(request),
-        Call::CreateTaskPushNotificationConfig(config) => {
-            write::<v1::TaskPushNotificationConfig, _>(config)
-        }
-        Call::GetTaskPushNotificationConfig(request) => {
-            write::<v1::GetTaskPushNotificationConfigRequest, _>(request)
-        }
-        Call::ListTaskPushNotificationConfigs(request) => {
-            write::<v1::ListTaskPushNotificationConfigsRequest, _>(request)
-        }
-        Call::DeleteTaskPushNotificationConfig(request) => {
-            write::<v1::DeleteTaskPushNotificationConfigRequest, _>(request)
-        }
-        Call::GetExtendedAgentCard(request) => write::<v1::GetExtendedAgentCardRequest, _>(request),
+        Version::V1_0 => format!(".{PACKAGE}.{}", params(operation)),
     }
 }

@@ -1,31 +1,11 @@
 //! The answers of an agent: whole objects, and the events of a stream.
 
-use super::{
-    Proto,
-    field::{plain, proto},
-    v1,
-};
+use super::{Proto, field::plain, v1};
 use crate::{
     a2a::{SendMessageResponse, StreamResponse, Task},
     wire::FieldError,
 };
 use core::borrow::Borrow;
-
-proto!(TaskStatusUpdateEvent {
-    plain task_id = "taskId",
-    plain context_id = "contextId",
-    plain status = "status",
-    plain metadata = "metadata",
-});
-
-proto!(TaskArtifactUpdateEvent {
-    plain task_id = "taskId",
-    plain context_id = "contextId",
-    plain artifact = "artifact",
-    plain append = "append",
-    plain last_chunk = "lastChunk",
-    plain metadata = "metadata",
-});
 
 impl<T: Borrow<Task> + From<Task>> Proto<v1::SendMessageResponse> for SendMessageResponse<T> {
     fn to_proto(&self) -> v1::SendMessageResponse {

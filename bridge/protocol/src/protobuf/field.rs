@@ -20,11 +20,11 @@ pub trait Proto<P>: Sized {
     fn from_proto(proto: P) -> Result<Self, FieldError>;
 }
 
-/// Generates the conversion of a message from a table of fields, which have the same names on both sides. A
-/// field is `plain`, or `given`: a text that must not be empty, since empty means absent.
+/// Generates the conversion of a message from the table of its fields, which have the same names on both sides. A `given`
+/// field is a text that must not be empty, since empty means absent.
 macro_rules! proto {
     ($name:ident { $( $mode:ident $field:ident = $key:literal, )* }) => {
-        impl $crate::protobuf::Proto<$crate::protobuf::v1::$name> for $crate::a2a::$name {
+        impl $crate::protobuf::Proto<$crate::protobuf::v1::$name> for $name {
             fn to_proto(&self) -> $crate::protobuf::v1::$name {
                 $crate::protobuf::v1::$name {
                     $( $field: $crate::protobuf::Proto::to_proto(&self.$field), )*
@@ -35,17 +35,23 @@ macro_rules! proto {
                 proto: $crate::protobuf::v1::$name,
             ) -> Result<Self, $crate::wire::FieldError> {
                 Ok(Self {
-                    $( $field: $crate::protobuf::field::$mode(proto.$field, $key)?, )*
-                    extra: $crate::a2a::Metadata::new(),
+                    $( $field: $crate::protobuf::field::proto!(@read $mode proto.$field, $key)?, )*
+                    extra: $crate::wire::Metadata::new(),
                 })
             }
         }
 
         $crate::protobuf::field::proto!(@needed $name);
     };
+    (@read given $value:expr, $key:literal) => {
+        $crate::protobuf::field::given($value, $key)
+    };
+    (@read $mode:ident $value:expr, $key:literal) => {
+        $crate::protobuf::field::plain($value, $key)
+    };
     // A required message inside another.
     (@needed $name:ident) => {
-        impl $crate::protobuf::Proto<Option<$crate::protobuf::v1::$name>> for $crate::a2a::$name {
+        impl $crate::protobuf::Proto<Option<$crate::protobuf::v1::$name>> for $name {
             fn to_proto(&self) -> Option<$crate::protobuf::v1::$name> {
                 Some($crate::protobuf::Proto::to_proto(self))
             }
@@ -62,15 +68,15 @@ macro_rules! proto {
     };
 }
 
-pub(super) use proto;
+pub(crate) use proto;
 
 /// Reads a field.
-pub(super) fn plain<T: Proto<P>, P>(proto: P, key: &str) -> Result<T, FieldError> {
+pub(crate) fn plain<T: Proto<P>, P>(proto: P, key: &str) -> Result<T, FieldError> {
     T::from_proto(proto).map_err(|error| error.inside(key))
 }
 
 /// Reads a required text.
-pub(super) fn given(proto: String, key: &str) -> Result<String, FieldError> {
+pub(crate) fn given(proto: String, key: &str) -> Result<String, FieldError> {
     match proto.is_empty() {
         false => Ok(proto),
         true => Err(FieldError::new("a string", "nothing").inside(key)),

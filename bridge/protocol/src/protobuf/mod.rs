@@ -15,17 +15,14 @@
 //! - all OAuth flows of a scheme but the first, of which 1.0 allows no more.
 
 mod call;
-mod card;
+mod enumeration;
 mod event;
-mod field;
+pub(crate) mod field;
 mod lenient;
-mod message_name;
 mod part;
-mod request;
 mod security;
 pub mod status;
 mod structure;
-mod task;
 mod tenant;
 pub mod v0_3;
 mod weight;

@@ -1,44 +1,14 @@
-//! Messages and their parts.
+//! The parts of messages.
 
 use super::{
     Proto,
-    field::{plain, proto},
+    field::plain,
     v1::{self, part::Content as ProtoContent},
 };
 use crate::{
-    a2a::{Content, Metadata, Part, Role},
+    a2a::{Content, Metadata, Part},
     wire::FieldError,
 };
-
-proto!(Message {
-    plain message_id = "messageId",
-    plain context_id = "contextId",
-    plain task_id = "taskId",
-    plain role = "role",
-    plain parts = "parts",
-    plain metadata = "metadata",
-    plain extensions = "extensions",
-    plain reference_task_ids = "referenceTaskIds",
-});
-
-impl Proto<i32> for Role {
-    fn to_proto(&self) -> i32 {
-        let role = match self {
-            Self::Unspecified | Self::Unknown(_) => v1::Role::Unspecified,
-            Self::User => v1::Role::User,
-            Self::Agent => v1::Role::Agent,
-        };
-        role.into()
-    }
-
-    fn from_proto(proto: i32) -> Result<Self, FieldError> {
-        Ok(match v1::Role::try_from(proto) {
-            Ok(v1::Role::Unspecified) | Err(_) => Self::Unspecified,
-            Ok(v1::Role::User) => Self::User,
-            Ok(v1::Role::Agent) => Self::Agent,
-        })
-    }
-}
 
 impl Proto<v1::Part> for Part {
     fn to_proto(&self) -> v1::Part {

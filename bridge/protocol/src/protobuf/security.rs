@@ -2,73 +2,13 @@
 
 use super::{
     Proto,
-    field::{plain, proto},
+    field::plain,
     v1::{self, o_auth_flows::Flow, security_scheme::Scheme},
 };
 use crate::{
-    a2a::{Metadata, OAuthFlows, SecurityScheme},
+    a2a::{OAuthFlows, SecurityScheme},
     wire::FieldError,
 };
-
-proto!(ApiKeySecurityScheme {
-    plain description = "description",
-    plain location = "location",
-    plain name = "name",
-});
-
-proto!(HttpAuthSecurityScheme {
-    plain description = "description",
-    plain scheme = "scheme",
-    plain bearer_format = "bearerFormat",
-});
-
-proto!(OAuth2SecurityScheme {
-    plain description = "description",
-    plain flows = "flows",
-    plain oauth2_metadata_url = "oauth2MetadataUrl",
-});
-
-proto!(OpenIdConnectSecurityScheme {
-    plain description = "description",
-    plain open_id_connect_url = "openIdConnectUrl",
-});
-
-proto!(MutualTlsSecurityScheme {
-    plain description = "description",
-});
-
-proto!(AuthorizationCodeOAuthFlow {
-    plain authorization_url = "authorizationUrl",
-    plain token_url = "tokenUrl",
-    plain refresh_url = "refreshUrl",
-    plain scopes = "scopes",
-    plain pkce_required = "pkceRequired",
-});
-
-proto!(ClientCredentialsOAuthFlow {
-    plain token_url = "tokenUrl",
-    plain refresh_url = "refreshUrl",
-    plain scopes = "scopes",
-});
-
-proto!(ImplicitOAuthFlow {
-    plain authorization_url = "authorizationUrl",
-    plain refresh_url = "refreshUrl",
-    plain scopes = "scopes",
-});
-
-proto!(PasswordOAuthFlow {
-    plain token_url = "tokenUrl",
-    plain refresh_url = "refreshUrl",
-    plain scopes = "scopes",
-});
-
-proto!(DeviceCodeOAuthFlow {
-    plain device_authorization_url = "deviceAuthorizationUrl",
-    plain token_url = "tokenUrl",
-    plain refresh_url = "refreshUrl",
-    plain scopes = "scopes",
-});
 
 impl Proto<v1::SecurityScheme> for SecurityScheme {
     fn to_proto(&self) -> v1::SecurityScheme {
@@ -125,14 +65,7 @@ impl Proto<Option<v1::OAuthFlows>> for OAuthFlows {
     }
 
     fn from_proto(proto: Option<v1::OAuthFlows>) -> Result<Self, FieldError> {
-        let mut flows = Self {
-            authorization_code: None,
-            client_credentials: None,
-            implicit: None,
-            password: None,
-            device_code: None,
-            extra: Metadata::new(),
-        };
+        let mut flows = Self::default();
         match proto.and_then(|flows| flows.flow) {
             Some(Flow::AuthorizationCode(flow)) => {
                 flows.authorization_code = Some(plain(flow, "authorizationCode")?);

@@ -10,7 +10,7 @@ use prost::{
 };
 use prost_types::{DescriptorProto, FileDescriptorSet};
 
-use super::{DESCRIPTOR, message_name};
+use super::{DESCRIPTOR, call::params_name};
 use crate::{
     a2a::Operation,
     dialect::Version,
@@ -80,7 +80,7 @@ impl Scales {
         operation: Operation,
         bytes: &[u8],
     ) -> Result<usize, TooMuch> {
-        self.message(&message_name::of_params(version, operation), bytes)
+        self.message(&params_name(version, operation), bytes)
     }
 
     fn message(&self, name: &str, bytes: &[u8]) -> Result<usize, TooMuch> {

@@ -7,6 +7,7 @@
 //! serde's traits.
 
 mod object;
+mod one_of;
 mod one_pass;
 mod open_enum;
 mod plain;
@@ -15,6 +16,7 @@ pub mod weight;
 mod write;
 
 pub(crate) use object::{Fields, object};
+pub(crate) use one_of::one_of;
 pub(crate) use one_pass::{FieldName, ObjectVisitor, ReadMembers, WireSeed, read_in_one_pass};
 pub(crate) use open_enum::open_enum;
 pub use plain::json;

@@ -96,6 +96,11 @@ impl Fields {
         self.optional(key)
     }
 
+    /// Reads a field as [`Fields::required`] does. Such a field differs only in protocol buffers.
+    pub(crate) fn given<T: Wire>(&mut self, key: &str) -> Result<T, FieldError> {
+        self.required(key)
+    }
+
     /// Removes and returns the value of `key`, which may be null.
     pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
         self.unread.remove(key)
@@ -134,7 +139,7 @@ fn missing<T>(read: impl Fn(Value) -> Result<T, FieldError>) -> FieldError {
 
 /// Makes a struct that is read from and written to a JSON object.
 ///
-/// Each field is `required` (an error if missing), `optional` (its default if missing or null, left out
+/// Each field is `required` or `given` (an error if missing), `optional` (its default if missing or null, left out
 /// when absent) or `always` (its default if missing, written in any case). Unknown fields are stored in
 /// `extra` and written again. The name of the Rust field is accepted too, see [`Fields::either`].
 macro_rules! object {
@@ -171,7 +176,7 @@ macro_rules! object {
                 schemas.object(stringify!($name), &[$($doc),*], |schemas| ::alloc::vec![$(
                     $crate::wire::FieldSchema {
                         name: $key,
-                        is_required: stringify!($mode) == "required",
+                        is_required: matches!(stringify!($mode), "required" | "given"),
                         schema: <$type as $crate::wire::Wire>::describe(schemas),
                         doc: &[$($field_doc),*],
                     },
@@ -222,6 +227,9 @@ macro_rules! object {
     };
     (@next required $map:ident) => {
         $map.next_value_seed($crate::wire::WireSeed::new())?
+    };
+    (@next given $map:ident) => {
+        $crate::wire::object!(@next required $map)
     };
     (@next $mode:ident $map:ident) => {
         $map.next_value_seed($crate::wire::WireSeed::<Option<_>>::new())?

@@ -19,7 +19,7 @@ macro_rules! open_enum {
 
         impl $name {
             /// All known names on the wire.
-            const NAMES: &'static [&'static str] = &[$($wire),*];
+            pub(crate) const NAMES: &'static [&'static str] = &[$($wire),*];
 
             /// Whether a number stands for the name at this place.
             const NUMBERED: bool = !stringify!($($numbered)?).is_empty();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bridge_program::read_response;
 use bridge_protocol::{
-    a2a::{Error, ListTasksRequest, ListTasksResponse, Metadata, TaskState},
+    a2a::{Error, ListTasksRequest, ListTasksResponse, TaskState},
     wire::FieldError,
 };
 use jiff::Timestamp;
@@ -52,7 +52,7 @@ impl Service {
                 next_page_token: page.next,
                 page_size,
                 total_size: i32::try_from(page.total).unwrap_or(i32::MAX),
-                extra: Metadata::new(),
+                ..ListTasksResponse::default()
             })
         };
         let size = |page: &ListTasksResponse| page.tasks.iter().map(size::task).sum();

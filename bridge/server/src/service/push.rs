@@ -4,8 +4,7 @@ use bridge_protocol::{
     a2a::{
         DeleteTaskPushNotificationConfigRequest, Error, ErrorKind,
         GetTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigsRequest,
-        ListTaskPushNotificationConfigsResponse, Metadata, SendMessageRequest,
-        TaskPushNotificationConfig,
+        ListTaskPushNotificationConfigsResponse, SendMessageRequest, TaskPushNotificationConfig,
     },
     dialect::Version,
     wire::FieldError,
@@ -94,7 +93,7 @@ impl Service {
                 .map(|config| owned(config, context))
                 .collect(),
             next_page_token: last.filter(|_| more),
-            extra: Metadata::new(),
+            ..ListTaskPushNotificationConfigsResponse::default()
         })
     }
 

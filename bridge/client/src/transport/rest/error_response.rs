@@ -68,17 +68,10 @@ fn reason(status: &Value) -> Option<ErrorKind> {
 
 /// Returns the error for a status if the body does not name one. Some depend on the operation.
 fn by_status(status: u16, operation: Operation) -> Option<ErrorKind> {
-    let names_task = match operation {
-        Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask => true,
-        Operation::SendMessage
-        | Operation::SendStreamingMessage
-        | Operation::ListTasks
-        | Operation::CreateTaskPushNotificationConfig
-        | Operation::GetTaskPushNotificationConfig
-        | Operation::ListTaskPushNotificationConfigs
-        | Operation::DeleteTaskPushNotificationConfig
-        | Operation::GetExtendedAgentCard => false,
-    };
+    let names_task = matches!(
+        operation,
+        Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask
+    );
     match status {
         404 if names_task => Some(ErrorKind::TaskNotFound),
         409 => Some(ErrorKind::TaskNotCancelable),

@@ -29,17 +29,15 @@ impl Route {
             return Err(Fault::NotInVersion(endpoint.version.as_str()));
         }
         let mut losses = Losses::default();
-        let params = version_json::params(endpoint.version, call, &mut losses);
+        let mut params = version_json::params(endpoint.version, call, &mut losses);
         report(endpoint, call, &losses);
-        let mut fields = match params {
-            Value::Object(fields) => fields,
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Array(_) => Map::new(),
+        let fields = params.as_object_mut().map(std::mem::take);
+        let mut fields = fields.unwrap_or_default();
+        let method = match call.operation().http_methods() {
+            ["DELETE", ..] => Method::DELETE,
+            ["POST", ..] => Method::POST,
+            _ => Method::GET,
         };
-        let method = method(call.operation());
         let segments = segments(endpoint.version, call.operation(), &mut fields)?;
         let mut url = below(&endpoint.url, &segments);
         let body = (method == Method::POST).then(|| Value::Object(std::mem::take(&mut fields)));
@@ -63,22 +61,6 @@ impl Route {
     }
 }
 
-fn method(operation: Operation) -> Method {
-    match operation {
-        Operation::SendMessage
-        | Operation::SendStreamingMessage
-        | Operation::CancelTask
-        | Operation::CreateTaskPushNotificationConfig => Method::POST,
-        Operation::GetTask
-        | Operation::ListTasks
-        | Operation::SubscribeToTask
-        | Operation::GetTaskPushNotificationConfig
-        | Operation::ListTaskPushNotificationConfigs
-        | Operation::GetExtendedAgentCard => Method::GET,
-        Operation::DeleteTaskPushNotificationConfig => Method::DELETE,
-    }
-}
-
 /// Returns the path below the interface's address. Removes its parts from `fields`.
 fn segments(
     version: Version,
@@ -90,36 +72,15 @@ fn segments(
         Some(Value::String(text)) if !matches!(text.as_str(), "" | "." | "..") => Some(text),
         Some(_) | None => None,
     };
-    let tenant = take("tenant");
-    let mut path: Vec<String> = match version {
-        Version::V1_0 => tenant.into_iter().collect(),
-        Version::V0_1 | Version::V0_3 => vec!["v1".to_owned()],
-    };
-    let mut id = |name: &str| take(name).ok_or_else(|| missing(name));
-    const CONFIGS: &str = "pushNotificationConfigs";
-    match operation {
-        Operation::SendMessage => path.push("message:send".to_owned()),
-        Operation::SendStreamingMessage => path.push("message:stream".to_owned()),
-        Operation::GetTask => path.extend(["tasks".to_owned(), id("id")?]),
-        Operation::ListTasks => path.push("tasks".to_owned()),
-        Operation::CancelTask => path.extend(["tasks".to_owned(), id("id")? + ":cancel"]),
-        Operation::SubscribeToTask => path.extend(["tasks".to_owned(), id("id")? + ":subscribe"]),
-        Operation::CreateTaskPushNotificationConfig
-        | Operation::ListTaskPushNotificationConfigs => {
-            path.extend(["tasks".to_owned(), id("taskId")?, CONFIGS.to_owned()]);
-        }
-        Operation::GetTaskPushNotificationConfig | Operation::DeleteTaskPushNotificationConfig => {
-            path.extend([
-                "tasks".to_owned(),
-                id("taskId")?,
-                CONFIGS.to_owned(),
-                id("id")?,
-            ]);
-        }
-        Operation::GetExtendedAgentCard => path.push(match version {
-            Version::V1_0 => "extendedAgentCard".to_owned(),
-            Version::V0_1 | Version::V0_3 => "card".to_owned(),
-        }),
+    // The tenant is a part of the path, which before 1.0 has none.
+    let tenant = take("tenant").filter(|_| version == Version::V1_0);
+    let mut path: Vec<String> = tenant.into_iter().collect();
+    for segment in version.path(operation).split('/').skip(1) {
+        let field = segment.strip_prefix('{').and_then(|it| it.split_once('}'));
+        path.push(match field {
+            Some((name, action)) => take(name).ok_or_else(|| missing(name))? + action,
+            None => segment.to_owned(),
+        });
     }
     Ok(path)
 }

@@ -12,10 +12,7 @@ use alloc::{
 use serde_json::{Value, json};
 
 use crate::{
-    a2a::{
-        AgentCard, HttpAuthSecurityScheme, Metadata, SecurityRequirement, SecurityScheme,
-        StringList,
-    },
+    a2a::{AgentCard, HttpAuthSecurityScheme, SecurityRequirement, SecurityScheme, StringList},
     dialect::Losses,
 };
 
@@ -51,23 +48,17 @@ fn http_names(authentication: Option<&Value>) -> Vec<String> {
 
 fn scheme(name: String) -> (String, SecurityScheme) {
     let scheme = SecurityScheme::HttpAuth(HttpAuthSecurityScheme {
-        description: None,
         scheme: name.clone(),
-        bearer_format: None,
-        extra: Metadata::new(),
+        ..HttpAuthSecurityScheme::default()
     });
     (name, scheme)
 }
 
 /// Returns a requirement of this scheme alone.
 fn requirement(name: &str) -> SecurityRequirement {
-    let scopes = StringList {
-        list: Vec::new(),
-        extra: Metadata::new(),
-    };
     SecurityRequirement {
-        schemes: BTreeMap::from_iter([(name.to_string(), scopes)]),
-        extra: Metadata::new(),
+        schemes: BTreeMap::from_iter([(name.to_string(), StringList::default())]),
+        ..SecurityRequirement::default()
     }
 }
 

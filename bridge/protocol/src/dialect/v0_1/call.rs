@@ -8,6 +8,7 @@ use crate::{
     dialect::{
         Call, Losses,
         call::{read_v1_0, write_v1_0},
+        object,
     },
     wire::FieldError,
 };
@@ -23,9 +24,11 @@ pub(crate) fn to_v1(
         Operation::SendStreamingMessage => {
             request::send_to_v1(params, message_id).map(Call::SendStreamingMessage)
         }
-        Operation::GetTask => request::get_task_to_v1(params).map(Call::GetTask),
-        Operation::CancelTask => request::cancel_task_to_v1(params).map(Call::CancelTask),
-        Operation::SubscribeToTask => request::subscribe_to_v1(params).map(Call::SubscribeToTask),
+        Operation::GetTask => object::V0_1.get_task_to_v1(params).map(Call::GetTask),
+        Operation::CancelTask => object::V0_1.cancel_task_to_v1(params).map(Call::CancelTask),
+        Operation::SubscribeToTask => object::V0_1
+            .subscribe_to_v1(params)
+            .map(Call::SubscribeToTask),
         Operation::CreateTaskPushNotificationConfig => {
             push::to_v1(params).map(Call::CreateTaskPushNotificationConfig)
         }
@@ -45,9 +48,9 @@ pub(crate) fn from_v1(call: &Call, losses: &mut Losses) -> Value {
         Call::SendMessage(request) | Call::SendStreamingMessage(request) => {
             request::send_from_v1(request, losses)
         }
-        Call::GetTask(request) => request::get_task_from_v1(request, losses),
-        Call::CancelTask(request) => request::cancel_task_from_v1(request, losses),
-        Call::SubscribeToTask(request) => request::subscribe_from_v1(request, losses),
+        Call::GetTask(request) => object::V0_1.get_task_from_v1(request, losses),
+        Call::CancelTask(request) => object::V0_1.cancel_task_from_v1(request, losses),
+        Call::SubscribeToTask(request) => object::V0_1.subscribe_from_v1(request, losses),
         Call::CreateTaskPushNotificationConfig(config) => push::from_v1(config, losses),
         Call::GetTaskPushNotificationConfig(request) => push::get_from_v1(request, losses),
         Call::ListTasks(_)

@@ -84,9 +84,8 @@ fn interface_at(url: String) -> AgentInterface {
 fn read_provider(value: Value) -> Result<AgentProvider, FieldError> {
     match value {
         Value::String(organization) => Ok(AgentProvider {
-            url: String::new(),
             organization,
-            extra: Metadata::new(),
+            ..AgentProvider::default()
         }),
         other => Wire::read(other),
     }

@@ -203,8 +203,7 @@ pub fn stream_item_from_v1(item: &StreamResponse, losses: &mut Losses) -> Value 
                 task_id: task_of(message),
                 context_id: message.context_id.clone().unwrap_or_default(),
                 status: completed_with(message),
-                metadata: None,
-                extra: Metadata::new(),
+                ..TaskStatusUpdateEvent::default()
             };
             status_update_from_v1(&update, losses)
         }

@@ -29,7 +29,6 @@ pub mod card;
 pub mod event;
 pub mod identity;
 pub mod message;
-pub mod method;
 pub mod part;
 #[cfg(test)]
 mod properties;

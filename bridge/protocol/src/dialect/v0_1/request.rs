@@ -9,10 +9,7 @@ use serde_json::Value;
 
 use super::{identity::MessageId, message, python};
 use crate::{
-    a2a::{
-        CancelTaskRequest, GetTaskRequest, Message, Metadata, SendMessageConfiguration,
-        SendMessageRequest, SubscribeToTaskRequest,
-    },
+    a2a::{Message, Metadata, SendMessageConfiguration, SendMessageRequest},
     dialect::{
         Losses,
         object::{self, Object},
@@ -65,13 +62,9 @@ fn read_configuration(fields: &mut Fields) -> Result<Option<SendMessageConfigura
         accepted_output_modes: fields.optional("acceptedOutputModes")?,
         task_push_notification_config: fields.optional_by("pushNotification", config_to_v1)?,
         history_length: fields.optional("historyLength")?,
-        return_immediately: false,
-        extra: Metadata::new(),
+        ..SendMessageConfiguration::default()
     };
-    let is_empty = configuration.accepted_output_modes.is_empty()
-        && configuration.task_push_notification_config.is_none()
-        && configuration.history_length.is_none();
-    Ok(Some(configuration).filter(|_| !is_empty))
+    Ok(Some(configuration).filter(|some| *some != SendMessageConfiguration::default()))
 }
 
 /// Writes the parameters of `tasks/send` and `tasks/sendSubscribe`. A message that starts a task gives it its
@@ -147,36 +140,6 @@ fn write_configuration(
     for key in configuration.extra.keys() {
         losses.add(key, NO_PLACE);
     }
-}
-
-/// Reads the parameters of `tasks/get` (`TaskQueryParams`).
-pub fn get_task_to_v1(value: Value) -> Result<GetTaskRequest, FieldError> {
-    object::V0_1.get_task_to_v1(value)
-}
-
-/// Writes the parameters of `tasks/get`.
-pub fn get_task_from_v1(request: &GetTaskRequest, losses: &mut Losses) -> Value {
-    object::V0_1.get_task_from_v1(request, losses)
-}
-
-/// Reads the parameters of `tasks/cancel` (`TaskIdParams`).
-pub fn cancel_task_to_v1(value: Value) -> Result<CancelTaskRequest, FieldError> {
-    object::V0_1.cancel_task_to_v1(value)
-}
-
-/// Writes the parameters of `tasks/cancel`.
-pub fn cancel_task_from_v1(request: &CancelTaskRequest, losses: &mut Losses) -> Value {
-    object::V0_1.cancel_task_from_v1(request, losses)
-}
-
-/// Reads the parameters of `tasks/resubscribe` (`TaskQueryParams`).
-pub fn subscribe_to_v1(value: Value) -> Result<SubscribeToTaskRequest, FieldError> {
-    object::V0_1.subscribe_to_v1(value)
-}
-
-/// Writes the parameters of `tasks/resubscribe`.
-pub fn subscribe_from_v1(request: &SubscribeToTaskRequest, losses: &mut Losses) -> Value {
-    object::V0_1.subscribe_from_v1(request, losses)
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ pub mod event;
 pub mod flat;
 pub(crate) mod interface;
 pub mod message;
-pub mod method;
 pub mod part;
 pub mod proto;
 pub mod push;

@@ -7,10 +7,9 @@ use serde_json::Value;
 use super::{message, push};
 use crate::{
     a2a::{
-        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
-        GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, Metadata, SendMessageConfiguration,
-        SendMessageRequest, SubscribeToTaskRequest,
+        DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
+        GetTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigsRequest, Metadata,
+        SendMessageConfiguration, SendMessageRequest,
     },
     dialect::{
         Losses,
@@ -82,36 +81,6 @@ fn configuration_from_v1(configuration: &SendMessageConfiguration, losses: &mut 
     object.some("historyLength", configuration.history_length);
     object.put("blocking", !configuration.return_immediately);
     object.finish(&configuration.extra, &["pushNotificationConfig"], losses)
-}
-
-/// Reads the parameters of `tasks/get` (`TaskQueryParams`).
-pub fn get_task_to_v1(value: Value) -> Result<GetTaskRequest, FieldError> {
-    object::V0_3.get_task_to_v1(value)
-}
-
-/// Writes the parameters of `tasks/get`.
-pub fn get_task_from_v1(request: &GetTaskRequest, losses: &mut Losses) -> Value {
-    object::V0_3.get_task_from_v1(request, losses)
-}
-
-/// Reads the parameters of `tasks/cancel` (`TaskIdParams`).
-pub fn cancel_task_to_v1(value: Value) -> Result<CancelTaskRequest, FieldError> {
-    object::V0_3.cancel_task_to_v1(value)
-}
-
-/// Writes the parameters of `tasks/cancel`.
-pub fn cancel_task_from_v1(request: &CancelTaskRequest, losses: &mut Losses) -> Value {
-    object::V0_3.cancel_task_from_v1(request, losses)
-}
-
-/// Reads the parameters of `tasks/resubscribe` (`TaskIdParams`).
-pub fn subscribe_to_v1(value: Value) -> Result<SubscribeToTaskRequest, FieldError> {
-    object::V0_3.subscribe_to_v1(value)
-}
-
-/// Writes the parameters of `tasks/resubscribe`.
-pub fn subscribe_from_v1(request: &SubscribeToTaskRequest, losses: &mut Losses) -> Value {
-    object::V0_3.subscribe_from_v1(request, losses)
 }
 
 /// Reads the parameters of `tasks/pushNotificationConfig/get`. Without an id in 0.3 the server answers with
@@ -215,6 +184,7 @@ const CONFIG_ID: &str = "pushNotificationConfigId";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::a2a::SubscribeToTaskRequest;
     use serde_json::json;
 
     #[test]
@@ -242,9 +212,9 @@ mod tests {
             extra: Metadata::new(),
         };
         let mut losses = Losses::new();
-        let written = subscribe_from_v1(&request, &mut losses);
+        let written = object::V0_3.subscribe_from_v1(&request, &mut losses);
         assert_eq!(written, json!({"id": "t", "tenant": "acme"}));
         assert_eq!(losses.iter().count(), 1);
-        assert_eq!(subscribe_to_v1(written).unwrap(), request);
+        assert_eq!(object::V0_3.subscribe_to_v1(written).unwrap(), request);
     }
 }

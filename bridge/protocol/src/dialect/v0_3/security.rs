@@ -82,13 +82,14 @@ fn write_oauth2(scheme: &OAuth2SecurityScheme, losses: &mut Losses) -> Value {
 /// Reads one alternative of `security`: schemes that are required together, with their scopes.
 pub fn requirement_to_v1(value: Value) -> Result<SecurityRequirement, FieldError> {
     let schemes: BTreeMap<String, Vec<String>> = Wire::read(value)?;
-    let wrap = |(name, list)| {
-        let extra = Metadata::new();
-        (name, StringList { list, extra })
+    let scopes = |list| StringList {
+        list,
+        ..StringList::default()
     };
+    let schemes = schemes.into_iter();
     Ok(SecurityRequirement {
-        schemes: schemes.into_iter().map(wrap).collect(),
-        extra: Metadata::new(),
+        schemes: schemes.map(|(name, list)| (name, scopes(list))).collect(),
+        ..SecurityRequirement::default()
     })
 }
 

@@ -10,7 +10,7 @@ use crate::{
     a2a::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTasksRequest, Metadata, Operation,
+        ListTaskPushNotificationConfigsRequest, ListTasksRequest, Operation,
         SubscribeToTaskRequest,
     },
     dialect::{
@@ -79,28 +79,20 @@ fn answered(operation: Operation) -> &'static str {
 }
 
 fn call(operation: Operation, value: Value) -> Result<Call, FieldError> {
-    let (tenant, extra) = (None, Metadata::new());
     Ok(match operation {
         Operation::SendMessage => Call::SendMessage(proto::send_to_v1(value)?),
         Operation::SendStreamingMessage => Call::SendStreamingMessage(proto::send_to_v1(value)?),
         Operation::GetTask => Call::GetTask(GetTaskRequest {
-            id: resource(&value, "name")?.0,
             history_length: number(&value, "historyLength"),
-            tenant,
-            extra,
+            ..GetTaskRequest::new(resource(&value, "name")?.0)
         }),
         Operation::ListTasks => Call::ListTasks(ListTasksRequest::read(value)?),
-        Operation::CancelTask => Call::CancelTask(CancelTaskRequest {
-            id: resource(&value, "name")?.0,
-            metadata: None,
-            tenant,
-            extra,
-        }),
-        Operation::SubscribeToTask => Call::SubscribeToTask(SubscribeToTaskRequest {
-            id: resource(&value, "name")?.0,
-            tenant,
-            extra,
-        }),
+        Operation::CancelTask => {
+            Call::CancelTask(CancelTaskRequest::new(resource(&value, "name")?.0))
+        }
+        Operation::SubscribeToTask => {
+            Call::SubscribeToTask(SubscribeToTaskRequest::new(resource(&value, "name")?.0))
+        }
         Operation::CreateTaskPushNotificationConfig => {
             let (task, _) = resource(&value, "parent")?;
             Call::CreateTaskPushNotificationConfig(proto::create_push_to_v1(value, &task)?)
@@ -108,33 +100,25 @@ fn call(operation: Operation, value: Value) -> Result<Call, FieldError> {
         Operation::GetTaskPushNotificationConfig => {
             // Without an id the first setting is meant.
             let (task_id, id) = resource(&value, "name")?;
-            Call::GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest {
-                task_id,
-                id,
-                tenant,
-                extra,
-            })
+            Call::GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest::new(
+                task_id, id,
+            ))
         }
         Operation::ListTaskPushNotificationConfigs => {
             Call::ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest {
-                task_id: resource(&value, "parent")?.0,
                 page_size: number(&value, "pageSize"),
                 page_token: text(&value, "pageToken").map(String::from),
-                tenant,
-                extra,
+                ..ListTaskPushNotificationConfigsRequest::new(resource(&value, "parent")?.0)
             })
         }
         Operation::DeleteTaskPushNotificationConfig => {
             let (task_id, id) = resource(&value, "name")?;
-            Call::DeleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigRequest {
-                task_id,
-                id,
-                tenant,
-                extra,
-            })
+            Call::DeleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigRequest::new(
+                task_id, id,
+            ))
         }
         Operation::GetExtendedAgentCard => {
-            Call::GetExtendedAgentCard(GetExtendedAgentCardRequest { tenant, extra })
+            Call::GetExtendedAgentCard(GetExtendedAgentCardRequest::default())
         }
     })
 }

@@ -1,7 +1,7 @@
 //! Assembles the document.
 
 use bridge_protocol::{
-    a2a::AgentCard,
+    a2a::{AgentCard, Operation},
     dialect::{Version, places},
     wire::{Schemas, Wire as _},
 };
@@ -11,7 +11,7 @@ use super::{
     access_errors, components,
     operation::{self, PathGroup},
 };
-use crate::server::{Endpoint, Origin, rest::route::PATTERNS};
+use crate::server::{Endpoint, Origin};
 
 /// Returns the document for these agents. Paths are relative to an agent's own address; each agent is a server.
 pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
@@ -19,15 +19,11 @@ pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
     let mut paths = Map::new();
     add(&mut paths, "/", "post", json_rpc());
     for group in [PathGroup::Plain, PathGroup::Tenant, PathGroup::Older] {
-        for pattern in &PATTERNS {
-            for method in pattern.methods {
-                let operation = operation::of(pattern, method, group, &mut schemas);
-                add(
-                    &mut paths,
-                    &group.path(pattern),
-                    &method.to_lowercase(),
-                    operation,
-                );
+        for operation in Operation::ALL {
+            let path = group.path(operation);
+            for method in operation.http_methods() {
+                let described = operation::of(operation, method, group, &mut schemas);
+                add(&mut paths, &path, &method.to_lowercase(), described);
             }
         }
     }

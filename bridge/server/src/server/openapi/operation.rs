@@ -2,19 +2,16 @@
 
 use bridge_protocol::{
     a2a::{
-        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
-        ListTasksRequest, ListTasksResponse, Operation, SendMessageRequest, SendMessageResponse,
-        StreamResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
+        AgentCard, ListTaskPushNotificationConfigsResponse, ListTasksResponse, Operation,
+        SendMessageResponse, StreamResponse, Task, TaskPushNotificationConfig,
     },
-    dialect::Version,
+    dialect::{Call, Version},
     wire::{Schemas, Wire as _},
 };
 use serde_json::{Value, json};
 
 use super::components;
-use crate::server::rest::{query, route::RoutePattern};
+use crate::server::rest::query;
 
 /// A group of paths below an agent's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +33,11 @@ impl PathGroup {
     }
 
     /// Returns the path of an operation in the group.
-    pub(super) fn path(self, pattern: &RoutePattern) -> String {
-        let path = pattern.path_in(self.version());
+    pub(super) fn path(self, operation: Operation) -> String {
+        let path = self.version().path(operation);
         match self {
             Self::Tenant => format!("/{{tenant}}{path}"),
-            Self::Plain | Self::Older => path,
+            Self::Plain | Self::Older => path.into_owned(),
         }
     }
 
@@ -55,12 +52,11 @@ impl PathGroup {
 
 /// Describes an operation with one of its methods in a group of paths.
 pub(super) fn of(
-    pattern: &RoutePattern,
+    operation: Operation,
     method: &str,
     group: PathGroup,
     schemas: &mut Schemas,
 ) -> Value {
-    let operation = pattern.operation;
     let mut described = json!({
         "operationId": format!("{operation}.{method}.{}", match group {
             PathGroup::Plain => "1.0",
@@ -69,7 +65,7 @@ pub(super) fn of(
         }),
         "tags": [group.tag()],
         "summary": summary(operation),
-        "parameters": parameters(pattern, method, group),
+        "parameters": parameters(operation, method, group),
         "responses": components::responses(group.version(), operation.streams(), answer(operation, schemas)),
     });
     if let Some(body) = body(operation, schemas) {
@@ -95,7 +91,7 @@ fn summary(operation: Operation) -> &'static str {
     }
 }
 
-fn parameters(pattern: &RoutePattern, method: &str, group: PathGroup) -> Value {
+fn parameters(operation: Operation, method: &str, group: PathGroup) -> Value {
     let mut all = vec![
         components::version(&[group.version()]),
         components::extensions(),
@@ -103,19 +99,18 @@ fn parameters(pattern: &RoutePattern, method: &str, group: PathGroup) -> Value {
     if group == PathGroup::Tenant {
         all.push(components::tenant());
     }
-    let names = pattern.path.split('{').skip(1);
-    let names = names.filter_map(|rest| rest.split('}').next());
-    all.extend(names.map(components::in_path));
-    if pattern.operation.streams() {
+    all.extend(operation.path_fields().map(components::in_path));
+    if operation.streams() {
         all.push(components::last_event());
     }
     if method != "POST" {
-        let docs = docs(pattern.operation);
-        let in_query = query::parameters(pattern.operation).iter();
+        let docs = docs(operation);
+        let in_query = query::parameters(operation).iter();
         let in_query = in_query.filter(|one| !(group == PathGroup::Tenant && one.name == "tenant"));
-        all.extend(in_query.map(|one| {
-            components::in_query(pattern.operation, one, &docs[one.name]["description"])
-        }));
+        all.extend(
+            in_query
+                .map(|one| components::in_query(operation, one, &docs[one.name]["description"])),
+        );
     }
     all.into()
 }
@@ -123,36 +118,11 @@ fn parameters(pattern: &RoutePattern, method: &str, group: PathGroup) -> Value {
 /// Returns the schemas of the fields of an operation's request.
 fn docs(operation: Operation) -> Value {
     let mut schemas = Schemas::new();
-    let reference = request(operation, &mut schemas);
+    let reference = Call::describe_params(operation, &mut schemas);
     let name = reference["$ref"]
         .as_str()
         .and_then(|way| way.rsplit('/').next());
     schemas.into_value()[name.unwrap_or_default()]["properties"].take()
-}
-
-fn request(operation: Operation, schemas: &mut Schemas) -> Value {
-    match operation {
-        Operation::SendMessage | Operation::SendStreamingMessage => {
-            SendMessageRequest::describe(schemas)
-        }
-        Operation::GetTask => GetTaskRequest::describe(schemas),
-        Operation::ListTasks => ListTasksRequest::describe(schemas),
-        Operation::CancelTask => CancelTaskRequest::describe(schemas),
-        Operation::SubscribeToTask => SubscribeToTaskRequest::describe(schemas),
-        Operation::CreateTaskPushNotificationConfig => {
-            TaskPushNotificationConfig::describe(schemas)
-        }
-        Operation::GetTaskPushNotificationConfig => {
-            GetTaskPushNotificationConfigRequest::describe(schemas)
-        }
-        Operation::ListTaskPushNotificationConfigs => {
-            ListTaskPushNotificationConfigsRequest::describe(schemas)
-        }
-        Operation::DeleteTaskPushNotificationConfig => {
-            DeleteTaskPushNotificationConfigRequest::describe(schemas)
-        }
-        Operation::GetExtendedAgentCard => GetExtendedAgentCardRequest::describe(schemas),
-    }
 }
 
 /// Returns the schema of a request's body, if it has one.
@@ -160,7 +130,9 @@ fn body(operation: Operation, schemas: &mut Schemas) -> Option<Value> {
     match operation {
         Operation::SendMessage
         | Operation::SendStreamingMessage
-        | Operation::CreateTaskPushNotificationConfig => Some(request(operation, schemas)),
+        | Operation::CreateTaskPushNotificationConfig => {
+            Some(Call::describe_params(operation, schemas))
+        }
         // Its only required field is in the path.
         Operation::CancelTask => Some(json!({"type": "object", "properties": {
             "metadata": {"type": ["object", "null"]},

@@ -1,74 +1,8 @@
-//! Maps paths to operations (specification 5.3 and 11.3, and the annotations in `a2a.proto`).
+//! Maps paths to operations, by the paths of [`Operation`].
 
 use axum::http::Method;
 use bridge_protocol::{a2a::Operation, dialect::Version};
 use url::form_urlencoded;
-
-/// A path pattern and its operation. `{...}` matches a segment, or its part before the colon.
-#[derive(Debug)]
-pub(in crate::server) struct RoutePattern {
-    /// The operation.
-    pub(in crate::server) operation: Operation,
-    /// The HTTP methods.
-    pub(in crate::server) methods: &'static [&'static str],
-    /// The path of 1.0 below the agent's address.
-    pub(in crate::server) path: &'static str,
-}
-
-const fn pattern(
-    operation: Operation,
-    methods: &'static [&'static str],
-    path: &'static str,
-) -> RoutePattern {
-    RoutePattern {
-        operation,
-        methods,
-        path,
-    }
-}
-
-/// All patterns. Subscribing has two methods: GET in the proto file, and POST in the specification's table.
-pub(in crate::server) const PATTERNS: [RoutePattern; 11] = [
-    pattern(Operation::SendMessage, &["POST"], "/message:send"),
-    pattern(
-        Operation::SendStreamingMessage,
-        &["POST"],
-        "/message:stream",
-    ),
-    pattern(Operation::ListTasks, &["GET"], "/tasks"),
-    pattern(Operation::GetTask, &["GET"], "/tasks/{id}"),
-    pattern(Operation::CancelTask, &["POST"], "/tasks/{id}:cancel"),
-    pattern(
-        Operation::SubscribeToTask,
-        &["GET", "POST"],
-        "/tasks/{id}:subscribe",
-    ),
-    pattern(
-        Operation::CreateTaskPushNotificationConfig,
-        &["POST"],
-        "/tasks/{taskId}/pushNotificationConfigs",
-    ),
-    pattern(
-        Operation::ListTaskPushNotificationConfigs,
-        &["GET"],
-        "/tasks/{taskId}/pushNotificationConfigs",
-    ),
-    pattern(
-        Operation::GetTaskPushNotificationConfig,
-        &["GET"],
-        "/tasks/{taskId}/pushNotificationConfigs/{id}",
-    ),
-    pattern(
-        Operation::DeleteTaskPushNotificationConfig,
-        &["DELETE"],
-        "/tasks/{taskId}/pushNotificationConfigs/{id}",
-    ),
-    pattern(
-        Operation::GetExtendedAgentCard,
-        &["GET"],
-        "/extendedAgentCard",
-    ),
-];
 
 /// The first segments of paths, which cannot be read as tenants.
 pub(in crate::server) const RESERVED: [&str; 5] = [
@@ -78,22 +12,6 @@ pub(in crate::server) const RESERVED: [&str; 5] = [
     "message:stream",
     "extendedAgentCard",
 ];
-
-/// The path of the extended card in 0.3.
-const CARD_V0_3: &str = "/card";
-
-impl RoutePattern {
-    /// Returns the path below the agent's address in a version.
-    pub(in crate::server) fn path_in(&self, version: Version) -> String {
-        match version {
-            Version::V1_0 => self.path.to_owned(),
-            Version::V0_1 | Version::V0_3 => {
-                let is_card = self.operation == Operation::GetExtendedAgentCard;
-                format!("/v1{}", if is_card { CARD_V0_3 } else { self.path })
-            }
-        }
-    }
-}
 
 /// The operation that a path requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,21 +73,21 @@ fn matching(
     version: Version,
 ) -> Result<RouteMatch, RouteError> {
     let mut allowed = Vec::new();
-    for pattern in &PATTERNS {
-        let path = pattern.path_in(version);
+    for operation in Operation::ALL {
+        let path = version.path(operation);
         let path = path.strip_prefix("/v1").unwrap_or(&path);
-        let Some(fields) = fields(path, pattern.path, segments) else {
+        let Some(values) = values(path, segments) else {
             continue;
         };
-        if pattern.methods.contains(&known(method)) {
+        if operation.http_methods().contains(&known(method)) {
             return Ok(RouteMatch {
                 version,
-                operation: pattern.operation,
+                operation,
                 tenant: None,
-                fields,
+                fields: operation.path_fields().zip(values).collect(),
             });
         }
-        allowed.extend(pattern.methods);
+        allowed.extend(operation.http_methods());
     }
     Err(match allowed.is_empty() {
         true => RouteError::Path,
@@ -185,13 +103,9 @@ fn known(method: &Method) -> &str {
     }
 }
 
-/// Returns the values in the path if it matches the pattern, with the names in `names`, whose lifetime is longer.
-fn fields(
-    path: &str,
-    names: &'static str,
-    segments: &[&str],
-) -> Option<Vec<(&'static str, String)>> {
-    let wanted: Vec<&str> = path.split('/').skip(1).collect();
+/// Returns the values in the path if it matches the pattern, in which `{...}` is a segment or its part before the colon.
+fn values(pattern: &str, segments: &[&str]) -> Option<Vec<String>> {
+    let wanted: Vec<&str> = pattern.split('/').skip(1).collect();
     if wanted.len() != segments.len() {
         return None;
     }
@@ -203,11 +117,7 @@ fn fields(
             Some((_, suffix)) => values.push(before(found, suffix)?.to_owned()),
         }
     }
-    let names = names
-        .split('{')
-        .skip(1)
-        .filter_map(|rest| rest.split('}').next());
-    Some(names.zip(values).collect())
+    Some(values)
 }
 
 /// Returns the id before the action in a segment. Ids are never empty, and the bridge's ids contain no colon.
