@@ -8,6 +8,7 @@ use bridge::{
     agent::ConversationScope,
     bot::remote::{Delivery, RemoteSettings, TurnEndRules, UserId},
 };
+use bridge_translate::SilentEnd;
 use reqwest::{StatusCode, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 
@@ -224,6 +225,43 @@ async fn an_invoke_is_answered_with_what_the_bot_answers() {
         response["value"],
         json!({"status": 412, "body": {"state": "123456"}})
     );
+}
+
+/// As the Agents SDKs do: they answer the sign-in, and then repeat the turn that needed it.
+#[tokio::test]
+async fn what_a_bot_says_after_it_has_accepted_a_sign_in_answers_it() {
+    let bot = StandIn::that(async |post: Post| {
+        if post.activity["type"] == "invoke" {
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                post.say("Welcome").await;
+            });
+        } else {
+            let content = json!({"text": "Sign in", "connectionName": "directory"});
+            let kind = "application/vnd.microsoft.card.oauth";
+            let card = json!({"contentType": kind, "content": content});
+            post.send(json!({"attachments": [card]})).await;
+        }
+        StatusCode::OK.into_response()
+    })
+    .await;
+    let settings = RemoteSettings {
+        ending: TurnEndRules {
+            quiet: Duration::from_secs(1),
+            ..quick().ending
+        },
+        silent_end: SilentEnd::Completed,
+        ..quick()
+    };
+    let world = World::of(&bot, settings).await;
+    let task = world.say("hi").await;
+    assert_eq!(state(&task), "TASK_STATE_AUTH_REQUIRED");
+    let mut signs_in = further(&task, "");
+    signs_in["parts"] = json!([{"data": {"state": "123456"},
+        "metadata": {"urn:activity:invoke": {"name": "signin/verifyState"}}}]);
+    let task = world.send("bot", signs_in).await;
+    assert_eq!(state(&task), "TASK_STATE_COMPLETED");
+    assert_eq!(task["artifacts"][0]["parts"], json!([{"text": "Welcome"}]));
 }
 
 #[tokio::test]

@@ -256,7 +256,9 @@ impl RemoteExecutor {
         if remote_turn.sends_greeting {
             self.greet(remote_turn, open_turn).await;
         }
-        match self.call(remote_turn, open_turn, activity).await? {
+        let is_invoke = activity.kind == ActivityType::Invoke;
+        let outcome = self.call(remote_turn, open_turn, activity).await?;
+        match outcome {
             ResponseOutcome::TurnOver if self.bot.settings.ending.answer => {
                 // A bot that was asked for all in its answer says nothing after it.
                 if remote_turn.place.delivery_mode.is_none() {
@@ -270,6 +272,10 @@ impl RemoteExecutor {
                 }
                 self.wait_until_finished(open_turn).await;
             }
+        }
+        let may_continue = is_invoke || outcome == ResponseOutcome::Accepted;
+        if may_continue && sign_in::unanswered(&remote_turn.turn.task).is_some() {
+            self.wait_after_sign_in(open_turn, is_invoke).await;
         }
         let agent = &self.bot.name;
         self.log.succeeded(agent);
@@ -308,6 +314,20 @@ impl RemoteExecutor {
         }
         self.acceptance.record_answer_at_beginning();
         self.wait_until_quiet(progress).await;
+    }
+
+    /// Waits for a bot that has said nothing to what may be a sign-in: the Agents SDKs answer first, whatever the status, and
+    /// then repeat the turn that needed it.
+    async fn wait_after_sign_in(&self, open_turn: &OpenTurn, is_invoke: bool) {
+        let mut progress = open_turn.progress();
+        // The response to an invoke is counted, too.
+        if progress.borrow_and_update().count > u64::from(is_invoke) {
+            return;
+        }
+        let quiet = self.bot.settings.ending.quiet;
+        if timeout(quiet, progress.changed()).await.is_ok() {
+            self.wait_until_quiet(progress).await;
+        }
     }
 
     /// Waits until a bot seems to have finished that speaks at a time that its answer does not tell.
