@@ -295,7 +295,7 @@ impl RemoteExecutor {
         {
             Some(true) => self.acceptance.record_over(),
             Some(false) => self.acceptance.record_not_over(),
-            None => {}
+            None => self.acceptance.record_silent_acceptance(),
         }
     }
 

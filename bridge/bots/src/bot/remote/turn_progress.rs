@@ -95,8 +95,7 @@ fn message_progress(activity: &Activity, ending: &TurnEndRules) -> TurnProgress 
 }
 
 /// Waits until the bot seems to have finished its turn. Returns whether the turn was over when this function was
-/// called: the bot had sent activities by then, and sent no more. Returns `None` if the bot has sent nothing, which
-/// shows neither.
+/// called: the bot had sent activities by then, and sent no more. Returns `None` if the bot has sent nothing.
 pub(super) async fn wait_until_finished(
     mut state: watch::Receiver<ProgressState>,
     ending: &TurnEndRules,
@@ -121,7 +120,7 @@ pub(super) async fn wait_until_finished(
             // The turn is over without output, or an SDK sent typing for the bot until then.
             TurnProgress::Silent if !has_spoken_on && acceptance.is_at_turn_end() => END_GRACE,
             TurnProgress::AtWork if !has_spoken_on && acceptance.is_at_turn_end() => ending.quiet,
-            TurnProgress::Silent if !has_spoken_on => acceptance.patience(ending.patience),
+            TurnProgress::Silent if !has_spoken_on => acceptance.patience(ending),
             TurnProgress::Silent | TurnProgress::AtWork => ending.patience,
             TurnProgress::Spoken if has_spoken_on => ending.quiet,
             TurnProgress::Spoken => settle,
