@@ -47,6 +47,7 @@ pub mod sign_in;
 mod skeleton;
 mod stream;
 mod structured;
+mod teams_card;
 pub mod to_activity;
 pub mod turn;
 

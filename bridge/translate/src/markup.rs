@@ -55,7 +55,7 @@ pub(crate) fn without_mentions(text: &str) -> String {
 }
 
 /// Removes the tags of XML. The address of a link follows its text. The time is linear in the length of the text.
-fn without_tags(xml: &str) -> String {
+pub(crate) fn without_tags(xml: &str) -> String {
     let mut text = String::new();
     let mut rest = xml;
     let mut link = None;

@@ -11,7 +11,7 @@ use alloc::{
 
 use serde_json::{Map, Value};
 
-use crate::{keys::PLAIN_TEXT, markup};
+use crate::{keys::PLAIN_TEXT, markup, teams_card};
 use bridge_protocol::{
     a2a::{Content, Metadata, Part},
     activity::{Activity, Attachment},
@@ -97,6 +97,9 @@ fn card(attachment: &Attachment, lines: &mut Vec<String>) {
         return;
     };
     let kind = attachment.content_type.as_deref().unwrap_or_default();
+    if let Some(kind) = kind.strip_prefix(teams_card::PREFIX) {
+        return teams_card::describe(kind, attachment, content, lines);
+    }
     let Some(kind) = kind.strip_prefix("application/vnd.microsoft.card.") else {
         return;
     };
@@ -201,19 +204,19 @@ fn element(
     }
 }
 
-fn facts(owner: &Map<String, Value>, title: &str, lines: &mut Vec<String>) {
+pub(crate) fn facts(owner: &Map<String, Value>, title: &str, lines: &mut Vec<String>) {
     for fact in all(owner.get("facts")) {
         pair(fact, [title, "value"], lines);
     }
 }
 
-fn pair(owner: &Value, names: [&str; 2], lines: &mut Vec<String>) {
+pub(crate) fn pair(owner: &Value, names: [&str; 2], lines: &mut Vec<String>) {
     let text = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
     let [title, value] = names.map(text);
     lines.push(format!("{title} {value}").trim().to_string());
 }
 
-fn buttons(buttons: Option<&Value>, lines: &mut Vec<String>) {
+pub(crate) fn buttons(buttons: Option<&Value>, lines: &mut Vec<String>) {
     for one in all(buttons).filter_map(Value::as_object) {
         button(one, lines);
     }
@@ -232,7 +235,7 @@ fn button(button: &Map<String, Value>, lines: &mut Vec<String>) {
     }
 }
 
-fn choice(label: Option<&str>, lines: &mut Vec<String>) {
+pub(crate) fn choice(label: Option<&str>, lines: &mut Vec<String>) {
     lines.extend(
         label
             .filter(|label| !label.trim().is_empty())
@@ -240,14 +243,14 @@ fn choice(label: Option<&str>, lines: &mut Vec<String>) {
     );
 }
 
-fn line(text: Option<&Value>, lines: &mut Vec<String>) {
+pub(crate) fn line(text: Option<&Value>, lines: &mut Vec<String>) {
     lines.extend(
         text.and_then(Value::as_str)
             .map(|text| markup::without_mentions(text.trim())),
     );
 }
 
-fn all(list: Option<&Value>) -> impl Iterator<Item = &Value> {
+pub(crate) fn all(list: Option<&Value>) -> impl Iterator<Item = &Value> {
     list.and_then(Value::as_array).into_iter().flatten()
 }
 
