@@ -324,14 +324,21 @@ impl Metrics {
         durations.observe(took.as_secs_f64());
     }
 
-    /// Sets the numbers of an agent's running and waiting turns.
+    /// Sets the numbers of an agent's running and waiting turns, and shows its failed turns even if there are none yet:
+    /// Prometheus sees no increase in a series that begins with the first failure.
     pub fn load(&self, agent: &str, running: usize, queued: usize) {
+        let failed = OutcomeLabels {
+            agent: agent.to_owned(),
+            outcome: "failed",
+        };
         let agent = agent_labels(agent);
         let Families {
+            turns,
             turns_running,
             turns_queued,
             ..
         } = &*self.0;
+        drop(turns.get_or_create(&failed));
         turns_running.get_or_create(&agent).set(gauge(running));
         turns_queued.get_or_create(&agent).set(gauge(queued));
     }

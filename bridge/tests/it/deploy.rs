@@ -1,6 +1,6 @@
-//! Tests the examples for operators: what systemd and Kubernetes read, and the configuration in it.
+//! Tests the examples for operators: what systemd, Kubernetes and Prometheus read, and the configuration in it.
 
-use std::{io::ErrorKind, path::PathBuf, process::Stdio, time::Duration};
+use std::{io::ErrorKind, path::PathBuf, time::Duration};
 
 use tokio::process::Command;
 
@@ -50,13 +50,56 @@ async fn the_unit_is_one_of_systemd_and_closed() {
     let mut command = Command::new("systemd-analyze");
     command.args(["security", "--offline=true", "--threshold=15", "--no-pager"]);
     command.arg(example("bridge.service"));
-    let mut looking = std::process::Command::new("systemd-analyze");
-    match looking.arg("--version").stdout(Stdio::null()).status() {
-        Ok(_) => {
-            let (code, told, error) = output(&mut command, LIMIT).await;
-            assert_eq!(code, Some(0), "{told}{error}");
+    if is_installed("systemd-analyze") {
+        let (code, told, error) = output(&mut command, LIMIT).await;
+        assert_eq!(code, Some(0), "{told}{error}");
+    }
+}
+
+/// A bot that fails for the first time, and turns that a bridge takes over as it starts, raise alerts.
+#[tokio::test]
+async fn the_alerts_are_raised_by_first_events() {
+    let alerts = example("alerts.yml");
+    let rules = serde_json::json!({
+        "rule_files": [alerts],
+        "tests": [{
+            "interval": "1m",
+            "input_series": [
+                {"series": r#"bridge_turn_duration_seconds_count{agent="a", outcome="failed"}"#, "values": "0 0 1 1"},
+                {"series": r#"bridge_turns_taken_over_total{agent="a", outcome="failed"}"#, "values": "_ _ 2 2x10"},
+            ],
+            "alert_rule_test": [
+                {"eval_time": "3m", "alertname": "TurnsFail", "exp_alerts": [{
+                    "exp_labels": {"agent": "a", "outcome": "failed"},
+                    "exp_annotations": {"summary": "the bot of a may be down"},
+                }]},
+                {"eval_time": "3m", "alertname": "TurnsWereTakenOver", "exp_alerts": [{
+                    "exp_labels": {"agent": "a", "outcome": "failed"},
+                    "exp_annotations": {"summary": "a bridge was killed or regarded as dead"},
+                }]},
+                {"eval_time": "9m", "alertname": "TurnsWereTakenOver", "exp_alerts": []},
+            ],
+        }],
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tests.yml");
+    std::fs::write(&path, rules.to_string()).unwrap();
+    let mut command = Command::new("promtool");
+    command.args(["test", "rules"]).arg(&path);
+    if is_installed("promtool") {
+        let (code, told, error) = output(&mut command, LIMIT).await;
+        assert_eq!(code, Some(0), "{told}{error}");
+    }
+}
+
+/// Not every machine has systemd and Prometheus.
+fn is_installed(program: &str) -> bool {
+    let mut looking = std::process::Command::new(program);
+    match looking.arg("--version").output() {
+        Ok(_) => true,
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::NotFound);
+            false
         }
-        // Not every machine has systemd.
-        Err(error) => assert_eq!(error.kind(), ErrorKind::NotFound),
     }
 }
