@@ -45,6 +45,13 @@ impl fmt::Display for ListenError {
             ListenerKind::Bots => ("for bots ", "--callback-listen"),
         };
         write!(f, "cannot listen {what}on {address}: {source}")?;
+        if source.kind() == ErrorKind::PermissionDenied {
+            let port = address.port();
+            write!(
+                f,
+                "; port {port} is reserved: choose one from 1024 with {flag}, or grant the capability CAP_NET_BIND_SERVICE"
+            )?;
+        }
         if source.kind() == ErrorKind::AddrInUse {
             write!(
                 f,
@@ -102,4 +109,20 @@ pub(super) async fn listen_for_bots(
         source,
     };
     bound.map(Some).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reserved_port_is_explained() {
+        let error = ListenError {
+            kind: ListenerKind::Clients,
+            address: "127.0.0.1:443".parse().unwrap(),
+            source: ErrorKind::PermissionDenied.into(),
+        };
+        let text = error.to_string();
+        assert!(text.contains("from 1024 with --listen"), "{text}");
+    }
 }

@@ -125,7 +125,13 @@ fn check_layout(folder: &Path) -> Result<(), StoreError> {
 
 fn lock(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join("lock");
-    let failed = |error| StoreError::io(format!("locking {}", path.display()), error);
+    let failed = |error: io::Error| {
+        let foreign = match error.kind() {
+            io::ErrorKind::PermissionDenied => " (it must belong to the user who runs the bridge)",
+            _ => "",
+        };
+        StoreError::io(format!("locking {}{foreign}", path.display()), error)
+    };
     let mut options = private::file_options();
     let options = options.write(true).create(true).truncate(false);
     let file = options.open(&path).map_err(failed)?;
