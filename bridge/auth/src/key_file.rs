@@ -1,14 +1,14 @@
 //! The file with the issuer's private keys, readable only by the user who runs the bridge.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, ErrorKind, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bridge_program::system;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -54,10 +54,9 @@ pub enum KeyFileError {
     Key(#[from] KeyError),
 }
 
-/// Returns the permissions of a file if other users can read or write it.
+/// Returns the permissions of a file if other users can read or write it; `None` on Windows, where the folder protects it.
 pub fn not_private(file: &File) -> io::Result<Option<u32>> {
-    let mode = file.metadata()?.permissions().mode() & 0o777;
-    Ok((mode & 0o077 != 0).then_some(mode))
+    Ok(system::shared_mode(&file.metadata()?))
 }
 
 #[derive(Serialize, Deserialize)]
@@ -139,10 +138,7 @@ fn document(ring: &Keyring) -> String {
 
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)?;
+    system::private_folder().create(folder)?;
     let new = path.with_extension("new");
     // A file left by an earlier attempt may have any permissions.
     if let Err(error) = fs::remove_file(&new)
@@ -150,19 +146,18 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     {
         return Err(error);
     }
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&new)?;
+    let mut options = system::private_file();
+    let mut file = options.write(true).create_new(true).open(&new)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&new, path)?;
-    File::open(folder)?.sync_all()
+    system::sync_folder(folder)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
     use crate::testing;
 

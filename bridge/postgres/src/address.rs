@@ -103,6 +103,7 @@ fn is_local(host: &Host) -> bool {
             let address = name.parse::<std::net::IpAddr>();
             name == "localhost" || address.is_ok_and(|address| address.is_loopback())
         }
+        #[cfg(unix)]
         Host::Unix(_) => true,
     }
 }
@@ -128,6 +129,7 @@ impl PostgresSettings {
         let mut config = Config::new();
         match &all.get_hosts()[number] {
             Host::Tcp(name) => config.host(name),
+            #[cfg(unix)]
             Host::Unix(folder) => config.host_path(folder),
         };
         if let Some(address) = all.get_hostaddrs().get(number) {
@@ -169,6 +171,7 @@ impl PostgresSettings {
     fn password_in(&self, file: &str, server: usize) -> Option<String> {
         let host = match self.config.get_hosts().get(server)? {
             Host::Tcp(name) => name.clone(),
+            #[cfg(unix)]
             Host::Unix(_) => "localhost".to_owned(),
         };
         let port = self.port(server).to_string();
@@ -225,6 +228,7 @@ impl fmt::Display for PostgresSettings {
             let comma = if number == 0 { "" } else { "," };
             match host {
                 Host::Tcp(name) => write!(f, "{comma}{name}:{}", self.port(number))?,
+                #[cfg(unix)]
                 Host::Unix(folder) => write!(f, "{comma}{}", folder.display())?,
             }
         }

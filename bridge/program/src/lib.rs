@@ -11,6 +11,7 @@
 //! - [`supervisor`]: ends the processes that a program started, however the program ends
 //! - [`secret`]: values that must never be shown
 //! - [`path`]: finds programs as the operating system does
+//! - [`system`]: what differs between operating systems
 //! - [`Json`]: an answer in JSON
 //! - [`lock()`]: locks a mutex after a panic too
 //! - [`SplitMix64`]: random numbers that follow from a seed
@@ -29,6 +30,7 @@ mod serve;
 mod split_mix;
 mod stop;
 pub mod supervisor;
+pub mod system;
 pub mod terminal;
 
 pub use exit::Exit;
@@ -38,7 +40,7 @@ pub use log_interval::LogInterval;
 pub use serve::{
     Acceptor, App, BodyError, COUNTED_RESPONSE, InFlight, Io, LARGE_RESPONSE, LargeResponses,
     Limits, ListenError, PlainTcp, Rejection, ResponseMemory, ResponsePermit, large_responses,
-    listen, network, raise_file_limit, read_response, serve, serve_within,
+    listen, network, read_response, serve, serve_within,
 };
 pub use split_mix::SplitMix64;
 pub use stop::{StopFuture, serve_until, stop_signal};

@@ -2,9 +2,10 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
+
+use crate::system::{self, SEPARATORS};
 
 /// Returns the folders in the PATH of this process.
 pub fn inherited() -> Vec<PathBuf> {
@@ -18,34 +19,39 @@ pub fn folders(path: &OsStr) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Joins folders into a PATH. A folder whose name contains a colon cannot be in a PATH and is omitted.
+/// Joins folders into a PATH. A folder whose name contains a colon, or a quotation mark on Windows, cannot be in a PATH and is
+/// omitted.
 pub fn joined(folders: &[PathBuf]) -> OsString {
-    let usable = folders.iter().filter(|folder| {
-        let name = folder.as_os_str().as_encoded_bytes();
-        !name.contains(&b':')
-    });
+    let usable = folders
+        .iter()
+        .filter(|folder| system::can_be_in_path(folder));
     std::env::join_paths(usable).unwrap_or_default()
 }
 
 /// Returns the file of a program: a name with a slash is relative to `working_dir`; any other name is the first
-/// executable of that name in the folders.
+/// executable of that name in the folders. On Windows `.exe` and the like may be missing in the name.
 pub fn find(program: &str, folders: &[PathBuf], working_dir: &Path) -> Option<PathBuf> {
-    if program.contains('/') {
-        return Some(working_dir.join(program)).filter(|file| is_executable(file));
+    if is_place(program) {
+        return system::executable(&working_dir.join(program));
     }
     let mut places = folders
         .iter()
         .map(|folder| working_dir.join(folder).join(program));
-    places.find(|file| !program.is_empty() && is_executable(file))
+    match program {
+        "" => None,
+        _ => places.find_map(|file| system::executable(&file)),
+    }
 }
 
-fn is_executable(file: &Path) -> bool {
-    file.metadata()
-        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+/// Returns whether a program is named by its place, with a slash, and not searched in PATH.
+pub fn is_place(program: &str) -> bool {
+    program.contains(SEPARATORS)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]

@@ -2,29 +2,23 @@
 
 use std::{io, time::Duration};
 
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    sync::watch,
-    time::sleep,
-};
+use tokio::{sync::watch, time::sleep};
+
+use crate::system::StopSignals;
 
 /// The time that open requests have to end after a stop signal.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// Returns a channel that becomes true at the first Ctrl-C or SIGTERM after this call. It must be called within a
+/// Returns a channel that becomes true at the first Ctrl-C or SIGTERM, or what Windows has instead, after this call. It must be called within a
 /// tokio runtime.
 ///
 /// # Errors
 /// If the signal handlers cannot be installed.
 pub fn stop_signal() -> io::Result<watch::Receiver<bool>> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
+    let mut signals = StopSignals::listen()?;
     let (sender, receiver) = watch::channel(false);
     tokio::spawn(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        signals.recv().await;
         sender.send_replace(true);
     });
     Ok(receiver)

@@ -2,14 +2,13 @@
 
 use std::{
     error::Error,
-    fs::{self, OpenOptions},
+    fs,
     io::Write as _,
     net::SocketAddr,
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
-use bridge_program::outln;
+use bridge_program::{outln, system};
 use bridge_protocol::dialect::card;
 use bridge_verify::lint::{Level, lint};
 use clap::{Args, ValueEnum};
@@ -246,7 +245,15 @@ me = {{ file = "token" }}
         self.template == Template::Ust && self.listen.ip().is_loopback()
     }
 
+    /// Returns a command that sends a message, for the usual shell of the system.
     fn call(&self, token: &Path) -> String {
+        if cfg!(windows) {
+            return format!(
+                "$env:TOKEN = Get-Content {}; bridge chat http://{}{PATH} --bearer-env TOKEN --message hello",
+                token.display(),
+                self.place()
+            );
+        }
         let message = json!({
             "jsonrpc": "2.0", "id": "1", "method": "message/send",
             "params": {"message": {
@@ -274,12 +281,11 @@ fn check_card(document: &Value) -> Result<(), String> {
     })
 }
 
-/// Writes a new file that only the user can read, because it has a secret.
+/// Writes a new file that only the user can read, because it may have a secret.
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    let opened = OpenOptions::new()
+    let opened = system::private_file()
         .write(true)
         .create_new(true)
-        .mode(0o600)
         .open(path);
     let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| format!("{}: {error}", path.display()))

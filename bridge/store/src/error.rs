@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, io, path::PathBuf};
 
-use nix::errno::Errno;
+use bridge_program::system;
 
 use super::Seq;
 
@@ -222,7 +222,6 @@ impl StoreError {
     /// Returns whether a file could not be opened because the process or the machine has too many open ones. Then nothing was
     /// done, and the operation can be repeated.
     pub(crate) fn is_lack_of_descriptors(error: &io::Error) -> bool {
-        let code = error.raw_os_error().map(Errno::from_raw);
-        matches!(code, Some(Errno::EMFILE | Errno::ENFILE))
+        system::is_lack_of_files(error)
     }
 }

@@ -89,9 +89,9 @@ impl Launch {
             .env("PATH", path::joined(&self.path()))
             .current_dir(&self.working_dir)
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // Ctrl-C in a terminal must reach only the runner, which stops its agents in order.
-            .process_group(0);
+            .stderr(Stdio::piped());
+        // Ctrl-C in a terminal must reach only the runner, which stops its agents in order.
+        supervisor::own_group(command.as_std_mut());
         command
     }
 
@@ -125,7 +125,7 @@ impl Launch {
     }
 
     fn where_it_should_be(&self, program: &str) -> (String, &'static str) {
-        if program.contains('/') {
+        if path::is_place(program) {
             let place = format!("below {}", self.working_dir.display());
             return (
                 place,

@@ -2,15 +2,15 @@
 //! ports of files.
 
 use std::{
-    fs::{File, Permissions, TryLockError},
+    fs::{File, TryLockError},
     hash::{BuildHasher, RandomState},
     io,
     net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
     ops::Range,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
+use bridge_program::system::make_shared;
 use url::Url;
 
 /// The ports for leases. They are below the range from which systems choose ports for outgoing connections,
@@ -95,7 +95,7 @@ impl PortPool {
         }
         let made = std::fs::create_dir_all(&self.folder);
         made.map_err(folder_error(&self.folder))?;
-        share(&self.folder, 0o1777);
+        share(&self.folder);
         Ok(())
     }
 
@@ -106,7 +106,7 @@ impl PortPool {
         let file = File::options().create(true).append(true).open(&path);
         let file = file.map_err(folder_error(&path))?;
         if new {
-            share(&path, 0o666);
+            share(&path);
         }
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
@@ -126,8 +126,8 @@ fn folder_error(path: &Path) -> impl Fn(io::Error) -> PortError + use<> {
 
 /// Makes a file or folder usable for other users of the machine. Only its creator may do this, so errors are
 /// ignored.
-fn share(path: &Path, mode: u32) {
-    let _ = std::fs::set_permissions(path, Permissions::from_mode(mode));
+fn share(path: &Path) {
+    let _ = make_shared(path);
 }
 
 /// Returns a random port. The standard library's hasher has random keys, which is random enough here.

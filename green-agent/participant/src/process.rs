@@ -9,12 +9,12 @@ use std::{
 };
 
 use bridge_program::lock;
-use bridge_program::supervisor::{KILL_LIMIT, MAX_GRACE, kill_descendants, stop_line};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
+use bridge_program::supervisor::{KILL_LIMIT, MAX_GRACE, kill_supervised, stop_line};
+use tokio::{
+    process::Child,
+    sync::{Notify, watch},
+    time::timeout,
 };
-use tokio::{process::Child, sync::watch, time::timeout};
 
 use super::{
     AgentExit,
@@ -29,7 +29,7 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(1);
 /// time to end in an orderly way.
 pub struct AgentProcess {
     role: String,
-    supervisor: Option<Pid>,
+    kill: Arc<Notify>,
     orders: Mutex<PipeWriter>,
     output: Arc<Output>,
     exit: watch::Receiver<Option<AgentExit>>,
@@ -40,12 +40,12 @@ impl AgentProcess {
     pub fn start(launch: &Launch) -> Result<Self, StartError> {
         let output = Arc::new(launch.output()?);
         let (child, orders) = launch.spawn()?;
-        let supervisor = child.id().and_then(|id| i32::try_from(id).ok());
         let (says_exit, exit) = watch::channel(None);
-        tokio::spawn(watch_over(child, output.clone(), says_exit));
+        let kill = Arc::new(Notify::new());
+        tokio::spawn(watch_over(child, kill.clone(), output.clone(), says_exit));
         Ok(Self {
             role: launch.role.clone(),
-            supervisor: supervisor.map(Pid::from_raw),
+            kill,
             orders: Mutex::new(orders),
             output,
             exit,
@@ -80,7 +80,8 @@ impl AgentProcess {
         if let Ok(exit) = timeout(limit, self.wait()).await {
             return exit;
         }
-        self.kill_supervisor();
+        // The supervisor does not react.
+        self.kill.notify_one();
         let limit = DRAIN_LIMIT + DRAIN_LIMIT;
         timeout(limit, self.wait())
             .await
@@ -121,15 +122,6 @@ impl AgentProcess {
         let mut orders = lock(&self.orders);
         let _ = orders.write_all(stop_line(grace).as_bytes());
     }
-
-    /// Kills the supervisor. Only for one that does not react, because orphaned child processes cannot be
-    /// found without it.
-    fn kill_supervisor(&self) {
-        if let (Some(supervisor), None) = (self.supervisor, self.exited()) {
-            kill_descendants(supervisor);
-            let _ = kill(supervisor, Signal::SIGKILL);
-        }
-    }
 }
 
 impl Drop for AgentProcess {
@@ -147,9 +139,10 @@ impl fmt::Debug for AgentProcess {
     }
 }
 
-/// Reads the output and waits for the supervisor, which ends after all its processes.
+/// Reads the output and waits for the supervisor, which ends after all its processes, or is killed with them.
 async fn watch_over(
     mut child: Child,
+    kill: Arc<Notify>,
     output: Arc<Output>,
     says_exit: watch::Sender<Option<AgentExit>>,
 ) {
@@ -162,10 +155,14 @@ async fn watch_over(
     if let Some(stderr) = stderr {
         readers.spawn(async move { output.drain(stderr).await });
     }
-    let exit = child
-        .wait()
-        .await
-        .map_or(AgentExit::Unknown, AgentExit::from);
+    let ended = tokio::select! {
+        ended = child.wait() => ended,
+        () = kill.notified() => {
+            kill_supervised(&mut child);
+            child.wait().await
+        }
+    };
+    let exit = ended.map_or(AgentExit::Unknown, AgentExit::from);
     // The last output belongs to the exit. The limit is needed because a process that escaped the supervisor
     // could keep the pipes open forever.
     let _ = timeout(DRAIN_LIMIT, async {

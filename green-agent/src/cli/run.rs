@@ -183,7 +183,7 @@ impl Run {
             return Exit::Usage;
         }
         // Each trial has a dozen open files, and the usual limit is 1,024.
-        bridge_program::raise_file_limit();
+        bridge_program::system::raise_file_limit();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build();

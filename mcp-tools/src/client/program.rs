@@ -4,7 +4,6 @@
 use std::{
     collections::BTreeMap,
     env, io,
-    os::unix::process::CommandExt,
     path::{Path, PathBuf, absolute},
     process::Stdio,
     time::Duration,
@@ -12,11 +11,7 @@ use std::{
 
 use bridge_program::{
     path,
-    supervisor::{KILL_LIMIT, Supervisor},
-};
-use nix::{
-    sys::signal::{Signal, kill, killpg},
-    unistd::Pid,
+    supervisor::{self, KILL_LIMIT, ProcessGroup, Supervisor},
 };
 use rmcp::{
     RoleClient,
@@ -31,10 +26,10 @@ use tokio::{
 use crate::secret::Secret;
 
 /// The environment variables that a program inherits. All others, which may include keys of language models, are
-/// withheld.
-const INHERITED: [&str; 8] = [
-    "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER",
-];
+/// withheld. From APPDATA on they are those of Windows.
+const INHERITED: &str = "\
+    HOME LANG LOGNAME PATH SHELL TERM TMPDIR USER APPDATA COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA PATHEXT \
+    PROCESSOR_ARCHITECTURE PROGRAMFILES SYSTEMDRIVE SYSTEMROOT TEMP TMP USERNAME USERPROFILE";
 
 /// The time that a program has to end after its input is closed, and again after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
@@ -49,12 +44,9 @@ pub(super) struct Program {
     child: Child,
     /// The process group, if this process ends it. Otherwise the child is a supervisor, which ends the group even if
     /// this process is killed.
-    group: Option<Group>,
+    group: Option<ProcessGroup>,
     has_ended: bool,
 }
-
-/// A process group, until it is killed.
-struct Group(Option<Pid>);
 
 impl Program {
     /// Starts the program; its standard error is the standard error of this program.
@@ -64,8 +56,8 @@ impl Program {
         env: &BTreeMap<String, Secret>,
         cwd: Option<&Path>,
     ) -> io::Result<Self> {
-        let supervisor = Supervisor::installed();
-        let mut program = match supervisor {
+        let installed = Supervisor::installed();
+        let mut program = match installed {
             Some(supervisor) => supervisor.over_streams(found(command)?.as_os_str(), args, GRACE),
             None => {
                 let mut program = std::process::Command::new(located(command)?);
@@ -78,15 +70,18 @@ impl Program {
             .envs(inherited())
             .envs(env.iter().map(|(name, value)| (name, value.expose())))
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .process_group(0);
+            .stdout(Stdio::piped());
+        supervisor::own_group(&mut program);
         if let Some(cwd) = cwd {
             program.current_dir(cwd);
         }
         let mut program = Command::from(program);
         // The supervisor must not be killed, because then it could not end its processes.
-        let mut child = program.kill_on_drop(supervisor.is_none()).spawn()?;
-        let group = supervisor.is_none().then(|| Group::of(&child));
+        let mut child = program.kill_on_drop(installed.is_none()).spawn()?;
+        let group = match installed {
+            Some(_) => None,
+            None => Some(ProcessGroup::of(&child)?),
+        };
         let no_pipe = || io::Error::other("it has no standard input and output");
         let stdin = child.stdin.take().ok_or_else(no_pipe)?;
         let stdout = child.stdout.take().ok_or_else(no_pipe)?;
@@ -98,26 +93,20 @@ impl Program {
         })
     }
 
-    fn signal(&self, signal: Signal) {
-        if let Some(group) = &self.group {
-            group.signal(signal);
-        }
-    }
-
     async fn ends_within(&mut self, limit: Duration) -> bool {
         timeout(limit, self.child.wait()).await.is_ok()
     }
 }
 
 fn inherited() -> impl Iterator<Item = (&'static str, std::ffi::OsString)> {
-    let names = INHERITED.into_iter();
+    let names = INHERITED.split(' ');
     names.filter_map(|name| Some((name, env::var_os(name)?)))
 }
 
 /// Returns the absolute path of a command. A relative path is relative to this program's working directory: with
 /// the `cwd` of the details, it would be another program than the one that was allowed.
 fn located(command: &str) -> io::Result<PathBuf> {
-    if command.contains('/') {
+    if path::is_place(command) {
         absolute(command)
     } else {
         Ok(command.into())
@@ -127,7 +116,7 @@ fn located(command: &str) -> io::Result<PathBuf> {
 /// Finds the program's file. A supervisor could report a missing file only afterwards.
 fn found(command: &str) -> io::Result<PathBuf> {
     let located = located(command)?;
-    if command.contains('/') {
+    if path::is_place(command) {
         return Ok(located);
     }
     let folder = env::current_dir()?;
@@ -168,7 +157,7 @@ impl Transport<RoleClient> for Program {
         if self.group.is_none() {
             self.ends_within(GRACE + GRACE + KILL_LIMIT).await;
         } else if !self.ends_within(GRACE).await {
-            self.signal(Signal::SIGTERM);
+            self.group.iter().for_each(ProcessGroup::terminate);
             self.ends_within(GRACE).await;
         }
         if let Some(group) = &mut self.group {
@@ -182,35 +171,8 @@ impl Drop for Program {
     /// Ends the program. A supervisor ends its processes without waiting for the end of its input; one that has ended
     /// has no process id.
     fn drop(&mut self) {
-        let supervisor = self.child.id().and_then(|id| i32::try_from(id).ok());
-        if let (None, Some(supervisor)) = (&self.group, supervisor) {
-            let _ = kill(Pid::from_raw(supervisor), Signal::SIGTERM);
+        if self.group.is_none() {
+            supervisor::end_supervised(&mut self.child);
         }
-    }
-}
-
-impl Group {
-    fn of(child: &Child) -> Self {
-        let leader = child.id().and_then(|id| i32::try_from(id).ok());
-        Self(leader.map(Pid::from_raw))
-    }
-
-    fn signal(&self, signal: Signal) {
-        if let Some(group) = self.0 {
-            // The group may have ended already.
-            let _ = killpg(group, signal);
-        }
-    }
-
-    /// Kills the group, only once: later another group may have its number.
-    fn kill(&mut self) {
-        self.signal(Signal::SIGKILL);
-        self.0 = None;
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.kill();
     }
 }

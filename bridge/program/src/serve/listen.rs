@@ -2,9 +2,10 @@
 
 use std::{io, net::SocketAddr, time::Duration};
 
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+
+use crate::system;
 
 /// The number of connections that may wait to be accepted. The system may allow fewer.
 const BACKLOG: u32 = 4_096;
@@ -34,7 +35,7 @@ pub struct ListenError {
 /// # Errors
 /// If the address is in use, does not belong to this machine, or needs another user.
 pub async fn listen(address: SocketAddr) -> Result<TcpListener, ListenError> {
-    raise_file_limit();
+    system::raise_file_limit();
     bind(address).map_err(|source| ListenError { address, source })
 }
 
@@ -43,27 +44,16 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    // Without this a restarted program waits until the system has forgotten the last connections of the former one.
-    socket.set_reuseaddr(true)?;
+    // Without this, on Unix, a restarted program waits until the system has forgotten the last connections of the former one.
+    socket.set_reuseaddr(system::REUSES_ADDRESSES)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
-}
-
-/// Raises the limit of open files to the highest allowed one. Programs are often started with a low one.
-pub fn raise_file_limit() {
-    let raised = getrlimit(Resource::RLIMIT_NOFILE).and_then(|(soft, hard)| match soft < hard {
-        true => setrlimit(Resource::RLIMIT_NOFILE, hard, hard),
-        false => Ok(()),
-    });
-    if let Err(error) = raised {
-        tracing::debug!(%error, "the limit of open files stays as it is");
-    }
 }
 
 /// Returns the number of connections that the limit of open files allows, at most `connections`. A quarter of the files, between
 /// 64 and 256, is kept for the process itself.
 pub(super) fn max_connections(connections: usize) -> usize {
-    let Ok((files, _)) = getrlimit(Resource::RLIMIT_NOFILE) else {
+    let Some(files) = system::file_limit() else {
         return connections;
     };
     let own = OWN_FILES.max(files / 4).min(4 * OWN_FILES);

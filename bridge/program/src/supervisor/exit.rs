@@ -1,8 +1,8 @@
 //! The end of a process.
 
-use std::{fmt, os::unix::process::ExitStatusExt, process::ExitStatus};
+use std::{fmt, process::ExitStatus};
 
-use nix::sys::signal::Signal;
+use super::system::{signal_name, signal_of};
 
 /// The number that shells add to a signal's number to report it as an exit code.
 const SIGNAL_BASE: i32 = 128;
@@ -33,8 +33,8 @@ impl ProcessExit {
 
 impl From<ExitStatus> for ProcessExit {
     fn from(status: ExitStatus) -> Self {
-        match (status.code(), status.signal()) {
-            (Some(code), _) if Signal::try_from(code - SIGNAL_BASE).is_ok() => {
+        match (status.code(), signal_of(status)) {
+            (Some(code), _) if signal_name(code - SIGNAL_BASE).is_some() => {
                 Self::Signal(code - SIGNAL_BASE)
             }
             (Some(code), _) => Self::Code(code),
@@ -48,9 +48,9 @@ impl fmt::Display for ProcessExit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(f, "exited with code {code}"),
-            Self::Signal(number) => match Signal::try_from(*number) {
-                Ok(signal) => write!(f, "was killed by signal {number} ({signal})"),
-                Err(_) => write!(f, "was killed by signal {number}"),
+            Self::Signal(number) => match signal_name(*number) {
+                Some(name) => write!(f, "was killed by signal {number} ({name})"),
+                None => write!(f, "was killed by signal {number}"),
             },
             Self::Unknown => f.write_str("ended with an unknown status"),
         }
@@ -59,6 +59,8 @@ impl fmt::Display for ProcessExit {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+
     use super::*;
 
     #[test]

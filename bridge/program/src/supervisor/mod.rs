@@ -10,37 +10,34 @@
 //! child must end when its input ends; if it does not end within the grace period, it is stopped.
 //!
 //! On Linux the supervisor adopts orphaned processes, so it also finds descendants that left the process group and
-//! the session. On other systems only the process group is ended.
+//! the session. On other Unix systems only the process group is ended. On Windows all descendants are ended, by force: a
+//! program cannot be asked to end there.
+//!
+//! - `exit`: the end of a process
+//! - `unix`, `windows`: supervise a child, with the means of the system
 
 mod exit;
-mod tree;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
 
 use std::{
     ffi::{OsStr, OsString},
     io,
-    os::{fd::AsFd, unix::process::CommandExt},
     path::PathBuf,
-    process::{Command, ExitCode, Stdio},
+    process::{Command, ExitCode},
     sync::OnceLock,
     time::Duration,
 };
 
-use nix::{
-    errno::Errno,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
-    unistd::Pid,
-};
-use tokio::{
-    signal::unix::{Signal, SignalKind, signal},
-    sync::mpsc,
-    time::{Instant, sleep_until},
-};
+pub use self::exit::ProcessExit;
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
 
-pub use self::{
-    exit::ProcessExit,
-    tree::{KILL_LIMIT, kill_descendants},
-};
-use tree::Tree;
+pub use system::{ProcessGroup, end_supervised, kill_supervised, own_group};
 
 /// The first argument that makes the program run as the supervisor.
 const KEEP: &str = "__keep";
@@ -48,12 +45,11 @@ const KEEP: &str = "__keep";
 /// The option that gives the child the supervisor's standard streams.
 const STREAMS: &str = "--streams";
 
-/// The interval at which the process tree is read again while it is being ended, in addition to each end of a
-/// child.
-const RESCAN_INTERVAL: Duration = Duration::from_millis(50);
-
 /// The longest time between SIGTERM and SIGKILL, whatever grace period is requested.
 pub const MAX_GRACE: Duration = Duration::from_secs(3600);
+
+/// The time after which killing is given up. Only a process that hangs in the kernel survives that long.
+pub const KILL_LIMIT: Duration = Duration::from_secs(10);
 
 /// The installed supervisor program of this process.
 static INSTALLED: OnceLock<Supervisor> = OnceLock::new();
@@ -125,7 +121,7 @@ fn keep(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    match runtime.and_then(|runtime| runtime.block_on(supervise(&order))) {
+    match runtime.and_then(|runtime| runtime.block_on(system::supervise(&order))) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             crate::errln!("failed to start {}: {error}", order.command.display());
@@ -166,140 +162,6 @@ impl Order {
             args: args.collect(),
         })
     }
-}
-
-async fn supervise(order: &Order) -> io::Result<u8> {
-    adopt_orphans()?;
-    // The handlers are installed before the child starts, so that no end of a child and no order is missed.
-    let mut orders = WakeEvents::listen(order)?;
-    let mut tree = Tree::new(start(order)?);
-    let grace = loop {
-        if tree.reap() || tree.leader_exit().is_some() {
-            break order.grace;
-        }
-        if let Some(grace) = orders.next().await {
-            break grace;
-        }
-    };
-    end(&mut tree, grace, &mut orders).await;
-    Ok(tree.leader_exit().unwrap_or(ProcessExit::Unknown).code())
-}
-
-/// Makes this process the parent of orphaned descendants (`PR_SET_CHILD_SUBREAPER`), so that they can be found.
-fn adopt_orphans() -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    nix::sys::prctl::set_child_subreaper(true)?;
-    Ok(())
-}
-
-/// Starts the program and returns its id; the process tree reaps it.
-fn start(order: &Order) -> io::Result<Pid> {
-    let stdin = if order.streams {
-        Stdio::inherit()
-    } else {
-        Stdio::null()
-    };
-    let child = Command::new(&order.command)
-        .args(&order.args)
-        .stdin(stdin)
-        .process_group(0)
-        .spawn()?;
-    i32::try_from(child.id())
-        .map(Pid::from_raw)
-        .map_err(io::Error::other)
-}
-
-/// Sends SIGTERM to all processes, and SIGKILL to the remaining ones after the grace period, repeatedly until none
-/// is left.
-async fn end(tree: &mut Tree, grace: Duration, orders: &mut WakeEvents) {
-    let mut deadline = Instant::now() + grace;
-    while !tree.reap() && Instant::now() < deadline {
-        tree.terminate();
-        let look_again = deadline.min(Instant::now() + RESCAN_INTERVAL);
-        if let Some(shorter) = orders.next_before(look_again).await {
-            deadline = deadline.min(Instant::now() + shorter);
-        }
-    }
-    let deadline = Instant::now() + KILL_LIMIT;
-    while !tree.reap() && Instant::now() < deadline {
-        tree.kill();
-        orders.next_before(Instant::now() + RESCAN_INTERVAL).await;
-    }
-}
-
-/// The events that wake the supervisor: orders to stop, and ends of children.
-struct WakeEvents {
-    grace: Duration,
-    from_caller: mpsc::Receiver<Duration>,
-    child: Signal,
-    stop: [Signal; 4],
-}
-
-impl WakeEvents {
-    /// Installs the handlers. From here on, the signals of a terminal or a shutdown no longer end this process.
-    fn listen(order: &Order) -> io::Result<Self> {
-        let grace = order.grace;
-        Ok(Self {
-            grace,
-            from_caller: listen_to_caller(grace, order.streams),
-            child: signal(SignalKind::child())?,
-            stop: [
-                signal(SignalKind::terminate())?,
-                signal(SignalKind::interrupt())?,
-                signal(SignalKind::hangup())?,
-                signal(SignalKind::quit())?,
-            ],
-        })
-    }
-
-    /// Returns the grace period of the next order to stop, or `None` when a child ended.
-    async fn next(&mut self) -> Option<Duration> {
-        let [terminate, interrupt, hangup, quit] = &mut self.stop;
-        tokio::select! {
-            _ = self.child.recv() => None,
-            Some(grace) = self.from_caller.recv() => Some(grace),
-            _ = terminate.recv() => Some(self.grace),
-            _ = interrupt.recv() => Some(self.grace),
-            _ = hangup.recv() => Some(self.grace),
-            _ = quit.recv() => Some(self.grace),
-        }
-    }
-
-    async fn next_before(&mut self, deadline: Instant) -> Option<Duration> {
-        tokio::select! {
-            grace = self.next() => grace,
-            () = sleep_until(deadline) => None,
-        }
-    }
-}
-
-/// Waits for orders on a separate thread, because the wait cannot be interrupted.
-fn listen_to_caller(grace: Duration, streams: bool) -> mpsc::Receiver<Duration> {
-    let (sender, receiver) = mpsc::channel(4);
-    std::thread::spawn(move || {
-        if streams {
-            wait_for_hangup();
-            // The end of the input told the child to end, and it may do so by itself.
-            std::thread::sleep(grace);
-        } else {
-            let lines = io::stdin().lines().map_while(Result::ok);
-            for ordered in lines.filter_map(|line| parse_stop(&line)) {
-                if sender.blocking_send(ordered).is_err() {
-                    return;
-                }
-            }
-        }
-        // The program closed the pipe or has ended: either way the child is no longer needed.
-        let _ = sender.blocking_send(grace);
-    });
-    receiver
-}
-
-/// Waits until no process can write to standard input. It reads nothing, because the input is for the child.
-fn wait_for_hangup() {
-    let stdin = io::stdin();
-    let mut watched = [PollFd::new(stdin.as_fd(), PollFlags::empty())];
-    while let Ok(0) | Err(Errno::EINTR | Errno::EAGAIN) = poll(&mut watched, PollTimeout::NONE) {}
 }
 
 /// Returns the line that orders the supervisor to stop its child.

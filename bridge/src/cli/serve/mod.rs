@@ -28,6 +28,7 @@ pub(super) mod run;
 
 use std::{error::Error, net::SocketAddr, sync::Arc};
 
+use bridge_program::system::ReloadSignals;
 use tokio::net::TcpListener;
 use tracing::Level;
 use url::Url;
@@ -66,7 +67,7 @@ impl Serve {
 
     async fn serve(&self) -> Result<(), Box<dyn Error>> {
         // This happens before any output that the program runs.
-        let hangups = run::hangups()?;
+        let hangups = ReloadSignals::listen()?;
         let config = self.config()?;
         addresses::check(&config)?;
         let choice = self.store_choice(&config)?;

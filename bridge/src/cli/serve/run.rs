@@ -6,14 +6,13 @@ use axum::Router;
 use tokio::{
     net::TcpListener,
     runtime::Handle,
-    signal::unix::{Signal, SignalKind, signal},
     sync::{oneshot, watch},
     time::sleep,
 };
 
 use super::{addresses::Encryption, reload::Reload};
 use crate::store::{Store, StoreError};
-use bridge_program::{App, Limits, PlainTcp, serve_until, serve_within};
+use bridge_program::{App, Limits, PlainTcp, serve_until, serve_within, system::ReloadSignals};
 
 /// The time that a reload may take before it is logged.
 const SLOW_RELOAD: Duration = Duration::from_secs(10);
@@ -136,16 +135,8 @@ fn with_rejections(app: Router) -> App {
     App::from(app).with_rejections(crate::server::reject)
 }
 
-/// Listens for SIGHUP, which would otherwise end the program.
-///
-/// # Errors
-/// If the system does not allow it.
-pub(super) fn hangups() -> io::Result<Signal> {
-    signal(SignalKind::hangup())
-}
-
 /// Reads the configuration again on every SIGHUP, including one that arrived earlier.
-pub(super) fn reload_on(mut hangups: Signal, mut reload: Reload) {
+pub(super) fn reload_on(mut hangups: ReloadSignals, mut reload: Reload) {
     tokio::spawn(async move {
         while hangups.recv().await.is_some() {
             reload = match read_again(reload).await {

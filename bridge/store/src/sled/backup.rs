@@ -12,16 +12,19 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io,
-    os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use bridge_program::system::{self, FileExt as _};
+
 use super::log::{self, RealDisk};
 use crate::{StoreError, private};
 
-/// The lock file, which is not copied, and the folder of the log.
-const LOCK: &str = "lock";
+/// The files of a running bridge, which are not copied: the lock, and the name of its pipe for the operator's commands, a file on
+/// Windows only.
+const OF_THE_PROCESS: [&str; 2] = ["lock", "admin.sock"];
+/// The folder of the log.
 const LOG: &str = "log";
 /// The folder of the log while the copy is incomplete.
 const PARTIAL: &str = "log.partial";
@@ -57,7 +60,7 @@ pub fn copy_store(from: &Path, to: &Path) -> Result<u64, StoreError> {
     copy_others(from, to).map_err(failed)?;
     // The folder is a store once the log has this name.
     fs::rename(to.join(PARTIAL), to.join(LOG)).map_err(failed)?;
-    private::sync_folder(to).map_err(failed)?;
+    system::sync_folder(to).map_err(failed)?;
     Ok(bytes)
 }
 
@@ -77,7 +80,7 @@ fn copy_log(from: &Path, to: &Path) -> Result<u64, StoreError> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             copied => {
                 let bytes = copied.map_err(failed)?;
-                private::sync_folder(&partial).map_err(failed)?;
+                system::sync_folder(&partial).map_err(failed)?;
                 return Ok(bytes);
             }
         }
@@ -155,8 +158,9 @@ fn read(from: &File, block: &mut [u8], at: u64) -> io::Result<usize> {
 fn copy_others(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        if entry.file_type()?.is_file() && entry.file_name() != LOCK {
-            match copy(&entry.path(), &to.join(entry.file_name())) {
+        let name = entry.file_name();
+        if entry.file_type()?.is_file() && !OF_THE_PROCESS.iter().any(|own| name == *own) {
+            match copy(&entry.path(), &to.join(name)) {
                 // A temporary file was renamed meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 copied => drop(copied?),
@@ -174,6 +178,6 @@ fn copy(from: &Path, to: &Path) -> io::Result<u64> {
 }
 
 fn create(path: &Path) -> io::Result<File> {
-    let mut options = private::file_options();
+    let mut options = system::private_file();
     options.write(true).create(true).truncate(true).open(path)
 }

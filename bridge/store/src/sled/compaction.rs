@@ -10,12 +10,12 @@
 use std::{
     collections::{BTreeSet, VecDeque},
     fs, io,
-    os::unix::fs::MetadataExt as _,
     path::Path,
     sync::Arc,
     time::Duration,
 };
 
+use bridge_program::system;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::{sync::Mutex, time::sleep};
 
@@ -440,7 +440,7 @@ fn bytes_in(folder: &Path) -> io::Result<u64> {
         let entry = entry?;
         bytes += match entry.metadata() {
             Ok(found) if found.is_dir() => bytes_in(&entry.path())?,
-            Ok(found) => found.blocks() * 512,
+            Ok(found) => system::bytes_on_disk(&found),
             // The file was removed meanwhile.
             Err(_) => 0,
         };

@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bridge_program::system;
+
 use super::{
     SledSettings,
     catch_up::catch_up,
@@ -132,7 +134,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
         };
         StoreError::io(format!("locking {}{foreign}", path.display()), error)
     };
-    let mut options = private::file_options();
+    let mut options = system::private_file();
     let options = options.write(true).create(true).truncate(false);
     let file = options.open(&path).map_err(failed)?;
     let begun = Instant::now();

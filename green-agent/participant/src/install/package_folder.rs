@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use bridge_program::system;
 use serde::{Deserialize, Serialize};
 
 use super::interpreter::USUAL;
@@ -191,7 +192,7 @@ impl PackageFolder {
         file.write_all(&serde_json::to_vec_pretty(&marker)?)?;
         file.sync_all()?;
         std::fs::rename(&draft, self.folder.join(MARKER))?;
-        File::open(&self.folder)?.sync_all()
+        system::sync_folder(&self.folder)
     }
 
     /// Returns a file beside the folder, such as its log; a file inside would be deleted when the folder is

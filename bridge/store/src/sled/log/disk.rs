@@ -5,12 +5,11 @@ use std::{
     fmt::Debug,
     fs::{self, File},
     io,
-    os::unix::fs::FileExt,
     path::Path,
     sync::Arc,
 };
 
-use nix::sys::statvfs::statvfs;
+use bridge_program::system::{self, DiskSpace, FileExt};
 
 use crate::private;
 
@@ -31,7 +30,7 @@ pub(in crate::sled) trait Disk: Debug + Send + Sync {
     fn open(&self, path: &Path) -> io::Result<LogFile>;
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Returns the size and the free space of the file system, if they are known.
-    fn space(&self, folder: &Path) -> Option<Space>;
+    fn space(&self, folder: &Path) -> Option<DiskSpace>;
     /// Returns the size in bytes from which a segment takes no further batch.
     fn segment_limit(&self) -> u64 {
         SEGMENT_BYTES
@@ -50,13 +49,6 @@ pub(in crate::sled) trait DiskFile: FileExt + Debug + Send + Sync {
 }
 
 pub(in crate::sled) type LogFile = Arc<dyn DiskFile>;
-
-/// The size and the free space of a file system, in bytes.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::sled) struct Space {
-    pub(super) total: u64,
-    pub(super) free: u64,
-}
 
 /// The file system of the machine.
 #[derive(Debug)]
@@ -78,7 +70,7 @@ impl Disk for RealDisk {
     }
 
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
-        private::sync_folder(path)
+        system::sync_folder(path)
     }
 
     fn names(&self, folder: &Path) -> io::Result<Vec<OsString>> {
@@ -87,7 +79,7 @@ impl Disk for RealDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<LogFile> {
-        let mut options = private::file_options();
+        let mut options = system::private_file();
         let options = options.read(true).write(true).create(true).truncate(true);
         Ok(Arc::new(options.open(path)?))
     }
@@ -101,23 +93,13 @@ impl Disk for RealDisk {
         fs::remove_file(path)
     }
 
-    fn space(&self, folder: &Path) -> Option<Space> {
-        let disk = statvfs(folder).ok()?;
-        let bytes = |blocks| disk.fragment_size() * blocks;
-        Some(Space {
-            total: bytes(widened(disk.blocks())),
-            free: bytes(widened(disk.blocks_available())),
-        })
+    fn space(&self, folder: &Path) -> Option<DiskSpace> {
+        system::disk_space(folder)
     }
 
     fn segment_limit(&self) -> u64 {
         self.segment_limit
     }
-}
-
-/// Widens a number of blocks, which has 32 bits on macOS.
-fn widened(blocks: impl Into<u64>) -> u64 {
-    blocks.into()
 }
 
 impl DiskFile for File {

@@ -202,3 +202,19 @@ fn a_folder_without_a_store_is_not_copied() {
     assert!(error.to_string().contains("it holds no store"), "{error}");
     assert!(!folder.path().join("b").exists());
 }
+
+/// On Windows the bridge's socket is a file, which would lead commands for the copy to the bridge of the original.
+#[test]
+fn the_files_of_a_running_bridge_are_not_copied() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    fs::create_dir_all(from.join("log")).unwrap();
+    for name in ["lock", "admin.sock", "issuer.json"] {
+        fs::write(from.join(name), name).unwrap();
+    }
+    copy_store(&from, &to).unwrap();
+    let names = fs::read_dir(&to).unwrap();
+    let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["issuer.json", "log"]);
+}

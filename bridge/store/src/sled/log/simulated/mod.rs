@@ -22,14 +22,15 @@ mod state;
 use std::{
     ffi::OsString,
     io,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard},
 };
 
+use bridge_program::system::{DiskSpace, FileExt};
+
 pub use self::gate::Gate;
 use self::state::State;
-use super::disk::{Disk, DiskFile, LogFile, Space};
+use super::disk::{Disk, DiskFile, LogFile};
 
 /// A simulated disk. Its clones share one state.
 #[derive(Clone, Debug)]
@@ -180,10 +181,10 @@ impl Disk for SimulatedDisk {
         self.lock().remove(path)
     }
 
-    fn space(&self, _folder: &Path) -> Option<Space> {
+    fn space(&self, _folder: &Path) -> Option<DiskSpace> {
         self.0.space.pass();
         let total = 1 << 40;
-        Some(Space { total, free: total })
+        Some(DiskSpace { total, free: total })
     }
 
     fn segment_limit(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! The processes below the supervisor: its child, the child's descendants, and adopted orphans.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
 
 use nix::{
     errno::Errno,
@@ -11,10 +11,7 @@ use nix::{
     unistd::{Pid, getpgid},
 };
 
-use super::exit::ProcessExit;
-
-/// The time after which killing is given up. Only a process that hangs in the kernel survives that long.
-pub const KILL_LIMIT: Duration = Duration::from_secs(10);
+use super::ProcessExit;
 
 /// All processes below the current process, whose only direct child at first is the leader.
 ///
@@ -105,7 +102,7 @@ impl Tree {
 }
 
 /// Sends SIGKILL to all processes below `root`, but not to `root`.
-pub fn kill_descendants(root: Pid) {
+pub(super) fn kill_descendants(root: Pid) {
     for pid in descendants(root) {
         send(pid, Signal::SIGKILL);
     }

@@ -1,0 +1,177 @@
+//! Linux and macOS.
+
+use std::{
+    fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions},
+    io,
+    os::unix::fs::{
+        DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+    },
+    path::Path,
+};
+
+pub use std::os::unix::fs::FileExt;
+
+use nix::{
+    errno::Errno,
+    sys::{
+        resource::{Resource, getrlimit, setrlimit},
+        statvfs::statvfs,
+    },
+};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::DiskSpace;
+
+/// Listens for the signals that ask a program to stop: Ctrl-C and SIGTERM.
+#[derive(Debug)]
+pub struct StopSignals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl StopSignals {
+    /// Installs the handlers. It must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// If the system does not allow it.
+    pub fn listen() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for the next signal.
+    pub async fn recv(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// Listens for SIGHUP, which asks a server to read its configuration again, and would otherwise end it.
+#[derive(Debug)]
+pub struct ReloadSignals(Signal);
+
+impl ReloadSignals {
+    /// Installs the handler. It must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// If the system does not allow it.
+    pub fn listen() -> io::Result<Self> {
+        signal(SignalKind::hangup()).map(Self)
+    }
+
+    /// Waits for the next signal; returns `None` if none can follow.
+    pub async fn recv(&mut self) -> Option<()> {
+        self.0.recv().await
+    }
+}
+
+/// Returns the options for new files that only this user can read and write.
+pub fn private_file() -> OpenOptions {
+    let mut options = File::options();
+    options.mode(0o600);
+    options
+}
+
+/// Returns a builder of folders, with their missing parents, that only this user can use.
+pub fn private_folder() -> DirBuilder {
+    let mut folder = DirBuilder::new();
+    folder.recursive(true).mode(0o700);
+    folder
+}
+
+/// Returns the permissions of a file or folder if other users can read or write it.
+pub fn shared_mode(file: &Metadata) -> Option<u32> {
+    let mode = file.permissions().mode() & 0o777;
+    (mode & 0o077 != 0).then_some(mode)
+}
+
+/// Removes the permissions of other users from a file or folder.
+///
+/// # Errors
+/// If it belongs to another user.
+pub fn make_private(path: &Path) -> io::Result<()> {
+    let mode = if path.is_dir() { 0o700 } else { 0o600 };
+    fs::set_permissions(path, Permissions::from_mode(mode))
+}
+
+/// Lets all users of the machine write a file, or create files in a folder.
+///
+/// # Errors
+/// If it belongs to another user.
+pub fn make_shared(path: &Path) -> io::Result<()> {
+    let mode = if path.is_dir() { 0o1777 } else { 0o666 };
+    fs::set_permissions(path, Permissions::from_mode(mode))
+}
+
+/// Makes the names in a folder durable.
+///
+/// # Errors
+/// If the disk fails.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Returns the bytes that a file takes on the disk.
+pub fn bytes_on_disk(file: &Metadata) -> u64 {
+    file.blocks() * 512
+}
+
+/// Returns the space of the file system with this folder.
+pub fn disk_space(folder: &Path) -> Option<DiskSpace> {
+    let disk = statvfs(folder).ok()?;
+    let bytes = |blocks| disk.fragment_size() * blocks;
+    Some(DiskSpace {
+        total: bytes(widened(disk.blocks())),
+        free: bytes(widened(disk.blocks_available())),
+    })
+}
+
+/// Widens a number of blocks, which has 32 bits on macOS.
+fn widened(blocks: impl Into<u64>) -> u64 {
+    blocks.into()
+}
+
+/// Returns whether a file could not be opened because the process or the machine has too many open ones.
+pub fn is_lack_of_files(error: &io::Error) -> bool {
+    let code = error.raw_os_error().map(Errno::from_raw);
+    matches!(code, Some(Errno::EMFILE | Errno::ENFILE))
+}
+
+/// Raises the limit of open files to the highest allowed one. Programs are often started with a low one.
+pub fn raise_file_limit() {
+    let raised = getrlimit(Resource::RLIMIT_NOFILE).and_then(|(soft, hard)| match soft < hard {
+        true => setrlimit(Resource::RLIMIT_NOFILE, hard, hard),
+        false => Ok(()),
+    });
+    if let Err(error) = raised {
+        tracing::debug!(%error, "the limit of open files stays as it is");
+    }
+}
+
+/// Returns the limit of open files.
+pub fn file_limit() -> Option<u64> {
+    getrlimit(Resource::RLIMIT_NOFILE)
+        .ok()
+        .map(|(files, _)| files)
+}
+
+/// Whether a new listener needs SO_REUSEADDR to get the address of a program that has just ended.
+pub const REUSES_ADDRESSES: bool = true;
+
+/// The characters that separate the folder from the name in a path.
+pub const SEPARATORS: &[char] = &['/'];
+
+/// Returns whether a folder can be part of a PATH.
+pub fn can_be_in_path(folder: &Path) -> bool {
+    !folder.as_os_str().as_encoded_bytes().contains(&b':')
+}
+
+/// Returns the file if it can be executed.
+pub fn executable(file: &Path) -> Option<std::path::PathBuf> {
+    let meta = file.metadata().ok()?;
+    (meta.is_file() && meta.permissions().mode() & 0o111 != 0).then(|| file.to_owned())
+}
