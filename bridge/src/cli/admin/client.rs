@@ -9,6 +9,8 @@ use bridge_telemetry::root_cause;
 use reqwest::{Client, Method, Response};
 use serde_json::Value;
 
+use super::socket;
+
 /// The time limit of an answer, and of an answer for which much is read.
 const LIMIT: Duration = Duration::from_secs(30);
 const LONG_LIMIT: Duration = Duration::from_secs(3_600);
@@ -46,12 +48,14 @@ impl AdminClient {
     }
 
     fn within(path: &Path, limit: Duration) -> Result<Self, AdminClientError> {
-        let client = Client::builder().unix_socket(path).timeout(limit);
+        let client = Client::builder().no_proxy().timeout(limit);
+        let client = socket::connected(client, path);
+        let client = client.map_err(|error| AdminClientError::Absent {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })?;
         Ok(Self {
-            http: client
-                .no_proxy()
-                .build()
-                .map_err(|error| absent(path, &error))?,
+            http: client.build().map_err(|error| absent(path, &error))?,
             path: path.to_owned(),
         })
     }

@@ -8,10 +8,8 @@ use std::{
 };
 
 use axum::Router;
+use reqwest::ClientBuilder;
 use tokio::net::UnixListener;
-
-/// The name of the socket in the store's folder.
-pub(in crate::cli) const SOCKET: &str = "admin.sock";
 
 /// A socket that is removed with the program.
 #[derive(Debug)]
@@ -47,12 +45,20 @@ impl Drop for AdminSocket {
     }
 }
 
+/// Sends the requests of a client to the socket at this path.
+///
+/// # Errors
+/// On Windows, if there is no such file.
+pub(super) fn connected(client: ClientBuilder, path: &Path) -> io::Result<ClientBuilder> {
+    Ok(client.unix_socket(path))
+}
+
 #[cfg(test)]
 mod tests {
     use axum::routing::get;
 
     use super::*;
-    use crate::cli::admin::AdminClient;
+    use crate::cli::admin::{AdminClient, SOCKET};
 
     #[tokio::test]
     async fn a_socket_is_for_its_user_and_replaces_what_was_left() {
