@@ -52,6 +52,31 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+/// Makes a type that is a message of protocol buffers, too: its table has the fields of both forms. A `given` field is
+/// required, and protocol buffers, which cannot tell an empty text from an absent one, must have it, too. As for every
+/// message, there is a default, in which no field is set.
+///
+/// It stands here because it joins `a2a` and `protobuf`: the types do not know how gRPC carries them.
+macro_rules! proto_message {
+    (
+        $(#[doc = $doc:literal])*
+        pub struct $name:ident {
+            $( $(#[doc = $field_doc:literal])* $mode:ident $field:ident: $type:ty = $key:literal, )*
+        }
+    ) => {
+        $crate::wire::object! {
+            $(#[doc = $doc])*
+            #[derive(Default)]
+            pub struct $name {
+                $( $(#[doc = $field_doc])* $mode $field: $type = $key, )*
+            }
+        }
+
+        #[cfg(feature = "protobuf")]
+        $crate::protobuf::field::proto!($name { $( $mode $field = $key, )* });
+    };
+}
+
 pub mod a2a;
 pub mod activity;
 pub mod address;

@@ -2,29 +2,6 @@
 //!
 //! Unknown fields, which newer peers send, are stored in `extra` and written again; unknown enum values are preserved.
 
-/// Makes a type that is a message of protocol buffers, too: its table has the fields of both forms. A `given` field is
-/// required, and protocol buffers, which cannot tell an empty text from an absent one, must have it, too. As for every
-/// message, there is a default, in which no field is set.
-macro_rules! proto_message {
-    (
-        $(#[doc = $doc:literal])*
-        pub struct $name:ident {
-            $( $(#[doc = $field_doc:literal])* $mode:ident $field:ident: $type:ty = $key:literal, )*
-        }
-    ) => {
-        $crate::wire::object! {
-            $(#[doc = $doc])*
-            #[derive(Default)]
-            pub struct $name {
-                $( $(#[doc = $field_doc])* $mode $field: $type = $key, )*
-            }
-        }
-
-        #[cfg(feature = "protobuf")]
-        $crate::protobuf::field::proto!($name { $( $mode $field = $key, )* });
-    };
-}
-
 mod apply;
 mod binding;
 mod card;
