@@ -28,7 +28,7 @@ async fn nobody_listens() {
     assert_eq!(direction, Direction::Back);
     assert_eq!(told["error"], error.as_str());
     assert!(
-        error.starts_with("the upstream did not answer: ") && error.contains("refused"),
+        error.starts_with(crate::NOT_REACHED) && error.contains("refused"),
         "{error}"
     );
     assert_eq!(kinds(&setup.contents()), ["request", "failure"]);
