@@ -118,3 +118,21 @@ async fn a_user_signs_in() {
     talk.say(json!({"text": "123456"})).await;
     talk.is_welcome();
 }
+
+#[tokio::test]
+async fn a_user_signs_in_to_a_bot_that_answers_before_it_goes_on() {
+    let bot = on_node("sign_in_agents.js", &[]).await;
+    let url = format!("bot={}/api/messages", bot.url());
+    let bridge = Bridge::serve(&["--store", "memory", "--bot", &url]);
+
+    let mut talk = Talk::begin(&bridge, "token").await;
+    talk.asks();
+    let token = json!({"id": "x-1", "connectionName": "directory", "token": "good"});
+    talk.invoke("signin/tokenExchange", token).await;
+    talk.is_welcome();
+
+    let mut talk = Talk::begin(&bridge, "typed code").await;
+    talk.asks();
+    talk.say(json!({"text": "123456"})).await;
+    talk.is_welcome();
+}
