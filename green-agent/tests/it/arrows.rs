@@ -58,11 +58,12 @@ const PROGRAM: Modules = &[
     ("log", &["clock", "terminal"]),
     ("lock", &[]),
     ("log_interval", &["lock"]),
-    ("path", &[]),
+    ("path", &["system"]),
     ("secret", &[]),
-    ("serve", &["lock"]),
+    ("serve", &["lock", "system"]),
     ("split_mix", &[]),
-    ("stop", &["serve"]),
+    ("stop", &["serve", "system"]),
+    ("system", &[]),
     ("terminal", &[]),
 ];
 

@@ -48,7 +48,7 @@ async fn one_that_never_connects_waits_in_vain() {
 
 #[tokio::test]
 async fn a_wrong_token_is_refused() {
-    let report = evaluated(&strict(AMPLE).await, &agent("wrong-token", &Value::Null)).await;
+    let report = evaluated(&strict(BRIEF).await, &agent("wrong-token", &Value::Null)).await;
     assert_eq!(report.verdict, Verdict::Failed);
     assert_eq!(report.result.unwrap()["steps"], 0);
     let text = report.outcome.unwrap().text;
@@ -57,7 +57,7 @@ async fn a_wrong_token_is_refused() {
 
 #[tokio::test]
 async fn one_that_lies_is_not_believed() {
-    let report = evaluated(&strict(AMPLE).await, &agent("lies", &Value::Null)).await;
+    let report = evaluated(&strict(BRIEF).await, &agent("lies", &Value::Null)).await;
     assert_eq!(report.verdict, Verdict::Failed);
     assert_eq!(report.result.unwrap()["success"], false);
     let outcome = report.outcome.unwrap();
