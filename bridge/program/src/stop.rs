@@ -9,8 +9,8 @@ use crate::system::StopSignals;
 /// The time that open requests have to end after a stop signal.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// Returns a channel that becomes true at the first Ctrl-C or SIGTERM, or what Windows has instead, after this call. It must be called within a
-/// tokio runtime.
+/// Returns a channel that becomes true at the first Ctrl-C or SIGTERM, or their equivalents on Windows, after this call. It must
+/// be called within a tokio runtime.
 ///
 /// # Errors
 /// If the signal handlers cannot be installed.

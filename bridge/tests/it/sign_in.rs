@@ -122,8 +122,14 @@ async fn a_user_signs_in() {
 #[tokio::test]
 async fn a_user_signs_in_to_a_bot_that_answers_before_it_goes_on() {
     let bot = on_node("sign_in_agents.js", &[]).await;
-    let url = format!("bot={}/api/messages", bot.url());
-    let bridge = Bridge::serve(&["--store", "memory", "--bot", &url]);
+    let url = format!("{}/api/messages", bot.url());
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("bridge.toml");
+    // The bot goes on within the default two seconds, except on a slow machine.
+    let text = format!("[[agents]]\nname = 'bot'\nbot = '{url}'\nending.quiet = '10s'\n");
+    std::fs::write(&config, text).unwrap();
+    let config = config.to_str().unwrap();
+    let bridge = Bridge::serve(&["--store", "memory", "--config", config]);
 
     let mut talk = Talk::begin(&bridge, "token").await;
     talk.asks();

@@ -247,7 +247,7 @@ async fn what_a_bot_says_after_it_has_accepted_a_sign_in_answers_it() {
     .await;
     let settings = RemoteSettings {
         ending: TurnEndRules {
-            quiet: Duration::from_secs(1),
+            quiet: Duration::from_secs(6),
             ..quick().ending
         },
         silent_end: SilentEnd::Completed,

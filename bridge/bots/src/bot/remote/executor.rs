@@ -54,6 +54,8 @@ struct RemoteTurn {
     redactor: Redactor,
     /// Whether a greeting is sent before the message.
     sends_greeting: bool,
+    /// Whether the bot has asked the user to sign in, and the message may do so.
+    awaits_sign_in: bool,
 }
 
 #[async_trait]
@@ -130,6 +132,7 @@ impl RemoteExecutor {
                 let remote_turn = RemoteTurn {
                     place,
                     redactor,
+                    awaits_sign_in: sign_in::unanswered(&turn.task).is_some(),
                     turn,
                     sends_greeting,
                 };
@@ -274,7 +277,7 @@ impl RemoteExecutor {
             }
         }
         let may_continue = is_invoke || outcome == ResponseOutcome::Accepted;
-        if may_continue && sign_in::unanswered(&remote_turn.turn.task).is_some() {
+        if may_continue && remote_turn.awaits_sign_in {
             self.wait_after_sign_in(open_turn, is_invoke).await;
         }
         let agent = &self.bot.name;
