@@ -71,6 +71,10 @@ impl Snapshot {
             return;
         }
         self.seq = stored.seq;
+        // A task that others hold is not copied for an event that leaves it as it is.
+        if !stored.event.changes_task() {
+            return;
+        }
         let task = Arc::make_mut(&mut self.task);
         let end = self
             .size
