@@ -14,16 +14,16 @@ use crate::{Head, ListPosition, ListQuery};
 /// The context of a list, or `None` for the list of all contexts, and the state of its tasks.
 type ListName = (Option<Arc<str>>, TaskState);
 
-/// All lists, so that a page costs no more than its tasks.
+/// The tasks of a list by the time of their status in milliseconds, newest first.
+type List = BTreeSet<(Reverse<i64>, Arc<str>)>;
+
+/// All lists that are not empty, so that a page costs no more than its tasks.
 #[derive(Debug, Default)]
-pub(super) struct TaskLists {
-    entries: BTreeSet<(ListName, Reverse<i64>, Arc<str>)>,
-    lengths: BTreeMap<ListName, usize>,
-}
+pub(super) struct TaskLists(BTreeMap<ListName, List>);
 
 impl TaskLists {
     pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.0.is_empty()
     }
 
     /// Adds a task, or moves it from the lists in which it was with its previous head.
@@ -35,23 +35,19 @@ impl TaskLists {
         if let Some(before) = before {
             self.remove(task, before);
         }
-        let time = Reverse(after.status_time.as_millisecond());
         for name in list_names(after) {
-            *self.lengths.entry(name.clone()).or_default() += 1;
-            self.entries.insert((name, time, Arc::clone(task)));
+            self.0.entry(name).or_default().insert(entry(task, after));
         }
     }
 
     pub(super) fn remove(&mut self, task: &Arc<str>, head: &Head) {
-        let time = Reverse(head.status_time.as_millisecond());
         for name in list_names(head) {
-            if let Entry::Occupied(mut length) = self.lengths.entry(name.clone()) {
-                *length.get_mut() -= 1;
-                if *length.get() == 0 {
-                    length.remove();
+            if let Entry::Occupied(mut list) = self.0.entry(name) {
+                list.get_mut().remove(&entry(task, head));
+                if list.get().is_empty() {
+                    list.remove();
                 }
             }
-            self.entries.remove(&(name, time, Arc::clone(task)));
         }
     }
 
@@ -63,45 +59,43 @@ impl TaskLists {
         query: &ListQuery,
     ) -> (Vec<ListPosition>, usize) {
         let context: Option<Arc<str>> = query.context_id.as_deref().map(Arc::from);
-        let lists = self
-            .lengths
-            .range((context.clone(), TaskState::Unspecified)..);
+        let lists = self.0.range((context.clone(), TaskState::Unspecified)..);
         let lists = lists.take_while(|((of, _), _)| *of == context);
         let (mut found, mut total) = (Vec::new(), 0);
-        for (name, length) in lists {
-            if query.state.as_ref().is_some_and(|state| *state != name.1) {
+        for ((_, state), list) in lists {
+            if query.state.as_ref().is_some_and(|wanted| wanted != state) {
                 continue;
             }
-            found.extend(self.list(name, from, query).take(query.page_size + 1));
+            found.extend(positions(list, from, query).take(query.page_size + 1));
             total += match query.after {
-                Some(_) => self.list(name, None, query).count(),
-                None => *length,
+                Some(_) => positions(list, None, query).count(),
+                None => list.len(),
             };
         }
         found.sort();
         (found, total)
     }
+}
 
-    /// Returns the positions in a list after `from` whose times the query includes.
-    fn list(
-        &self,
-        name: &ListName,
-        from: Option<&ListPosition>,
-        query: &ListQuery,
-    ) -> impl Iterator<Item = ListPosition> {
-        let (millis, task) = from.map_or((i64::MAX, ""), |from| (from.millis, &from.task));
-        let start = (name.clone(), Reverse(millis), Arc::from(task));
-        let later = self
-            .entries
-            .range((Bound::Excluded(start), Bound::Unbounded));
-        let positions = later.take_while(move |(list, Reverse(millis), _)| {
-            list == name && query.includes_time(*millis)
-        });
-        positions.map(|(_, Reverse(millis), task)| ListPosition {
-            millis: *millis,
-            task: task.to_string(),
-        })
-    }
+/// Returns the positions in a list after `from` whose times the query includes.
+fn positions(
+    list: &List,
+    from: Option<&ListPosition>,
+    query: &ListQuery,
+) -> impl Iterator<Item = ListPosition> {
+    let (millis, task) = from.map_or((i64::MAX, ""), |from| (from.millis, &from.task));
+    let start = (Reverse(millis), Arc::from(task));
+    let later = list.range((Bound::Excluded(start), Bound::Unbounded));
+    let later = later.take_while(|(Reverse(millis), _)| query.includes_time(*millis));
+    later.map(|(Reverse(millis), task)| ListPosition {
+        millis: *millis,
+        task: task.to_string(),
+    })
+}
+
+/// Returns the entry of a task in its lists.
+fn entry(task: &Arc<str>, head: &Head) -> (Reverse<i64>, Arc<str>) {
+    (Reverse(head.status_time.as_millisecond()), Arc::clone(task))
 }
 
 /// Returns the lists that have a task.
