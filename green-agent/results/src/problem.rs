@@ -155,7 +155,15 @@ impl Owner {
 }
 
 /// The words before what a program last printed, at the end of a message.
-pub const LAST_PRINTED: &str = "; it last printed:\n";
+pub(crate) const LAST_PRINTED: &str = "; it last printed:\n";
+
+/// Returns the lines that a program last printed, as the end of a message; nothing if there are none.
+pub fn last_printed(lines: &[String]) -> String {
+    match lines {
+        [] => String::new(),
+        lines => format!("{LAST_PRINTED}{}", lines.join("\n")),
+    }
+}
 
 /// Returns whether a metric measures the quality of the agent's work.
 pub fn is_worth(metric: &str) -> bool {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     owner::owner_of,
-    problem::{LAST_PRINTED, Owner},
+    problem::{Owner, last_printed},
 };
 use crate::{
     scenario::model::Scenario,
@@ -50,7 +50,8 @@ pub(super) fn server_error(
             _ => format!("an internal error{}", after_colon(&data(body?)?, &problem)),
         };
         let lines = printed.get(role).map_or(&[][..], Vec::as_slice);
-        let text = format!("{role} answered with {text}{}", last_printed(lines));
+        let last = &lines[lines.len().saturating_sub(LINES)..];
+        let text = format!("{role} answered with {text}{}", last_printed(last));
         Some((seq, text))
     };
     // The innermost server answers first.
@@ -89,13 +90,6 @@ fn after_colon(text: &str, known: &str) -> String {
 /// Returns a text without spaces, because JSON is written with and without them.
 fn squeezed(text: &str) -> String {
     text.split_whitespace().collect()
-}
-
-fn last_printed(lines: &[String]) -> String {
-    match &lines[lines.len().saturating_sub(LINES)..] {
-        [] => String::new(),
-        last => format!("{LAST_PRINTED}{}", last.join("\n")),
-    }
 }
 
 #[cfg(test)]

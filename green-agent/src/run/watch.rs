@@ -8,9 +8,7 @@ use futures_util::{
 };
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::{
-    Owner, Problem, ProblemKind, RunOptions, owner, problem::LAST_PRINTED, server_error::LastLines,
-};
+use super::{Owner, Problem, ProblemKind, RunOptions, owner, problem, server_error::LastLines};
 use crate::{
     participant::{AgentExit, AgentProcess},
     scenario::model::{Scenario, Timeouts},
@@ -162,11 +160,7 @@ pub(super) fn all_printed(agents: &[AgentProcess]) -> LastLines {
 }
 
 fn printed(agent: &AgentProcess) -> String {
-    let lines = agent.last_lines();
-    match lines.is_empty() {
-        true => String::new(),
-        false => format!("{LAST_PRINTED}{}", lines.join("\n")),
-    }
+    problem::last_printed(&agent.last_lines())
 }
 
 /// Waits until the transcript cannot be continued: a line could not be written, which the judge reports, or it has become

@@ -13,15 +13,15 @@ use win32job::{ExtendedLimitInfo, Job};
 
 use super::{Order, ProcessExit, parse_stop};
 
-/// The creation flag CREATE_NEW_PROCESS_GROUP.
-const NEW_GROUP: u32 = 0x200;
+/// The flag with which Windows creates a process in a new process group.
+const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
 
 /// The number of the signal by which an end by force is reported, as on Unix.
 const KILLED: i32 = 9;
 
 /// Makes the child of this command lead a process group of its own, so that Ctrl-C in a console does not reach it.
 pub fn own_group(command: &mut Command) {
-    command.creation_flags(NEW_GROUP);
+    command.creation_flags(CREATE_NEW_PROCESS_GROUP);
 }
 
 /// The processes of a child. They are killed when this is dropped, or this process ends.
