@@ -11,6 +11,7 @@ mod data;
 pub mod event;
 pub mod flat;
 pub(crate) mod interface;
+mod labels;
 pub mod message;
 pub mod part;
 pub mod proto;

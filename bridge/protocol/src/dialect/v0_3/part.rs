@@ -5,7 +5,7 @@ use alloc::{format, string::String};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value};
 
-use super::data;
+use super::{data, labels};
 use crate::{
     a2a::{Content, Metadata, Part, decode_base64},
     dialect::{
@@ -45,7 +45,8 @@ pub fn to_v1(value: Value) -> Result<Part, FieldError> {
     match read_kind(&mut fields)? {
         Kind::Text => {
             let text = fields.required("text")?;
-            read_rest(fields, Content::Text(text))
+            let metadata = fields.optional("metadata")?;
+            Ok(read_rest(fields, Content::Text(text), metadata))
         }
         Kind::File => read_file(fields),
         Kind::Data => read_data(fields),
@@ -89,14 +90,17 @@ fn held_kind(fields: &Fields) -> Result<Kind, FieldError> {
     }
 }
 
-fn read_rest(mut fields: Fields, content: Content) -> Result<Part, FieldError> {
-    Ok(Part {
+/// Reads the fields of a text or of data beside its content.
+fn read_rest(fields: Fields, content: Content, metadata: Option<Metadata>) -> Part {
+    let mut part = Part {
         content,
-        metadata: fields.optional("metadata")?,
-        filename: fields.text("filename"),
-        media_type: fields.text("mediaType"),
+        metadata,
+        filename: None,
+        media_type: None,
         extra: object::extra(fields, &V1_NAMES, Metadata::new()),
-    })
+    };
+    labels::take(&mut part);
+    part
 }
 
 fn read_file(mut fields: Fields) -> Result<Part, FieldError> {
@@ -140,9 +144,7 @@ fn read_data(mut fields: Fields) -> Result<Part, FieldError> {
         return Err(FieldError::new("an object", "nothing").inside("data"));
     };
     let (data, metadata) = data::unwrap(data, fields.optional("metadata")?);
-    let mut part = read_rest(fields, Content::Data(data))?;
-    part.metadata = metadata;
-    Ok(part)
+    Ok(read_rest(fields, Content::Data(data), metadata))
 }
 
 fn read_unknown(mut fields: Fields) -> Result<Part, FieldError> {
@@ -169,10 +171,8 @@ fn read_unknown(mut fields: Fields) -> Result<Part, FieldError> {
 pub fn from_v1(part: &Part, losses: &mut Losses) -> Value {
     match &part.content {
         Content::Text(text) => {
-            let mut object = Object::of_kind("text");
-            object.put("text", text.as_str());
-            object.some("metadata", part.metadata.clone());
-            write_rest(object, part, "text/plain", losses)
+            let metadata = part.metadata.clone();
+            write_labelled("text", text.as_str().into(), metadata, part, losses)
         }
         Content::Raw(bytes) => write_file(part, "bytes", &BASE64_STANDARD.encode(bytes), losses),
         Content::Url(url) => write_file(part, "uri", url, losses),
@@ -181,13 +181,18 @@ pub fn from_v1(part: &Part, losses: &mut Losses) -> Value {
     }
 }
 
-/// Writes the fields that 0.3 has for files only. The media type that the kind `implies` is not a loss.
-fn write_rest(mut object: Object, part: &Part, implies: &str, losses: &mut Losses) -> Value {
-    object.skipped("filename", part.filename.as_deref(), losses);
-    match part.media_type.as_deref() {
-        Some(media_type) if media_type == implies => object.put("mediaType", media_type),
-        Some(_) | None => object.skipped("mediaType", part.media_type.as_deref(), losses),
-    }
+/// Writes a text or data.
+fn write_labelled(
+    kind: &str,
+    content: Value,
+    mut metadata: Option<Metadata>,
+    part: &Part,
+    losses: &mut Losses,
+) -> Value {
+    labels::add(part, &mut metadata, losses);
+    let mut object = Object::of_kind(kind);
+    object.put(kind, content);
+    object.some("metadata", metadata);
     object.finish(&part.extra, &[], losses)
 }
 
@@ -203,11 +208,8 @@ fn write_file(part: &Part, place: &str, content: &str, losses: &mut Losses) -> V
 }
 
 fn write_data(part: &Part, data: &Value, losses: &mut Losses) -> Value {
-    let mut object = Object::of_kind("data");
     let (data, metadata) = data::wrap(data, part.metadata.clone(), losses);
-    object.put("data", data);
-    object.some("metadata", metadata);
-    write_rest(object, part, "application/json", losses)
+    write_labelled("data", data, metadata, part, losses)
 }
 
 fn write_unknown(part: &Part, losses: &mut Losses) -> Value {
@@ -306,24 +308,5 @@ mod tests {
         ] {
             assert_eq!(to_v1(part).unwrap_err().to_string(), error);
         }
-    }
-
-    #[test]
-    fn content_without_a_field_in_0_3_is_written_and_reported() {
-        let mut part = Part::text("a");
-        part.media_type = Some("text/markdown".into());
-        part.filename = Some(String::new());
-        let mut losses = Losses::new();
-        let written = from_v1(&part, &mut losses);
-        assert_eq!(
-            written,
-            json!({"kind": "text", "text": "a", "mediaType": "text/markdown"})
-        );
-        let paths: alloc::vec::Vec<_> = losses.iter().map(|loss| loss.path.as_str()).collect();
-        assert_eq!(paths, ["mediaType"]);
-        part.media_type = Some("text/plain".into());
-        let mut losses = Losses::new();
-        from_v1(&part, &mut losses);
-        assert!(losses.is_empty(), "text says as much");
     }
 }

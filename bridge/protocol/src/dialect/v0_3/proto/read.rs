@@ -14,7 +14,7 @@ use crate::{
     },
     dialect::{
         object,
-        v0_3::{data, message::role_to_v1},
+        v0_3::{data, labels, message::role_to_v1},
     },
     wire::{FieldError, Fields, list},
 };
@@ -95,14 +95,21 @@ pub(super) fn part_to_v1(value: Value) -> Result<Part, FieldError> {
     let mut fields = Fields::of(value)?;
     let metadata = fields.optional("metadata")?;
     let held = ["text", "file", "data"].map(|kind| fields.has(kind));
-    let part = match held {
-        [true, false, false] => Part::text(fields.required::<String>("text")?),
-        [false, true, false] => fields.required_by("file", file_to_v1)?,
-        [false, false, true] => return data_to_v1(fields, metadata),
+    let mut part = match held {
+        [true, false, false] => Part {
+            metadata,
+            ..Part::text(fields.required::<String>("text")?)
+        },
+        [false, true, false] => {
+            let file = fields.required_by("file", file_to_v1)?;
+            return Ok(Part { metadata, ..file });
+        }
+        [false, false, true] => data_to_v1(fields, metadata)?,
         [false, false, false] => return Err(FieldError::new(KINDS, "none of them")),
         _ => return Err(FieldError::new(KINDS, "several of them")),
     };
-    Ok(Part { metadata, ..part })
+    labels::take(&mut part);
+    Ok(part)
 }
 
 fn data_to_v1(mut fields: Fields, metadata: Option<Metadata>) -> Result<Part, FieldError> {

@@ -8,7 +8,11 @@ use crate::{
         Artifact, Content, Message, Metadata, Part, Role, Task, TaskArtifactUpdateEvent, TaskState,
         TaskStatus, TaskStatusUpdateEvent,
     },
-    dialect::{Losses, object::Object, v0_3::data},
+    dialect::{
+        Losses,
+        object::Object,
+        v0_3::{data, labels},
+    },
 };
 
 /// The reason given when a field is left out.
@@ -67,16 +71,10 @@ pub(super) fn part_from_v1(part: &Part, losses: &mut Losses) -> Value {
             object.put("text", "");
         }
     }
-    object.some("metadata", metadata);
-    let others = [
-        ("filename", &part.filename),
-        ("mediaType", &part.media_type),
-    ];
-    for (key, value) in others.into_iter().filter(|_| !is_file) {
-        if value.as_ref().is_some_and(|text| !text.is_empty()) {
-            losses.add(key, LEFT_OUT);
-        }
+    if !is_file {
+        labels::add(part, &mut metadata, losses);
     }
+    object.some("metadata", metadata);
     known(object, &part.extra, losses)
 }
 
