@@ -1,118 +1,112 @@
 //! The name and the media type of a text or of data, for which 0.3 has fields in files only.
 //!
-//! They are in the part's metadata, where the A2UI extension for 0.3 has its media type too. Some clients refuse fields that 0.3
-//! does not have.
+//! They are in the part's metadata, where Microsoft's hosting and the A2UI extension have media types too. Some clients refuse
+//! fields that 0.3 does not have.
 
-use alloc::string::String;
-
-use serde_json::Value;
+use alloc::{borrow::ToOwned as _, string::String};
 
 use crate::{
-    a2a::{Metadata, Part},
+    a2a::{Content, Metadata, Part},
     dialect::Losses,
 };
 
 const MEDIA_TYPE: &str = "mimeType";
 const FILENAME: &str = "filename";
 
-/// Moves the name and the media type from the metadata to their fields.
-pub(super) fn take(part: &mut Part) {
-    let Some(metadata) = &mut part.metadata else {
-        return;
+/// Reads the name and the media type of data in its metadata. They stay there: some agents look for them there in 1.0 too. The
+/// media type in the metadata of a text may be that of the requested answer (0.3.0, section 9.7), so it is not read.
+pub(super) fn read(data: &mut Part) {
+    let text = |key| -> Option<String> {
+        let text = data.metadata.as_ref()?.get(key)?.as_str()?;
+        Some(text.to_owned()).filter(|text| !text.is_empty())
     };
-    part.media_type = take_text(metadata, MEDIA_TYPE);
-    part.filename = take_text(metadata, FILENAME);
-    if metadata.is_empty() && (part.media_type.is_some() || part.filename.is_some()) {
-        part.metadata = None;
-    }
+    (data.media_type, data.filename) = (text(MEDIA_TYPE), text(FILENAME));
 }
 
-fn take_text(metadata: &mut Metadata, key: &str) -> Option<String> {
-    match metadata.remove(key)? {
-        Value::String(text) if !text.is_empty() => Some(text),
-        other => {
-            metadata.insert(key.into(), other);
-            None
-        }
-    }
-}
-
-/// Adds the name and the media type of the part to its metadata. Metadata of another party under the same names is kept.
+/// Adds the name and the media type of the part to its metadata, but not the media type that its kind implies. Other values of
+/// these names in the metadata are kept.
 pub(super) fn add(part: &Part, metadata: &mut Option<Metadata>, losses: &mut Losses) {
+    let implied = match part.content {
+        Content::Text(_) => "text/plain",
+        Content::Data(_) => "application/json",
+        Content::Raw(_) | Content::Url(_) | Content::Unknown => "",
+    };
     for (field, key, value) in [
         ("mediaType", MEDIA_TYPE, &part.media_type),
         ("filename", FILENAME, &part.filename),
     ] {
-        let value = value.as_deref().filter(|text| !text.is_empty());
+        let value = value.as_deref();
+        let value = value.filter(|text| !text.is_empty() && *text != implied);
         let other = metadata.as_ref().and_then(|metadata| metadata.get(key));
         match (value, other) {
-            (None, Some(Value::String(text))) if !text.is_empty() => {
-                losses.add(field, "readers of 0.3 take it from the metadata");
-            }
-            (None, _) => {}
             (Some(value), None) => {
+                losses.add(field, "0.3 has no such field, so it is in the metadata");
                 let metadata = metadata.get_or_insert_default();
                 metadata.insert(key.into(), value.into());
             }
-            (Some(_), Some(_)) => {
-                losses.add(field, "the metadata has another value under its name");
-            }
+            (Some(value), Some(other)) if other == value => {}
+            (Some(_), Some(_)) => losses.add(field, "the metadata has another value of this name"),
+            (None, _) => {}
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::{vec, vec::Vec};
+
     use serde_json::json;
 
     use super::*;
-    use crate::{
-        dialect::v0_3::part,
-        wire::{Wire, to_value},
-    };
+    use crate::{dialect::v0_3::part, wire::Wire};
 
     #[test]
     fn a_name_and_a_media_type_are_metadata_of_texts_and_data() {
-        for (v1_0, v0_3) in [
+        for (v1_0, v0_3, lost) in [
             (
                 json!({"text": "a", "mediaType": "text/markdown", "filename": "a.md"}),
                 json!({"kind": "text", "text": "a", "metadata": {"mimeType": "text/markdown", "filename": "a.md"}}),
+                vec!["mediaType", "filename"],
             ),
             (
-                json!({"data": {"surfaceUpdate": {}}, "mediaType": "application/json+a2ui", "metadata": {"k": 1}}),
-                json!({"kind": "data", "data": {"surfaceUpdate": {}},
-                    "metadata": {"k": 1, "mimeType": "application/json+a2ui"}}),
+                json!({"data": {}, "mediaType": "application/a2ui+json", "metadata": {"k": 1}}),
+                json!({"kind": "data", "data": {}, "metadata": {"k": 1, "mimeType": "application/a2ui+json"}}),
+                vec!["mediaType"],
             ),
             (
-                json!({"text": "a", "metadata": {"mimeType": 7, "filename": ""}}),
-                json!({"kind": "text", "text": "a", "metadata": {"mimeType": 7, "filename": ""}}),
+                json!({"data": {}, "mediaType": "b/c", "metadata": {"mimeType": "b/c"}}),
+                json!({"kind": "data", "data": {}, "metadata": {"mimeType": "b/c"}}),
+                vec![],
+            ),
+            (
+                json!({"data": {}, "mediaType": "b/c", "metadata": {"mimeType": 7}}),
+                json!({"kind": "data", "data": {}, "metadata": {"mimeType": 7}}),
+                vec!["mediaType"],
+            ),
+            (
+                json!({"text": "a", "mediaType": "text/plain"}),
+                json!({"kind": "text", "text": "a"}),
+                vec![],
             ),
         ] {
             let mut losses = Losses::new();
-            let read = Part::read(v1_0.clone()).unwrap();
-            assert_eq!(part::from_v1(&read, &mut losses), v0_3);
-            assert_eq!(to_value(&part::to_v1(v0_3).unwrap()), v1_0);
-            assert!(losses.is_empty());
+            let written = part::from_v1(&Part::read(v1_0).unwrap(), &mut losses);
+            assert_eq!(written, v0_3);
+            let paths: Vec<&str> = losses.iter().map(|loss| loss.path.as_str()).collect();
+            assert_eq!(paths, lost);
         }
     }
 
     #[test]
-    fn what_0_3_would_read_differently_is_reported() {
-        for (part, written) in [
-            (
-                json!({"text": "a", "mediaType": "b/c", "metadata": {"mimeType": "d/e"}}),
-                json!({"kind": "text", "text": "a", "metadata": {"mimeType": "d/e"}}),
-            ),
-            (
-                json!({"text": "a", "metadata": {"mimeType": "d/e"}}),
-                json!({"kind": "text", "text": "a", "metadata": {"mimeType": "d/e"}}),
-            ),
-        ] {
-            let mut losses = Losses::new();
-            let part = Part::read(part).unwrap();
-            assert_eq!(part::from_v1(&part, &mut losses), written);
-            let paths = losses.iter().map(|loss| loss.path.as_str());
-            assert!(paths.eq(["mediaType"]));
+    fn only_data_has_the_media_type_in_its_metadata() {
+        let metadata = json!({"mimeType": "application/json", "filename": ""});
+        let data = json!({"kind": "data", "data": {}, "metadata": metadata});
+        let text = json!({"kind": "text", "text": "List my tickets.", "metadata": metadata});
+        for (part, media_type) in [(data, Some("application/json")), (text, None)] {
+            let read = part::to_v1(part.clone()).unwrap();
+            assert_eq!(read.media_type.as_deref(), media_type);
+            assert_eq!(read.filename, None);
+            assert_eq!(part::from_v1(&read, &mut Losses::new()), part);
         }
     }
 }

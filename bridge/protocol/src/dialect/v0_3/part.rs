@@ -90,17 +90,15 @@ fn held_kind(fields: &Fields) -> Result<Kind, FieldError> {
     }
 }
 
-/// Reads the fields of a text or of data beside its content.
+/// Reads a text or data with its metadata.
 fn read_rest(fields: Fields, content: Content, metadata: Option<Metadata>) -> Part {
-    let mut part = Part {
+    Part {
         content,
         metadata,
         filename: None,
         media_type: None,
         extra: object::extra(fields, &V1_NAMES, Metadata::new()),
-    };
-    labels::take(&mut part);
-    part
+    }
 }
 
 fn read_file(mut fields: Fields) -> Result<Part, FieldError> {
@@ -144,7 +142,9 @@ fn read_data(mut fields: Fields) -> Result<Part, FieldError> {
         return Err(FieldError::new("an object", "nothing").inside("data"));
     };
     let (data, metadata) = data::unwrap(data, fields.optional("metadata")?);
-    Ok(read_rest(fields, Content::Data(data), metadata))
+    let mut part = read_rest(fields, Content::Data(data), metadata);
+    labels::read(&mut part);
+    Ok(part)
 }
 
 fn read_unknown(mut fields: Fields) -> Result<Part, FieldError> {

@@ -95,21 +95,14 @@ pub(super) fn part_to_v1(value: Value) -> Result<Part, FieldError> {
     let mut fields = Fields::of(value)?;
     let metadata = fields.optional("metadata")?;
     let held = ["text", "file", "data"].map(|kind| fields.has(kind));
-    let mut part = match held {
-        [true, false, false] => Part {
-            metadata,
-            ..Part::text(fields.required::<String>("text")?)
-        },
-        [false, true, false] => {
-            let file = fields.required_by("file", file_to_v1)?;
-            return Ok(Part { metadata, ..file });
-        }
-        [false, false, true] => data_to_v1(fields, metadata)?,
+    let part = match held {
+        [true, false, false] => Part::text(fields.required::<String>("text")?),
+        [false, true, false] => fields.required_by("file", file_to_v1)?,
+        [false, false, true] => return data_to_v1(fields, metadata),
         [false, false, false] => return Err(FieldError::new(KINDS, "none of them")),
         _ => return Err(FieldError::new(KINDS, "several of them")),
     };
-    labels::take(&mut part);
-    Ok(part)
+    Ok(Part { metadata, ..part })
 }
 
 fn data_to_v1(mut fields: Fields, metadata: Option<Metadata>) -> Result<Part, FieldError> {
@@ -117,11 +110,12 @@ fn data_to_v1(mut fields: Fields, metadata: Option<Metadata>) -> Result<Part, Fi
         Fields::of(data)?.required::<Metadata>("data")
     })?;
     let (data, metadata) = data::unwrap(object.into(), metadata);
-    Ok(Part {
+    let mut part = Part {
         metadata,
-        content: Content::Data(data),
-        ..Part::text("")
-    })
+        ..Part::data(data)
+    };
+    labels::read(&mut part);
+    Ok(part)
 }
 
 /// Reads the content of a file. The SDKs for Python, Java and Go write it in base64 twice, the one for JavaScript once, as

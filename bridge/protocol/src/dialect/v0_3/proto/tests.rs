@@ -113,7 +113,14 @@ fn fields_that_the_proto_lacks_are_omitted_and_reported() {
         })
     );
     let paths: std::vec::Vec<&str> = losses.iter().map(|loss| loss.path.as_str()).collect();
-    assert_eq!(paths, ["history[0].referenceTaskIds", "x"]);
+    assert_eq!(
+        paths,
+        [
+            "history[0].parts[0].mediaType",
+            "history[0].referenceTaskIds",
+            "x"
+        ]
+    );
 }
 
 #[test]
@@ -198,8 +205,7 @@ fn parts_come_back() {
         json!({"url": "u", "metadata": {"k": 1}}),
         json!({"data": {"a": 1}}),
         json!({"data": ["a", null]}),
-        json!({"text": "a", "mediaType": "text/markdown", "filename": "a.md"}),
-        json!({"data": 7, "mediaType": "b/c"}),
+        json!({"data": 7, "mediaType": "b/c", "metadata": {"mimeType": "b/c"}}),
     ] {
         let part = Part::read(part).unwrap();
         let mut losses = Losses::new();
