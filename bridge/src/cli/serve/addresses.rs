@@ -9,6 +9,7 @@ use url::Url;
 
 use bridge_client::is_loopback;
 
+use super::own_address;
 use crate::{
     config::{AgentConfig, Config, GrpcForm},
     host::{Grpc, GrpcAddress},
@@ -71,7 +72,8 @@ fn is_local(agent: &AgentConfig) -> bool {
     agent.bot.as_ref().is_some_and(|bot| is_loopback(&bot.0))
 }
 
-/// Refuses a configuration that would expose the program to others without an explicit setting.
+/// Refuses a configuration that would expose the program to others without an explicit setting, or send its own messages to
+/// itself.
 pub(in crate::cli) fn check(config: &Config) -> Result<(), String> {
     if let Some(listen) = config.callback_listen
         && !listen.ip().is_loopback()
@@ -80,6 +82,7 @@ pub(in crate::cli) fn check(config: &Config) -> Result<(), String> {
             "callback_listen: expected a loopback address, found {listen}: connections there are not encrypted"
         ));
     }
+    own_address::check(config)?;
     let Some(listen) = beyond(config) else {
         return Ok(());
     };

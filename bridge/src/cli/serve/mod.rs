@@ -22,6 +22,7 @@ mod certificate;
 mod drain;
 mod flags;
 mod listeners;
+mod own_address;
 mod push;
 mod reload;
 pub(super) mod run;
