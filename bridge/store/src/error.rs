@@ -1,6 +1,10 @@
 //! The errors of stores.
 
-use std::{fmt::Display, io, path::PathBuf};
+use std::{
+    fmt::Display,
+    io,
+    path::{Path, PathBuf},
+};
 
 use bridge_program::system;
 
@@ -216,6 +220,21 @@ impl StoreError {
                 reason: format!("{doing}: {source}"),
             },
             _ => Self::Io { doing, source },
+        }
+    }
+
+    /// Adds the folder to an error of the operating system whose operation does not name it.
+    pub(crate) fn within(self, folder: &Path) -> Self {
+        let within = |doing| format!("{doing} in {}", folder.display());
+        match self {
+            Self::Full { doing } => Self::Full {
+                doing: within(doing),
+            },
+            Self::Io { doing, source } => Self::Io {
+                doing: within(doing),
+                source,
+            },
+            other => other,
         }
     }
 

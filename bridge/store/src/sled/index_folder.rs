@@ -34,7 +34,8 @@ pub(super) fn open_index(
         .segment_size(SEGMENT)
         .flush_every_ms(None);
     let database = || open_database(&config, &settings.folder);
-    let index = guarded(|| Index::open(database()?, folder.into(), settings))?;
+    let index = guarded(|| Index::open(database()?, folder.into(), settings));
+    let index = index.map_err(|error| error.within(folder))?;
     private::restrict(folder);
     CurrentIndex::start(index)
 }

@@ -61,7 +61,10 @@ fn start(index: &Arc<Index>) -> Result<JoinHandle<()>, StoreError> {
         while let Some(layer) = index.seal() {
             let written = guarded(|| index.write_part(&layer));
             if let Err(error) = written {
-                tracing::error!("the index cannot be written and will be rebuilt: {error}");
+                let folder = index.folder().display();
+                tracing::error!(
+                    "the index in {folder} cannot be written and will be rebuilt: {error}"
+                );
                 index.set_phase(Phase::Failed);
             }
         }

@@ -268,7 +268,7 @@ impl Segments {
         match self.disk.space(&self.folder) {
             Some(space) if space.free < reserve(space.total) >> u32::from(is_freeing) => {
                 Err(StoreError::Full {
-                    doing: "the index".into(),
+                    doing: format!("the index beside {}", self.folder.display()),
                 })
             }
             Some(_) | None => Ok(()),

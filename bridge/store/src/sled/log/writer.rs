@@ -132,7 +132,7 @@ impl Writer {
     }
 
     fn write(&self) -> Result<(), StoreError> {
-        let failed = |error| StoreError::io("appending to the log", error);
+        let failed = |error| StoreError::io(self.doing("writing"), error);
         let offset = self.end.at - self.base;
         let written = self.file.write_all_at(&self.batch, offset);
         written
@@ -154,8 +154,9 @@ impl Writer {
     ///
     /// Errors: `Io`, after which it is unknown whether the bytes were removed.
     fn truncate(&mut self) -> Result<(), StoreError> {
+        let doing = self.doing("cutting off what could not be written to");
         let failed = |source| StoreError::Io {
-            doing: "cutting off what could not be written to the log".into(),
+            doing: doing.clone(),
             source,
         };
         self.file
@@ -173,7 +174,6 @@ impl Writer {
             return Ok(());
         }
         let ahead = end + (end - self.base).clamp(PREFILL.0, PREFILL.1);
-        let failed = |error| StoreError::io("making room in the log", error);
         while self.file_end < ahead {
             let offset = self.file_end - self.base;
             // Writes end at multiples, so that the units of the file system's cache do not overlap.
@@ -182,11 +182,16 @@ impl Writer {
             if let Err(error) = self.file.write_all_at(zeros, offset) {
                 // The zeros that were written must be removed to free their space.
                 self.is_torn = true;
-                return Err(failed(error));
+                return Err(StoreError::io(self.doing("enlarging"), error));
             }
             self.file_end += length;
         }
         Ok(())
+    }
+
+    /// Describes an operation on the newest segment, for error messages.
+    fn doing(&self, what: &str) -> String {
+        format!("{what} {}", self.log.segments.path(self.base).display())
     }
 
     /// Begins a new segment at the end of this one.

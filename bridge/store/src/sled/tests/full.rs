@@ -37,6 +37,8 @@ async fn a_full_disk_refuses_writes_until_it_has_free_space() {
             .unwrap_err(),
     ] {
         assert!(matches!(error, StoreError::Full { .. }), "{error}");
+        let folder = backend.0.path().display().to_string();
+        assert!(error.to_string().contains(&folder), "{error}");
     }
     assert_eq!(store.task(&first.caller, "t0").await.unwrap().seq, 1);
     let page = store.list(&first.caller, &ListQuery::of("sample")).await;
