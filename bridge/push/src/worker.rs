@@ -457,6 +457,7 @@ fn is_final(error: &StoreError) -> bool {
         | StoreError::Damaged { .. }
         | StoreError::Older { .. }
         | StoreError::Newer { .. }
+        | StoreError::Unfinished { .. }
         | StoreError::Unsupported { .. } => true,
         StoreError::InUse { .. }
         | StoreError::Rebuilding

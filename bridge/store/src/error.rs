@@ -108,6 +108,14 @@ pub enum StoreError {
         /// The store's folder.
         path: PathBuf,
     },
+    /// A backup or restore into the folder was interrupted, so that the folder has only a part of a store.
+    #[error(
+        "{path} has an unfinished copy of a store: repeat bridge store backup or restore, or remove the folder"
+    )]
+    Unfinished {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The store was written by a version before the first release.
     #[error(
         "{path} has format {found}, this program knows {known}: name another folder, or use the bridge that wrote it"

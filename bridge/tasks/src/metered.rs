@@ -81,6 +81,7 @@ fn failure(error: &StoreError) -> Option<&'static str> {
         StoreError::Rebuilding => Some("rebuilding"),
         StoreError::InUse { .. } => Some("in_use"),
         StoreError::Newer { .. } => Some("newer"),
+        StoreError::Unfinished { .. } => Some("unfinished"),
         StoreError::Older { .. } => Some("older"),
         StoreError::Full { .. } => Some("full"),
         StoreError::Io { .. } => Some("io"),

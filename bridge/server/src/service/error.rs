@@ -126,6 +126,7 @@ pub(super) fn of_store(error: StoreError) -> Error {
         | StoreError::InUse { .. }
         | StoreError::Older { .. }
         | StoreError::Newer { .. }
+        | StoreError::Unfinished { .. }
         | StoreError::Unsupported { .. } => {
             tracing::error!(%error, "the task log failed");
             Error::new(ErrorKind::Internal, "the task log failed")

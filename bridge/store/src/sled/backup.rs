@@ -45,6 +45,9 @@ pub fn copy_store(from: &Path, to: &Path) -> Result<u64, StoreError> {
             error,
         )
     };
+    if is_unfinished(from) {
+        return Err(StoreError::Unfinished { path: from.into() });
+    }
     if !from.join(LOG).is_dir() {
         return Err(failed(io::Error::new(
             io::ErrorKind::NotFound,
@@ -62,6 +65,11 @@ pub fn copy_store(from: &Path, to: &Path) -> Result<u64, StoreError> {
     fs::rename(to.join(PARTIAL), to.join(LOG)).map_err(failed)?;
     system::sync_folder(to).map_err(failed)?;
     Ok(bytes)
+}
+
+/// Returns whether a copy to the folder has begun and was not completed.
+pub(super) fn is_unfinished(folder: &Path) -> bool {
+    folder.join(PARTIAL).exists() && !folder.join(LOG).exists()
 }
 
 /// Copies the log. Returns its size.

@@ -11,7 +11,7 @@ use std::{
 use bridge_program::system;
 
 use super::{
-    SledSettings,
+    SledSettings, backup,
     catch_up::catch_up,
     index_folder::{FOLDERS, LOCK_TIMEOUT, open_index, remove},
     log::{self, Disk},
@@ -77,6 +77,7 @@ fn is_permanent(error: &StoreError) -> bool {
         StoreError::Full { .. }
         | StoreError::InUse { .. }
         | StoreError::Newer { .. }
+        | StoreError::Unfinished { .. }
         | StoreError::Unavailable { .. } => true,
         StoreError::Io { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
         _ => false,
@@ -113,14 +114,16 @@ fn open_all(
     Ok(Opened { reader, log })
 }
 
-/// Refuses the layout before the log was introduced, in which all data were in sled.
+/// Refuses the layout before the log was introduced, in which all data were in sled, and an unfinished copy, beside which
+/// an empty store would be created.
 fn check_layout(folder: &Path) -> Result<(), StoreError> {
-    match folder.join("db").exists() {
-        true => Err(StoreError::Older {
-            path: folder.into(),
-            found: 1,
-            known: 2,
-        }),
+    let path = folder.into();
+    if folder.join("db").exists() {
+        let (found, known) = (1, 2);
+        return Err(StoreError::Older { path, found, known });
+    }
+    match backup::is_unfinished(folder) {
+        true => Err(StoreError::Unfinished { path }),
         false => Ok(()),
     }
 }

@@ -203,6 +203,22 @@ fn a_folder_without_a_store_is_not_copied() {
     assert!(!folder.path().join("b").exists());
 }
 
+#[test]
+fn an_unfinished_copy_is_neither_used_nor_copied_until_it_is_repeated() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    drop(SledStore::open(&SledSettings::in_folder(&from)).unwrap());
+    fs::create_dir_all(to.join("log.partial")).unwrap();
+    let opened = SledStore::open(&SledSettings::in_folder(&to)).map(drop);
+    let copied = copy_store(&to, &folder.path().join("other")).map(drop);
+    for refused in [opened, copied] {
+        let error = refused.unwrap_err();
+        assert!(matches!(error, StoreError::Unfinished { .. }), "{error}");
+    }
+    copy_store(&from, &to).unwrap();
+    SledStore::open(&SledSettings::in_folder(&to)).unwrap();
+}
+
 /// On Windows the bridge's socket is a file, which would lead commands for the copy to the bridge of the original.
 #[test]
 fn the_files_of_a_running_bridge_are_not_copied() {
