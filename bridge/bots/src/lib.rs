@@ -12,4 +12,6 @@ pub mod connector;
 use bridge_auth as auth;
 use bridge_program::clock;
 use bridge_store::{self as store, caller};
+#[cfg(test)]
+use bridge_tasks::metrics;
 use bridge_tasks::{agent, executor, run_to_completion, trace, turns};

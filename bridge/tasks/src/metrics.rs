@@ -1,7 +1,9 @@
-//! Metrics for operators, in the text format of OpenMetrics, which Prometheus reads.
+//! Metrics for operators, in the text formats that Prometheus reads.
 //!
 //! Labels are few and bounded: agent names, operations, outcomes, and security schemes of cards. No label holds a
 //! task, a caller or a text.
+
+mod text_format;
 
 use std::{
     fmt,
@@ -17,8 +19,7 @@ use prometheus_client::{
 
 use crate::store::{CallCounts, Sharing};
 
-/// The media type of [`Metrics::text`].
-pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub use text_format::TextFormat;
 
 /// Buckets in seconds; the default limit of a turn is five minutes.
 const TURNS: [f64; 11] = [
@@ -266,12 +267,12 @@ impl Families {
 }
 
 impl Metrics {
-    /// Returns all metrics in the media type [`MEDIA_TYPE`].
-    pub fn text(&self) -> String {
+    /// Returns all metrics in a format.
+    pub fn text(&self, format: TextFormat) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.0.registry);
-        text
+        format.convert(text)
     }
 
     /// Counts a request.

@@ -6,6 +6,7 @@ use bridge::{
     agent::ConversationScope,
     bot::remote::{Channel, ChannelSettings, RemoteBot},
     host::Host,
+    metrics::TextFormat,
     store::MemoryStore,
 };
 use serde_json::json;
@@ -38,7 +39,7 @@ async fn requests_and_tasks_are_counted() {
     events(&app, None, "tasks/resubscribe", json!({"id": "none"})).await;
     let response = get(&app, "/metrics", None).await;
     let media_type = response.headers()["content-type"].to_str().unwrap();
-    assert!(media_type.starts_with("application/openmetrics-text"));
+    assert_eq!(media_type, "text/plain; version=0.0.4; charset=utf-8");
     let text = text(response).await;
     let mut counts = counts(&text);
     counts.sort_unstable();
@@ -67,12 +68,38 @@ async fn requests_and_tasks_are_counted() {
     for line in [
         r#"bridge_turn_duration_seconds_count{agent="echo",outcome="answered"} 2"#,
         "bridge_store_append_duration_seconds_count 4",
-        "# EOF",
+        "# TYPE bridge_requests_total counter",
     ] {
         assert!(
             text.lines().any(|one| one == line),
             "{line} is not in {text}"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_scraper_gets_the_format_that_it_names() {
+    let app = app().await;
+    let accepted =
+        "application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3,*/*;q=0.1";
+    for (accept, media_type, is_open_metrics) in [
+        (
+            accepted,
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            true,
+        ),
+        (
+            "text/plain",
+            "text/plain; version=0.0.4; charset=utf-8",
+            false,
+        ),
+    ] {
+        let response = get(&app, "/metrics", Some(("accept", accept))).await;
+        assert_eq!(response.headers()["content-type"], media_type);
+        assert_eq!(response.headers()["vary"], "accept");
+        let text = text(response).await;
+        assert_eq!(text.ends_with("# EOF\n"), is_open_metrics, "{text}");
+        assert_eq!(text.contains("# UNIT "), is_open_metrics, "{text}");
     }
 }
 
@@ -105,7 +132,7 @@ async fn running_turns_are_counted() {
     }
     let open = stream(&world, world::say("slow", None)).await;
     let told = |expected: [usize; 4]| {
-        let text = world.service.measured().text();
+        let text = world.service.measured().text(TextFormat::OpenMetrics);
         let counts: Vec<&str> = counts(&text);
         let names = [
             "turns_running",

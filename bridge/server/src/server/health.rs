@@ -3,14 +3,17 @@
 use axum::{
     Router,
     extract::State,
-    http::{StatusCode, header::CONTENT_TYPE},
+    http::{
+        HeaderMap, StatusCode,
+        header::{ACCEPT, CONTENT_TYPE, VARY},
+    },
     response::IntoResponse,
     routing::get,
 };
 
 use tokio::sync::watch;
 
-use crate::{metrics::MEDIA_TYPE, service::Service, store::StoreError};
+use crate::{metrics::TextFormat, service::Service, store::StoreError};
 
 /// Determines whether the bridge can serve requests.
 #[derive(Clone, Debug)]
@@ -78,6 +81,9 @@ async fn ready(State(readiness): State<Readiness>) -> impl IntoResponse {
     }
 }
 
-async fn metrics(State(service): State<Service>) -> impl IntoResponse {
-    ([(CONTENT_TYPE, MEDIA_TYPE)], service.measured().text())
+async fn metrics(State(service): State<Service>, headers: HeaderMap) -> impl IntoResponse {
+    let accepted = headers.get_all(ACCEPT).iter();
+    let format = TextFormat::accepted(accepted.filter_map(|value| value.to_str().ok()));
+    let headers = [(CONTENT_TYPE, format.media_type()), (VARY, "accept")];
+    (headers, service.measured().text(format))
 }

@@ -10,6 +10,7 @@ use super::*;
 use crate::{
     agent::ConversationScope,
     bot::{BotSettings, Echo},
+    metrics::TextFormat,
 };
 
 #[tokio::test(start_paused = true)]
@@ -109,7 +110,7 @@ async fn the_end_is_shown_although_the_bot_works_on() {
 async fn a_turn_that_answers_at_once_is_one_append() {
     let mut chat = Chat::with(Echo);
     chat.say("hi").await.unwrap();
-    let metrics = chat.turns().measured().text();
+    let metrics = chat.turns().measured().text(TextFormat::OpenMetrics);
     let appends = metrics
         .lines()
         .find(|line| line.contains("store_append_duration_seconds_count"));

@@ -173,7 +173,8 @@ fn beside(card: &Value) -> [(&'static str, Value); 4] {
             named(
                 "Metrics",
                 "Metrics for monitoring",
-                json!({"200": {"description": "OpenMetrics", "content": {
+                json!({"200": {"description": "The text format of Prometheus, or OpenMetrics if Accept names it", "content": {
+                    "text/plain": {"schema": {"type": "string"}},
                     "application/openmetrics-text": {"schema": {"type": "string"}},
                 }}}),
             ),
