@@ -150,6 +150,50 @@ async fn a_bot_that_fails_or_is_silent_has_one_line_and_not_one_for_each_message
     assert_eq!(told, expected);
 }
 
+/// Sets the limit of open files of a running program.
+fn limit_files(program: &Child, files: u32) {
+    let mut limit = Command::new("prlimit");
+    limit.arg(format!("--nofile={files}:"));
+    let set = limit.args(["--pid", &program.id().to_string()]).status();
+    assert!(set.unwrap().success());
+}
+
+#[tokio::test]
+async fn a_lack_of_open_files_is_not_taken_for_a_bot_that_is_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("bridge.toml");
+    let agent = "[[agents]]\nname = 'a'\nbot = 'http://127.0.0.1:1/'\n";
+    fs::write(&config, format!("store = 'memory'\n{agent}")).unwrap();
+    let mut bridge = Logging::serve(&config);
+    let told = bridge.until("listening on ");
+    let url = told.last().unwrap().1.replace("listening on ", "");
+    let client = Client::of(&url);
+    let ask = async |id: &str| {
+        let message = json!({"messageId": id, "role": "ROLE_USER", "parts": [{"text": "hi"}]});
+        let answer = client
+            .call("a", "SendMessage", &json!({ "message": message }))
+            .await;
+        answer.unwrap()["result"]["task"]["status"]["message"]["parts"][0]["text"].clone()
+    };
+    let prefix = "The agent could not answer: ";
+    let down = format!("{prefix}it cannot be reached, tried 3 times.");
+    assert_eq!(ask("1").await, down);
+    // The second message comes on the connection of the first.
+    limit_files(&bridge.child, 3);
+    let lack = format!("{prefix}the bridge has too many open connections and files.");
+    assert_eq!(ask("2").await, lack);
+    let _waiting = std::net::TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
+    bridge.until("a connection could not be accepted: raise the limit of open files");
+    limit_files(&bridge.child, 1024);
+    assert_eq!(
+        Client::of(&url)
+            .call("a", "ListTasks", &json!({}))
+            .await
+            .unwrap()["result"]["totalSize"],
+        2
+    );
+}
+
 #[tokio::test]
 async fn why_the_program_cannot_serve_is_an_object_too() {
     let mut bridge = tokio::process::Command::new(env!("CARGO_BIN_EXE_bridge"));

@@ -5,7 +5,7 @@ use std::{io, net::SocketAddr, time::Duration};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-use crate::system;
+use crate::{LogInterval, system};
 
 /// The number of connections that may wait to be accepted. The system may allow fewer.
 const BACKLOG: u32 = 4_096;
@@ -59,6 +59,24 @@ pub(super) fn max_connections(connections: usize) -> usize {
     let own = OWN_FILES.max(files / 4).min(4 * OWN_FILES);
     let left = usize::try_from(files.saturating_sub(own)).unwrap_or(usize::MAX);
     connections.min(left).max(1)
+}
+
+/// Logs connections that could not be accepted. While the process has too many open files, every try fails.
+#[derive(Debug, Default)]
+pub(super) struct AcceptFailures(LogInterval);
+
+impl AcceptFailures {
+    /// Logs the error of a try, at most once a minute.
+    pub(super) fn log(&self, error: &io::Error) {
+        let Some(unlogged) = self.0.note() else {
+            return;
+        };
+        let advice = match system::is_lack_of_files(error) {
+            true => ": raise the limit of open files (ulimit -n, LimitNOFILE of systemd)",
+            false => "",
+        };
+        tracing::warn!(%error, unlogged, "a connection could not be accepted{advice} (this is logged once a minute)");
+    }
 }
 
 /// Sets the options of an accepted connection.

@@ -66,6 +66,7 @@ use connections::Connections;
 use early_response::{HEAD_PREFIX, early_response};
 use http_connection::HttpConnection;
 use idle_stream::StreamSlot;
+use listen::AcceptFailures;
 use monitored_io::MonitoredIo;
 use rejection::RejectionResponse;
 use request_limits::RequestLimits;
@@ -145,6 +146,7 @@ async fn accept(
             limits.connections,
         ))),
         refusals: Arc::new(Semaphore::new(REFUSALS)),
+        accept_failures: Arc::default(),
         stopped,
     };
     loop {
@@ -174,6 +176,7 @@ struct Server {
     request_limits: Arc<RequestLimits>,
     connections: Arc<Connections>,
     refusals: Arc<Semaphore>,
+    accept_failures: Arc<AcceptFailures>,
     stopped: watch::Receiver<bool>,
 }
 
@@ -281,7 +284,7 @@ impl Server {
                 | io::ErrorKind::ConnectionRefused
         );
         if !is_from_client {
-            tracing::warn!(%error, "a connection could not be accepted");
+            self.accept_failures.log(error);
             self.connections.evict();
             sleep(ACCEPT_PAUSE).await;
         }

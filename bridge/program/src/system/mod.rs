@@ -12,6 +12,13 @@ pub use unix::*;
 #[cfg(windows)]
 pub use windows::*;
 
+/// Returns whether an error was caused by too many open files, at any depth.
+pub fn is_from_lack_of_files(error: &(dyn std::error::Error + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut causes = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>());
+    causes.any(is_lack_of_files)
+}
+
 /// The size and the free space of a file system, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct DiskSpace {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bridge_program::system::is_from_lack_of_files;
 use bridge_protocol::{activity::Activity, wire::FieldError};
 use bridge_telemetry::{Instrument as _, Kind, TraceContext, fail, root_cause, set, span};
 use reqwest::{
@@ -33,6 +34,15 @@ pub(super) enum CallError {
         tries: usize,
         reason: String,
     },
+    #[error(
+        "POST {bot}: the bridge cannot open a connection, tried {tries} times: {reason}: raise its limit of open files \
+         (ulimit -n, LimitNOFILE of systemd)"
+    )]
+    TooManyFiles {
+        bot: String,
+        tries: usize,
+        reason: String,
+    },
     #[error("POST {bot}: expected an answer within {limit:?}")]
     Late { bot: String, limit: Duration },
     #[error("POST {bot}: expected a success status, found {status}{}{}", after_colon(.body), hint(*.status))]
@@ -56,6 +66,7 @@ impl CallError {
         match self {
             Self::Credential { .. } => "credential",
             Self::Unreachable { .. } => "unreachable",
+            Self::TooManyFiles { .. } => "too_many_files",
             Self::Late { .. } => "timeout",
             Self::Status { .. } => "status",
             Self::TooLarge { .. } => "too_large",
@@ -71,6 +82,9 @@ impl CallError {
             Self::Credential { .. } => "the bridge has no credential for it".into(),
             Self::Unreachable { tries, .. } => {
                 format!("it cannot be reached, tried {tries} times")
+            }
+            Self::TooManyFiles { .. } => {
+                "the bridge has too many open connections and files".into()
             }
             Self::Late { limit, .. } => format!("it did not answer within {limit:?}"),
             Self::Status { status, .. } if status.is_server_error() => {
@@ -161,13 +175,27 @@ async fn send(bot: &RemoteBot, request: RequestBuilder) -> Result<Response, Call
         .send()
         .await
         .map_err(|error| match error.is_connect() {
-            true => CallError::Unreachable {
-                bot: display_url(&bot.url),
-                tries: RETRIES.len() + 1,
-                reason: root_cause(&error),
-            },
+            true => unconnected(bot, &error),
             false => broken(bot, &error),
         })
+}
+
+/// Returns the error for a bot to which no connection was made in any of the tries.
+fn unconnected(bot: &RemoteBot, error: &reqwest::Error) -> CallError {
+    let (tries, reason) = (RETRIES.len() + 1, root_cause(error));
+    let (url, is_ours) = (display_url(&bot.url), is_from_lack_of_files(error));
+    match is_ours {
+        true => CallError::TooManyFiles {
+            bot: url,
+            tries,
+            reason,
+        },
+        false => CallError::Unreachable {
+            bot: url,
+            tries,
+            reason,
+        },
+    }
 }
 
 /// Returns the whole body of an answer.
