@@ -12,12 +12,11 @@ use std::{
     fs, io,
     path::Path,
     sync::Arc,
-    time::Duration,
 };
 
 use bridge_program::system;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use tokio::{sync::Mutex, time::sleep};
+use tokio::sync::Mutex;
 
 use super::{
     cached_reader::CachedReader,
@@ -44,14 +43,6 @@ const EXTRA_SEGMENTS: u64 = 2;
 const MAX_EMPTIED: usize = 4;
 /// The number of attempts of one step to copy a task that changes meanwhile.
 const MAX_ATTEMPTS: usize = 5;
-/// The number of attempts to read what the disk fails to read, and the pause before the next one: a disk that is reached over
-/// a network may fail for a while, and what is not copied is lost.
-const READS: usize = 4;
-const READ_PAUSE: Duration = if cfg!(test) {
-    Duration::ZERO
-} else {
-    Duration::from_secs(5)
-};
 /// The number of tasks and records that are copied concurrently. Tests need a deterministic order.
 const CONCURRENT_COPIES: usize = if cfg!(test) { 1 } else { 64 };
 
@@ -321,11 +312,9 @@ async fn read_record(
     key: &Key,
     offset: LogOffset,
 ) -> Result<Option<(Key, Vec<u8>)>, StoreError> {
-    let read = || {
-        let key = key.clone();
-        reader.blocking(move |reader| reader.disk.live_value(key, offset))
-    };
-    match patiently(reader, read, Result::is_err).await {
+    let key = key.clone();
+    let read = reader.blocking(move |reader| reader.disk.live_value(key, offset));
+    match readable(reader, read, Result::is_err).await? {
         Err(StoreError::Corrupt { .. }) => Ok(None),
         read => read,
     }
@@ -337,33 +326,34 @@ async fn read_task(
     task: &Arc<str>,
     end: u64,
 ) -> Result<Option<TaskCopy>, StoreError> {
-    let read = || {
-        let task = Arc::clone(task);
-        reader.blocking(move |reader| live_task(&reader.disk, &task, end))
-    };
+    let task = Arc::clone(task);
+    let read = reader.blocking(move |reader| live_task(&reader.disk, &task, end));
     let is_damaged = |copy: &Result<Option<TaskCopy>, _>| {
         let copy = copy.as_ref().ok().and_then(Option::as_ref);
         copy.is_some_and(|copy| copy.latest.state == DataState::Damaged)
     };
-    patiently(reader, read, is_damaged).await
+    readable(reader, read, is_damaged).await?
 }
 
-/// Reads up to [`READS`] times, until the result is good or the disk has failed no read of the log meanwhile.
-async fn patiently<T, F: Future<Output = T>>(
+/// Returns the result of a read, unless it is bad because the disk could not read something: a disk that is reached over a
+/// network may fail for a while, and what is not copied would be lost. The step is repeated then.
+async fn readable<T>(
     reader: &CachedReader,
-    read: impl Fn() -> F,
+    read: impl Future<Output = T>,
     is_bad: impl Fn(&T) -> bool,
-) -> T {
+) -> Result<T, StoreError> {
     let log = &reader.disk.log;
-    for _ in 1..READS {
-        let failures = log.failures();
-        let result = read().await;
-        if !is_bad(&result) || log.failures() == failures {
-            return result;
-        }
-        sleep(READ_PAUSE).await;
+    let failures = log.failures();
+    let result = read.await;
+    match is_bad(&result) && log.failures() != failures {
+        true => Err(StoreError::Io {
+            doing:
+                "the log has data that the disk cannot read: its old parts are kept until it can"
+                    .into(),
+            source: io::Error::other("bridge store check lists them"),
+        }),
+        false => Ok(result),
     }
-    read().await
 }
 
 /// Writes copies of a task's appends in several jobs. With the last job, the task consists of the copies.

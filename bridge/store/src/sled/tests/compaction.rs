@@ -292,6 +292,41 @@ async fn reads_that_fail_for_a_moment_lose_nothing() {
     assert_eq!(store.damage(), Damage::default());
 }
 
+/// A task has data in a segment that is emptied, and in a later one, which the disk cannot read for a long time.
+#[tokio::test]
+async fn a_task_that_cannot_be_read_for_long_is_not_given_up() {
+    // A task with many appends, which is not deleted.
+    const LONG: usize = 5;
+    let small = Small::new();
+    let store = small.open();
+    fill(&store).await;
+    for number in (0..TASKS).filter(|number| number % LONG > 0) {
+        let Sample { caller, task, .. } = sample(number);
+        let gone = store.delete(&caller, &task, Deletion::Forced);
+        gone.await.unwrap();
+    }
+    let before = everything(&store).await;
+    drop(store);
+    let store = small.open();
+    let disk = &store.reader.disk;
+    let latest = disk.find(&sample(LONG).task).unwrap().unwrap();
+    let (base, _) = disk.log.closed_segment(latest.offset.at).unwrap();
+    let path = small.folder.path().join(format!("log/{base:016x}.log"));
+    small.disk.set_faults(Faults {
+        unreadable: Some(path),
+        ..Faults::default()
+    });
+    for _ in 0..10 {
+        let error = store.compact(|| true).await.unwrap_err();
+        assert!(error.is_temporary(), "{error}");
+    }
+    small.disk.set_faults(Faults::default());
+    store.compact(|| true).await.unwrap();
+    assert!(store.reader.disk.log.begin() > 0);
+    assert_eq!(everything(&store).await, before);
+    assert!(store.check().unwrap().is_intact());
+}
+
 /// The record that stands for a damaged task is copied and counted like live data.
 #[tokio::test]
 async fn compaction_ends_if_all_tasks_are_damaged() {

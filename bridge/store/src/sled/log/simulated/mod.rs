@@ -63,6 +63,8 @@ pub struct Faults {
     pub files: usize,
     /// The number of reads of which the last one fails, as if a cable was loose; 0 if none fails.
     pub read: u64,
+    /// The file of which every read fails, as if a part of the disk was gone for a while.
+    pub unreadable: Option<PathBuf>,
     /// Whether reads and writes process only some of the bytes.
     pub is_short: bool,
 }

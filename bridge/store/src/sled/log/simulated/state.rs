@@ -285,6 +285,11 @@ impl State {
         if self.faults.read > 0 && self.reads.is_multiple_of(self.faults.read) {
             return Err(error(EIO));
         }
+        let unreadable = self.faults.unreadable.as_deref();
+        let is_it = |path| self.cached.get(path) == Some(&Node::File(number));
+        if unreadable.is_some_and(is_it) {
+            return Err(error(EIO));
+        }
         let from = &self.files[number].cached;
         let from = from.get(offset..).unwrap_or_default();
         let length = from.len().min(to.len());

@@ -130,6 +130,7 @@ impl Trial {
             sync: [0, 0, 5, 30][rng.below(4)],
             files: [0, 0, 5, 30][rng.below(4)],
             read: 0,
+            unreadable: None,
             is_short: rng.below(3) == 0,
         }
     }
