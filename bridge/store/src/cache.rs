@@ -9,13 +9,18 @@ use std::mem::take;
 use super::{
     Append, Event, Feed, Head, Seq, Snapshot, StoredEvent, Unordered,
     known_ids::KnownIds,
+    size,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// The largest number of pending appends of a task.
 pub(super) const MAX_PENDING: usize = 64;
 
-/// A cache of tasks with a limit on their size in memory, which is estimated from the sizes of their events.
+/// The size of a task, by its events, below which it is not measured.
+const MIN_MEASURED: usize = 16 << 10;
+
+/// A cache of tasks with a limit on their size in memory, which is estimated from the sizes of their events. A longer task is
+/// measured now and then, since it may be far smaller than its events: an agent sends an answer in thousands of pieces.
 ///
 /// It has two generations. When the young one reaches half of the limit, it replaces the old one, which is dropped. A
 /// task of the old generation that is read moves to the young one. A task that is larger than a generation is cached
@@ -45,6 +50,8 @@ pub struct CachedTask {
     /// The appends that are not applied to the snapshot yet, oldest first.
     pub(super) pending: Vec<Append>,
     pub(super) bytes: usize,
+    /// The size at which the task is measured next.
+    measured_at: usize,
 }
 
 impl CachedTask {
@@ -55,6 +62,7 @@ impl CachedTask {
             ids: KnownIds::default(),
             pending: Vec::new(),
             bytes: 0,
+            measured_at: MIN_MEASURED,
         }
     }
 
@@ -74,8 +82,9 @@ impl CachedTask {
 
     /// Adds the next event.
     pub fn add(&mut self, stored: StoredEvent) {
-        self.bytes += size(&stored.event);
+        self.bytes += added(&stored.event);
         self.apply_event(stored);
+        self.measure();
     }
 
     fn apply_event(&mut self, stored: StoredEvent) {
@@ -85,7 +94,7 @@ impl CachedTask {
 
     /// Adds an append. It is applied at once if the task is not shared.
     fn take(&mut self, append: Append) {
-        self.bytes += append.events.iter().map(size).sum::<usize>();
+        self.bytes += append.events.iter().map(added).sum::<usize>();
         let is_ours = self.pending.is_empty() && Arc::get_mut(&mut self.snapshot.task).is_some();
         match is_ours {
             true => self.apply(append),
@@ -94,6 +103,17 @@ impl CachedTask {
         if self.pending.len() >= MAX_PENDING {
             self.apply_pending();
         }
+        self.measure();
+    }
+
+    /// Measures a task without pending appends once its size by its events has doubled since it was last measured, so that
+    /// this costs no more than the events.
+    fn measure(&mut self) {
+        if self.bytes < self.measured_at || !self.pending.is_empty() {
+            return;
+        }
+        self.bytes = self.bytes.min(size::in_memory(&self.snapshot));
+        self.measured_at = MIN_MEASURED.max(2 * self.bytes);
     }
 
     /// Applies the pending appends.
@@ -246,7 +266,7 @@ impl CacheGenerations {
 }
 
 /// Returns what an event adds to the estimated size of a task.
-fn size(event: &Event) -> usize {
+fn added(event: &Event) -> usize {
     match event.changes_task() {
         true => size_of::<StoredEvent>() + event.size(),
         false => 0,

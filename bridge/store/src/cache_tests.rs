@@ -1,6 +1,6 @@
 //! Tests of the cache.
 
-use bridge_protocol::a2a::{Metadata, TaskState};
+use bridge_protocol::a2a::{Artifact, Metadata, Part, TaskState};
 
 use super::{
     cache::*,
@@ -82,6 +82,39 @@ fn the_size_of_a_task_is_the_size_of_its_events() {
     let held = generations.young["t"].bytes;
     assert_eq!((held, generations.bytes), (read.bytes, read.bytes));
     assert!(held > 2000, "{held}");
+}
+
+/// Returns a piece of a text.
+fn piece(text: &str) -> Event {
+    Event::Artifact {
+        artifact: Artifact::new("answer", vec![Part::text(text)]),
+        append: true,
+        last_chunk: false,
+        metadata: None,
+    }
+}
+
+#[test]
+fn a_task_of_many_pieces_takes_no_more_room_than_its_text() {
+    const PIECES: Seq = 10_000;
+    let cache = Cache::new(16 << 20);
+    let mut read = CachedTask::empty(&head_after(&created_append("t")));
+    for seq in 0..PIECES {
+        let event = match seq {
+            0 => Sample::new("t").created(),
+            _ => piece("word "),
+        };
+        advance(&cache, seq, event.clone());
+        let append = Sample::new("t").append(seq, 2, vec![event]);
+        append.into_stored().for_each(|stored| read.add(stored));
+    }
+    let text = 5 * PIECES as usize;
+    let generations = cache.lock();
+    let held = generations.young["t"].bytes;
+    assert_eq!(generations.bytes, held);
+    for bytes in [held, read.bytes] {
+        assert!((text..4 * text).contains(&bytes), "{bytes}");
+    }
 }
 
 #[test]

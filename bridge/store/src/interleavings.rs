@@ -12,7 +12,7 @@ use shuttle::{
 };
 
 use super::{
-    Append, Event, Head, Seq, Snapshot, StoredEvent, Unordered, known_ids,
+    Append, Event, Head, Seq, Snapshot, StoredEvent, Unordered, known_ids, size,
     testing::{Sample, status},
 };
 

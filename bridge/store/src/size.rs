@@ -6,7 +6,7 @@ use bridge_protocol::{
 };
 use serde_json::{Map, Value};
 
-use super::{Event, Revised, StoredEvent};
+use super::{Event, Revised, Snapshot, StoredEvent};
 
 /// The size of an object without its texts.
 const BASE: usize = 64;
@@ -55,8 +55,16 @@ pub fn task(task: &Task) -> usize {
         + object(&task.extra)
 }
 
-/// The end of a task, which is all that most events change: its status, the history from one message on, and the artifacts
-/// from a part of one of them on.
+/// Returns the approximate size of a task in memory, with the structures that its events would have.
+pub(super) fn in_memory(snapshot: &Snapshot) -> usize {
+    let task = &snapshot.task;
+    let parts = task.artifacts.iter().map(|artifact| artifact.parts.len());
+    let structures = task.history.len() + task.artifacts.len() + parts.sum::<usize>();
+    snapshot.size() + (structures + 1) * size_of::<StoredEvent>()
+}
+
+/// The end of a task, which is all that most events change: its status, the history from one message on, and one artifact
+/// from one of its parts on. An event changes or adds at most one artifact.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChangedEnd {
     history: usize,
@@ -100,19 +108,12 @@ impl ChangedEnd {
     /// Returns the size of this end of the task.
     pub(crate) fn size(self, task: &Task) -> usize {
         let messages = task.history.get(self.history..).unwrap_or_default();
-        let mut artifacts = task
-            .artifacts
-            .get(self.artifact..)
-            .unwrap_or_default()
-            .iter();
-        let first = artifacts
-            .next()
-            .map(|first| artifact_from(first, self.part));
+        let changed = task.artifacts.get(self.artifact);
+        let changed = changed.map(|changed| artifact_from(changed, self.part));
         let metadata = task.metadata.as_ref().filter(|_| self.metadata);
         status(&task.status)
             + messages.iter().map(message).sum::<usize>()
-            + first.unwrap_or_default()
-            + artifacts.map(artifact).sum::<usize>()
+            + changed.unwrap_or_default()
             + metadata_size(metadata)
     }
 }
