@@ -9,7 +9,7 @@ use url::Url;
 
 use super::{
     Problem, ProblemKind, hops,
-    hosted::Hosted,
+    hosted::{Hosted, Remote},
     problem::chain,
     trial_agents::{AgentHandle, AgentStart},
 };
@@ -73,20 +73,14 @@ pub(super) fn set_addresses(
     tokens: &BTreeMap<String, Secret>,
     url: impl Fn(&Hop) -> Option<Url>,
 ) {
+    if let AgentStart::Hosted {
+        agent: Hosted::Remote(remote),
+        ..
+    } = &mut handle.start
+    {
+        return connect_bot(remote, &handle.role, scenario, url);
+    }
     for other in &scenario.participants {
-        if let AgentStart::Hosted {
-            agent: Hosted::Remote(remote),
-            ..
-        } = &mut handle.start
-        {
-            let (there, back) = (
-                Hop::new(&handle.role, &other.role),
-                Hop::new(&other.role, &handle.role),
-            );
-            remote.bot = remote.bot.take().or_else(|| url(&there));
-            remote.callback = remote.callback.take().or_else(|| url(&back));
-            continue;
-        }
         let Some(url) = url(&hops::known_to(scenario, &handle.role, &other.role)) else {
             continue;
         };
@@ -113,6 +107,23 @@ pub(super) fn set_addresses(
     }
 }
 
+/// Gives the host of a bot the addresses of the bot and of its callback. The host may have hops to others: a turn tells it the
+/// addresses of servers.
+fn connect_bot(
+    remote: &mut Remote,
+    role: &str,
+    scenario: &Scenario,
+    url: impl Fn(&Hop) -> Option<Url>,
+) {
+    let all = &scenario.participants;
+    let host = all.iter().find(|one| one.role == role);
+    let Some(bot) = host.and_then(|host| all.iter().find(|one| one.answers(host))) else {
+        return;
+    };
+    remote.bot = url(&Hop::new(role, &bot.role));
+    remote.callback = url(&Hop::new(&bot.role, role));
+}
+
 fn fill(launch: &mut Launch, role: &str, address: &str) {
     for text in launch.argv.iter_mut().chain(launch.env.values_mut()) {
         *text = placeholder::fill(text, role, address);
@@ -130,4 +141,37 @@ fn details(
         .get(role)
         .filter(|_| policy.tools.as_deref() == Some(role))?;
     Some(ConnectionDetails::http(role, url.clone()).with_bearer(token))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::scenario::testing::scenario_of;
+
+    #[test]
+    fn a_message_for_a_bot_goes_to_the_bot_although_it_tells_of_a_server() {
+        let scenario = scenario_of(
+            "[green_agent]\n[[participants]]\nrole = 'purple'\nbot = 'http://127.0.0.1:9021/'\n\
+             [[participants]]\nrole = 'shop'\nserver = 'http://127.0.0.1:9020/mcp'\n[config]\n\
+             evaluator = 'conversation'\n[[config.turn]]\nto = 'purple'\ntext = 'Use {shop}'\n\
+             [harness]\nversion = 1\n",
+        );
+        assert!(scenario.tells("purple", "shop"));
+        let mut remote = Remote::new(Duration::from_secs(1));
+        let url = |hop: &Hop| Url::parse(&format!("http://{}.to.{}/", hop.from, hop.to)).ok();
+        connect_bot(&mut remote, "purple", &scenario, url);
+        let shown = |url: &Option<Url>| url.as_ref().map(ToString::to_string);
+        assert_eq!(
+            (
+                shown(&remote.bot).as_deref(),
+                shown(&remote.callback).as_deref()
+            ),
+            (
+                Some("http://purple.to.purple.bot/"),
+                Some("http://purple.bot.to.purple/")
+            )
+        );
+    }
 }
