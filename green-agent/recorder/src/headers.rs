@@ -2,7 +2,10 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use super::origin::{Origins, UrlTarget};
+use super::{
+    oauth,
+    origin::{Origins, UrlTarget},
+};
 
 /// Headers about one connection, which must not be forwarded (RFC 9110, section 7.6.1).
 const OF_ONE_CONNECTION: &str = "\
@@ -23,7 +26,7 @@ pub(super) fn to_upstream(headers: HeaderMap) -> HeaderMap {
 }
 
 /// Returns the upstream's headers in the form for the caller. A redirect within the upstream, such as from
-/// `/mcp` to `/mcp/`, leads to the recorder.
+/// `/mcp` to `/mcp/`, leads to the recorder, and so does the address of OAuth metadata in a challenge.
 pub(super) fn to_caller(headers: HeaderMap, origins: &Origins) -> HeaderMap {
     let mut headers = beyond_this_connection(headers);
     let location = headers
@@ -33,6 +36,15 @@ pub(super) fn to_caller(headers: HeaderMap, origins: &Origins) -> HeaderMap {
         && let Ok(value) = HeaderValue::try_from(on_recorder)
     {
         headers.insert(header::LOCATION, value);
+    }
+    if let header::Entry::Occupied(mut challenges) = headers.entry(header::WWW_AUTHENTICATE) {
+        for challenge in challenges.iter_mut() {
+            let theirs = challenge.to_str().ok();
+            let ours = theirs.and_then(|theirs| oauth::rewrite_challenge(theirs, origins));
+            if let Some(value) = ours.and_then(|ours| HeaderValue::try_from(ours).ok()) {
+                *challenge = value;
+            }
+        }
     }
     headers
 }

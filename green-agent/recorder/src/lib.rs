@@ -1,8 +1,8 @@
 //! The recorder: a proxy in the runner's process through which all parties of a run communicate.
 //!
 //! Each hop has its own listener, so that the recorder knows which party calls which without their help.
-//! Messages are passed on unchanged, except that agent cards and redirects are rewritten so that callers stay
-//! on the recorder. Everything is recorded in the order in which it happened. The recorder speaks HTTP/1.1 to
+//! Messages are passed on unchanged, except that addresses in agent cards, redirects and OAuth metadata are rewritten so
+//! that callers stay on the recorder. Everything is recorded in the order in which it happened. The recorder speaks HTTP/1.1 to
 //! callers; gRPC and WebSocket are not supported.
 //!
 //! - `proxy`: passes requests on to the upstream; the state of a hop, which `reply` shares
@@ -10,7 +10,7 @@
 //! - `exchange`: records one request with its answers
 //! - `body`, `headers`, `lines`, `digits`: read and convert bodies and headers
 //! - `listeners`: sockets that outlive a recorder
-//! - `origin`, `card`: rewrite addresses
+//! - `origin`, `card`, `oauth`: rewrite addresses
 //! - `stdio`, [`record_stdio`]: record standard streams, with a wrapper around the server
 //! - [`Masker`]: masks secrets
 
@@ -22,6 +22,7 @@ mod headers;
 mod lines;
 mod listeners;
 mod mask;
+mod oauth;
 mod origin;
 mod proxy;
 mod relay;

@@ -87,6 +87,17 @@ impl Origins {
         path == self.upstream.path() && path.ends_with(".json")
     }
 
+    /// Returns a URL of the upstream with the recorder's origin and everything else as it is written; `None` for any other
+    /// text. Issuers are compared letter by letter, so that not even a slash may be added.
+    pub(super) fn replaced(&self, url: &str) -> Option<String> {
+        let UrlTarget::Upstream(_) = self.follow(url) else {
+            return None;
+        };
+        let (_, host) = url.split_once("://")?;
+        let path = host.find(['/', '?', '#']).map_or("", |at| &host[at..]);
+        Some(format!("{}{path}", &self.recorder[..Position::BeforePath]))
+    }
+
     /// Returns the upstream's address for a path and query of a request to the recorder.
     pub(super) fn target(&self, path: &str, query: Option<&str>) -> Url {
         let mut target = self.upstream.clone();

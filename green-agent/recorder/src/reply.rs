@@ -17,6 +17,7 @@ use super::{
     exchange::Exchange,
     headers,
     lines::LineParser,
+    oauth,
     origin::Origins,
     proxy::Proxy,
     relay::{self, BodyChunks, Reading, Slow},
@@ -27,18 +28,20 @@ use super::{
 pub(super) struct RequestInfo {
     /// Whether the reply has no body, whatever its headers say.
     pub(super) head_only: bool,
-    /// The place of an agent card in the reply.
-    pub(super) card_at: CardAt,
+    /// The document in the reply.
+    pub(super) document: Document,
 }
 
-/// The place of an agent card in a reply.
+/// A document whose addresses are rewritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CardAt {
-    /// There is none.
-    Nowhere,
-    Body,
+pub(super) enum Document {
+    /// The reply is none.
+    None,
+    Card,
     /// The result of a JSON-RPC reply is a card.
-    Result,
+    CardInResult,
+    /// The metadata of a protected resource or of its authorization server.
+    OauthMetadata,
 }
 
 /// The way in which the body of a reply is passed back.
@@ -61,16 +64,18 @@ impl RequestInfo {
     ) -> Self {
         let request = kept.and_then(green_agent_transcript::Body::json);
         let is_card = card::is_card_path(path) || origins.is_card(path);
-        let card_at = if method == Method::GET && is_card {
-            CardAt::Body
+        let document = if method == Method::GET && is_card {
+            Document::Card
+        } else if method == Method::GET && oauth::is_metadata_path(path) {
+            Document::OauthMetadata
         } else if request.is_some_and(card::asks_for_card) {
-            CardAt::Result
+            Document::CardInResult
         } else {
-            CardAt::Nowhere
+            Document::None
         };
         Self {
             head_only: method == Method::HEAD,
-            card_at,
+            document,
         }
     }
 }
@@ -98,25 +103,25 @@ impl Proxy {
                 relay::relay(pieces, length, Reading::Nothing, exchange)
             }
             Form::Whole => {
-                let card_at = if status.is_success() {
-                    asked.card_at
+                let document = if status.is_success() {
+                    asked.document
                 } else {
-                    CardAt::Nowhere
+                    Document::None
                 };
-                match card_at {
-                    CardAt::Nowhere => self.read_short(pieces, exchange, status, &theirs).await,
-                    CardAt::Body | CardAt::Result => {
+                match document {
+                    Document::None => self.read_short(pieces, exchange, status, &theirs).await,
+                    Document::Card | Document::CardInResult | Document::OauthMetadata => {
                         let alive = || self.book.transcript.touch();
                         let mut pieces = pieces;
                         let read = body::collect(&mut pieces, self.body_limit, alive).await;
-                        self.record_body(read, pieces, exchange, status, &theirs, card_at)
+                        self.record_body(read, pieces, exchange, status, &theirs, document)
                     }
                 }
             }
         };
         let mut ours = headers::to_caller(theirs, &self.origins);
-        if asked.card_at != CardAt::Nowhere {
-            // A rewritten card has another length; the server adds the header again.
+        if asked.document != Document::None {
+            // A rewritten document has another length; the server adds the header again.
             ours.remove(header::CONTENT_LENGTH);
         }
         let mut response = Response::new(body);
@@ -153,7 +158,7 @@ impl Proxy {
                 return relay::relay(all, length, Reading::Slow(slow), exchange);
             }
         };
-        self.record_body(read, pieces, exchange, status, headers, CardAt::Nowhere)
+        self.record_body(read, pieces, exchange, status, headers, Document::None)
     }
 
     /// Records a body that was read; a body that is too large is only passed on.
@@ -164,13 +169,13 @@ impl Proxy {
         exchange: Exchange,
         status: StatusCode,
         headers: &HeaderMap,
-        card_at: CardAt,
+        document: Document,
     ) -> Body {
         match read {
             Collected::Whole(bytes) => {
                 exchange.reply(status, headers, body::keep(&bytes));
                 exchange.close();
-                let rewritten = self.rewritten(card_at, &bytes);
+                let rewritten = self.rewritten(document, &bytes);
                 rewritten.map_or_else(|| Body::from(bytes), Body::from)
             }
             Collected::Larger(beginning) => {
@@ -188,27 +193,39 @@ impl Proxy {
         }
     }
 
-    /// Returns the body with its card rewritten; `None` if there is no card, or if the card needs no change.
-    fn rewritten(&self, card_at: CardAt, bytes: &[u8]) -> Option<Vec<u8>> {
-        let mut reply: Value = match card_at {
-            CardAt::Nowhere => return None,
-            CardAt::Body | CardAt::Result => serde_json::from_slice(bytes).ok()?,
+    /// Returns the body with its addresses rewritten; `None` if it is no document, or if it needs no change.
+    fn rewritten(&self, document: Document, bytes: &[u8]) -> Option<Vec<u8>> {
+        let read = || serde_json::from_slice(bytes).ok();
+        let (reply, is_changed) = match document {
+            Document::None => return None,
+            Document::Card => {
+                let mut card = read()?;
+                let is_changed = self.rewrite_card(&mut card);
+                (card, is_changed)
+            }
+            Document::CardInResult => {
+                let mut reply: Value = read()?;
+                let is_changed = self.rewrite_card(reply.get_mut("result")?);
+                (reply, is_changed)
+            }
+            Document::OauthMetadata => {
+                let mut metadata = read()?;
+                let is_changed = oauth::rewrite(&mut metadata, &self.origins);
+                (metadata, is_changed)
+            }
         };
-        let card = match card_at {
-            CardAt::Nowhere | CardAt::Body => &mut reply,
-            CardAt::Result => reply.get_mut("result")?,
-        };
+        is_changed.then(|| serde_json::to_vec(&reply).ok())?
+    }
+
+    /// Rewrites a card, and warns of addresses that bypass the recorder. Returns whether anything was changed.
+    fn rewrite_card(&self, card: &mut Value) -> bool {
         let outcome = card::rewrite(card, &self.origins);
         for url in outcome.elsewhere {
             let hop = &self.book.hop;
             tracing::warn!(%hop, %url, "the agent's card names an address that bypasses the recorder: calls to it \
                                         are recorded only with --rewrite-cards");
         }
-        if outcome.changed {
-            serde_json::to_vec(&reply).ok()
-        } else {
-            None
-        }
+        outcome.changed
     }
 }
 

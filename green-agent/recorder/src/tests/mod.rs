@@ -1,6 +1,7 @@
 //! Tests the recorder between real sockets.
 
 mod breaks;
+mod oauth;
 mod replies;
 mod stdio;
 mod streams;
