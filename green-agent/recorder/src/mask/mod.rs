@@ -237,6 +237,14 @@ mod tests {
             ("GET /?api_key=k1&n=1", "GET /?api_key=[masked]&n=1"),
             ("max_tokens=100", "max_tokens=100"),
             (
+                "Who(api_key='sk-1', n=1) export TOKEN=\"a b\" PASSWORD=''",
+                "Who(api_key='[masked]', n=1) export TOKEN=\"[masked]\" PASSWORD=''",
+            ),
+            (
+                r#"{"text": "token=\"sk-1\" n=1"}"#,
+                r#"{"text": "token=\"[masked]\" n=1"}"#,
+            ),
+            (
                 r#"{"config": {"api_key": "k\"1", "n": 1}}"#,
                 r#"{"config": {"api_key": "[masked]", "n": 1}}"#,
             ),

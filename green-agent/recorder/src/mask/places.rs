@@ -28,10 +28,11 @@ static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r#"(?i)(["']([a-z_-]+)["']\s*:\s*)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"#)
 });
 
-/// Matches `NAME=value`, as shells, logs and queries write it; the last part of the name decides.
+/// Matches `NAME=value`, as shells, logs, queries and Python's objects write it; the last part of the name decides. The value
+/// may be quoted, also within a quoted text.
 static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(?i)(?-u:\b)((?:[a-z0-9]+[_-])*?(?:authorization|api[_-]?key|private[_-]?key|passw(?:or)?d|secret|token|credentials)=)[^\s&"'<>;,]+"#,
+        r#"(?i)(?-u:\b)((?:[a-z0-9]+[_-])*?(?:authorization|api[_-]?key|private[_-]?key|passw(?:or)?d|secret|token|credentials)=)(?:(")(?:[^"\\]|\\.)+"|(')(?:[^'\\]|\\.)+'|(\\+["'])[^"'\\]+|[^\s&"'<>;,]+)"#,
     )
 });
 
@@ -72,7 +73,9 @@ pub(super) fn mask_places(text: Cow<'_, str>) -> Cow<'_, str> {
     };
     if text.contains('=') {
         replace(text, &ASSIGNMENT, |found| {
-            Some(format!("{}{MASK}", &found[1]))
+            let quote = found.get(2).or(found.get(3)).map_or("", |one| one.as_str());
+            let escaped = found.get(4).map_or("", |one| one.as_str());
+            Some(format!("{}{escaped}{quote}{MASK}{quote}", &found[1]))
         })
     } else {
         text
