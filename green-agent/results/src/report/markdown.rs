@@ -9,7 +9,7 @@ use super::{
 use crate::{
     problem::Outcome,
     record::TrialRecord,
-    run::{cause, tally::is_shown},
+    run::{Failure, tally::is_shown},
 };
 
 /// The most bytes of the comment; GitHub takes 65,536 characters.
@@ -52,7 +52,8 @@ fn failures(run: &ReportSource) -> Vec<Vec<&TrialRecord>> {
         if record.outcome == Outcome::Passed || !is_needed {
             continue;
         }
-        let key = (&record.scenario, record.outcome, cause(&record.problems));
+        let failure = Failure::of(&record.cell, &record.problems);
+        let key = (&record.scenario, record.outcome, failure);
         let place = *places.entry(key).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(alike) => alike.push(record),

@@ -18,8 +18,8 @@ use super::progress::{Pace, Progress};
 use crate::{
     problem::Outcome,
     run::{
-        Phase, RunEvent, RunReport, ScenarioReport, ScenarioVerdict, TrialCounts, TrialReport,
-        cause,
+        Failure, Phase, RunEvent, RunReport, ScenarioReport, ScenarioVerdict, TrialCounts,
+        TrialReport,
         tally::{MOST_KEPT, is_shown},
     },
     statistics::number,
@@ -288,14 +288,13 @@ fn problems_text(report: &ScenarioReport) -> String {
     text
 }
 
-/// Returns the first of the trials that failed alike, at the same place and for the same cause, with their number.
+/// Returns the first of the trials that failed alike, with their number.
 fn alike(trials: &[TrialReport]) -> Vec<(&TrialReport, usize)> {
-    let mut groups: Vec<(Vec<String>, &TrialReport, usize)> = Vec::new();
+    let mut groups: Vec<(Failure<'_>, &TrialReport, usize)> = Vec::new();
     for trial in trials {
-        let failed = cause(&trial.problems);
-        if failed.is_empty() {
+        let Some(failed) = Failure::of(&trial.cell, &trial.problems) else {
             continue;
-        }
+        };
         let count = 1 + trial.alike;
         match groups.iter_mut().find(|(known, ..)| *known == failed) {
             Some((_, _, trials)) => *trials += count,

@@ -1,13 +1,40 @@
-//! Finds failures that are alike: they differ only in parts that are different in each trial.
+//! Finds failures that are alike: they are in the same cell of the matrix, and differ only in parts that are different in each
+//! trial.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher as _},
+};
 
 use super::tally::is_shown;
 use crate::problem::{LAST_PRINTED, Outcome, Problem, ProblemKind};
 
+/// What trials that failed alike have in common.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Failure<'a> {
+    /// The cells of a matrix are compared with each other, so that their failures stay apart.
+    cell: &'a BTreeMap<String, String>,
+    texts: Vec<String>,
+}
+
+impl<'a> Failure<'a> {
+    /// Returns the failure of a trial in this cell with these problems; `None` if none of them is shown.
+    pub fn of(cell: &'a BTreeMap<String, String>, problems: &[Problem]) -> Option<Self> {
+        let texts = texts(problems);
+        (!texts.is_empty()).then_some(Self { cell, texts })
+    }
+
+    /// Returns a number that is the same for failures that are alike; texts would take much memory.
+    pub(super) fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
 /// Returns the shown texts of a trial's problems, without the parts that differ between trials with the same failure.
 /// What a program printed is left out, unless it is all that is known of a crash. If the agent gave a wrong answer, quoted texts are left out: each sample expects and gets other words.
-pub fn cause(problems: &[Problem]) -> Vec<String> {
+fn texts(problems: &[Problem]) -> Vec<String> {
     let shown = problems.iter().filter(|one| is_shown(one));
     let text = |one: &Problem| {
         let text = one.to_string();
@@ -22,13 +49,6 @@ pub fn cause(problems: &[Problem]) -> Vec<String> {
         }
     };
     shown.map(text).collect()
-}
-
-/// Returns a number that is the same for failures that are alike; texts would take much memory.
-pub(super) fn fingerprint(problems: &[Problem]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    cause(problems).hash(&mut hasher);
-    hasher.finish()
 }
 
 /// The prefixes of this machine's own addresses, before ports.
@@ -71,16 +91,16 @@ mod tests {
 
     #[test]
     fn expected_texts_do_not_separate_failures_but_places_do() {
-        let failed = |text: &str| cause(&[ProblemKind::EvaluationFailed.because(text)]);
+        let failed = |text: &str| texts(&[ProblemKind::EvaluationFailed.because(text)]);
         let one = failed("turn 1 (line 7): expected an answer with \"a\", got \"say \\\"b\\\"\"");
         let other = failed("turn 1 (line 7): expected an answer with \"c\", got \"\\\\\"");
         assert_eq!(one, other);
         let later = "turn 2 (line 9): expected an answer with \"a\", got \"b\"";
         assert_ne!(one, failed(later));
-        let crashed = |text: &str| cause(&[ProblemKind::Crashed.because(text)]);
+        let crashed = |text: &str| texts(&[ProblemKind::Crashed.because(text)]);
         assert_ne!(crashed("\"KeyError\""), crashed("\"ValueError\""));
         let printed = |kind: ProblemKind, line: &str| {
-            cause(&[kind.because(format!("x{LAST_PRINTED}{line}"))])
+            texts(&[kind.because(format!("x{LAST_PRINTED}{line}"))])
         };
         let [protocol, crashed] = [ProblemKind::Protocol, ProblemKind::Crashed];
         assert_eq!(printed(protocol, "12:00"), printed(protocol, "12:01"));

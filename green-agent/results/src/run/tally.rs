@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, mem};
 
 use bridge_program::Exit;
 
-use super::{TrialReport, alike::fingerprint};
+use super::{TrialReport, alike::Failure};
 use crate::problem::{Outcome, Problem, ProblemKind};
 
 /// The number of different failures of which a report is kept, that of the trial with the smallest number. The failures
@@ -64,11 +64,12 @@ impl TrialTally {
     /// Adds the trial at a position in the plan.
     pub fn add(&mut self, at: usize, report: TrialReport) {
         let has = |kind| report.problems.iter().any(|one| one.kind == kind);
-        let is_shown = report.problems.iter().any(is_shown);
+        let failure = Failure::of(&report.cell, &report.problems);
+        let fingerprint = failure.map(|failure| failure.fingerprint());
         let exit = report.exit();
         let counts = &mut self.counts;
         counts.trials += 1;
-        counts.with_problems += usize::from(is_shown);
+        counts.with_problems += usize::from(fingerprint.is_some());
         counts.missing += usize::from(has(ProblemKind::MissingRequirement));
         counts.exit = counts.exit.max(exit);
         counts.seconds += report.seconds;
@@ -76,17 +77,16 @@ impl TrialTally {
             counts.broken = counts.broken.max(exit);
         }
         *self.outcomes.entry(report.outcome).or_default() += 1;
-        match (self.keeps_all, is_shown) {
+        match (self.keeps_all, fingerprint) {
             (true, _) => drop(self.kept.insert(at, report)),
-            (false, true) => self.add_failure(at, report),
-            (false, false) => {}
+            (false, Some(fingerprint)) => self.add_failure(at, report, fingerprint),
+            (false, None) => {}
         }
     }
 
     /// Counts a trial that did not pass with those that failed alike, and keeps its report if it is the first one.
-    fn add_failure(&mut self, at: usize, report: TrialReport) {
-        let known = self.failures.entry(fingerprint(&report.problems));
-        let alike = known.or_insert(Failures {
+    fn add_failure(&mut self, at: usize, report: TrialReport, fingerprint: u64) {
+        let alike = self.failures.entry(fingerprint).or_insert(Failures {
             first: at,
             trials: 0,
         });
@@ -170,5 +170,19 @@ mod tests {
         assert!(tally.kept.keys().copied().eq([0, 1]));
         let (_, _, trials) = tally.into_parts();
         assert!(trials.iter().all(|one| one.alike == 49));
+    }
+
+    #[test]
+    fn failures_of_two_cells_are_not_alike() {
+        let mut tally = TrialTally::new(false);
+        for at in 0..5 {
+            let mut failed = report(Some(ProblemKind::GoalMissed), "missed");
+            let model = if at < 2 { "small" } else { "large" };
+            failed.cell = BTreeMap::from([("model".to_owned(), model.to_owned())]);
+            tally.add(at, failed);
+        }
+        let (_, _, trials) = tally.into_parts();
+        let alike: Vec<usize> = trials.iter().map(|one| one.alike).collect();
+        assert_eq!(alike, [1, 2]);
     }
 }
