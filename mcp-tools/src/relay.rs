@@ -1,5 +1,5 @@
-//! An MCP server over standard input and output that forwards every request to another server, for clients that
-//! can only start programs.
+//! An MCP server over standard input and output that has the tools of another server, for clients that can only start
+//! programs.
 
 use bridge_telemetry::Instrument as _;
 use rmcp::{
@@ -29,7 +29,7 @@ pub enum RelayError {
     Broken(#[from] JoinError),
 }
 
-/// Forwards the requests of the client on standard input, and the responses, until standard input ends.
+/// Forwards the calls of the client on standard input, and the results, until standard input ends.
 pub async fn relay(connection: Connection) -> Result<(), RelayError> {
     let serving = Relay(connection).serve(stdio()).await;
     let serving = serving.map_err(|error| RelayError::Begin(error.to_string()))?;

@@ -47,7 +47,7 @@ enum Command {
     Call(call::Call),
     /// Print the tools of a server as JSON
     List(list::List),
-    /// Run an MCP server on standard input and output that forwards every request to another server
+    /// Run an MCP server on standard input and output that has the tools of another server
     Relay(relay::Relay),
 }
 

@@ -1,4 +1,4 @@
-//! `mcp-tools relay`: gives clients that can only start programs access to a server over HTTP.
+//! `mcp-tools relay`: gives clients that can only start programs the tools of a server over HTTP.
 
 use std::error::Error;
 
@@ -13,7 +13,9 @@ use crate::{
     relay,
 };
 
-/// Run an MCP server on standard input and output that forwards every request to another server
+/// Run an MCP server on standard input and output that has the tools of another server
+///
+/// Resources, prompts and questions to the client are not passed on.
 ///
 /// Anyone who can make a client start a program can also choose its arguments. Therefore only this machine is
 /// reached unless --allow-host names another host.

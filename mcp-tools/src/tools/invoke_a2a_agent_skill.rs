@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{
-    ERROR, NOT_FOUND, SUCCESS, Tool,
-    pending_calls::{Pending, PendingCalls},
+    ERROR, NOT_FOUND, SUCCESS, Tool, WORKING,
+    pending_calls::{Pending, PendingCalls, within},
     with_status, with_status_schema, without_success,
 };
 use crate::{
@@ -35,8 +35,6 @@ const CALL_ID: &str = "call_id";
 /// (agno, CAMEL).
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(4);
 
-/// The status of a call that goes on.
-const WORKING: &str = "working";
 /// The statuses of tasks that wait for the caller.
 const INPUT_REQUIRED: &str = "input_required";
 const AUTH_REQUIRED: &str = "auth_required";
@@ -92,16 +90,14 @@ impl InvokeA2aAgentSkill {
     }
 
     /// Waits for the result of a call; if it takes too long, returns how to go on.
-    async fn wait(&self, id: &str, mut result: Pending) -> Value {
-        let done = result.wait_for(Option::is_some);
-        match tokio::time::timeout(self.answer_within, done).await {
-            Ok(Ok(done)) => done.clone().unwrap_or_default(),
-            Ok(Err(_)) => without_success(ERROR, "the call broke off"),
-            Err(_) => json!({
+    async fn wait(&self, id: &str, result: Pending) -> Value {
+        let done = within(self.answer_within, result).await;
+        done.unwrap_or_else(|| {
+            json!({
                 "status": WORKING, CALL_ID: id,
                 "text": "The agent is still working. Call this tool again with this call_id only, until it has a result.",
-            }),
-        }
+            })
+        })
     }
 }
 

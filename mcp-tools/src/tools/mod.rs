@@ -55,12 +55,15 @@ pub fn standard() -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// Returns the tools that find and call other agents; they share their cache of cards. A call that takes longer than
-/// `answer_within` goes on, and the tool is called again for its result.
+/// Returns the tools that find and call other agents; they share their cache of cards. A call or a look-up that takes longer
+/// than `answer_within` goes on, and the tool is called again for its result.
 pub fn a2a(agents: Agents, answer_within: Duration) -> Vec<Arc<dyn Tool>> {
     let agents = Arc::new(agents);
     vec![
-        Arc::new(DiscoverA2aAgentCapabilities::new(agents.clone())),
+        Arc::new(DiscoverA2aAgentCapabilities::new(
+            agents.clone(),
+            answer_within,
+        )),
         Arc::new(InvokeA2aAgentSkill::new(agents, answer_within)),
     ]
 }
@@ -91,6 +94,8 @@ fn with_status(result: Value) -> CallToolResult {
 const SUCCESS: &str = "success";
 const NOT_FOUND: &str = "not_found";
 const ERROR: &str = "error";
+/// The status of a call that goes on.
+const WORKING: &str = "working";
 
 /// Returns a result with a status other than success and the reason.
 fn without_success(status: &str, reason: impl std::fmt::Display) -> Value {

@@ -1,5 +1,7 @@
 //! Tests of agents that do not exist or cannot be reached.
 
+use std::time::Duration;
+
 use axum::{Router, http::StatusCode};
 use mcp_tools::agents::AgentsSettings;
 use serde_json::json;
@@ -49,5 +51,26 @@ async fn private_addresses_are_reached_only_if_the_operator_says_so() {
             .unwrap()
             .contains("not a public address"),
         "{found}"
+    );
+}
+
+#[tokio::test]
+async fn a_site_that_takes_longer_than_the_client_waits_is_asked_once() {
+    let agent = Agent::start(weather(), Vec::new()).await;
+    let tools = Tools::answering_within(settings(), Duration::ZERO);
+    let mut found = tools.discover(&agent.url).await;
+    assert_eq!(found["status"], "working");
+    while found["status"] == "working" {
+        tokio::task::yield_now().await;
+        found = tools.discover(&agent.url).await;
+    }
+    assert_eq!(
+        (&found["status"], &found["agent_name"]),
+        (&json!("success"), &json!("Weather"))
+    );
+    assert_eq!(
+        tools.discover(&agent.url).await["status"],
+        "working",
+        "it is looked for again"
     );
 }

@@ -52,9 +52,10 @@ impl<'a> SearchProgress<'a> {
         sites.into_iter().take(most).find(is_new)
     }
 
-    /// Returns the sites with discovery results, in order.
+    /// Returns the sites with discovery results, in order. One that has not answered yet is asked again.
     pub(super) fn asked(self) -> Vec<Site> {
         let calls = self.calls(DISCOVER);
+        let calls = calls.filter(|called| called.data()["status"] != "working");
         let site = |called: &CompletedCall| Site {
             url: called.call.arguments["target_url"]
                 .as_str()

@@ -183,6 +183,17 @@ async fn questions_of_the_agent_are_passed_to_the_user_and_answered() {
 }
 
 #[tokio::test]
+async fn a_site_that_has_not_answered_yet_is_asked_again() {
+    let mut talk = Talk::begin(ASKED, &json!({"words_only": true}));
+    talk.calls(SEARCH, sites()).await;
+    let asked = talk.calls(DISCOVER, json!({"status": "working"})).await;
+    assert_eq!(talk.calls(DISCOVER, club()).await, asked);
+    let done = json!({"status": "success", "text": "Welcome."});
+    talk.calls(INVOKE, done).await;
+    assert!(talk.ends().await.0.ends_with("Welcome."));
+}
+
+#[tokio::test]
 async fn a_call_that_goes_on_is_waited_for() {
     let mut talk = Talk::begin(ASKED, &json!({"words_only": true}));
     talk.calls(SEARCH, sites()).await;
