@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    pin::pin,
     process::{ExitCode, Stdio},
     time::Duration,
 };
@@ -20,10 +21,10 @@ pub const RECORD_STDIO: &str = "__record-stdio";
 /// The time limit for recording a line; the recorder is on this machine.
 const RECORDED_WITHIN: Duration = Duration::from_secs(10);
 
-/// The time limit for the server to end after the participant has closed its side.
+/// The time limit for the server to end after it has closed its output.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
-/// Starts the server and passes lines on in both directions until one side ends. `args` are the arguments
+/// Starts the server and passes lines on in both directions until the server's output ends. `args` are the arguments
 /// after [`RECORD_STDIO`]: `--to URL -- CMD ARGS...`.
 ///
 /// The exit code is the server's own; 126 if it cannot be started, 2 if the arguments are wrong. A line that
@@ -86,15 +87,20 @@ impl WrapperArgs {
         let recorder = Recorder::new(&self.to)?;
         let forth = pass(tokio::io::stdin(), to_server, &recorder, FORWARD);
         let back = pass(from_server, tokio::io::stdout(), &recorder, BACK);
+        let mut back = pin!(back);
         tokio::select! {
-            passed = forth => passed?,
-            passed = back => passed?,
+            // The server may still answer what the participant has sent.
+            passed = forth => {
+                passed?;
+                back.await?;
+            }
+            passed = &mut back => passed?,
         }
         Ok(end(&mut server).await)
     }
 }
 
-/// Waits for the server to end by itself, as it should when its input has ended; kills it otherwise.
+/// Waits for the server to end by itself, as it should when it has closed its output; it is killed otherwise.
 async fn end(server: &mut Child) -> u8 {
     let ended = tokio::time::timeout(ENDS_WITHIN, server.wait()).await;
     let code = ended.ok().and_then(Result::ok).and_then(|exit| exit.code());

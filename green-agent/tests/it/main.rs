@@ -53,6 +53,8 @@ mod runs;
 #[cfg(test)]
 mod statistics;
 #[cfg(test)]
+mod stdio_wrapper;
+#[cfg(test)]
 #[cfg(target_os = "linux")]
 mod supervisor;
 #[cfg(test)]
