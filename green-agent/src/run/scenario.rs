@@ -276,7 +276,7 @@ impl<'a> RunningScenario<'a> {
             let report = self.attempt(planned, number, &scenario, installed).await;
             let (report, record) = self.keep(planned, report);
             earlier.push(record.clone());
-            if self.queue.options.is_interrupted() || !self.is_tried_again(&record, &earlier) {
+            if self.queue.is_ending() || !self.is_tried_again(&record, &earlier) {
                 return report;
             }
         }
@@ -349,21 +349,28 @@ impl Queue<'_> {
         &'p self,
         before: Option<SemaphorePermit<'p>>,
     ) -> Result<SemaphorePermit<'p>, Problem> {
-        match before.filter(|_| !self.options.is_interrupted()) {
+        match before.filter(|_| !self.is_ending()) {
             Some(place) => Ok(place),
             None => self.place().await,
         }
     }
 
-    /// Waits for a place in the queue. Returns none once the run was interrupted, so that nothing more is
-    /// started.
+    /// Waits for a place in the queue. Returns none once the run was interrupted or cannot be recorded, so that nothing
+    /// more is started.
     async fn place(&self) -> Result<SemaphorePermit<'_>, Problem> {
-        let ended = || ProblemKind::Interrupted.because("before it began");
-        let place = self.places.acquire().await.map_err(|_closed| ended())?;
+        let ended = |why| ProblemKind::Interrupted.because(why);
+        let unrecorded = "before it began, because the run cannot be recorded";
+        let place = self.places.acquire().await;
+        let place = place.map_err(|_closed| ended(unrecorded))?;
         if self.options.is_interrupted() {
-            return Err(ended());
+            return Err(ended("before it began"));
         }
         Ok(place)
+    }
+
+    /// Returns whether nothing more is started.
+    fn is_ending(&self) -> bool {
+        self.options.is_interrupted() || self.places.is_closed()
     }
 
     /// Records and reports a scenario that cannot be read.
@@ -410,7 +417,7 @@ impl Queue<'_> {
     }
 
     /// Appends a record, emits an event, and returns the part of the report that stays in memory. A trial whose record
-    /// cannot be written has not been carried out.
+    /// cannot be written has not been carried out. No other begins then: it would cost its time and its tokens for nothing.
     fn keep(
         &self,
         found: &ScenarioFile,
@@ -423,7 +430,10 @@ impl Queue<'_> {
                 record: Box::new(record.clone()),
                 must_fail: found.sidecar.is_some(),
             }),
-            Err(error) => report.add(ProblemKind::Harness.because(chain(&error))),
+            Err(error) => {
+                self.places.close();
+                report.add(ProblemKind::Harness.because(chain(&error)));
+            }
         }
         let record = TrialRecord {
             results: Vec::new(),

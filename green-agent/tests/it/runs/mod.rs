@@ -5,6 +5,7 @@ mod credentials;
 mod datasets;
 mod ending;
 mod floods;
+mod full_disk;
 mod gates;
 mod kills;
 mod progress;
