@@ -120,7 +120,8 @@ fn assessment(turns: usize, passed: usize, states: &[String], wrong: Option<Stri
     }
 }
 
-/// Carries out one turn; stores the agent's answer in `talk`. In the first one for a role, the agent may still refuse.
+/// Carries out one turn; stores the agent's answer in `talk`. In the first one for a role, the agent may still refuse, and an
+/// agent that is believed may always do so.
 async fn say(
     evaluation: &Evaluation<'_>,
     turn: &ConversationTurn,
@@ -142,6 +143,11 @@ async fn say(
         ..Options::default()
     };
     let role = || turn.to.clone();
+    let is_believed = evaluation.believed.contains(&turn.to);
+    let told = |source| match is_believed {
+        true => EvaluationError::of_participant(role(), source),
+        false => EvaluationError::of_told(role(), source),
+    };
     let connected = async {
         let client = Client::connect(url, &options).await?;
         if is_first {
@@ -151,10 +157,9 @@ async fn say(
     };
     let client = connected.await.map_err(|source| match is_first {
         true => EvaluationError::of_participant(role(), source),
-        false => EvaluationError::of_told(role(), source),
+        false => told(source),
     })?;
-    let spoken = speak(&client, turn, talk).await;
-    spoken.map_err(|source| EvaluationError::of_told(role(), source))
+    speak(&client, turn, talk).await.map_err(told)
 }
 
 fn version(version: ProtocolVersion) -> Version {

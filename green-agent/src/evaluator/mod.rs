@@ -64,7 +64,8 @@ pub struct Evaluation<'a> {
     pub green_url: Option<Url>,
     /// The addresses of the participants, by role, in the scenario's order.
     pub participants: Vec<(String, Url)>,
-    /// The roles that are believed if they report that their language model could not be used.
+    /// The roles that are believed if they report that their language model could not be used, or refuse their task for want
+    /// of credentials.
     pub believed: BTreeSet<String>,
     /// The credentials that the agents are sent.
     pub keyring: &'a Keyring,
@@ -105,7 +106,8 @@ pub enum EvaluationError {
     /// A participant refused the message with its task for want of credentials, which counts as its answer.
     #[error(
         "{role}: {source}. It was let in before it was told its task, or its card requires no credentials; \
-         [[config.credential]] says which secret it is sent"
+         [[config.credential]] says which secret it is sent. If the agent is your own, trusted = true leaves such a trial \
+         without a score"
     )]
     Refused {
         /// The participant's role.

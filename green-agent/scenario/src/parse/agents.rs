@@ -72,9 +72,9 @@ table! {
         later requires: Key<'a> as Vec<Requirement>,
         /// The version of Python with which it runs, such as 3.12.
         later python: Key<'a> as Python,
-        /// Whether a trial has no score if the agent reports that its language model could not be used, or if a server
-        /// crashes while it answers a tool call of the agent. Otherwise the trial is scored, because the agent could bring
-        /// this about in each trial that it would fail. A policy is always trusted.
+        /// Whether a trial has no score if the agent reports that its language model could not be used, if it refuses its task
+        /// for want of credentials, or if a server crashes while it answers a tool call of the agent. Otherwise the trial is
+        /// scored, because the agent could bring this about in each trial that it would fail. A policy is always trusted.
         default trusted: bool = false,
     }
 }

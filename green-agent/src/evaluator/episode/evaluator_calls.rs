@@ -34,6 +34,8 @@ pub(super) struct CallOptions<'a> {
     pub(super) settings: &'a Episode,
     pub(super) limits: Limits,
     pub(super) credentials: Credentials,
+    /// Whether the participant is believed if it refuses its task for want of credentials.
+    pub(super) believes: bool,
 }
 
 /// The end of the participant's own task.
@@ -97,7 +99,7 @@ impl CallOptions<'_> {
         };
         match ended {
             // It was let in before.
-            Err(error) if admission::is_refusal(&error) => {
+            Err(error) if admission::is_refusal(&error) && !self.believes => {
                 return Ok(Participant {
                     state: "failed".to_owned(),
                     text: error.to_string(),

@@ -77,7 +77,8 @@ pub struct EpisodeEvaluator {
     secret_sink: SecretSink,
     limits: Limits,
     keyring: Keyring,
-    /// Whether the participant is believed if it reports that its language model could not be used.
+    /// Whether the participant is believed if it reports that its language model could not be used, or refuses its task for
+    /// want of credentials.
     believes: bool,
     /// The episode that was opened before a request for it.
     waiting: Mutex<Option<RunningEpisode>>,
@@ -242,6 +243,7 @@ impl Evaluator for EpisodeEvaluator {
             settings: &settings,
             limits: self.limits,
             credentials: credentials(&keys, url),
+            believes: self.believes,
         };
         let played = calling.run(&running, &self.episodes).await;
         let outcome = running.close(&self.episodes).await;

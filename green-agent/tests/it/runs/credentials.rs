@@ -101,3 +101,28 @@ fn the_agent_of_an_episode_is_sent_its_credential() {
     assert!(is_said(&folder.0.path().join("runs"), "hello, "));
     assert!(!is_said(&folder.0.path().join("runs"), "hunter2"));
 }
+
+#[test]
+fn an_agent_that_refuses_only_its_task_is_scored_unless_it_is_trusted() {
+    let refusing = "    def do_POST(self):\n        \
+                    request = json.loads(self.rfile.read(int(self.headers[\"content-length\"])))\n        \
+                    if \"send\" in request[\"method\"]: return self.send(401, {})\n        \
+                    error = {\"code\": -32001, \"message\": \"no such task\"}\n        \
+                    self.send(200, {\"jsonrpc\": \"2.0\", \"id\": request[\"id\"], \"error\": error})\n";
+    let (before, _) = AGENT.split_once("    def do_POST").unwrap();
+    let agent =
+        format!("import json\n{before}{refusing}server(sys.argv[1], Guarded).serve_forever()\n");
+    let credential =
+        "[[config.credential]]\nagent = 'a'\nscheme = 'key'\nsecret = { env = 'HOSTED_AGENT' }\n";
+    for folder in [conversation(credential), episode(credential)] {
+        folder.agent(&agent);
+        let ended = folder.run(&["run", "a.toml"]);
+        assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
+        let path = folder.0.path().join("a.toml");
+        let scenario = fs::read_to_string(&path).unwrap();
+        let trusting = scenario.replace("role = 'a'\n", "role = 'a'\ntrusted = true\n");
+        fs::write(&path, trusting).unwrap();
+        let ended = folder.run(&["run", "a.toml"]);
+        assert_eq!(ended.status.code(), Some(4), "{}", shown(&ended));
+    }
+}
