@@ -201,6 +201,12 @@ pub const REUSES_ADDRESSES: bool = false;
 /// The characters that separate the folder from the name in a path.
 pub const SEPARATORS: &[char] = &['/', '\\'];
 
+/// The name of Python's program.
+pub const PYTHON: &str = "python";
+
+/// The folder in which a virtual environment of Python has its programs.
+pub const PYTHON_PROGRAMS: &str = "Scripts";
+
 /// Returns whether a folder can be part of a PATH.
 pub fn can_be_in_path(folder: &Path) -> bool {
     !folder.as_os_str().as_encoded_bytes().contains(&b'"')

@@ -13,7 +13,7 @@ use std::{
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The interpreter that is used if no version is required.
-pub const USUAL: &str = "python3";
+pub const USUAL: &str = bridge_program::system::PYTHON;
 
 /// The minor versions of Python 3 that are searched for by name, such as `python3.12`.
 const MINORS: std::ops::RangeInclusive<u8> = 8..=20;

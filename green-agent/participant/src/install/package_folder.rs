@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bridge_program::system;
+use bridge_program::system::{self, PYTHON_PROGRAMS};
 use serde::{Deserialize, Serialize};
 
 use super::interpreter::USUAL;
@@ -75,7 +75,7 @@ impl Checkout {
     fn command(&self, uv: &str) -> Vec<String> {
         let command = match self.locked {
             true => format!("{uv} sync --frozen --inexact --project"),
-            false => format!("{uv} pip install --python bin/python"),
+            false => format!("{uv} pip install --python {PYTHON_PROGRAMS}/python"),
         };
         let folder = self.folder.to_string_lossy().into_owned();
         words(&command).into_iter().chain([folder]).collect()
@@ -91,7 +91,7 @@ impl PackageManager {
     /// Returns the program that must be on the PATH.
     pub fn program(self) -> &'static str {
         match self {
-            Self::Python => "python3",
+            Self::Python => USUAL,
             Self::Npm => "npm",
         }
     }
@@ -174,11 +174,11 @@ impl PackageFolder {
         let marker = std::fs::read(self.folder.join(MARKER)).ok();
         let marker = marker.and_then(|bytes| serde_json::from_slice::<Marker>(&bytes).ok());
         // The interpreter of a virtual environment is a link, which breaks when that Python is removed.
-        let leans_on = match self.manager {
-            PackageManager::Python => self.folder.join("bin/python"),
-            PackageManager::Npm => self.folder.join("node_modules"),
+        let is_whole = match self.manager {
+            PackageManager::Python => system::executable(&self.bin().join("python")).is_some(),
+            PackageManager::Npm => self.folder.join("node_modules").exists(),
         };
-        marker.is_some_and(|marker| marker.packages == self.content()) && leans_on.exists()
+        marker.is_some_and(|marker| marker.packages == self.content()) && is_whole
     }
 
     /// Marks the folder as complete, synced to disk so that no marker survives a power loss without the
@@ -204,7 +204,7 @@ impl PackageFolder {
     /// Returns the folder of its programs, for the front of PATH.
     pub fn bin(&self) -> PathBuf {
         match self.manager {
-            PackageManager::Python => self.folder.join("bin"),
+            PackageManager::Python => self.folder.join(PYTHON_PROGRAMS),
             PackageManager::Npm => self.folder.join("node_modules/.bin"),
         }
     }
@@ -235,7 +235,9 @@ impl PackageFolder {
         let venv = words(&format!("{} -I -m venv --without-pip .", self.python));
         let checkouts = self.checkouts.iter().map(|checkout| checkout.command("uv"));
         // As with pip, programs find pip in the environment.
-        let mut packages = words("uv pip install --python bin/python -q -- pip");
+        let mut packages = words(&format!(
+            "uv pip install --python {PYTHON_PROGRAMS}/python -q -- pip"
+        ));
         packages.extend(self.packages.iter().cloned());
         std::iter::once(venv)
             .chain(checkouts)
@@ -246,13 +248,14 @@ impl PackageFolder {
     fn by_pip(&self) -> Vec<Vec<String>> {
         // `-I` keeps packages on the caller's PYTHONPATH from counting as installed.
         let venv = words(&format!("{} -I -m venv .", self.python));
-        let pip = "bin/python -I -m pip install --disable-pip-version-check -q";
+        let pip =
+            format!("{PYTHON_PROGRAMS}/python -I -m pip install --disable-pip-version-check -q");
         let uv = (!self.checkouts.is_empty()).then(|| words(&format!("{pip} uv")));
-        let packages = (!self.packages.is_empty()).then(|| self.with_packages(pip));
+        let packages = (!self.packages.is_empty()).then(|| self.with_packages(&pip));
         let checkouts = self.checkouts.iter();
         let steps = uv
             .into_iter()
-            .chain(checkouts.map(|checkout| checkout.command("bin/uv")))
+            .chain(checkouts.map(|checkout| checkout.command(&format!("{PYTHON_PROGRAMS}/uv"))))
             .chain(packages);
         std::iter::once(venv).chain(steps).collect()
     }
