@@ -21,10 +21,13 @@ impl Executor for Reversing {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
         let text = turn.message.text();
         if text.trim().is_empty() {
-            // The task waits: the caller's next message in it starts the next turn.
-            let id = format!("{}.{}", turn.task.id, turn.number);
-            let question = Update::said(TaskState::InputRequired, id, "Which words?");
-            return vec![question];
+            // The task waits: the caller's next message in it starts the next turn, in which `turn.awaited` is
+            // `InputRequired`. A message without an id gets one.
+            let question = match turn.awaited {
+                None => "Which words?",
+                Some(_) => "I need at least one word.",
+            };
+            return vec![Update::said(TaskState::InputRequired, "", question)];
         }
         let words: Vec<&str> = text.split_whitespace().rev().collect();
         for word in &words {

@@ -20,12 +20,18 @@ pub struct Snapshot {
     pub task: Arc<Task>,
     /// The number of the last event that the task contains.
     pub seq: Seq,
+    /// The state in which the task waited for the message of the newest turn that has started: `InputRequired` or
+    /// `AuthRequired`. `None` if it did not wait.
+    pub awaited: Option<TaskState>,
+    /// The same for the newest message, until a turn starts. The status shows the wait no longer: it was replaced when
+    /// the message was queued.
+    answered: Option<TaskState>,
     /// The size of a long task, which each event changes by a little; `None` if it must be computed.
     size: Option<usize>,
 }
 
 impl PartialEq for Snapshot {
-    /// The size follows from the task.
+    /// The other fields follow from the events.
     fn eq(&self, other: &Self) -> bool {
         self.seq == other.seq && self.task == other.task
     }
@@ -34,13 +40,41 @@ impl PartialEq for Snapshot {
 impl Snapshot {
     /// Creates the state of a task after an event.
     pub fn new(task: Arc<Task>, seq: Seq) -> Self {
-        let size = None;
-        Self { task, seq, size }
+        Self {
+            task,
+            seq,
+            awaited: None,
+            answered: None,
+            size: None,
+        }
     }
 
     /// Returns the approximate size of the task, in bytes.
     pub fn size(&self) -> usize {
         self.size.unwrap_or_else(|| size::task(&self.task))
+    }
+
+    /// Remembers the state that a message answers, before the status of its turn replaces it.
+    fn keep_awaited(&mut self, event: &Event) {
+        let status = &self.task.status;
+        let waiting = || Some(&status.state).filter(|state| state.is_interrupted());
+        match event {
+            Event::Message(_) => {
+                self.answered = waiting().cloned().or(self.answered.take());
+            }
+            // A start with a reference repeats an earlier one.
+            Event::TurnStarted {
+                reference: None, ..
+            } => self.awaited = self.answered.take().or_else(|| waiting().cloned()),
+            Event::Created(_)
+            | Event::Said(_)
+            | Event::TurnQueued { .. }
+            | Event::TurnStarted { .. }
+            | Event::TurnEnded { .. }
+            | Event::Status { .. }
+            | Event::Artifact { .. }
+            | Event::Metadata { .. } => {}
+        }
     }
 
     /// Computes the size of a long task if it is unknown, so that later events change it.
@@ -71,6 +105,7 @@ impl Snapshot {
             return;
         }
         self.seq = stored.seq;
+        self.keep_awaited(&stored.event);
         // A task that others hold is not copied for an event that leaves it as it is.
         if !stored.event.changes_task() {
             return;
@@ -194,7 +229,7 @@ fn replace_status(task: &mut Task, status: TaskStatus, ids: &mut KnownIds) {
 
 #[cfg(test)]
 mod tests {
-    use bridge_protocol::a2a::{Part, Role};
+    use bridge_protocol::a2a::{Metadata, Part, Role};
     use bridge_translate::Output;
 
     use super::*;
@@ -256,5 +291,56 @@ mod tests {
         let artifacts = snapshot.task.artifacts.iter();
         let texts: Vec<_> = artifacts.filter_map(|one| one.parts[0].as_text()).collect();
         assert_eq!(texts, ["told", "last"]);
+    }
+
+    #[test]
+    fn the_state_that_a_message_answers_is_known_until_the_next_turn() {
+        let status = |state| Event::Status {
+            status: TaskStatus::new(state),
+            metadata: None,
+        };
+        let started = |turn, reference| Event::TurnStarted {
+            turn,
+            open_until: None,
+            reference,
+        };
+        let said = |id: &str| {
+            let message = Message::new(id, Role::User, vec![Part::text("hi")]);
+            let queued = Event::TurnQueued {
+                turn: 1,
+                message_id: id.into(),
+                names_context: None,
+                traceparent: None,
+            };
+            [Event::Message(message), queued]
+        };
+        let (sample, mut seq) = (Sample::new("t"), 0);
+        let created = sample.append(0, 1, vec![sample.created()]);
+        let mut snapshot = Snapshot::empty(&Head::after(None, &sample.caller, &created).unwrap());
+        let mut awaited = |events: Vec<Event>| {
+            let append = sample.append(seq, 1, events);
+            seq = append.last();
+            append
+                .into_stored()
+                .for_each(|stored| snapshot.apply(stored));
+            snapshot.awaited.clone()
+        };
+        let [first, queued] = said("m-1");
+        let begun = vec![sample.created(), first, queued, started(1, None)];
+        assert_eq!(awaited(begun), None);
+        let [second, queued] = said("m-2");
+        let answered = vec![
+            status(TaskState::InputRequired),
+            second,
+            queued,
+            status(TaskState::Submitted),
+            started(2, None),
+            status(TaskState::Working),
+            started(2, Some(Metadata::new())),
+        ];
+        assert_eq!(awaited(answered), Some(TaskState::InputRequired));
+        let [third, queued] = said("m-3");
+        let overtaken = vec![third, queued, started(3, None)];
+        assert_eq!(awaited(overtaken), None);
     }
 }

@@ -133,6 +133,14 @@ async fn each_does_what_it_says() {
         status["message"]["parts"][0]["text"], "Which words?",
         "{asked}"
     );
+    let task = &asked["result"]["task"]["id"];
+    let again = json!({"message": {"messageId": "m3", "role": "ROLE_USER", "taskId": task, "parts": [{"text": " "}]}});
+    let (_, asked) = say("/a2a", None, "SendMessage", again).await;
+    assert_eq!(
+        asked["result"]["task"]["status"]["message"]["parts"][0]["text"],
+        "I need at least one word.",
+        "{asked}"
+    );
     drop(example);
 
     port_is_free().await;

@@ -78,6 +78,10 @@ pub struct Turn {
     pub message: MessageOfTask,
     /// The current task, whose history includes the message.
     pub task: Arc<Task>,
+    /// The state in which the task waited for this message: `InputRequired` or `AuthRequired`, so that the message answers
+    /// the agent's question, which is before it in the history. `None` if the task did not wait. The status of the task is
+    /// `Working` in every turn.
+    pub awaited: Option<TaskState>,
     /// The caller.
     pub caller: Caller,
     /// Whether the turn is observed while it runs: the caller streams the answer, does not wait for it, or has set a

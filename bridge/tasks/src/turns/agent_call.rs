@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge_protocol::a2a::Task;
+use bridge_protocol::a2a::{Task, TaskState};
 use bridge_telemetry::{Instrument as _, set};
 use jiff::Timestamp;
 use tokio::{
@@ -25,6 +25,7 @@ pub(super) struct PreparedTurn {
     pub(super) handle: TaskHandle,
     pub(super) message: MessageOfTask,
     pub(super) task: Arc<Task>,
+    pub(super) awaited: Option<TaskState>,
     /// The deadline of a turn that began before a restart.
     pub(super) until: Option<Timestamp>,
 }
@@ -57,6 +58,7 @@ impl AgentCall {
             handle,
             message,
             task,
+            awaited,
             until,
         } = prepared;
         let span = bridge_telemetry::current();
@@ -66,6 +68,7 @@ impl AgentCall {
             number: job.turn,
             message,
             task,
+            awaited,
             caller: job.caller.clone(),
             is_watched: job.is_watched,
             handle,

@@ -253,6 +253,7 @@ impl Turns {
             handle,
             message,
             task: snapshot.task,
+            awaited: snapshot.awaited,
             until,
         }))
     }

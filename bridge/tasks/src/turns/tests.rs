@@ -1,5 +1,6 @@
 //! Tests turns on a failing disk, and with failing agents.
 
+mod awaited;
 mod bounds;
 mod order;
 
