@@ -69,6 +69,28 @@ async fn an_open_turn_continues_after_a_restart() {
     assert_eq!(bot.posts().len(), 1, "a bot is never asked twice");
 }
 
+/// A bot that types while it asks a model has the message, whether it has answered the request or not.
+#[tokio::test]
+async fn the_turn_of_a_bot_that_is_typing_continues_after_a_restart() {
+    for answers in [true, false] {
+        let bot = StandIn::that(move |post: Post| async move {
+            post.send(json!({"type": "typing"})).await;
+            if !answers {
+                std::future::pending::<()>().await;
+            }
+            StatusCode::ACCEPTED.into_response()
+        });
+        let bot = bot.await;
+        let (world, task) = interrupted(&bot, &quick(), &[]).await;
+        assert_eq!(state(&world.task(&task["id"]).await), "TASK_STATE_WORKING");
+        let ask = json!({"text": "two", "inputHint": "expectingInput"});
+        first(&bot).await.send(ask).await;
+        let is_answered = |task: &Value| state(task) == "TASK_STATE_INPUT_REQUIRED";
+        let task = world.until(&task["id"], is_answered).await;
+        assert_eq!(said(&task), "two");
+    }
+}
+
 #[tokio::test]
 async fn messages_before_a_restart_are_kept() {
     let bot = silent().await;

@@ -1,6 +1,6 @@
 //! Runs the turns of a remote bot, from the first call to the end.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bridge_protocol::{
@@ -10,7 +10,7 @@ use bridge_protocol::{
 use bridge_translate::{
     Input, Translation, TranslationContext, answer, sign_in, to_activity, turn::waits_for,
 };
-use futures_util::future::join;
+use futures_util::future::{Either, join, select};
 use tokio::{sync::watch, time::timeout};
 
 use super::{
@@ -260,7 +260,7 @@ impl RemoteExecutor {
             self.greet(remote_turn, open_turn).await;
         }
         let is_invoke = activity.kind == ActivityType::Invoke;
-        let outcome = self.call(remote_turn, open_turn, activity).await?;
+        let outcome = self.call_and_note(remote_turn, open_turn, activity).await?;
         match outcome {
             ResponseOutcome::TurnOver if self.bot.settings.ending.answer => {
                 // A bot that was asked for all in its answer says nothing after it.
@@ -269,8 +269,8 @@ impl RemoteExecutor {
                 }
             }
             ResponseOutcome::TurnOver | ResponseOutcome::Accepted => {
-                // Activities in the log show the same.
-                if open_turn.progress().borrow().count == 0 {
+                // Activities in the log show the same. Typing is not logged.
+                if is_unlogged(&open_turn.progress().borrow()) {
                     self.log_arrival(remote_turn).await;
                 }
                 self.wait_until_finished(open_turn).await;
@@ -288,6 +288,26 @@ impl RemoteExecutor {
                 .was_silent(agent, &remote_turn.turn.task.id, callback);
         }
         Ok(())
+    }
+
+    /// Sends the message. A bot that is typing has it, although its answer may take minutes: this is logged at once.
+    async fn call_and_note(
+        &self,
+        remote_turn: &RemoteTurn,
+        open_turn: &OpenTurn,
+        activity: Activity,
+    ) -> Result<ResponseOutcome, CallError> {
+        let mut progress = open_turn.progress();
+        let typing = async move {
+            let is_at_work = |state: &ProgressState| state.progress == TurnProgress::AtWork;
+            // The turn is open meanwhile, so that waiting does not fail.
+            drop(progress.wait_for(is_at_work).await);
+        };
+        let call = Box::pin(self.call(remote_turn, open_turn, activity));
+        match select(call, pin!(typing)).await {
+            Either::Left((outcome, _)) => outcome,
+            Either::Right(((), call)) => join(call, self.log_arrival(remote_turn)).await.0,
+        }
     }
 
     /// Waits for the end of a turn that the bot accepted with 202, and records whether it was over at that time.
@@ -408,6 +428,11 @@ impl RemoteExecutor {
         tracing::debug!(task = task.id, status = %answer.status(), "a bot was notified of a cancelation");
         Ok(())
     }
+}
+
+/// Returns whether nothing of what the bot has sent is in the log.
+fn is_unlogged(state: &ProgressState) -> bool {
+    matches!(state.progress, TurnProgress::Silent | TurnProgress::AtWork)
 }
 
 /// The reason why a bot was not notified of a cancelation.
