@@ -136,6 +136,9 @@ impl Shared {
         let values: Values<'_> = &[&list, &context, &state, &since, &until, &task, &max_rows];
         let page = self.connections.read(SELECT_PAGE, values);
         let total = async {
+            if let Some(total) = query.known_total {
+                return Ok(i64::try_from(total).unwrap_or(i64::MAX));
+            }
             let total = match query.is_filtered() {
                 true => {
                     let values: Values<'_> = &[&list, &context, &state, &since];

@@ -21,6 +21,9 @@ pub struct ListQuery {
     pub after: Option<Timestamp>,
     /// The previous page's `next`, valid for the same caller and agent only; empty for the first page.
     pub page_token: String,
+    /// The number of tasks on all pages, if an earlier page has shown it. It is not counted again then: without an index for
+    /// the filters, each page would cost as much as all of them.
+    pub known_total: Option<usize>,
     /// The largest number of tasks on the page, at least 1.
     pub page_size: usize,
     /// The approximate largest size of the requested content on the page, in bytes. A page has at least one task.
@@ -40,6 +43,7 @@ impl ListQuery {
             state: None,
             after: None,
             page_token: String::new(),
+            known_total: None,
             page_size: 50,
             page_bytes: usize::MAX,
             artifacts: true,

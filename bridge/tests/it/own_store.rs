@@ -135,7 +135,7 @@ impl State {
             .filter(|head| query.matches(head));
         let mut ours: Vec<ListPosition> = ours.map(|head| ListPosition::of(head)).collect();
         ours.sort();
-        let total = ours.len();
+        let total = query.known_total.unwrap_or(ours.len());
         ours.retain(|position| after.as_ref().is_none_or(|after| position > after));
         let next = match ours.len() > query.page_size {
             true => ours[query.page_size - 1].token(),

@@ -27,12 +27,14 @@ impl Service {
     ) -> Result<ListTasksResponse, Error> {
         let page_size = page_size(request.page_size)?;
         history::check(request.history_length)?;
+        let token = PageToken::read(request.page_token.as_deref().unwrap_or_default());
         let query = ListQuery {
             agent: context.agent.clone(),
             context_id: request.context_id,
             state: state(request.status)?,
             after: after(request.status_timestamp_after.as_deref())?,
-            page_token: request.page_token.unwrap_or_default(),
+            page_token: token.of_store.to_owned(),
+            known_total: token.total,
             page_size: page_size.unsigned_abs() as usize,
             page_bytes: PAGE_BYTES,
             artifacts: request.include_artifacts.unwrap_or(false),
@@ -47,9 +49,13 @@ impl Service {
         let read = || async {
             let page = self.turns.store().list(&context.caller, &query).await;
             let page = page.map_err(error::of_store)?;
+            let next = PageToken {
+                of_store: &page.next,
+                total: query.is_filtered().then_some(page.total),
+            };
             Ok(ListTasksResponse {
+                next_page_token: next.text(),
                 tasks: page.tasks.into_iter().map(shown).collect(),
-                next_page_token: page.next,
                 page_size,
                 total_size: i32::try_from(page.total).unwrap_or(i32::MAX),
                 ..ListTasksResponse::default()
@@ -57,6 +63,31 @@ impl Service {
         };
         let size = |page: &ListTasksResponse| page.tasks.iter().map(size::task).sum();
         read_response(None::<fn() -> String>, read, size).await
+    }
+}
+
+/// A page token: that of the store, after the number of all tasks if it took filters to count them (`TOTAL:TOKEN`). A client
+/// that reads all pages has them counted once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PageToken<'t> {
+    of_store: &'t str,
+    total: Option<usize>,
+}
+
+impl<'t> PageToken<'t> {
+    fn read(text: &'t str) -> Self {
+        let parts = text.split_once(':');
+        let parts = parts.and_then(|(total, token)| Some((total.parse().ok()?, token)));
+        let (total, of_store) = parts.map_or((None, text), |(total, token)| (Some(total), token));
+        Self { of_store, total }
+    }
+
+    /// Returns the token for the client; empty on the last page.
+    fn text(self) -> String {
+        match self.total.filter(|_| !self.of_store.is_empty()) {
+            Some(total) => format!("{total}:{}", self.of_store),
+            None => self.of_store.to_owned(),
+        }
     }
 }
 
@@ -94,4 +125,26 @@ fn after(wanted: Option<&str>) -> Result<Option<Timestamp>, Error> {
         let error = FieldError::new("a time such as 2026-01-31T12:00:00Z", format!("{text:?}"));
         error.inside("statusTimestampAfter").into()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_token_has_the_total_of_a_filtered_list() {
+        let token = |total, of_store| PageToken { of_store, total };
+        for (text, expected) in [
+            ("", token(None, "")),
+            ("1700.task", token(None, "1700.task")),
+            ("12:1700.task", token(Some(12), "1700.task")),
+            ("12:1700.a:b", token(Some(12), "1700.a:b")),
+            ("1700.a:b", token(None, "1700.a:b")),
+        ] {
+            let read = PageToken::read(text);
+            assert_eq!(read, expected);
+            assert_eq!(read.text(), text);
+        }
+        assert_eq!(token(Some(12), "").text(), "", "the last page");
+    }
 }

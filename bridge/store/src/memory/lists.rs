@@ -68,12 +68,13 @@ impl TaskLists {
             }
             found.extend(positions(list, from, query).take(query.page_size + 1));
             total += match query.after {
+                Some(_) if query.known_total.is_some() => 0,
                 Some(_) => positions(list, None, query).count(),
                 None => list.len(),
             };
         }
         found.sort();
-        (found, total)
+        (found, query.known_total.unwrap_or(total))
     }
 }
 

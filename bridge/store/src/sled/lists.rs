@@ -34,6 +34,7 @@ impl Reader {
         let (mut found, total) = self.in_states(caller, from.as_ref(), query)?;
         found.sort();
         let (tasks, next) = cut_page(found, query.page_size);
+        let total = query.known_total.unwrap_or(total);
         Ok(PagePositions { tasks, next, total })
     }
 
@@ -59,6 +60,7 @@ impl Reader {
                 found.push(place?);
             }
             total += match query.after {
+                Some(_) if query.known_total.is_some() => 0,
                 Some(_) => self.state_list(&list, None, query).count(),
                 None => count,
             };

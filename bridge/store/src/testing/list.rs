@@ -55,6 +55,12 @@ pub async fn filters_narrow_the_list(backend: &impl Backend) {
         assert_eq!(names(&page), expected, "{query:?}");
         assert_eq!(page.total, expected.split_whitespace().count(), "{query:?}");
         assert_eq!(page.next, "");
+        let known = ListQuery {
+            known_total: Some(7),
+            ..query
+        };
+        let page = list(&*store, &known).await;
+        assert_eq!((names(&page).as_str(), page.total), (expected, 7));
     }
 }
 
