@@ -1,6 +1,6 @@
 //! Finds answers of servers that are not MCP, so that a trial which fails because of them is not the agent's failure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -10,23 +10,31 @@ use super::{
 };
 use crate::{
     scenario::model::Scenario,
-    transcript::{Content, Entry},
+    transcript::{Body, Content, Entry, Hop},
 };
 
 /// The largest id that every implementation of JSON keeps exactly.
 const EXACT: u64 = 1 << 53;
 
-/// Returns the problem of the first answer of a server that has another id than its request, or an empty result where the
-/// connection begins. An agent cannot bring a correct server to send these.
+/// The methods with which a connection begins.
+const BEGINNINGS: [&str; 2] = ["initialize", "server/discover"];
+
+/// Returns the problem of the first answer of a server that has another id than its request, or that says nothing. An agent
+/// cannot bring a correct server to send these.
 pub(super) fn broken_answer(scenario: &Scenario, entries: &[Entry]) -> Option<Problem> {
-    let mut asked = BTreeMap::new();
+    let mut hops: BTreeMap<&Hop, HopState<'_>> = BTreeMap::new();
     entries.iter().find_map(|entry| {
-        let body = entry.content.body().and_then(|body| body.json())?;
-        if matches!(entry.content, Content::Request { .. }) {
-            asked.insert(entry.exchange, body);
+        let hop = hops.entry(&entry.hop).or_default();
+        if let Content::Request {
+            method, path, body, ..
+        } = &entry.content
+        {
+            let body = body.as_ref().and_then(Body::json);
+            hop.add(entry.exchange, path, body);
+            hop.has_stream |= method == "GET";
             return None;
         }
-        let mistake = mistake(asked.get(&entry.exchange)?, body)?;
+        let mistake = hop.mistake(entry)?;
         let server = &entry.hop.to;
         let message = format!("{server} {mistake} (line {} of the transcript)", entry.seq);
         let problem = ProblemKind::Environment.because(message);
@@ -34,19 +42,88 @@ pub(super) fn broken_answer(scenario: &Scenario, entries: &[Entry]) -> Option<Pr
     })
 }
 
-fn mistake(request: &Value, answer: &Value) -> Option<String> {
-    let method = request["method"].as_str()?;
-    let result = answer.get("result")?;
-    let (wanted, found) = (id(&request["id"])?, id(&answer["id"]));
-    if found.as_ref() != Some(&wanted) {
-        let found = found.unwrap_or_else(|| answer["id"].to_string());
-        return Some(format!(
-            "answered {method} with the id {found} in place of {wanted}"
-        ));
+/// What was said on a hop so far.
+#[derive(Default)]
+struct HopState<'a> {
+    /// The path and the body of each request, by its exchange.
+    asked: BTreeMap<u64, (&'a str, Option<&'a Value>)>,
+    /// The ids of all requests. Over HTTP+SSE, answers are events of another exchange.
+    ids: BTreeSet<String>,
+    /// Whether a stream was opened. Over HTTP+SSE it has the answers, and the replies to requests may be empty.
+    has_stream: bool,
+    /// The paths at which MCP was answered: what is at others may have its own reasons to say nothing.
+    served: BTreeSet<&'a str>,
+}
+
+impl<'a> HopState<'a> {
+    fn add(&mut self, exchange: u64, path: &'a str, body: Option<&'a Value>) {
+        let all = match body {
+            Some(Value::Array(batch)) => batch.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+            None => &[],
+        };
+        self.ids.extend(all.iter().filter_map(|one| id(&one["id"])));
+        self.asked.insert(exchange, (path, body));
     }
-    let begins = matches!(method, "initialize" | "server/discover");
-    let is_empty = result.as_object().is_none_or(serde_json::Map::is_empty);
-    (begins && is_empty).then(|| format!("answered {method} with an empty result"))
+
+    fn mistake(&mut self, entry: &'a Entry) -> Option<String> {
+        let (path, request) = *self.asked.get(&entry.exchange)?;
+        let answer = entry.content.body().and_then(Body::json);
+        let Some(request) = request else {
+            return self.stray(answer?);
+        };
+        let method = request["method"].as_str()?;
+        let wanted = id(&request["id"])?;
+        if is_empty(&entry.content) {
+            let begins = BEGINNINGS.contains(&method) && !self.has_stream;
+            let is_known = begins || self.served.contains(path);
+            return is_known.then(|| format!("answered {method} with nothing"));
+        }
+        let answer = answer?;
+        if answer["jsonrpc"] == "2.0" {
+            self.served.insert(path);
+        }
+        let result = answer.get("result")?;
+        let found = id(&answer["id"]);
+        if found.as_ref() != Some(&wanted) {
+            let found = found.unwrap_or_else(|| answer["id"].to_string());
+            return Some(format!(
+                "answered {method} with the id {found} in place of {wanted}"
+            ));
+        }
+        let is_empty = result.as_object().is_none_or(serde_json::Map::is_empty);
+        let begins = BEGINNINGS.contains(&method);
+        (begins && is_empty).then(|| format!("answered {method} with an empty result"))
+    }
+
+    /// Returns the mistake in an event of a stream that answers no request of its own.
+    fn stray(&self, answer: &Value) -> Option<String> {
+        answer
+            .get("result")
+            .filter(|_| answer["jsonrpc"] == "2.0")?;
+        let found = id(&answer["id"])?;
+        let is_known = self.ids.contains(&found);
+        (!is_known).then(|| format!("sent an answer with the id {found}, which no request has"))
+    }
+}
+
+/// Returns whether this is an answer in one piece that says nothing.
+fn is_empty(content: &Content) -> bool {
+    let Content::Reply {
+        status: 200,
+        headers,
+        body,
+    } = content
+    else {
+        return false;
+    };
+    let kind = headers.get("content-type").map_or("", String::as_str);
+    // The events of a stream follow its head.
+    match body {
+        None => !kind.starts_with("text/event-stream"),
+        Some(Body::Json(Value::Object(members))) => members.is_empty(),
+        Some(_) => false,
+    }
 }
 
 /// Returns an id as text: some servers turn numbers into texts. `None` if an implementation of JSON may change it.
@@ -71,19 +148,28 @@ mod tests {
         transcript::fixture::{Script, event, reply, request, stream},
     };
 
-    #[test]
-    fn a_server_that_breaks_the_protocol_is_at_fault() {
+    fn asked(id: impl Into<Value>, method: &str) -> Content {
+        let id: Value = id.into();
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": method});
+        request("POST", "/mcp", Some(body))
+    }
+
+    fn answered(id: impl Into<Value>, result: impl Into<Value>) -> Value {
+        let (id, result): (Value, Value) = (id.into(), result.into());
+        json!({"jsonrpc": "2.0", "id": id, "result": result})
+    }
+
+    fn found(script: &Script) -> Option<Problem> {
         let scenario = scenario_of(
             "[green_agent]\nendpoint = 'http://h:1'\n\
              [[participants]]\nrole = 'a'\nendpoint = 'http://h:2'\n\
              [[participants]]\nrole = 'shop'\nserver = 'http://h:3'\ncmd = 'shop'\n",
         );
-        let asked = |id: Value, method: &str| {
-            let body = json!({"jsonrpc": "2.0", "id": id, "method": method});
-            request("POST", "/mcp", Some(body))
-        };
-        let answered =
-            |id: Value, result: Value| json!({"jsonrpc": "2.0", "id": id, "result": result});
+        broken_answer(&scenario, &script.entries)
+    }
+
+    #[test]
+    fn a_server_that_breaks_the_protocol_is_at_fault() {
         let wrong =
             "shop answered tools/call with the id 9 in place of 1 (line 2 of the transcript)";
         for (hop, id, method, answer, expected) in [
@@ -132,7 +218,7 @@ mod tests {
         ] {
             let mut script = Script::default();
             script.exchange(hop, [asked(id, method), reply(200, answer)]);
-            let found = broken_answer(&scenario, &script.entries);
+            let found = found(&script);
             assert_eq!(found.as_ref().map(|one| one.message.as_str()), expected);
         }
         // A server may send requests of its own before its answer.
@@ -145,6 +231,52 @@ mod tests {
             event(answered(json!(1), json!({}))),
         ];
         script.exchange("a -> shop", events);
-        assert_eq!(broken_answer(&scenario, &script.entries), None);
+        assert_eq!(found(&script), None);
+    }
+
+    #[test]
+    fn a_server_that_says_nothing_is_at_fault() {
+        let asked_shop = |answer: Content| {
+            let mut script = Script::default();
+            let begun = answered(json!(1), json!({"protocolVersion": "2025-06-18"}));
+            script.exchange(
+                "a -> shop",
+                [asked(json!(1), "initialize"), reply(200, begun)],
+            );
+            script.exchange("a -> shop", [asked(json!(2), "tools/call"), answer]);
+            found(&script).map(|one| one.message)
+        };
+        let of_kind = |status, kind: &str| Content::Reply {
+            status,
+            headers: BTreeMap::from([("content-type".to_owned(), kind.to_owned())]),
+            body: None,
+        };
+        let nothing = |status| of_kind(status, "application/json");
+        let empty = "shop answered tools/call with nothing (line 4 of the transcript)";
+        assert_eq!(asked_shop(nothing(200)).as_deref(), Some(empty));
+        assert_eq!(asked_shop(reply(200, json!({}))).as_deref(), Some(empty));
+        let stream_of_events = of_kind(200, "text/event-stream");
+        for fine in [nothing(202), stream_of_events, reply(500, json!({}))] {
+            assert_eq!(asked_shop(fine), None);
+        }
+        // Over HTTP+SSE the answers are on the stream of another exchange.
+        let on_stream = |id: Value| {
+            let mut script = Script::default();
+            script.exchange("a -> shop", [asked(json!(1), "tools/call"), nothing(202)]);
+            let answer = event(answered(id, json!({})));
+            script.exchange(
+                "a -> shop",
+                [request("GET", "/sse", None), stream(), answer],
+            );
+            script.exchange("a -> shop", [asked(json!(1), "initialize"), nothing(200)]);
+            found(&script)
+        };
+        assert_eq!(on_stream(json!(1)), None);
+        let stray = on_stream(json!(7)).unwrap();
+        assert!(
+            stray.message.contains("the id 7, which no request has"),
+            "{}",
+            stray.message
+        );
     }
 }

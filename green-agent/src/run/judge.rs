@@ -80,10 +80,12 @@ pub(super) fn judge(
     }
     let failed = |one: &Problem| matches!(one.outcome(), Outcome::Failed | Outcome::AgentError);
     if let (Some(Ok(views)), true) = (&views, problems.iter().any(failed)) {
-        problems.extend(broken_answer(trial.scenario, &views.written));
         explain(&mut problems, |known| {
             server_error(trial.scenario, &views.written, &seen.printed, known)
         });
+        // The first problem is what tables show of a trial.
+        let broken = broken_answer(trial.scenario, &views.written);
+        problems.splice(..0, broken);
     }
     let usage = views.as_ref().and_then(|views| views.as_ref().ok());
     let usage = usage.and_then(|views| usage::usage(&views.written));
