@@ -46,6 +46,12 @@ def overview(page):
     table = page.locator("section", has=page.get_by_text("All figures")).locator("tbody")
     assert "passed" in table.inner_text(), table.inner_text()
     shot(page, "overview-light")
+    page.emulate_media(media="print")
+    last = "[...document.querySelectorAll('section')].at(-1).getBoundingClientRect().bottom"
+    fits = f"document.documentElement.scrollHeight >= {last}"
+    assert page.evaluate(fits), "the overview is cut off at the first sheet"
+    shot(page, "overview-print")
+    page.emulate_media(media="screen")
 
 
 def trials(page):
