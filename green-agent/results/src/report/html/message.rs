@@ -12,6 +12,8 @@ use green_agent_transcript::{
     wire::{self, RequestKind},
 };
 
+use super::departures::Departures;
+
 /// The most characters of a message's gist.
 const GIST: usize = 110;
 
@@ -55,13 +57,24 @@ pub(super) struct Messages {
     requests: BTreeMap<u64, [u8; 16]>,
     failed: BTreeSet<[u8; 16]>,
     message_ids: BTreeSet<[u8; 16]>,
+    departures: Departures,
 }
 
 impl Messages {
     pub(super) fn read(&mut self, entry: &Entry) -> Message {
         let protocol = self.protocol(entry);
         let label = label(&entry.content);
-        let is_fault = is_fault(&entry.content);
+        let has_left = match protocol {
+            Protocol::Mcp | Protocol::Http => {
+                self.departures.is_one(entry, protocol == Protocol::Mcp)
+            }
+            Protocol::A2a
+            | Protocol::Card
+            | Protocol::Activity
+            | Protocol::Registry
+            | Protocol::Model => false,
+        };
+        let is_fault = is_fault(&entry.content) && !has_left;
         let mut flags = 0;
         if entry.direction == Direction::Back {
             flags |= BACK;

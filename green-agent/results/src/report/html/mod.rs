@@ -12,6 +12,7 @@
 
 mod block;
 mod comparison;
+mod departures;
 mod live;
 mod message;
 mod page;
