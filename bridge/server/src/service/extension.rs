@@ -25,23 +25,24 @@ impl Service {
         wanted.map(str::to_owned).collect()
     }
 
-    /// Marks a message whose client requests whole activities, if the agent offers them, so that the answers contain
-    /// them too. Returns an error if the message carries an activity that a user cannot send.
-    pub(super) fn request_activities(
+    /// Adds the active extensions to a message, so that its agent knows them: it sees the message, not the request. The
+    /// numbers of events concern the client and this service alone. Returns an error if the message carries an activity
+    /// that a user cannot send.
+    pub(super) fn add_active_extensions(
         &self,
         context: &Context,
         message: &mut Message,
     ) -> Result<(), Error> {
-        if !self
-            .active_extensions(context)
-            .contains(full_activity::EXTENSION)
-        {
-            return Ok(());
+        let active = self.active_extensions(context);
+        let carries_activity = active.contains(full_activity::EXTENSION);
+        for uri in active {
+            if uri != sequence::EXTENSION && !message.extensions.contains(&uri) {
+                message.extensions.push(uri);
+            }
         }
-        if !full_activity::is_used(message) {
-            message.extensions.push(full_activity::EXTENSION.to_owned());
+        if carries_activity {
+            full_activity::carried(message)?;
         }
-        full_activity::carried(message)?;
         Ok(())
     }
 

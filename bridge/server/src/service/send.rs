@@ -139,7 +139,7 @@ impl Service {
         request.message.role = Role::User;
         let seen = sequence::seen(&mut request)?;
         self.check_media_types(context, &request.message)?;
-        self.request_activities(context, &mut request.message)?;
+        self.add_active_extensions(context, &mut request.message)?;
         let configuration = request.configuration.as_ref();
         let is_pushed =
             configuration.is_some_and(|one| one.task_push_notification_config.is_some());

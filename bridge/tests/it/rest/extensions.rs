@@ -49,6 +49,20 @@ async fn a_required_extension_is_insisted_on_and_named() {
         assert_eq!(response.status(), StatusCode::OK, "{what} {headers:?}");
         assert_eq!(response.headers()["a2a-extensions"], *active);
     }
+    let sent = ask(
+        &app,
+        "POST /a2a/message:send",
+        &["A2A-Extensions: urn:may,urn:must,urn:x"],
+        Some(&say("m-2", "hi")),
+    )
+    .await;
+    let sent = json_of(sent).await;
+    let told = &sent["task"]["history"][0]["extensions"];
+    assert_eq!(
+        *told,
+        json!(["urn:may", "urn:must"]),
+        "the agent knows which are active: {sent}"
+    );
     let mut using = hi.clone();
     using["message"]["extensions"] = json!(["urn:must"]);
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": "SendMessage", "params": using});
