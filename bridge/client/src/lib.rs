@@ -6,7 +6,11 @@
 //! and the invalid field if there is one ([`ClientError`]).
 //!
 //! ```no_run
-//! use bridge_client::{Client, ClientError, Credentials, Fault, Options, Tls, new_message_id};
+//! use bridge_client::{
+//!     BearerToken, Client, ClientError, Credentials, Fault, Options, Tls,
+//!     invocation::{Outcome, State},
+//!     new_message_id,
+//! };
 //! use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest, StreamResponse};
 //! use futures_util::StreamExt as _;
 //!
@@ -27,16 +31,35 @@
 //!     Ok(())
 //! }
 //!
+//! /// Returns the text of an answer, whether it is a message, a status or an artifact. A question gets an answer, too.
+//! async fn converse(client: &Client, text: &str, answer: &str) -> Result<String, ClientError> {
+//!     let message = Message::new(new_message_id(), Role::User, vec![Part::text(text)]);
+//!     let sent = client.send_message(SendMessageRequest::new(message)).await?;
+//!     let mut outcome = Outcome::from(sent);
+//!     if outcome.state == State::InputRequired {
+//!         let message = Message {
+//!             task_id: outcome.task_id,
+//!             context_id: outcome.context_id,
+//!             ..Message::new(new_message_id(), Role::User, vec![Part::text(answer)])
+//!         };
+//!         let sent = client.send_message(SendMessageRequest::new(message)).await?;
+//!         outcome = Outcome::from(sent);
+//!     }
+//!     Ok(outcome.text)
+//! }
+//!
 //! # async fn connect(ca: &[u8], certificate: &[u8], key: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+//! let token = BearerToken::new("token")?;
 //! let options = Options {
-//!     credentials: Credentials::default().bearer("token")?,
+//!     credentials: Credentials::default().bearer_token(&token),
 //!     // A company's own authority, beside the public ones; and the client's certificate, for mutual TLS.
 //!     tls: Tls::trusting(ca)?.showing(certificate, key)?,
 //!     ..Options::default()
 //! };
 //! let client = Client::connect(&"https://agents.example/a2a".parse()?, &options).await?;
 //! match ask(&client, "hello").await {
-//!     Err(ClientError { fault: Fault::Unauthenticated { .. }, .. }) => println!("another token"),
+//!     // The client and its streams use the new token from now on.
+//!     Err(ClientError { fault: Fault::Unauthenticated { .. }, .. }) => token.replace("another token")?,
 //!     answered => answered?,
 //! }
 //! # Ok(())
@@ -46,7 +69,7 @@
 //! - [`Client`]: the operations
 //! - [`EventStream`]: the events of a streaming operation
 //! - [`Binding`]: the transport protocol of calls
-//! - [`Credentials`]: the secrets sent with requests
+//! - [`Credentials`]: the secrets sent with requests; [`BearerToken`]: one that is replaced when it expires
 //! - [`new_message_id`]: the ids of messages
 //! - [`fetch_card`]: fetches an agent's card of any generation
 //! - [`Lookup`]: resolves host names in place of the system
@@ -55,7 +78,8 @@
 //! - [`CardCache`]: cards with their `ETag`s
 //! - [`Signers`]: verifies card signatures
 //! - [`discovery`]: finds agents and their skills
-//! - [`invocation`]: calls a skill, whatever protocol the agent speaks
+//! - [`invocation`]: calls a skill, whatever protocol the agent speaks; [`invocation::Outcome`]: the state, text, data and
+//!   artifacts of any answer
 //! - `registry`, a feature: agent cards in an OCI registry
 
 // Output goes through `bridge_program::terminal`, because much of it comes from other parties.
@@ -98,7 +122,7 @@ pub use card::fetch_card;
 pub use certificate::rejection as certificate_rejection;
 pub use check::CardCheck;
 pub use client::Client;
-pub use credentials::{CredentialError, Credentials, is_loopback};
+pub use credentials::{BearerToken, CredentialError, Credentials, is_loopback};
 pub use error::{ClientError, Fault};
 pub use guard::Lookup;
 pub use interface::without_user;

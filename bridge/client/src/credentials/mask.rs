@@ -1,6 +1,7 @@
 //! Masks the secrets that an agent may repeat in its answers.
 
 use bridge_protocol::jsonrpc::RpcError;
+use reqwest::header::HeaderValue;
 
 use super::{Credentials, PlacedSecret};
 use crate::Fault;
@@ -61,21 +62,22 @@ impl Credentials {
 
     fn mask(&self, text: String) -> String {
         let shown = self.shown.iter().filter_map(|shown| match shown {
-            PlacedSecret::Header(_, value) => value.to_str().ok().map(bare),
-            PlacedSecret::Query(_, value) | PlacedSecret::Cookie(_, value) => Some(value.as_str()),
+            PlacedSecret::Header(_, value) => bare(value),
+            PlacedSecret::Bearer(token) => bare(&token.value()),
+            PlacedSecret::Query(_, value) | PlacedSecret::Cookie(_, value) => Some(value.clone()),
         });
-        let named = self.named.values().map(String::as_str);
         shown
-            .chain(named)
-            .fold(text, |text, secret| text.replace(secret, "***"))
+            .chain(self.named.values().cloned())
+            .fold(text, |text, secret| text.replace(&secret, "***"))
     }
 }
 
-/// Returns the secret without its authentication scheme.
-fn bare(secret: &str) -> &str {
+/// Returns the secret of a header without its authentication scheme.
+fn bare(value: &HeaderValue) -> Option<String> {
+    let secret = value.to_str().ok()?;
     let schemes = ["Bearer ", "Basic "];
     let stripped = schemes
         .iter()
         .find_map(|scheme| secret.strip_prefix(scheme));
-    stripped.unwrap_or(secret)
+    Some(stripped.unwrap_or(secret).to_owned())
 }

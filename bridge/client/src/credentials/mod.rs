@@ -1,8 +1,10 @@
 //! The credentials that are sent to an agent.
 //!
+//! - [`bearer_token`]: a token that is replaced while clients use it
 //! - [`scheme`]: chooses among several by the security schemes of the agent's card
 //! - [`mask`]: masks them in the agent's answers
 
+mod bearer_token;
 mod mask;
 mod scheme;
 
@@ -16,6 +18,8 @@ use reqwest::{
 use url::{Host, Url};
 
 use crate::{Fault, interface::without_user};
+
+pub use bearer_token::BearerToken;
 
 /// The credentials sent with every request to one agent: a bearer token, API keys, or what the card's
 /// security schemes require.
@@ -34,6 +38,8 @@ pub struct Credentials {
 #[derive(Clone)]
 enum PlacedSecret {
     Header(HeaderName, HeaderValue),
+    /// In `Authorization`.
+    Bearer(BearerToken),
     Query(String, String),
     Cookie(String, String),
 }
@@ -65,6 +71,14 @@ impl Credentials {
     /// [`CredentialError::Value`]
     pub fn bearer(self, token: &str) -> Result<Self, CredentialError> {
         self.with_header(AUTHORIZATION, &format!("Bearer {token}"))
+    }
+
+    /// Adds `Authorization: Bearer` with a token that can be replaced later.
+    #[must_use]
+    pub fn bearer_token(mut self, token: &BearerToken) -> Self {
+        self.remove_header(&AUTHORIZATION);
+        self.shown.push(PlacedSecret::Bearer(token.clone()));
+        self
     }
 
     /// Adds `Authorization: Basic` with a user name and password (RFC 7617).
@@ -148,16 +162,18 @@ impl Credentials {
     }
 
     fn with_header(mut self, name: HeaderName, value: &str) -> Result<Self, CredentialError> {
-        match HeaderValue::from_str(value) {
-            Ok(mut value) if !value.is_empty() && value.to_str().is_ok() => {
-                value.set_sensitive(true);
-                let is_other = |one: &PlacedSecret| !matches!(one, PlacedSecret::Header(known, _) if *known == name);
-                self.shown.retain(is_other);
-                self.shown.push(PlacedSecret::Header(name, value));
-                Ok(self)
-            }
-            Ok(_) | Err(_) => Err(CredentialError::Value(name)),
-        }
+        let value = secret_value(&name, value)?;
+        self.remove_header(&name);
+        self.shown.push(PlacedSecret::Header(name, value));
+        Ok(self)
+    }
+
+    fn remove_header(&mut self, name: &HeaderName) {
+        self.shown.retain(|shown| match shown {
+            PlacedSecret::Header(known, _) => known != name,
+            PlacedSecret::Bearer(_) => *name != AUTHORIZATION,
+            PlacedSecret::Query(..) | PlacedSecret::Cookie(..) => true,
+        });
     }
 
     /// Adds the credentials to a request.
@@ -167,6 +183,7 @@ impl Credentials {
         for shown in &self.shown {
             request = match shown {
                 PlacedSecret::Header(name, value) => request.header(name, value),
+                PlacedSecret::Bearer(token) => request.header(AUTHORIZATION, token.value()),
                 PlacedSecret::Query(name, value) => request.query(&[(name, value)]),
                 PlacedSecret::Cookie(name, value) => {
                     cookies.push(format!("{name}={value}"));
@@ -198,6 +215,17 @@ impl Credentials {
     }
 }
 
+/// Returns the value of a header with a secret, which logs do not show.
+fn secret_value(name: &HeaderName, value: &str) -> Result<HeaderValue, CredentialError> {
+    match HeaderValue::from_str(value) {
+        Ok(mut value) if !value.is_empty() && value.to_str().is_ok() => {
+            value.set_sensitive(true);
+            Ok(value)
+        }
+        Ok(_) | Err(_) => Err(CredentialError::Value(name.clone())),
+    }
+}
+
 fn basic(user_and_password: &str) -> String {
     format!("Basic {}", BASE64_STANDARD.encode(user_and_password))
 }
@@ -206,6 +234,7 @@ impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = self.shown.iter().map(|shown| match shown {
             PlacedSecret::Header(name, _) => name.as_str(),
+            PlacedSecret::Bearer(_) => AUTHORIZATION.as_str(),
             PlacedSecret::Query(name, _) | PlacedSecret::Cookie(name, _) => name,
         });
         let named = self.named.keys().map(String::as_str);

@@ -1,6 +1,6 @@
 //! Tests that credentials are sent with every request, and only to their agent.
 
-use bridge_client::{Client, Credentials, Fault, Options};
+use bridge_client::{BearerToken, Client, Credentials, Fault, Options};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -35,6 +35,35 @@ async fn they_are_sent_and_what_repeats_them_is_not_told() {
         assert_eq!(headers["x-api-key"], "swordfish");
     }
     assert!(!format!("{client:?}").contains("hunter2"));
+}
+
+#[tokio::test]
+async fn a_token_is_replaced_while_a_client_uses_it() {
+    let answer = || reply(401, "text/plain", "first or second has expired");
+    let (url, asked) = serve(CARD, card_0_3(), answer).await;
+    let token = BearerToken::new("first").unwrap();
+    let options = Options {
+        credentials: Credentials::default()
+            .bearer("replaced by the next one")
+            .unwrap()
+            .bearer_token(&token),
+        ..Options::default()
+    };
+    let client = Client::connect(&url, &options).await.unwrap();
+    let refused = client.send_message(hello()).await.unwrap_err();
+    assert!(matches!(refused.fault, Fault::Unauthenticated { .. }));
+    token.replace("second").unwrap();
+    assert!(token.replace("two\nlines").is_err());
+    let refused = client.send_streaming_message(hello()).await.unwrap_err();
+    let told = refused.to_string();
+    assert!(told.ends_with("first or *** has expired"), "{told}");
+    assert!(!format!("{client:?} {token:?}").contains("second"));
+    let asked = asked.lock().unwrap().clone();
+    let sent: Vec<_> = asked
+        .iter()
+        .map(|(headers, _)| headers["authorization"].to_str().unwrap())
+        .collect();
+    assert_eq!(sent, ["Bearer first", "Bearer second"]);
 }
 
 #[tokio::test]
