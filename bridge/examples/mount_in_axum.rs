@@ -1,11 +1,11 @@
 //! The bridge as a part of another axum app, with authentication in front of it: each caller with a token sees only the
 //! caller's own tasks. On Ctrl-C it ends open streams, so that their clients resume them elsewhere; otherwise it would wait
-//! for them.
+//! for them. Running turns have ten seconds to end; afterwards they would fail.
 //!
 //! `cargo run --example mount_in_axum`, then ask `http://127.0.0.1:3978/agents/a2a` with
 //! `Authorization: Bearer ada-token`.
 
-use std::{error::Error, sync::Arc};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -51,7 +51,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut signal = bridge::stop_signal()?;
     let stop = async move {
         let _ = signal.wait_for(|stops| *stops).await;
-        hosted.drain();
+        hosted.drain_within(Duration::from_secs(10)).await;
     };
     Ok(bridge::serve(listener, app, stop).await?)
 }

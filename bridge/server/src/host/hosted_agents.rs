@@ -3,13 +3,18 @@
 use std::{
     collections::BTreeSet,
     sync::{Arc, PoisonError, RwLock},
+    time::Duration,
 };
 
 use axum::{Router, extract::Request};
+use tokio::time::{Instant, sleep};
 use tower::{ServiceExt as _, service_fn};
 
 use super::{Host, HostError, HostOptions, agent_routes::AgentRoute, bot_guesses, routes::routes};
 use crate::{metrics::Metrics, service::Service, trace, turns::Turns};
+
+/// The interval at which the number of turns is checked.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Agents that are being served.
 #[derive(Clone, Debug)]
@@ -91,6 +96,18 @@ impl HostedAgents {
         self.service.drain();
     }
 
+    /// Begins to stop as [`drain`](Self::drain) does, and waits until no turn runs in this process, at most for `limit`.
+    /// Returns the number of turns that still run. If the process ends now, they end as failed at the next start, unless
+    /// their agents are outside of this process.
+    pub async fn drain_within(&self, limit: Duration) -> usize {
+        self.drain();
+        let end = Instant::now() + limit;
+        while self.running_turns() > 0 && Instant::now() < end {
+            sleep(LOOK).await;
+        }
+        self.running_turns()
+    }
+
     /// Returns the metrics for operators.
     pub fn metrics(&self) -> &Metrics {
         self.service.turns().metrics()
@@ -116,6 +133,47 @@ async fn take_up(turns: Turns, added: BTreeSet<String>) {
         Ok(taken_up) => tracing::info!(taken_up, "open tasks of new agents were recovered"),
         Err(error) => {
             tracing::error!(%error, "open tasks of new agents wait for a restart");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::a2a::{AgentCard, Message, Part, Role, SendMessageRequest, TaskState};
+
+    use super::*;
+    use crate::{
+        agent::Agent,
+        caller::Caller,
+        executor::{Executor, Turn, Update, async_trait},
+        service::Context,
+        store::MemoryStore,
+    };
+
+    /// An agent that works for as many seconds as it is told.
+    struct Working;
+
+    #[async_trait]
+    impl Executor for Working {
+        async fn execute(&self, turn: Turn) -> Vec<Update> {
+            let seconds = turn.message.text().parse().unwrap();
+            sleep(Duration::from_secs(seconds)).await;
+            vec![Update::state(TaskState::Completed)]
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_stops_gives_running_turns_time() {
+        for (seconds, left) in [("3", 0), ("30", 1)] {
+            let agent = Agent::new("a", AgentCard::named("A", "Works"), Arc::new(Working));
+            let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
+            let hosted = host.start("http://localhost").await.unwrap();
+            let message = Message::new("m", Role::User, vec![Part::text(seconds)]);
+            let request = SendMessageRequest::new(message).returning_immediately();
+            let context = Context::new("a", Caller::anonymous());
+            let sent = hosted.service.send_message(&context, request).await;
+            assert!(sent.is_ok(), "{sent:?}");
+            assert_eq!(hosted.drain_within(Duration::from_secs(10)).await, left);
         }
     }
 }

@@ -3,18 +3,12 @@
 
 use std::time::Duration;
 
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep},
-};
+use tokio::{sync::watch, time::sleep};
 
 use crate::{config::DrainConfig, host::HostedAgents};
 
 /// The default time for which turns may continue.
 const TURNS: Duration = Duration::from_secs(5);
-
-/// The interval at which the number of turns is checked.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// Returns a channel that becomes true when the program may stop listening, some time after `signal` did.
 pub(super) fn drain(
@@ -31,12 +25,7 @@ pub(super) fn drain(
             std::future::pending::<()>().await;
         }
         sleep(notice).await;
-        hosted.drain();
-        let end = Instant::now() + turns;
-        while hosted.running_turns() > 0 && Instant::now() < end {
-            sleep(LOOK).await;
-        }
-        match hosted.running_turns() {
+        match hosted.drain_within(turns).await {
             0 => {}
             left => tracing::warn!(left, "turns continue after the next start"),
         }
