@@ -25,10 +25,20 @@ enum AllowedTarget {
     Host(String),
 }
 
-impl FromStr for AllowedTarget {
-    type Err = String;
+/// A text that names no target.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected loopback, a network such as 10.0.0.0/8, or a host such as hooks.example, found {found:?}"
+)]
+pub struct TargetError {
+    /// The text.
+    pub found: String,
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for AllowedTarget {
+    type Err = TargetError;
+
+    fn from_str(text: &str) -> Result<Self, TargetError> {
         if text == "loopback" {
             return Ok(Self::Loopback);
         }
@@ -39,9 +49,9 @@ impl FromStr for AllowedTarget {
             Some(Host::Domain(name)) if is_plain(&name) => Ok(Self::Host(name)),
             Some(Host::Ipv4(address)) => Ok(Self::Network(IpAddr::V4(address).into())),
             Some(Host::Ipv6(address)) => Ok(Self::Network(IpAddr::V6(address).into())),
-            Some(Host::Domain(_)) | None => Err(format!(
-                "expected loopback, a network such as 10.0.0.0/8, or a host such as hooks.example, found {text:?}"
-            )),
+            Some(Host::Domain(_)) | None => Err(TargetError {
+                found: text.to_owned(),
+            }),
         }
     }
 }
@@ -73,8 +83,8 @@ impl AllowedTargets {
     /// `hooks.example`, which may then resolve to any address.
     ///
     /// # Errors
-    /// If the text is none of these. The message describes the expected form.
-    pub fn allow(&mut self, target: &str) -> Result<(), String> {
+    /// If the text is none of these.
+    pub fn allow(&mut self, target: &str) -> Result<(), TargetError> {
         self.targets.insert(target.parse()?);
         Ok(())
     }

@@ -50,7 +50,7 @@ mod undelivered;
 mod webhook_sender;
 mod worker;
 
-pub use allowed_targets::AllowedTargets;
+pub use allowed_targets::{AllowedTargets, TargetError};
 pub use error::PushError;
 pub use seal::{Seal, SealKeyError};
 pub use setting_operations::CheckedSetting;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{KeyConfig, Period, SecretText};
-use crate::push::AllowedTargets;
+use crate::push::{AllowedTargets, TargetError};
 
 /// Push notifications, which deliver the events of tasks to webhooks named by clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -66,9 +66,9 @@ impl PushConfig {
 pub struct PushPlace(pub String);
 
 impl TryFrom<String> for PushPlace {
-    type Error = String;
+    type Error = TargetError;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, TargetError> {
         AllowedTargets::default().allow(&text).map(|()| Self(text))
     }
 }

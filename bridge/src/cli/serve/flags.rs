@@ -15,6 +15,7 @@ use crate::{
         self, Accept, AgentConfig, AgentName, Config, ConfigErrors, HostName, HttpUrl, PageOrigin,
         PushPlace, Size, TurnPreset,
     },
+    push::TargetError,
 };
 
 /// Host agents until Ctrl-C or SIGTERM
@@ -102,7 +103,7 @@ fn size(text: &str) -> Result<Size, String> {
     text.to_owned().try_into()
 }
 
-fn place(text: &str) -> Result<PushPlace, String> {
+fn place(text: &str) -> Result<PushPlace, TargetError> {
     text.to_owned().try_into()
 }
 

@@ -5,7 +5,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 use crate::{
     config::{Period, PushConfig},
     host::Host,
-    push::{AllowedTargets, PushSettings, RetrySettings, Seal, SealKeyError},
+    push::{AllowedTargets, PushSettings, RetrySettings, Seal, SealKeyError, TargetError},
 };
 
 /// Returns the host with push notifications as configured.
@@ -23,7 +23,7 @@ fn settings(config: &PushConfig) -> Result<PushSettings, String> {
     let many = |said: Option<NonZeroU16>, usual| said.map_or(usual, |many| many.get().into());
     let long = |said: Option<Period>, usual| said.map_or(usual, |period| period.0);
     Ok(PushSettings {
-        allowed: allowed(config)?,
+        allowed: allowed(config).map_err(|error| error.to_string())?,
         seal: seal(config).map_err(|error| error.to_string())?,
         per_task: many(config.per_task, usual.per_task),
         timeout: long(config.timeout, usual.timeout),
@@ -40,7 +40,7 @@ fn settings(config: &PushConfig) -> Result<PushSettings, String> {
     })
 }
 
-fn allowed(config: &PushConfig) -> Result<AllowedTargets, String> {
+fn allowed(config: &PushConfig) -> Result<AllowedTargets, TargetError> {
     let mut allowed = AllowedTargets::default();
     allowed.nowhere_else = config.allow_only;
     allowed.plain_http = config.allow_plain_http;
