@@ -216,8 +216,13 @@ impl Update {
     }
 
     /// Returns the changes that complete the task with a message as its answer. The message becomes an artifact,
-    /// which most clients show exactly once. An empty message becomes none.
+    /// which most clients show exactly once. An empty message becomes none. A message without an id gets one, from which
+    /// that of the artifact is derived.
     pub fn answer(message: &Message) -> Vec<Self> {
+        let message = match message.message_id.is_empty() {
+            true => &validity::repaired(message.clone()),
+            false => message,
+        };
         let answer = answer::artifact(message).map(|artifact| Self::Artifact {
             artifact,
             append: false,

@@ -72,6 +72,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn answers_without_an_id_get_different_ones() {
+        let answer = || {
+            let message = Message::new("", Role::Agent, vec![Part::text("hi")]);
+            match Update::answer(&message).swap_remove(0) {
+                Update::Artifact { artifact, .. } => artifact.artifact_id,
+                other => panic!("{other:?}"),
+            }
+        };
+        let (one, other) = (answer(), answer());
+        assert!(one != other && !one.starts_with('.'), "{one} {other}");
+    }
+
+    #[test]
     fn unambiguous_events_are_repaired() {
         let empty = Message::new("", Role::User, vec![Part::new(Content::Unknown)]);
         let repaired = repaired(empty);
