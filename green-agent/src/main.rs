@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+#[cfg(feature = "mimalloc")]
 use bridge_allocator as _;
 use bridge_program::supervisor;
 use green_agent::{cli, recorder};
