@@ -6,8 +6,8 @@
 use std::{env, error::Error, sync::Arc, time::Duration};
 
 use bridge::{host::Host, store::MemoryStore};
-use bridge_client::{Client, Options, new_message_id};
-use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest, SendMessageResponse};
+use bridge_client::{Client, Options, invocation::Outcome, new_message_id};
+use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest};
 use green_agent::evaluator::{
     AssessError, AssessmentRequest, EvaluationResult, Evaluator, Reporter, agent, async_trait,
 };
@@ -48,13 +48,8 @@ async fn ask(url: &Url, word: &str) -> Result<String, bridge_client::ClientError
     let answer = client
         .send_message(SendMessageRequest::new(message))
         .await?;
-    Ok(match answer {
-        SendMessageResponse::Message(message) => message.text(),
-        SendMessageResponse::Task(task) => {
-            let last = task.status.message.as_ref();
-            last.map(Message::text).unwrap_or_default()
-        }
-    })
+    // Agents answer with a message, a status or artifacts.
+    Ok(Outcome::from(answer).text)
 }
 
 #[tokio::main]

@@ -26,6 +26,9 @@ fn a_scenario_names_an_evaluator_of_ones_own() {
         [[participants]]
         role = "echo"
         builtin = "echo"
+        [[participants]]
+        role = "sample"
+        builtin = "sample"
         [config]
         word = "hello"
         [harness]
@@ -39,6 +42,10 @@ fn a_scenario_names_an_evaluator_of_ones_own() {
         on = "status:2"
         path = "/message/parts/0/text"
         contains = "echo said"
+        [[harness.expect]]
+        on = "status:3"
+        path = "/message/parts/0/text"
+        contains = "sample said: You said: hello"
         "#,
         program.display()
     );

@@ -2,6 +2,34 @@
 //!
 //! The score is read from the environment's state, never from what the participant says.
 //!
+//! ```no_run
+//! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//!
+//! use green_agent::{
+//!     evaluator::episode::{EnvironmentAccess, EpisodeEvaluator, MCP_PATH, router},
+//!     scenario::episode::Episode,
+//! };
+//! use mcp_tools::{environments, episodes::Episodes};
+//!
+//! let url: url::Url = "http://127.0.0.1:9009".parse()?;
+//! let reach = EnvironmentAccess {
+//!     url: url.join(MCP_PATH)?,
+//!     relay: Vec::new(), // over HTTP alone
+//! };
+//! // The name is that in the config of a request; without one, it is that of the `Episode`.
+//! let environment = |name: &str, seed: u64| match name {
+//!     "lamp" => environments::builtin("sum", seed), // or a `Box` of one's own
+//!     _ => None,
+//! };
+//! let evaluator = EpisodeEvaluator::new(Episode::new("lamp"), 0, Episodes::new(16), reach)
+//!     .with_environments(Arc::new(environment));
+//! let app = router(Arc::new(evaluator), &url).await?;
+//! # drop(app);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! - [`EpisodeEvaluator`]: an [`Evaluator`], in the runner and as a green agent
 //! - [`router`](fn@router): the green agent with its environments, at one address
 //! - `running`: an open episode and its connection details
