@@ -1,11 +1,17 @@
 //! Tests of agents that do not exist or cannot be reached.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
-use axum::{Router, http::StatusCode};
+use axum::{Router, http::StatusCode, routing::get};
 use mcp_tools::agents::AgentsSettings;
 use serde_json::json;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::watch};
 
 use super::{Agent, Tools, settings, weather};
 
@@ -56,21 +62,34 @@ async fn private_addresses_are_reached_only_if_the_operator_says_so() {
 
 #[tokio::test]
 async fn a_site_that_takes_longer_than_the_client_waits_is_asked_once() {
-    let agent = Agent::start(weather(), Vec::new()).await;
+    let (open, gate) = watch::channel(false);
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let answer = move || {
+        let mut gate = gate.clone();
+        count.fetch_add(1, Ordering::Relaxed);
+        async move {
+            gate.wait_for(|open| *open).await.unwrap();
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let app = Router::new().route("/.well-known/agent-card.json", get(answer));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+
     let tools = Tools::answering_within(settings(), Duration::ZERO);
-    let mut found = tools.discover(&agent.url).await;
-    assert_eq!(found["status"], "working");
-    while found["status"] == "working" {
-        tokio::task::yield_now().await;
-        found = tools.discover(&agent.url).await;
+    for _ in 0..2 {
+        assert_eq!(tools.discover(&url).await["status"], "working");
     }
-    assert_eq!(
-        (&found["status"], &found["agent_name"]),
-        (&json!("success"), &json!("Weather"))
-    );
-    assert_eq!(
-        tools.discover(&agent.url).await["status"],
-        "working",
-        "it is looked for again"
-    );
+    open.send_replace(true);
+    let found = loop {
+        let found = tools.discover(&url).await;
+        match found["status"] == "working" {
+            true => tokio::task::yield_now().await,
+            false => break found,
+        }
+    };
+    assert_eq!(found["status"], "error", "{found}");
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
 }
