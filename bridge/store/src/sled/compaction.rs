@@ -314,7 +314,7 @@ async fn read_record(
 ) -> Result<Option<(Key, Vec<u8>)>, StoreError> {
     let key = key.clone();
     let read = reader.blocking(move |reader| reader.disk.live_value(key, offset));
-    match readable(reader, read, Result::is_err).await? {
+    match readable(reader, read, Result::is_ok).await? {
         Err(StoreError::Corrupt { .. }) => Ok(None),
         read => read,
     }
@@ -328,24 +328,25 @@ async fn read_task(
 ) -> Result<Option<TaskCopy>, StoreError> {
     let task = Arc::clone(task);
     let read = reader.blocking(move |reader| live_task(&reader.disk, &task, end));
-    let is_damaged = |copy: &Result<Option<TaskCopy>, _>| {
+    // A task whose newest append cannot be read seems to have nothing in the segment.
+    let is_whole = |copy: &Result<Option<TaskCopy>, _>| {
         let copy = copy.as_ref().ok().and_then(Option::as_ref);
-        copy.is_some_and(|copy| copy.latest.state == DataState::Damaged)
+        copy.is_some_and(|copy| copy.latest.state == DataState::Intact)
     };
-    readable(reader, read, is_damaged).await?
+    readable(reader, read, is_whole).await?
 }
 
-/// Returns the result of a read, unless it is bad because the disk could not read something: a disk that is reached over a
+/// Returns the result of a read, unless it is not whole and the disk could not read something meanwhile: a disk that is reached over a
 /// network may fail for a while, and what is not copied would be lost. The step is repeated then.
 async fn readable<T>(
     reader: &CachedReader,
     read: impl Future<Output = T>,
-    is_bad: impl Fn(&T) -> bool,
+    is_whole: impl Fn(&T) -> bool,
 ) -> Result<T, StoreError> {
     let log = &reader.disk.log;
     let failures = log.failures();
     let result = read.await;
-    match is_bad(&result) && log.failures() != failures {
+    match !is_whole(&result) && log.failures() != failures {
         true => Err(StoreError::Io {
             doing:
                 "the log has data that the disk cannot read: its old parts are kept until it can"
