@@ -10,6 +10,7 @@ use std::{
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader},
     process::{Child, Command},
+    time::timeout,
 };
 use url::Url;
 
@@ -21,11 +22,14 @@ pub const RECORD_STDIO: &str = "__record-stdio";
 /// The time limit for recording a line; the recorder is on this machine.
 const RECORDED_WITHIN: Duration = Duration::from_secs(10);
 
-/// The time limit for the server to end after it has closed its output.
+/// The time limit for the server's answers after the participant has closed its side.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
+
+/// The time limit for the server to end after its last answer.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
-/// Starts the server and passes lines on in both directions until the server's output ends. `args` are the arguments
-/// after [`RECORD_STDIO`]: `--to URL -- CMD ARGS...`.
+/// Starts the server and passes lines on in both directions until the server's output ends, or has not ended a minute after its
+/// input. `args` are the arguments after [`RECORD_STDIO`]: `--to URL -- CMD ARGS...`.
 ///
 /// The exit code is the server's own; 126 if it cannot be started, 2 if the arguments are wrong. A line that
 /// cannot be recorded is not passed on, because a transcript with gaps would be wrong.
@@ -92,7 +96,7 @@ impl WrapperArgs {
             // The server may still answer what the participant has sent.
             passed = forth => {
                 passed?;
-                back.await?;
+                timeout(ANSWERS_WITHIN, back).await.unwrap_or(Ok(()))?;
             }
             passed = &mut back => passed?,
         }
@@ -100,9 +104,9 @@ impl WrapperArgs {
     }
 }
 
-/// Waits for the server to end by itself, as it should when it has closed its output; it is killed otherwise.
+/// Waits for the server to end by itself, as it should when its input has ended; it is killed otherwise.
 async fn end(server: &mut Child) -> u8 {
-    let ended = tokio::time::timeout(ENDS_WITHIN, server.wait()).await;
+    let ended = timeout(ENDS_WITHIN, server.wait()).await;
     let code = ended.ok().and_then(Result::ok).and_then(|exit| exit.code());
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
