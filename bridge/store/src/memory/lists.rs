@@ -3,6 +3,7 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    mem,
     ops::Bound,
     sync::Arc,
 };
@@ -14,8 +15,15 @@ use crate::{Head, ListPosition, ListQuery};
 /// The context of a list, or `None` for the list of all contexts, and the state of its tasks.
 type ListName = (Option<Arc<str>>, TaskState);
 
-/// The tasks of a list by the time of their status in milliseconds, newest first.
-type List = BTreeSet<(Reverse<i64>, Arc<str>)>;
+/// A task in a list, by the time of its status in milliseconds, newest first.
+type ListEntry = (Reverse<i64>, Arc<str>);
+
+/// The tasks of a list. Most contexts have one task, for which a set would take a third of a kilobyte.
+#[derive(Debug)]
+enum List {
+    One(ListEntry),
+    Many(BTreeSet<ListEntry>),
+}
 
 /// All lists that are not empty, so that a page costs no more than its tasks.
 #[derive(Debug, Default)]
@@ -36,17 +44,20 @@ impl TaskLists {
             self.remove(task, before);
         }
         for name in list_names(after) {
-            self.0.entry(name).or_default().insert(entry(task, after));
+            let entry = entry(task, after);
+            match self.0.entry(name) {
+                Entry::Vacant(list) => drop(list.insert(List::One(entry))),
+                Entry::Occupied(mut list) => list.get_mut().insert(entry),
+            }
         }
     }
 
     pub(super) fn remove(&mut self, task: &Arc<str>, head: &Head) {
         for name in list_names(head) {
-            if let Entry::Occupied(mut list) = self.0.entry(name) {
-                list.get_mut().remove(&entry(task, head));
-                if list.get().is_empty() {
-                    list.remove();
-                }
+            if let Entry::Occupied(mut list) = self.0.entry(name)
+                && list.get_mut().remove(&entry(task, head))
+            {
+                list.remove();
             }
         }
     }
@@ -78,6 +89,48 @@ impl TaskLists {
     }
 }
 
+impl List {
+    fn insert(&mut self, entry: ListEntry) {
+        match self {
+            Self::One(one) => {
+                let one = mem::replace(one, entry.clone());
+                *self = Self::Many(BTreeSet::from([one, entry]));
+            }
+            Self::Many(entries) => drop(entries.insert(entry)),
+        }
+    }
+
+    /// Removes an entry, and returns whether the list is empty now.
+    fn remove(&mut self, entry: &ListEntry) -> bool {
+        match self {
+            Self::One(one) => one == entry,
+            Self::Many(entries) => {
+                entries.remove(entry);
+                entries.is_empty()
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Many(entries) => entries.len(),
+        }
+    }
+
+    /// Returns the entries after one, in order.
+    fn after(&self, start: ListEntry) -> impl Iterator<Item = &ListEntry> {
+        let (one, many) = match self {
+            Self::One(one) => (Some(one).filter(|one| **one > start), None),
+            Self::Many(entries) => {
+                let later = entries.range((Bound::Excluded(start), Bound::Unbounded));
+                (None, Some(later))
+            }
+        };
+        one.into_iter().chain(many.into_iter().flatten())
+    }
+}
+
 /// Returns the positions in a list after `from` whose times the query includes.
 fn positions(
     list: &List,
@@ -85,8 +138,7 @@ fn positions(
     query: &ListQuery,
 ) -> impl Iterator<Item = ListPosition> {
     let (millis, task) = from.map_or((i64::MAX, ""), |from| (from.millis, &from.task));
-    let start = (Reverse(millis), Arc::from(task));
-    let later = list.range((Bound::Excluded(start), Bound::Unbounded));
+    let later = list.after((Reverse(millis), Arc::from(task)));
     let later = later.take_while(|(Reverse(millis), _)| query.includes_time(*millis));
     later.map(|(Reverse(millis), task)| ListPosition {
         millis: *millis,
@@ -95,7 +147,7 @@ fn positions(
 }
 
 /// Returns the entry of a task in its lists.
-fn entry(task: &Arc<str>, head: &Head) -> (Reverse<i64>, Arc<str>) {
+fn entry(task: &Arc<str>, head: &Head) -> ListEntry {
     (Reverse(head.status_time.as_millisecond()), Arc::clone(task))
 }
 
