@@ -70,7 +70,7 @@ impl Credentials {
     /// # Errors
     /// [`CredentialError::Value`]
     pub fn bearer(self, token: &str) -> Result<Self, CredentialError> {
-        self.with_header(AUTHORIZATION, &format!("Bearer {token}"))
+        Ok(self.bearer_token(&BearerToken::new(token)?))
     }
 
     /// Adds `Authorization: Bearer` with a token that can be replaced later.
