@@ -224,7 +224,7 @@ impl StoreError {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge => Self::Full { doing },
-            _ if Self::is_lack_of_descriptors(&source) => Self::Unavailable {
+            _ if system::is_lack_of_files(&source) => Self::Unavailable {
                 reason: format!("{doing}: {source}"),
             },
             _ => Self::Io { doing, source },
@@ -244,11 +244,5 @@ impl StoreError {
             },
             other => other,
         }
-    }
-
-    /// Returns whether a file could not be opened because the process or the machine has too many open ones. Then nothing was
-    /// done, and the operation can be repeated.
-    pub(crate) fn is_lack_of_descriptors(error: &io::Error) -> bool {
-        system::is_lack_of_files(error)
     }
 }

@@ -135,7 +135,8 @@ fn widened(blocks: impl Into<u64>) -> u64 {
     blocks.into()
 }
 
-/// Returns whether a file could not be opened because the process or the machine has too many open ones.
+/// Returns whether a file could not be opened because the process or the machine has too many open ones. Then nothing was done, and
+/// the operation can be repeated.
 pub fn is_lack_of_files(error: &io::Error) -> bool {
     let code = error.raw_os_error().map(Errno::from_raw);
     matches!(code, Some(Errno::EMFILE | Errno::ENFILE))

@@ -179,7 +179,8 @@ pub fn disk_space(_: &Path) -> Option<DiskSpace> {
     None
 }
 
-/// Returns whether a file could not be opened because the process has too many open ones.
+/// Returns whether a file could not be opened because the process has too many open ones. Then nothing was done, and
+/// the operation can be repeated.
 pub fn is_lack_of_files(error: &io::Error) -> bool {
     error
         .raw_os_error()

@@ -9,6 +9,8 @@
 
 use std::{io, path::PathBuf, sync::Arc};
 
+use bridge_program::system;
+
 use super::disk::{Disk, LogFile};
 use crate::StoreError;
 
@@ -77,7 +79,7 @@ impl Segments {
             Ok(file)
         };
         let file = make().map_err(|error| StoreError::io(doing(), error))?;
-        let unsynced = |source| match StoreError::is_lack_of_descriptors(&source) {
+        let unsynced = |source| match system::is_lack_of_files(&source) {
             true => StoreError::io(doing(), source),
             false => StoreError::Io {
                 doing: doing(),
