@@ -239,6 +239,51 @@ async fn a_setting_that_is_not_understood_is_said_as_the_proto_has_it() {
     }
 }
 
+/// The proto files say GET, and the tables of the specification POST. Each is the only one that some servers know.
+#[tokio::test]
+async fn a_server_may_know_either_method_of_subscribing() {
+    let task = json!({"task": {"id": "t", "status": {"state": "TASK_STATE_WORKING"}}});
+    let unknown = |status| reply(status, "text/plain", "no such path");
+    let no_task = || {
+        reply(
+            404,
+            "application/json",
+            r#"{"message": "no task t:subscribe"}"#,
+        )
+    };
+    for (version, methods) in [("1.0", ["POST", "GET"]), ("0.3", ["GET", "POST"])] {
+        for refusal in [unknown(404), unknown(405), unknown(501), no_task()] {
+            let answers = vec![refusal, events(std::slice::from_ref(&task))];
+            let (url, asked) = serve(interface(version), answers).await;
+            let client = Client::connect(&url, &Options::default()).await.unwrap();
+            let request = SubscribeToTaskRequest::new("t");
+            let mut stream = client.subscribe_to_task(request).await.unwrap();
+            stream.next().await.unwrap().unwrap();
+            let asked = asked.lock().unwrap().clone();
+            let asked: Vec<_> = asked
+                .iter()
+                .filter_map(|line| line.split(' ').next())
+                .collect();
+            assert_eq!(asked, methods, "{version}");
+        }
+        let (url, asked) = serve(interface(version), vec![no_task(), unknown(405)]).await;
+        let client = Client::connect(&url, &Options::default()).await.unwrap();
+        let refused = client
+            .subscribe_to_task(SubscribeToTaskRequest::new("t"))
+            .await;
+        assert!(refused.unwrap_err().to_string().contains("no task"));
+        assert_eq!(asked.lock().unwrap().len(), 2);
+        let denied = reply(401, "application/json", r#"{"message": "who?"}"#);
+        let (url, asked) = serve(interface(version), vec![denied]).await;
+        let client = Client::connect(&url, &Options::default()).await.unwrap();
+        let refused = client
+            .subscribe_to_task(SubscribeToTaskRequest::new("t"))
+            .await;
+        assert!(refused.is_err());
+        assert_eq!(asked.lock().unwrap().len(), 1);
+    }
+}
+
 async fn refused(version: &str, status: u16, body: &Value) -> ClientError {
     let answer = reply(status, "application/json", &body.to_string());
     let (url, _) = serve(interface(version), vec![answer]).await;

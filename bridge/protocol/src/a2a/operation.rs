@@ -6,8 +6,8 @@ use core::fmt;
 /// Passes the table of the operations, in the specification's order and with the types of their parameters, to a macro.
 /// In braces are the HTTP methods, the path below the agent's address, and the JSON-RPC methods of 0.3 and of 0.1.
 ///
-/// Subscribing has two HTTP methods: GET in the proto file, and POST in the specification's table. 0.3 cannot list tasks in
-/// JSON-RPC. 0.1 has methods that 0.3 has too: then the task decides which version the client speaks, that in which the
+/// Subscribing has two HTTP methods: GET in the proto file, and POST in the specification's table; each is the only one that
+/// some servers know. 0.3 cannot list tasks in JSON-RPC. 0.1 has methods that 0.3 has too: then the task decides which version the client speaks, that in which the
 /// task was started.
 macro_rules! with_operations {
     ($make:ident) => {
@@ -99,7 +99,7 @@ macro_rules! operation {
                 match self { $( Self::$operation => [$v0_3, $v0_1], )* }
             }
 
-            /// Returns the HTTP methods, of which clients use the first.
+            /// Returns the HTTP methods that servers accept.
             pub fn http_methods(self) -> &'static [&'static str] {
                 match self { $( Self::$operation => $methods, )* }
             }

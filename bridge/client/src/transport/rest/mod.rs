@@ -53,6 +53,24 @@ impl Rest {
     }
 
     pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
+        let route = Route::of(&self.0, call)?;
+        let other = route.with_other_method(call.operation());
+        let opened = self.open_route(route, call, after).await;
+        match (opened, other) {
+            (Err(fault), Some(other)) if is_unknown(&fault) => {
+                let again = self.open_route(other, call, after).await;
+                again.map_err(|_| fault)
+            }
+            (opened, _) => opened,
+        }
+    }
+
+    async fn open_route(
+        &self,
+        route: Route,
+        call: &Call,
+        after: Option<&str>,
+    ) -> Result<Items, Fault> {
         let version = self.0.version;
         let read = move |data: &str| {
             let value = json(data.as_bytes())?;
@@ -65,8 +83,7 @@ impl Rest {
             Err(fault) => fault,
             Ok(_) => sse::no_stream(),
         };
-        let request = self.request(Route::of(&self.0, call)?);
-        sse::open(&self.0, request, after, read, refused).await
+        sse::open(&self.0, self.request(route), after, read, refused).await
     }
 
     fn request(&self, route: Route) -> RequestBuilder {
@@ -84,6 +101,25 @@ impl Rest {
 /// Returns whether the server rejected the parameters, and so has had no side effects.
 fn is_misread(fault: &Fault) -> bool {
     matches!(fault, Fault::Rpc(error) if error.kind() == Some(ErrorKind::InvalidParams))
+}
+
+/// Returns whether the server may not know the request's method and path. One that only knows the path of tasks looks for a
+/// task with the id `ID:subscribe`.
+fn is_unknown(fault: &Fault) -> bool {
+    let kind = match fault {
+        Fault::Rpc(error) => error.kind(),
+        _ => None,
+    };
+    let is_status = matches!(fault, Fault::Http { status, .. } if [404, 405, 501].contains(status));
+    is_status
+        || matches!(
+            kind,
+            Some(
+                ErrorKind::TaskNotFound
+                    | ErrorKind::MethodNotFound
+                    | ErrorKind::UnsupportedOperation
+            )
+        )
 }
 
 /// Returns the object in an answer, or the fault that it describes.

@@ -33,9 +33,10 @@ impl Route {
         report(endpoint, call, &losses);
         let fields = params.as_object_mut().map(std::mem::take);
         let mut fields = fields.unwrap_or_default();
-        let method = match call.operation().http_methods() {
-            ["DELETE", ..] => Method::DELETE,
-            ["POST", ..] => Method::POST,
+        let method = match (call.operation().http_methods(), endpoint.version) {
+            (["DELETE"], _) => Method::DELETE,
+            // See `with_other_method`.
+            (["POST"], _) | (["GET", "POST"], Version::V1_0) => Method::POST,
             _ => Method::GET,
         };
         let segments = segments(endpoint.version, call.operation(), &mut fields)?;
@@ -45,6 +46,18 @@ impl Route {
             url.query_pairs_mut().append_pair(&name, &text(&value));
         }
         Ok(Self { method, url, body })
+    }
+
+    /// Returns the route of a subscription with the other method, which the server may know instead. Those of the SDKs for
+    /// Java and .NET and of betas for JavaScript know only POST in 1.0; that for Python knows only GET in 0.3.
+    pub(super) fn with_other_method(&self, operation: Operation) -> Option<Self> {
+        let (method, body) = match operation {
+            Operation::SubscribeToTask if self.method == Method::POST => (Method::GET, None),
+            Operation::SubscribeToTask => (Method::POST, Some(Map::new().into())),
+            _ => return None,
+        };
+        let url = self.url.clone();
+        Some(Self { method, url, body })
     }
 
     /// Returns the route with only the `config` as body, as the annotations in the `a2a.proto` of 0.3 say for the
