@@ -33,9 +33,6 @@ pub(crate) fn offered(card: &AgentCard) -> String {
 }
 
 /// Returns the address of an interface of the agent at `base`; cards may have relative addresses.
-///
-/// # Errors
-/// Returns an error if the text is no address of this binding.
 pub(crate) fn address(binding: Binding, base: &Url, text: &str) -> Result<Url, FieldError> {
     match binding {
         Binding::Grpc => of_grpc(base, text),
@@ -50,9 +47,6 @@ fn below(base: &Url, text: &str) -> Result<Url, FieldError> {
 }
 
 /// Returns the address of an interface over gRPC. Without a scheme it is encrypted if `base` is.
-///
-/// # Errors
-/// Returns an error if the address has no host or an unknown scheme.
 fn of_grpc(base: &Url, text: &str) -> Result<Url, FieldError> {
     let wrong = |found: String| FieldError::new("HOST:PORT or a URL", found).inside("url");
     let (scheme, rest) = match text.split_once("://") {

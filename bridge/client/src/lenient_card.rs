@@ -13,9 +13,6 @@ use serde_json::Value;
 pub(crate) const EXTENDED: &str = "the extended one";
 
 /// Reads a card of any generation; `from` is its source for the log.
-///
-/// # Errors
-/// Returns an error if the card has no name or no valid address.
 pub(crate) fn read(
     document: Value,
     from: impl Display,

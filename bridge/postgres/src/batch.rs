@@ -61,9 +61,6 @@ pub(super) struct QueuedAppend {
 
 impl PreparedAppend {
     /// Serializes an append for the tables. `before` is the head of the task before the append; `None` for a new task.
-    ///
-    /// # Errors
-    /// `TooLarge`.
     pub(super) fn new(
         before: Option<&Head>,
         head: Arc<Head>,

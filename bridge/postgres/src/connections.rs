@@ -42,9 +42,6 @@ struct Outage {
 
 impl Connections {
     /// Creates the pools without connecting.
-    ///
-    /// # Errors
-    /// If the root certificates cannot be read.
     pub(super) fn new(settings: &PostgresSettings) -> Result<Self, StoreError> {
         let servers = Servers::new(settings)?;
         let writers = (settings.connections / 3).max(1);
@@ -59,9 +56,6 @@ impl Connections {
     }
 
     /// Checks the server and creates missing tables.
-    ///
-    /// # Errors
-    /// `Unavailable`, and those of [`schema::prepare`].
     pub(super) async fn prepare(&self, address: &str) -> Result<(), StoreError> {
         let mut pooled = self.acquire(&self.writers).await?;
         schema::prepare(&mut pooled.connection, address).await

@@ -37,9 +37,6 @@ pub(super) struct EventReader {
 
 impl EventReader {
     /// Opens a reader of the events after `seen`, for a client that uses this version.
-    ///
-    /// # Errors
-    /// If the task does not exist, or the store fails.
     pub(super) async fn open(
         store: &Arc<dyn Store>,
         caller: &Caller,

@@ -20,9 +20,6 @@ const SCHEME_LIMIT: usize = 64;
 const CREDENTIALS_LIMIT: usize = 8 * 1024;
 
 /// Returns the headers with a setting's token and credentials; their values are marked as sensitive.
-///
-/// # Errors
-/// The field whose value cannot be sent in a header.
 pub(super) fn of(config: &TaskPushNotificationConfig) -> Result<HeaderMap, FieldError> {
     let mut headers = HeaderMap::new();
     if let Some(token) = &config.token {

@@ -45,9 +45,6 @@ impl fmt::Debug for Setting {
 
 impl Setting {
     /// Checks a configuration, and creates a setting from it.
-    ///
-    /// # Errors
-    /// The field that is not valid.
     pub(super) fn checked(
         mut config: TaskPushNotificationConfig,
         version: Version,
@@ -172,9 +169,6 @@ impl StoredSetting {
     }
 
     /// Decrypts the setting.
-    ///
-    /// # Errors
-    /// [`StoreError::Corrupt`] if none of the keys decrypts it.
     pub(super) fn open(self, key: &SettingKey, seal: &Seal) -> Result<Setting, StoreError> {
         let setting = match self {
             Self::Clear(setting) => return Ok(setting),

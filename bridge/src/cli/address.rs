@@ -4,9 +4,6 @@ pub(super) use bridge_client::without_user as shown;
 use url::{Host, Url};
 
 /// Parses a web address. Without a scheme an address of this machine is taken to be http.
-///
-/// # Errors
-/// Returns a description of valid addresses if it is no address, or the scheme is missing and cannot be guessed.
 pub(super) fn parse(text: &str) -> Result<Url, String> {
     let expected =
         "expected an address such as http://localhost:3978 or https://agents.example/a2a";

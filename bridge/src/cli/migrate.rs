@@ -114,9 +114,6 @@ pub(super) fn copied(done: Result<TransferReport, String>) -> Exit {
 }
 
 /// Copies everything from one place to another.
-///
-/// # Errors
-/// The reason why the copy is not finished.
 pub(super) fn copy(from: &Location, to: &Location, used: Use) -> Result<TransferReport, String> {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
     runtime.block_on(async {

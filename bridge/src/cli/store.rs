@@ -87,18 +87,12 @@ impl StoreChoice {
     }
 
     /// Opens an existing store, for commands that only read.
-    ///
-    /// # Errors
-    /// The errors of [`Self::open`], and an error if there is no store.
     pub(super) async fn open_known(&self) -> Result<Arc<dyn Store>, StoreMissing> {
         self.check_exists()?;
         Ok(self.open().await?)
     }
 
     /// Checks that there is a store, without opening it. A database is only checked when it is opened.
-    ///
-    /// # Errors
-    /// `Nowhere`, `Closed` and `Memory`.
     pub(super) fn check_exists(&self) -> Result<(), StoreMissing> {
         match self {
             Self::Memory => Err(StoreMissing::Memory),
@@ -109,9 +103,6 @@ impl StoreChoice {
     }
 
     /// Opens a store to copy it.
-    ///
-    /// # Errors
-    /// `Memory`, and the errors of [`Self::open`].
     pub(super) async fn open_whole(&self) -> Result<Arc<dyn ExportStore>, StoreMissing> {
         match self {
             Self::Memory => Err(StoreMissing::Memory),

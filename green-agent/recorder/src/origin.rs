@@ -35,9 +35,6 @@ pub(super) enum UrlTarget {
 
 impl Origins {
     /// Returns the origins for a recorder that listens at `port` of this machine for `upstream`.
-    ///
-    /// # Errors
-    /// If another scheme, host and port cannot be set on `upstream`.
     pub(super) fn new(upstream: &Url, port: u16) -> Result<Self, url::ParseError> {
         let mut recorder = Url::parse("http://127.0.0.1/")?;
         // Only a URL without a host rejects a port.

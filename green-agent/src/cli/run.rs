@@ -168,9 +168,6 @@ impl Run {
     }
 
     /// Runs the scenarios in a folder of this name, and returns the folder with the exit code.
-    ///
-    /// # Errors
-    /// The exit code, if there is nothing to run.
     pub(super) fn execute_as(&self, name: &str) -> Result<(PathBuf, Exit), Exit> {
         let asked = self.asked(name)?;
         let exit = self.execute_asked(&asked);

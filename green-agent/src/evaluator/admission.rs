@@ -8,9 +8,6 @@ use bridge_protocol::a2a::GetTaskRequest;
 
 /// Asks for a task that does not exist, if the agent's card requires credentials or the scenario has some. An agent that
 /// lets the evaluator in does not know the task.
-///
-/// # Errors
-/// If the agent answers that the credentials are missing or wrong.
 pub(super) async fn check(client: &Client, credentials: &Credentials) -> Result<(), ClientError> {
     if client.card().security_requirements.is_empty() && credentials.is_empty() {
         return Ok(());

@@ -261,9 +261,6 @@ impl Evaluation<'_> {
 
 /// Returns the assessment of a finished trial by the scenario's present expectations, if the evaluator has
 /// expectations; `known` is the recorded one.
-///
-/// # Errors
-/// If the transcript does not contain enough to judge by.
 pub(crate) fn judged_again(
     green: &Green,
     known: Assessment,

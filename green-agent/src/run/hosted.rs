@@ -84,9 +84,6 @@ impl Hosted {
 }
 
 /// Returns the purple agent that runs a participant's policy.
-///
-/// # Errors
-/// If the policy cannot be created, for example because a model's API key is missing.
 pub(super) fn purple(
     policy: &Policy,
     preset: Option<ConnectionDetails>,

@@ -101,9 +101,6 @@ impl LogWriter {
     }
 
     /// Returns the changes that end the turn in this way, preceded by those that were not logged yet.
-    ///
-    /// # Errors
-    /// Returns [`SendError`] if something that was sent earlier is not stored.
     pub(super) fn end(mut self, how: Input) -> Result<Vec<Update>, SendError> {
         log_result(self.log_state, self.handle.task_id())?;
         self.handle(how);
@@ -112,9 +109,6 @@ impl LogWriter {
 
     /// Returns the last changes of a bot that spoke outside of a turn. The task's status stays as it was unless the
     /// bot changed it.
-    ///
-    /// # Errors
-    /// The errors of [`LogWriter::end`].
     pub(super) fn finish_unprompted(self) -> Result<Vec<Update>, SendError> {
         let has_status = self.has_status;
         let mut updates = self.end(Input::TurnEnded)?;

@@ -89,9 +89,6 @@ fn annotations(card: &AgentCard) -> BTreeMap<String, String> {
 }
 
 /// Returns the layer that contains the card.
-///
-/// # Errors
-/// Returns what was expected if no layer, or more than one, matches.
 pub(super) fn card_layer(manifest: &Manifest) -> Result<&Descriptor, String> {
     let layers = &manifest.layers;
     let tests: [fn(&Descriptor) -> bool; 3] = [is_ours, is_json, is_titled_json];

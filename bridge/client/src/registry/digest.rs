@@ -8,9 +8,6 @@ pub(super) fn of(bytes: &[u8]) -> String {
 }
 
 /// Checks bytes against their expected digest.
-///
-/// # Errors
-/// Returns what was expected and what was found.
 pub(super) fn check(bytes: &[u8], expected: &str) -> Result<(), String> {
     let found = match expected.split_once(':').map(|(algorithm, _)| algorithm) {
         Some("sha256") => of(bytes),

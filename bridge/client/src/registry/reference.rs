@@ -71,9 +71,6 @@ pub(super) fn shown(host: &str, repository: &str, version: &str) -> String {
 }
 
 /// Checks the grammar of a reference (distribution specification, "Pulling manifests").
-///
-/// # Errors
-/// [`RegistryError::Reference`]
 pub(super) fn check(host: &str, repository: &str, version: &str) -> Result<(), RegistryError> {
     let is_version = match version.split_once(':') {
         Some((algorithm, hex)) => is_hash(algorithm, hex),

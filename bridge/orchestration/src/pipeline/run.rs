@@ -27,9 +27,6 @@ pub(super) struct PipelineRun<'a, P> {
 impl<'a, P: Progress> PipelineRun<'a, P> {
     /// Runs the pipeline to its end. A step that fails ends the others, whose tasks are canceled at their
     /// agents.
-    ///
-    /// # Errors
-    /// If no more messages can be sent to the caller.
     pub(super) async fn run(&self, requirements: Value) -> Result<PipelineProgress<'a>, P::Error> {
         let mut states = States::new(&self.pipeline.steps);
         let mut document = Document::new(requirements);

@@ -167,9 +167,6 @@ impl IdleStream {
     }
 
     /// Sends the body to its end.
-    ///
-    /// # Errors
-    /// If the client is gone, or the body fails.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_client(context)?;
         loop {

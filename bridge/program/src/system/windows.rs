@@ -86,9 +86,6 @@ pub trait FileExt {
     fn write_at(&self, bytes: &[u8], position: u64) -> io::Result<usize>;
 
     /// Fills the buffer with the bytes at a position.
-    ///
-    /// # Errors
-    /// If the file ends before, or cannot be read.
     fn read_exact_at(&self, mut bytes: &mut [u8], mut position: u64) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.read_at(bytes, position) {
@@ -102,9 +99,6 @@ pub trait FileExt {
     }
 
     /// Writes all the bytes at a position.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     fn write_all_at(&self, mut bytes: &[u8], mut position: u64) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.write_at(bytes, position) {

@@ -21,9 +21,6 @@ use crate::{
 const MESSAGE: usize = 512;
 
 /// Returns whether the bytes of a message may be read. Invalid bytes are left to the reader.
-///
-/// # Errors
-/// Returns an error if the message would take too much memory.
 pub(super) fn check(name: &str, bytes: &[u8]) -> Result<(), TooMuch> {
     match bytes.len() {
         0..=SMALL => Ok(()),

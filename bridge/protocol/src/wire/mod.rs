@@ -109,9 +109,6 @@ pub trait Wire: Sized {
 
     /// Reads a value while it is parsed. The result is the same as that of [`Wire::read`], but errors do not name the
     /// path to the field.
-    ///
-    /// # Errors
-    /// The errors of the parser.
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Self::read(PlainValue.deserialize(from)?).map_err(D::Error::custom)
     }

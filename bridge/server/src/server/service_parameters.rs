@@ -36,9 +36,6 @@ pub(super) struct ServiceParameters {
 
 impl ServiceParameters {
     /// Reads the parameters from headers and query.
-    ///
-    /// # Errors
-    /// If the version is not supported, or `Last-Event-ID` is not valid.
     pub(super) fn read(headers: &HeaderMap, uri: &Uri) -> Result<Self, Error> {
         Ok(Self {
             named: named_version(headers, uri)?,
@@ -96,9 +93,6 @@ fn last_event(headers: &HeaderMap) -> Result<Option<Position>, Error> {
 }
 
 /// Returns the version that the request names in a header or query parameter (specification 3.6.1).
-///
-/// # Errors
-/// [`ErrorKind::VersionNotSupported`].
 pub(super) fn named_version(headers: &HeaderMap, uri: &Uri) -> Result<Option<Version>, Error> {
     let values = values(headers, uri, &VERSION);
     match values.first().map(|value| value.trim()) {

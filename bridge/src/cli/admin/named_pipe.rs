@@ -33,9 +33,6 @@ pub(in crate::cli) struct AdminSocket {
 
 impl AdminSocket {
     /// Serves the routes, for the bridge's own user only. The file of a killed program is replaced.
-    ///
-    /// # Errors
-    /// If another program answers there, or the pipe or the file cannot be created.
     pub(in crate::cli) fn serve(path: &Path, app: Router) -> io::Result<Self> {
         match name(path) {
             Ok(name) if ClientOptions::new().open(&name).is_ok() => {
@@ -65,9 +62,6 @@ impl Drop for AdminSocket {
 }
 
 /// Sends the requests of a client to the pipe of this file.
-///
-/// # Errors
-/// If there is no such file.
 pub(super) fn connected(client: ClientBuilder, path: &Path) -> io::Result<ClientBuilder> {
     Ok(client.windows_named_pipe(name(path)?))
 }

@@ -19,9 +19,6 @@ pub(in crate::cli) struct AdminSocket {
 
 impl AdminSocket {
     /// Serves the routes at this path, for the bridge's own user only. A socket that a killed program left is replaced.
-    ///
-    /// # Errors
-    /// If another program answers there, or the socket cannot be created.
     pub(in crate::cli) fn serve(path: &Path, app: Router) -> io::Result<Self> {
         match UnixStream::connect(path) {
             Ok(_) => return Err(io::Error::from(ErrorKind::AddrInUse)),
@@ -46,9 +43,6 @@ impl Drop for AdminSocket {
 }
 
 /// Sends the requests of a client to the socket at this path.
-///
-/// # Errors
-/// On Windows, if there is no such file.
 pub(super) fn connected(client: ClientBuilder, path: &Path) -> io::Result<ClientBuilder> {
     Ok(client.unix_socket(path))
 }

@@ -80,9 +80,6 @@ impl Choice {
     }
 
     /// Returns the parts to send, with these input fields: `NAME=VALUE`, separated by white space.
-    ///
-    /// # Errors
-    /// Returns an error if there is nothing to send, or a field is invalid.
     pub(super) fn parts(&self, fields: &str) -> Result<Vec<Part>, String> {
         let mut chosen = self.clone();
         let pairs = fields.split_whitespace().map(|pair| {

@@ -7,9 +7,6 @@ use super::probe::{Outcome, Probe, ProbeAnswer};
 use crate::config::TurnPreset;
 
 /// Returns the recommended settings, as TOML.
-///
-/// # Errors
-/// Returns the problem if the bot cannot be hosted.
 pub(super) fn advice(url: &Url, probes: &[Probe]) -> Result<String, String> {
     if let Some(status) = probes.iter().find_map(|probe| denied(&probe.outcome)) {
         return Ok(wants_token(url, status));

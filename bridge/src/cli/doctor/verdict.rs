@@ -14,9 +14,6 @@ use crate::{
 };
 
 /// Confirms the settings, or describes the necessary changes.
-///
-/// # Errors
-/// Returns the problem if the bot cannot be hosted with them.
 pub(super) fn verdict(
     url: &Url,
     tried: &TriedSettings,

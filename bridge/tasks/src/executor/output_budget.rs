@@ -37,9 +37,6 @@ impl OutputBudget {
     }
 
     /// Takes the size of these events from the budget. After events that did not fit, all others are refused too.
-    ///
-    /// # Errors
-    /// `TooLarge` if the limit is exceeded.
     pub(crate) fn take(&self, task: &str, events: &[Event]) -> Result<(), StoreError> {
         let bytes = events.iter().map(Event::size).sum::<usize>();
         let before = self.used.fetch_add(bytes, Ordering::SeqCst);

@@ -18,9 +18,6 @@ const ATTEMPTS: usize = 64;
 
 /// Appends the result of `events`, which gets the task's head and closing pieces for the open artifacts, except
 /// those that `last` closes. If the result is empty, nothing is appended.
-///
-/// # Errors
-/// The errors of [`TaskHandle::emit`].
 pub(super) async fn append_closing(
     handle: &TaskHandle,
     last: &[Event],

@@ -83,9 +83,6 @@ impl Placement {
 
 impl Turns {
     /// Finds a place for a new turn.
-    ///
-    /// # Errors
-    /// Returns an error if too many turns wait in the conversation, or if there is no memory for another turn.
     pub(super) async fn place(
         &self,
         agent: &Agent,

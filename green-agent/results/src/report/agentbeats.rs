@@ -8,9 +8,6 @@ use serde_json::{Map, Value, json};
 use super::source::ReportSource;
 
 /// Returns the document: `{"participants": {ROLE: ID}, "results": [...]}`.
-///
-/// # Errors
-/// If a value cannot be written as JSON.
 pub(super) fn of(run: &ReportSource) -> io::Result<String> {
     let mut participants = Map::new();
     for group in &run.groups {

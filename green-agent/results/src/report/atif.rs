@@ -29,9 +29,6 @@ use green_agent_transcript::{
 const VERSION: &str = "ATIF-v1.7";
 
 /// Writes the trajectories of a run into a folder: `TRIAL/ROLE.json`. Trials without a transcript have none.
-///
-/// # Errors
-/// If a file cannot be written.
 pub(super) fn write(run: &ReportSource, folder: &Path) -> io::Result<()> {
     for record in run.counted() {
         let Some(source) = run.folder_of(record) else {

@@ -11,9 +11,6 @@ const COLUMNS: &str = "\
     input_tokens output_tokens total_tokens key";
 
 /// Returns the table.
-///
-/// # Errors
-/// Never, because it writes to memory.
 pub(super) fn of(run: &ReportSource) -> io::Result<String> {
     let axes: BTreeSet<&String> = run
         .records

@@ -5,9 +5,6 @@ use std::io;
 use crate::run::RunReport;
 
 /// Returns the document.
-///
-/// # Errors
-/// If a value cannot be written as JSON.
 pub(super) fn of(report: &RunReport) -> io::Result<String> {
     let mut text = serde_json::to_string_pretty(report).map_err(io::Error::from)?;
     text.push('\n');

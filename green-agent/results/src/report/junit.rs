@@ -15,9 +15,6 @@ use crate::{
 };
 
 /// Returns the document.
-///
-/// # Errors
-/// If it cannot be written as XML.
 pub(super) fn of(run: &ReportSource) -> io::Result<String> {
     let mut report = Report::new(&run.name);
     report.set_time(Duration::from_secs_f64(run.seconds()));

@@ -106,9 +106,6 @@ fn folder_name(path: &Path) -> Option<String> {
 }
 
 /// Reads the text of a file.
-///
-/// # Errors
-/// If the file cannot be read, or is not UTF-8; then the error has the line.
 pub(super) fn text_of(path: &Path) -> Result<String, ScenarioErrors> {
     let bytes = fs::read(path).map_err(|error| unreadable(path, 1, error.to_string()))?;
     String::from_utf8(bytes).map_err(|error| {

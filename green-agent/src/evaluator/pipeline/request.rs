@@ -13,9 +13,6 @@ const SKILL: &str = "run_pipeline";
 
 /// Returns the requirements in a message: from a data part, the parameter of a skill call, a member named
 /// `requirements`, or the whole data; without one, the text.
-///
-/// # Errors
-/// If the message is empty.
 pub(super) fn requirements(message: &Message) -> Result<Value, AssessError> {
     let data = message.parts.iter().find_map(|part| match &part.content {
         Content::Data(data) => Some(data),

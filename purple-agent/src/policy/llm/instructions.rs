@@ -45,9 +45,6 @@ pub(super) struct Instructions {
 impl Instructions {
     /// Returns the system prompt with the user's additional instructions; for an assistant, the content of the
     /// file that the settings name.
-    ///
-    /// # Errors
-    /// [`ModelError::Prompt`] if that file cannot be read.
     pub(super) fn read(settings: &LlmSettings) -> Result<Self, ModelError> {
         let (own, assists) = match &settings.system_file {
             Some(path) => (fs::read_to_string(path), true),

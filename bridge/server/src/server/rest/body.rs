@@ -17,9 +17,6 @@ use crate::server::body::is_json;
 const LARGEST_PAGE: i32 = 100;
 
 /// Reads the call of a routed request, and the format of its response.
-///
-/// # Errors
-/// If the body does not have the media type or form that the operation needs, or names another id than the path.
 pub(super) fn read(
     routed: &RouteMatch,
     headers: &HeaderMap,
