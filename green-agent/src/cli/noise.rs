@@ -15,7 +15,7 @@ use crate::{
     record::RunFolder,
     statistics::{
         NotFinite,
-        compare::{Noise as Figures, noise_of_runs},
+        compare::{self, Noise as Figures},
         number,
     },
     summary::SummaryBuilder,
@@ -136,7 +136,7 @@ impl Noise {
         samples.retain(|runs| runs.iter().any(|values| values.len() > 1));
         let most = samples.iter().flatten().map(Vec::len).max().unwrap_or(1);
         let trials = self.trials.map_or(most, |trials| trials as usize);
-        let noise = noise_of_runs(&samples, trials)?;
+        let noise = compare::noise(&samples, trials)?;
         let difference = second.map(|second| rows.difference(second, &figure, None).difference);
         let needed = |noise: &Figures| {
             let wanted = self.detect.filter(|wanted| *wanted > 0.0)?;

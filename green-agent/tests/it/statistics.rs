@@ -108,7 +108,12 @@ fn figures(table: &Table) -> Value {
     let drawn = bootstrap::estimate(&table.metric, DRAWS, table.seed).unwrap();
     let drawn =
         (table.spread() && drawn.lower.is_some()).then(|| json!([drawn.lower, drawn.upper]));
-    let noise = compare::noise(&table.metric, table.trials).unwrap();
+    let of_one_run: Vec<_> = table
+        .metric
+        .iter()
+        .map(|values| vec![values.clone()])
+        .collect();
+    let noise = compare::noise(&of_one_run, table.trials).unwrap();
     let noise = noise.map(|it| json!([it.standard_error, it.by_chance, it.detectable]));
     let (p, df) = table.quantile;
     json!({

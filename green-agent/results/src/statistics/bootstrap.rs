@@ -32,14 +32,8 @@ pub fn estimate(samples: &[Vec<f64>], draws: usize, seed: u64) -> Result<Estimat
     };
     let units = units(samples);
     let bounds = (units.len() > 1).then(|| interval(&units, clustered.mean, draws, seed));
-    Ok(Estimate {
-        n: samples.iter().map(Vec::len).sum(),
-        samples: mean::filled(samples).count(),
-        mean: Some(clustered.mean),
-        lower: bounds.map(|(lower, _)| lower),
-        upper: bounds.map(|(_, upper)| upper),
-        method: Method::Bootstrap,
-    })
+    let mean = clustered.mean;
+    Ok(Estimate::of(samples, mean, bounds, Method::Bootstrap))
 }
 
 /// Returns the samples, or the trials if there is one sample.
@@ -83,17 +77,17 @@ fn interval(units: &[Unit], mean: f64, draws: usize, seed: u64) -> (f64, f64) {
 
 /// Returns the mean of all values of these units.
 fn ratio(units: impl Iterator<Item = Unit>) -> f64 {
-    let (sum, count) = units.fold((0.0, 0.0), |(sum, count), unit| {
-        (sum + unit.0, count + unit.1)
-    });
+    let (sum, count) = sums(units);
     sum / count
+}
+
+fn sums(units: impl Iterator<Item = Unit>) -> Unit {
+    units.fold((0.0, 0.0), |all, unit| (all.0 + unit.0, all.1 + unit.1))
 }
 
 /// Returns the skewness of the mean over the jackknife, which leaves out one unit at a time.
 fn acceleration(units: &[Unit]) -> f64 {
-    let (sum, count) = units.iter().fold((0.0, 0.0), |(sum, count), unit| {
-        (sum + unit.0, count + unit.1)
-    });
+    let (sum, count) = sums(units.iter().copied());
     let left: Vec<f64> = units
         .iter()
         .map(|unit| (sum - unit.0) / (count - unit.1))

@@ -1,6 +1,6 @@
 //! The comparison of two runs.
 
-use super::{Estimate, NotFinite, UPPER, distribution::t_quantile, mean};
+use super::{NotFinite, UPPER, distribution::t_quantile};
 
 /// The power with which a [`Noise::detectable`] difference is found.
 pub const POWER: f64 = 0.8;
@@ -16,14 +16,6 @@ pub struct Noise {
     pub detectable: f64,
 }
 
-/// Estimates the mean of differences that were paired by sample.
-///
-/// # Errors
-/// If a difference is NaN or infinite.
-pub fn paired(differences: &[Vec<f64>]) -> Result<Estimate, NotFinite> {
-    mean::estimate(differences)
-}
-
 /// Returns the p-value of the two-sided sign test for `up` samples that became better and `down` that became worse;
 /// unchanged ones do not count. With one trial a sample this is McNemar's exact test.
 pub fn sign_test(up: usize, down: usize) -> f64 {
@@ -37,28 +29,19 @@ pub fn sign_test(up: usize, down: usize) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
-/// Measures the noise of two runs with `trials` trials of each sample, from the trials of the samples in one
-/// run: with s² the variance of a sample's values,
+/// Measures the noise of two runs with `trials` trials of each sample, from the runs of one agent: each sample has the
+/// values of each run. With s² the variance of a sample's values,
 ///
 /// ```text
 /// standard error = sqrt(sum over samples of 2 * s² / trials) / samples
 /// ```
 ///
-/// Returns `None` if no sample has two trials. Samples with fewer are left out.
+/// The variance is the pooled one, the sum of squares about the mean of each run divided by the sum of their degrees of
+/// freedom. Returns `None` if no sample has two trials in a run. Samples with fewer are left out.
 ///
 /// # Errors
 /// If a value is NaN or infinite.
-pub fn noise(samples: &[Vec<f64>], trials: usize) -> Result<Option<Noise>, NotFinite> {
-    let runs: Vec<Vec<Vec<f64>>> = samples.iter().map(|values| vec![values.clone()]).collect();
-    noise_of_runs(&runs, trials)
-}
-
-/// Measures the noise from several runs of one agent: each sample has the values of each run. Its variance is the
-/// pooled one, the sum of squares about the mean of each run divided by the sum of their degrees of freedom.
-///
-/// # Errors
-/// If a value is NaN or infinite.
-pub fn noise_of_runs(samples: &[Vec<Vec<f64>>], trials: usize) -> Result<Option<Noise>, NotFinite> {
+pub fn noise(samples: &[Vec<Vec<f64>>], trials: usize) -> Result<Option<Noise>, NotFinite> {
     for runs in samples {
         super::check(runs)?;
     }
@@ -105,10 +88,10 @@ mod tests {
 
     #[test]
     fn only_the_scatter_within_samples_is_noise() {
-        let steady = [vec![0.0, 0.0], vec![1.0, 1.0]];
+        let steady = [vec![vec![0.0, 0.0]], vec![vec![1.0, 1.0]]];
         let found = noise(&steady, 2).unwrap().unwrap();
         assert_eq!((found.standard_error, found.detectable), (0.0, 0.0));
-        let fickle = [vec![0.0, 1.0], vec![1.0, 0.0]];
+        let fickle = [vec![vec![0.0, 1.0]], vec![vec![1.0, 0.0]]];
         let found = noise(&fickle, 2).unwrap().unwrap();
         // Two samples with a variance of 0.5: sqrt(2 * 2 * 0.5 / 2) / 2.
         assert_eq!(found.standard_error, 0.5);
@@ -123,17 +106,17 @@ mod tests {
             vec![vec![0.0, 0.0], vec![1.0, 1.0]],
             vec![vec![1.0], vec![0.0]],
         ];
-        let found = noise_of_runs(&runs, 2).unwrap().unwrap();
+        let found = noise(&runs, 2).unwrap().unwrap();
         // Two samples with variances of 0.25 and 0, of two degrees of freedom each: sqrt(2 * 0.25 / 2) / 2.
         assert_eq!(found.standard_error, 0.25);
-        let of_one = noise(&[vec![0.0, 1.0], vec![0.0, 0.0]], 2).unwrap();
+        let of_one = noise(&[vec![vec![0.0, 1.0]], vec![vec![0.0, 0.0]]], 2).unwrap();
         let factor = |noise: &Noise| noise.by_chance / noise.standard_error;
         assert!(factor(&found) < factor(&of_one.unwrap()));
     }
 
     #[test]
     fn noise_needs_repeated_trials() {
-        assert_eq!(noise(&[vec![1.0], vec![0.0]], 1).unwrap(), None);
-        assert!(noise(&[vec![f64::NAN, 1.0]], 1).is_err());
+        assert_eq!(noise(&[vec![vec![1.0]], vec![vec![0.0]]], 1).unwrap(), None);
+        assert!(noise(&[vec![vec![f64::NAN, 1.0]]], 1).is_err());
     }
 }

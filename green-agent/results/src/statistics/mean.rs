@@ -31,17 +31,12 @@ pub fn estimate(samples: &[Vec<f64>]) -> Result<Estimate, NotFinite> {
     let Some(clustered) = clustered(samples) else {
         return Ok(Estimate::nothing(Method::StudentT));
     };
-    let half = clustered
-        .variance
-        .map(|variance| t_quantile(UPPER, degrees(clustered.units)) * variance.sqrt());
-    Ok(Estimate {
-        n: samples.iter().map(Vec::len).sum(),
-        samples: filled(samples).count(),
-        mean: Some(clustered.mean),
-        lower: half.map(|half| clustered.mean - half),
-        upper: half.map(|half| clustered.mean + half),
-        method: Method::StudentT,
-    })
+    let mean = clustered.mean;
+    let bounds = clustered.variance.map(|variance| {
+        let half = t_quantile(UPPER, degrees(clustered.units)) * variance.sqrt();
+        (mean - half, mean + half)
+    });
+    Ok(Estimate::of(samples, mean, bounds, Method::StudentT))
 }
 
 /// Returns the degrees of freedom of this many units.

@@ -74,6 +74,23 @@ pub struct NotFinite {
 }
 
 impl Estimate {
+    /// Returns the estimate of these trials with the bounds of its interval.
+    pub(crate) fn of(
+        samples: &[Vec<f64>],
+        mean: f64,
+        bounds: Option<(f64, f64)>,
+        method: Method,
+    ) -> Self {
+        Self {
+            n: samples.iter().map(Vec::len).sum(),
+            samples: mean::filled(samples).count(),
+            mean: Some(mean),
+            lower: bounds.map(|(lower, _)| lower),
+            upper: bounds.map(|(_, upper)| upper),
+            method,
+        }
+    }
+
     /// Returns the estimate for no trials.
     pub(crate) fn nothing(method: Method) -> Self {
         Self {

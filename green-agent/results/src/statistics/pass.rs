@@ -15,7 +15,9 @@ pub struct PassAtK {
     pub samples: usize,
 }
 
-/// Returns the estimates for each `k` from 1 to the most trials that a sample has.
+/// Returns the estimates for each `k` from 1 to the most trials that a sample has. For a sample of which `passed` of `n`
+/// trials passed, pass@k is `1 - C(n - passed, k) / C(n, k)` (Chen et al. 2021) and pass^k is `C(passed, k) / C(n, k)`
+/// (Yao et al. 2024). Both are unbiased, and computed as products, because the binomials themselves overflow.
 pub fn at_each_k(samples: &[Vec<bool>]) -> Vec<PassAtK> {
     let most = samples.iter().map(Vec::len).max().unwrap_or_default();
     let mut chances: Vec<Chances> = samples.iter().map(|trials| Chances::of(trials)).collect();
@@ -65,27 +67,6 @@ impl Chances {
     }
 }
 
-/// Estimates the probability that at least one of `k` trials passes, from `passed` of `n` trials:
-/// `1 - C(n - passed, k) / C(n, k)`, which is unbiased (Chen et al. 2021). `None` if there are fewer than `k`
-/// trials.
-pub fn any_of(k: usize, passed: usize, n: usize) -> Option<f64> {
-    Some(1.0 - all_chosen(k, n.checked_sub(passed)?, n)?)
-}
-
-/// Estimates the probability that all of `k` trials pass, from `passed` of `n` trials: `C(passed, k) /
-/// C(n, k)`, which is unbiased (Yao et al. 2024). `None` if there are fewer than `k` trials.
-pub fn all_of(k: usize, passed: usize, n: usize) -> Option<f64> {
-    all_chosen(k, passed, n)
-}
-
-/// Returns `C(m, k) / C(n, k)`, as a product, because the binomials themselves overflow.
-fn all_chosen(k: usize, m: usize, n: usize) -> Option<f64> {
-    if k == 0 || k > n || m > n {
-        return None;
-    }
-    Some((0..k).map(|taken| factor(taken, m, n)).product())
-}
-
 /// Returns the probability that the next trial is one of `m` of `n`, after `taken` others were drawn from them.
 fn factor(taken: usize, m: usize, n: usize) -> f64 {
     m.saturating_sub(taken) as f64 / (n - taken) as f64
@@ -98,10 +79,14 @@ mod tests {
     #[test]
     fn the_estimators_are_the_published_ones() {
         // Of 4 trials, 2 pass: of the 6 pairs, 1 has no trial that passes, and 1 has two.
-        assert_eq!(any_of(2, 2, 4), Some(1.0 - 1.0 / 6.0));
-        assert_eq!(all_of(2, 2, 4), Some(1.0 / 6.0));
-        assert_eq!((any_of(1, 3, 4), all_of(1, 3, 4)), (Some(0.75), Some(0.75)));
-        assert_eq!((any_of(3, 2, 4), all_of(3, 2, 4)), (Some(1.0), Some(0.0)));
+        let both = |k: usize, passed: usize, n: usize| {
+            let trials: Vec<bool> = (0..n).map(|trial| trial < passed).collect();
+            let at = &at_each_k(&[trials])[k - 1];
+            (at.any, at.all)
+        };
+        assert_eq!(both(2, 2, 4), (1.0 - 1.0 / 6.0, 1.0 / 6.0));
+        assert_eq!(both(1, 3, 4), (0.75, 0.75));
+        assert_eq!(both(3, 2, 4), (1.0, 0.0));
     }
 
     #[test]
@@ -111,13 +96,5 @@ mod tests {
         assert_eq!((of(1), of(2)), ((0.75, 0.75, 2), (1.0, 0.0, 1)));
         assert_eq!(each.len(), 2);
         assert!(at_each_k(&[]).is_empty());
-    }
-
-    #[test]
-    fn too_few_trials_say_nothing() {
-        assert_eq!(any_of(3, 1, 2), None);
-        assert_eq!(any_of(0, 1, 2), None);
-        assert_eq!(all_of(1, 3, 2), None);
-        assert_eq!(all_of(1, 0, 0), None);
     }
 }

@@ -32,15 +32,8 @@ pub(crate) fn of_zeros_and_ones(samples: &[Vec<f64>]) -> Estimate {
         return Estimate::nothing(Method::Wilson);
     };
     let n: usize = samples.iter().map(Vec::len).sum();
-    let (lower, upper) = wilson(clustered.mean, effective(n, &clustered));
-    Estimate {
-        n,
-        samples: mean::filled(samples).count(),
-        mean: Some(clustered.mean),
-        lower: Some(lower),
-        upper: Some(upper),
-        method: Method::Wilson,
-    }
+    let bounds = wilson(clustered.mean, effective(n, &clustered));
+    Estimate::of(samples, clustered.mean, Some(bounds), Method::Wilson)
 }
 
 /// Returns the number of independent trials with the same information.

@@ -172,7 +172,7 @@ fn difference(
     };
     let estimated = match bootstrap {
         Some(seed) => bootstrap::estimate(&clusters(&pairs), DRAWS, seed),
-        None => compare::paired(&clusters(&pairs)),
+        None => mean::estimate(&clusters(&pairs)),
     };
     Difference {
         figure: figure.to_owned(),
