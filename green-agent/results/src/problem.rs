@@ -284,56 +284,35 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// Returns the party that is at fault by default.
-    fn owner(self) -> Owner {
+    /// Returns the party that is at fault by default, and a short title for people.
+    fn owner_and_title(self) -> (Owner, &'static str) {
         match self {
-            Self::Assertion
-            | Self::Snapshot
-            | Self::EvaluationFailed
-            | Self::GoalMissed
-            | Self::Gate
-            | Self::NeverReady
-            | Self::Crashed
-            | Self::Hung
-            | Self::Protocol => Owner::Agent,
-            Self::EvaluationRejected => Owner::Evaluator,
-            Self::UnexpectedEnd
-            | Self::Unreadable
-            | Self::MissingRequirement
-            | Self::InstallFailed
-            | Self::NotStarted
-            | Self::StoppedEarly
-            | Self::Harness => Owner::Harness,
-            Self::Environment => Owner::Environment,
-            Self::Model => Owner::Model,
-            Self::Interrupted => Owner::User,
+            Self::Assertion => (Owner::Agent, "expectation not met"),
+            Self::Snapshot => (Owner::Agent, "snapshot differs"),
+            Self::EvaluationFailed => (Owner::Agent, "evaluation failed"),
+            Self::EvaluationRejected => (Owner::Evaluator, "evaluation rejected"),
+            Self::GoalMissed => (Owner::Agent, "goal not reached"),
+            Self::Gate => (Owner::Agent, "gate not met"),
+            Self::UnexpectedEnd => (Owner::Harness, "did not fail as expected"),
+            Self::Unreadable => (Owner::Harness, "scenario cannot be read"),
+            Self::MissingRequirement => (Owner::Harness, "not run: something is missing"),
+            Self::InstallFailed => (Owner::Harness, "not run: installing failed"),
+            Self::NotStarted => (Owner::Harness, "agent cannot be started"),
+            Self::NeverReady => (Owner::Agent, "agent never ready"),
+            Self::Crashed => (Owner::Agent, "agent crashed"),
+            Self::Hung => (Owner::Agent, "hung"),
+            Self::Protocol => (Owner::Agent, "protocol error"),
+            Self::Environment => (Owner::Environment, "environment error"),
+            Self::Model => (Owner::Model, "model error"),
+            Self::Harness => (Owner::Harness, "harness error"),
+            Self::Interrupted => (Owner::User, "interrupted"),
+            Self::StoppedEarly => (Owner::Harness, "not run: stopped early"),
         }
     }
 
     /// Returns a short title for people.
     pub fn title(self) -> &'static str {
-        match self {
-            Self::Assertion => "expectation not met",
-            Self::Snapshot => "snapshot differs",
-            Self::EvaluationFailed => "evaluation failed",
-            Self::EvaluationRejected => "evaluation rejected",
-            Self::GoalMissed => "goal not reached",
-            Self::Gate => "gate not met",
-            Self::UnexpectedEnd => "did not fail as expected",
-            Self::Unreadable => "scenario cannot be read",
-            Self::MissingRequirement => "not run: something is missing",
-            Self::InstallFailed => "not run: installing failed",
-            Self::NotStarted => "agent cannot be started",
-            Self::NeverReady => "agent never ready",
-            Self::Crashed => "agent crashed",
-            Self::Hung => "hung",
-            Self::Protocol => "protocol error",
-            Self::Environment => "environment error",
-            Self::Model => "model error",
-            Self::Harness => "harness error",
-            Self::Interrupted => "interrupted",
-            Self::StoppedEarly => "not run: stopped early",
-        }
+        self.owner_and_title().1
     }
 
     /// Returns a problem of this kind with its default owner.
@@ -344,7 +323,7 @@ impl ProblemKind {
     pub fn because(self, message: impl ToString) -> Problem {
         Problem {
             kind: self,
-            owner: self.owner(),
+            owner: self.owner_and_title().0,
             message: message.to_string(),
         }
     }
