@@ -8,6 +8,6 @@
 
 pub use crate::{
     cache::{Cache, CachedTask},
+    damage::Quarantine,
     list::{PageBuilder, cut_page},
-    quarantine::Quarantine,
 };

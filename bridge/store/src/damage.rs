@@ -1,8 +1,41 @@
-//! Reports of damaged data on the disk.
+//! Damaged data on the disk: the known damaged tasks, and reports.
 
-use std::{fmt, ops::Range};
+use std::{collections::BTreeMap, fmt, ops::Range, sync::Mutex};
+
+use bridge_program::lock;
 
 use crate::caller::Caller;
+
+/// The damaged tasks, with the reason for each. No events are appended to them. Each one is logged once.
+#[derive(Debug, Default)]
+pub struct Quarantine(Mutex<BTreeMap<String, String>>);
+
+impl Quarantine {
+    /// Adds a task. Returns the reason that was found first for it.
+    pub fn add(&self, task: &str, reason: &str) -> String {
+        let mut tasks = lock(&self.0);
+        let known = tasks.entry(task.to_owned()).or_insert_with(|| {
+            tracing::error!(task, "a task is damaged, all others are served: {reason}");
+            reason.to_owned()
+        });
+        known.clone()
+    }
+
+    /// Removes a task that was deleted, or that can be read again.
+    pub fn remove(&self, task: &str) {
+        lock(&self.0).remove(task);
+    }
+
+    /// Returns the reason for which a task is damaged.
+    pub fn reason(&self, task: &str) -> Option<String> {
+        lock(&self.0).get(task).cloned()
+    }
+
+    /// Returns the number of damaged tasks.
+    pub fn count(&self) -> usize {
+        lock(&self.0).len()
+    }
+}
 
 /// The amount of damaged data, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -39,7 +39,6 @@ mod leases;
 mod list;
 mod memory;
 mod private;
-mod quarantine;
 mod record;
 pub mod size;
 mod sled;

@@ -182,7 +182,7 @@ const CLIENT: Modules = &[
 /// The backends do not use each other, and their common modules use none of them.
 const STORE: Modules = &[
     ("append", &[]),
-    ("backend", &["cache", "list", "quarantine"]),
+    ("backend", &["cache", "damage", "list"]),
     ("cache", &["feed", "known_ids"]),
     ("caller", &[]),
     ("damage", &["caller"]),
@@ -196,19 +196,12 @@ const STORE: Modules = &[
     ("list", &[]),
     ("memory", &["cache", "caller", "feed", "list"]),
     ("private", &[]),
-    ("quarantine", &[]),
     ("record", &[]),
     ("size", &[]),
     (
         "sled",
         &[
-            "cache",
-            "caller",
-            "feed",
-            "list",
-            "private",
-            "quarantine",
-            "testing",
+            "cache", "caller", "damage", "feed", "list", "private", "testing",
         ],
     ),
     ("snapshot", &["known_ids", "task_metadata"]),

@@ -16,9 +16,9 @@ use super::{
     draft::{Draft, PreparedAppend},
     index::Changes,
     keys::Key,
+    latest_append::TaskCopy,
     log::{self, LogOffset},
     reader::Reader,
-    task_copy::TaskCopy,
 };
 use crate::{Append, Deletion, Head, StoreError, cache::Cache, caller::Caller, feed::Feed};
 

@@ -24,11 +24,10 @@ use super::{
     codec::{self, LoggedAppend, Record},
     committer::Committer,
     keys::{self, Key},
-    latest_append::DataState,
+    latest_append::{DataState, TaskCopy},
     log::{LogEntry, LogOffset},
     reader::{Reader, STRIDE},
     replayed_record::ReplayedRecord,
-    task_copy::TaskCopy,
 };
 use crate::{DiskUse, StoreError};
 

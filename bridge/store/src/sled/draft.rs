@@ -6,11 +6,10 @@ use super::{
     codec::{self, Link, LoggedAppend},
     index::Changes,
     keys::{self, Key},
-    latest_append::{DataState, LatestAppend},
+    latest_append::{DataState, LatestAppend, TaskCopy},
     log::{FRAME, LogOffset, Writer},
     reader::{Reader, STRIDE},
     replayed_record::{ReplayedRecord, latest_append},
-    task_copy::TaskCopy,
 };
 use crate::{Append, Deletion, Head, Seq, StoreError, caller::Caller};
 

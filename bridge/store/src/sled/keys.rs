@@ -195,10 +195,7 @@ pub(super) fn time(key: &[u8]) -> Option<i64> {
 /// Returns the smallest possible key of this time in a list.
 pub(super) fn start_of_time(list: &[u8], order: Order, millis: i64) -> Key {
     let task = String::new();
-    match order {
-        Order::NewestFirst => newest_first_key(list.to_vec(), &ListPosition { millis, task }),
-        Order::OldestFirst => oldest_first_key(list.to_vec(), &ListPosition { millis, task }),
-    }
+    ordered_key(list.to_vec(), order, &ListPosition { millis, task })
 }
 
 /// Returns the text at the end of a list's key: the id of a task or of a small record.
@@ -240,26 +237,24 @@ pub(super) fn client_task(caller: &Caller, agent: &str, id: &str) -> Key {
     hashed_key(CLIENT_TASK, &[agent, &caller.id, id])
 }
 
-/// Returns the prefix of the counts of a caller's tasks by state, in one context or in all.
-pub(super) fn states(caller: &Caller, agent: &str, context: Option<&str>) -> Key {
-    match context {
-        Some(context) => prefix(CONTEXT_COUNT, &[&caller.id, agent, context]),
-        None => prefix(COUNT, &[&caller.id, agent]),
-    }
-}
-
-/// Returns the key of the count of a caller's tasks in one state.
-pub(super) fn state(caller: &Caller, agent: &str, context: Option<&str>, state: &str) -> Key {
-    match context {
-        Some(context) => prefix(CONTEXT_COUNT, &[&caller.id, agent, context, state]),
-        None => prefix(COUNT, &[&caller.id, agent, state]),
-    }
+/// Returns the key of the count of a caller's tasks in one state, or the prefix of those of all states; in one context or in
+/// all.
+pub(super) fn states(
+    caller: &Caller,
+    agent: &str,
+    context: Option<&str>,
+    state: Option<&str>,
+) -> Key {
+    let kind = context.map_or(COUNT, |_| CONTEXT_COUNT);
+    let names = [caller.id.as_str(), agent].into_iter();
+    prefix(kind, &Vec::from_iter(names.chain(context).chain(state)))
 }
 
 /// Returns the counts that include the task, and its contribution to each.
 pub(super) fn counts(latest: &LatestAppend) -> Vec<(Key, i64)> {
     let (head, bytes) = (&latest.head, latest.bytes.cast_signed());
-    let in_state = |context| state(&head.owner, &head.agent, context, head.state.as_str());
+    let state = Some(head.state.as_str());
+    let in_state = |context| states(&head.owner, &head.agent, context, state);
     let mut counts = vec![(in_state(None), 1), (in_state(Some(&head.context_id)), 1)];
     let mut add = |kind, more| counts.push((prefix(kind, &[&head.agent]), more));
     if !head.state.is_terminal() {
@@ -299,15 +294,23 @@ pub(super) fn list_keys(latest: &LatestAppend) -> Vec<Key> {
     let head = &*latest.head;
     let position = ListPosition::of(head);
     let in_state = |context| {
-        let count = state(&head.owner, &head.agent, context, head.state.as_str());
-        newest_first_key(counted_list(&count), &position)
+        let count = states(&head.owner, &head.agent, context, Some(head.state.as_str()));
+        ordered_key(counted_list(&count), Order::NewestFirst, &position)
     };
     let mut list_keys = vec![in_state(None), in_state(Some(&head.context_id))];
     if head.waits() {
-        list_keys.push(oldest_first_key(waiting(&head.agent), &position));
+        list_keys.push(ordered_key(
+            waiting(&head.agent),
+            Order::OldestFirst,
+            &position,
+        ));
     }
     if !head.is_open() {
-        list_keys.push(oldest_first_key(ended(&head.agent), &position));
+        list_keys.push(ordered_key(
+            ended(&head.agent),
+            Order::OldestFirst,
+            &position,
+        ));
     }
     if !head.turns.is_empty() {
         list_keys.push(turn(&head.task));
@@ -315,16 +318,14 @@ pub(super) fn list_keys(latest: &LatestAppend) -> Vec<Key> {
     list_keys
 }
 
-/// Returns the key of a position in a list that begins with the newest task.
-pub(super) fn newest_first_key(mut list: Key, position: &ListPosition) -> Key {
-    list.extend(newest_first(position.millis).to_be_bytes());
-    list.extend(position.task.as_bytes());
-    list
-}
-
-/// Returns the key of a position in a list that begins with the oldest task.
-pub(super) fn oldest_first_key(mut list: Key, position: &ListPosition) -> Key {
-    list.extend((!newest_first(position.millis)).to_be_bytes());
+/// Returns the key of a position in a list of this order.
+pub(super) fn ordered_key(mut list: Key, order: Order, position: &ListPosition) -> Key {
+    let newest_first = newest_first(position.millis);
+    let time = match order {
+        Order::NewestFirst => newest_first,
+        Order::OldestFirst => !newest_first,
+    };
+    list.extend(time.to_be_bytes());
     list.extend(position.task.as_bytes());
     list
 }
@@ -417,15 +418,16 @@ mod tests {
             position(-1, "z"),
             position(i64::MIN, "a"),
         ];
-        let list = counted_list(&state(&Caller::new("a"), "b", None, "s"));
+        let list = counted_list(&states(&Caller::new("a"), "b", None, Some("s")));
         let keys = ordered
             .clone()
-            .map(|one| newest_first_key(list.clone(), &one));
+            .map(|one| ordered_key(list.clone(), Order::NewestFirst, &one));
         assert!(ordered.is_sorted() && keys.is_sorted());
         for (key, one) in keys.iter().zip(&ordered) {
             assert_eq!(super::position(key).as_ref().unwrap(), one);
         }
-        let times = ordered.map(|one| oldest_first_key(waiting("b"), &position(one.millis, "")));
+        let times = ordered
+            .map(|one| ordered_key(waiting("b"), Order::OldestFirst, &position(one.millis, "")));
         assert!(times.iter().rev().is_sorted());
         for list in [list, waiting("b"), ended("b")] {
             let order = order_of_list(&list).unwrap();
@@ -451,8 +453,8 @@ mod tests {
     #[test]
     fn names_in_keys_do_not_run_into_each_other() {
         let caller = Caller::new("a");
-        assert!(!states(&caller, "bc", None).starts_with(&states(&caller, "b", None)));
-        let list = |agent, state| counted_list(&super::state(&caller, agent, None, state));
+        assert!(!states(&caller, "bc", None, None).starts_with(&states(&caller, "b", None, None)));
+        let list = |agent, state| counted_list(&states(&caller, agent, None, Some(state)));
         assert!(!list("bc", "s").starts_with(&list("b", "c")));
         let (one, other) = (("ab", "c"), ("a", "bc"));
         let key = |(agent, id)| message(&caller, agent, id);
@@ -463,11 +465,11 @@ mod tests {
     fn filters_contain_keys_or_prefixes_of_lists() {
         let caller = Caller::new("a");
         for context in [None, Some("c")] {
-            let count = state(&caller, "b", context, "s");
-            let counts = states(&caller, "b", context);
+            let count = states(&caller, "b", context, Some("s"));
+            let counts = states(&caller, "b", context, None);
             assert_eq!(filter_key(&count), Some(&*counts));
             let list = counted_list(&count);
-            let place = newest_first_key(list.clone(), &position(-7, "t"));
+            let place = ordered_key(list.clone(), Order::NewestFirst, &position(-7, "t"));
             assert_eq!((filter_key(&place), time(&place)), (Some(&*list), Some(-7)));
             assert_eq!(last_name(&place).unwrap(), "t");
             assert_eq!(
@@ -479,7 +481,7 @@ mod tests {
         assert_eq!(filter_key(&append("t", 9)), Some(&*appends));
         let head = head("t");
         assert_eq!(filter_key(&head), Some(&*head));
-        let waits = oldest_first_key(waiting("b"), &position(7, "t"));
+        let waits = ordered_key(waiting("b"), Order::OldestFirst, &position(7, "t"));
         assert_eq!(
             (filter_key(&waits), last_name(&waits).unwrap().as_str()),
             (Some(&*waiting("b")), "t")

@@ -1,4 +1,4 @@
-//! The latest append of a task.
+//! The latest append of a task, and the copies of appends that compaction writes at the end of the log.
 
 use std::sync::Arc;
 
@@ -36,4 +36,19 @@ impl LatestAppend {
     pub(super) fn unless_deleted(self) -> Option<Self> {
         Some(self).filter(|latest| latest.state != DataState::Deleted)
     }
+}
+
+/// Appends of a task that are copied, oldest first.
+#[derive(Debug)]
+pub(super) struct TaskCopy {
+    /// The task's latest append. If the task has a later one, the copy is invalid.
+    pub(super) latest: LatestAppend,
+    /// The records of the appends; empty if the task is damaged.
+    pub(super) records: Vec<Vec<u8>>,
+    /// The offset of the last copy before these.
+    pub(super) previous: Option<LogOffset>,
+    /// The size of all copies of the task in the log.
+    pub(super) bytes: u64,
+    /// Whether these are the last copies of the task.
+    pub(super) is_last: bool,
 }

@@ -1,7 +1,7 @@
 //! Finds the tasks of a page.
 
 use super::{
-    keys::{self, Key},
+    keys::{self, Key, Order},
     reader::Reader,
 };
 use crate::{
@@ -47,10 +47,8 @@ impl Reader {
     ) -> Result<(Vec<ListPosition>, usize), StoreError> {
         let (mut found, mut total) = (Vec::new(), 0);
         let (agent, context) = (&query.agent, query.context_id.as_deref());
-        let states = match &query.state {
-            Some(state) => keys::state(caller, agent, context, state.as_str()),
-            None => keys::states(caller, agent, context),
-        };
+        let state = query.state.as_ref().map(|state| state.as_str());
+        let states = keys::states(caller, agent, context, state);
         for (state, count) in self.index().counts(&states)? {
             let list = keys::counted_list(&state);
             for place in self
@@ -75,7 +73,7 @@ impl Reader {
         from: Option<&ListPosition>,
         query: &ListQuery,
     ) -> impl Iterator<Item = Result<ListPosition, StoreError>> {
-        let after = from.map(|from| keys::newest_first_key(list.clone(), from));
+        let after = from.map(|from| keys::ordered_key(list.clone(), Order::NewestFirst, from));
         let entries = self.index().scan(list.clone(), after);
         let page_positions = entries.map(|entry| keys::position(&entry?.0));
         page_positions.take_while(|place| {

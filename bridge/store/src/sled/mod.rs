@@ -40,8 +40,6 @@ mod open;
 mod reader;
 mod reader_threads;
 mod replayed_record;
-mod settings;
-mod task_copy;
 #[cfg(any(test, feature = "testing"))]
 mod test_rng;
 #[cfg(test)]
@@ -50,7 +48,7 @@ mod tests;
 pub use backup::copy_store;
 #[cfg(any(test, feature = "testing"))]
 pub use log::{Faults, Flaw, Gate, SimulatedDisk};
-pub use settings::SledSettings;
+pub use open::SledSettings;
 
 use std::{
     collections::BTreeMap,

@@ -1,9 +1,9 @@
-//! Opens a store: its lock, its format, and its state after a crash.
+//! Opens a store by its settings: its lock, its format, and its state after a crash.
 
 use std::{
     fs::{File, TryLockError},
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -11,13 +11,42 @@ use std::{
 use bridge_program::system;
 
 use super::{
-    SledSettings, backup,
+    backup,
     catch_up::catch_up,
     index_folder::{FOLDERS, LOCK_TIMEOUT, open_index, remove},
     log::{self, Disk},
     reader::Reader,
 };
 use crate::{StoreError, private};
+
+/// The folder and the memory limits of a store on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SledSettings {
+    /// The folder. It is created if it does not exist.
+    pub folder: PathBuf,
+    /// The size of sled's page cache for the index, in bytes.
+    pub page_cache: u64,
+    /// The approximate size of the cache of tasks, in bytes.
+    pub task_cache: usize,
+    /// The approximate size of the index's filters in memory, in bytes. A task takes 8 bytes. Older tasks that exceed the
+    /// limit are found more slowly.
+    pub filters: usize,
+    /// The number of the newest message ids of callers that are kept at least.
+    pub message_ids: u64,
+}
+
+impl SledSettings {
+    /// Returns the default settings: 64 MiB page cache, 64 MiB of tasks, 128 MiB of filters, four million message ids.
+    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            page_cache: 64 << 20,
+            task_cache: 64 << 20,
+            filters: 128 << 20,
+            message_ids: 4_000_000,
+        }
+    }
+}
 
 /// The folders of the index in earlier layouts. They are removed, and the index is rebuilt.
 const FORMER_FOLDERS: [&str; 10] = [

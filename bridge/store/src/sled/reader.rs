@@ -12,8 +12,8 @@ use super::{
     log::{Log, LogOffset},
 };
 use crate::{
-    EndedTasks, Head, Seq, StoreError, StoredEvent, caller::Caller, list::ListPosition,
-    quarantine::Quarantine,
+    EndedTasks, Head, Seq, StoreError, StoredEvent, caller::Caller, damage::Quarantine,
+    list::ListPosition,
 };
 
 /// The index has the offset of every append whose number is a multiple of this. The others are found through the previous
@@ -213,7 +213,7 @@ impl Reader {
     ) -> Result<Vec<Head>, StoreError> {
         let behind = until.as_millisecond().saturating_add(1);
         let end = keys::start_of_time(&list, Order::OldestFirst, behind);
-        let after = after.map(|after| keys::oldest_first_key(list.clone(), after));
+        let after = after.map(|after| keys::ordered_key(list.clone(), Order::OldestFirst, after));
         let entries = self.index().scan_before(list, after, Some(end));
         self.heads_of(entries.map(|entry| Ok(entry?.0)), limit)
     }

@@ -8,7 +8,7 @@
 //!
 //! The numbers of parts have 64 bits, those of blocks and pieces 32, big endian. Values are written by postcard.
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -145,20 +145,8 @@ impl Part {
 
     /// Returns the entry of a key.
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<Value>, StoreError> {
-        let mut found = None;
-        if let Some(number) = self.block_of(key) {
-            decode(&self.block(number)?, |one, value| {
-                if one == key {
-                    found = Some(value.map(<[u8]>::to_vec));
-                }
-                if one < key {
-                    ControlFlow::Continue(())
-                } else {
-                    ControlFlow::Break(())
-                }
-            })?;
-        }
-        Ok(found)
+        let found = Entries::new(self.clone(), key).next()?;
+        Ok(found.filter(|(one, _)| one == key).map(|(_, value)| value))
     }
 
     /// Returns the entries whose keys begin with `prefix`.
@@ -350,24 +338,6 @@ fn put(db: &sled::Db, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Passes the entries of a block in order to `visit`, until it breaks.
-///
-/// Errors: `Corrupt` if the block cannot be read.
-fn decode(
-    block: &[u8],
-    mut visit: impl FnMut(&[u8], Option<&[u8]>) -> ControlFlow<()>,
-) -> Result<(), StoreError> {
-    let (mut rest, mut key) = (verified(block)?, Key::new());
-    while !rest.is_empty() {
-        let (value, behind) = next_entry(rest, &mut key)?;
-        if visit(&key, value).is_break() {
-            break;
-        }
-        rest = behind;
-    }
-    Ok(())
-}
-
 /// Reads an entry. `key` is the previous key and becomes that of the entry. Returns the value, and the bytes after the
 /// entry.
 fn next_entry<'b>(
@@ -440,10 +410,7 @@ mod tests {
         for at in 0..block.len() {
             let mut changed = block.to_vec();
             changed[at] ^= 1;
-            assert!(
-                decode(&changed, |_, _| ControlFlow::Continue(())).is_err(),
-                "at {at}"
-            );
+            assert!(verified(&changed).is_err(), "at {at}");
         }
     }
 

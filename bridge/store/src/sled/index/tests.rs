@@ -244,10 +244,10 @@ impl Pair {
                 latest.head.owner == *caller && latest.head.state.as_str() == state
             };
             let appends: Vec<&LatestAppend> = self.tasks.values().filter(own).collect();
-            let counts = index.counts(&keys::state(caller, "sample", None, state));
+            let counts = index.counts(&keys::states(caller, "sample", None, Some(state)));
             let count = counts.unwrap().into_values().next().unwrap_or_default();
             assert_eq!(count, appends.len(), "{state}");
-            let list = keys::counted_list(&keys::state(caller, "sample", None, state));
+            let list = keys::counted_list(&keys::states(caller, "sample", None, Some(state)));
             let found = scan(&index, &list);
             let expected: BTreeSet<Key> = appends
                 .iter()
@@ -263,7 +263,7 @@ impl Pair {
             let mut expected: Vec<Key> =
                 appends.map(|one| keys::list_keys(one).remove(1)).collect();
             expected.sort();
-            let counts = index.counts(&keys::states(caller, "sample", Some(context)));
+            let counts = index.counts(&keys::states(caller, "sample", Some(context), None));
             let counts = counts.unwrap();
             assert_eq!(counts.values().sum::<usize>(), expected.len());
             let lists = counts.keys().map(keys::counted_list);
