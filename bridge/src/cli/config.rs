@@ -10,7 +10,7 @@ use std::{
 use bridge_program::outln;
 use clap::{Args, Subcommand};
 
-use super::serve;
+use super::{runtime, serve};
 use crate::{
     builtin,
     config::{self, TEMPLATE},
@@ -46,10 +46,7 @@ impl ConfigCommand {
         match &self.action {
             Action::Check { file } => {
                 let config = config::read(file, &builtin::names())?;
-                let runtime = tokio::runtime::Builder::new_current_thread()
-                    .enable_all()
-                    .build()?;
-                let judged = runtime.block_on(serve::judge(&config));
+                let judged = runtime()?.block_on(serve::judge(&config));
                 judged.map_err(|error| format!("{}: {error}", file.display()))?;
                 let names = config
                     .agents

@@ -20,13 +20,14 @@ mod store_folder;
 mod tasks;
 mod trust;
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 
 use bridge_program::{
     Exit,
     log::{self, LogFormat},
 };
 use clap::{Parser, Subcommand};
+use tokio::runtime::{Builder, Runtime};
 use tracing::Level;
 
 pub use store::StoreChoice;
@@ -84,6 +85,11 @@ enum Command {
     Discover(discover::Discover),
     /// Push, list and pull agent cards in an OCI registry
     Registry(registry::RegistryCommand),
+}
+
+/// Returns the runtime of a command that does not serve.
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
 }
 
 /// Runs the program with its arguments and returns the exit code.

@@ -5,7 +5,7 @@ use std::{error::Error, sync::Arc};
 use bridge_program::{outln, terminal};
 use clap::{Args, Subcommand};
 
-use super::store::StoreChoice;
+use super::{runtime, store::StoreChoice};
 use crate::{
     push::Undelivered,
     store::{Store, StoreError},
@@ -46,9 +46,7 @@ enum Action {
 
 impl PushCommand {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let runtime = runtime()?;
         let text = match &self.action {
             Action::List { store } => runtime.block_on(async {
                 Ok::<_, Box<dyn Error>>(list(&store.open_known().await?).await?)

@@ -11,6 +11,8 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 use url::Url;
 
+use super::runtime;
+
 const HELP: &str = "\
 Examples:
   bridge registry push card.json localhost:5000/agents/plan:v1
@@ -68,10 +70,7 @@ pub(super) struct RegistryLogin {
 
 impl RegistryCommand {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        runtime.block_on(self.run())
+        runtime()?.block_on(self.run())
     }
 
     async fn run(&self) -> Result<(), Box<dyn Error>> {

@@ -146,10 +146,7 @@ fn block_on<T>(work: impl Future<Output = Result<T, StoreMissing>>) -> Result<T,
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    runtime.map_err(|error| error.to_string())
+    super::runtime().map_err(|error| error.to_string())
 }
 
 /// Sends a request to the bridge at this socket, or to the one that serves the store; returns `None` if there is none.

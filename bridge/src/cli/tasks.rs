@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{
     admin::{AdminClient, SOCKET},
+    runtime,
     store::StoreChoice,
 };
 
@@ -100,10 +101,7 @@ impl StateFilter {
 
 impl TasksCommand {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        runtime.block_on(self.carry_out())
+        runtime()?.block_on(self.carry_out())
     }
 
     async fn carry_out(&self) -> Result<(), Box<dyn Error>> {

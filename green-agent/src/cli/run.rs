@@ -181,10 +181,8 @@ impl Run {
         }
         // Each trial has a dozen open files, and the usual limit is 1,024.
         bridge_program::system::raise_file_limit();
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build();
-        let ended = runtime.and_then(|runtime| runtime.block_on(self.run(asked)));
+        let ended =
+            tokio::runtime::Runtime::new().and_then(|runtime| runtime.block_on(self.run(asked)));
         ended.unwrap_or_else(|error| {
             complain(&error);
             Exit::Infrastructure

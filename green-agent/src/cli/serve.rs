@@ -103,10 +103,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 impl Serve {
     pub(super) fn execute(&self) -> Exit {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build();
-        let served = runtime.map_err(Box::from);
+        let served = tokio::runtime::Runtime::new().map_err(Box::from);
         match served.and_then(|runtime| runtime.block_on(self.serve())) {
             Ok(()) => Exit::Passed,
             Err(error) => {

@@ -61,10 +61,7 @@ impl View {
                 return Exit::Unreadable;
             }
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build();
-        let served = runtime.map_err(Box::from);
+        let served = tokio::runtime::Runtime::new().map_err(Box::from);
         match served.and_then(|runtime| runtime.block_on(self.serve(&run))) {
             Ok(()) => Exit::Passed,
             Err(error) => {

@@ -64,9 +64,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run(command: &Command) -> Result<Exit, Box<dyn Error>> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Runtime::new()?;
     let done = runtime.block_on(async {
         match command {
             Command::Serve(serve) => serve.execute().await,

@@ -51,10 +51,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let _log = log::init("purple-agent", cli.log_format, Level::WARN);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let exit = match runtime {
+    let exit = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime.block_on(async {
             match cli.command {
                 Command::Serve(serve) => serve.execute().await,

@@ -30,7 +30,7 @@ use news::Source;
 use session::Session;
 use show::Printer;
 
-use super::{address, trust::Trust};
+use super::{address, runtime, trust::Trust};
 
 const HELP: &str = "\
 NUMBER       take the choice with this number; append a card's input fields as NAME=VALUE
@@ -166,10 +166,7 @@ impl<'a> Line<'a> {
 
 impl Chat {
     pub(super) fn execute(&self) -> Exit {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        let talked = runtime
+        let talked = runtime()
             .map_err(Stopped::from_other)
             .and_then(|runtime| runtime.block_on(self.talk()));
         talked.unwrap_or_else(|Stopped { exit, why }| {

@@ -16,7 +16,7 @@ use bridge_verify::lint::{Finding, Level};
 use clap::Args;
 use url::Url;
 
-use super::{chat::credentials::CredentialArgs, trust::Trust};
+use super::{chat::credentials::CredentialArgs, runtime, trust::Trust};
 use show::Checked;
 use subject::Subject;
 
@@ -77,10 +77,7 @@ impl CheckError {
 
 impl Check {
     pub(super) fn execute(&self) -> Exit {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        match runtime {
+        match runtime() {
             Ok(runtime) => runtime.block_on(self.check()),
             Err(error) => {
                 errln!("error: {error}");

@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 pub(super) use source::NotDiscovered;
 
 use super::{
-    address::shown, chat::credentials::CredentialArgs, registry::RegistryLogin, trust::Trust,
+    address::shown, chat::credentials::CredentialArgs, registry::RegistryLogin, runtime,
+    trust::Trust,
 };
 
 const HELP: &str = "\
@@ -60,10 +61,7 @@ struct Listed {
 
 impl Discover {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let agents = runtime.block_on(self.find())?;
+        let agents = runtime()?.block_on(self.find())?;
         match self.json {
             true => outln!("{}", serde_json::to_string_pretty(&as_json(&agents))?),
             false => out!("{}", show::table(&agents)),

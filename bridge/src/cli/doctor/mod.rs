@@ -19,7 +19,7 @@ use bridge_protocol::activity::DeliveryMode;
 use clap::Args;
 use url::Url;
 
-use super::address;
+use super::{address, runtime};
 use crate::config::listening;
 use callback_listener::{CallbackHost, CallbackListener, CallbackRoute};
 use examined_bot::ExaminedBot;
@@ -57,10 +57,7 @@ pub(super) struct Doctor {
 
 impl Doctor {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        runtime.block_on(self.examine_bot())
+        runtime()?.block_on(self.examine_bot())
     }
 
     async fn examine_bot(&self) -> Result<(), Box<dyn Error>> {

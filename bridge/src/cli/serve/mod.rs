@@ -60,10 +60,7 @@ pub(super) use run::LeaseLost;
 
 impl Serve {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()?;
-        runtime.block_on(self.serve())
+        tokio::runtime::Runtime::new()?.block_on(self.serve())
     }
 
     async fn serve(&self) -> Result<(), Box<dyn Error>> {
