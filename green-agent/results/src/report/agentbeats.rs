@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use serde_json::{Map, Value, json};
 
-use super::source::ReportSource;
+use super::{source::ReportSource, text};
 
 /// Returns the document: `{"participants": {ROLE: ID}, "results": [...]}`.
 pub(super) fn of(run: &ReportSource) -> io::Result<String> {
@@ -18,10 +18,7 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
         .iter()
         .flat_map(|record| &record.results)
         .collect();
-    let mut text =
-        serde_json::to_string_pretty(&json!({"participants": participants, "results": results}))?;
-    text.push('\n');
-    Ok(text)
+    text::json(&json!({"participants": participants, "results": results}))
 }
 
 /// Returns the ids of a scenario's participants, which are part of the results of each trial.

@@ -18,7 +18,10 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::source::{ReportSource, cell_name};
+use super::{
+    source::{ReportSource, cell_name},
+    text,
+};
 use crate::record::TrialRecord;
 use green_agent_transcript::{
     self as transcript, Body, Content, Direction, Entry,
@@ -40,9 +43,8 @@ pub(super) fn write(run: &ReportSource, folder: &Path) -> io::Result<()> {
         let target = folder.join(record.folder.as_deref().unwrap_or_default());
         fs::create_dir_all(&target)?;
         for (role, trajectory) in trajectories(record, &entries) {
-            let mut text = serde_json::to_string_pretty(&trajectory)?;
-            text.push('\n');
-            fs::write(target.join(format!("{}.json", file_name(&role))), text)?;
+            let path = target.join(format!("{}.json", file_name(&role)));
+            fs::write(path, text::json(&trajectory)?)?;
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, io};
 
-use super::source::ReportSource;
+use super::{source::ReportSource, text::name_of};
 use crate::record::TrialRecord;
 
 /// The columns that every table has, before those of cells and metrics.
@@ -50,11 +50,6 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
 
 fn columns(record: &TrialRecord, counts: bool) -> [String; 17] {
     let problem = record.problems.first();
-    let name = |value: Option<serde_json::Value>| -> String {
-        value
-            .and_then(|value| Some(value.as_str()?.to_owned()))
-            .unwrap_or_default()
-    };
     let tokens = |of: fn(&crate::record::Usage) -> u64| {
         record
             .usage
@@ -69,10 +64,10 @@ fn columns(record: &TrialRecord, counts: bool) -> [String; 17] {
         record.attempt.to_string(),
         counts.to_string(),
         record.seed.to_string(),
-        name(serde_json::to_value(record.outcome).ok()),
+        name_of(record.outcome),
         u8::from(record.exit).to_string(),
-        name(problem.and_then(|problem| serde_json::to_value(problem.kind).ok())),
-        name(problem.and_then(|problem| serde_json::to_value(problem.owner).ok())),
+        name_of(problem.map(|problem| problem.kind)),
+        name_of(problem.map(|problem| problem.owner)),
         escape_formula(problem.map_or("", |problem| &problem.message)),
         record.started.clone(),
         record.seconds.to_string(),

@@ -8,7 +8,10 @@ use std::{collections::BTreeMap, io, time::Duration};
 use bridge_program::Exit;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
 
-use super::source::{Decision, ReportSource};
+use super::{
+    source::{Decision, ReportSource},
+    text::name_of,
+};
 use crate::{
     problem::{Outcome, Owner, Problem},
     record::TrialRecord,
@@ -109,7 +112,7 @@ fn status(record: &TrialRecord, is_gated: bool) -> TestCaseStatus {
     let all: Vec<String> = record
         .problems
         .iter()
-        .map(|problem| format!("{problem} (fault: {})", owner(problem)))
+        .map(|problem| format!("{problem} (fault: {})", name_of(problem.owner)))
         .collect();
     let mut status = match record.outcome {
         Outcome::Passed => return TestCaseStatus::success(),
@@ -117,14 +120,7 @@ fn status(record: &TrialRecord, is_gated: bool) -> TestCaseStatus {
             TestCaseStatus::skipped()
         }
         Outcome::Failed | Outcome::AgentError if is_gated => TestCaseStatus::skipped(),
-        Outcome::Failed
-        | Outcome::AgentError
-        | Outcome::ModelError
-        | Outcome::EvaluatorError
-        | Outcome::EnvironmentError
-        | Outcome::HarnessError
-        | Outcome::NotRun
-        | Outcome::Interrupted => TestCaseStatus::non_success(kind(record)),
+        _ => TestCaseStatus::non_success(kind(record)),
     };
     if let Some(problem) = record.problems.first() {
         status
@@ -141,13 +137,8 @@ fn kind(record: &TrialRecord) -> NonSuccessKind {
     match record.outcome {
         // The first snapshot is missing, or the evaluator did not say what it had to.
         Outcome::Failed if owners.all(|owner| owner != Owner::Agent) => NonSuccessKind::Error,
-        Outcome::Passed | Outcome::Failed | Outcome::AgentError => NonSuccessKind::Failure,
-        Outcome::ModelError
-        | Outcome::EvaluatorError
-        | Outcome::EnvironmentError
-        | Outcome::HarnessError
-        | Outcome::NotRun
-        | Outcome::Interrupted => NonSuccessKind::Error,
+        outcome if outcome.is_scored() => NonSuccessKind::Failure,
+        _ => NonSuccessKind::Error,
     }
 }
 
@@ -158,10 +149,4 @@ fn first_line(problem: &Problem) -> String {
         .next()
         .unwrap_or_default()
         .to_owned()
-}
-
-fn owner(problem: &Problem) -> String {
-    let name = serde_json::to_value(problem.owner).ok();
-    name.and_then(|name| Some(name.as_str()?.to_owned()))
-        .unwrap_or_default()
 }

@@ -9,7 +9,6 @@ mod agentbeats;
 mod atif;
 mod csv;
 pub mod html;
-mod json;
 mod junit;
 mod markdown;
 mod progress;

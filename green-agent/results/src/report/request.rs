@@ -4,7 +4,7 @@ use std::{fmt, fs, io, path::PathBuf, str::FromStr};
 
 use bridge_program::outln;
 
-use super::{agentbeats, atif, csv, html, json, junit, markdown, source::ReportSource, text};
+use super::{agentbeats, atif, csv, html, junit, markdown, source::ReportSource, text};
 use crate::{record::replace_file, run::RunReport};
 
 /// The kinds of reports.
@@ -57,15 +57,7 @@ impl ReportKind {
 
     /// Returns whether it is one text, which can be printed.
     fn is_text(self) -> bool {
-        match self {
-            Self::Terminal
-            | Self::Json
-            | Self::Junit
-            | Self::Csv
-            | Self::Markdown
-            | Self::Agentbeats => true,
-            Self::Atif | Self::Html => false,
-        }
+        !matches!(self, Self::Atif | Self::Html)
     }
 }
 
@@ -145,7 +137,7 @@ impl ReportRequest {
     /// # Errors
     /// If the file or its folder cannot be written.
     pub fn write_json(&self, report: &RunReport) -> Result<(), ReportError> {
-        let written = json::of(report).and_then(|text| self.put(&text));
+        let written = text::json(report).and_then(|text| self.put(&text));
         written.map_err(|source| self.failed(source))
     }
 
@@ -165,7 +157,7 @@ impl ReportRequest {
             (ReportKind::Atif, Some(path)) => return atif::write(run, path),
             (ReportKind::Html | ReportKind::Atif, None) => return Ok(()),
             (ReportKind::Terminal, _) => text::of(run),
-            (ReportKind::Json, _) => json::of(&run.report())?,
+            (ReportKind::Json, _) => text::json(&run.report())?,
             (ReportKind::Junit, _) => junit::of(run)?,
             (ReportKind::Csv, _) => csv::of(run)?,
             (ReportKind::Markdown, _) => markdown::of(run),

@@ -1,8 +1,9 @@
 //! The figures of a run as a table of text.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, io};
 
 use bridge_program::terminal::line;
+use serde::Serialize;
 
 use super::source::{Figure, Group, ReportSource};
 
@@ -58,6 +59,17 @@ fn row(group: &Group) -> Row {
         all,
         group.outcomes(),
     ]
+}
+
+/// Returns the name of an outcome, a kind of problem or an owner in JSON; empty for `None`.
+pub(super) fn name_of(value: impl Serialize) -> String {
+    let name = serde_json::to_value(value).unwrap_or_default();
+    name.as_str().unwrap_or_default().to_owned()
+}
+
+/// Returns a value as JSON on several lines.
+pub(super) fn json(value: &impl Serialize) -> io::Result<String> {
+    Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 
 /// Returns a share in percent.
