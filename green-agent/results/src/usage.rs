@@ -99,10 +99,7 @@ impl Reported {
                 .insert((entry.hop.to.clone(), task.clone(), said.clone()));
             let is_event = matches!(entry.content, Content::Event { .. }) && !is_whole_task;
             if in_answer.insert(said) && (is_new || is_event) {
-                add(
-                    self.by_agents.entry(entry.hop.to.clone()).or_default(),
-                    counts,
-                );
+                *self.by_agents.entry(entry.hop.to.clone()).or_default() += counts;
             }
         }
     }
@@ -110,13 +107,13 @@ impl Reported {
     fn sum(self) -> Option<Usage> {
         let mut by_role: BTreeMap<String, TokenCounts> = BTreeMap::new();
         for ((role, _), counts) in self.by_models {
-            add(by_role.entry(role).or_default(), counts);
+            *by_role.entry(role).or_default() += counts;
         }
         for (role, counts) in self.by_agents {
             by_role.entry(role).or_insert(counts);
         }
         let mut all = TokenCounts::default();
-        by_role.values().for_each(|counts| add(&mut all, *counts));
+        by_role.values().for_each(|counts| all += *counts);
         (!by_role.is_empty()).then_some(Usage {
             input_tokens: all.input_tokens,
             output_tokens: all.output_tokens,
@@ -124,13 +121,6 @@ impl Reported {
             by_role,
         })
     }
-}
-
-fn add(sum: &mut TokenCounts, one: TokenCounts) {
-    // Agents may report arbitrary values.
-    sum.input_tokens = sum.input_tokens.saturating_add(one.input_tokens);
-    sum.output_tokens = sum.output_tokens.saturating_add(one.output_tokens);
-    sum.total_tokens = sum.total_tokens.saturating_add(one.total_tokens);
 }
 
 /// Finds the reports under one of the names, in the order of the document. A task's history repeats earlier messages.

@@ -359,7 +359,7 @@ const RESULTS: Modules = &[
         "run",
         &["assessment", "gate", "problem", "record", "summary"],
     ),
-    ("gate", &["record", "statistics", "summary"]),
+    ("gate", &["problem", "record", "statistics", "summary"]),
     ("comparison", &["problem", "record", "summary"]),
     (
         "summary",

@@ -1,7 +1,5 @@
 //! Compares the transcripts of two trials.
 
-use std::path::{Component, Path};
-
 use crate::record::{RunFolder, TrialRecord};
 use green_agent_transcript::{self as transcript, Names, SnapshotSettings, canonical, snapshot};
 
@@ -32,14 +30,10 @@ pub(super) fn change(
 
 fn text(run: &RunFolder, record: &TrialRecord) -> Result<String, String> {
     let folder = record.folder.as_deref().ok_or("a trial was not started")?;
-    let is_below = |path: &Path| {
-        path.components()
-            .all(|one| matches!(one, Component::Normal(_)))
-    };
-    if !is_below(Path::new(folder)) {
-        return Err(format!("{folder:?} is not a folder below the run's"));
-    }
-    let path = run.path.join(folder).join("transcript.jsonl");
+    let path = record
+        .folder_below(&run.path)
+        .ok_or_else(|| format!("{folder:?} is not a folder below the run's"))?
+        .join("transcript.jsonl");
     let entries = transcript::read(&path).map_err(|error| error.to_string())?;
     let names = Names {
         origins: record.parties.clone(),

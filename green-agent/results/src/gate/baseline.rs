@@ -2,12 +2,11 @@
 
 use std::{
     collections::BTreeMap,
-    io,
     path::{Path, PathBuf},
 };
 
 use super::against;
-use crate::record::{RecordError, RunFolder, TrialRecord, read_records, replace_file};
+use crate::record::{RecordError, RunFolder, TrialRecord, lines, read_records, replace_file};
 use green_agent_scenario::gate::RegressionGate;
 
 /// The reason why a run could not be kept.
@@ -44,7 +43,8 @@ pub fn keep(
     let counted = run.counted().into_iter();
     let scored = counted.filter(|record| record.scenario == name && record.outcome.is_scored());
     kept.extend(scored.map(slim));
-    write(&path, &kept).map_err(|source| RecordError::Write { path, source }.into())
+    let written = lines(&kept).and_then(|lines| replace_file(&path, &lines));
+    written.map_err(|source| RecordError::Write { path, source }.into())
 }
 
 /// Returns the file that a gate names, and the trials that are kept there.
@@ -74,13 +74,4 @@ fn slim(record: &TrialRecord) -> TrialRecord {
         parties: BTreeMap::new(),
         ..record.clone()
     }
-}
-
-fn write(path: &Path, records: &[TrialRecord]) -> io::Result<()> {
-    let mut lines = Vec::new();
-    for record in records {
-        serde_json::to_writer(&mut lines, record)?;
-        lines.push(b'\n');
-    }
-    replace_file(path, &lines)
 }

@@ -1,8 +1,7 @@
 //! Finds the mistakes in gates that are known before a trial runs.
 
-use std::error::Error;
-
 use super::{against, baseline, earlier};
+use crate::problem::chain;
 use green_agent_scenario::{
     gate::{Gates, RegressionGate},
     model::Scenario,
@@ -58,7 +57,7 @@ pub fn mistakes(scenario: &Scenario, trials: u32) -> Vec<GateMistake> {
 pub fn not_kept(scenario: &Scenario) -> Option<GateMistake> {
     let gate = scenario.harness.gate.regress.as_ref()?;
     let error = baseline::kept_so_far(gate, &scenario.path).err()?;
-    Some(against_mistake(scenario, with_cause(&error)))
+    Some(against_mistake(scenario, chain(&error)))
 }
 
 fn against_mistake(scenario: &Scenario, error: String) -> GateMistake {
@@ -84,14 +83,7 @@ fn unread(gate: &RegressionGate, scenario: &Scenario) -> Option<String> {
             scenario.name
         )),
         Err(_) if !path.exists() => Some(format!("there is no {} yet; {HOW}", path.display())),
-        Err(error) => Some(with_cause(&error)),
-    }
-}
-
-fn with_cause(error: &dyn Error) -> String {
-    match error.source() {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
+        Err(error) => Some(chain(&error)),
     }
 }
 

@@ -10,17 +10,20 @@ mod folder;
 mod manifest;
 mod merge;
 mod reader;
-mod replace;
 mod writer;
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    ops::AddAssign,
+    path::{Component, Path, PathBuf},
+};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use bridge_program::Exit;
 
-pub(crate) use self::replace::replace_file;
+pub(crate) use self::writer::{lines, replace_file};
 pub use self::{
     error::RecordError,
     folder::RunFolder,
@@ -101,6 +104,15 @@ pub struct TrialRecord {
 }
 
 impl TrialRecord {
+    /// Returns the trial's folder below the folder of its run. A record of another machine must not name a path outside of
+    /// that.
+    pub fn folder_below(&self, run: &Path) -> Option<PathBuf> {
+        let folder = Path::new(self.folder.as_ref()?);
+        let mut parts = folder.components();
+        let is_below = parts.all(|part| matches!(part, Component::Normal(_)));
+        is_below.then(|| run.join(folder))
+    }
+
     /// Returns the trial for people: its scenario, cell, sample and number.
     pub fn title(&self) -> String {
         let mut title = self.scenario.clone();
@@ -140,6 +152,15 @@ pub struct TokenCounts {
     pub output_tokens: u64,
     /// All its tokens.
     pub total_tokens: u64,
+}
+
+/// Adds the tokens of another agent or trial. Agents may report arbitrary numbers, so that the sums do not overflow.
+impl AddAssign for TokenCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.total_tokens = self.total_tokens.saturating_add(other.total_tokens);
+    }
 }
 
 fn numbers<'de, D: Deserializer<'de>>(reader: D) -> Result<BTreeMap<String, f64>, D::Error> {

@@ -1,7 +1,7 @@
-//! Appends to `records.jsonl`.
+//! Writes `records.jsonl` and other files.
 
 use std::{
-    fs::{File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
     sync::Mutex,
@@ -65,11 +65,7 @@ impl RecordWriter {
     }
 
     fn write(&self, records: &[&TrialRecord]) -> io::Result<()> {
-        let mut lines = Vec::new();
-        for record in records {
-            serde_json::to_writer(&mut lines, record)?;
-            lines.push(b'\n');
-        }
+        let lines = lines(records.iter().copied())?;
         let mut file = bridge_program::lock(&self.file);
         let before = file.metadata()?.len();
         let written = file.write_all(&lines).and_then(|()| file.sync_data());
@@ -79,6 +75,34 @@ impl RecordWriter {
         }
         written
     }
+}
+
+/// Returns records in the form of `records.jsonl`.
+pub(crate) fn lines<'r>(records: impl IntoIterator<Item = &'r TrialRecord>) -> io::Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    for record in records {
+        serde_json::to_writer(&mut lines, record)?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+/// Replaces a file atomically, and creates its folder: if the disk is full, the old file stays. A device, pipe or link
+/// is written in place.
+pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    if fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
+        return fs::write(path, content);
+    }
+    let mut new = path.to_owned().into_os_string();
+    new.push(".new");
+    let written = fs::write(&new, content).and_then(|()| fs::rename(&new, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
 }
 
 /// The number of attempts to get the lock, which a program that checks whether a run is running holds for a moment.

@@ -280,12 +280,7 @@ impl ReportSource {
 
     /// Returns the folder of a trial's transcript.
     pub fn folder_of(&self, record: &TrialRecord) -> Option<PathBuf> {
-        let folder = Path::new(record.folder.as_ref()?);
-        // A record of another machine must not name a path outside of the run's folder.
-        let inside = folder
-            .components()
-            .all(|part| matches!(part, std::path::Component::Normal(_)));
-        inside.then(|| self.path.join(folder))
+        record.folder_below(&self.path)
     }
 
     /// Returns the duration of the run in seconds: from the first trial's start to the last one's end.

@@ -25,7 +25,7 @@ use bridge_program::Exit;
 use green_agent_scenario::ExpectedFailure;
 
 /// The result of one trial of a scenario.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct TrialReport {
     /// The row of the dataset; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,21 +130,12 @@ impl TrialReport {
     /// Returns the report of a trial that did not begin.
     pub fn not_begun(problem: Problem) -> Self {
         Self {
-            sample: None,
-            cell: BTreeMap::new(),
             trial: 1,
             attempt: 1,
             outcome: problem.outcome(),
             problems: vec![problem],
-            assessment: None,
-            results: Vec::new(),
-            parties: BTreeMap::new(),
             started: super::now(),
-            seconds: 0.0,
-            phases: BTreeMap::new(),
-            usage: None,
-            folder: None,
-            alike: 0,
+            ..Self::default()
         }
     }
 
@@ -162,14 +153,12 @@ impl TrialReport {
                 metrics: record.metrics.clone(),
                 ..Assessment::default()
             }),
-            results: Vec::new(),
-            parties: BTreeMap::new(),
             started: record.started.clone(),
             seconds: record.seconds,
             phases: record.phases.clone(),
             usage: record.usage.clone(),
             folder: record.folder.as_ref().map(|below| folder.join(below)),
-            alike: 0,
+            ..Self::default()
         }
     }
 

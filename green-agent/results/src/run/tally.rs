@@ -30,7 +30,7 @@ pub struct TrialCounts {
 }
 
 /// Collects the reports of trials as they end.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TrialTally {
     keeps_all: bool,
     counts: TrialCounts,
@@ -54,10 +54,7 @@ impl TrialTally {
     pub fn new(keeps_all: bool) -> Self {
         Self {
             keeps_all,
-            counts: TrialCounts::default(),
-            outcomes: BTreeMap::new(),
-            kept: BTreeMap::new(),
-            failures: BTreeMap::new(),
+            ..Self::default()
         }
     }
 

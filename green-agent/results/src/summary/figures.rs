@@ -118,14 +118,10 @@ impl<'a> Group<'a> {
     }
 
     fn usage(&self) -> Option<TokenCounts> {
-        let told = self
-            .counted
-            .iter()
-            .filter_map(|row| row.usage.as_deref().copied());
-        told.reduce(|a, b| TokenCounts {
-            input_tokens: a.input_tokens.saturating_add(b.input_tokens),
-            output_tokens: a.output_tokens.saturating_add(b.output_tokens),
-            total_tokens: a.total_tokens.saturating_add(b.total_tokens),
+        let told = self.counted.iter().filter_map(|row| row.usage.as_deref());
+        told.copied().reduce(|mut sum, one| {
+            sum += one;
+            sum
         })
     }
 }

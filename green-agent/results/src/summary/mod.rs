@@ -30,14 +30,7 @@ pub fn outcomes_text(outcomes: &BTreeMap<Outcome, usize>, not_needed: usize) -> 
     let count = |(outcome, count): (&Outcome, &usize)| {
         let count = match outcome {
             Outcome::NotRun => count.saturating_sub(not_needed),
-            Outcome::Passed
-            | Outcome::Failed
-            | Outcome::AgentError
-            | Outcome::ModelError
-            | Outcome::EvaluatorError
-            | Outcome::EnvironmentError
-            | Outcome::HarnessError
-            | Outcome::Interrupted => *count,
+            _ => *count,
         };
         (count > 0).then(|| format!("{count} {}", outcome.title()))
     };
@@ -138,11 +131,7 @@ pub struct Retried {
 impl RunSummary {
     /// Computes the figures of these records, which may be in any order.
     pub fn new(records: &[TrialRecord], options: &SummaryOptions) -> Self {
-        let mut builder = SummaryBuilder::default();
-        for record in records {
-            builder.add(record);
-        }
-        builder.finish(options)
+        SummaryBuilder::of(records).finish(options)
     }
 
     /// Computes the figures of a run's folder; `bootstrap` is the seed of bootstrap intervals.

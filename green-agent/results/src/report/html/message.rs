@@ -64,16 +64,8 @@ impl Messages {
     pub(super) fn read(&mut self, entry: &Entry) -> Message {
         let protocol = self.protocol(entry);
         let label = label(&entry.content);
-        let has_left = match protocol {
-            Protocol::Mcp | Protocol::Http => {
-                self.departures.is_one(entry, protocol == Protocol::Mcp)
-            }
-            Protocol::A2a
-            | Protocol::Card
-            | Protocol::Activity
-            | Protocol::Registry
-            | Protocol::Model => false,
-        };
+        let has_left = matches!(protocol, Protocol::Mcp | Protocol::Http)
+            && self.departures.is_one(entry, protocol == Protocol::Mcp);
         let is_fault = is_fault(&entry.content) && !has_left;
         let mut flags = 0;
         if entry.direction == Direction::Back {

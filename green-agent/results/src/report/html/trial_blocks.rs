@@ -127,7 +127,10 @@ pub(super) fn of_trial(
     let Ok(file) = File::open(folder.join("transcript.jsonl")) else {
         return Ok(None);
     };
-    let mut reading = Reading::new(name);
+    let mut reading = Reading {
+        name,
+        ..Reading::default()
+    };
     let note = reading.read(BufReader::new(file.take(TRANSCRIPT)))?;
     let logs = logs(folder, name, &mut reading.blocks)?;
     let problems = record.problems.iter().map(|problem| ShownProblem {
@@ -156,6 +159,7 @@ pub(super) fn of_trial(
 }
 
 /// The state of reading a transcript.
+#[derive(Default)]
 struct Reading<'a> {
     name: &'a str,
     blocks: Vec<Block>,
@@ -170,23 +174,7 @@ struct Reading<'a> {
     chunks: Vec<usize>,
 }
 
-impl<'a> Reading<'a> {
-    fn new(name: &'a str) -> Self {
-        Self {
-            name,
-            blocks: Vec::new(),
-            messages: Messages::default(),
-            roles: Vec::new(),
-            hops: Vec::new(),
-            events: 0,
-            part: Part::default(),
-            parts: 0,
-            chunk: Vec::new(),
-            chunk_lines: 0,
-            chunks: Vec::new(),
-        }
-    }
-
+impl Reading<'_> {
     /// Reads all lines. Returns the reason if it stopped before the end: a line that is no entry, or the limit.
     fn read(&mut self, mut file: impl BufRead) -> io::Result<Option<String>> {
         let mut line = Vec::new();
