@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{duration::Limit, pipeline::Credential, reader::table};
 
 /// An evaluation in an environment that is reached over MCP.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Episode {
     /// The environment's name, one of [`mcp_tools::environments::BUILTINS`].
@@ -45,14 +45,7 @@ impl Episode {
     pub fn new(environment: impl Into<String>) -> Self {
         Self {
             environment: environment.into(),
-            direction: Direction::default(),
-            details: DetailsShape::default(),
-            transport: McpTransport::default(),
-            delivery: Delivery::default(),
-            token: TokenKind::default(),
-            limits: EpisodeLimits::default(),
-            acknowledge: None,
-            credentials: Vec::new(),
+            ..Self::default()
         }
     }
 }

@@ -5,7 +5,7 @@ const MOST_PAGES: usize = 1000;
 
 /// Collects the pages of a list. Each page starts after the last item of the previous one. The list ends with
 /// a page that is empty or has nothing new, or at the limit.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Pages {
     items: Vec<String>,
     most: usize,
@@ -17,10 +17,8 @@ impl Pages {
     /// Creates a list of at most this many items.
     pub(super) fn at_most(most: usize) -> Self {
         Self {
-            items: Vec::new(),
             most,
-            asked: 0,
-            ended: false,
+            ..Self::default()
         }
     }
 

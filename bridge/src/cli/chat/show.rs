@@ -29,6 +29,7 @@ use super::{
 };
 
 /// Prints events as they arrive.
+#[derive(Default)]
 pub(super) struct Printer {
     json: bool,
     /// The ids of printed messages, because updates may be repeated in the task.
@@ -83,11 +84,7 @@ impl Printer {
     pub(super) fn new(json: bool) -> Self {
         Self {
             json,
-            seen: BTreeSet::new(),
-            turn: Turn::default(),
-            artifacts: BTreeMap::new(),
-            task: None,
-            open: None,
+            ..Self::default()
         }
     }
 

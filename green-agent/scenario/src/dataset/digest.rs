@@ -7,11 +7,7 @@ use sha2::{Digest as _, Sha256};
 /// of members.
 pub fn digest(value: &Value) -> String {
     let text = sorted(value).to_string();
-    let digits: String = Sha256::digest(text)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("sha256:{digits}")
+    format!("sha256:{:x}", Sha256::digest(text))
 }
 
 fn sorted(value: &Value) -> Value {
