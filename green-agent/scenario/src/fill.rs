@@ -150,10 +150,7 @@ impl Filling<'_> {
                     self.value(member, &key, place, numbers, report);
                 }
             }
-            DeValue::Integer(_)
-            | DeValue::Float(_)
-            | DeValue::Boolean(_)
-            | DeValue::Datetime(_) => {}
+            _ => {}
         }
     }
 

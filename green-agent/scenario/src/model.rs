@@ -191,12 +191,7 @@ impl Start {
     pub fn program(&self) -> Option<(&Url, &[String])> {
         match self {
             Self::Program { endpoint, cmd } => Some((endpoint, cmd)),
-            Self::Absent { .. }
-            | Self::Running { .. }
-            | Self::Builtin { .. }
-            | Self::Bot { .. }
-            | Self::Policy(_)
-            | Self::Client { .. } => None,
+            _ => None,
         }
     }
 }
@@ -241,15 +236,7 @@ impl Agent {
     /// Returns whether this participant gets the address of the one in `role`: by `{role}` in `cmd`, `env` or
     /// `settings`, or because that one is its MCP server.
     pub fn knows(&self, role: &str) -> bool {
-        let words: &[String] = match &self.start {
-            Start::Program { cmd, .. } | Start::Client { cmd } => cmd,
-            Start::Absent { .. }
-            | Start::Running { .. }
-            | Start::Builtin { .. }
-            | Start::Bot { .. }
-            | Start::Policy(_) => &[],
-        };
-        let mut texts = words.iter().chain(self.env.values());
+        let mut texts = self.start.words().iter().chain(self.env.values());
         texts.any(|text| placeholder::names(text, role)) || self.start.asks(role)
     }
 }
@@ -263,11 +250,7 @@ impl Start {
                     || placeholder::stands_in(&policy.settings, role)
             }
             Self::Bot { role: bot } => bot == role,
-            Self::Absent { .. }
-            | Self::Running { .. }
-            | Self::Program { .. }
-            | Self::Builtin { .. }
-            | Self::Client { .. } => false,
+            _ => false,
         }
     }
 
@@ -280,11 +263,7 @@ impl Start {
     pub fn words(&self) -> &[String] {
         match self {
             Self::Program { cmd, .. } | Self::Client { cmd } => cmd,
-            Self::Absent { .. }
-            | Self::Running { .. }
-            | Self::Builtin { .. }
-            | Self::Bot { .. }
-            | Self::Policy(_) => &[],
+            _ => &[],
         }
     }
 }

@@ -333,21 +333,15 @@ fn shared(scenario: &Scenario, agent: &Agent, endpoint: &Url) -> Option<String> 
 /// Describes the agents that cannot have the port of their endpoint, or another one because their commands do not
 /// contain it.
 pub fn misplaced(scenario: &Scenario) -> Vec<String> {
-    let misplaced = |agent: &Agent| match &agent.start {
-        Start::Program { endpoint, cmd } => {
-            let port = endpoint.port_or_known_default().filter(|port| *port != 0)?;
-            match scenario.harness.ports {
-                Ports::Fixed => shared(scenario, agent, endpoint),
-                Ports::Auto => (replace_port(&mut cmd.clone(), port, port) == 0)
-                    .then(|| not_named(agent, port)),
+    let misplaced = |agent: &Agent| {
+        let (endpoint, cmd) = agent.start.program()?;
+        let port = endpoint.port_or_known_default().filter(|port| *port != 0)?;
+        match scenario.harness.ports {
+            Ports::Fixed => shared(scenario, agent, endpoint),
+            Ports::Auto => {
+                (replace_port(&mut cmd.to_vec(), port, port) == 0).then(|| not_named(agent, port))
             }
         }
-        Start::Absent { .. }
-        | Start::Running { .. }
-        | Start::Builtin { .. }
-        | Start::Bot { .. }
-        | Start::Policy(_)
-        | Start::Client { .. } => None,
     };
     scenario.agents().filter_map(misplaced).collect()
 }

@@ -35,12 +35,7 @@ pub(super) fn tokens(scenario: &Scenario, masker: &Masker) -> BTreeMap<String, S
         .iter()
         .filter_map(|agent| match &agent.start {
             Start::Policy(policy) => policy.tools.clone(),
-            Start::Absent { .. }
-            | Start::Running { .. }
-            | Start::Program { .. }
-            | Start::Builtin { .. }
-            | Start::Bot { .. }
-            | Start::Client { .. } => None,
+            _ => None,
         });
     let drawn = servers.map(|role| (role, Secret::new(clock::new_secret())));
     let tokens: BTreeMap<String, Secret> = drawn.collect();

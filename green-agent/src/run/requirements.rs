@@ -24,11 +24,7 @@ pub(super) fn requirements(scenario: &Scenario, agent: &Agent) -> BTreeSet<Requi
             .chain(&agent.requires)
             .cloned()
             .collect(),
-        Start::Absent { .. }
-        | Start::Running { .. }
-        | Start::Builtin { .. }
-        | Start::Bot { .. }
-        | Start::Policy(_) => BTreeSet::new(),
+        _ => BTreeSet::new(),
     }
 }
 

@@ -38,13 +38,7 @@ pub(super) fn green(
                 Some(Green::Agent(green))
             }
             // Only participants can be started in these ways.
-            Start::Absent { .. }
-            | Start::Running { .. }
-            | Start::Program { .. }
-            | Start::Builtin { .. }
-            | Start::Bot { .. }
-            | Start::Policy(_)
-            | Start::Client { .. } => keys
+            _ => keys
                 .endpoint
                 .missing("the URL at which the green agent listens"),
         };

@@ -95,11 +95,7 @@ impl<'a> Node<'a> {
         match self.value.get_ref() {
             DeValue::Boolean(flag) => Some(FlagOrTable::Flag(*flag)),
             DeValue::Table(entries) => Some(FlagOrTable::Table(Table::new(self, entries))),
-            DeValue::String(_)
-            | DeValue::Integer(_)
-            | DeValue::Float(_)
-            | DeValue::Datetime(_)
-            | DeValue::Array(_) => self.expected(expected),
+            _ => self.expected(expected),
         }
     }
 
@@ -119,11 +115,7 @@ impl<'a> Node<'a> {
     pub(crate) fn number(&self) -> Option<f64> {
         match self.value.get_ref() {
             DeValue::Integer(_) | DeValue::Float(_) => self.json()?.as_f64(),
-            DeValue::String(_)
-            | DeValue::Boolean(_)
-            | DeValue::Datetime(_)
-            | DeValue::Array(_)
-            | DeValue::Table(_) => self.expected("a number"),
+            _ => self.expected("a number"),
         }
     }
 

@@ -52,11 +52,7 @@ fn fetched<'a>(exchange: &Exchange<'a>) -> Option<(&'a str, &'a Body)> {
                 body,
                 ..
             } => body.as_ref(),
-            Content::Reply { .. }
-            | Content::Request { .. }
-            | Content::Event { .. }
-            | Content::End
-            | Content::Failure { .. } => None,
+            _ => None,
         });
     Some((path, card?))
 }
