@@ -73,14 +73,7 @@ impl Append {
         let numbered = (self.expected + 1..).zip(&self.events);
         numbered.filter_map(|(seq, event)| match event {
             Event::Message(message) => Some((message.message_id.as_str(), seq)),
-            Event::Created(_)
-            | Event::Said(_)
-            | Event::TurnQueued { .. }
-            | Event::TurnStarted { .. }
-            | Event::TurnEnded { .. }
-            | Event::Status { .. }
-            | Event::Artifact { .. }
-            | Event::Metadata { .. } => None,
+            _ => None,
         })
     }
 }

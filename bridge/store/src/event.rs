@@ -159,15 +159,11 @@ pub struct StoredEvent {
 impl Event {
     /// Returns whether the event changes the task, and not only its turns.
     pub fn changes_task(&self) -> bool {
-        match self {
-            Self::TurnQueued { .. } | Self::TurnStarted { .. } | Self::TurnEnded { .. } => false,
-            Self::Created(_)
-            | Self::Message(_)
-            | Self::Said(_)
-            | Self::Status { .. }
-            | Self::Artifact { .. }
-            | Self::Metadata { .. } => true,
-        }
+        let is_of_turn = matches!(
+            self,
+            Self::TurnQueued { .. } | Self::TurnStarted { .. } | Self::TurnEnded { .. }
+        );
+        !is_of_turn
     }
 
     /// Returns whether the event changes the content of the task that clients see.
@@ -178,11 +174,7 @@ impl Event {
                 Some(revised) => !revised.is_quiet,
                 None => events::reported(metadata).is_some(),
             },
-            Self::Created(_)
-            | Self::Said(_)
-            | Self::TurnQueued { .. }
-            | Self::TurnStarted { .. }
-            | Self::TurnEnded { .. } => false,
+            _ => false,
         }
     }
 
@@ -231,13 +223,7 @@ impl Event {
                 metadata,
                 extra: Metadata::new(),
             })),
-            Self::Created(_)
-            | Self::Message(_)
-            | Self::Said(_)
-            | Self::TurnQueued { .. }
-            | Self::TurnStarted { .. }
-            | Self::TurnEnded { .. }
-            | Self::Metadata { .. } => None,
+            _ => None,
         }
     }
 }

@@ -66,14 +66,7 @@ impl Snapshot {
             Event::TurnStarted {
                 reference: None, ..
             } => self.awaited = self.answered.take().or_else(|| waiting().cloned()),
-            Event::Created(_)
-            | Event::Said(_)
-            | Event::TurnQueued { .. }
-            | Event::TurnStarted { .. }
-            | Event::TurnEnded { .. }
-            | Event::Status { .. }
-            | Event::Artifact { .. }
-            | Event::Metadata { .. } => {}
+            _ => {}
         }
     }
 

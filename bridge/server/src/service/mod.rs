@@ -172,11 +172,7 @@ impl Reply {
             Self::Message(answer) => send::answer_size(answer),
             Self::Task(task) => size::task(task),
             Self::Tasks(listed) => listed.tasks.iter().map(size::task).sum(),
-            Self::Stream(_)
-            | Self::PushConfig(_)
-            | Self::PushConfigs(_)
-            | Self::Deleted
-            | Self::Card(_) => 0,
+            _ => 0,
         }
     }
 }

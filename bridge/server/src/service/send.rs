@@ -249,14 +249,7 @@ impl Service {
                 interrupted = match &stored.event {
                     Event::TurnStarted { turn: started, .. } if *started == turn => false,
                     Event::Status { status, .. } => interrupted || status.state.is_interrupted(),
-                    Event::Created(_)
-                    | Event::Message(_)
-                    | Event::Said(_)
-                    | Event::TurnQueued { .. }
-                    | Event::TurnStarted { .. }
-                    | Event::TurnEnded { .. }
-                    | Event::Artifact { .. }
-                    | Event::Metadata { .. } => interrupted,
+                    _ => interrupted,
                 };
             }
         }

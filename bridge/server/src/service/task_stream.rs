@@ -212,15 +212,7 @@ impl TaskStream {
             match event {
                 Event::TurnStarted { turn, .. } if self.is_own(turn) => self.is_behind = false,
                 Event::TurnEnded { turn } if self.is_own(turn) => return Ok(None),
-                Event::Created(_)
-                | Event::Message(_)
-                | Event::Said(_)
-                | Event::TurnQueued { .. }
-                | Event::TurnStarted { .. }
-                | Event::TurnEnded { .. }
-                | Event::Status { .. }
-                | Event::Artifact { .. }
-                | Event::Metadata { .. } => {}
+                _ => {}
             }
             if seq <= self.position.seq {
                 continue;

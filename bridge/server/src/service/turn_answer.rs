@@ -84,10 +84,7 @@ impl AnswerScan {
                 self.is_done = self.answer_end.is_some();
                 false
             }
-            Event::Created(_)
-            | Event::Said(_)
-            | Event::Artifact { .. }
-            | Event::Metadata { .. } => false,
+            _ => false,
         };
         if !self.is_done && (is_settled || self.answer_end.is_some()) {
             self.answer_end = Some(stored.seq);

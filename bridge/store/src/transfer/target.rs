@@ -181,13 +181,7 @@ impl StoreTarget {
                     }
                     None => true,
                 },
-                Event::Said(_)
-                | Event::TurnQueued { .. }
-                | Event::TurnStarted { .. }
-                | Event::TurnEnded { .. }
-                | Event::Status { .. }
-                | Event::Artifact { .. }
-                | Event::Metadata { .. } => true,
+                _ => true,
             };
             if !is_found {
                 return Err(self.difference(format!("an id of task {task}")));

@@ -60,15 +60,7 @@ impl EventProjection {
                 metadata,
                 revised: None,
             } if events::reported(metadata).is_some() => Box::pin(self.task(seq)).await.map(Some),
-            Event::Metadata { revised: None, .. }
-            | Event::Created(_)
-            | Event::Message(_)
-            | Event::Said(_)
-            | Event::TurnQueued { .. }
-            | Event::TurnStarted { .. }
-            | Event::TurnEnded { .. }
-            | Event::Status { .. }
-            | Event::Artifact { .. } => Ok(None),
+            _ => Ok(None),
         }
     }
 

@@ -79,14 +79,7 @@ impl OpenArtifacts {
             Event::Artifact { artifact, .. } => {
                 self.artifacts.insert(artifact.artifact_id.clone());
             }
-            Event::Created(_)
-            | Event::Message(_)
-            | Event::Said(_)
-            | Event::TurnQueued { .. }
-            | Event::TurnStarted { .. }
-            | Event::TurnEnded { .. }
-            | Event::Status { .. }
-            | Event::Metadata { .. } => {}
+            _ => {}
         }
     }
 }

@@ -206,10 +206,6 @@ fn is_from_agent(event: &Event) -> bool {
     match event {
         Event::Status { status, .. } => status.message.is_some(),
         Event::Artifact { .. } | Event::Metadata { .. } | Event::Said(_) => true,
-        Event::Created(_)
-        | Event::Message(_)
-        | Event::TurnQueued { .. }
-        | Event::TurnStarted { .. }
-        | Event::TurnEnded { .. } => false,
+        _ => false,
     }
 }

@@ -162,13 +162,7 @@ impl Endpoint {
         let failed = |why: String| ExecuteError::ExecutionFailed(why);
         let answer = match answered.map_err(|error| failed(error.message))? {
             Reply::Message(answer) => owned_answer(answer),
-            Reply::Task(_)
-            | Reply::Tasks(_)
-            | Reply::Stream(_)
-            | Reply::PushConfig(_)
-            | Reply::PushConfigs(_)
-            | Reply::Deleted
-            | Reply::Card(_) => return Err(failed(ErrorKind::Internal.text().to_owned())),
+            _ => return Err(failed(ErrorKind::Internal.text().to_owned())),
         };
         self.close(&context, &answer).await;
         let result = execute::result::from_answer(&answer)?;

@@ -93,15 +93,7 @@ async fn bare(
             let client_id = context.client_id.as_deref();
             Json(render::message_result(Version::V0_1, answer, client_id)).into_response()
         }
-        Ok(
-            Reply::Task(_)
-            | Reply::Tasks(_)
-            | Reply::Stream(_)
-            | Reply::PushConfig(_)
-            | Reply::PushConfigs(_)
-            | Reply::Deleted
-            | Reply::Card(_),
-        ) => refusal(&ErrorKind::Internal.into()),
+        Ok(_) => refusal(&ErrorKind::Internal.into()),
         Err(error) => refusal(&error),
     }
 }
@@ -113,13 +105,7 @@ fn with_answer(reply: Reply) -> Reply {
             Reply::Message(SendMessageResponse::Task(converted(task)))
         }
         Reply::Task(task) => Reply::Task(converted(task)),
-        other @ (Reply::Message(SendMessageResponse::Message(_))
-        | Reply::Tasks(_)
-        | Reply::Stream(_)
-        | Reply::PushConfig(_)
-        | Reply::PushConfigs(_)
-        | Reply::Deleted
-        | Reply::Card(_)) => other,
+        other => other,
     }
 }
 

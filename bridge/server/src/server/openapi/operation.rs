@@ -137,13 +137,7 @@ fn body(operation: Operation, schemas: &mut Schemas) -> Option<Value> {
         Operation::CancelTask => Some(json!({"type": "object", "properties": {
             "metadata": {"type": ["object", "null"]},
         }})),
-        Operation::SubscribeToTask
-        | Operation::GetTask
-        | Operation::ListTasks
-        | Operation::GetTaskPushNotificationConfig
-        | Operation::ListTaskPushNotificationConfigs
-        | Operation::DeleteTaskPushNotificationConfig
-        | Operation::GetExtendedAgentCard => None,
+        _ => None,
     }
 }
 
