@@ -59,11 +59,7 @@ fn in_value(value: &Spanned<DeValue<'_>>, offset: usize, path: &mut String) {
                 in_value(item, offset, path);
             }
         }
-        DeValue::String(_)
-        | DeValue::Integer(_)
-        | DeValue::Float(_)
-        | DeValue::Boolean(_)
-        | DeValue::Datetime(_) => {}
+        _ => {}
     }
 }
 
@@ -77,11 +73,7 @@ fn contains_offset(value: &Spanned<DeValue<'_>>, offset: usize) -> bool {
             })
         }
         DeValue::Array(list) => list.iter().any(|item| contains_offset(item, offset)),
-        DeValue::String(_)
-        | DeValue::Integer(_)
-        | DeValue::Float(_)
-        | DeValue::Boolean(_)
-        | DeValue::Datetime(_) => false,
+        _ => false,
     };
     inside || value.span().contains(&offset)
 }

@@ -52,10 +52,6 @@ fn name(name: &GeneralName) -> Option<String> {
         GeneralName::Rfc822Name(name)
         | GeneralName::DnsName(name)
         | GeneralName::UniformResourceIdentifier(name) => text(name),
-        GeneralName::OtherName(_)
-        | GeneralName::DirectoryName(_)
-        | GeneralName::EdiPartyName(_)
-        | GeneralName::IpAddress(_)
-        | GeneralName::RegisteredId(_) => None,
+        _ => None,
     }
 }

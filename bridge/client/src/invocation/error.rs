@@ -60,14 +60,7 @@ pub enum InvocationError {
 impl InvocationError {
     /// Returns whether the agent requires credentials that were not given, or rejected those that were.
     pub fn wants_credentials(&self) -> bool {
-        match self {
-            Self::Agent(error) => error.fault.wants_credentials(),
-            Self::UnknownSkill { .. }
-            | Self::Parameters { .. }
-            | Self::Refused { .. }
-            | Self::NoTasks(_)
-            | Self::StillWorking { .. } => false,
-        }
+        matches!(self, Self::Agent(error) if error.fault.wants_credentials())
     }
 }
 

@@ -105,15 +105,7 @@ async fn answer(agent: &Agent, call: &Call) -> Result<Option<StreamResponse>, Fa
             get.tenant.clone_from(&request.tenant);
             StreamResponse::Task(agent.ask(&Call::GetTask(get)).await?)
         }
-        Call::SendMessage(_)
-        | Call::GetTask(_)
-        | Call::ListTasks(_)
-        | Call::CancelTask(_)
-        | Call::CreateTaskPushNotificationConfig(_)
-        | Call::GetTaskPushNotificationConfig(_)
-        | Call::ListTaskPushNotificationConfigs(_)
-        | Call::DeleteTaskPushNotificationConfig(_)
-        | Call::GetExtendedAgentCard(_) => return Ok(None),
+        _ => return Ok(None),
     }))
 }
 

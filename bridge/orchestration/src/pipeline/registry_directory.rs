@@ -84,18 +84,7 @@ fn fault(error: RegistryError) -> AttemptError {
             "no agent with the skill answers: {}",
             tried.join("; ")
         )),
-        RegistryError::Address(_)
-        | RegistryError::PlainHttp(_)
-        | RegistryError::Reference(_)
-        | RegistryError::Unreachable { .. }
-        | RegistryError::Timeout { .. }
-        | RegistryError::Failing { .. }
-        | RegistryError::Unauthorized(_)
-        | RegistryError::NotFound(_)
-        | RegistryError::Refused { .. }
-        | RegistryError::NotACard { .. }
-        | RegistryError::TooLarge { .. }
-        | RegistryError::TooMany { .. } => AttemptError::LookupFailed(error.to_string()),
+        error => AttemptError::LookupFailed(error.to_string()),
     }
 }
 

@@ -49,11 +49,7 @@ impl Choice {
             {
                 text
             }
-            Payload::Text(_)
-            | Payload::Data(_)
-            | Payload::Both(..)
-            | Payload::Invoke(_)
-            | Payload::Nothing(_) => title,
+            _ => title,
         };
         Self {
             title: title.to_owned(),
@@ -165,11 +161,7 @@ pub(super) fn listed(choices: &[Choice]) -> String {
     let numbered = choices.iter().enumerate().map(|(index, choice)| {
         let more = match &choice.sends {
             Payload::Nothing(url) if *url != choice.title => format!(" ({url})"),
-            Payload::Nothing(_)
-            | Payload::Text(_)
-            | Payload::Data(_)
-            | Payload::Both(..)
-            | Payload::Invoke(_) => String::new(),
+            _ => String::new(),
         };
         format!("  {}. {}{more}\n", index + 1, choice.title)
     });

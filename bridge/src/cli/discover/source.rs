@@ -73,13 +73,7 @@ impl NotDiscovered {
             DiscoveryError::Status {
                 status: 401 | 403, ..
             } => "\n--bearer-env NAME or --header-env HEADER=NAME sends it a secret, --cert FILE --key FILE a certificate".to_owned(),
-            DiscoveryError::Scheme(_)
-            | DiscoveryError::TooLarge { .. }
-            | DiscoveryError::Status { .. }
-            | DiscoveryError::NotACard { .. }
-            | DiscoveryError::Redirects { .. }
-            | DiscoveryError::Private { .. }
-            | DiscoveryError::NoWayToSpeak { .. } => String::new(),
+            _ => String::new(),
         };
         Self { error, advice }
     }
