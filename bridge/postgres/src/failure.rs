@@ -76,7 +76,6 @@ fn is_read_only(error: &Error) -> bool {
     error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION)
 }
 
-/// Describes the error of a pool.
 pub(super) fn describe_pool_error(error: &PoolError) -> String {
     match error {
         PoolError::Backend(error) => describe(error),

@@ -35,7 +35,6 @@ const COUNT_FILTERED: &str = "SELECT count(*) FROM bridge.tasks
         AND status_time >= $4";
 
 impl Shared {
-    /// Returns the head of the caller's task.
     pub(super) async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
         if !rows::is_storable(task) {
             return Err(StoreError::not_found(task));

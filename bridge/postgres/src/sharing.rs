@@ -23,7 +23,6 @@ pub(super) struct SharingStats {
     pub(super) taken: CallCounter,
 }
 
-/// Counts calls.
 #[derive(Debug, Default)]
 pub(super) struct CallCounter {
     answered: AtomicU64,

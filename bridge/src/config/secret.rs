@@ -33,7 +33,6 @@ impl fmt::Debug for SecretText {
     }
 }
 
-/// The sources of secrets.
 pub(super) struct SecretSources<'a> {
     /// The folder of the configuration.
     pub(super) folder: &'a Path,

@@ -36,7 +36,6 @@ pub struct Watch {
     watched: Weak<WatchedTasks>,
 }
 
-/// The state of one watcher.
 #[derive(Debug, Default)]
 struct WatcherState {
     /// The newest head; `None` before the first notification.
@@ -320,7 +319,6 @@ impl Feed {
     }
 }
 
-/// The listeners.
 #[derive(Default)]
 struct Listeners {
     all: RwLock<Vec<Weak<dyn Listener>>>,

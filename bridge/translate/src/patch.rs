@@ -15,7 +15,6 @@ pub(crate) fn diff(from: &Metadata, to: &Metadata) -> Metadata {
     set.chain(gone).collect()
 }
 
-/// Applies a patch to `target`.
 pub(crate) fn apply(target: &mut Metadata, patch: &Metadata) {
     for (key, value) in patch {
         match value {

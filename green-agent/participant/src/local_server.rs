@@ -16,7 +16,6 @@ pub struct LocalServer {
     state: watch::Sender<ServerState>,
 }
 
-/// The state of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ServerState {
     /// Its routes are being created.

@@ -36,7 +36,6 @@ pub struct TurnContext {
     is_greeting: bool,
 }
 
-/// The parts of a turn's context.
 pub(super) struct TurnContextParts {
     pub(super) activity: Box<Activity>,
     pub(super) task: Arc<Task>,

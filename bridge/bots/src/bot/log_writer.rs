@@ -36,7 +36,6 @@ pub(super) struct LogWriter {
     log_state: LogState,
 }
 
-/// The state of the log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LogState {
     /// The log accepts changes.

@@ -75,7 +75,6 @@ impl Credential {
         &self.host
     }
 
-    /// Returns the secret value.
     pub(super) fn secret(&self) -> &str {
         self.secret.expose()
     }

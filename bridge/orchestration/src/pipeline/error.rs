@@ -135,7 +135,6 @@ pub(super) enum Failure {
     },
 }
 
-/// A step that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StepFailure {
     /// The step's id.

@@ -31,7 +31,6 @@ const STEP: u64 = 256 << 10;
 const DISCARDED: usize = 32 << 20;
 const DISCARD_TIME: Duration = Duration::from_secs(10);
 
-/// The body of a request that has one.
 pub(super) struct RequestBody {
     /// `None` once the body was read to its end or given up.
     inner: Option<Incoming>,

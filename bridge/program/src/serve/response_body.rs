@@ -35,7 +35,6 @@ impl Drop for RequestGuard {
     }
 }
 
-/// The body of a response.
 pub(super) struct ResponseBody {
     source: Source,
     _guard: RequestGuard,

@@ -125,7 +125,6 @@ fn name_versions(card: &mut Map<String, Value>, warnings: &mut Vec<FieldError>) 
     }
 }
 
-/// Drops invalid entries.
 fn drop_invalid_entries(card: &mut Map<String, Value>, warnings: &mut Vec<FieldError>) {
     let is_v1 = card.contains_key("supportedInterfaces");
     keep(card, "supportedInterfaces", warnings, AgentInterface::read);

@@ -205,7 +205,6 @@ fn bad(id: Id, error: &FieldError) -> BadRequest {
     BadRequest { id, error }
 }
 
-/// Reads method and parameters.
 fn read_method_and_params(mut fields: Fields) -> Result<(String, Value), FieldError> {
     read_version(&mut fields)?;
     let method = fields.required("method")?;

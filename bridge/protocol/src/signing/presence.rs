@@ -17,7 +17,6 @@ enum Presence {
     Implicit,
 }
 
-/// The content of a field.
 #[derive(Clone, Copy)]
 enum FieldContent {
     /// Text, a flag, a list or map of texts, or free-form data.

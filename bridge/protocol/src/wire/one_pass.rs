@@ -126,7 +126,6 @@ impl Visitor<'_> for IntegerVisitor {
 /// Reads a value or null.
 pub(super) struct OptionVisitor<T>(PhantomData<T>);
 
-/// Reads a list.
 pub(super) struct ListVisitor<T>(PhantomData<T>);
 
 /// Reads a map with texts as keys.

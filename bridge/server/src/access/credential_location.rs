@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use super::{Check, PeerCertificate, decision::CheckResult};
 use crate::auth::bearer;
 
-/// The location of a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CredentialLocation {
     /// `Authorization: Bearer`.

@@ -48,7 +48,6 @@ fn deleting(service: Service) -> Router {
         .with_state(service)
 }
 
-/// The filters of a list.
 #[derive(Debug, Default)]
 struct Filters {
     agent: Option<String>,

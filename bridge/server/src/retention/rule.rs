@@ -41,7 +41,6 @@ pub struct RetentionSettings {
 }
 
 impl RetentionSettings {
-    /// Returns the rule of an agent.
     pub(super) fn of(&self, agent: &str) -> &RetentionRule {
         self.agents.get(agent).unwrap_or(&self.usual)
     }

@@ -146,7 +146,6 @@ impl Endpoint {
     }
 }
 
-/// Returns the routes of JSON-RPC.
 fn json_rpc(path: &str) -> Router<MountedAgent> {
     let at = |rest: &str| format!("{path}{rest}");
     let rpc = || post(jsonrpc::post).fallback(rest::handle);
@@ -162,7 +161,6 @@ fn json_rpc(path: &str) -> Router<MountedAgent> {
     }
 }
 
-/// Returns the routes of HTTP+JSON.
 fn http_json(path: &str) -> Router<MountedAgent> {
     let router = Router::new();
     match path.is_empty() {

@@ -14,7 +14,6 @@ const LINES: usize = 200;
 /// The prefix of the media types of cards.
 const MEDIA_TYPE: &str = "application/vnd.microsoft.card.";
 
-/// A card as text.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Card {
     pub(super) lines: Vec<String>,

@@ -10,7 +10,6 @@ const CARD_ACTION: &str = "adaptiveCard/action";
 /// The number of choices offered at once.
 pub(super) const MOST: usize = 50;
 
-/// A choice.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Choice {
     pub(super) title: String,

@@ -49,7 +49,6 @@ impl CachedReader {
         })
     }
 
-    /// Returns the head of the caller's task.
     pub(super) async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
         Ok(self.latest(caller, task).await?.head)
     }

@@ -104,14 +104,12 @@ pub(super) struct Link {
     pub(super) previous: Option<LogOffset>,
 }
 
-/// Returns the events of an append as JSON.
 pub(super) fn events_json(append: &Append) -> Result<Vec<u8>, StoreError> {
     write_json(&append.events, || {
         format!("an event of task {}", append.task)
     })
 }
 
-/// Returns a head as JSON.
 pub(super) fn head_json(head: &Head) -> Result<Vec<u8>, StoreError> {
     write_json(head, || format!("the head of task {}", head.task))
 }
@@ -179,7 +177,6 @@ pub(super) fn copy_size(record: &[u8]) -> u64 {
     (FRAME + 1 + TOTAL + body(record).len()) as u64
 }
 
-/// Writes the deletion of a task.
 pub(super) fn write_deletion(to: &mut Vec<u8>, task: &str) {
     to.push(DELETE);
     to.extend(task.as_bytes());
@@ -277,7 +274,6 @@ impl<'r> LoggedAppend<'r> {
         Ok((self.first()..).zip(events).filter_map(named).collect())
     }
 
-    /// Returns the events.
     pub(super) fn events(&self) -> Result<Vec<StoredEvent>, StoreError> {
         let time = self.time;
         let events: Vec<Event> = read_json(self.events, "the events of an append")?;

@@ -133,7 +133,6 @@ impl Compaction {
     }
 }
 
-/// The goal of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CompactionGoal {
     /// The size of the log stays within a limit.

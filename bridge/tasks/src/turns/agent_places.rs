@@ -18,7 +18,6 @@ pub(super) struct AgentPlaces {
     agents: Mutex<BTreeMap<String, Arc<AgentTurns>>>,
 }
 
-/// The turns of one agent.
 #[derive(Debug)]
 struct AgentTurns {
     at_once: Arc<Semaphore>,

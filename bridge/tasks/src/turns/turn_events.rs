@@ -84,7 +84,6 @@ fn queued_status(head: &Head) -> Event {
     }
 }
 
-/// Returns the events for the start of a turn.
 pub(super) fn start_events(turn: u64, agent: &Agent) -> [Event; 2] {
     let survives_restart_for = agent.executor.survives_restart_for();
     let start = Event::TurnStarted {

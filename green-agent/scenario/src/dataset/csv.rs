@@ -10,7 +10,6 @@ use super::{DatasetError, rows::RawRow};
 /// One record: its line, from 1, and its fields.
 type Record = (usize, Vec<String>);
 
-/// Reads the rows.
 pub(super) fn rows(path: &Path, text: &str) -> Result<Vec<RawRow>, DatasetError> {
     let wrong = |line: usize, expected: String| DatasetError::Row {
         path: path.to_owned(),

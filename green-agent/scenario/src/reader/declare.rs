@@ -34,7 +34,6 @@ pub(crate) trait Keys {
     const KEYS: &'static [&'static str];
 }
 
-/// Returns the schema of a table.
 pub(crate) fn table_schema(
     doc: &[&str],
     keys: Vec<KeySchema>,

@@ -57,7 +57,6 @@ impl<'a> Node<'a> {
         None
     }
 
-    /// Returns the value as a text.
     pub(crate) fn text(&self) -> Option<&'a str> {
         self.value
             .get_ref()
@@ -82,7 +81,6 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// Returns the value as a boolean.
     pub(crate) fn flag(&self) -> Option<bool> {
         self.value
             .get_ref()
@@ -145,7 +143,6 @@ impl<'a> Node<'a> {
         Some(self.list()?.iter().filter_map(read).collect())
     }
 
-    /// Returns the value as a table.
     pub(crate) fn table(&self) -> Option<Table<'a>> {
         self.table_of(&[])
     }

@@ -41,7 +41,6 @@ impl<'a> Key<'a> {
         self.name
     }
 
-    /// Returns the value.
     pub(crate) fn node(&self) -> Option<&Node<'a>> {
         self.node.as_ref()
     }

@@ -8,7 +8,6 @@ const KINDS: [&str; 5] = ["mug", "lamp", "scarf", "notebook", "backpack"];
 const COLOURS: [&str; 4] = ["red", "blue", "green", "black"];
 const STYLES: [&str; 3] = ["plain", "striped", "large"];
 
-/// One product.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Product {
     pub(super) id: String,

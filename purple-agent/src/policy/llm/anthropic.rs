@@ -75,7 +75,6 @@ fn tool(tool: &ToolDefinition) -> Value {
     json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
 }
 
-/// Reads an answer.
 pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
     let content = list(answer, "content")?;
     let (mut texts, mut calls) = (Vec::new(), Vec::new());

@@ -91,7 +91,6 @@ fn declaration(tool: &ToolDefinition) -> Value {
 /// The prefix of ids for calls that have none.
 const OWN_ID: &str = "unnamed-call-";
 
-/// Reads an answer.
 pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
     let Some(candidates) = answer.get("candidates").and_then(Value::as_array) else {
         return Err(blocked(answer));

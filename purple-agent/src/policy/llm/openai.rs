@@ -81,7 +81,6 @@ fn function(tool: &ToolDefinition) -> Value {
     }})
 }
 
-/// Reads an answer.
 pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
     let choices = list(answer, "choices")?;
     let choice = choices

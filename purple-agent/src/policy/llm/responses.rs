@@ -86,7 +86,6 @@ fn function(tool: &ToolDefinition) -> Value {
     })
 }
 
-/// Reads an answer.
 pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
     if let Some(error) = answer.get("error").filter(|error| error.is_object()) {
         let found = error["message"].as_str().unwrap_or("an error");

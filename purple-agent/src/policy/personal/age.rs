@@ -38,7 +38,6 @@ enum Meaning {
     Other,
 }
 
-/// The ages in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ages {
     /// The possible ages in ascending order; more than one if it is not clear which is meant.

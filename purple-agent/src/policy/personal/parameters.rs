@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 
 use super::{fit::words, request::Request, token::Token};
 
-/// The parameters in a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RequestParameters {
     /// The values by parameter name.

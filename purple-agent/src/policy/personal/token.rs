@@ -31,7 +31,6 @@ pub(super) struct Token {
     pub(super) number: Option<Number>,
 }
 
-/// A number in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Number {
     pub(super) value: i64,

@@ -44,7 +44,6 @@ pub struct File {
     views: BTreeMap<String, FileView>,
 }
 
-/// A view of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct FileView {
     size: usize,

@@ -23,7 +23,6 @@ use crate::bot::output::{BotOutput, OutputItem, SendError};
 #[derive(Debug, Default)]
 pub(super) struct OpenTurns(Mutex<BTreeMap<String, Arc<OpenTurn>>>);
 
-/// An open turn.
 #[derive(Debug)]
 pub(super) struct OpenTurn {
     output: BotOutput,

@@ -30,7 +30,6 @@ use crate::{
     lenient_card::{self, EXTENDED},
 };
 
-/// The messages of 0.3.
 static MESSAGES_V0_3: LazyLock<v0_3::Messages> = LazyLock::new(v0_3::Messages::new);
 
 /// The time for which a subscription's beginning is waited for, so that a refusal is told at once. Most servers send nothing

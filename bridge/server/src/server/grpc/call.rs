@@ -43,7 +43,6 @@ use crate::{
 
 static SCALES: LazyLock<Scales> = LazyLock::new(Scales::new);
 
-/// The messages of 0.3.
 static MESSAGES_V0_3: LazyLock<Messages> = LazyLock::new(Messages::new);
 
 /// Answers a request for any operation.

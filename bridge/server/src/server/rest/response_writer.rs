@@ -81,7 +81,6 @@ impl ResponseWriter {
         }
     }
 
-    /// Returns an error response.
     pub(super) fn error(self, refusal: &HttpError) -> Response {
         let mut response = self.json(refusal.status, render::text(0, &refusal.body(self.format)));
         let allow = refusal.allow.as_deref();

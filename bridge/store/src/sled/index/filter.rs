@@ -60,7 +60,6 @@ fn bits(hash: u64) -> impl Iterator<Item = (usize, u8)> {
     })
 }
 
-/// Returns the hash of a key.
 pub(super) fn hash(key: &[u8]) -> u64 {
     let (words, rest) = key.as_chunks::<8>();
     let mut last = [0; 8];

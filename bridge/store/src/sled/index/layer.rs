@@ -189,7 +189,6 @@ impl Layer {
         self.unlisted.is_empty()
     }
 
-    /// Returns the latest append of a task.
     pub(super) fn latest(&self, task: &str) -> Option<&LatestAppend> {
         self.tasks.get(task).map(|change| &change.latest)
     }
