@@ -28,7 +28,6 @@ mod key_source;
 mod keyring;
 mod private_key;
 mod publish;
-mod secret;
 mod signing;
 #[cfg(test)]
 mod testing;
@@ -36,6 +35,7 @@ mod tokens;
 mod verifier;
 
 pub use bearer::bearer;
+pub use bridge_program::secret::Secret;
 pub use bridge_protocol::jose::{Algorithm, Jwk, Jwks};
 pub use bridge_verify::Verify;
 pub use card_signer::{CARD_KEYS, CardSigner, card_keys};
@@ -46,7 +46,6 @@ pub use key_file::not_private;
 pub use key_source::KeySource;
 pub use private_key::{PrivateKey, PrivateKeyError};
 pub use publish::router;
-pub use secret::Secret;
 pub use signing::KeyError;
 pub use tokens::{Assertion, Grant, TokenError, Tokens};
 pub use verifier::{Identity, Refusal, TrustedIssuer, Verifier};

@@ -5,21 +5,15 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use bridge_program::lock;
+use bridge_program::{lock, secret::Secret};
 use bridge_protocol::{a2a::Task, activity::ConversationAccount};
 use bridge_translate::{TranslationContext, full_activity};
 use url::Url;
 
 use super::{
-    RemoteBot,
-    acceptance_timing::AcceptanceTiming,
-    creation_locks::CreationLocks,
-    files::FileStore,
-    open_turns::OpenTurns,
-    recent_activities::RecentActivities,
-    redactor::Redactor,
-    service_url::{ServiceUrls, UrlSecret},
-    service_url_scope::ServiceUrlScope,
+    RemoteBot, acceptance_timing::AcceptanceTiming, creation_locks::CreationLocks,
+    files::FileStore, open_turns::OpenTurns, recent_activities::RecentActivities,
+    redactor::Redactor, service_url::ServiceUrls, service_url_scope::ServiceUrlScope,
 };
 use crate::{caller::Caller, clock, store::Store};
 
@@ -131,14 +125,14 @@ impl ChannelInner {
     }
 
     /// Returns the service URL with this secret. It ends with a slash because SDKs expect one after a path.
-    pub(super) fn service_url(&self, bot: &RemoteBot, secret: &UrlSecret) -> String {
-        format!("{}/bots/{}/", self.callback_base(bot), secret.as_str())
+    pub(super) fn service_url(&self, bot: &RemoteBot, secret: &Secret) -> String {
+        format!("{}/bots/{}/", self.callback_base(bot), secret.expose())
     }
 
     /// Returns a redactor for the texts and activities of a bot.
-    pub(super) fn redactor(&self, bot: &RemoteBot, secret: &UrlSecret) -> Redactor {
+    pub(super) fn redactor(&self, bot: &RemoteBot, secret: &Secret) -> Redactor {
         let public = self.settings.public_url.as_str().trim_end_matches('/');
-        Redactor::new(secret.as_str(), self.callback_base(bot), public)
+        Redactor::new(secret.expose(), self.callback_base(bot), public)
     }
 
     /// Returns the addresses and ids for the turn that answers the activity with this id.
@@ -147,7 +141,7 @@ impl ChannelInner {
         bot: &RemoteBot,
         caller: &Caller,
         task: &Task,
-        secret: &UrlSecret,
+        secret: &Secret,
         activity_id: String,
     ) -> TranslationContext {
         let context = task.context_id.clone().unwrap_or_default();

@@ -2,11 +2,12 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use bridge_program::secret::Secret;
 use bridge_protocol::{a2a::Task, activity::ChannelAccount, wire::FieldError};
 
 use super::{
     AdmissionError, RemoteBot, channel_state::ChannelInner, files::UploadError,
-    service_url::UrlSecret, service_url_scope::ServiceUrlScope,
+    service_url_scope::ServiceUrlScope,
 };
 use crate::{
     agent::ConversationScope,
@@ -22,7 +23,7 @@ const TIES: usize = 4;
 pub struct ConnectorSession {
     pub(super) channel: Arc<ChannelInner>,
     pub(super) bot: Arc<RemoteBot>,
-    pub(super) secret: UrlSecret,
+    pub(super) secret: Secret,
     pub(super) scope: ServiceUrlScope,
 }
 

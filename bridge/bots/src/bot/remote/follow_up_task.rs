@@ -45,7 +45,7 @@ impl ConnectorSession {
             return Ok(meant.clone());
         }
         // Of several simultaneous messages, the first one creates the task.
-        let beginning = self.channel.creation_locks.of(self.secret.as_str());
+        let beginning = self.channel.creation_locks.of(self.secret.expose());
         let _one_by_one = beginning.lock().await;
         let answered = activity.reply_to_id.as_deref().unwrap_or_default();
         let answered = answered.split('.').next() == Some(&*meant.task);

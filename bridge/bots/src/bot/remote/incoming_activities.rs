@@ -39,7 +39,7 @@ impl ConnectorSession {
     /// Posts an activity and returns its id. The activity is logged when this function returns, or dropped because
     /// its task has ended and it does not start another one. Posting the same activity again returns the same id.
     pub async fn post(&self, head: &Arc<Head>, activity: Value) -> Result<String, ConnectorError> {
-        let key = CallKey::of(self.secret.as_str(), &activity);
+        let key = CallKey::of(self.secret.expose(), &activity);
         let once = self.channel.recent_activities.of(&key);
         let saying = Box::pin(async {
             let activity = self.parse_activity(activity)?;

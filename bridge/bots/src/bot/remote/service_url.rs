@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use bridge_program::secret::Secret;
 use tokio::sync::OnceCell;
 
 use super::{
@@ -24,22 +25,6 @@ const CONTACT_KIND: &str = "bot-secret";
 /// The record kind of scopes whose secrets are random, as older versions made them.
 const LEGACY_SCOPE_KIND: &str = "bot-address";
 
-/// The unguessable part of a service URL.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct UrlSecret(String);
-
-impl UrlSecret {
-    pub(super) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for UrlSecret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("***")
-    }
-}
-
 /// Creates and resolves service URLs.
 #[derive(Debug)]
 pub(super) struct ServiceUrls {
@@ -54,8 +39,8 @@ impl ServiceUrls {
     }
 
     /// Returns the secret of a scope. Neither reads nor writes records.
-    pub(super) async fn secret(&self, scope: &ServiceUrlScope) -> Result<UrlSecret, StoreError> {
-        Ok(UrlSecret(self.keys().await?.seal(scope)?))
+    pub(super) async fn secret(&self, scope: &ServiceUrlScope) -> Result<Secret, StoreError> {
+        Ok(Secret::new(self.keys().await?.seal(scope)?))
     }
 
     /// Returns whether this function is called for the first time for the scope.
@@ -90,12 +75,12 @@ impl ServiceUrls {
     pub(super) async fn find(
         &self,
         secret: &str,
-    ) -> Result<Option<(UrlSecret, ServiceUrlScope)>, StoreError> {
+    ) -> Result<Option<(Secret, ServiceUrlScope)>, StoreError> {
         let scope = match is_legacy_secret(secret) {
             true => self.legacy_scope(secret).await?,
             false => self.keys().await?.open(secret),
         };
-        Ok(scope.map(|scope| (UrlSecret(secret.to_owned()), scope)))
+        Ok(scope.map(|scope| (Secret::new(secret), scope)))
     }
 
     async fn keys(&self) -> Result<&ServiceUrlKeys, StoreError> {
@@ -157,9 +142,9 @@ mod tests {
         assert!(service_urls.is_first_contact(&scope("two")).await.unwrap());
         let again = service_urls.secret(&scope("one")).await.unwrap();
         assert_eq!(again, one);
-        let found = service_urls.find(one.as_str()).await.unwrap();
+        let found = service_urls.find(one.expose()).await.unwrap();
         assert_eq!(found, Some((one.clone(), scope("one"))));
-        for wrong in ["", "x", &"0".repeat(clock::SECRET), &one.as_str()[1..]] {
+        for wrong in ["", "x", &"0".repeat(clock::SECRET), &one.expose()[1..]] {
             assert_eq!(service_urls.find(wrong).await.unwrap(), None, "{wrong}");
         }
         assert_eq!(format!("{one:?}"), "***");
