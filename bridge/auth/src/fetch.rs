@@ -124,7 +124,7 @@ impl Fetcher {
 
     async fn text(&self, url: &Url, request: RequestBuilder) -> Result<Vec<u8>, FetchError> {
         if !self.plain_http && !is_safe(url) {
-            let endpoint = shown(url);
+            let endpoint = display_url(url);
             return Err(FetchError::Plain(endpoint));
         }
         let reply = request.send().await.map_err(|error| failed(url, &error))?;
@@ -132,7 +132,7 @@ impl Fetcher {
         let body = body(url, reply).await?;
         if !status.is_success() {
             return Err(FetchError::Refused {
-                endpoint: shown(url),
+                endpoint: display_url(url),
                 status: status.as_u16(),
                 explanation: error_text(&body),
             });
@@ -148,13 +148,13 @@ fn parsed(url: &Url, text: &[u8]) -> Result<Value, FetchError> {
 /// Returns the error for an invalid answer.
 pub(super) fn unexpected(url: &Url, expected: impl Into<String>) -> FetchError {
     FetchError::Unexpected {
-        endpoint: shown(url),
+        endpoint: display_url(url),
         expected: expected.into(),
     }
 }
 
-/// Returns the address without secret parts.
-pub(super) fn shown(url: &Url) -> String {
+/// Returns an address without the parts that may be secret: user, query and fragment.
+pub fn display_url(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let port = url
         .port()
@@ -179,7 +179,7 @@ fn is_local(url: &Url) -> bool {
 }
 
 fn failed(url: &Url, error: &reqwest::Error) -> FetchError {
-    let endpoint = shown(url);
+    let endpoint = display_url(url);
     if error.is_timeout() {
         return FetchError::Timeout {
             endpoint,
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn an_address_is_shown_without_secrets() {
         let url = Url::parse("https://me:pass@h.test:8443/a/b?key=1#f").unwrap();
-        assert_eq!(shown(&url), "https://h.test:8443/a/b");
+        assert_eq!(display_url(&url), "https://h.test:8443/a/b");
     }
 
     #[test]

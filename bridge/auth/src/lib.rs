@@ -39,7 +39,7 @@ pub use bridge_program::secret::Secret;
 pub use bridge_protocol::jose::{Algorithm, Jwk, Jwks};
 pub use bridge_verify::Verify;
 pub use card_signer::{CARD_KEYS, CardSigner, card_keys};
-pub use fetch::FetchError;
+pub use fetch::{FetchError, display_url};
 pub use issuer::{Issuer, IssuerSettings, Subject};
 pub use key_file::KeyFileError;
 pub use key_file::not_private;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bridge_auth::display_url;
 use bridge_program::system::is_from_lack_of_files;
 use bridge_protocol::{activity::Activity, wire::FieldError};
 use bridge_telemetry::{Instrument as _, Kind, TraceContext, fail, root_cause, set, span};
@@ -10,7 +11,6 @@ use reqwest::{
     header::{ACCEPT, AUTHORIZATION},
 };
 use tokio::time::{sleep, timeout};
-use url::Url;
 
 use super::{BotCall, RemoteBot};
 use crate::bot::BotError;
@@ -240,26 +240,5 @@ fn too_late(bot: &RemoteBot) -> CallError {
     CallError::Late {
         bot: display_url(&bot.url),
         limit: bot.settings.request_timeout,
-    }
-}
-
-/// Returns a bot's address without the parts that may be secret.
-pub(super) fn display_url(url: &Url) -> String {
-    let mut url = url.clone();
-    url.set_query(None);
-    url.set_fragment(None);
-    // The setters fail only for addresses that cannot have these parts.
-    let _ = (url.set_username(""), url.set_password(None));
-    url.into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_shown_without_secrets() {
-        let url = Url::parse("https://user:word@bot.example:8443/api?code=secret#x").unwrap();
-        assert_eq!(display_url(&url), "https://bot.example:8443/api");
     }
 }

@@ -8,6 +8,7 @@
 //! | with `text/event-stream`, as for `stream` | the turn is over, with these activities as a stream of events |
 //! | to an `invoke`: all codes but 401, 403 and 5xx | the result of the invoke; also 501, for an unsupported one |
 
+use bridge_auth::display_url;
 use bridge_protocol::{
     activity::{Activity, ActivityType},
     sse::{SseData, SseParser},
@@ -158,7 +159,7 @@ impl ResponseReader<'_> {
 
     async fn rejection(&self, answer: Response) -> CallError {
         let status = answer.status();
-        let bot = call::display_url(&self.bot.url);
+        let bot = display_url(&self.bot.url);
         let body = call::body(self.bot, answer).await.unwrap_or_default();
         let excerpt: String = String::from_utf8_lossy(&body)
             .chars()
