@@ -112,18 +112,16 @@ impl PostgresStore {
             sharing: SharingStats::default(),
         });
         shared.update_sharing().await?;
-        let committers =
-            (0..committers).map(|_| tokio::spawn(committer::run_committer(Arc::clone(&shared))));
-        let mut tasks: Vec<JoinHandle<()>> = committers.collect();
-        tasks.push(tokio::spawn(changes::send_notifications(Arc::clone(
-            &shared,
-        ))));
-        tasks.push(tokio::spawn(changes::receive_notifications(Arc::clone(
-            &shared,
-        ))));
-        tasks.push(tokio::spawn(leases::send_heartbeats(Arc::clone(&shared))));
-        tasks.push(tokio::spawn(leases::clean_up(Arc::clone(&shared))));
-        tasks.push(tokio::spawn(sharing::poll_sharing(Arc::clone(&shared))));
+        let own = || Arc::clone(&shared);
+        let committers = (0..committers).map(|_| tokio::spawn(committer::run_committer(own())));
+        let others = [
+            tokio::spawn(changes::send_notifications(own())),
+            tokio::spawn(changes::receive_notifications(own())),
+            tokio::spawn(leases::send_heartbeats(own())),
+            tokio::spawn(leases::clean_up(own())),
+            tokio::spawn(sharing::poll_sharing(own())),
+        ];
+        let tasks = committers.chain(others).collect();
         Ok(Self { shared, tasks })
     }
 }
