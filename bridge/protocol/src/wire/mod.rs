@@ -31,7 +31,7 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
-use core::fmt;
+use core::{fmt, marker::PhantomData};
 
 use serde::{
     Deserialize as _, Deserializer, Serialize,
@@ -300,7 +300,7 @@ impl<T: Wire> Wire for Option<T> {
     }
 
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_option(one_pass::OptionVisitor::new())
+        from.deserialize_option(one_pass::OptionVisitor(PhantomData))
     }
 
     fn is_absent(&self) -> bool {
@@ -318,7 +318,7 @@ impl<T: Wire> Wire for Vec<T> {
     }
 
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_seq(one_pass::ListVisitor::new())
+        from.deserialize_seq(one_pass::ListVisitor(PhantomData))
     }
 
     fn describe(schemas: &mut Schemas) -> Value {
@@ -340,7 +340,7 @@ impl<T: Wire> Wire for BTreeMap<String, T> {
     }
 
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(one_pass::MapVisitor::new())
+        from.deserialize_map(one_pass::MapVisitor(PhantomData))
     }
 
     fn describe(schemas: &mut Schemas) -> Value {

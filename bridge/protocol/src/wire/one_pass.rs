@@ -124,30 +124,13 @@ impl Visitor<'_> for IntegerVisitor {
 }
 
 /// Reads a value or null.
-pub(super) struct OptionVisitor<T>(PhantomData<T>);
+pub(super) struct OptionVisitor<T>(pub(super) PhantomData<T>);
 
-pub(super) struct ListVisitor<T>(PhantomData<T>);
+/// Reads a list.
+pub(super) struct ListVisitor<T>(pub(super) PhantomData<T>);
 
 /// Reads a map with texts as keys.
-pub(super) struct MapVisitor<T>(PhantomData<T>);
-
-impl<T> OptionVisitor<T> {
-    pub(super) const fn new() -> Self {
-        Self(PhantomData)
-    }
-}
-
-impl<T> ListVisitor<T> {
-    pub(super) const fn new() -> Self {
-        Self(PhantomData)
-    }
-}
-
-impl<T> MapVisitor<T> {
-    pub(super) const fn new() -> Self {
-        Self(PhantomData)
-    }
-}
+pub(super) struct MapVisitor<T>(pub(super) PhantomData<T>);
 
 impl<'de, T: Wire> Visitor<'de> for OptionVisitor<T> {
     type Value = Option<T>;
