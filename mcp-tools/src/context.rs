@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::{
     allow_list::AllowList,
     client::{self, ConnectError, Connection},
-    connection::ConnectionDetails,
+    connection::{self, ConnectionDetails},
     inbox::Inbox,
 };
 
@@ -92,6 +92,15 @@ impl AgentContext {
     /// Returns the connection details that were set beforehand. They take precedence over details in messages.
     pub fn mcp_connection_details(&self) -> Option<ConnectionDetails> {
         lock(&self.0.preset).clone()
+    }
+
+    /// Returns the newest readable connection details in messages.
+    pub fn received_connection_details(&self) -> Option<ConnectionDetails> {
+        let received = self.incoming_messages().history();
+        let found = received
+            .iter()
+            .flat_map(|one| connection::find(&one.message));
+        found.rev().find_map(Result::ok)
     }
 
     /// Sets the connection details, for example from a reply that contains them.

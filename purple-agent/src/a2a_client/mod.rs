@@ -14,9 +14,7 @@ use std::{sync::Arc, time::Duration};
 use bridge_client::{Client, ClientError, new_message_id};
 use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest};
 use mcp_tools::{
-    acknowledge::ACKNOWLEDGE_EXTENSION,
-    connection::{self, ConnectionDetails},
-    context::AgentContext,
+    acknowledge::ACKNOWLEDGE_EXTENSION, connection::ConnectionDetails, context::AgentContext,
 };
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -123,7 +121,7 @@ pub async fn submit_evaluation_request(
     let received = context.incoming_messages().history();
     Ok(Submission {
         messages: received.into_iter().map(|one| one.message).collect(),
-        mcp_connection_details: newest_details(context),
+        mcp_connection_details: context.received_connection_details(),
         evaluation,
     })
 }
@@ -138,7 +136,7 @@ async fn first_messages(
     let inbox = context.incoming_messages();
     loop {
         let newest = inbox.newest();
-        if newest > 0 && newest_details(context).is_some() {
+        if newest > 0 && context.received_connection_details().is_some() {
             return Ok(());
         }
         let limit = if newest == 0 {
@@ -163,21 +161,6 @@ async fn first_messages(
             }
         }
     }
-}
-
-/// Returns the newest readable connection details.
-fn newest_details(context: &AgentContext) -> Option<ConnectionDetails> {
-    let received = context.incoming_messages().history();
-    let newest_first = received.iter().rev();
-    let details = |message: &Value| {
-        connection::find(message)
-            .into_iter()
-            .rev()
-            .find_map(Result::ok)
-    };
-    newest_first
-        .map(|one| details(&one.message))
-        .find_map(|found| found)
 }
 
 fn acknowledges(client: &Client) -> bool {

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use mcp_tools::{
-    connection::{self, ConnectionDetails, Transport},
-    context::AgentContext,
+    connection::{ConnectionDetails, Transport},
     secret::Secret,
 };
 use rmcp::model::JsonObject;
@@ -86,11 +85,13 @@ fn wrong_token(observation: &Observation<'_>) -> Action {
             data: None,
         };
     }
-    match newest_details(observation.context) {
+    let context = observation.context;
+    let details = context
+        .mcp_connection_details()
+        .or_else(|| context.received_connection_details());
+    match details {
         Some(details) => {
-            observation
-                .context
-                .set_mcp_connection_details(with_wrong_token(details));
+            context.set_mcp_connection_details(with_wrong_token(details));
             let server = JsonObject::from_iter([("server".to_owned(), json!(WRONG_TOKEN_SERVER))]);
             Action::Call(vec![ToolCall::new("connect_to_mcp_server", server)])
         }
@@ -98,15 +99,6 @@ fn wrong_token(observation: &Observation<'_>) -> Action {
             missing: "MCP connection details".to_owned(),
         },
     }
-}
-
-fn newest_details(context: &AgentContext) -> Option<ConnectionDetails> {
-    let received = context.incoming_messages().history();
-    let found = received
-        .iter()
-        .flat_map(|one| connection::find(&one.message));
-    let newest = found.rev().find_map(Result::ok);
-    context.mcp_connection_details().or(newest)
 }
 
 /// The server name for details with a changed token, so that only these details are tried.
