@@ -5,7 +5,7 @@ use mcp_tools::secret::Secret;
 use serde_json::{Value, json};
 
 use super::{
-    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult},
+    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult, alternating},
     read::{list, string},
     settings::LlmSettings,
 };
@@ -21,45 +21,28 @@ pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
     std::iter::once(version).chain(key).collect()
 }
 
-/// Returns the request that continues this conversation.
 pub(super) fn request(
     settings: &LlmSettings,
     system: &str,
     entries: &[Entry],
     tools: &[ToolDefinition],
 ) -> Value {
-    let mut body = json!({
+    json!({
         "model": settings.model,
         "max_tokens": settings.max_output_tokens,
         "system": system,
         "messages": messages(entries),
-    });
-    if !tools.is_empty() {
-        body["tools"] = tools.iter().map(tool).collect();
-    }
-    for (name, value) in &settings.parameters {
-        body[name] = value.clone();
-    }
-    body
+        "tools": tools.iter().map(tool).collect::<Value>(),
+    })
 }
 
-/// Converts the conversation. The roles must alternate, so consecutive user entries become one message; tool
-/// results come first in it, as the API demands.
+/// Converts the conversation. Tool results come first in a user's message, as the API demands.
 fn messages(entries: &[Entry]) -> Vec<Value> {
-    let mut messages: Vec<Value> = Vec::new();
-    for entry in entries {
-        let (role, content) = match entry {
-            Entry::User(text) => ("user", vec![json!({"type": "text", "text": text})]),
-            Entry::Assistant(raw) => ("assistant", raw.as_array().cloned().unwrap_or_default()),
-            Entry::Results(results) => ("user", results.iter().map(result_block).collect()),
-        };
-        let last = messages.last_mut().filter(|last| last["role"] == role);
-        match last.and_then(|last| last["content"].as_array_mut()) {
-            Some(present) => present.extend(content),
-            None => messages.push(json!({"role": role, "content": content})),
-        }
-    }
-    messages
+    alternating(entries, "content", |entry| match entry {
+        Entry::User(text) => ("user", vec![json!({"type": "text", "text": text})]),
+        Entry::Assistant(raw) => ("assistant", raw.as_array().cloned().unwrap_or_default()),
+        Entry::Results(results) => ("user", results.iter().map(result_block).collect()),
+    })
 }
 
 fn result_block(result: &ToolResult) -> Value {

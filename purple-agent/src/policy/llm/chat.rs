@@ -28,6 +28,16 @@ pub(super) struct ToolResult {
     pub(super) failed: bool,
 }
 
+impl ToolResult {
+    /// Returns the text for APIs without a field for a failure: the text states it.
+    pub(super) fn stated(&self) -> String {
+        match self.failed {
+            true => format!("error: {}", self.text),
+            false => self.text.clone(),
+        }
+    }
+}
+
 /// An answer of a model.
 #[derive(Debug, PartialEq)]
 pub(super) struct Reply {
@@ -89,4 +99,22 @@ fn parameters(schema: &JsonObject) -> Value {
     schema.insert("type".to_owned(), json!("object"));
     schema.entry("properties").or_insert_with(|| json!({}));
     Value::Object(schema)
+}
+
+/// Converts a conversation for an API whose roles must alternate: consecutive entries of one role become one message. Its
+/// `field` has the items of these entries.
+pub(super) fn alternating(
+    entries: &[Entry],
+    field: &str,
+    convert: impl Fn(&Entry) -> (&'static str, Vec<Value>),
+) -> Vec<Value> {
+    let mut messages: Vec<Value> = Vec::new();
+    for (role, items) in entries.iter().map(convert) {
+        let last = messages.last_mut().filter(|last| last["role"] == role);
+        match last.and_then(|last| last[field].as_array_mut()) {
+            Some(present) => present.extend(items),
+            None => messages.push(json!({"role": role, field: items})),
+        }
+    }
+    messages
 }

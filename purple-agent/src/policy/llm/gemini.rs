@@ -5,7 +5,7 @@ use mcp_tools::secret::Secret;
 use serde_json::{Value, json};
 
 use super::{
-    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult},
+    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult, alternating},
     read::{list, string},
     settings::LlmSettings,
 };
@@ -26,47 +26,27 @@ pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
         .collect()
 }
 
-/// Returns the request that continues this conversation.
 pub(super) fn request(
     settings: &LlmSettings,
     system: &str,
     entries: &[Entry],
     tools: &[ToolDefinition],
 ) -> Value {
-    let mut body = json!({
+    let declarations: Value = tools.iter().map(declaration).collect();
+    json!({
         "systemInstruction": {"parts": [{"text": system}]},
         "contents": contents(entries),
         "generationConfig": {"maxOutputTokens": settings.max_output_tokens},
-    });
-    if !tools.is_empty() {
-        let declarations: Value = tools.iter().map(declaration).collect();
-        body["tools"] = json!([{"functionDeclarations": declarations}]);
-    }
-    for (name, value) in &settings.parameters {
-        match (body.get_mut(name).and_then(Value::as_object_mut), value) {
-            (Some(present), Value::Object(further)) => present.extend(further.clone()),
-            (Some(_) | None, _) => body[name] = value.clone(),
-        }
-    }
-    body
+        "tools": [{"functionDeclarations": declarations}],
+    })
 }
 
-/// Converts the conversation; consecutive entries of one role become one content.
 fn contents(entries: &[Entry]) -> Vec<Value> {
-    let mut contents: Vec<Value> = Vec::new();
-    for entry in entries {
-        let (role, parts) = match entry {
-            Entry::User(text) => ("user", vec![json!({"text": text})]),
-            Entry::Assistant(raw) => ("model", raw.as_array().cloned().unwrap_or_default()),
-            Entry::Results(results) => ("user", results.iter().map(response).collect()),
-        };
-        let last = contents.last_mut().filter(|last| last["role"] == role);
-        match last.and_then(|last| last["parts"].as_array_mut()) {
-            Some(present) => present.extend(parts),
-            None => contents.push(json!({"role": role, "parts": parts})),
-        }
-    }
-    contents
+    alternating(entries, "parts", |entry| match entry {
+        Entry::User(text) => ("user", vec![json!({"text": text})]),
+        Entry::Assistant(raw) => ("model", raw.as_array().cloned().unwrap_or_default()),
+        Entry::Results(results) => ("user", results.iter().map(response).collect()),
+    })
 }
 
 /// Returns the response to a call. A call without an id gets a response without one, identified by its name and

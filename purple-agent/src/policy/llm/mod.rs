@@ -213,6 +213,7 @@ impl Llm {
         request
     }
 
+    /// Returns the request that continues this conversation, with the parameters of the settings.
     fn request(&self, tools: &[ToolDefinition]) -> Value {
         let Model {
             settings, quirks, ..
@@ -221,12 +222,19 @@ impl Llm {
             self.brief.as_ref().map_or("", Instructions::system),
             &self.entries,
         );
-        match settings.provider {
+        let mut body = match settings.provider {
             Provider::OpenAi => openai::request(settings, quirks, system, entries, tools),
             Provider::Responses => responses::request(settings, quirks, system, entries, tools),
             Provider::Anthropic => anthropic::request(settings, system, entries, tools),
             Provider::Gemini => gemini::request(settings, system, entries, tools),
+        };
+        for (name, value) in &settings.parameters {
+            match (body.get_mut(name).and_then(Value::as_object_mut), value) {
+                (Some(present), Value::Object(further)) => present.extend(further.clone()),
+                (Some(_) | None, _) => body[name] = value.clone(),
+            }
         }
+        body
     }
 
     fn finish(&self, reply: Reply) -> Result<Action, ModelError> {

@@ -23,7 +23,6 @@ pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
         .collect()
 }
 
-/// Returns the request that continues this conversation.
 pub(super) fn request(
     settings: &LlmSettings,
     quirks: &ServerQuirks,
@@ -33,15 +32,13 @@ pub(super) fn request(
 ) -> Value {
     let mut messages = vec![json!({"role": "system", "content": system})];
     messages.extend(entries.iter().flat_map(|entry| messages_of(entry, quirks)));
-    let mut body = json!({"model": settings.model, "messages": messages});
-    body[quirks.limit_field(settings.limit_field)] = json!(settings.max_output_tokens);
-    if !tools.is_empty() {
-        body["tools"] = tools.iter().map(function).collect();
-    }
-    for (name, value) in &settings.parameters {
-        body[name] = value.clone();
-    }
-    body
+    let tools: Value = tools.iter().map(function).collect();
+    json!({
+        "model": settings.model,
+        "messages": messages,
+        quirks.limit_field(settings.limit_field): settings.max_output_tokens,
+        "tools": tools,
+    })
 }
 
 fn messages_of(entry: &Entry, quirks: &ServerQuirks) -> Vec<Value> {
@@ -66,13 +63,8 @@ fn answer_of(raw: &Value, quirks: &ServerQuirks) -> Value {
     answer
 }
 
-/// Returns a tool's result. The API has no field for a failure, so the text states it.
 fn tool_message(result: &ToolResult) -> Value {
-    let content = match result.failed {
-        true => format!("error: {}", result.text),
-        false => result.text.clone(),
-    };
-    json!({"role": "tool", "tool_call_id": result.id, "content": content})
+    json!({"role": "tool", "tool_call_id": result.id, "content": result.stated()})
 }
 
 fn function(tool: &ToolDefinition) -> Value {

@@ -15,7 +15,6 @@ use super::{
 
 pub(super) const PATH: &str = "responses";
 
-/// Returns the request that continues this conversation.
 pub(super) fn request(
     settings: &LlmSettings,
     quirks: &ServerQuirks,
@@ -34,15 +33,10 @@ pub(super) fn request(
         "input": input,
         "max_output_tokens": settings.max_output_tokens,
         "store": false,
+        "tools": tools.iter().map(function).collect::<Value>(),
     });
     if encrypted {
         body["include"] = json!(["reasoning.encrypted_content"]);
-    }
-    if !tools.is_empty() {
-        body["tools"] = tools.iter().map(function).collect();
-    }
-    for (name, value) in &settings.parameters {
-        body[name] = value.clone();
     }
     body
 }
@@ -66,13 +60,8 @@ fn can_be_sent_back(item: &Value, encrypted: bool) -> bool {
     item["type"] != "reasoning" || encrypted && item["encrypted_content"].is_string()
 }
 
-/// Returns a tool's result. The API has no field for a failure, so the text states it.
 fn output(result: &ToolResult) -> Value {
-    let output = match result.failed {
-        true => format!("error: {}", result.text),
-        false => result.text.clone(),
-    };
-    json!({"type": "function_call_output", "call_id": result.id, "output": output})
+    json!({"type": "function_call_output", "call_id": result.id, "output": result.stated()})
 }
 
 /// Describes a tool. `strict` is off, because schemas of other servers may not meet its rules.
