@@ -12,8 +12,8 @@ use super::{Agents, Paths, complain, stop};
 use crate::{
     install::{self, Installer},
     participant::{Supervisor, ports::PortPool, ready::StartTimes},
-    record::{Manifest, RunFolder, RunSettings, Shard},
-    report::{ReportKind, ReportRequest, source::ReportSource, terminal::Terminal},
+    record::{Manifest, RunFlags, RunFolder, RunSettings, Shard},
+    report::{NotAReport, ReportKind, ReportRequest, source::ReportSource, terminal::Terminal},
     run::{self, RunLog, RunLogError, RunOptions, RunReport},
     scenario::{files::ScenarioFile, source, supplied::AgentOverrides},
     snapshot::SnapshotMode,
@@ -61,7 +61,8 @@ pub(super) struct Run {
     /// Use only scenarios whose name contains this text
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// Continue the run in this folder: run its trials that have not ended, with its original settings
+    /// Continue the run in this folder: run its trials that have not ended, with its original flags. --jobs, --cache and
+    /// --report replace those of the run
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "paths", "filter", "snapshots", "trials", "seed", "shard", "agents", "overlay", "rewrite_cards",
         "ca", "cert", "key", "serve_only", "runs",
@@ -133,6 +134,9 @@ pub(super) struct Conditions {
 struct Asked {
     found: Vec<ScenarioFile>,
     settings: RunSettings,
+    flags: RunFlags,
+    /// The reports to write at the end.
+    reports: Vec<ReportRequest>,
     /// The run's folder.
     folder: PathBuf,
 }
@@ -175,7 +179,7 @@ impl Run {
     }
 
     fn execute_asked(&self, asked: &Asked) -> Exit {
-        if self.accept_baseline && asked.found.iter().all(has_no_baseline) {
+        if asked.flags.accept_baseline && asked.found.iter().all(has_no_baseline) {
             complain(&NO_BASELINE);
             return Exit::Usage;
         }
@@ -200,6 +204,8 @@ impl Run {
             return Ok(Asked {
                 found: paths.collect()?,
                 settings: self.settings(),
+                flags: self.flags(),
+                reports: self.report.clone(),
                 folder: self.conditions.runs.join(name),
             });
         };
@@ -208,9 +214,15 @@ impl Run {
             Exit::Unreadable
         };
         let manifest = Manifest::read(folder).map_err(|error| unreadable(&error))?;
+        let found = run::scenarios_of(&manifest).map_err(|error| unreadable(&error))?;
+        let flags = self.flags().or(manifest.flags);
+        let reports = flags.reports.iter().map(|report| report.parse());
+        let reports: Result<_, _> = reports.collect();
         Ok(Asked {
-            found: run::scenarios_of(&manifest).map_err(|error| unreadable(&error))?,
+            found,
             settings: manifest.settings,
+            reports: reports.map_err(|error: NotAReport| unreadable(&error))?,
+            flags,
             folder: folder.clone(),
         })
     }
@@ -244,10 +256,28 @@ impl Run {
         }
     }
 
+    fn flags(&self) -> RunFlags {
+        let Conditions {
+            jobs,
+            install,
+            cache,
+            show_logs,
+            ..
+        } = &self.conditions;
+        RunFlags {
+            jobs: *jobs,
+            install: *install,
+            cache: cache.as_ref().map(|path| path.display().to_string()),
+            show_logs: *show_logs,
+            accept_baseline: self.accept_baseline,
+            reports: self.report.iter().map(ToString::to_string).collect(),
+        }
+    }
+
     async fn run(&self, asked: &Asked) -> std::io::Result<Exit> {
         let is_printed = |request: &ReportRequest| request.path.is_none();
         let terminal = Terminal::new(asked.folder.clone());
-        let terminal = Arc::new(terminal.apart(self.report.iter().any(is_printed)));
+        let terminal = Arc::new(terminal.apart(asked.reports.iter().any(is_printed)));
         let settings = &asked.settings;
         let agents = Agents {
             agents: settings.agents.clone(),
@@ -279,7 +309,7 @@ impl Run {
             false => match self.log(asked, &options.supplied) {
                 Ok(log) => {
                     let report = run::run(&asked.found, &options, &log).await;
-                    self.report(report, log.folder())
+                    asked.report(report, log.folder())
                 }
                 Err(error) => {
                     complain(&error);
@@ -295,11 +325,14 @@ impl Run {
         let Asked {
             found,
             settings,
+            flags,
             folder,
+            ..
         } = asked;
+        let flags = flags.clone();
         match self.resume {
-            Some(_) => RunLog::resume(folder, found, supplied),
-            None => RunLog::begin(folder, found, settings.clone(), supplied),
+            Some(_) => RunLog::resume(folder, found, flags, supplied),
+            None => RunLog::begin(folder, found, settings.clone(), flags, supplied),
         }
     }
 
@@ -316,8 +349,9 @@ impl Run {
         let snapshots = snapshots.unwrap_or(SnapshotMode::Check);
         let working_dir = std::env::current_dir()?;
         let supervisor = Supervisor::current_exe()?;
-        let conditions = &self.conditions;
-        let cache = conditions.cache.clone().or_else(install::default_cache);
+        let flags = &asked.flags;
+        let cache = flags.cache.as_ref().map(PathBuf::from);
+        let cache = cache.or_else(install::default_cache);
         let installer = Installer {
             // Without a home folder, the working directory is the only place that outlives the run.
             cache: working_dir.join(cache.unwrap_or_else(|| ".green-agent-cache".into())),
@@ -325,14 +359,14 @@ impl Run {
             supervisor: supervisor.clone(),
         };
         Ok(RunOptions {
-            jobs: conditions.jobs.map_or_else(usual_jobs, usize::from),
+            jobs: flags.jobs.map_or_else(usual_jobs, usize::from),
             trials: settings.trials,
             seed: settings.seed,
             shard: settings.shard,
             snapshots,
-            accepts_baseline: self.accept_baseline,
-            install: conditions.install,
-            show_logs: conditions.show_logs || self.serve_only,
+            accepts_baseline: flags.accept_baseline,
+            install: flags.install,
+            show_logs: flags.show_logs || self.serve_only,
             folder: asked.folder.clone(),
             working_dir,
             supplied,
@@ -350,11 +384,13 @@ impl Run {
             interrupt: stop::on_signal((!self.serve_only).then(|| resume_with(&asked.folder)))?,
         })
     }
+}
 
+impl Asked {
     /// Writes the requested reports. A report that cannot be written does not prevent the others.
     fn report(&self, report: RunReport, folder: &Path) -> Exit {
         let exit = report.exit;
-        if self.report.is_empty() {
+        if self.reports.is_empty() {
             return exit;
         }
         let errors = match RunFolder::read(folder) {
@@ -370,7 +406,7 @@ impl Run {
 
     fn write_reports(&self, report: RunReport, recorded: &RunFolder) -> Vec<String> {
         let is_json = |request: &&ReportRequest| request.kind == ReportKind::Json;
-        let (json, others): (Vec<_>, Vec<_>) = self.report.iter().partition(is_json);
+        let (json, others): (Vec<_>, Vec<_>) = self.reports.iter().partition(is_json);
         let mut written = Vec::new();
         if !json.is_empty() {
             let report = report.with_recorded(&recorded.into());

@@ -11,8 +11,8 @@ use super::plan::Plan;
 use crate::{
     problem::{Outcome, ProblemKind},
     record::{
-        ExpectedEnd, Manifest, ManifestScenario, RECORDS, RecordError, RecordWriter, RunFolder,
-        RunSettings, TrialRecord,
+        ExpectedEnd, Manifest, ManifestScenario, RECORDS, RecordError, RecordWriter, RunFlags,
+        RunFolder, RunSettings, TrialRecord,
     },
     scenario::{ScenarioFile, supplied::AgentOverrides},
 };
@@ -66,6 +66,7 @@ impl RunLog {
         folder: &Path,
         found: &[ScenarioFile],
         settings: RunSettings,
+        flags: RunFlags,
         overrides: &AgentOverrides,
     ) -> Result<Self, RunLogError> {
         fs::create_dir_all(folder).map_err(|source| RunLogError::Folder {
@@ -77,6 +78,7 @@ impl RunLog {
         let manifest = Manifest {
             scenarios,
             settings,
+            flags,
             ..Manifest::begun(super::now())
         };
         // A reader of the manifest can see from the records whether the run is still running.
@@ -90,8 +92,8 @@ impl RunLog {
         })
     }
 
-    /// Resumes the run in a folder. Its gates are those of the present files, like its trials, and its manifest is
-    /// updated.
+    /// Resumes the run in a folder with these flags. Its gates are those of the present files, like its trials, and its
+    /// manifest is updated.
     ///
     /// # Errors
     /// If it is not the folder of a run, another program writes to it, its files are damaged, or a scenario has
@@ -99,6 +101,7 @@ impl RunLog {
     pub fn resume(
         folder: &Path,
         found: &[ScenarioFile],
+        flags: RunFlags,
         overrides: &AgentOverrides,
     ) -> Result<Self, RunLogError> {
         // The file is opened first, so that no other program writes what is read below.
@@ -113,6 +116,7 @@ impl RunLog {
             }
             (was.gate, was.trials) = (now.gate, now.trials);
         }
+        manifest.flags = flags;
         manifest.write(folder)?;
         let mut earlier: BTreeMap<String, Vec<TrialRecord>> = BTreeMap::new();
         for mut record in RunFolder::read(folder)?.records {

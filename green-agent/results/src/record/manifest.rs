@@ -18,8 +18,11 @@ pub struct Manifest {
     pub started: String,
     /// The scenarios, in the order of the run.
     pub scenarios: Vec<ManifestScenario>,
-    /// The settings of the command line.
+    /// The settings of the command line that determine the results.
     pub settings: RunSettings,
+    /// The other flags of the command line.
+    #[serde(default, skip_serializing_if = "RunFlags::is_none")]
+    pub flags: RunFlags,
     /// The folders of the runs of which this one was merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<String>,
@@ -88,6 +91,53 @@ pub struct RunSettings {
     /// The files of the certificate that is shown to agents, and of its key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_certificate: Option<[String; 2]>,
+}
+
+/// The flags of the command line that do not change what the trials are. A resumed run has the same ones, unless its own
+/// command line has others; parts of a run may differ in them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunFlags {
+    /// The number of trials that run at the same time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u16>,
+    /// Whether requirements are installed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub install: bool,
+    /// The folder for installed requirements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<String>,
+    /// Whether the output of agents is shown.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub show_logs: bool,
+    /// Whether the run becomes the baseline of its gates.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub accept_baseline: bool,
+    /// The reports that are written at the end: `KIND=FILE`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reports: Vec<String>,
+}
+
+impl RunFlags {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns these flags, with `earlier` ones where there are none.
+    #[must_use]
+    pub fn or(self, earlier: Self) -> Self {
+        Self {
+            jobs: self.jobs.or(earlier.jobs),
+            install: self.install || earlier.install,
+            cache: self.cache.or(earlier.cache),
+            show_logs: self.show_logs || earlier.show_logs,
+            accept_baseline: self.accept_baseline || earlier.accept_baseline,
+            reports: match self.reports.is_empty() {
+                true => earlier.reports,
+                false => self.reports,
+            },
+        }
+    }
 }
 
 /// A part of the trials of a run: `3/8` is the third of eight.
@@ -203,6 +253,7 @@ impl Manifest {
             started,
             scenarios: Vec::new(),
             settings: RunSettings::default(),
+            flags: RunFlags::default(),
             merged: Vec::new(),
         }
     }

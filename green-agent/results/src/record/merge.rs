@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    Manifest, ManifestScenario, RECORDS, RecordError, RecordWriter, RunFolder, RunSettings,
-    TrialRecord,
+    Manifest, ManifestScenario, RECORDS, RecordError, RecordWriter, RunFlags, RunFolder,
+    RunSettings, TrialRecord,
 };
 
 /// The result of joining runs.
@@ -114,6 +114,11 @@ pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
         settings: RunSettings {
             shard: None,
             ..first.manifest.settings.clone()
+        },
+        flags: RunFlags {
+            // Each part wrote its own.
+            reports: Vec::new(),
+            ..first.manifest.flags.clone()
         },
         scenarios: first
             .manifest

@@ -3,7 +3,7 @@
 use std::{fs, io::Write as _, process::Stdio};
 
 use green_agent::record::TrialRecord;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Folder, SCENARIO, TASKS, records, shown, without_timings};
 use crate::support::eventually;
@@ -132,4 +132,51 @@ fn a_run_is_resumed_only_with_the_scenarios_it_had() {
     );
     let output = folder.run(&["run", "--resume", &run, "--trials", "2"]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_resumed_run_has_the_flags_of_the_one_that_it_continues() {
+    let folder = Folder::new(SCENARIO);
+    folder.file("tasks.jsonl", TASKS);
+    folder.run(&[
+        "run",
+        "a.toml",
+        "--jobs",
+        "1",
+        "--report",
+        "csv=a.csv",
+        "--report",
+        "json=a.json",
+    ]);
+    let run = folder.only_run();
+    let flags = || -> Value {
+        let manifest: Value =
+            serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+        manifest["flags"].clone()
+    };
+    let begun = json!({"jobs": 1, "reports": ["csv=a.csv", "json=a.json"]});
+    assert_eq!(flags(), begun);
+    // The run was killed before its last records were written.
+    let forget = || {
+        fs::remove_file(folder.0.path().join("a.csv")).unwrap();
+        fs::remove_file(folder.0.path().join("a.json")).unwrap();
+        fs::write(run.join("records.jsonl"), "").unwrap();
+    };
+    forget();
+    let resume = ["run", "--resume", run.to_str().unwrap()];
+    folder.run(&resume);
+    assert_eq!(
+        folder.report("a.json")["scenarios"][0]["trials"]
+            .as_array()
+            .map(Vec::len),
+        Some(4)
+    );
+    assert!(folder.0.path().join("a.csv").exists());
+    assert_eq!(flags(), begun);
+    forget();
+    let others = ["--jobs", "2", "--report", "json=b.json", "--show-logs"];
+    folder.run(&[&resume[..], &others[..]].concat());
+    assert!(folder.report("b.json").is_object() && !folder.0.path().join("a.csv").exists());
+    let now = json!({"jobs": 2, "show_logs": true, "reports": ["json=b.json"]});
+    assert_eq!(flags(), now);
 }
