@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     MASK,
     places::{is_secret_member, mask_credentials, mask_places},
+    shapes::mask_shapes,
 };
 
 /// The values that are masked wherever they occur.
@@ -134,7 +135,7 @@ impl Known {
     }
 
     pub(super) fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        mask_places(self.mask_known(text))
+        mask_shapes(mask_places(self.mask_known(text)))
     }
 
     pub(super) fn mask_known<'a>(&self, text: &'a str) -> Cow<'a, str> {

@@ -1,13 +1,14 @@
 //! Masks secrets in everything that is recorded. The messages that are passed on between the parties are
 //! never changed.
 //!
-//! Secrets are found in two ways: by value, if the runner knows them, and by place: headers, members and
-//! parameters with telling names, and the text after `Bearer`. A value is found in all of its [`forms`]. A secret that is split
-//! over several messages, such as token by token in a stream, is not found.
+//! Secrets are found in three ways: by value, if the runner knows them; by place: headers, members and
+//! parameters with telling names, and the text after `Bearer`; and by shape, such as the keys of well-known services. A value is
+//! found in all of its [`forms`]. A secret that is split over several messages, such as token by token in a stream, is not found.
 
 mod forms;
 mod known;
 mod places;
+mod shapes;
 
 use std::{
     borrow::Cow,
@@ -22,6 +23,7 @@ use serde_json::Value;
 use green_agent_transcript::Body;
 use known::{Known, changed};
 use places::{is_secret_header, mask_credentials, mask_parameter, mask_service_urls};
+use shapes::mask_shapes;
 
 /// The text that replaces a secret.
 const MASK: &str = "[masked]";
@@ -89,7 +91,7 @@ impl Masker {
     /// Masks secrets in a path with its query: known values, the secret part of a bot's service URL, and
     /// parameters such as `api_key`.
     pub fn mask_path(&self, path: &str) -> String {
-        let path = mask_service_urls(self.mask_known(path));
+        let path = mask_shapes(mask_service_urls(self.mask_known(path)));
         let Some((path, query)) = path.split_once('?') else {
             return path.into_owned();
         };
@@ -237,6 +239,10 @@ mod tests {
             ("GET /?api_key=k1&n=1", "GET /?api_key=[masked]&n=1"),
             ("max_tokens=100", "max_tokens=100"),
             (
+                "grant_type=refresh_token&refresh_token=r1&code_verifier=v1",
+                "grant_type=refresh_token&refresh_token=[masked]&code_verifier=[masked]",
+            ),
+            (
                 "Who(api_key='sk-1', n=1) export TOKEN=\"a b\" PASSWORD=''",
                 "Who(api_key='[masked]', n=1) export TOKEN=\"[masked]\" PASSWORD=''",
             ),
@@ -264,6 +270,10 @@ mod tests {
             (
                 "/?api_key=k1&n=1&apiKey=k2&key=k3",
                 "/?api_key=[masked]&n=1&apiKey=[masked]&key=[masked]",
+            ),
+            (
+                "/callback?code=c-1&state=s",
+                "/callback?code=[masked]&state=s",
             ),
             ("/?q=a+b%22c&p=a%20b%22c", "/?q=[masked]&p=[masked]"),
         ] {

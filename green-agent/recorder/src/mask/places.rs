@@ -9,8 +9,8 @@ use super::MASK;
 /// The names of JSON members that hold secrets, in lowercase and without `-` and `_`. With `serviceurl`, to which a bot
 /// replies, anyone can send messages in its conversation.
 const SECRET_MEMBERS: &str = "\
-    accesskey accesstoken apikey apitoken authorization authtoken clientsecret cookie credentials \
-    idtoken passwd password privatekey proxyauthorization refreshtoken secret secretkey \
+    accesskey accesstoken apikey apitoken authorization authtoken clientassertion clientsecret codeverifier cookie \
+    credentials devicecode idtoken passwd password privatekey proxyauthorization refreshtoken secret secretkey \
     sessiontoken setcookie serviceurl token xapikey";
 
 /// HTTP authentication schemes, in lowercase. Any other first word may itself be the secret.
@@ -32,7 +32,7 @@ static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
 /// may be quoted, also within a quoted text.
 static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(?i)(?-u:\b)((?:[a-z0-9]+[_-])*?(?:authorization|api[_-]?key|private[_-]?key|passw(?:or)?d|secret|token|credentials)=)(?:(")(?:[^"\\]|\\.)+"|(')(?:[^'\\]|\\.)+'|(\\+["'])[^"'\\]+|[^\s&"'<>;,]+)"#,
+        r#"(?i)(?-u:\b)((?:[a-z0-9]+[_-])*?(?:authorization|api[_-]?key|private[_-]?key|client[_-]?assertion|code[_-]?verifier|device[_-]?code|passw(?:or)?d|secret|token|credentials)=)(?:(")(?:[^"\\]|\\.)+"|(')(?:[^'\\]|\\.)+'|(\\+["'])[^"'\\]+|[^\s&"'<>;,]+)"#,
     )
 });
 
@@ -89,7 +89,7 @@ fn is_word(text: &str) -> bool {
 }
 
 /// Replaces the matches for which `masked` returns another text. A text without any stays borrowed.
-fn replace<'a>(
+pub(super) fn replace<'a>(
     text: Cow<'a, str>,
     pattern: &Regex,
     masked: impl Fn(&Captures<'_>) -> Option<String>,
@@ -151,6 +151,6 @@ pub(super) fn mask_parameter(parameter: &str) -> String {
     clippy::expect_used,
     reason = "the patterns are constants, and the tests use them all"
 )]
-fn pattern(text: &str) -> Regex {
+pub(super) fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a pattern of this module")
 }
