@@ -9,7 +9,7 @@ use super::{
     problem::{Owner, Problem, ProblemKind},
 };
 use crate::{
-    scenario::model::Scenario,
+    scenario::model::{Scenario, Start},
     transcript::{Body, Content, Entry, Hop},
 };
 
@@ -17,14 +17,17 @@ use crate::{
 const EXACT: u64 = 1 << 53;
 
 /// The methods with which a connection begins.
-const BEGINNINGS: [&str; 2] = ["initialize", "server/discover"];
+pub(super) const BEGINNINGS: [&str; 2] = ["initialize", "server/discover"];
 
-/// Returns the problem of the first answer of a server that has another id than its request, or that says nothing. An agent
-/// cannot bring a correct server to send these.
+/// Returns the problem of the first answer of a server that has another id than its request, that says nothing, or that is a page
+/// for people. An agent cannot bring a correct server to send these.
 pub(super) fn broken_answer(scenario: &Scenario, entries: &[Entry]) -> Option<Problem> {
     let mut hops: BTreeMap<&Hop, HopState<'_>> = BTreeMap::new();
     entries.iter().find_map(|entry| {
-        let hop = hops.entry(&entry.hop).or_default();
+        let hop = hops.entry(&entry.hop).or_insert_with(|| HopState {
+            served: mcp_path(scenario, &entry.hop.to).into_iter().collect(),
+            ..HopState::default()
+        });
         if let Content::Request {
             method, path, body, ..
         } = &entry.content
@@ -51,7 +54,7 @@ struct HopState<'a> {
     ids: BTreeSet<String>,
     /// Whether a stream was opened. Over HTTP+SSE it has the answers, and the replies to requests may be empty.
     has_stream: bool,
-    /// The paths at which MCP was answered: what is at others may have its own reasons to say nothing.
+    /// The paths at which MCP is or was answered: what is at others may have its own reasons to say nothing.
     served: BTreeSet<&'a str>,
 }
 
@@ -78,6 +81,9 @@ impl<'a> HopState<'a> {
             let begins = BEGINNINGS.contains(&method) && !self.has_stream;
             let is_known = begins || self.served.contains(path);
             return is_known.then(|| format!("answered {method} with nothing"));
+        }
+        if is_page(&entry.content) && self.served.contains(path) {
+            return Some(format!("answered {method} with an HTML page"));
         }
         let answer = answer?;
         if answer["jsonrpc"] == "2.0" {
@@ -124,6 +130,25 @@ fn is_empty(content: &Content) -> bool {
         Some(Body::Json(Value::Object(members))) => members.is_empty(),
         Some(_) => false,
     }
+}
+
+/// Returns whether this is a page for people, such as that of a proxy whose server is down.
+fn is_page(content: &Content) -> bool {
+    matches!(content, Content::Reply { status: 200, body: Some(Body::Text(text)), .. } if text.trim_start().starts_with('<'))
+}
+
+/// Returns the path at which the scenario says that a server is. At the root there may be anything beside MCP.
+fn mcp_path<'a>(scenario: &'a Scenario, role: &str) -> Option<&'a str> {
+    let server = scenario.participants.iter().find(|one| one.role == role)?;
+    let endpoint = match &server.start {
+        Start::Running { endpoint } | Start::Program { endpoint, .. } => endpoint,
+        Start::Absent { .. }
+        | Start::Builtin { .. }
+        | Start::Bot { .. }
+        | Start::Policy(_)
+        | Start::Client { .. } => return None,
+    };
+    Some(endpoint.path()).filter(|path| *path != "/")
 }
 
 /// Returns an id as text: some servers turn numbers into texts. `None` if an implementation of JSON may change it.
@@ -278,5 +303,37 @@ mod tests {
             "{}",
             stray.message
         );
+    }
+    #[test]
+    fn a_page_for_people_is_no_answer() {
+        let page = || Content::Reply {
+            status: 200,
+            headers: BTreeMap::new(),
+            body: Some(Body::Text("\n<!doctype html><p>Back soon".to_owned())),
+        };
+        let at = |server: &str, path: &str, before: Option<Content>| {
+            let text = format!(
+                "[green_agent]\nendpoint = 'http://h:1'\n[[participants]]\nrole = 'a'\nendpoint = 'http://h:2'\n\
+                 [[participants]]\nrole = 'shop'\nserver = '{server}'\n"
+            );
+            let asked = |method: &str| {
+                let body = json!({"jsonrpc": "2.0", "id": 1, "method": method});
+                request("POST", path, Some(body))
+            };
+            let mut script = Script::default();
+            if let Some(before) = before {
+                script.exchange("a -> shop", [asked("initialize"), before]);
+            }
+            script.exchange("a -> shop", [asked("tools/call"), page()]);
+            broken_answer(&scenario_of(&text), &script.entries).map(|one| one.message)
+        };
+        let begun = answered(json!(1), json!({"protocolVersion": "2025-06-18"}));
+        let found = at("http://h:3/mcp", "/mcp", None);
+        let said = "shop answered tools/call with an HTML page (line 2 of the transcript)";
+        assert_eq!(found.as_deref(), Some(said));
+        assert!(at("http://h:3", "/mcp", Some(reply(200, begun))).is_some());
+        // The agent may have taken a page for the server.
+        assert_eq!(at("http://h:3/mcp", "/", None), None);
+        assert_eq!(at("http://h:3", "/mcp", None), None);
     }
 }

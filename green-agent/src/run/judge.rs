@@ -12,6 +12,7 @@ use super::{
     problem::{Problem, ProblemKind, chain},
     report::TRIAL_REPORT,
     server_error::{LastLines, server_error},
+    unanswered::unanswered,
 };
 use crate::{
     assessment::Assessment,
@@ -45,8 +46,8 @@ pub(super) struct JudgedTrial<'a> {
 pub(super) struct TrialObservation {
     pub(super) assessment: Option<Assessment>,
     pub(super) problems: Vec<Problem>,
-    /// The roles by origin (scheme, host and port): each agent has its own address and the recorder's in
-    /// front of it.
+    /// The roles by origin (scheme, host and port), and by whole addresses of agents that share an origin: each agent has its own
+    /// address and the recorder's in front of it.
     pub(super) parties: BTreeMap<String, String>,
     /// The duration of each phase in seconds.
     pub(super) phases: BTreeMap<String, f64>,
@@ -85,7 +86,8 @@ pub(super) fn judge(
         });
         // The first problem is what tables show of a trial.
         let broken = broken_answer(trial.scenario, &views.written);
-        problems.splice(..0, broken);
+        let silent = || unanswered(trial.scenario, &views.written);
+        problems.splice(..0, broken.or_else(silent));
     }
     let usage = views.as_ref().and_then(|views| views.as_ref().ok());
     let usage = usage.and_then(|views| usage::usage(&views.written));

@@ -39,6 +39,7 @@ mod start;
 mod supply;
 mod trial;
 mod trial_agents;
+mod unanswered;
 mod watch;
 
 use std::{path::PathBuf, sync::Arc, time::Instant};

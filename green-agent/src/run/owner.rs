@@ -59,7 +59,8 @@ pub(super) fn crashed_by<'a>(
     calls.into_values().find(is_scored)
 }
 
-fn is_tool_call(body: Option<&Body>) -> bool {
+/// Returns whether this is the body of a call of a tool.
+pub(super) fn is_tool_call(body: Option<&Body>) -> bool {
     body.and_then(Body::json)
         .is_some_and(|body| body["method"] == "tools/call")
 }
