@@ -57,7 +57,9 @@ def overview(page):
 def trials(page):
     page.keyboard.press("t")
     page.wait_for_selector("[role=grid]")
-    assert page.locator("[role=grid]").get_attribute("aria-rowcount") == "10000"
+    assert page.locator("[role=grid]").get_attribute("aria-rowcount") == "10001"
+    said = page.locator(".bar [role=status]").inner_text().replace("\u202f", " ")
+    assert said == "10 000 of 10 000 trials, 1 repeated attempt", said
     assert count_rows(page) < 100, "the list is not windowed"
     longest(page, "trials")
     shot(page, "trials-light")

@@ -36,7 +36,7 @@ const CELLS: [&str; 2] = ["small", "large"];
 const SAMPLES: usize = 20;
 const TRIALS: usize = 10;
 
-/// Writes a run of 10,000 trials. `shift` moves what fails, so that two runs differ.
+/// Writes a run of 10,000 trials, the last of them with two attempts. `shift` moves what fails, so that two runs differ.
 pub(super) fn run(folder: &Path, shift: usize) {
     fs::create_dir_all(folder).unwrap();
     let mut manifest = Manifest::begun("2026-01-02T03:04:05Z".to_owned());
@@ -66,6 +66,18 @@ pub(super) fn run(folder: &Path, shift: usize) {
             }
         }
     }
+    let again = TrialRecord {
+        attempt: 2,
+        ..record(
+            SCENARIOS - 1,
+            CELLS.len() - 1,
+            SAMPLES - 1,
+            TRIALS - 1,
+            shift,
+        )
+    };
+    serde_json::to_writer(&mut records, &again).unwrap();
+    records.write_all(b"\n").unwrap();
     records.flush().unwrap();
     manifest.write(folder).unwrap();
 }

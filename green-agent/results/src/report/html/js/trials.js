@@ -55,7 +55,9 @@ function trialsPage(main, query) {
   };
   const draw = () => {
     rows.reset(listed.indexes.length, Math.min(listed.cursor, listed.indexes.length - 1));
-    said.textContent = `${count(listed.indexes.length)} of ${counted(run.length, 'trial')}`;
+    const trials = listed.indexes.filter((index) => run.trials.last[index]).length;
+    const repeated = listed.indexes.length - trials;
+    said.textContent = `${count(trials)} of ${counted(run.length - run.retried, 'trial')}${repeated ? `, ${counted(repeated, 'repeated attempt')}` : ''}`;
   };
   const search = make('input', { type: 'search', id: 'search', placeholder: 'Search names and problems', 'aria-label': 'Search trials',
     oninput: (event) => { listed.sought = event.target.value; listed.cursor = 0; rows.box.scrollTop = 0; show(); } });
