@@ -1,5 +1,7 @@
 //! The hops of a trial: the pairs of parties that call each other, and the recorder's addresses for callers.
 
+use std::collections::BTreeMap;
+
 use url::{Position, Url};
 
 use super::trial_agents::TrialAgents;
@@ -134,6 +136,33 @@ fn environment(scenario: &Scenario, green: &Url) -> Option<Url> {
     }
 }
 
+/// Returns the roles by address: by origin (scheme, host and port), and by the whole address of agents that share an origin. At
+/// such an origin are the roles of all of them.
+pub(super) fn roles_by_address<'a>(
+    agents: impl IntoIterator<Item = (&'a Url, &'a str)>,
+) -> BTreeMap<String, String> {
+    let mut by_origin: BTreeMap<String, Vec<(&str, &str)>> = BTreeMap::new();
+    for (endpoint, role) in agents {
+        let origin = endpoint.origin().ascii_serialization();
+        let address = endpoint.as_str().trim_end_matches('/');
+        by_origin.entry(origin).or_default().push((address, role));
+    }
+    let mut roles = BTreeMap::new();
+    for (origin, agents) in by_origin {
+        let all: Vec<&str> = agents.iter().map(|(_, role)| *role).collect();
+        roles.insert(origin, all.join("+"));
+        if agents.len() == 1 {
+            continue;
+        }
+        for (address, _) in &agents {
+            let here = agents.iter().filter(|(other, _)| other == address);
+            let here: Vec<&str> = here.map(|(_, role)| *role).collect();
+            roles.insert((*address).to_owned(), here.join("+"));
+        }
+    }
+    roles
+}
+
 /// Returns the evaluator with the placeholders of participants in its turns replaced by the addresses at which each
 /// receiver reaches them; `url` returns the address of a hop.
 pub(super) fn with_addresses(scenario: &Scenario, url: impl Fn(&Hop) -> Option<Url>) -> Green {
@@ -192,6 +221,43 @@ mod tests {
         });
         let expected = ["http://127.0.0.1:2/mcp", "http://127.0.0.1:1/", "{other}"];
         assert_eq!(argv, expected);
+    }
+
+    #[test]
+    fn agents_at_one_origin_keep_their_roles() {
+        let roles = |agents: &[(&str, &'static str)]| {
+            let urls: Vec<(Url, &str)> = agents
+                .iter()
+                .map(|(url, role)| (Url::parse(url).unwrap(), *role))
+                .collect();
+            let roles = roles_by_address(urls.iter().map(|(url, role)| (url, *role)));
+            Vec::from_iter(roles)
+        };
+        let expected = |roles: &[(&str, &str)]| {
+            let owned =
+                |(address, role): &(&str, &str)| ((*address).to_owned(), (*role).to_owned());
+            roles.iter().map(owned).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            roles(&[("http://h:1/x", "a"), ("http://h:2", "b")]),
+            expected(&[("http://h:1", "a"), ("http://h:2", "b")])
+        );
+        assert_eq!(
+            roles(&[("http://h:1/x/", "a"), ("http://h:1/y", "b")]),
+            expected(&[
+                ("http://h:1", "a+b"),
+                ("http://h:1/x", "a"),
+                ("http://h:1/y", "b")
+            ])
+        );
+        assert_eq!(
+            roles(&[
+                ("http://h:1/", "a"),
+                ("http://h:1/y", "b"),
+                ("http://h:1/y", "c")
+            ]),
+            expected(&[("http://h:1", "a"), ("http://h:1/y", "b+c")])
+        );
     }
 
     #[test]

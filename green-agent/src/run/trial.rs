@@ -435,7 +435,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Returns the role behind each address: the agent's own, and the recorder's in front of it.
+    /// Returns the role behind each address: the agents' own, and the recorder's in front of them.
     fn parties(
         &self,
         agents: &TrialAgents,
@@ -446,10 +446,11 @@ impl Trial<'_> {
         let recorded = hops::hops(self.scenario, agents)
             .into_iter()
             .filter_map(|spec| Some((origin(&recorder.url(&spec.hop)?), spec.hop.to)));
-        let own = agents.handles.iter().filter_map(|handle| {
-            let endpoint = handle.endpoint.as_ref()?;
-            Some((origin(endpoint), handle.role.clone()))
-        });
+        let own = agents
+            .handles
+            .iter()
+            .filter_map(|handle| Some((handle.endpoint.as_ref()?, handle.role.as_str())));
+        let own = hops::roles_by_address(own);
         let environment_server = agents
             .environment_server
             .iter()

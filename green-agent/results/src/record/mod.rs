@@ -99,7 +99,8 @@ pub struct TrialRecord {
     /// was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// The party behind each address of the transcript: roles by origin (scheme, host and port).
+    /// The party behind each address of the transcript: roles by origin (scheme, host and port), and by whole addresses of
+    /// agents that share an origin.
     pub parties: BTreeMap<String, String>,
 }
 

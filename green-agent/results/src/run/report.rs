@@ -45,7 +45,8 @@ pub struct TrialReport {
     pub assessment: Option<Assessment>,
     /// The results as AgentBeats collects them.
     pub results: Vec<serde_json::Value>,
-    /// The party behind each address of the transcript: roles by origin (scheme, host and port).
+    /// The party behind each address of the transcript: roles by origin (scheme, host and port), and by whole addresses of
+    /// agents that share an origin.
     pub parties: BTreeMap<String, String>,
     /// The start of the attempt: RFC 3339 in UTC. Empty if it did not begin.
     pub started: String,
