@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
 
 use super::Kind;
@@ -24,6 +25,38 @@ pub(super) fn message_id(message: &Value) -> Option<String> {
     ];
     let mut ids = places.iter().filter_map(|place| message.pointer(place));
     ids.find_map(Value::as_str).map(str::to_owned)
+}
+
+/// Makes data of the files of JSON in a message: some frameworks have no other way to send data.
+pub(super) fn read_json_files(message: &mut Value) {
+    for place in PARTS {
+        read_files_of(message.pointer_mut(place));
+    }
+    let artifacts = message.get_mut("artifacts").and_then(Value::as_array_mut);
+    for artifact in artifacts.into_iter().flatten() {
+        read_files_of(artifact.get_mut("parts"));
+    }
+}
+
+fn read_files_of(parts: Option<&mut Value>) {
+    let parts = parts.and_then(Value::as_array_mut).into_iter().flatten();
+    for part in parts.filter_map(Value::as_object_mut) {
+        if let Some(data) = json_file(part) {
+            part.remove("raw");
+            part.insert("data".to_owned(), data);
+        }
+    }
+}
+
+/// Returns the content of a file part, if it is JSON.
+fn json_file(part: &Map<String, Value>) -> Option<Value> {
+    let media_type = part.get("mediaType")?.as_str()?;
+    let (media_type, _) = media_type.split_once(';').unwrap_or((media_type, ""));
+    if media_type.trim() != "application/json" {
+        return None;
+    }
+    let bytes = STANDARD.decode(part.get("raw")?.as_str()?).ok()?;
+    serde_json::from_slice(&bytes).ok()
 }
 
 /// Returns the kinds of content in a message, at least one.
@@ -124,6 +157,40 @@ mod tests {
                 expected.iter().copied().collect(),
                 "{message}"
             );
+        }
+    }
+
+    #[test]
+    fn a_file_of_json_is_data() {
+        let file = |media_type: &str, content: &str| json!({"mediaType": media_type, "raw": STANDARD.encode(content)});
+        let part = file(
+            "application/json; charset=utf-8",
+            r#"{"url": "http://localhost/"}"#,
+        );
+        let read = json!({"mediaType": "application/json; charset=utf-8", "data": {"url": "http://localhost/"}});
+        for (wrap, other) in [
+            (json!({"parts": [part]}), json!({"parts": [read]})),
+            (
+                json!({"status": {"message": {"parts": [part]}}}),
+                json!({"status": {"message": {"parts": [read]}}}),
+            ),
+            (
+                json!({"artifacts": [{"parts": [part]}]}),
+                json!({"artifacts": [{"parts": [read]}]}),
+            ),
+        ] {
+            let mut message = wrap;
+            read_json_files(&mut message);
+            assert_eq!(message, other);
+        }
+        for other in [
+            file("text/plain", "{}"),
+            file("application/json", "no json"),
+            json!({"mediaType": "application/json", "raw": "*"}),
+        ] {
+            let mut message = json!({"parts": [other]});
+            read_json_files(&mut message);
+            assert_eq!(message, json!({"parts": [other]}));
         }
     }
 

@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use content::{kinds, message_id};
+use content::{kinds, message_id, read_json_files};
 use stored::StoredMessages;
 
 pub use content::texts;
@@ -45,9 +45,10 @@ impl Default for Inbox {
 }
 
 impl Inbox {
-    /// Adds a message. If a message with the same `messageId` from the same sender is stored, that message is only
+    /// Adds a message, with files of JSON in it as data. If a message with the same `messageId` from the same sender is stored, that message is only
     /// marked as not acknowledged.
-    pub fn receive(&self, from: &str, message: Value, now: Timestamp) -> Receipt {
+    pub fn receive(&self, from: &str, mut message: Value, now: Timestamp) -> Receipt {
+        read_json_files(&mut message);
         let received = Received {
             number: 0,
             message_id: message_id(&message),
