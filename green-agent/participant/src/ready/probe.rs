@@ -20,7 +20,7 @@ pub(super) const PLACES: [&str; 3] = [places::CURRENT, places::BEFORE, places::E
 const CARD_LIMIT: usize = 1024 * 1024;
 
 /// The result of a request for a card; those later in this list are closer to one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CardProbe {
     /// No request was answered in time.
     Silence,
@@ -63,9 +63,35 @@ impl CardProbe {
             Self::Untrusted { .. } => {
                 "give it another certificate, or trust its authority with --ca"
             }
-            Self::Status { .. } | Self::NotACard { .. } => {
+            Self::Status {
+                status: 401 | 403, ..
+            } => {
                 "make its card readable without credentials, or give a [[config.credential]] for its role"
             }
+            Self::Status { .. } | Self::NotACard { .. } => {
+                "name the address of its A2A server, or that of its card; a program without an A2A server can be a bot: \
+                 see docs/frameworks.md"
+            }
+        }
+    }
+}
+
+impl CardProbe {
+    /// Returns the result that is closer to a card; of two that are as close, this one.
+    fn or_closer(self, other: Self) -> Self {
+        let rank = |probe: &Self| match probe {
+            Self::Silence => 0,
+            Self::NoConnection { .. } => 1,
+            Self::Untrusted { .. } => 2,
+            Self::Status {
+                is_there: false, ..
+            } => 3,
+            Self::Status { is_there: true, .. } => 4,
+            Self::NotACard { .. } => 5,
+        };
+        match rank(&other) > rank(&self) {
+            true => other,
+            false => self,
         }
     }
 }
@@ -109,9 +135,9 @@ pub(super) async fn ask_all(client: &Client, places: &[Url]) -> Result<Value, Ca
             Ok(card) => return Ok(card),
             // All places have the same host and port, so the others would fail in the same way.
             Err(seen @ (CardProbe::NoConnection { .. } | CardProbe::Untrusted { .. })) => {
-                return Err(seen.max(closest));
+                return Err(closest.or_closer(seen));
             }
-            Err(seen) => closest = closest.max(seen),
+            Err(seen) => closest = closest.or_closer(seen),
         }
     }
     Err(closest)

@@ -100,6 +100,21 @@ async fn the_found_server_is_reported() {
 }
 
 #[tokio::test]
+async fn the_first_place_is_reported_with_advice_for_its_answer() {
+    for (status, expected) in [
+        (http::StatusCode::UNAUTHORIZED, "[[config.credential]]"),
+        (http::StatusCode::NOT_IMPLEMENTED, "can be a bot"),
+        (http::StatusCode::OK, "can be a bot"),
+    ] {
+        let app = Router::new().fallback(move || async move { (status, "ok") });
+        let seen = never_ready(&served(app).await).await;
+        let first = format!("/{} answered", PLACES[0]);
+        assert!(seen.to_string().contains(&first), "{seen}");
+        assert!(seen.remedy().contains(expected), "{seen}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_is_ready_when_it_opens_a_stream() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}/mcp", listener.local_addr().unwrap());
