@@ -30,6 +30,7 @@ use super::{
     problem::Owner,
     problem::chain,
     requirements::Installed,
+    server_error::{LastLines, server_error},
     start::{ready, start_all},
     trial_agents::{AgentStart, TrialAgents},
     watch::{self, WatchOutcome},
@@ -342,6 +343,10 @@ impl Trial<'_> {
             }
             None => false,
         };
+        if fault && answered_with_server_error(self.scenario, running.transcript) {
+            // The reason may be printed after the answer.
+            sleep(LAST_WORDS).await;
+        }
         seen.printed = watch::all_printed(processes);
         let mut problems = seen.problems.iter();
         if problems.all(|one| one.kind != ProblemKind::Crashed) {
@@ -486,6 +491,14 @@ impl Trial<'_> {
             phase,
         });
     }
+}
+
+/// Returns whether the report of a failure will show what a program printed, because it answered with a server error.
+fn answered_with_server_error(scenario: &Scenario, transcript: &Transcript) -> bool {
+    let printed = LastLines::new();
+    transcript
+        .entries()
+        .is_ok_and(|entries| server_error(scenario, &entries, &printed, "").is_some())
 }
 
 pub(super) fn make_folder(folder: &Path) -> Result<(), Problem> {

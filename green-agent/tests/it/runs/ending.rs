@@ -56,3 +56,30 @@ fn an_evaluator_that_breaks_is_shown_with_what_it_printed() {
     let printed = "(-32603); it last printed:\n           KeyError: no such task in the dataset\n";
     assert!(shown(&ended).contains(printed), "{}", shown(&ended));
 }
+
+/// It answers with a server error, and prints why afterwards, as servers in Python do.
+const BROKEN: &str = r#"import sys
+from agent import Agent, server
+class Broken(Agent):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send(500, {})
+        self.wfile.flush()
+        print("KeyError: no such tool", file=sys.stderr, flush=True)
+server(sys.argv[1], Broken).serve_forever()
+"#;
+
+#[test]
+fn an_agent_that_breaks_is_shown_with_what_it_printed_after_its_answer() {
+    let folder = Folder::new(
+        "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009'\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\n\
+         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n",
+    );
+    folder.agent(BROKEN);
+    let ended = folder.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
+    let printed =
+        "a answered with status 500; it last printed:\n           KeyError: no such tool\n";
+    assert!(shown(&ended).contains(printed), "{}", shown(&ended));
+}
