@@ -399,7 +399,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("local.toml");
         let text = "[green_agent]\ncmd = 'judge --port 9009'\nendpoint = 'http://127.0.0.1:9009'\nenv = 'inherit'\n\
-                    [[participants]]\nname = 'purple'\npolicy = 'sum-and-shop'\npass_env = ['B']\n";
+                    [[participants]]\nname = 'purple'\ncmd = 'x --port {port}'\npass_env = ['B']\n";
         std::fs::write(&path, text).unwrap();
         let file = FILE.replacen("env = { KEY", "pass_env = ['A']\nenv = { KEY", 1);
         let mut scenario = scenario_of(&format!("{file}[harness]\nversion = 1\n"));

@@ -178,6 +178,8 @@ fn one_start() -> Value {
         let others: Vec<Value> = starts.filter(|name| *name != own).map(has).collect();
         json!({"anyOf": others})
     };
+    let process = ["cmd", "env", "pass_env"].map(has);
+    let has_process = json!({"anyOf": process});
     let calls = json!({"cmd": {"pattern": NAMES_GREEN}});
     json!({
         "anyOf": [has("role"), has("name")],
@@ -186,8 +188,8 @@ fn one_start() -> Value {
             has("server"),
             has("bot"),
             {"anyOf": [has("image"), has("build"), has("agentbeats_id")], "not": but("")},
-            {"required": ["builtin"], "not": has("cmd")},
-            {"required": ["policy"], "not": has("cmd")},
+            {"required": ["builtin"], "not": has_process},
+            {"required": ["policy"], "not": has_process},
             {"required": ["cmd"], "properties": calls, "not": but("cmd")},
         ],
         "dependentRequired": {"settings": ["policy"], "allow": ["policy"], "limits": ["policy"], "tools": ["policy"]},

@@ -37,7 +37,14 @@ pub(super) fn start(
     file: StartFile,
 ) -> Option<Start> {
     // The keys of agents that run outside this process.
-    let outside = [&keys.endpoint, &keys.server, &keys.bot, &keys.cmd];
+    let outside = [
+        &keys.endpoint,
+        &keys.server,
+        &keys.bot,
+        &keys.cmd,
+        &keys.env,
+        &keys.pass_env,
+    ];
     if let Some(node) = keys.builtin.node() {
         let others = [&keys.policy].into_iter().chain(outside);
         return alone(&keys.builtin, others).and_then(|()| builtin_bot(node));
@@ -107,9 +114,9 @@ fn builtin_bot(node: &Node<'_>) -> Option<Start> {
     Some(Start::Builtin { name })
 }
 
-/// Reports keys that say how to start a process, for an agent that runs in this process.
+/// Reports keys that say how to start a process, for an agent that runs in this process: its variables are those of the process.
 fn alone<'k, 'a: 'k>(own: &Key<'a>, others: impl IntoIterator<Item = &'k Key<'a>>) -> Option<()> {
-    let advice = "leave it out, because this agent runs inside the harness";
+    let advice = "remove one of them, because an agent of the harness has no address, program or variables of its own";
     without(own, others, advice)
 }
 

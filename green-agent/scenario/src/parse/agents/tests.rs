@@ -87,6 +87,14 @@ fn mistakes_of_an_agent_are_reported_at_their_key() {
             "a.toml:6:7: participants[0].cmd: expected it without builtin",
         ),
         (
+            "role = 'a'\npolicy = 'lies'\nenv = { KEY = 'x' }",
+            "a.toml:6:7: participants[0].env: expected it without policy",
+        ),
+        (
+            "role = 'a'\nbuiltin = 'sample'\npass_env = ['KEY']",
+            "a.toml:6:12: participants[0].pass_env: expected it without builtin",
+        ),
+        (
             "role = 'a'\nendpoint = 'h:1'",
             "a.toml:5:12: participants[0].endpoint: expected an http",
         ),
