@@ -159,7 +159,13 @@ async fn say(
         true => EvaluationError::of_participant(role(), source),
         false => told(source),
     })?;
-    speak(&client, turn, talk).await.map_err(told)
+    let heard = |talk: &Collected| {
+        if talk.unrecorded > 0 {
+            let transcript = evaluation.transcript;
+            transcript.count_unrecorded(&turn.to, talk.unrecorded);
+        }
+    };
+    speak(&client, turn, talk, heard).await.map_err(told)
 }
 
 fn version(version: ProtocolVersion) -> Version {
@@ -182,6 +188,7 @@ async fn speak(
     client: &Client,
     turn: &ConversationTurn,
     talk: &mut Collected,
+    heard: impl Fn(&Collected),
 ) -> Result<(), ClientError> {
     match (turn.parts.is_empty(), turn.cancel) {
         (true, _) => {
@@ -192,9 +199,10 @@ async fn speak(
             pause(turn).await;
             let request = request(turn, talk);
             *talk = Collected::default();
-            talk.say(client, request, turn.stream, |_, _| ()).await
+            let heard = |talk: &Collected, _| heard(talk);
+            talk.say(client, request, turn.stream, heard).await
         }
-        (false, true) => cancel_midway(client, turn, talk).await,
+        (false, true) => cancel_midway(client, turn, talk, heard).await,
     }
 }
 
@@ -210,20 +218,23 @@ async fn cancel_midway(
     client: &Client,
     turn: &ConversationTurn,
     talk: &mut Collected,
+    heard: impl Fn(&Collected),
 ) -> Result<(), ClientError> {
     let request = request(turn, talk);
     *talk = Collected::default();
     let mut events = client.send_streaming_message(request).await?;
     while talk.task.is_none() {
         match events.next().await {
-            Some(item) => talk.take(item?),
+            Some(item) => talk.receive(client, item?),
             None => return Ok(()),
         };
+        heard(talk);
     }
     let mut collected = talk.clone();
     let listening = async {
         while let Some(Ok(item)) = events.next().await {
-            collected.take(item);
+            collected.receive(client, item);
+            heard(&collected);
         }
     };
     let canceling = async {

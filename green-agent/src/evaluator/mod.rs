@@ -50,7 +50,7 @@ use crate::{
     expect,
     problem::is_worth,
     scenario::model::{self, Green},
-    transcript::Entry,
+    transcript::{Entry, Transcript},
 };
 
 /// The inputs of an evaluation. All addresses in it are the recorder's.
@@ -73,6 +73,8 @@ pub struct Evaluation<'a> {
     pub config: &'a Map<String, Value>,
     /// The time limit of a single call; the runner's own limits are tighter.
     pub limit: Duration,
+    /// The transcript, which counts what does not pass the recorder.
+    pub transcript: &'a Transcript,
 }
 
 /// The member of a result that says which numbers are metrics, and that with the seed of the trial.

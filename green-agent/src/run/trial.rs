@@ -437,6 +437,7 @@ impl Trial<'_> {
             keyring: &running.agents.keyring,
             config,
             limit: self.scenario.harness.timeout.total,
+            transcript: running.transcript,
         }
     }
 

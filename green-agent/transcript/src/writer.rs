@@ -135,7 +135,11 @@ impl Transcript {
         let result = line.and_then(|line| {
             let bytes = line.0.len();
             log.append(line, now - self.0.begun)?;
-            log.count(hop, direction, bytes);
+            let sender = match direction {
+                Direction::Forward => &hop.from,
+                Direction::Back => &hop.to,
+            };
+            log.count(sender, bytes as u64);
             log.remember(said, bytes);
             Ok(())
         });
@@ -151,6 +155,12 @@ impl Transcript {
     /// Counts activity that leaves no entry, such as the chunks of a body that is not kept.
     pub fn touch(&self) {
         self.0.activity.send_replace(Instant::now());
+    }
+
+    /// Counts a message of a party that leaves no entry, because it did not pass the recorder.
+    pub fn count_unrecorded(&self, sender: &str, bytes: u64) {
+        self.log().count(sender, bytes);
+        self.touch();
     }
 
     /// Returns the time of the last activity on any hop; the beginning of the run if there was none.
@@ -238,16 +248,12 @@ impl Log {
         self.said.insert(self.written, said);
     }
 
-    /// Counts an entry for the party that sent it.
-    fn count(&mut self, hop: &Hop, direction: Direction, bytes: usize) {
-        let sender = match direction {
-            Direction::Forward => &hop.from,
-            Direction::Back => &hop.to,
-        };
-        let bytes = bytes as u64 + ENTRY_OVERHEAD;
+    /// Counts a message for the party that sent it.
+    fn count(&mut self, sender: &str, bytes: u64) {
+        let bytes = bytes + ENTRY_OVERHEAD;
         match self.sent.get_mut(sender) {
             Some(sent) => *sent += bytes,
-            None => _ = self.sent.insert(sender.clone(), bytes),
+            None => _ = self.sent.insert(sender.to_owned(), bytes),
         }
     }
 

@@ -1,6 +1,17 @@
 //! Agents that send too much, or do not end, cost only their own trial, and the report says why.
 
-use std::fs;
+use std::{fs, future::pending, sync::Arc};
+
+use axum::{Json, Router, routing::get};
+use bridge::{
+    agent::Agent,
+    executor::{Executor, Turn, Update, async_trait},
+    host::Host,
+    store::MemoryStore,
+};
+use bridge_protocol::a2a::{AgentCard, Part};
+use serde_json::json;
+use tokio::net::TcpListener;
 
 use super::{Folder, records, shown};
 
@@ -129,4 +140,52 @@ fn a_stream_that_stays_open_after_the_task_is_named_as_the_reason() {
     assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
     let why = "a has sent the end of its task, but has not closed its stream";
     assert!(shown(&ended).contains(why), "{}", shown(&ended));
+}
+
+/// It answers a message with 3 MB, and does not end.
+struct Endless;
+
+#[async_trait]
+impl Executor for Endless {
+    async fn execute(&self, mut turn: Turn) -> Vec<Update> {
+        for _ in 0..60 {
+            let piece = Update::piece("a", vec![Part::text("x".repeat(50_000))], false);
+            turn.handle.emit(vec![piece]).await.unwrap();
+        }
+        turn.cancel_signal.canceled().await;
+        Vec::new()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_over_grpc_count_although_they_are_not_recorded() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let agent = Agent::new(
+        "endless",
+        AgentCard::named("endless", "does not end"),
+        Arc::new(Endless),
+    );
+    let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
+    let app = host.router(&format!("http://{address}")).await.unwrap();
+    let card = json!({
+        "name": "endless", "description": "d", "version": "1", "capabilities": {"streaming": true}, "skills": [],
+        "defaultInputModes": ["text"], "defaultOutputModes": ["text"],
+        "supportedInterfaces": [{"url": address.to_string(), "protocolBinding": "GRPC", "protocolVersion": "1.0"}],
+    });
+    let card = get(move || async move { Json(card) });
+    let app = Router::new()
+        .route("/.well-known/agent-card.json", card)
+        .fallback_service(app);
+    let server = tokio::spawn(bridge_program::serve(listener, app, pending()));
+    let folder = Folder::new(&format!(
+        "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://{address}'\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\nstream = true\n\
+         [harness]\nversion = 1\nsnapshot = false\ntranscript_limit = 2\n",
+    ));
+    let ended = tokio::task::spawn_blocking(move || folder.run(&["run", "a.toml"]));
+    let ended = ended.await.unwrap();
+    let why = "more than 2 MiB were sent, the most of it by a (harness.transcript_limit)";
+    assert!(shown(&ended).contains(why), "{}", shown(&ended));
+    server.abort();
 }
