@@ -15,6 +15,8 @@ pub enum Rejection {
     Overloaded,
     /// The head of the request is too large.
     HeadTooLarge,
+    /// The request of HTTP/1.1 has no `Host`, or several (RFC 9112, 3.2): a proxy in front may read another one.
+    Host,
 }
 
 impl Rejection {
@@ -23,6 +25,7 @@ impl Rejection {
         match self {
             Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
             Self::HeadTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Self::Host => StatusCode::BAD_REQUEST,
         }
     }
 
@@ -33,6 +36,7 @@ impl Rejection {
             Self::HeadTooLarge => {
                 "expected a request whose head has at most 64 KiB and 100 headers"
             }
+            Self::Host => "expected a request with one Host header",
         }
     }
 }

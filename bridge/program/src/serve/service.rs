@@ -8,7 +8,7 @@ use axum::{
     extract::ConnectInfo,
     http::{
         Extensions, HeaderMap, HeaderValue, Request, Response, StatusCode, Version,
-        header::{CONNECTION, RETRY_AFTER},
+        header::{CONNECTION, HOST, RETRY_AFTER},
         request::Parts,
     },
 };
@@ -43,7 +43,7 @@ impl From<Router> for App {
     fn from(router: Router) -> Self {
         let reject = |_: &Parts, reason: Rejection| match reason {
             Rejection::Overloaded => unavailable(reason.text()),
-            Rejection::HeadTooLarge => plain_text(reason.status(), reason.text()),
+            Rejection::HeadTooLarge | Rejection::Host => plain_text(reason.status(), reason.text()),
         };
         Self { router, reject }
     }
@@ -78,6 +78,10 @@ impl Service<Request<Incoming>> for ConnectionService {
         let permits = self.address_limits.try_request();
         let in_flight = InFlight::new(self.address_limits.clone());
         let is_overloaded = permits.is_none() || !self.reserve_head(&request, &in_flight);
+        let rejection = match is_overloaded {
+            true => Some(Rejection::Overloaded),
+            false => (!has_host(&request)).then_some(Rejection::Host),
+        };
         let guard = RequestGuard::new(self.monitor.clone(), permits);
         let version = request.version();
         let is_kept_alive = version == Version::HTTP_11 && !closes(request.headers());
@@ -85,10 +89,10 @@ impl Service<Request<Incoming>> for ConnectionService {
         let request = self.prepare(request, &in_flight);
         let App { router, reject } = self.app.clone();
         Box::pin(async move {
-            let response = match is_overloaded {
+            let response = match rejection {
                 // The body is dropped with the request, which discards its bytes.
-                true => reject(&request.into_parts().0, Rejection::Overloaded),
-                false => match in_flight.clone().scope(router.oneshot(request)).await {
+                Some(reason) => reject(&request.into_parts().0, reason),
+                None => match in_flight.clone().scope(router.oneshot(request)).await {
                     Ok(response) => response,
                     Err(never) => match never {},
                 },
@@ -162,6 +166,11 @@ impl ConnectionService {
         };
         Request::from_parts(parts, body)
     }
+}
+
+/// Returns whether the request names its host as its version requires (RFC 9112, 3.2).
+fn has_host(request: &Request<Incoming>) -> bool {
+    request.version() != Version::HTTP_11 || request.headers().get_all(HOST).iter().count() == 1
 }
 
 fn unavailable(message: &'static str) -> Response<Body> {

@@ -77,6 +77,24 @@ async fn an_unread_body_does_not_break_the_next_request() {
     assert!(response.starts_with("HTTP/1.1 200"), "{response:?}");
 }
 
+/// RFC 9112, 3.2.
+#[tokio::test]
+async fn a_request_of_http_1_1_names_one_host() {
+    let address = start(app(), Limits::default()).await;
+    for (head, status) in [
+        ("HTTP/1.1\r\n", "400 Bad Request"),
+        ("HTTP/1.1\r\nHost: a\r\nHost: b\r\n", "400 Bad Request"),
+        ("HTTP/1.1\r\nHost:\r\n", "200 OK"),
+        ("HTTP/1.0\r\n", "200 OK"),
+    ] {
+        let head = format!("GET / {head}Connection: close\r\n\r\n");
+        let mut connection = connect_and_send(address, &head).await;
+        let response = read_all(&mut connection).await;
+        let first = response.lines().next().unwrap_or_default();
+        assert!(first.ends_with(status), "{head:?}: {response}");
+    }
+}
+
 #[tokio::test]
 async fn half_a_head_is_given_up() {
     let head = Duration::from_millis(50);

@@ -51,7 +51,7 @@ impl HttpGuard {
             None => headers.get(HOST).map(|host| host.to_str().unwrap_or("?")),
         };
         let own_origin = request.extensions().get::<Origin>();
-        // A proxy in front may go by another one of them (RFC 9112, 3.2).
+        // `bridge_program::serve` refuses this, other servers may not: a proxy in front may go by another of the names.
         if headers.get_all(HOST).iter().count() > 1 {
             return Err("Host: expected one name, found several".to_owned());
         }

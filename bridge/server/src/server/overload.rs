@@ -1,4 +1,4 @@
-//! Refuses requests that are not processed, because the server is full or the request's head is too large. The answer
+//! Refuses requests that are not processed, because the server is full or the request's head is not valid. The answer
 //! has the format of the binding, if path and headers show it.
 //!
 //! Only the first lines of such a request are read. A client that is refused before TLS or HTTP/2 is negotiated gets no
@@ -22,7 +22,9 @@ use super::{body::RETRY_AFTER_SECONDS, jsonrpc, rest};
 pub fn reject(head: &Parts, reason: Rejection) -> Response<Body> {
     let error = match reason {
         Rejection::Overloaded => Error::unavailable(reason.text(), RETRY_AFTER_SECONDS),
-        Rejection::HeadTooLarge => Error::new(ErrorKind::InvalidRequest, reason.text()),
+        Rejection::HeadTooLarge | Rejection::Host => {
+            Error::new(ErrorKind::InvalidRequest, reason.text())
+        }
     };
     let path = head.uri.path();
     match presumed_binding(head, path) {
@@ -67,7 +69,7 @@ fn plain(reason: Rejection) -> Response<Body> {
     let headers = response.headers_mut();
     match reason {
         Rejection::Overloaded => drop(headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS.into())),
-        Rejection::HeadTooLarge => {}
+        Rejection::HeadTooLarge | Rejection::Host => {}
     }
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
     response
@@ -102,7 +104,11 @@ mod tests {
             ("GET", "/.well-known/agent-card.json", "", "text/plain"),
             ("GET", "/healthz", "", "text/plain"),
         ] {
-            for reason in [Rejection::Overloaded, Rejection::HeadTooLarge] {
+            for reason in [
+                Rejection::Overloaded,
+                Rejection::HeadTooLarge,
+                Rejection::Host,
+            ] {
                 let request = Request::builder().method(method).uri(path);
                 let request = request.header(CONTENT_TYPE, media_type).body(()).unwrap();
                 let response = reject(&request.into_parts().0, reason);
