@@ -42,7 +42,7 @@ pub struct IncomingMessage {
     pub message: Message,
     /// The id that the client chose for the task (A2A 0.1).
     pub client_id: Option<String>,
-    /// Metadata for the task, if one is created.
+    /// Metadata for the task. That of a later message is added to the task's.
     pub metadata: Option<Metadata>,
     /// The last event of the task that the caller has seen. If the task has changed since, the message is refused.
     pub seen: Option<Seq>,

@@ -2,6 +2,7 @@
 
 use bridge_protocol::a2a::{Message, TaskState, TaskStatus};
 use bridge_telemetry::TraceContext;
+use bridge_translate::keys::{EVENT, EVENTS};
 
 use super::{IncomingMessage, queue::TurnJob, submit::Target};
 use crate::{
@@ -26,6 +27,9 @@ pub(super) fn submission_events(
     }
     let message = message_events(&incoming.message, task, context, job.turn, &job.cause);
     events.extend(message);
+    if target.head.is_some() {
+        events.extend(metadata_event(incoming));
+    }
     match (runs_at_once, &target.head) {
         (true, _) => events.extend(start_events(job.turn, agent)),
         (false, Some(head)) => events.push(queued_status(head)),
@@ -44,6 +48,17 @@ fn created_event(agent: &Agent, incoming: &IncomingMessage, context: &str) -> Cr
         client_id: incoming.client_id.clone(),
         metadata: incoming.metadata.clone(),
     }
+}
+
+/// Returns the event that adds the metadata of a later request to the task's, where the agent finds that of the first one.
+/// Reports of the agent's own, which a client may have copied from the task, are not reported again.
+fn metadata_event(incoming: &IncomingMessage) -> Option<Event> {
+    let mut metadata = incoming.metadata.clone()?;
+    metadata.retain(|key, _| !matches!(key.as_str(), EVENT | EVENTS));
+    (!metadata.is_empty()).then_some(Event::Metadata {
+        metadata,
+        revised: None,
+    })
 }
 
 /// Returns the events for a message.

@@ -56,6 +56,31 @@ async fn stream_0_3(world: &World, params: &Value) -> Vec<Value> {
         .collect()
 }
 
+/// The metadata of a request is for the agent, also if its message is not the first of its task.
+#[tokio::test]
+async fn a_bot_gets_the_metadata_of_each_request() {
+    let bot = host().await;
+    let world = World::of(&bot, with(TurnMode::Answers)).await;
+    let send = async |message: Value, metadata: Value| {
+        let params = json!({"message": message, "metadata": metadata});
+        let answer = world.client.call("bot", "SendMessage", &params).await;
+        answer.unwrap()["result"]["task"].clone()
+    };
+    let asked = send(message("hi"), json!({"plan": "free", "region": "eu"})).await;
+    let mut answer = in_context(&asked, "Ann");
+    answer["taskId"] = asked["id"].clone();
+    let event = json!({"type": "event"});
+    let copied = json!({"plan": "paid", "urn:activity:event": event});
+    let greeted = send(answer, copied).await;
+    let expected = json!({"plan": "paid", "region": "eu"});
+    assert_eq!(greeted["metadata"], expected);
+    let got = bot.posts().into_iter();
+    let got: Vec<Value> = got
+        .map(|post| post.activity["channelData"]["metadata"].clone())
+        .collect();
+    assert_eq!(got, [json!({"plan": "free", "region": "eu"}), expected]);
+}
+
 #[tokio::test]
 async fn an_answer_completes_its_task_and_the_conversation_continues_in_the_next() {
     let bot = host().await;
