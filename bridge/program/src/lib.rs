@@ -13,6 +13,7 @@
 //! - [`path`]: finds programs as the operating system does
 //! - [`system`]: what differs between operating systems
 //! - [`Json`]: an answer in JSON
+//! - [`is_invalid_http`]: tells an answer that is no HTTP from a connection that broke
 //! - [`lock()`]: locks a mutex after a panic too
 //! - [`SplitMix64`]: random numbers that follow from a seed
 //! - [`Exit`]: the exit codes
@@ -20,6 +21,7 @@
 
 pub mod clock;
 mod exit;
+mod invalid_http;
 mod json;
 mod lock;
 pub mod log;
@@ -34,6 +36,7 @@ pub mod system;
 pub mod terminal;
 
 pub use exit::Exit;
+pub use invalid_http::is_invalid_http;
 pub use json::Json;
 pub use lock::lock;
 pub use log_interval::LogInterval;

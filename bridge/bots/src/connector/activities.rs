@@ -13,12 +13,16 @@ type JsonResult = Result<Json<Value>, ErrorResponse>;
 /// Posts an activity, as an answer to another one if the path names one.
 pub(super) async fn say(
     BotRequest { session, path }: BotRequest,
-    JsonBody(activity): JsonBody,
+    body: Result<JsonBody, ErrorResponse>,
 ) -> JsonResult {
-    let named = activity.get("replyToId").and_then(Value::as_str);
-    let answered = path.answered().or(named);
+    let named = body.as_ref().ok().and_then(|body| body.0.get("replyToId"));
+    let answered = path.answered().or(named.and_then(Value::as_str));
     let task = session.task(&path.conversation, answered).await?;
-    let id = session.post(&task, activity).await?;
+    let posted = match body {
+        Ok(JsonBody(activity)) => session.post(&task, activity).await,
+        Err(ErrorResponse(refused)) => Err(refused),
+    };
+    let id = posted.inspect_err(|error| session.record_refusal(&task, error))?;
     Ok(Json(json!({ "id": id })))
 }
 

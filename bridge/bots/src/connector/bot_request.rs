@@ -68,8 +68,12 @@ impl FromRequest<Channel> for JsonBody {
             StatusCode::PAYLOAD_TOO_LARGE => ConnectorError::BodyTooLarge,
             _ => ConnectorError::Body(FieldError::new("body", rejection.body_text())),
         })?;
-        let unread = |error: Unparsed| FieldError::new("JSON", error.to_string());
-        let json = parse(&body).map_err(|error| ConnectorError::Body(unread(error)))?;
-        Ok(Self(json))
+        let json = parse(&body).map_err(|error| match error {
+            Unparsed::TooMuch(error) => ConnectorError::TooMuch(error),
+            Unparsed::Syntax(error) => {
+                ConnectorError::Body(FieldError::new("JSON", error.to_string()))
+            }
+        });
+        Ok(Self(json?))
     }
 }

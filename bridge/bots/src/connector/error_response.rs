@@ -21,7 +21,7 @@ const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
 
 /// The response to a refused request.
 #[derive(Debug)]
-pub(super) struct ErrorResponse(ConnectorError);
+pub(super) struct ErrorResponse(pub(super) ConnectorError);
 
 /// Marks responses to requests with a wrong secret or token.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +83,7 @@ fn status(refused: &ConnectorError) -> (StatusCode, &'static str) {
         ConnectorError::Access(AdmissionError::Unavailable(_)) => {
             (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable")
         }
-        ConnectorError::TooLarge(_) | ConnectorError::BodyTooLarge => {
+        ConnectorError::TooLarge(_) | ConnectorError::BodyTooLarge | ConnectorError::TooMuch(_) => {
             (StatusCode::PAYLOAD_TOO_LARGE, "MessageSizeTooBig")
         }
         ConnectorError::Store(StoreError::TooLarge { .. }) => {

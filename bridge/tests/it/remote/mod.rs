@@ -13,6 +13,7 @@ mod restart;
 pub(crate) mod standin;
 mod trouble;
 mod turns;
+mod unusable;
 mod whole;
 
 use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};

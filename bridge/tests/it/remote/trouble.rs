@@ -19,7 +19,11 @@ use tokio::net::TcpListener;
 use super::{StandIn, World, all_said, quick, remote, said, state};
 
 /// Returns the error text for the only call of a bot that gives this answer.
-async fn failure(status: StatusCode, body: &'static str, settings: RemoteSettings) -> String {
+pub(super) async fn failure(
+    status: StatusCode,
+    body: &'static str,
+    settings: RemoteSettings,
+) -> String {
     let bot = StandIn::that(move |_| async move { (status, body).into_response() }).await;
     let world = World::of(&bot, settings).await;
     let task = world.say("hi").await;

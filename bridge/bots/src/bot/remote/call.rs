@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use bridge_auth::display_url;
-use bridge_program::system::is_from_lack_of_files;
-use bridge_protocol::{activity::Activity, wire::FieldError};
+use bridge_program::{is_invalid_http, system::is_from_lack_of_files};
+use bridge_protocol::{
+    activity::Activity,
+    wire::{FieldError, weight::TooMuch},
+};
 use bridge_telemetry::{Instrument as _, Kind, TraceContext, fail, root_cause, set, span};
 use reqwest::{
     RequestBuilder, Response, StatusCode,
@@ -54,10 +57,16 @@ pub(super) enum CallError {
     },
     #[error("POST {bot}: expected an answer of at most {limit} bytes")]
     TooLarge { bot: String, limit: usize },
+    #[error("POST {bot}: the answer is not valid HTTP: {reason}")]
+    InvalidHttp { bot: String, reason: String },
     #[error("POST {bot}: the connection broke: {reason}")]
     Broken { bot: String, reason: String },
     #[error("POST {bot}: the answer is not valid: {error}")]
     Unexpected { bot: String, error: FieldError },
+    #[error("POST {bot}: the answer has too much structure: {error}")]
+    TooMuch { bot: String, error: TooMuch },
+    #[error("POST {bot}: the bot posted nothing that could be accepted: {reason}")]
+    Refused { bot: String, reason: String },
 }
 
 impl CallError {
@@ -70,8 +79,11 @@ impl CallError {
             Self::Late { .. } => "timeout",
             Self::Status { .. } => "status",
             Self::TooLarge { .. } => "too_large",
+            Self::InvalidHttp { .. } => "invalid_http",
             Self::Broken { .. } => "broken",
             Self::Unexpected { .. } => "unexpected",
+            Self::TooMuch { .. } => "too_much",
+            Self::Refused { .. } => "refused",
         }
     }
 
@@ -92,8 +104,11 @@ impl CallError {
             }
             Self::Status { status, .. } => format!("it refused the message with status {status}"),
             Self::TooLarge { limit, .. } => format!("its answer is larger than {limit} bytes"),
+            Self::InvalidHttp { .. } => "its answer is not valid HTTP".into(),
             Self::Broken { .. } => "the connection to it broke".into(),
             Self::Unexpected { error, .. } => format!("its answer is not valid: {error}"),
+            Self::TooMuch { error, .. } => format!("its answer has too much structure: {error}"),
+            Self::Refused { reason, .. } => format!("its message was refused: {reason}"),
         }
     }
 }
@@ -215,10 +230,12 @@ pub(super) async fn body(bot: &RemoteBot, mut answer: Response) -> Result<Vec<u8
     read.unwrap_or_else(|_| Err(too_late(bot)))
 }
 
+/// Returns the error for an answer that did not arrive whole.
 pub(super) fn broken(bot: &RemoteBot, error: &reqwest::Error) -> CallError {
-    CallError::Broken {
-        bot: display_url(&bot.url),
-        reason: root_cause(error),
+    let (bot, reason) = (display_url(&bot.url), root_cause(error));
+    match is_invalid_http(error) {
+        true => CallError::InvalidHttp { bot, reason },
+        false => CallError::Broken { bot, reason },
     }
 }
 
@@ -233,6 +250,20 @@ pub(super) fn unexpected(bot: &RemoteBot, error: FieldError) -> CallError {
     CallError::Unexpected {
         bot: display_url(&bot.url),
         error,
+    }
+}
+
+pub(super) fn too_much(bot: &RemoteBot, error: TooMuch) -> CallError {
+    CallError::TooMuch {
+        bot: display_url(&bot.url),
+        error,
+    }
+}
+
+pub(super) fn refused(bot: &RemoteBot, reason: String) -> CallError {
+    CallError::Refused {
+        bot: display_url(&bot.url),
+        reason,
     }
 }
 

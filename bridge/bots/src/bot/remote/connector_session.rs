@@ -3,7 +3,11 @@
 use std::{borrow::Cow, sync::Arc};
 
 use bridge_program::secret::Secret;
-use bridge_protocol::{a2a::Task, activity::ChannelAccount, wire::FieldError};
+use bridge_protocol::{
+    a2a::Task,
+    activity::ChannelAccount,
+    wire::{FieldError, weight::TooMuch},
+};
 
 use super::{
     AdmissionError, RemoteBot, channel_state::ChannelInner, files::UploadError,
@@ -60,6 +64,9 @@ pub enum ConnectorError {
     /// The body exceeds the limit of all requests.
     #[error("the body is larger than the bridge accepts")]
     BodyTooLarge,
+    /// The body would take too much memory.
+    #[error("the body is too large: {0}")]
+    TooMuch(TooMuch),
     /// The call's credential is not accepted.
     #[error(transparent)]
     Access(#[from] AdmissionError),

@@ -270,7 +270,7 @@ impl RemoteExecutor {
             }
             ResponseOutcome::TurnOver | ResponseOutcome::Accepted => {
                 // Activities in the log show the same. Typing is not logged.
-                if is_unlogged(&open_turn.progress().borrow()) {
+                if open_turn.progress().borrow().is_unlogged() {
                     self.log_arrival(remote_turn).await;
                 }
                 self.wait_until_finished(open_turn).await;
@@ -279,6 +279,9 @@ impl RemoteExecutor {
         let may_continue = is_invoke || outcome == ResponseOutcome::Accepted;
         if may_continue && remote_turn.awaits_sign_in {
             self.wait_after_sign_in(open_turn, is_invoke).await;
+        }
+        if let Some(reason) = open_turn.refusal() {
+            return Err(call::refused(&self.bot, reason));
         }
         let agent = &self.bot.name;
         self.log.succeeded(agent);
@@ -428,11 +431,6 @@ impl RemoteExecutor {
         tracing::debug!(task = task.id, status = %answer.status(), "a bot was notified of a cancelation");
         Ok(())
     }
-}
-
-/// Returns whether nothing of what the bot has sent is in the log.
-fn is_unlogged(state: &ProgressState) -> bool {
-    matches!(state.progress, TurnProgress::Silent | TurnProgress::AtWork)
 }
 
 /// The reason why a bot was not notified of a cancelation.

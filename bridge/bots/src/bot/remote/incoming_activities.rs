@@ -55,6 +55,27 @@ impl ConnectorSession {
         }
     }
 
+    /// Records in the open turn of a task, if there is one, why an activity of the bot was refused: if the bot posts
+    /// nothing else, its user must not take the silence for an answer.
+    pub fn record_refusal(&self, head: &Head, error: &ConnectorError) {
+        let is_of_activity = match error {
+            ConnectorError::Body(_) | ConnectorError::BodyTooLarge | ConnectorError::TooMuch(_) => {
+                true
+            }
+            ConnectorError::UnknownAddress
+            | ConnectorError::Conversation { .. }
+            | ConnectorError::Activity { .. }
+            | ConnectorError::Member { .. }
+            | ConnectorError::Attachment
+            | ConnectorError::Access(_)
+            | ConnectorError::TooLarge(_)
+            | ConnectorError::Store(_) => false,
+        };
+        if is_of_activity && let Some(open_turn) = self.channel.open_turns.find(&head.task) {
+            open_turn.record_refusal(error.to_string());
+        }
+    }
+
     /// Reports that a member was removed. A task always has two members, so nothing else changes.
     pub async fn remove_member(
         &self,

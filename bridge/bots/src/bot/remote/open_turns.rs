@@ -31,6 +31,8 @@ pub(super) struct OpenTurn {
     count: AtomicU64,
     ending: TurnEndRules,
     progress: watch::Sender<ProgressState>,
+    /// The reason why the last activity that the bot posted was refused, if one was.
+    refusal: Mutex<Option<String>>,
     owner: TurnOwner,
     /// Whether it was opened before, by an earlier process or by another process.
     pub(super) is_resumed: bool,
@@ -70,6 +72,7 @@ impl OpenTurns {
             count: AtomicU64::new(from),
             ending,
             progress: watch::Sender::new(ProgressState::default()),
+            refusal: Mutex::default(),
             owner,
             is_resumed: from > 0,
         });
@@ -159,6 +162,17 @@ impl OpenTurn {
     /// Returns the turn's progress, with its further changes.
     pub(super) fn progress(&self) -> watch::Receiver<ProgressState> {
         self.progress.subscribe()
+    }
+
+    /// Records why an activity that the bot posted was refused.
+    pub(super) fn record_refusal(&self, reason: String) {
+        *lock(&self.refusal) = Some(reason);
+    }
+
+    /// Returns why an activity of the bot was refused, if all that it has posted for its users was.
+    pub(super) fn refusal(&self) -> Option<String> {
+        let is_unanswered = self.progress.borrow().is_unlogged();
+        is_unanswered.then(|| lock(&self.refusal).clone()).flatten()
     }
 
     /// Starts counting activities again, with this progress.

@@ -12,7 +12,7 @@ use bridge_auth::display_url;
 use bridge_protocol::{
     activity::{Activity, ActivityType},
     sse::{SseData, SseParser},
-    wire::{FieldError, Wire as _, parse},
+    wire::{FieldError, Unparsed, Wire as _, parse},
 };
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
@@ -74,7 +74,11 @@ impl ResponseReader<'_> {
         if body.iter().all(u8::is_ascii_whitespace) {
             return Ok(());
         }
-        let replies = parse(body).ok().and_then(activities);
+        let replies = match parse(body) {
+            Ok(body) => activities(body),
+            Err(Unparsed::TooMuch(error)) => return Err(call::too_much(self.bot, error)),
+            Err(Unparsed::Syntax(_)) => None,
+        };
         let Some(replies) = replies else {
             let error = FieldError::new("an object with activities", "something else");
             return match self.expects_replies {
@@ -104,22 +108,26 @@ impl ResponseReader<'_> {
         while let Some(piece) = pieces.try_next().await? {
             for event in parser.push(&piece) {
                 let name = event.event.unwrap_or_default();
-                let unexpected = |error: FieldError| call::unexpected(bot, error.inside(&name));
                 // A larger event cannot arrive: all of the answer is within the limit.
                 if let SseData::Whole(data) = event.data {
-                    self.event(&name, &data).await.map_err(unexpected)?;
+                    self.event(&name, &data).await?;
                 }
             }
         }
         Ok(ResponseOutcome::TurnOver)
     }
 
-    async fn event(&self, name: &str, data: &str) -> Result<(), FieldError> {
-        let data = parse(data.as_bytes());
-        let data = data.map_err(|_| FieldError::new("JSON", "something else"));
+    async fn event(&self, name: &str, data: &str) -> Result<(), CallError> {
+        let unexpected = |error: FieldError| call::unexpected(self.bot, error.inside(name));
+        let data = || {
+            parse(data.as_bytes()).map_err(|error| match error {
+                Unparsed::TooMuch(error) => call::too_much(self.bot, error),
+                Unparsed::Syntax(_) => unexpected(FieldError::new("JSON", "something else")),
+            })
+        };
         match name {
-            "activity" => self.deliver(data?).await,
-            "invokeResponse" => self.deliver_invoke_response(data?).await,
+            "activity" => self.deliver(data()?).await.map_err(unexpected),
+            "invokeResponse" => (self.deliver_invoke_response(data()?).await).map_err(unexpected),
             // Other events are not part of the protocol.
             _ => Ok(()),
         }

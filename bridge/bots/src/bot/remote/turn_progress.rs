@@ -36,6 +36,11 @@ pub(super) enum TurnProgress {
 }
 
 impl ProgressState {
+    /// Returns whether nothing of what the bot has sent is in the log.
+    pub(super) fn is_unlogged(self) -> bool {
+        matches!(self.progress, TurnProgress::Silent | TurnProgress::AtWork)
+    }
+
     /// Returns the state after one more activity with this progress.
     pub(super) fn after(self, progress: Option<TurnProgress>) -> Self {
         let progress = match self.progress {
