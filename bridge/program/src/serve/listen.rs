@@ -72,8 +72,8 @@ impl AcceptFailures {
             return;
         };
         let advice = match system::is_lack_of_files(error) {
-            true => ": raise the limit of open files (ulimit -n, LimitNOFILE of systemd)",
-            false => "",
+            true => format!(": {}", system::FILE_LIMIT_ADVICE),
+            false => String::new(),
         };
         tracing::warn!(%error, unlogged, "a connection could not be accepted{advice} (this is logged once a minute)");
     }

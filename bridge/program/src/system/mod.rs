@@ -12,6 +12,10 @@ pub use unix::*;
 #[cfg(windows)]
 pub use windows::*;
 
+/// What an operator can do about too many open files.
+pub const FILE_LIMIT_ADVICE: &str =
+    "raise the limit of open files (ulimit -n, LimitNOFILE of systemd)";
+
 /// Returns whether an error was caused by too many open files, at any depth.
 pub fn is_from_lack_of_files(error: &(dyn std::error::Error + 'static)) -> bool {
     let causes = std::iter::successors(Some(error), |error| error.source());

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use bridge_auth::display_url;
-use bridge_program::{is_invalid_http, system::is_from_lack_of_files};
+use bridge_program::{
+    is_invalid_http,
+    system::{FILE_LIMIT_ADVICE, is_from_lack_of_files},
+};
 use bridge_protocol::{
     activity::Activity,
     wire::{FieldError, weight::TooMuch},
@@ -38,8 +41,8 @@ pub(super) enum CallError {
         reason: String,
     },
     #[error(
-        "POST {bot}: the bridge cannot open a connection, tried {tries} times: {reason}: raise its limit of open files \
-         (ulimit -n, LimitNOFILE of systemd)"
+        "POST {bot}: the bridge cannot open a connection, tried {tries} times: {reason}: {}",
+        FILE_LIMIT_ADVICE
     )]
     TooManyFiles {
         bot: String,
