@@ -27,7 +27,6 @@ pub enum KeyFileError {
         /// The file.
         path: PathBuf,
         /// The system's message.
-        #[source]
         error: io::Error,
     },
     /// Other users can read the file.
@@ -51,7 +50,13 @@ pub enum KeyFileError {
     },
     /// No key could be created.
     #[error("the issuer has no key: {0}")]
-    Key(#[from] KeyError),
+    Key(KeyError),
+}
+
+impl From<KeyError> for KeyFileError {
+    fn from(error: KeyError) -> Self {
+        Self::Key(error)
+    }
 }
 
 /// Returns the permissions of a file if other users can read or write it; `None` on Windows, where the folder protects it.

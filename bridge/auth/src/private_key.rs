@@ -39,7 +39,6 @@ pub enum PrivateKeyError {
         /// The file.
         path: PathBuf,
         /// The system's message.
-        #[source]
         error: io::Error,
     },
     /// Other users can read the file.

@@ -152,10 +152,10 @@ mod tests;
 pub enum TokenError {
     /// The bridge's own issuer failed.
     #[error("the bridge's own issuer issued no token: {0}")]
-    Own(#[from] KeyError),
+    Own(KeyError),
     /// The token endpoint returned none.
     #[error("no token: {0}")]
-    Endpoint(#[from] FetchError),
+    Endpoint(FetchError),
     /// The assertion for the token endpoint cannot be read.
     #[error("no token: the assertion in {path}: {reason}")]
     Assertion {
@@ -164,4 +164,16 @@ pub enum TokenError {
         /// The problem.
         reason: String,
     },
+}
+
+impl From<FetchError> for TokenError {
+    fn from(error: FetchError) -> Self {
+        Self::Endpoint(error)
+    }
+}
+
+impl From<KeyError> for TokenError {
+    fn from(error: KeyError) -> Self {
+        Self::Own(error)
+    }
 }

@@ -113,7 +113,13 @@ pub enum Refusal {
     Claim(String),
     /// The token cannot be checked, because the issuer's keys cannot be read.
     #[error("the issuer's keys cannot be read: {0}")]
-    Keys(#[from] FetchError),
+    Keys(FetchError),
+}
+
+impl From<FetchError> for Refusal {
+    fn from(error: FetchError) -> Self {
+        Self::Keys(error)
+    }
 }
 
 impl Verifier {

@@ -19,7 +19,6 @@ pub struct ClientError {
     /// The binding; `None` until the card has been read.
     pub binding: Option<Binding>,
     /// The cause.
-    #[source]
     pub fault: Fault,
 }
 

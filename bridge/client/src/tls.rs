@@ -54,7 +54,6 @@ pub struct TlsFileError {
     /// The file.
     pub path: PathBuf,
     /// The cause: the file cannot be read, or its content is a [`TlsError`].
-    #[source]
     pub error: io::Error,
 }
 

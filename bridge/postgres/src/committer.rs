@@ -240,9 +240,9 @@ fn as_check_error(error: &StoreError) -> StoreError {
 /// write to a disk.
 fn replicated(error: &StoreError) -> StoreError {
     match error {
-        StoreError::Io { doing, source } => StoreError::Io {
+        StoreError::Io { doing, error } => StoreError::Io {
             doing: doing.clone(),
-            source: io::Error::new(source.kind(), source.to_string()),
+            error: io::Error::new(error.kind(), error.to_string()),
         },
         other => other.replicate(),
     }
@@ -269,7 +269,7 @@ mod tests {
     fn every_append_of_a_batch_gets_the_error_that_the_database_returned() {
         let refused = StoreError::Io {
             doing: "the database refused a statement".to_owned(),
-            source: io::Error::other("permission denied (42501)"),
+            error: io::Error::other("permission denied (42501)"),
         };
         for error in [refused, unavailable("it is stopping")] {
             assert_eq!(replicated(&error).to_string(), error.to_string());

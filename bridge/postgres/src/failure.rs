@@ -66,7 +66,7 @@ fn to_store_error(code: &SqlState, reason: String) -> StoreError {
         Some("57" | "25" | "53") => unavailable(reason),
         _ => StoreError::Io {
             doing: "the database refused a statement".to_owned(),
-            source: io::Error::other(reason),
+            error: io::Error::other(reason),
         },
     }
 }

@@ -152,7 +152,7 @@ fn tls_config(roots: Option<&Path>) -> Result<ClientConfig, StoreError> {
         Some(path) => {
             let wrong = |reason: String| StoreError::Io {
                 doing: format!("sslrootcert: reading {}", path.display()),
-                source: io::Error::other(reason),
+                error: io::Error::other(reason),
             };
             let text = fs::read(path).map_err(|error| wrong(error.to_string()))?;
             for certificate in CertificateDer::pem_slice_iter(&text) {

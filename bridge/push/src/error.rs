@@ -1,6 +1,7 @@
 //! The errors of push notifications.
 
 use bridge_protocol::wire::FieldError;
+use bridge_telemetry::root_cause;
 
 use crate::store::StoreError;
 
@@ -8,8 +9,8 @@ use crate::store::StoreError;
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
     /// A field of the setting is not valid.
-    #[error("{0}")]
-    Field(#[source] FieldError),
+    #[error(transparent)]
+    Field(FieldError),
     /// The task has as many settings as are allowed.
     #[error(
         "task {task} has {limit} push notification settings, which is the limit: delete one first"
@@ -22,10 +23,16 @@ pub enum PushError {
     },
     /// The store failed.
     #[error("the task log failed: {0}")]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// The HTTP client could not be created.
-    #[error("the HTTP client for webhooks cannot be created: {0}")]
-    Client(#[source] reqwest::Error),
+    #[error("the HTTP client for webhooks cannot be created: {}", root_cause(.0))]
+    Client(reqwest::Error),
+}
+
+impl From<StoreError> for PushError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
 }
 
 impl From<FieldError> for PushError {

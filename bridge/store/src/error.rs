@@ -160,13 +160,12 @@ pub enum StoreError {
         expected: String,
     },
     /// An operation of the operating system failed.
-    #[error("{doing}: {source}")]
+    #[error("{doing}: {error}")]
     Io {
         /// The operation that failed.
         doing: String,
         /// The error of the operating system.
-        #[source]
-        source: io::Error,
+        error: io::Error,
     },
     /// An earlier commit failed, so the content of the disk is unknown: the store must be opened again.
     #[error("the store accepts no more events since a write failed: restart the bridge")]
@@ -218,16 +217,16 @@ impl StoreError {
     }
 
     /// Returns the error for a failed operation of the operating system. `doing` describes it as in "reading FILE".
-    pub fn io(doing: impl Into<String>, source: io::Error) -> Self {
+    pub fn io(doing: impl Into<String>, error: io::Error) -> Self {
         let doing = doing.into();
-        match source.kind() {
+        match error.kind() {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge => Self::Full { doing },
-            _ if system::is_lack_of_files(&source) => Self::Unavailable {
-                reason: format!("{doing}: {source}"),
+            _ if system::is_lack_of_files(&error) => Self::Unavailable {
+                reason: format!("{doing}: {error}"),
             },
-            _ => Self::Io { doing, source },
+            _ => Self::Io { doing, error },
         }
     }
 
@@ -238,9 +237,9 @@ impl StoreError {
             Self::Full { doing } => Self::Full {
                 doing: within(doing),
             },
-            Self::Io { doing, source } => Self::Io {
+            Self::Io { doing, error } => Self::Io {
                 doing: within(doing),
-                source,
+                error,
             },
             other => other,
         }

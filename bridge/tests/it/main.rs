@@ -35,6 +35,8 @@ mod discover;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
+mod errors;
+#[cfg(test)]
 mod examples;
 #[cfg(test)]
 mod execute;

@@ -53,7 +53,7 @@ pub enum ContinueError {
         task: String,
     },
     /// The bot returned an error or could not save its state. Its earlier activities are logged.
-    #[error("the bot could not continue task {task}: {source}")]
+    #[error("the bot could not continue task {task}")]
     Bot {
         /// The task.
         task: String,
@@ -62,7 +62,7 @@ pub enum ContinueError {
     },
     /// The store failed.
     #[error("the task log failed: {0}")]
-    Store(#[source] StoreError),
+    Store(StoreError),
 }
 
 impl std::fmt::Debug for Conversations {

@@ -29,24 +29,30 @@ pub struct ConversationState {
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// A value has another type than the requested one, or cannot be represented in JSON.
-    #[error("conversation state {name} does not fit its type: {source}")]
+    #[error("conversation state {name} does not fit its type: {error}")]
     Value {
         /// The name of the value.
         name: String,
         /// The conversion error.
-        source: serde_json::Error,
+        error: serde_json::Error,
     },
     /// The record is not a state.
-    #[error("the state of conversation {conversation} is corrupt: {source}")]
+    #[error("the state of conversation {conversation} is corrupt: {error}")]
     Corrupt {
         /// The conversation.
         conversation: String,
         /// The parse error.
-        source: serde_json::Error,
+        error: serde_json::Error,
     },
     /// The store failed, or the state exceeds the size limit of records.
     #[error("the conversation state could not be read or saved: {0}")]
-    Store(#[from] StoreError),
+    Store(StoreError),
+}
+
+impl From<StoreError> for StateError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
 }
 
 impl ConversationState {
@@ -82,10 +88,10 @@ impl ConversationState {
     }
 }
 
-fn unfit(name: &str, source: serde_json::Error) -> StateError {
+fn unfit(name: &str, error: serde_json::Error) -> StateError {
     StateError::Value {
         name: name.into(),
-        source,
+        error,
     }
 }
 
@@ -149,9 +155,9 @@ impl StoredState {
         let Some(record) = self.store.record(&self.caller, &self.key).await? else {
             return Ok(ConversationState::default());
         };
-        let corrupt = |source| StateError::Corrupt {
+        let corrupt = |error| StateError::Corrupt {
             conversation: self.key.id.clone(),
-            source,
+            error,
         };
         Ok(ConversationState {
             values: serde_json::from_slice(&record).map_err(corrupt)?,

@@ -32,13 +32,25 @@ pub struct Chat {
 pub enum ChatError {
     /// The message was refused.
     #[error("the message was refused: {0}")]
-    Turn(#[from] TurnError),
+    Turn(TurnError),
     /// The log could not be read.
     #[error("the log could not be read: {0}")]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// No message was sent before.
     #[error("expected that something was said before")]
     Silent,
+}
+
+impl From<StoreError> for ChatError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<TurnError> for ChatError {
+    fn from(error: TurnError) -> Self {
+        Self::Turn(error)
+    }
 }
 
 impl Chat {

@@ -43,13 +43,12 @@ pub enum CallError {
     #[error(transparent)]
     Invocation(Box<InvocationError>),
     /// The operator's secret for this host cannot be sent.
-    #[error("the credential for {host} cannot be sent: {source}")]
+    #[error("the credential for {host} cannot be sent: {error}")]
     Credential {
         /// The name of the host.
         host: String,
         /// The cause, without the secret.
-        #[source]
-        source: CredentialError,
+        error: CredentialError,
     },
 }
 

@@ -70,9 +70,9 @@ impl AgentsSettings {
             .filter(|one| one.is_for(url) || one.is_for(&public_url));
         own.into_iter()
             .try_fold(Credentials::default(), |all, one| {
-                one.add_to(all).map_err(|source| CallError::Credential {
+                one.add_to(all).map_err(|error| CallError::Credential {
                     host: one.host().to_owned(),
-                    source,
+                    error,
                 })
             })
     }

@@ -70,12 +70,12 @@ pub enum KeyringError {
         role: String,
     },
     /// The secret cannot be sent in the configured way.
-    #[error("config.credential[{index}]: {source}")]
+    #[error("config.credential[{index}]: {error}")]
     Unfit {
         /// The index of the credential, from 0.
         index: usize,
         /// The cause, without the secret.
-        source: CredentialError,
+        error: CredentialError,
     },
 }
 
@@ -119,7 +119,7 @@ impl Keyring {
                 secret: secret.clone(),
             };
             let fits = key.add_to(Credentials::default());
-            fits.map_err(|source| KeyringError::Unfit { index, source })?;
+            fits.map_err(|error| KeyringError::Unfit { index, error })?;
             Ok(key)
         })
         .collect()

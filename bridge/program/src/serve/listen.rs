@@ -21,12 +21,12 @@ const OWN_FILES: u64 = 64;
 
 /// The error of an address at which the process cannot listen.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen on {address}: {source}")]
+#[error("cannot listen on {address}: {error}")]
 pub struct ListenError {
     /// The address.
     pub address: SocketAddr,
     /// The error of the system, for example that the address is in use.
-    pub source: io::Error,
+    pub error: io::Error,
 }
 
 /// Listens at an address; port 0 picks a free port. Raises the limit of open files to the highest allowed one, since each
@@ -36,7 +36,7 @@ pub struct ListenError {
 /// If the address is in use, does not belong to this machine, or needs another user.
 pub async fn listen(address: SocketAddr) -> Result<TcpListener, ListenError> {
     system::raise_file_limit();
-    bind(address).map_err(|source| ListenError { address, source })
+    bind(address).map_err(|error| ListenError { address, error })
 }
 
 fn bind(address: SocketAddr) -> io::Result<TcpListener> {

@@ -96,7 +96,7 @@ pub enum HostError {
     Name(String),
     /// Push notifications cannot be delivered.
     #[error("push notifications cannot be delivered: {0}")]
-    Push(#[from] PushError),
+    Push(PushError),
     /// The path for the name is reserved.
     #[error("{0:?} is no name for an agent: something else is at /a2a/{0}")]
     Reserved(String),
@@ -124,7 +124,13 @@ pub enum HostError {
     NoIssuer,
     /// Open tasks cannot be resumed.
     #[error("open tasks cannot be recovered: {0}")]
-    Recover(#[source] TurnError),
+    Recover(TurnError),
+}
+
+impl From<PushError> for HostError {
+    fn from(error: PushError) -> Self {
+        Self::Push(error)
+    }
 }
 
 impl Host {

@@ -20,10 +20,10 @@ pub(in crate::cli) struct CredentialArgs {
 pub(in crate::cli) enum CredentialArgsError {
     #[error("expected a value in the environment variable {0}: set it, and export it")]
     Missing(String),
-    #[error("environment variable {name}: {source}")]
+    #[error("environment variable {name}: {error}")]
     Unfit {
         name: String,
-        source: CredentialError,
+        error: CredentialError,
     },
 }
 
@@ -40,19 +40,19 @@ impl CredentialArgs {
         let mut credentials = Credentials::default();
         if let Some(name) = &self.bearer_env {
             let with = credentials.bearer(&find(name)?);
-            credentials = with.map_err(|source| unfit(name, source))?;
+            credentials = with.map_err(|error| unfit(name, error))?;
         }
         for (header, name) in &self.header_env {
             let with = credentials.header(header, &find(name)?);
-            credentials = with.map_err(|source| unfit(name, source))?;
+            credentials = with.map_err(|error| unfit(name, error))?;
         }
         Ok(credentials)
     }
 }
 
-fn unfit(name: &str, source: CredentialError) -> CredentialArgsError {
+fn unfit(name: &str, error: CredentialError) -> CredentialArgsError {
     let name = name.to_owned();
-    CredentialArgsError::Unfit { name, source }
+    CredentialArgsError::Unfit { name, error }
 }
 
 fn header(text: &str) -> Result<(String, String), &'static str> {

@@ -83,7 +83,7 @@ async fn open(kind: ListenerKind, address: SocketAddr) -> Result<TcpListener, Li
     listener.map_err(|error| ListenError {
         kind,
         address,
-        source: error.source,
+        source: error.error,
     })
 }
 

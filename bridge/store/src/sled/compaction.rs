@@ -349,7 +349,7 @@ async fn readable<T>(
             doing:
                 "the log has data that the disk cannot read: its old parts are kept until it can"
                     .into(),
-            source: io::Error::other("bridge store check lists them"),
+            error: io::Error::other("bridge store check lists them"),
         }),
         false => Ok(result),
     }

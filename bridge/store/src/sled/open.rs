@@ -108,7 +108,7 @@ fn is_permanent(error: &StoreError) -> bool {
         | StoreError::Newer { .. }
         | StoreError::Unfinished { .. }
         | StoreError::Unavailable { .. } => true,
-        StoreError::Io { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
+        StoreError::Io { error, .. } => error.kind() == io::ErrorKind::PermissionDenied,
         _ => false,
     }
 }

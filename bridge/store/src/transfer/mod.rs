@@ -87,7 +87,6 @@ pub enum TransferError {
         /// The store.
         place: String,
         /// The error.
-        #[source]
         error: StoreError,
     },
     /// The file cannot be read or written.
@@ -96,7 +95,6 @@ pub enum TransferError {
         /// The file.
         path: PathBuf,
         /// The error.
-        #[source]
         error: io::Error,
     },
     /// The file is not a copy of a store, or is damaged.

@@ -41,7 +41,7 @@ pub enum EmitError {
     },
     /// The store failed.
     #[error("the task log failed: {0}")]
-    Store(#[source] StoreError),
+    Store(StoreError),
 }
 
 impl TaskHandle {

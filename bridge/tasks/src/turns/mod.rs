@@ -215,7 +215,7 @@ pub enum TurnError {
     },
     /// The store failed.
     #[error("the task log failed: {0}")]
-    Store(#[source] StoreError),
+    Store(StoreError),
 }
 
 impl From<StoreError> for TurnError {

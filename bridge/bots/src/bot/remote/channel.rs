@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bridge_telemetry::root_cause;
 use reqwest::redirect;
 
 use super::{
@@ -32,8 +33,14 @@ pub struct Channel(pub(super) Arc<ChannelInner>);
 
 /// The reason why a channel cannot be created.
 #[derive(Debug, thiserror::Error)]
-#[error("the HTTP client for bots cannot be created: {0}")]
-pub struct ChannelError(#[from] reqwest::Error);
+#[error("the HTTP client for bots cannot be created: {}", root_cause(.0))]
+pub struct ChannelError(reqwest::Error);
+
+impl From<reqwest::Error> for ChannelError {
+    fn from(error: reqwest::Error) -> Self {
+        Self(error)
+    }
+}
 
 impl Channel {
     /// Creates a channel. Everything that must survive a restart is stored in `store`. If other processes share the

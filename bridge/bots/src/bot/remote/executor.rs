@@ -439,7 +439,13 @@ enum CancelNoticeError {
     #[error(transparent)]
     Call(#[from] CallError),
     #[error("the store failed: {0}")]
-    Store(#[from] StoreError),
+    Store(StoreError),
+}
+
+impl From<StoreError> for CancelNoticeError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
 }
 
 /// Completes the last changes of a turn that was resumed after a restart, when earlier activities are known only

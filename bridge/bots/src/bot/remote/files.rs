@@ -82,7 +82,13 @@ pub enum UploadError {
     },
     /// The store failed.
     #[error("the file could not be stored: {0}")]
-    Store(#[from] StoreError),
+    Store(StoreError),
+}
+
+impl From<StoreError> for UploadError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
 }
 
 /// The files of all tasks.

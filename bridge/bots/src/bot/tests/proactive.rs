@@ -1,6 +1,6 @@
 //! Tests bots that send messages outside of their turns.
 
-use std::time::Duration;
+use std::{error::Error as _, time::Duration};
 
 use bridge_protocol::activity::EndOfConversationCode;
 
@@ -133,11 +133,10 @@ async fn messages_before_a_failure_are_logged() {
         .conversations()
         .continue_conversation(&reference, failing)
         .await;
-    let expected = format!(
-        "the bot could not continue task {}: no more",
-        reference.task
-    );
-    assert_eq!(refused.unwrap_err().to_string(), expected);
+    let refused = refused.unwrap_err();
+    let expected = format!("the bot could not continue task {}", reference.task);
+    assert_eq!(refused.to_string(), expected);
+    assert_eq!(refused.source().unwrap().to_string(), "no more");
     let log = log(&chat).await;
     assert_eq!(log[2..], ["input-required: News."]);
 }

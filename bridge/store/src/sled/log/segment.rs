@@ -79,11 +79,11 @@ impl Segments {
             Ok(file)
         };
         let file = make().map_err(|error| StoreError::io(doing(), error))?;
-        let unsynced = |source| match system::is_lack_of_files(&source) {
-            true => StoreError::io(doing(), source),
+        let unsynced = |error| match system::is_lack_of_files(&error) {
+            true => StoreError::io(doing(), error),
             false => StoreError::Io {
                 doing: doing(),
-                source,
+                error,
             },
         };
         file.sync().map_err(unsynced)?;

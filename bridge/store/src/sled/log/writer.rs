@@ -155,9 +155,9 @@ impl Writer {
     /// Errors: `Io`, after which it is unknown whether the bytes were removed.
     fn truncate(&mut self) -> Result<(), StoreError> {
         let doing = self.doing("cutting off what could not be written to");
-        let failed = |source| StoreError::Io {
+        let failed = |error| StoreError::Io {
             doing: doing.clone(),
-            source,
+            error,
         };
         self.file
             .set_length(self.end.at - self.base)
