@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::choice::{Choice, Payload};
+use super::choice::{CARD_ACTION, Choice, Payload};
 
 /// The depth to which the elements of a card are read, since cards may have any depth.
 const DEPTH: usize = 16;
@@ -199,9 +199,12 @@ impl Card {
                     self.choices.push(choice);
                     continue;
                 }
-                "Action.Execute" => Payload::Invoke(json!({"action": {
-                    "type": "Action.Execute", "verb": action.get("verb"), "data": action.get("data"),
-                }})),
+                "Action.Execute" => Payload::Invoke(
+                    CARD_ACTION,
+                    json!({"action": {
+                        "type": "Action.Execute", "verb": action.get("verb"), "data": action.get("data"),
+                    }}),
+                ),
                 "Action.OpenUrl" => Payload::Nothing(member(action, "url").to_owned()),
                 "Action.ShowCard" => {
                     if let Some(card) = action.get("card").and_then(Value::as_object) {
@@ -304,7 +307,7 @@ mod tests {
             [
                 ("Send", &filled),
                 ("Look", &Payload::Nothing("https://h.test/".to_owned())),
-                ("Run", &Payload::Invoke(run)),
+                ("Run", &Payload::Invoke(CARD_ACTION, run)),
             ]
         );
     }

@@ -5,7 +5,10 @@ use bridge_translate::keys::{FIELDS, INVOKE};
 use serde_json::{Map, Value, json};
 
 /// The name of the invoke for a card's button.
-const CARD_ACTION: &str = "adaptiveCard/action";
+pub(super) const CARD_ACTION: &str = "adaptiveCard/action";
+
+/// The name of the invoke for a suggested action with data.
+const SUGGESTED_ACTION: &str = "suggestedActions/submit";
 
 /// The number of choices offered at once.
 pub(super) const MOST: usize = 50;
@@ -23,8 +26,8 @@ pub(super) enum Payload {
     Data(Value),
     /// A text, with data beside it.
     Both(String, Value),
-    /// A data part that reaches a bot as an invoke.
-    Invoke(Value),
+    /// A data part that reaches a bot as the invoke of this name.
+    Invoke(&'static str, Value),
     /// Nothing is sent, because the choice is a link to open.
     Nothing(String),
 }
@@ -63,8 +66,8 @@ impl Choice {
         }
         let data = match &mut self.sends {
             Payload::Data(data) | Payload::Both(_, data) => data,
-            Payload::Invoke(action) => &mut action["action"]["data"],
-            Payload::Text(_) | Payload::Nothing(_) => return,
+            Payload::Invoke(CARD_ACTION, action) => &mut action["action"]["data"],
+            Payload::Invoke(..) | Payload::Text(_) | Payload::Nothing(_) => return,
         };
         if data.is_null() {
             *data = json!({});
@@ -92,8 +95,8 @@ impl Choice {
             Payload::Text(text) => Ok(vec![Part::text(text)]),
             Payload::Data(data) => Ok(vec![Part::data(data)]),
             Payload::Both(text, data) => Ok(vec![Part::text(text), Part::data(data)]),
-            Payload::Invoke(value) => {
-                let mark = json!({"name": CARD_ACTION});
+            Payload::Invoke(name, value) => {
+                let mark = json!({ "name": name });
                 Ok(vec![Part {
                     metadata: Some(Metadata::from_iter([(INVOKE.to_owned(), mark)])),
                     ..Part::data(value)
@@ -138,6 +141,7 @@ pub(super) fn of_button(button: &Value) -> Option<Choice> {
         ("messageBack", Some(data)) if !text("text").is_empty() => {
             Payload::Both(text("text").to_owned(), data.clone())
         }
+        ("Action.Submit", Some(data)) => Payload::Invoke(SUGGESTED_ACTION, data.clone()),
         (_, data) => Payload::data(data),
     };
     Some(Choice::new(title, sends))
@@ -178,12 +182,13 @@ mod tests {
             {"type": "openUrl", "title": "Read", "value": "https://h.test/"},
             {"type": "messageBack", "title": "No", "text": "no"},
             {"type": "messageBack", "title": "More", "text": "more", "value": {"count": 1}},
+            {"type": "Action.Submit", "title": "Approve", "value": {"vote": "approve"}},
             {"type": "imBack"},
         ]}}});
         let choices = suggested(metadata.as_object());
         assert_eq!(
             listed(&choices),
-            "  1. Yes\n  2. Read (https://h.test/)\n  3. No\n  4. More\n"
+            "  1. Yes\n  2. Read (https://h.test/)\n  3. No\n  4. More\n  5. Approve\n"
         );
         assert_eq!(choices[0].parts(""), Ok(vec![Part::text("yes")]));
         assert!(
@@ -195,6 +200,12 @@ mod tests {
         assert_eq!(choices[2].parts(""), Ok(vec![Part::text("no")]));
         let more = vec![Part::text("more"), Part::data(json!({"count": 1}))];
         assert_eq!(choices[3].parts(""), Ok(more));
+        let mark = json!({INVOKE: {"name": "suggestedActions/submit"}});
+        let approve = Part {
+            metadata: mark.as_object().cloned(),
+            ..Part::data(json!({"vote": "approve"}))
+        };
+        assert_eq!(choices[4].parts(""), Ok(vec![approve]));
     }
 
     #[test]
@@ -228,7 +239,10 @@ mod tests {
         assert!(submit.parts("note").unwrap_err().contains("NAME=VALUE"));
         let run = Choice::new(
             "Run",
-            Payload::Invoke(json!({"action": {"verb": "run", "data": null}})),
+            Payload::Invoke(
+                CARD_ACTION,
+                json!({"action": {"verb": "run", "data": null}}),
+            ),
         );
         let parts = run.parts("n=1").unwrap();
         assert_eq!(
