@@ -53,6 +53,7 @@ const VERIFY: Modules = &[("lint", &[]), ("schema", &[]), ("signature", &[])];
 const PROGRAM: Modules = &[
     ("clock", &[]),
     ("exit", &["terminal"]),
+    ("invalid_http", &[]),
     ("json", &[]),
     ("supervisor", &["terminal"]),
     ("log", &["clock", "terminal"]),
