@@ -9,7 +9,6 @@
 //! - [`quota`]: limits each caller, so that the others are served too
 //! - [`auth`]: issuing, requesting and verifying tokens
 //! - [`access`]: authentication as an agent's card declares it
-//! - [`config`]: the file `bridge.toml`
 //! - [`agent`], [`executor`]: hosted agents and the interface to them
 //! - [`turns`]: runs the turns of agents
 //! - [`bot`]: bot-style agents, in this process or behind a URL
@@ -21,12 +20,14 @@
 //! - [`connector`]: the routes for remote bots
 //! - [`host`]: combines all of them into one router
 //! - [`serve()`], [`serve_until`], `tls`: serve a router until it is stopped
-//! - [`cli`]: the program
+//! - `config`, `cli`, with the feature `program`: the file `bridge.toml`, the command line
 
 // Output goes through `bridge_program::terminal`, because much of it comes from others.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+#[cfg(feature = "program")]
 pub mod cli;
+#[cfg(feature = "program")]
 pub mod config;
 pub mod store;
 #[cfg(feature = "tls")]
@@ -41,6 +42,7 @@ pub use bridge_store::store_tests;
 pub use bridge_store::{async_trait, caller, jiff};
 pub use bridge_tasks::{agent, executor, metrics, turns};
 
+#[cfg(feature = "program")]
 use bridge_program::clock;
 
 pub use bridge_program::{StopFuture, serve, serve_until, stop_signal};

@@ -1,6 +1,7 @@
 //! TLS with rustls: reads certificates and serves encrypted connections.
 
 mod clients;
+#[cfg(feature = "program")]
 mod validity;
 
 use std::{
@@ -20,6 +21,7 @@ use rustls::{
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
+#[cfg(feature = "program")]
 pub(crate) use validity::validity;
 
 /// The reason why TLS cannot be used.

@@ -149,15 +149,6 @@ impl Fault {
         }
     }
 
-    /// Returns whether other credentials may help: none was held for the card's requirements, or the agent answered
-    /// 401.
-    pub(crate) fn wants_credentials(&self) -> bool {
-        matches!(
-            self,
-            Self::Unauthenticated { .. } | Self::NoCredentials { .. }
-        )
-    }
-
     /// Converts an error of reqwest. `limit` is the time limit of the request.
     pub(crate) fn transport(error: &reqwest::Error, limit: Duration) -> Self {
         if let Some(private) = PrivateAddress::in_error(error) {

@@ -3,7 +3,7 @@
 //! It contains no protocol: each program supplies its own service.
 //!
 //! - [`clock`]: time, ids and random numbers
-//! - [`log`]: sets up a program's log; [`LogInterval`] keeps lines that are alike from coming in a flood
+//! - `log`, with the feature of that name: sets up a program's log; [`LogInterval`] keeps lines that are alike from coming in a flood
 //! - [`listen`], [`serve()`]: accept and serve connections within [`Limits`]
 //! - [`InFlight`]: the request that is being answered, with its memory
 //! - [`large_responses()`]: limits the memory of large responses that are being sent
@@ -24,6 +24,7 @@ mod exit;
 mod invalid_http;
 mod json;
 mod lock;
+#[cfg(feature = "log")]
 pub mod log;
 mod log_interval;
 pub mod path;

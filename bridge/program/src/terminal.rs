@@ -58,9 +58,11 @@ fn add(mut text: String, one: char) -> String {
     text
 }
 
-/// A writer that filters its input. Each write is filtered separately.
+/// A writer that filters its input, for the log. Each write is filtered separately.
+#[cfg(any(feature = "log", test))]
 pub(crate) struct Filtered<W>(pub(crate) W);
 
+#[cfg(any(feature = "log", test))]
 impl<W: Write> Write for Filtered<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0

@@ -5,9 +5,10 @@
 //! - [`Verify`]: whether a key has made a signature
 //! - [`card_is_signed`]: whether a key has signed an agent card
 //! - [`lint`]: finds mistakes in agent cards
-//! - [`schema`]: checks values against the JSON Schemas of skills
+//! - `schema`, with the feature `schemas`: checks values against the JSON Schemas of skills
 
 pub mod lint;
+#[cfg(feature = "schemas")]
 pub mod schema;
 mod signature;
 

@@ -118,6 +118,7 @@ impl Discovered {
 
     /// Returns the agent's base address, by the address of its card. Relative addresses in the card are resolved
     /// against it.
+    #[cfg(feature = "skills")]
     pub(crate) fn home(&self) -> Url {
         card_url::agent_base(&self.found_at)
     }

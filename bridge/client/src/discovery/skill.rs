@@ -4,8 +4,11 @@ use bridge_protocol::{
     a2a::AgentSkill,
     dialect::skill::schema::{input_of, output_of},
 };
+#[cfg(feature = "skills")]
 use bridge_verify::schema::{SchemaError, check};
-use serde_json::{Map, Value, json};
+#[cfg(feature = "skills")]
+use serde_json::Map;
+use serde_json::{Value, json};
 
 /// A capability of an agent that can be called.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +29,7 @@ pub struct Skill {
     pub examples: Vec<String>,
 }
 
+#[cfg(feature = "skills")]
 impl Skill {
     /// Checks parameters against the schema before they are sent. Without a schema every value is valid.
     ///
@@ -45,7 +49,9 @@ impl Skill {
     pub fn check_output(&self, result: &Value) -> Result<(), SchemaError> {
         check(self.output_schema.as_ref(), result)
     }
+}
 
+impl Skill {
     /// Returns the skill as JSON, with the fields' names as here. Absent schemas are left out.
     pub fn to_json(&self) -> Value {
         let mut skill = json!({

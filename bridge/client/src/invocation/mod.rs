@@ -5,39 +5,17 @@
 //! `{base}/tasks/send`, or as a method to `{base}/execute`, as the card says. The result is always an
 //! [`Outcome`].
 //!
-//! - [`invoke`]: a call from beginning to end
-//! - [`Invoker`]: the same in steps, to watch or cancel the call
-//! - [`Invocation`]: the request
-//! - [`Outcome`]: the result
-//! - [`InvocationError`]: why the call failed
+//! - [`Outcome`]: the result, which is made of any other answer, too
+//! - with the feature `skills`:
+//!   - `invoke`: a call from beginning to end
+//!   - `Invoker`: the same in steps, to watch or cancel the call
+//!   - `Invocation`: the request
+//!   - `InvocationError`: why the call failed
 
-mod error;
-mod follow;
-mod invoker;
-#[cfg(feature = "legacy")]
-mod legacy;
-#[cfg(not(feature = "legacy"))]
-#[path = "no_legacy.rs"]
-mod legacy;
 mod outcome;
-mod request;
+#[cfg(feature = "skills")]
+mod skills;
 
-pub use error::InvocationError;
-pub use invoker::Invoker;
 pub use outcome::{Outcome, State, answer_in_history};
-pub use request::Invocation;
-
-use crate::{Options, discovery::Discovered};
-
-/// Calls a skill and waits until its task has ended or asks for input, or until
-/// [`Limits::reply`](crate::Limits::reply) is over.
-///
-/// # Errors
-/// [`InvocationError`]. A failed task is not an error but an [`Outcome`].
-pub async fn invoke(
-    agent: &Discovered,
-    invocation: &Invocation,
-    options: &Options,
-) -> Result<Outcome, InvocationError> {
-    Invoker::new(agent, options)?.invoke(invocation).await
-}
+#[cfg(feature = "skills")]
+pub use skills::{Invocation, InvocationError, Invoker, invoke};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bridge_verify::schema::SchemaError;
 
-use crate::ClientError;
+use crate::{ClientError, Fault};
 
 /// The reason why a call of a skill failed.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +60,10 @@ pub enum InvocationError {
 impl InvocationError {
     /// Returns whether the agent requires credentials that were not given, or rejected those that were.
     pub fn wants_credentials(&self) -> bool {
-        matches!(self, Self::Agent(error) if error.fault.wants_credentials())
+        matches!(self, Self::Agent(error) if matches!(
+            error.fault,
+            Fault::Unauthenticated { .. } | Fault::NoCredentials { .. }
+        ))
     }
 }
 
