@@ -28,9 +28,7 @@ fn main() {
     // `cargo test --benches` runs this too, only to check that it works.
     let is_test = std::env::args().any(|argument| argument == "--test") || cfg!(debug_assertions);
     let seconds = std::env::var("STORE_BENCH_SECONDS").ok();
-    let seconds = seconds
-        .and_then(|seconds| seconds.parse().ok())
-        .unwrap_or(2.0);
+    let seconds = seconds.and_then(|seconds| seconds.parse().ok()).unwrap_or(2.0);
     let length = Duration::from_secs_f64(if is_test { 0.05 } else { seconds });
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder.enable_all().build().expect("a runtime starts");
@@ -40,15 +38,10 @@ fn main() {
 
 async fn run(length: Duration, tasks: u64) {
     let folder = tempfile::tempdir().expect("a folder is made");
-    let names = std::env::args()
-        .skip(1)
-        .filter(|name| !name.starts_with("--"));
+    let names = std::env::args().skip(1).filter(|name| !name.starts_with("--"));
     let chosen: Vec<String> = names.collect();
     let is_chosen = |name: &str| chosen.is_empty() || chosen.iter().any(|one| one == name);
-    println!(
-        "{:<32} {:>10} {:>9} {:>9}",
-        "", "per second", "p50 ms", "p99 ms"
-    );
+    println!("{:<32} {:>10} {:>9} {:>9}", "", "per second", "p50 ms", "p99 ms");
     if is_chosen("sled") {
         bench_sled(folder.path(), length, tasks).await;
     }
@@ -84,20 +77,14 @@ async fn bench_appends(name: &str, store: &Arc<dyn Store>, length: Duration, fil
             })
             .await;
         }
-        let (to, label) = (
-            Arc::clone(store),
-            format!("{name}, append, {writers} writers"),
-        );
+        let (to, label) = (Arc::clone(store), format!("{name}, append, {writers} writers"));
         measure(&label, writers, length, move |writer, number| {
             let task = task(&writers.to_string(), writer, number / APPENDS);
             let store = Arc::clone(&to);
             async move { append(&*store, task, number % APPENDS).await }
         })
         .await;
-        let (to, label) = (
-            Arc::clone(store),
-            format!("{name}, turn in 2, {writers} writers"),
-        );
+        let (to, label) = (Arc::clone(store), format!("{name}, turn in 2, {writers} writers"));
         measure(&label, writers, length, move |writer, number| {
             let task = task(&format!("turn-{writers}"), writer, number);
             let store = Arc::clone(&to);
@@ -112,16 +99,10 @@ async fn bench_appends(name: &str, store: &Arc<dyn Store>, length: Duration, fil
 
 async fn bench_reads(name: &str, store: &Arc<dyn Store>, length: Duration, tasks: u64) {
     fill(store, tasks).await;
-    for (what, readers, spread) in [
-        ("hot task", 1, 1),
-        ("hot task", 16, 1),
-        ("any task", 1, tasks),
-        ("any task", 16, tasks),
-    ] {
-        let (from, label) = (
-            Arc::clone(store),
-            format!("{name}, {what}, {readers} readers"),
-        );
+    for (what, readers, spread) in
+        [("hot task", 1, 1), ("hot task", 16, 1), ("any task", 1, tasks), ("any task", 16, tasks)]
+    {
+        let (from, label) = (Arc::clone(store), format!("{name}, {what}, {readers} readers"));
         measure(&label, readers, length, move |reader, number| {
             let store = Arc::clone(&from);
             // The tasks are far apart, so that consecutive reads do not hit neighbours in the database.
@@ -133,10 +114,7 @@ async fn bench_reads(name: &str, store: &Arc<dyn Store>, length: Duration, tasks
         })
         .await;
     }
-    let (from, label) = (
-        Arc::clone(store),
-        format!("{name}, log of a task, 16 readers"),
-    );
+    let (from, label) = (Arc::clone(store), format!("{name}, log of a task, 16 readers"));
     measure(&label, 16, length, move |reader, number| {
         let (store, task) = (Arc::clone(&from), task("read", reader, number % tasks));
         async move {
@@ -221,16 +199,8 @@ async fn append_at(store: &dyn Store, task: String, expected: Seq, number: u64) 
         }
         _ => vec![Event::Message(message)],
     };
-    let append = Append {
-        task,
-        expected,
-        time: Timestamp::now(),
-        events,
-    };
-    store
-        .append(&caller(), append)
-        .await
-        .expect("it is appended");
+    let append = Append { task, expected, time: Timestamp::now(), events };
+    store.append(&caller(), append).await.expect("it is appended");
 }
 
 fn created() -> Event {

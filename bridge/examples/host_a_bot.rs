@@ -22,8 +22,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (store, settings) = (Arc::new(MemoryStore::new()), BotSettings::new("shouting"));
     let agent = BotExecutor::new(Arc::new(Shouting), store.clone(), settings).into_agent();
     let listener = TcpListener::bind("127.0.0.1:3978").await?;
-    let app = Host::new(store, [agent])
-        .router("http://127.0.0.1:3978")
-        .await?;
+    let app = Host::new(store, [agent]).router("http://127.0.0.1:3978").await?;
     Ok(bridge::serve(listener, app, pending()).await?)
 }

@@ -139,10 +139,7 @@ impl CallAgent {
             "http_json" | "http+json" | "rest" => Binding::HttpJson,
             _ => Binding::JsonRpc,
         };
-        let options = Options {
-            binding: Some(binding),
-            ..Options::default()
-        };
+        let options = Options { binding: Some(binding), ..Options::default() };
         let client = Client::connect(&self.agent_card_uri.parse()?, &options).await?;
         let instruction = self.instruction.as_deref().ok_or("no instruction")?;
         let mut request = SendMessageRequest::new(instruction.message());
@@ -188,9 +185,7 @@ async fn resubscribe(client: &Client, request: SendMessageRequest) -> Outcome<Ve
         StreamResponse::Message(_) => return Err("the answer is no task".into()),
     };
     drop(events);
-    let mut events = client
-        .subscribe_to_task(SubscribeToTaskRequest::new(id.as_str()))
-        .await?;
+    let mut events = client.subscribe_to_task(SubscribeToTaskRequest::new(id.as_str())).await?;
     let mut texts = Vec::new();
     while let Some(event) = events.next().await {
         let said = said_by(&event?);
@@ -225,11 +220,7 @@ struct Following;
 impl Executor for Following {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
         let Some(instruction) = Instruction::read(&turn.message) else {
-            return vec![Update::said(
-                TaskState::Failed,
-                "",
-                "There is no instruction.",
-            )];
+            return vec![Update::said(TaskState::Failed, "", "There is no instruction.")];
         };
         let text = match instruction.follow().await {
             Ok(texts) => texts.join("\n"),
@@ -260,23 +251,20 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let http = TcpListener::bind(format!("127.0.0.1:{http}")).await?;
     let grpc = TcpListener::bind(format!("127.0.0.1:{grpc}")).await?;
     let mut card = AgentCard::named("current", "Follows the instructions of the integration kit");
-    card.default_input_modes
-        .push("application/x-protobuf".to_owned());
+    card.default_input_modes.push("application/x-protobuf".to_owned());
     let mut push = PushSettings::default();
     push.allowed.allow("loopback")?;
-    let app = Host::new(
-        Arc::new(MemoryStore::new()),
-        [Agent::new("current", card, Arc::new(Following))],
-    )
-    // The kit sends its messages to this path.
-    .path("current", "/jsonrpc")
-    .grpc(Grpc::Listed {
-        address: Some(grpc.local_addr()?.to_string()),
-        form: Default::default(),
-    })
-    .push(Some(push))
-    .router(&format!("http://{}", http.local_addr()?))
-    .await?;
+    let app =
+        Host::new(Arc::new(MemoryStore::new()), [Agent::new("current", card, Arc::new(Following))])
+            // The kit sends its messages to this path.
+            .path("current", "/jsonrpc")
+            .grpc(Grpc::Listed {
+                address: Some(grpc.local_addr()?.to_string()),
+                form: Default::default(),
+            })
+            .push(Some(push))
+            .router(&format!("http://{}", http.local_addr()?))
+            .await?;
     tokio::try_join!(
         bridge::serve(http, app.clone(), pending()),
         bridge::serve(grpc, app, pending()),

@@ -26,10 +26,7 @@ async fn authenticate(mut request: Request, next: Next) -> Response {
     if request.uri().path().ends_with(".json") {
         return next.run(request).await;
     }
-    let given = request
-        .headers()
-        .get(AUTHORIZATION)
-        .and_then(|value| value.to_str().ok());
+    let given = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let Some((_, name)) = TOKENS.iter().find(|(token, _)| Some(*token) == given) else {
         return (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer")]).into_response();
     };
@@ -41,9 +38,7 @@ async fn authenticate(mut request: Request, next: Next) -> Response {
 async fn main() -> Result<(), Box<dyn Error>> {
     let store = Arc::new(MemoryStore::new());
     let agent = bot::builtin_agent("sample", store.clone()).ok_or("no such bot")?;
-    let hosted = Host::new(store, [agent])
-        .start("http://127.0.0.1:3978/agents")
-        .await?;
+    let hosted = Host::new(store, [agent]).start("http://127.0.0.1:3978/agents").await?;
     let app = Router::new()
         .route("/", get(async || "an app of my own"))
         .nest("/agents", hosted.router().layer(from_fn(authenticate)));

@@ -58,9 +58,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let url = format!("http://{}", listener.local_addr()?);
     let card = AgentCard::named("reversing", "Says the words of a message in reverse order");
     let agent = Agent::new("reversing", card, Arc::new(Reversing));
-    let app = Host::new(Arc::new(MemoryStore::new()), [agent])
-        .router(&url)
-        .await?;
+    let app = Host::new(Arc::new(MemoryStore::new()), [agent]).router(&url).await?;
     eprintln!("listening on {url}");
     Ok(bridge::serve(listener, app, pending()).await?)
 }

@@ -92,11 +92,7 @@ impl Certificate {
 }
 
 fn config(files: Files<'_>) -> Result<Arc<ServerConfig>, TlsError> {
-    let Files {
-        certificate,
-        key,
-        client_ca,
-    } = files;
+    let Files { certificate, key, client_ca } = files;
     let chain = certificates(certificate)?;
     let private = PrivateKeyDer::from_pem_file(key);
     let private = private.map_err(|error| invalid_file(key, "a private key", &error))?;
@@ -138,11 +134,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 }
 
 fn invalid_file(path: &Path, expected: &'static str, error: &dyn std::fmt::Display) -> TlsError {
-    TlsError::File {
-        path: path.to_owned(),
-        expected,
-        error: error.to_string(),
-    }
+    TlsError::File { path: path.to_owned(), expected, error: error.to_string() }
 }
 
 /// Serves encrypted connections, otherwise as [`serve`](crate::serve()). Handlers get a client's certificate

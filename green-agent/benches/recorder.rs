@@ -96,10 +96,7 @@ async fn main() -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let transcript = Transcript::create(&folder.path().join("transcript.jsonl"), Instant::now())?;
     let hop = Hop::new("green", "purple");
-    let hops = vec![HopSpec {
-        hop: hop.clone(),
-        upstream: direct.clone(),
-    }];
+    let hops = vec![HopSpec { hop: hop.clone(), upstream: direct.clone() }];
     let masker = Masker::new(vec!["a-secret-that-does-not-occur".to_owned()]);
     let recorder = Recorder::start(hops, transcript, masker, RecorderOptions::default()).await?;
     let recorded = recorder.url(&hop).ok_or("the hop is recorded")?;
@@ -121,12 +118,8 @@ async fn main() -> Outcome<()> {
 /// Returns the value of `--seconds`, by default one second. Cargo adds arguments of its own, which are
 /// ignored.
 fn seconds() -> Outcome<Duration> {
-    let mut arguments = std::env::args()
-        .skip_while(|argument| argument != "--seconds")
-        .skip(1);
-    let seconds = arguments
-        .next()
-        .map_or(Ok(1.0), |seconds| seconds.parse())?;
+    let mut arguments = std::env::args().skip_while(|argument| argument != "--seconds").skip(1);
+    let seconds = arguments.next().map_or(Ok(1.0), |seconds| seconds.parse())?;
     Ok(Duration::try_from_secs_f64(seconds)?)
 }
 
@@ -138,9 +131,7 @@ async fn upstream() -> Outcome<Url> {
         (headers, Body::from_stream(events)).into_response()
     };
     let echo = |body: Bytes| async { ([(header::CONTENT_TYPE, "application/json")], body) };
-    let app = Router::new()
-        .route("/", post(echo))
-        .route("/stream", get(events));
+    let app = Router::new().route("/", post(echo)).route("/stream", get(events));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let url = format!("http://{}/", listener.local_addr()?).parse()?;
     tokio::spawn(bridge::serve(listener, app, std::future::pending()));
@@ -177,10 +168,7 @@ async fn hyper_proxy(upstream: &Url) -> Outcome<Url> {
     let client = HyperClient::builder(TokioExecutor::new()).build_http::<Body>();
     let upstream = upstream.as_str().trim_end_matches('/').to_owned();
     proxy(Router::new().fallback(async move |mut request: Request| {
-        let path = request
-            .uri()
-            .path_and_query()
-            .map_or("/", |path| path.as_str());
+        let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
         let Ok(uri) = format!("{upstream}{path}").parse::<Uri>() else {
             return StatusCode::BAD_REQUEST.into_response();
         };
@@ -234,18 +222,11 @@ async fn requests(routes: [&Url; 5], connections: usize, time: Duration) -> Outc
         }
     }
     let label = |figure: &str| format!("{connections:>2} x {figure}");
-    row(
-        &label("requests/s"),
-        measurements.each_ref().map(Measurement::per_second),
-    );
-    row(
-        &label("CPU us"),
-        measurements.each_ref().map(Measurement::cpu_micros),
-    );
+    row(&label("requests/s"), measurements.each_ref().map(Measurement::per_second));
+    row(&label("CPU us"), measurements.each_ref().map(Measurement::cpu_micros));
     for percent in [50, 99] {
-        let figures = measurements
-            .each_mut()
-            .map(|measurement| measurement.percentile(percent) as f64);
+        let figures =
+            measurements.each_mut().map(|measurement| measurement.percentile(percent) as f64);
         row(&label(&format!("p{percent} in us")), figures);
     }
     Ok(())
@@ -272,9 +253,7 @@ async fn sender(url: Url, until: Instant) -> Outcome<Vec<Duration>> {
     let mut latencies = Vec::new();
     while Instant::now() < until {
         let begun = Instant::now();
-        let request = client
-            .post(url.clone())
-            .header(header::CONTENT_TYPE, "application/json");
+        let request = client.post(url.clone()).header(header::CONTENT_TYPE, "application/json");
         let reply = request.body(MESSAGE).send().await?.error_for_status()?;
         if reply.bytes().await? != MESSAGE {
             return Err("the reply is not the echo of the request".into());
@@ -291,11 +270,7 @@ async fn events(routes: [&Url; 5], time: Duration) -> Outcome<()> {
         for (measurement, url) in measurements.iter_mut().zip(routes) {
             let (begun, cpu) = (Instant::now(), cpu_seconds()?);
             while begun.elapsed() < time {
-                let reply = client
-                    .get(url.join("stream")?)
-                    .send()
-                    .await?
-                    .error_for_status()?;
+                let reply = client.get(url.join("stream")?).send().await?.error_for_status()?;
                 measurement.0 += reply.bytes().await?.len() / EVENT.len();
             }
             measurement.1 += begun.elapsed();

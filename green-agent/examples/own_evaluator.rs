@@ -36,18 +36,14 @@ impl Evaluator for Parrot {
             right += usize::from(answer.contains(word));
         }
         let score = right as f64 / request.participants.len().max(1) as f64;
-        Ok(EvaluationResult::new(
-            json!({"score": score, "right": right}),
-        ))
+        Ok(EvaluationResult::new(json!({"score": score, "right": right})))
     }
 }
 
 async fn ask(url: &Url, word: &str) -> Result<String, bridge_client::ClientError> {
     let client = Client::connect(url, &Options::default()).await?;
     let message = Message::new(new_message_id(), Role::User, vec![Part::text(word)]);
-    let answer = client
-        .send_message(SendMessageRequest::new(message))
-        .await?;
+    let answer = client.send_message(SendMessageRequest::new(message)).await?;
     // Agents answer with a message, a status or artifacts.
     Ok(Outcome::from(answer).text)
 }
@@ -58,9 +54,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(&address).await?;
     let url = format!("http://{}", listener.local_addr()?);
     let green = agent("parrot", Arc::new(Parrot), Duration::from_secs(60));
-    let app = Host::new(Arc::new(MemoryStore::new()), [green])
-        .router(&url)
-        .await?;
+    let app = Host::new(Arc::new(MemoryStore::new()), [green]).router(&url).await?;
     eprintln!("listening on {url}");
     Ok(axum::serve(listener, app).await?)
 }

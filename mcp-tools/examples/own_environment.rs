@@ -71,19 +71,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // The agent's side connects with the details that it received.
     let details = opened.details(url);
     let agent = Connection::open(&details, &AllowList::default(), &Options::default()).await?;
-    agent
-        .call(
-            "switch",
-            JsonObject::from_iter([("on".into(), json!(true))]),
-        )
-        .await?;
+    agent.call("switch", JsonObject::from_iter([("on".into(), json!(true))])).await?;
     agent.call("submit", JsonObject::new()).await?;
     agent.close().await;
 
-    let outcome = episodes
-        .finished(&opened.id)
-        .await
-        .ok_or("the episode is gone")?;
+    let outcome = episodes.finished(&opened.id).await.ok_or("the episode is gone")?;
     println!("{}: reward {}", opened.task.goal, outcome.score.reward);
     match outcome.score.success {
         true => Ok(()),

@@ -37,9 +37,7 @@ impl Tool for MessageAge {
 async fn main() {
     let context = AgentContext::new(Settings::default());
     let message = json!({"messageId": "m1", "parts": [{"text": "Buy a lamp."}]});
-    context
-        .incoming_messages()
-        .receive("green", message, Timestamp::now());
+    context.incoming_messages().receive("green", message, Timestamp::now());
 
     let mut all = tools::standard();
     all.push(Arc::new(MessageAge));

@@ -8,10 +8,6 @@ mod stranger;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let server = stranger::HostileServer::new(|| std::process::exit(7));
-    server
-        .serve(rmcp::transport::stdio())
-        .await?
-        .waiting()
-        .await?;
+    server.serve(rmcp::transport::stdio()).await?.waiting().await?;
     Ok(())
 }

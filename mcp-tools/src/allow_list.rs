@@ -28,11 +28,7 @@ pub struct AllowList {
 
 impl Default for AllowList {
     fn default() -> Self {
-        Self {
-            loopback: true,
-            hosts: BTreeSet::new(),
-            commands: BTreeSet::new(),
-        }
+        Self { loopback: true, hosts: BTreeSet::new(), commands: BTreeSet::new() }
     }
 }
 
@@ -118,10 +114,7 @@ impl AllowList {
     /// spelling of an address neither evades nor misses an entry.
     fn names(&self, host: &Host<&str>) -> bool {
         let host = canonical(host);
-        self.hosts
-            .iter()
-            .filter_map(|named| parse(named))
-            .any(|named| canonical(&named) == host)
+        self.hosts.iter().filter_map(|named| parse(named)).any(|named| canonical(&named) == host)
     }
 }
 
@@ -173,18 +166,12 @@ mod tests {
     }
 
     fn allowing(hosts: &[&str]) -> AllowList {
-        AllowList {
-            hosts: hosts.iter().map(ToString::to_string).collect(),
-            ..AllowList::default()
-        }
+        AllowList { hosts: hosts.iter().map(ToString::to_string).collect(), ..AllowList::default() }
     }
 
     #[test]
     fn loopback_however_it_is_spelled() {
-        let nothing = AllowList {
-            loopback: false,
-            ..AllowList::default()
-        };
+        let nothing = AllowList { loopback: false, ..AllowList::default() };
         for host in [
             "localhost",
             "LOCALHOST",
@@ -205,10 +192,7 @@ mod tests {
             let details = http(&format!("http://{host}:1234/mcp"));
             assert_eq!(AllowList::default().check(&details), Ok(()), "{host}");
             let refused = nothing.check(&details).unwrap_err();
-            assert!(
-                matches!(refused, NotAllowed::Loopback(_)),
-                "{host}: {refused}"
-            );
+            assert!(matches!(refused, NotAllowed::Loopback(_)), "{host}: {refused}");
         }
     }
 
@@ -231,11 +215,7 @@ mod tests {
             let details = http(&format!("https://{host}/mcp"));
             let refused = AllowList::default().check(&details).unwrap_err();
             assert!(matches!(refused, NotAllowed::Host(_)), "{host}: {refused}");
-            assert_eq!(
-                allowing(&[name]).check(&details),
-                Ok(()),
-                "{host} as {name}"
-            );
+            assert_eq!(allowing(&[name]).check(&details), Ok(()), "{host} as {name}");
             assert!(allowing(&["other.example"]).check(&details).is_err());
         }
     }
@@ -267,16 +247,11 @@ mod tests {
             commands: BTreeSet::from(["mcp-tools".to_owned()]),
             ..AllowList::default()
         };
-        for (variable, expected) in [
-            ("MCP_TOKEN", true),
-            ("PATH", false),
-            ("Path", false),
-            ("LD_PRELOAD", false),
-        ] {
+        for (variable, expected) in
+            [("MCP_TOKEN", true), ("PATH", false), ("Path", false), ("LD_PRELOAD", false)]
+        {
             let mut details = ConnectionDetails::stdio("e", "mcp-tools", ["relay"]);
-            let Transport::Stdio { env, .. } = &mut details.transport else {
-                unreachable!()
-            };
+            let Transport::Stdio { env, .. } = &mut details.transport else { unreachable!() };
             env.insert(variable.to_owned(), crate::secret::Secret::new("x"));
             assert_eq!(allowed.check(&details).is_ok(), expected, "{variable}");
         }

@@ -152,20 +152,11 @@ mod tests {
     fn an_error_names_the_argument() {
         let mut wrong = arguments(&json!({"product": 7, "qantity": 2}));
         let error = wrong.required::<String>("product").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "product: expected a string, found the number 7"
-        );
+        assert_eq!(error.to_string(), "product: expected a string, found the number 7");
         let error = wrong.required::<i32>("quantity").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "quantity: expected a 32-bit integer, found null"
-        );
+        assert_eq!(error.to_string(), "quantity: expected a 32-bit integer, found null");
         let error = wrong.done().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "qantity: expected no such argument, found the number 2"
-        );
+        assert_eq!(error.to_string(), "qantity: expected no such argument, found the number 2");
     }
 
     #[test]

@@ -97,9 +97,7 @@ impl AgentContext {
     /// Returns the newest readable connection details in messages.
     pub fn received_connection_details(&self) -> Option<ConnectionDetails> {
         let received = self.incoming_messages().history();
-        let found = received
-            .iter()
-            .flat_map(|one| connection::find(&one.message));
+        let found = received.iter().flat_map(|one| connection::find(&one.message));
         found.rev().find_map(Result::ok)
     }
 

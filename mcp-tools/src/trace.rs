@@ -25,10 +25,7 @@ pub(crate) fn incoming(tool: &str, context: &RequestContext<RoleServer>) -> Span
         request.map(|request| TraceContext::read(&request.headers))
     };
     let caller = context.meta.get_traceparent().map(TraceContext::parse);
-    caller
-        .or_else(header)
-        .unwrap_or_default()
-        .adopt(tool_span(Kind::Server, tool))
+    caller.or_else(header).unwrap_or_default().adopt(tool_span(Kind::Server, tool))
 }
 
 fn tool_span(kind: Kind, tool: &str) -> Span {

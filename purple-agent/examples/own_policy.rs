@@ -34,10 +34,7 @@ impl Policy for Adding {
         Ok(match last.call.name.as_str() {
             "connect_to_mcp_server" => call("list_numbers", Map::new()),
             "list_numbers" => call("submit", answer(&last.data())),
-            _ => Action::Finish {
-                text: "I have added them up.".to_owned(),
-                data: None,
-            },
+            _ => Action::Finish { text: "I have added them up.".to_owned(), data: None },
         })
     }
 }

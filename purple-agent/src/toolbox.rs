@@ -55,10 +55,8 @@ impl Toolbox {
     /// Returns the tools that can be called now. A server that fails to list its tools has none.
     pub(crate) async fn offered(&mut self, context: &AgentContext) -> Vec<Offered> {
         self.list(context).await;
-        let own = self.own.iter().map(|tool| Offered {
-            tool: tool.describe(),
-            origin: Origin::Own,
-        });
+        let own =
+            self.own.iter().map(|tool| Offered { tool: tool.describe(), origin: Origin::Own });
         own.chain(self.of_server()).collect()
     }
 
@@ -92,9 +90,7 @@ impl Toolbox {
     pub(crate) fn keeps_order(&self, name: &str) -> bool {
         let own = self.own.iter().map(|tool| tool.describe());
         let mut offered = own.chain(self.of_server().map(|offered| offered.tool));
-        let annotations = offered
-            .find(|tool| tool.name == name)
-            .and_then(|tool| tool.annotations);
+        let annotations = offered.find(|tool| tool.name == name).and_then(|tool| tool.annotations);
         annotations.is_some_and(|says| says.read_only_hint == Some(false))
     }
 
@@ -112,11 +108,7 @@ impl Toolbox {
             return;
         }
         self.listed = match connection.tools().await {
-            Ok(tools) => Some(Listed {
-                connection,
-                changes,
-                tools,
-            }),
+            Ok(tools) => Some(Listed { connection, changes, tools }),
             Err(error) => {
                 tracing::warn!(server = connection.name(), %error, "the server's tools are not known");
                 None
@@ -130,19 +122,13 @@ impl Toolbox {
         tools.zip(named).map(|(tool, (here, _))| {
             let mut tool = tool.clone();
             tool.name = here.into();
-            Offered {
-                tool,
-                origin: Origin::Server,
-            }
+            Offered { tool, origin: Origin::Server }
         })
     }
 
     /// Returns pairs of names for the server's tools: the name for the agent, and the server's own name.
     fn named<'a>(&self, tools: impl Iterator<Item = &'a str>) -> Vec<(String, String)> {
-        let own = self
-            .own
-            .iter()
-            .map(|tool| tool.describe().name.into_owned());
+        let own = self.own.iter().map(|tool| tool.describe().name.into_owned());
         let mut taken: BTreeSet<String> = own.collect();
         let mut named = Vec::new();
         for there in tools {
@@ -156,16 +142,9 @@ impl Toolbox {
     }
 
     fn no_such_tool(&self, name: &str) -> String {
-        let own = self
-            .own
-            .iter()
-            .map(|tool| tool.describe().name.into_owned());
-        let names: Vec<String> = own
-            .chain(
-                self.of_server()
-                    .map(|offered| offered.tool.name.into_owned()),
-            )
-            .collect();
+        let own = self.own.iter().map(|tool| tool.describe().name.into_owned());
+        let names: Vec<String> =
+            own.chain(self.of_server().map(|offered| offered.tool.name.into_owned())).collect();
         format!("there is no tool {name:?}; there are {}", names.join(", "))
     }
 }
@@ -182,19 +161,9 @@ mod tests {
     fn a_servers_tool_is_renamed_if_the_agent_has_one_of_the_name() {
         let toolbox = Toolbox::new(&[]);
         let theirs = ["search", "list_messages", "server_list_messages"];
-        let here: Vec<_> = toolbox
-            .named(theirs.into_iter())
-            .into_iter()
-            .map(|(here, _)| here)
-            .collect();
-        assert_eq!(
-            here,
-            [
-                "search",
-                "server_list_messages",
-                "server_server_list_messages"
-            ]
-        );
+        let here: Vec<_> =
+            toolbox.named(theirs.into_iter()).into_iter().map(|(here, _)| here).collect();
+        assert_eq!(here, ["search", "server_list_messages", "server_server_list_messages"]);
     }
 
     #[tokio::test]
@@ -204,9 +173,7 @@ mod tests {
             crate::policy::builtin("lies", &serde_json::Value::Null).unwrap(),
             crate::agent::AgentSettings::default(),
         );
-        let result = toolbox
-            .call(&agent.context(), "fly", JsonObject::new())
-            .await;
+        let result = toolbox.call(&agent.context(), "fly", JsonObject::new()).await;
         let text = serde_json::to_string(&result).unwrap();
         assert_eq!(result.is_error, Some(true));
         assert!(

@@ -45,10 +45,7 @@ impl CardSigner {
     /// # Errors
     /// Returns an error if the file cannot be read, is readable by others, or has no key of a supported kind.
     pub fn read(path: &Path, key_id: Option<&str>) -> Result<Self, PrivateKeyError> {
-        Ok(Self {
-            key: PrivateKey::read(path, key_id)?,
-            made: Mutex::default(),
-        })
+        Ok(Self { key: PrivateKey::read(path, key_id)?, made: Mutex::default() })
     }
 
     /// Signs a card, which is a document of 1.0 and may have fields of older versions. Returns a signature
@@ -63,17 +60,13 @@ impl CardSigner {
         let protected = header.protected();
         let mut payloads = vec![signing::payload(card), signing::payload_of_sdks(card)];
         payloads.dedup();
-        let signed = payloads
-            .iter()
-            .map(|payload| self.signature(&protected, payload));
+        let signed = payloads.iter().map(|payload| self.signature(&protected, payload));
         signed.collect()
     }
 
     /// Returns the public keys for verifiers.
     pub fn jwks(&self) -> Jwks {
-        Jwks {
-            keys: vec![self.key.public().clone()],
-        }
+        Jwks { keys: vec![self.key.public().clone()] }
     }
 
     fn signature(&self, protected: &str, payload: &str) -> AgentCardSignature {

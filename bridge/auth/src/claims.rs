@@ -52,10 +52,7 @@ impl Expected {
 
     fn check_claims(&self, claims: &Map<String, Value>) -> Result<(), Refusal> {
         let says = |name: &str| claims.get(name).and_then(Value::as_str);
-        let wrong = self
-            .claims
-            .iter()
-            .find(|(name, value)| says(name) != Some(value));
+        let wrong = self.claims.iter().find(|(name, value)| says(name) != Some(value));
         match wrong {
             None => Ok(()),
             Some((name, _)) => Err(Refusal::Claim(name.clone())),
@@ -66,10 +63,7 @@ impl Expected {
 /// Returns a NumericDate in whole seconds.
 fn date(claims: &Map<String, Value>, name: &str) -> Option<i64> {
     let number = claims.get(name)?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a cast from float saturates"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "a cast from float saturates")]
     let floor = |number: f64| number.floor() as i64;
     number.as_i64().or_else(|| number.as_f64().map(floor))
 }

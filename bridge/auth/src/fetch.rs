@@ -71,11 +71,7 @@ pub(super) struct Fetcher {
 impl Fetcher {
     /// Creates a fetcher. Plain http beyond loopback is only used if `plain_http` is set.
     pub(super) fn new(plain_http: bool) -> Result<Self, FetchError> {
-        let builder = || {
-            Client::builder()
-                .redirect(redirect::Policy::none())
-                .timeout(TIME)
-        };
+        let builder = || Client::builder().redirect(redirect::Policy::none()).timeout(TIME);
         let built = |client: reqwest::Result<Client>| {
             client.map_err(|error| FetchError::Unreachable {
                 endpoint: "the network".into(),
@@ -147,18 +143,13 @@ fn parsed(url: &Url, text: &[u8]) -> Result<Value, FetchError> {
 
 /// Returns the error for an invalid answer.
 pub(super) fn unexpected(url: &Url, expected: impl Into<String>) -> FetchError {
-    FetchError::Unexpected {
-        endpoint: display_url(url),
-        expected: expected.into(),
-    }
+    FetchError::Unexpected { endpoint: display_url(url), expected: expected.into() }
 }
 
 /// Returns an address without the parts that may be secret: user, query and fragment.
 pub fn display_url(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
-    let port = url
-        .port()
-        .map_or_else(String::new, |port| format!(":{port}"));
+    let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
     format!("{}://{host}{port}{}", url.scheme(), url.path())
 }
 
@@ -181,15 +172,9 @@ fn is_local(url: &Url) -> bool {
 fn failed(url: &Url, error: &reqwest::Error) -> FetchError {
     let endpoint = display_url(url);
     if error.is_timeout() {
-        return FetchError::Timeout {
-            endpoint,
-            limit: TIME,
-        };
+        return FetchError::Timeout { endpoint, limit: TIME };
     }
-    FetchError::Unreachable {
-        endpoint,
-        reason: root_cause(error),
-    }
+    FetchError::Unreachable { endpoint, reason: root_cause(error) }
 }
 
 async fn body(url: &Url, mut reply: Response) -> Result<Vec<u8>, FetchError> {

@@ -100,22 +100,12 @@ impl Grant {
 
     async fn answer(&self, fetcher: &Fetcher, now: Timestamp) -> Result<Value, TokenError> {
         match self {
-            Self::ClientSecret {
-                endpoint,
-                client_id,
-                secret,
-                scope,
-            } => {
+            Self::ClientSecret { endpoint, client_id, secret, scope } => {
                 let with = [("client_secret", secret.expose())];
                 let form = form(client_id, scope, &with);
                 masked(fetcher.post(endpoint, &form).await, secret)
             }
-            Self::Federated {
-                endpoint,
-                client_id,
-                assertion,
-                scope,
-            } => {
+            Self::Federated { endpoint, client_id, assertion, scope } => {
                 let assertion = assertion.token(now).await?;
                 let with = [
                     ("client_assertion_type", ASSERTION_TYPE),
@@ -131,10 +121,7 @@ impl Grant {
                 client_id,
                 resource,
             } => {
-                let mut query = vec![
-                    ("api-version", api_version.as_str()),
-                    ("resource", resource),
-                ];
+                let mut query = vec![("api-version", api_version.as_str()), ("resource", resource)];
                 query.extend(client_id.iter().map(|id| ("client_id", id.as_str())));
                 let header = (name.as_str(), value.expose());
                 masked(fetcher.ask(endpoint, &query, header).await, value)
@@ -148,11 +135,8 @@ fn form<'a>(
     scope: &'a str,
     with: &[(&'static str, &'a str)],
 ) -> Vec<(&'static str, &'a str)> {
-    let mut form = vec![
-        ("grant_type", "client_credentials"),
-        ("client_id", client_id),
-        ("scope", scope),
-    ];
+    let mut form =
+        vec![("grant_type", "client_credentials"), ("client_id", client_id), ("scope", scope)];
     form.extend(with);
     form
 }
@@ -160,15 +144,9 @@ fn form<'a>(
 /// Masks the secret in an answer that repeats it.
 fn masked(answer: Result<Value, FetchError>, secret: &Secret) -> Result<Value, TokenError> {
     let mask = |error| match error {
-        FetchError::Refused {
-            endpoint,
-            status,
-            explanation,
-        } => FetchError::Refused {
-            endpoint,
-            status,
-            explanation: secret.mask_in(&explanation),
-        },
+        FetchError::Refused { endpoint, status, explanation } => {
+            FetchError::Refused { endpoint, status, explanation: secret.mask_in(&explanation) }
+        }
         other @ (FetchError::Plain(_)
         | FetchError::Unreachable { .. }
         | FetchError::Timeout { .. }
@@ -180,10 +158,8 @@ fn masked(answer: Result<Value, FetchError>, secret: &Secret) -> Result<Value, T
 impl Assertion {
     async fn token(&self, now: Timestamp) -> Result<Secret, TokenError> {
         match self {
-            Self::File(path) => read_file(path).map_err(|reason| TokenError::Assertion {
-                path: path.clone(),
-                reason,
-            }),
+            Self::File(path) => read_file(path)
+                .map_err(|reason| TokenError::Assertion { path: path.clone(), reason }),
             Self::Own { issuer, subject } => Ok(issuer.token(subject, now).await?),
         }
     }
@@ -194,9 +170,9 @@ fn read_file(path: &PathBuf) -> Result<Secret, String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
     match text.trim() {
         "" => Err("expected a token, found an empty file".to_owned()),
-        long if long.len() > ASSERTION_LIMIT => Err(format!(
-            "expected a token, found more than {ASSERTION_LIMIT} bytes"
-        )),
+        long if long.len() > ASSERTION_LIMIT => {
+            Err(format!("expected a token, found more than {ASSERTION_LIMIT} bytes"))
+        }
         token => Ok(Secret::new(token)),
     }
 }
@@ -240,14 +216,8 @@ mod tests {
     #[test]
     fn answers_of_all_kinds_are_read() {
         for (answer, expires) in [
-            (
-                json!({"access_token": "t", "token_type": "Bearer", "expires_in": 60}),
-                160,
-            ),
-            (
-                json!({"access_token": "t", "token_type": "bearer", "expires_in": "60"}),
-                160,
-            ),
+            (json!({"access_token": "t", "token_type": "Bearer", "expires_in": 60}), 160),
+            (json!({"access_token": "t", "token_type": "bearer", "expires_in": "60"}), 160),
             (json!({"access_token": "t", "expires_on": "130"}), 130),
             (json!({"access_token": "t", "expires_on": 7}), 100),
             (json!({"access_token": "t"}), 400),

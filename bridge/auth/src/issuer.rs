@@ -157,8 +157,7 @@ impl Issuer {
     /// own.
     pub fn jwks(&self, now: Timestamp) -> Jwks {
         let mut all = self.ring().published(now, self.settings.lifetime);
-        all.keys
-            .extend(self.own.iter().map(|key| key.public().clone()));
+        all.keys.extend(self.own.iter().map(|key| key.public().clone()));
         all
     }
 
@@ -220,9 +219,7 @@ impl Issuer {
         let making = spawn_blocking(SigningKey::make).await;
         let key = making.map_err(|error| KeyError::Making(error.to_string()))??;
         let key = Arc::new(key);
-        let ring = self
-            .ring()
-            .with(StoredKey { key, made: now }, self.settings.lifetime);
+        let ring = self.ring().with(StoredKey { key, made: now }, self.settings.lifetime);
         if let Some(path) = &self.settings.keys {
             key_file::write(path, &ring)?;
         }

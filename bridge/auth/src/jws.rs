@@ -85,10 +85,7 @@ mod tests {
     fn a_token_is_composed_and_taken_apart() {
         let token = token(&json!({"alg": "RS256", "kid": "k"}));
         let jws = Jws::parse(&token).unwrap();
-        assert_eq!(
-            (jws.header.alg.as_str(), jws.header.kid.as_deref()),
-            ("RS256", Some("k"))
-        );
+        assert_eq!((jws.header.alg.as_str(), jws.header.kid.as_deref()), ("RS256", Some("k")));
         assert_eq!(jws.claims["a"], 1);
         assert_eq!(jws.signature, [1, 2]);
         assert!(token.as_bytes().starts_with(jws.message));
@@ -98,17 +95,8 @@ mod tests {
     fn an_invalid_token_is_not_parsed() {
         let critical = token(&json!({"alg": "RS256", "crit": ["b64"]}));
         let long = format!("{}.", "a".repeat(LIMIT));
-        for text in [
-            "",
-            "a",
-            "a.b",
-            "a.b.c",
-            "..",
-            "e30.e30.",
-            "e30.e30.e30.e30",
-            &critical,
-            &long,
-        ] {
+        for text in ["", "a", "a.b", "a.b.c", "..", "e30.e30.", "e30.e30.e30.e30", &critical, &long]
+        {
             assert!(Jws::parse(text).is_none(), "{text}");
         }
     }

@@ -80,26 +80,17 @@ struct Entry {
 
 /// Reads the keys in this file; an empty ring if there is no file.
 pub(super) fn read(path: &Path) -> Result<Keyring, KeyFileError> {
-    let io = |error| KeyFileError::Io {
-        path: path.to_owned(),
-        error,
-    };
+    let io = |error| KeyFileError::Io { path: path.to_owned(), error };
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Keyring::default()),
         Err(error) => return Err(io(error)),
     };
     if let Some(mode) = not_private(&file).map_err(io)? {
-        return Err(KeyFileError::NotPrivate {
-            path: path.to_owned(),
-            mode,
-        });
+        return Err(KeyFileError::NotPrivate { path: path.to_owned(), mode });
     }
     let text = io::read_to_string(file).map_err(io)?;
-    parse(&text).map_err(|problem| KeyFileError::Broken {
-        path: path.to_owned(),
-        problem,
-    })
+    parse(&text).map_err(|problem| KeyFileError::Broken { path: path.to_owned(), problem })
 }
 
 fn parse(text: &str) -> Result<Keyring, String> {
@@ -109,25 +100,17 @@ fn parse(text: &str) -> Result<Keyring, String> {
 }
 
 fn read_key(entry: &Entry) -> Result<StoredKey, String> {
-    let made: Timestamp = entry
-        .made
-        .parse()
-        .map_err(|error| format!("made: {error}"))?;
+    let made: Timestamp = entry.made.parse().map_err(|error| format!("made: {error}"))?;
     let pkcs8 = STANDARD.decode(&entry.private);
     let pkcs8 = pkcs8.map_err(|error| format!("private: {error}"))?;
     let key = SigningKey::from_pkcs8(pkcs8).map_err(|error| error.to_string())?;
-    Ok(StoredKey {
-        key: Arc::new(key),
-        made,
-    })
+    Ok(StoredKey { key: Arc::new(key), made })
 }
 
 /// Writes the keys to this file atomically.
 pub(super) fn write(path: &Path, ring: &Keyring) -> Result<(), KeyFileError> {
-    replace(path, &document(ring)).map_err(|error| KeyFileError::Io {
-        path: path.to_owned(),
-        error,
-    })
+    replace(path, &document(ring))
+        .map_err(|error| KeyFileError::Io { path: path.to_owned(), error })
 }
 
 fn document(ring: &Keyring) -> String {
@@ -135,9 +118,7 @@ fn document(ring: &Keyring) -> String {
         made: kept.made.to_string(),
         private: STANDARD.encode(kept.key.pkcs8()),
     });
-    let document = Document {
-        keys: keys.collect(),
-    };
+    let document = Document { keys: keys.collect() };
     serde_json::json!(document).to_string()
 }
 
@@ -191,10 +172,7 @@ mod tests {
         write(&path, &ring()).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         let error = read(&path).unwrap_err().to_string();
-        assert!(
-            error.contains("(mode 640)") && error.contains("chmod 600"),
-            "{error}"
-        );
+        assert!(error.contains("(mode 640)") && error.contains("chmod 600"), "{error}");
     }
 
     #[test]
@@ -205,14 +183,8 @@ mod tests {
             ("", "EOF while parsing"),
             (r#"{"keys": [], "more": 1}"#, "unknown field `more`"),
             (r#"{"keys": [{"made": "now", "private": ""}]}"#, "made: "),
-            (
-                r#"{"keys": [{"made": "1970-01-01T00:00:00Z", "private": "?"}]}"#,
-                "private: ",
-            ),
-            (
-                r#"{"keys": [{"made": "1970-01-01T00:00:00Z", "private": "AA=="}]}"#,
-                "PKCS #8",
-            ),
+            (r#"{"keys": [{"made": "1970-01-01T00:00:00Z", "private": "?"}]}"#, "private: "),
+            (r#"{"keys": [{"made": "1970-01-01T00:00:00Z", "private": "AA=="}]}"#, "PKCS #8"),
         ] {
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();

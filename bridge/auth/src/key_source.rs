@@ -145,10 +145,7 @@ impl KeySource {
         });
         match fetched {
             Ok(keys) => {
-                let known = CachedKeys {
-                    keys: keys.clone(),
-                    read: now,
-                };
+                let known = CachedKeys { keys: keys.clone(), read: now };
                 *self.known.write().unwrap_or_else(PoisonError::into_inner) = Some(known);
                 Ok(keys)
             }

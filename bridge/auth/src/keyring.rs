@@ -46,9 +46,7 @@ impl Keyring {
     /// valid.
     pub(super) fn published(&self, now: Timestamp, lifetime: Duration) -> Jwks {
         let live = self.live(now, lifetime);
-        Jwks {
-            keys: live.map(|kept| kept.key.public().clone()).collect(),
-        }
+        Jwks { keys: live.map(|kept| kept.key.public().clone()).collect() }
     }
 
     /// Returns whether it is time to create the next key.
@@ -109,10 +107,7 @@ mod tests {
         assert!(is(ring.signing(second + 24 * HOUR), 1));
         assert_eq!(ring.published(second + 25 * HOUR, HOUR).keys.len(), 2);
         let later = second + 26 * HOUR;
-        assert_eq!(
-            ring.published(later, HOUR).keys,
-            [testing::key(1).public().clone()]
-        );
+        assert_eq!(ring.published(later, HOUR).keys, [testing::key(1).public().clone()]);
         assert_eq!(ring.with(kept(2, later), HOUR).keys().len(), 2);
     }
 

@@ -71,16 +71,10 @@ impl PrivateKey {
     /// # Errors
     /// Returns an error if the file cannot be read, is readable by others, or has no key of a supported kind.
     pub fn read(path: &Path, id: Option<&str>) -> Result<Self, PrivateKeyError> {
-        let unreadable = |error| PrivateKeyError::Io {
-            path: path.to_owned(),
-            error,
-        };
+        let unreadable = |error| PrivateKeyError::Io { path: path.to_owned(), error };
         let file = File::open(path).map_err(unreadable)?;
         if let Some(mode) = not_private(&file).map_err(unreadable)? {
-            return Err(PrivateKeyError::NotPrivate {
-                path: path.to_owned(),
-                mode,
-            });
+            return Err(PrivateKeyError::NotPrivate { path: path.to_owned(), mode });
         }
         let text = io::read_to_string(file).map_err(unreadable)?;
         let pair = pem(&text).and_then(|der| Pair::of(&der));
@@ -132,11 +126,7 @@ impl Pair {
         let ecdsa = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8, &random);
         let ecdsa = ecdsa.ok().map(Self::Ecdsa);
         // openssl writes these keys without their public half.
-        let edwards = || {
-            Ed25519KeyPair::from_pkcs8_maybe_unchecked(pkcs8)
-                .ok()
-                .map(Self::Ed25519)
-        };
+        let edwards = || Ed25519KeyPair::from_pkcs8_maybe_unchecked(pkcs8).ok().map(Self::Ed25519);
         ecdsa.or_else(edwards)
     }
 
@@ -185,9 +175,8 @@ fn thumbprint(key: &Jwk) -> String {
         ("x", key.x.as_ref()),
         ("y", key.y.as_ref()),
     ];
-    let there = members
-        .into_iter()
-        .filter_map(|(name, value)| Some(format!(r#""{name}":"{}""#, value?)));
+    let there =
+        members.into_iter().filter_map(|(name, value)| Some(format!(r#""{name}":"{}""#, value?)));
     let text = format!("{{{}}}", there.collect::<Vec<_>>().join(","));
     URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }

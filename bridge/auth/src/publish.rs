@@ -21,10 +21,7 @@ const CACHE: &str = "public, max-age=3600";
 
 /// Returns the router with the issuer's metadata and public keys.
 pub fn router(issuer: Arc<Issuer>) -> Router {
-    Router::new()
-        .route(METADATA, get(metadata))
-        .route(KEYS, get(keys))
-        .with_state(issuer)
+    Router::new().route(METADATA, get(metadata)).route(KEYS, get(keys)).with_state(issuer)
 }
 
 async fn metadata(State(issuer): State<Arc<Issuer>>) -> impl IntoResponse {

@@ -56,11 +56,7 @@ impl SigningKey {
         let pair =
             KeyPair::from_pkcs8(&pkcs8).map_err(|error| KeyError::Rejected(error.to_string()))?;
         let public = public(&pair);
-        Ok(Self {
-            pair,
-            pkcs8,
-            public,
-        })
+        Ok(Self { pair, pkcs8, public })
     }
 
     pub(super) fn pkcs8(&self) -> &[u8] {
@@ -82,9 +78,7 @@ impl SigningKey {
         jws::compose(&header, claims, |message| {
             let mut signature = vec![0; self.pair.public().modulus_len()];
             let random = SystemRandom::new();
-            let signed = self
-                .pair
-                .sign(&RSA_PKCS1_SHA256, &random, message, &mut signature);
+            let signed = self.pair.sign(&RSA_PKCS1_SHA256, &random, message, &mut signature);
             signed.map(|()| signature).map_err(|_| KeyError::Signing)
         })
     }
@@ -119,29 +113,15 @@ mod tests {
         assert_eq!(again.public(), key.public());
         let token = again.sign(&json!({"sub": "x"})).unwrap();
         let jws = Jws::parse(&token).unwrap();
-        assert!(
-            key.public()
-                .verifies(Algorithm::Rs256, jws.message, &jws.signature)
-        );
-        assert!(
-            !key.public()
-                .verifies(Algorithm::Rs384, jws.message, &jws.signature)
-        );
-        assert!(
-            !testing::key(1)
-                .public()
-                .verifies(Algorithm::Rs256, jws.message, &jws.signature)
-        );
+        assert!(key.public().verifies(Algorithm::Rs256, jws.message, &jws.signature));
+        assert!(!key.public().verifies(Algorithm::Rs384, jws.message, &jws.signature));
+        assert!(!testing::key(1).public().verifies(Algorithm::Rs256, jws.message, &jws.signature));
         assert!(!format!("{key:?}").contains("pkcs8"));
     }
 
     #[test]
     fn an_invalid_key_is_rejected() {
         let error = SigningKey::from_pkcs8(vec![1, 2, 3]).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .starts_with("expected an RSA key of at least 2048 bits")
-        );
+        assert!(error.to_string().starts_with("expected an RSA key of at least 2048 bits"));
     }
 }

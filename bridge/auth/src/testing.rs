@@ -31,10 +31,7 @@ pub(super) fn key(number: usize) -> Arc<SigningKey> {
 
 /// Keys made by openssl genpkey, used only here.
 pub(super) const PEM_KEYS: [(&str, Algorithm); 2] = [
-    (
-        "MC4CAQAwBQYDK2VwBCIEIJ63aLLePOZFicbb+C0/w2nkGnf5M8erqxdWCX+ft3Vf",
-        Algorithm::EdDsa,
-    ),
+    ("MC4CAQAwBQYDK2VwBCIEIJ63aLLePOZFicbb+C0/w2nkGnf5M8erqxdWCX+ft3Vf", Algorithm::EdDsa),
     (ECDSA_KEY, Algorithm::Es256),
 ];
 const ECDSA_KEY: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgcCU4gz0ZbSkcAPKp38PtKy+cpCdlgLQFp6TKdJxQipOhRANCAAS5wwhftLh3HThvlEk5GrH3b57VKghjItsQq0IGiJrhgN2ec7N+MS03xLky+DccFEYpXG2gw24b8LPOO7SVKdks";
@@ -72,15 +69,9 @@ impl FakeEndpoint {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (answers, asked) = (Answers::default(), Asked::default());
-        let app = Router::new()
-            .fallback(handle)
-            .with_state((answers.clone(), asked.clone()));
+        let app = Router::new().fallback(handle).with_state((answers.clone(), asked.clone()));
         tokio::spawn(async move { axum::serve(listener, app).await });
-        Self {
-            base: base.parse().unwrap(),
-            answers,
-            asked,
-        }
+        Self { base: base.parse().unwrap(), answers, asked }
     }
 
     pub(super) fn url(&self, path: &str) -> Url {

@@ -185,10 +185,7 @@ impl Verifier {
         let named = Algorithm::named(name).filter(|one| self.algorithms.contains(one));
         named.ok_or_else(|| {
             let names: Vec<_> = self.algorithms.iter().map(|one| one.name()).collect();
-            Refusal::Algorithm {
-                expected: names.join(", "),
-                found: shortened(name),
-            }
+            Refusal::Algorithm { expected: names.join(", "), found: shortened(name) }
         })
     }
 

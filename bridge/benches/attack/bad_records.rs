@@ -21,9 +21,7 @@ type StoredFile = (PathBuf, Vec<u8>);
 pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
     let flips = harness.flips();
     let program = Program::start(&[])?;
-    BackgroundClients::new(&program)
-        .run_during(sleep(Duration::from_millis(500)))
-        .await;
+    BackgroundClients::new(&program).run_during(sleep(Duration::from_millis(500))).await;
     // The index is written some time after the log.
     sleep(Duration::from_secs(3)).await;
     let client = reqwest::Client::builder().no_proxy().build()?;
@@ -34,14 +32,8 @@ pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
     for (path, _) in &mut files {
         *path = path.strip_prefix(&data)?.to_owned();
     }
-    let mut store = DamagedStore {
-        folder: Some(folder),
-        client,
-        ids,
-        files,
-        damaged: 0,
-        failed: 0,
-    };
+    let mut store =
+        DamagedStore { folder: Some(folder), client, ids, files, damaged: 0, failed: 0 };
     let mut random = 1_u64;
     for number in 0..flips {
         random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
@@ -136,10 +128,7 @@ impl DamagedStore {
             Ok(program) => program,
             Err(error) => {
                 self.failed += 1;
-                harness.check(
-                    false,
-                    format_args!("the program starts with {damage}: {error}"),
-                );
+                harness.check(false, format_args!("the program starts with {damage}: {error}"));
                 self.folder = Some(tempfile::tempdir()?);
                 return Ok(None);
             }
@@ -147,9 +136,7 @@ impl DamagedStore {
         let lost = unreadable(&self.client, &program, &self.ids).await?;
         self.damaged += lost.len();
         let background = BackgroundClients::new(&program);
-        let (_, mut latencies) = background
-            .run_during(sleep(Duration::from_millis(50)))
-            .await;
+        let (_, mut latencies) = background.run_during(sleep(Duration::from_millis(50))).await;
         if latencies.times.is_empty() && latencies.failed == 0 {
             // A busy machine may need longer for one answer.
             (_, latencies) = background.run_during(sleep(LIMIT)).await;
@@ -178,9 +165,7 @@ async fn list_tasks(client: &reqwest::Client, program: &Program) -> Result<Vec<S
     let params = json!({"pageSize": 100});
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": params});
     let page = post_rpc(client, &url, &request).await?;
-    let tasks = page["result"]["tasks"]
-        .as_array()
-        .ok_or("the list has no tasks")?;
+    let tasks = page["result"]["tasks"].as_array().ok_or("the list has no tasks")?;
     let id = |task: &Value| task["id"].as_str().map(str::to_owned);
     Ok(tasks.iter().filter_map(id).collect())
 }

@@ -46,9 +46,6 @@ pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
         answers("HTTP/1.1 408"),
         answers("HTTP/1.1 413"),
     ));
-    harness.check(
-        closed == connections,
-        "a connection with half a body is closed",
-    );
+    harness.check(closed == connections, "a connection with half a body is closed");
     Ok(())
 }

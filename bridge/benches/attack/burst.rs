@@ -19,12 +19,7 @@ pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
         let (answer, _) = raw::read(&mut connection, ANSWER).await;
         answer.starts_with(b"HTTP/1.1 200").then(|| begun.elapsed())
     };
-    let attack = async {
-        (
-            begun.elapsed(),
-            join_all((0..connections).map(|_| one())).await,
-        )
-    };
+    let attack = async { (begun.elapsed(), join_all((0..connections).map(|_| one())).await) };
     let (start, answered) = harness.attack(&program, 300, attack).await?;
     let last = answered.iter().flatten().max().copied().unwrap_or_default();
     let answered = answered.iter().flatten().count();
@@ -32,9 +27,6 @@ pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
         "{answered} of {connections} were answered, the last one after {:.1?}",
         last.saturating_sub(start)
     ));
-    harness.check(
-        answered == connections,
-        "every connection of a burst is answered",
-    );
+    harness.check(answered == connections, "every connection of a burst is answered");
     Ok(())
 }

@@ -130,13 +130,7 @@ async fn with_setting(program: &Program, hooks: &Webhooks, name: &str) -> Result
     let sent = call(program, "/a2a", "SendMessage", &message(name, "hello")).await?;
     let task = sent["task"]["id"].clone();
     let setting = json!({"taskId": task, "id": "a", "url": hooks.url(&format!("/{name}"))});
-    call(
-        program,
-        "/a2a",
-        "CreateTaskPushNotificationConfig",
-        &setting,
-    )
-    .await?;
+    call(program, "/a2a", "CreateTaskPushNotificationConfig", &setting).await?;
     Ok(task)
 }
 

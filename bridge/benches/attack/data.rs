@@ -20,11 +20,8 @@ pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
             let begun = Instant::now();
             let length = body.len();
             let attack = raw::post(program.address(), path, body, ANSWER);
-            let answer = harness.attack(
-                &program,
-                before + SLACK + 10 * (length >> 20) as u64,
-                attack,
-            );
+            let answer =
+                harness.attack(&program, before + SLACK + 10 * (length >> 20) as u64, attack);
             let answer = answer.await?;
             let response = String::from_utf8_lossy(&answer);
             let response = response.split("\r\n\r\n").nth(1).unwrap_or_default();
@@ -56,26 +53,12 @@ fn requests(size: usize) -> Vec<(&'static str, &'static str, Vec<u8>)> {
         )
     };
     let data = message(format!("{{\"data\":[{objects}]}}]"));
-    let metadata = message(format!(
-        "{{\"text\":\"a\"}}],\"metadata\":{{\"a\":[{lists}]}}"
-    ));
+    let metadata = message(format!("{{\"text\":\"a\"}}],\"metadata\":{{\"a\":[{lists}]}}"));
     let junk = format!("{{\"id\":\"t\",\"junk\":[{objects}]}}");
     vec![
-        (
-            "data in JSON-RPC",
-            "/a2a",
-            rpc("SendMessage", data.clone()).into(),
-        ),
-        (
-            "junk in a GetTask request",
-            "/a2a",
-            rpc("GetTask", junk).into(),
-        ),
+        ("data in JSON-RPC", "/a2a", rpc("SendMessage", data.clone()).into()),
+        ("junk in a GetTask request", "/a2a", rpc("GetTask", junk).into()),
         ("data in HTTP+JSON", "/a2a/echo/message:send", data.into()),
-        (
-            "metadata in HTTP+JSON",
-            "/a2a/echo/message:send",
-            metadata.into(),
-        ),
+        ("metadata in HTTP+JSON", "/a2a/echo/message:send", metadata.into()),
     ]
 }

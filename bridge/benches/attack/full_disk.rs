@@ -42,11 +42,7 @@ pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
         format_args!("the refusal has the reason UNAVAILABLE: {refused}"),
     );
     let answer = client.get(&ready).send().await?;
-    harness.note(format_args!(
-        "/readyz: {} {}",
-        answer.status(),
-        answer.text().await?
-    ));
+    harness.note(format_args!("/readyz: {} {}", answer.status(), answer.text().await?));
     harness.check(
         program.log_lines() <= LINES,
         format_args!(
@@ -67,10 +63,7 @@ pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
     while !client.get(&ready).send().await?.status().is_success() && begun.elapsed() < NOTICE {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    harness.note(format_args!(
-        "ready {:.1?} after space was freed",
-        begun.elapsed()
-    ));
+    harness.note(format_args!("ready {:.1?} after space was freed", begun.elapsed()));
     let sent = post_rpc(&client, &url, &message(usize::MAX)).await?;
     harness.check(
         sent["result"]["task"]["id"].is_string(),
@@ -106,10 +99,7 @@ fn message(number: usize) -> Value {
         "parts": [{"text": "x".repeat(LARGE)}]});
     // While the disk is full an answer may be delayed, so the client does not wait for it.
     let configuration = json!({"returnImmediately": true});
-    call(
-        "SendMessage",
-        &json!({"message": message, "configuration": configuration}),
-    )
+    call("SendMessage", &json!({"message": message, "configuration": configuration}))
 }
 
 fn call(method: &str, params: &Value) -> Value {

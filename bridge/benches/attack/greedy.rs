@@ -40,9 +40,7 @@ pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
         harness.note(format_args!("the greedy caller {name}:"));
         let background = BackgroundClients::with_headers(&program, key("other's"));
         let asking = flood(&program, length);
-        let (good, refused) = harness
-            .attack_with(background, &program, 300, asking)
-            .await?;
+        let (good, refused) = harness.attack_with(background, &program, 300, asking).await?;
         let seconds = length.as_secs_f64();
         harness.note(format_args!(
             "it received {:.0} answers and {:.0} refusals a second",
@@ -71,14 +69,8 @@ fn key(secret: &'static str) -> HeaderMap {
 
 /// Sends requests for this time, and returns how many were answered and how many were refused.
 async fn flood(program: &Program, length: Duration) -> (usize, usize) {
-    let client = reqwest::Client::builder()
-        .default_headers(key("greedy's"))
-        .no_proxy()
-        .build();
-    let (client, url) = (
-        client.expect("a client is made"),
-        format!("{}/a2a/echo", program.url()),
-    );
+    let client = reqwest::Client::builder().default_headers(key("greedy's")).no_proxy().build();
+    let (client, url) = (client.expect("a client is made"), format!("{}/a2a/echo", program.url()));
     let (good, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let begun = Instant::now();
     let one = async |connection: usize| {
@@ -90,10 +82,7 @@ async fn flood(program: &Program, length: Duration) -> (usize, usize) {
                 "role": "ROLE_USER", "parts": [{"text": "hello"}]});
             let request = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage",
                 "params": {"message": message}});
-            let request = client
-                .post(&url)
-                .header("a2a-version", "1.0")
-                .json(&request);
+            let request = client.post(&url).header("a2a-version", "1.0").json(&request);
             match request.send().await {
                 Ok(answer) if answer.status() == 200 => {
                     let _ = answer.bytes().await;

@@ -36,10 +36,7 @@ async fn send_half_heads(
     limit: u64,
 ) -> Result<(), Error> {
     let connections = harness.pick(2_000, 400);
-    let half = format!(
-        "POST /a2a HTTP/1.1\r\nHost: a\r\nX-Half: {}",
-        "x".repeat(size)
-    );
+    let half = format!("POST /a2a HTTP/1.1\r\nHost: a\r\nX-Half: {}", "x".repeat(size));
     let begun = Instant::now();
     let one = async || {
         let mut connection = raw::connect(program.address()).await?;
@@ -56,10 +53,7 @@ async fn send_half_heads(
     harness.note(format_args!(
         "half heads of {size} bytes: {closed} of {connections} were closed, the last one after {last:.1?}; {refused} with 503"
     ));
-    harness.check(
-        closed == connections,
-        "a connection with half a head is closed",
-    );
+    harness.check(closed == connections, "a connection with half a head is closed");
     Ok(())
 }
 

@@ -44,12 +44,7 @@ pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
         outcomes
     };
     let outcomes = harness.attack(&program, 300, attack).await?;
-    let count = |wanted| {
-        outcomes
-            .iter()
-            .filter(|outcome| **outcome == Some(wanted))
-            .count()
-    };
+    let count = |wanted| outcomes.iter().filter(|outcome| **outcome == Some(wanted)).count();
     // A request can be on its way when its connection is closed, more often on a busy machine. So this is only printed;
     // a test of the server checks that it reads what has arrived.
     harness.note(format_args!(
@@ -89,11 +84,7 @@ async fn request(connection: &mut TcpStream) -> bool {
     let answered = async {
         connection.write_all(REQUEST).await.ok()?;
         let mut answer = [0; 1 << 10];
-        connection
-            .read(&mut answer)
-            .await
-            .ok()
-            .filter(|read| *read > 0)
+        connection.read(&mut answer).await.ok().filter(|read| *read > 0)
     };
     matches!(timeout(ANSWER, answered).await, Ok(Some(_)))
 }

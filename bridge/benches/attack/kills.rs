@@ -51,24 +51,11 @@ pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
     }
     let twice = received.lock().unwrap_or_else(PoisonError::into_inner);
     let twice = twice.values().filter(|count| **count > 1).count();
-    harness.note(format_args!(
-        "{kills} kills, {} acknowledged: {states:?}",
-        acknowledged.len()
-    ));
-    let is_open = |state: &&String| {
-        matches!(
-            state.as_str(),
-            "TASK_STATE_WORKING" | "TASK_STATE_SUBMITTED"
-        )
-    };
-    harness.check(
-        !states.keys().any(|state| is_open(&state)),
-        "every acknowledged task has ended",
-    );
-    harness.check(
-        !states.contains_key("null"),
-        "no acknowledged message is lost",
-    );
+    harness.note(format_args!("{kills} kills, {} acknowledged: {states:?}", acknowledged.len()));
+    let is_open =
+        |state: &&String| matches!(state.as_str(), "TASK_STATE_WORKING" | "TASK_STATE_SUBMITTED");
+    harness.check(!states.keys().any(|state| is_open(&state)), "every acknowledged task has ended");
+    harness.check(!states.contains_key("null"), "no acknowledged message is lost");
     harness.check(
         twice == 0,
         format_args!("a bot receives a message once, {twice} were received again"),
@@ -80,9 +67,7 @@ pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
 async fn bot(received: Received) -> Result<String, Error> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/api/messages", listener.local_addr()?);
-    let app = Router::new()
-        .route("/api/messages", post(answer))
-        .with_state(received);
+    let app = Router::new().route("/api/messages", post(answer)).with_state(received);
     tokio::spawn(async move { axum::serve(listener, app).await });
     Ok(url)
 }
@@ -90,11 +75,7 @@ async fn bot(received: Received) -> Result<String, Error> {
 async fn answer(State(received): State<Received>, Json(activity): Json<Value>) -> Json<Value> {
     if activity["type"] == "message" {
         let text = activity["text"].as_str().unwrap_or_default().to_owned();
-        *received
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .entry(text)
-            .or_default() += 1;
+        *received.lock().unwrap_or_else(PoisonError::into_inner).entry(text).or_default() += 1;
     }
     Json(json!({"activities": [{"type": "message", "text": "Here it is."}]}))
 }
@@ -125,9 +106,7 @@ async fn settled(
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": id}});
     loop {
         let answer = post_rpc(client, url, &request).await?;
-        let state = answer["result"]["status"]["state"]
-            .as_str()
-            .unwrap_or("null");
+        let state = answer["result"]["status"]["state"].as_str().unwrap_or("null");
         let is_open = matches!(state, "TASK_STATE_WORKING" | "TASK_STATE_SUBMITTED");
         if !is_open || begun.elapsed() > SETTLE {
             return Ok(state.to_owned());

@@ -155,13 +155,10 @@ fn main() -> ExitCode {
     if arguments.iter().any(|argument| argument == "--test") {
         return ExitCode::SUCCESS;
     }
-    let names: Vec<&String> = arguments
-        .iter()
-        .filter(|argument| !argument.starts_with("--"))
-        .collect();
-    if let Some(unknown) = names
-        .iter()
-        .find(|name| ATTACKS.iter().all(|attack| attack.name != name.as_str()))
+    let names: Vec<&String> =
+        arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
+    if let Some(unknown) =
+        names.iter().find(|name| ATTACKS.iter().all(|attack| attack.name != name.as_str()))
     {
         eprintln!("there is no attack {unknown}; the attacks are:");
         for attack in ATTACKS {
@@ -176,9 +173,7 @@ fn main() -> ExitCode {
         .iter()
         .filter(|argument| argument.starts_with("--"))
         .partition(|argument| argument.starts_with(TOGETHER));
-    let together = together
-        .iter()
-        .find_map(|one| one[TOGETHER.len()..].parse().ok());
+    let together = together.iter().find_map(|one| one[TOGETHER.len()..].parse().ok());
     let all_kept = match together {
         Some(together) => all_together(&chosen, &background, together),
         None => one_by_one(&chosen, &background),

@@ -31,17 +31,13 @@ async fn create_large_task(program: &Program) -> Result<(String, String), Error>
     let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage",
         "params": {"message": message}});
     let client = reqwest::Client::builder().no_proxy().build()?;
-    let request = client
-        .post(format!("{}/a2a", program.url()))
-        .header("a2a-version", "1.0");
+    let request = client.post(format!("{}/a2a", program.url())).header("a2a-version", "1.0");
     let stream = request.json(&asked).send().await?.text().await?;
     let id = stream.lines().find_map(|line| line.strip_prefix("id:"));
     let first = id.ok_or("the stream has no ids")?.trim().to_owned();
     let data = stream.lines().find_map(|line| line.strip_prefix("data:"));
     let event: serde_json::Value = serde_json::from_str(data.ok_or("the stream has no events")?)?;
-    let task = event["result"]["task"]["id"]
-        .as_str()
-        .ok_or("there is no task")?;
+    let task = event["result"]["task"]["id"].as_str().ok_or("there is no task")?;
     Ok((task.to_owned(), first))
 }
 
@@ -72,11 +68,7 @@ async fn start_idle_readers(
         found.iter().flatten().filter(is_it).count()
     };
     let closed = found.iter().flatten().filter(|(_, closed)| *closed).count();
-    let what = if last_event.is_some() {
-        "replays"
-    } else {
-        "answers"
-    };
+    let what = if last_event.is_some() { "replays" } else { "answers" };
     harness.note(format_args!(
         "{what}: {} of {readers} began, {} were refused, {closed} were cut off",
         begun("HTTP/1.1 200"),

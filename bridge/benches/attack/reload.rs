@@ -46,10 +46,7 @@ pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
         latencies.failed,
         latencies.failed + latencies.times.len(),
     ));
-    harness.check(
-        wrong == 0,
-        "a valid configuration is applied, an invalid one changes nothing",
-    );
+    harness.check(wrong == 0, "a valid configuration is applied, an invalid one changes nothing");
     harness.check(latencies.failed == 0, "a reload drops no request");
     let lost = background.lost_tasks().await?;
     harness.check(lost.is_empty(), "acknowledged tasks are kept");
@@ -67,10 +64,7 @@ async fn has_agents(program: &Program, expected: &[&str]) -> Result<bool, Error>
         let found = reqwest::get(format!("{}/a2a/catalog", program.url())).await?;
         let found: Value = found.json().await?;
         let agents = found["agents"].as_array().into_iter().flatten();
-        if agents
-            .map(|agent| agent["name"].as_str())
-            .eq(expected.iter().map(|name| Some(*name)))
-        {
+        if agents.map(|agent| agent["name"].as_str()).eq(expected.iter().map(|name| Some(*name))) {
             return Ok(true);
         }
     }

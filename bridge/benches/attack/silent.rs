@@ -32,26 +32,16 @@ async fn open_silent_connections(
         let client = reqwest::Client::builder().danger_accept_invalid_certs(true);
         let client = client.no_proxy().timeout(wait).build()?;
         let begun = std::time::Instant::now();
-        let answer = client
-            .get(format!("{}/healthz", program.url()))
-            .send()
-            .await;
+        let answer = client.get(format!("{}/healthz", program.url())).send().await;
         let waited = begun.elapsed();
         sleep(wait).await;
-        Ok::<_, Error>((
-            open.len(),
-            answer.is_ok_and(|it| it.status().is_success()),
-            waited,
-        ))
+        Ok::<_, Error>((open.len(), answer.is_ok_and(|it| it.status().is_success()), waited))
     };
     let (made, is_served, waited) = harness.attack(program, 300, attack).await??;
     harness.note(format_args!(
         "{made} of {connections} connections were made; a client with a request waited {waited:.1?} meanwhile"
     ));
-    harness.check(
-        is_served,
-        "a client with a request is served beside silent connections",
-    );
+    harness.check(is_served, "a client with a request is served beside silent connections");
     Ok(())
 }
 

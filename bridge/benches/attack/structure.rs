@@ -38,28 +38,19 @@ pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
                 "{{\"message\":{{\"messageId\":\"small-{number}\",\"role\":\"ROLE_USER\",\
                  \"parts\":[{{\"data\":[{objects}]}}]}}}}"
             );
-            let answer = raw::post(
-                program.address(),
-                "/a2a/echo/message:send",
-                body.into(),
-                ANSWER,
-            )
-            .await;
+            let answer =
+                raw::post(program.address(), "/a2a/echo/message:send", body.into(), ANSWER).await;
             accepted += usize::from(answer.starts_with(b"HTTP/1.1 200"));
             refused += usize::from(answer.starts_with(b"HTTP/1.1 503"));
         }
     };
     let attack = join_all((0..CALLERS).map(|_| one()));
     let counted = harness.attack(&program, MEMORY, attack).await?;
-    let (accepted, refused) = counted
-        .into_iter()
-        .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let (accepted, refused) =
+        counted.into_iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     harness.note(format_args!(
         "{count} small requests: {accepted} accepted, {refused} refused for now"
     ));
-    harness.check(
-        accepted + refused == count,
-        "each small request is answered",
-    );
+    harness.check(accepted + refused == count, "each small request is answered");
     Ok(())
 }

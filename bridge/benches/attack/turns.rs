@@ -37,14 +37,8 @@ pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
         "{messages} messages of {} MiB: {accepted} accepted, {refused} refused for now",
         LARGE >> 20
     ));
-    harness.check(
-        accepted > 0,
-        "messages are accepted while there is memory for them",
-    );
-    harness.check(
-        accepted + refused == messages,
-        "each message is accepted or refused with 503",
-    );
+    harness.check(accepted > 0, "messages are accepted while there is memory for them");
+    harness.check(accepted + refused == messages, "each message is accepted or refused with 503");
     Ok(())
 }
 

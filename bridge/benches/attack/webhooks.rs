@@ -39,19 +39,15 @@ pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
         Ok::<_, Error>((elsewhere, beside))
     };
     let (elsewhere, beside) = harness.attack(&program, 300, attack).await??;
-    for (what, delays, hanging) in [
-        ("on another host", elsewhere, on_many),
-        ("on the same host", beside, on_one),
-    ] {
+    for (what, delays, hanging) in
+        [("on another host", elsewhere, on_many), ("on the same host", beside, on_one)]
+    {
         let called = delays.iter().flatten().count();
         harness.note(format_args!(
             "beside {hanging} hanging webhooks, {called} of {good} good ones {what} were called, the last after {:.1?}",
             delays.iter().flatten().max().copied().unwrap_or_default()
         ));
-        harness.check(
-            called == good,
-            format_args!("good webhooks {what} are called"),
-        );
+        harness.check(called == good, format_args!("good webhooks {what} are called"));
     }
     Ok(())
 }
@@ -61,9 +57,7 @@ async fn send_with_webhook(program: &Program, id: &str, url: &str) -> Result<(),
     let mut message = message(id, "hello");
     message["configuration"] =
         json!({"returnImmediately": true, "taskPushNotificationConfig": {"url": url}});
-    call(program, "/a2a", "SendMessage", &message)
-        .await
-        .map(drop)
+    call(program, "/a2a", "SendMessage", &message).await.map(drop)
 }
 
 /// Measures how long good webhooks wait to be called, one after the other.

@@ -41,9 +41,7 @@ impl Bot {
         let bot = Self::default();
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let target = Target::Tcp(listener.local_addr()?);
-        let app = Router::new()
-            .route("/api/messages", post(answer))
-            .with_state(bot.clone());
+        let app = Router::new().route("/api/messages", post(answer)).with_state(bot.clone());
         tokio::spawn(async move { axum::serve(listener, app).await });
         Ok((bot, target))
     }
@@ -61,10 +59,7 @@ impl Bot {
 
     /// Clears the counts.
     pub(crate) fn clear(&self) {
-        self.received
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.received.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 

@@ -39,14 +39,8 @@ pub(crate) struct Caller {
 impl Caller {
     pub(crate) fn of(urls: Vec<String>) -> Result<Self, Error> {
         // Each request uses a new connection, so that all bridges are treated alike.
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .pool_max_idle_per_host(0);
-        Ok(Self {
-            http: http.build()?,
-            urls: urls.into(),
-            next: Arc::default(),
-        })
+        let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0);
+        Ok(Self { http: http.build()?, urls: urls.into(), next: Arc::default() })
     }
 
     /// Returns a request to the next bridge that asks for numbered events.

@@ -168,15 +168,10 @@ impl Client {
             return;
         };
         self.model.record_answer();
-        for message in known
-            .iter()
-            .filter(|message| message.agent == agent && message.context == context)
+        for message in
+            known.iter().filter(|message| message.agent == agent && message.context == context)
         {
-            if message
-                .task
-                .as_ref()
-                .is_some_and(|task| !listed.contains(task))
-            {
+            if message.task.as_ref().is_some_and(|task| !listed.contains(task)) {
                 self.model.report(
                     Violation::Lost,
                     format!("{}, {:?}: not in the list", message.id, message.task),
@@ -194,10 +189,7 @@ pub(crate) async fn send_until_answered(
     attempts: usize,
 ) -> bool {
     for _ in 0..attempts {
-        match caller
-            .call(message.agent, "SendMessage", &message.params)
-            .await
-        {
+        match caller.call(message.agent, "SendMessage", &message.params).await {
             Answer::Done(result) => {
                 model.record_task(&message.id, &without_sequence(&result["task"]));
                 return true;
@@ -222,10 +214,7 @@ pub(crate) async fn get(caller: &Caller, model: &Model, message: &Message) {
     let params = json!({"id": message.task});
     match caller.call(message.agent, "GetTask", &params).await {
         Answer::Done(task) if message.is_deleted => {
-            model.report(
-                Violation::Changed,
-                format!("{} exists again: {task}", message.id),
-            );
+            model.report(Violation::Changed, format!("{} exists again: {task}", message.id));
         }
         Answer::Done(task) => model.record_task(&message.id, &without_sequence(&task)),
         Answer::Refused(_) => model.record_not_found(&message.id),

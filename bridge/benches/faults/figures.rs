@@ -45,13 +45,7 @@ impl Figures {
 
     /// Returns whether all promises were kept.
     pub(crate) fn is_clean(&self) -> bool {
-        let wrong = [
-            self.lost,
-            self.duplicated,
-            self.changed,
-            self.stuck,
-            self.refused,
-        ];
+        let wrong = [self.lost, self.duplicated, self.changed, self.stuck, self.refused];
         wrong == [0; 5] && self.panics == 0
     }
 }
@@ -76,40 +70,11 @@ impl AddAssign for Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            rounds,
-            faults,
-            restarts,
-            messages,
-            acknowledged,
-            deleted,
-            ..
-        } = self;
-        write!(
-            f,
-            "{rounds} rounds, {faults} faults, {restarts} restarts, {messages} messages, "
-        )?;
-        write!(
-            f,
-            "{acknowledged} operations acknowledged, {deleted} tasks deleted by rule; "
-        )?;
-        let Self {
-            lost,
-            duplicated,
-            changed,
-            stuck,
-            refused,
-            panics,
-            ..
-        } = self;
-        write!(
-            f,
-            "{lost} lost, {duplicated} duplicated, {changed} changed, {stuck} stuck, "
-        )?;
-        write!(
-            f,
-            "{refused} refused, {panics} panics; settled within {:.0?}",
-            self.settling
-        )
+        let Self { rounds, faults, restarts, messages, acknowledged, deleted, .. } = self;
+        write!(f, "{rounds} rounds, {faults} faults, {restarts} restarts, {messages} messages, ")?;
+        write!(f, "{acknowledged} operations acknowledged, {deleted} tasks deleted by rule; ")?;
+        let Self { lost, duplicated, changed, stuck, refused, panics, .. } = self;
+        write!(f, "{lost} lost, {duplicated} duplicated, {changed} changed, {stuck} stuck, ")?;
+        write!(f, "{refused} refused, {panics} panics; settled within {:.0?}", self.settling)
     }
 }

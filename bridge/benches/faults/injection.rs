@@ -82,10 +82,7 @@ pub(crate) async fn inject_faults(
             count += 1;
         }
         let [shortest, longest] = PAUSES;
-        sleep(Duration::from_millis(
-            shortest + rng.next() % (longest - shortest),
-        ))
-        .await;
+        sleep(Duration::from_millis(shortest + rng.next() % (longest - shortest))).await;
     }
     repair(world);
     count
@@ -127,17 +124,11 @@ async fn inject(world: &World, fault: Fault, rng: &mut Rng) -> bool {
         Fault::Cut(hop) => return apply(world, hop, rng, Link::cut),
         Fault::HalfClose(hop) => return apply(world, hop, rng, Link::half_close),
         Fault::Hold(hop) => {
-            let held = Mode {
-                is_held: true,
-                ..Mode::default()
-            };
+            let held = Mode { is_held: true, ..Mode::default() };
             return apply_for(world, hop, rng, held, time).await;
         }
         Fault::Delay(hop) => {
-            let delayed = Mode {
-                delay: time / 20,
-                ..Mode::default()
-            };
+            let delayed = Mode { delay: time / 20, ..Mode::default() };
             return apply_for(world, hop, rng, delayed, time).await;
         }
     }

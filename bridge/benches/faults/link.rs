@@ -110,9 +110,7 @@ impl Link {
 
     /// Closes all connections in the direction of the process that has connected.
     pub(crate) fn half_close(&self) {
-        self.shared
-            .half_closes
-            .send_modify(|half_closes| *half_closes += 1);
+        self.shared.half_closes.send_modify(|half_closes| *half_closes += 1);
     }
 }
 

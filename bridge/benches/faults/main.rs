@@ -28,11 +28,7 @@ mod replica;
 #[path = "../../tests/it/fuzz/rng.rs"]
 mod rng;
 mod round;
-#[expect(
-    dead_code,
-    clippy::unwrap_used,
-    reason = "it belongs to the tests, which need more of it"
-)]
+#[expect(dead_code, clippy::unwrap_used, reason = "it belongs to the tests, which need more of it")]
 #[path = "../../tests/it/postgres/server.rs"]
 mod server;
 mod settling;

@@ -90,9 +90,7 @@ pub(crate) enum Violation {
 impl Model {
     /// Records that a message is about to be sent.
     pub(crate) fn record_sent(&self, message: &Message) {
-        self.lock()
-            .messages
-            .insert(message.id.clone(), message.clone());
+        self.lock().messages.insert(message.id.clone(), message.clone());
     }
 
     /// Records that an operation was answered.
@@ -118,10 +116,7 @@ impl Model {
         let is_canceled = message.is_canceled;
         drop(state);
         if known != found {
-            self.report(
-                Violation::Duplicated,
-                format!("{id} has tasks {known} and {found}"),
-            );
+            self.report(Violation::Duplicated, format!("{id} has tasks {known} and {found}"));
         }
         if before.is_some_and(|before| before != *task) {
             self.report(
@@ -130,10 +125,7 @@ impl Model {
             );
         }
         if is_canceled && task["status"]["state"] != "TASK_STATE_CANCELED" {
-            self.report(
-                Violation::Lost,
-                format!("{id}, {found}: not canceled: {task}"),
-            );
+            self.report(Violation::Lost, format!("{id}, {found}: not canceled: {task}"));
         }
     }
 
@@ -175,22 +167,14 @@ impl Model {
     /// Returns the messages whose id has this prefix and whose task is known.
     pub(crate) fn known(&self, prefix: &str) -> Vec<Message> {
         let state = self.lock();
-        let own = state
-            .messages
-            .values()
-            .filter(|message| message.id.starts_with(prefix));
-        own.filter(|message| message.task.is_some())
-            .cloned()
-            .collect()
+        let own = state.messages.values().filter(|message| message.id.starts_with(prefix));
+        own.filter(|message| message.task.is_some()).cloned().collect()
     }
 
     /// Returns whether the task of this message is known.
     pub(crate) fn is_known(&self, id: &str) -> bool {
         let state = self.lock();
-        state
-            .messages
-            .get(id)
-            .is_some_and(|message| message.task.is_some())
+        state.messages.get(id).is_some_and(|message| message.task.is_some())
     }
 
     pub(crate) fn operations(&self) -> u64 {
@@ -204,10 +188,7 @@ impl Model {
     /// Returns the contexts that were used with an agent.
     pub(crate) fn contexts(&self, agent: &str) -> BTreeSet<String> {
         let state = self.lock();
-        let used = state
-            .messages
-            .values()
-            .filter(|message| message.agent == agent);
+        let used = state.messages.values().filter(|message| message.agent == agent);
         used.map(|message| message.context.clone()).collect()
     }
 

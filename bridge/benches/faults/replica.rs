@@ -83,11 +83,7 @@ impl Replica {
 
     /// Sends a signal to the process, if there is one.
     pub(crate) fn signal(&self, signal: Signal) {
-        let pid = *self
-            .shared
-            .pid
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let pid = *self.shared.pid.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pid) = pid.and_then(|pid| i32::try_from(pid).ok()) {
             let _ = kill(Pid::from_raw(pid), signal);
         }
@@ -126,9 +122,7 @@ impl Drop for Replica {
 /// Returns the path of the library that makes clocks jump.
 fn faketime() -> Option<PathBuf> {
     let folders = std::fs::read_dir("/usr/lib").ok()?;
-    let mut libraries = folders
-        .filter_map(Result::ok)
-        .map(|folder| folder.path().join(FAKETIME));
+    let mut libraries = folders.filter_map(Result::ok).map(|folder| folder.path().join(FAKETIME));
     libraries.find(|library| library.exists())
 }
 
@@ -181,9 +175,8 @@ impl Shared {
     async fn read(&self, stderr: ChildStderr) {
         let mut lines = BufReader::new(stderr).lines();
         while let Ok(Some(line)) = lines.next_line().await {
-            if let Some(address) = line
-                .strip_prefix("listening on http://")
-                .and_then(|address| address.parse().ok())
+            if let Some(address) =
+                line.strip_prefix("listening on http://").and_then(|address| address.parse().ok())
             {
                 self.link.set_target(Target::Tcp(address));
             }

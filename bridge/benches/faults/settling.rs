@@ -24,20 +24,13 @@ pub(crate) async fn check(caller: &Caller, model: &Model, bot: &Bot, webhooks: &
     check_lists(caller, model).await;
     check_webhooks(model, webhooks, deadline).await;
     for text in bot.repeated() {
-        model.report(
-            Violation::Duplicated,
-            format!("{text}: the bot received it more than once"),
-        );
+        model.report(Violation::Duplicated, format!("{text}: the bot received it more than once"));
     }
 }
 
 /// Sends again all messages that were never answered. Each must become one task, even if it was accepted before.
 async fn resend(caller: &Caller, model: &Model, deadline: Instant) {
-    for message in model
-        .messages()
-        .iter()
-        .filter(|message| message.task.is_none())
-    {
+    for message in model.messages().iter().filter(|message| message.task.is_none()) {
         while !send_until_answered(caller, model, message, 1).await && !model.is_known(&message.id)
         {
             if Instant::now() > deadline {
@@ -60,10 +53,7 @@ async fn finish_tasks(caller: &Caller, model: &Model, deadline: Instant) {
         }
         if Instant::now() > deadline {
             let stuck = open.iter().map(|message| {
-                format!(
-                    "{} of {}, {:?}: does not end",
-                    message.id, message.agent, message.task
-                )
+                format!("{} of {}, {:?}: does not end", message.id, message.agent, message.task)
             });
             stuck.for_each(|text| model.report(Violation::Stuck, text));
             break;
@@ -89,19 +79,12 @@ fn check_history(model: &Model, message: &Message) {
         return;
     };
     let history = task["history"].as_array().into_iter().flatten();
-    let count = history
-        .filter(|said| said["messageId"] == *message.id)
-        .count();
+    let count = history.filter(|said| said["messageId"] == *message.id).count();
     match count {
-        0 => model.report(
-            Violation::Lost,
-            format!("{}: not in its task: {task}", message.id),
-        ),
+        0 => model.report(Violation::Lost, format!("{}: not in its task: {task}", message.id)),
         1 => {}
-        _ => model.report(
-            Violation::Duplicated,
-            format!("{}: {count} times in its task", message.id),
-        ),
+        _ => model
+            .report(Violation::Duplicated, format!("{}: {count} times in its task", message.id)),
     }
 }
 
@@ -111,10 +94,7 @@ async fn check_lists(caller: &Caller, model: &Model) {
     for agent in AGENTS {
         for context in model.contexts(agent) {
             let is_here = |message: &&Message| message.agent == agent && message.context == context;
-            let here = messages
-                .iter()
-                .filter(is_here)
-                .filter_map(|message| message.task.clone());
+            let here = messages.iter().filter(is_here).filter_map(|message| message.task.clone());
             let expected: BTreeSet<String> = here.collect();
             let listed = listed(caller, agent, Some(&context)).await;
             for task in listed.difference(&expected) {
@@ -151,27 +131,21 @@ async fn listed(caller: &Caller, agent: &str, context: Option<&str>) -> BTreeSet
 
 async fn check_webhooks(model: &Model, webhooks: &Webhooks, deadline: Instant) {
     let messages = model.messages();
-    for (message, path) in messages
-        .iter()
-        .filter_map(|message| Some((message, message.webhook.as_ref()?)))
+    for (message, path) in
+        messages.iter().filter_map(|message| Some((message, message.webhook.as_ref()?)))
     {
         while !webhooks.has_ended(path) && Instant::now() < deadline {
             sleep(PAUSE).await;
         }
         if !webhooks.has_ended(path) {
-            let text = format!(
-                "{}, {:?}: its webhook did not receive the end",
-                message.id, message.task
-            );
+            let text =
+                format!("{}, {:?}: its webhook did not receive the end", message.id, message.task);
             model.report(Violation::Lost, text);
         }
         if !webhooks.is_in_order(path) {
             model.report(
                 Violation::Changed,
-                format!(
-                    "{}: its webhook received events in another order",
-                    message.id
-                ),
+                format!("{}: its webhook received events in another order", message.id),
             );
         }
     }

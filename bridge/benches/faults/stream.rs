@@ -32,10 +32,8 @@ pub(crate) async fn follow(caller: &Caller, model: &Model, message: &Message) {
     let mut state = Received::default();
     while !state.is_over && !state.is_refused {
         if Instant::now() > deadline {
-            return model.report(
-                Violation::Stuck,
-                format!("the stream of {}: {state:?}", message.id),
-            );
+            return model
+                .report(Violation::Stuck, format!("the stream of {}: {state:?}", message.id));
         }
         let request = match (&state.task, state.seqs.last()) {
             (Some(task), Some(seq)) => caller
@@ -47,10 +45,7 @@ pub(crate) async fn follow(caller: &Caller, model: &Model, message: &Message) {
         sleep(PAUSE).await;
     }
     if !state.seqs.is_sorted_by(|one, next| one < next) {
-        let text = format!(
-            "the stream of {} had events twice: {:?}",
-            message.id, state.seqs
-        );
+        let text = format!("the stream of {} had events twice: {:?}", message.id, state.seqs);
         model.report(Violation::Duplicated, text);
     }
     if state.is_over {
@@ -73,9 +68,8 @@ async fn read(
         text.push_str(&String::from_utf8_lossy(&chunk));
         while let Some(end) = text.find('\n') {
             let line: String = text.drain(..=end).collect();
-            if let Some(item) = line
-                .strip_prefix("data: ")
-                .and_then(|data| serde_json::from_str(data).ok())
+            if let Some(item) =
+                line.strip_prefix("data: ").and_then(|data| serde_json::from_str(data).ok())
             {
                 handle_event(item, model, message, state);
             }
@@ -95,20 +89,13 @@ fn handle_event(mut item: Value, model: &Model, message: &Message, state: &mut R
     if !error.is_null() {
         if !is_temporary(&error) {
             state.is_refused = true;
-            model.report(
-                Violation::Refused,
-                format!("the stream of {}: {error}", message.id),
-            );
+            model.report(Violation::Refused, format!("the stream of {}: {error}", message.id));
         }
         return;
     }
     let result = &item["result"];
     let kinds = ["task", "statusUpdate", "artifactUpdate", "message"];
-    let Some(event) = kinds
-        .iter()
-        .map(|kind| &result[kind])
-        .find(|event| event.is_object())
-    else {
+    let Some(event) = kinds.iter().map(|kind| &result[kind]).find(|event| event.is_object()) else {
         return;
     };
     let Some(seq) = event["metadata"][SEQUENCE]["sequence"].as_u64() else {

@@ -36,20 +36,15 @@ impl Webhooks {
     /// Returns whether this webhook received the end of its task.
     pub(crate) fn has_ended(&self, path: &str) -> bool {
         let received = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let states = received
-            .get(path)
-            .into_iter()
-            .flatten()
-            .filter_map(|(_, state)| state.as_deref());
+        let states =
+            received.get(path).into_iter().flatten().filter_map(|(_, state)| state.as_deref());
         states.into_iter().any(is_ended)
     }
 
     /// Returns whether this webhook received events in order. The same event may arrive again.
     pub(crate) fn is_in_order(&self, path: &str) -> bool {
         let received = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        received
-            .get(path)
-            .is_none_or(|received| received.is_sorted_by_key(|(seq, _)| *seq))
+        received.get(path).is_none_or(|received| received.is_sorted_by_key(|(seq, _)| *seq))
     }
 }
 
@@ -59,9 +54,7 @@ async fn take(
     headers: HeaderMap,
     Json(body): Json<Value>,
 ) {
-    let key = headers
-        .get("idempotency-key")
-        .and_then(|key| key.to_str().ok());
+    let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok());
     let Some(seq) = key.and_then(|key| key.rsplit_once('/')?.1.parse().ok()) else {
         return;
     };

@@ -30,9 +30,7 @@ impl FromStr for StoreKind {
         match text {
             "sled" => Ok(Self::Sled),
             "postgres" => Ok(Self::Postgres),
-            other => Err(format!(
-                "there is no store {other}; the stores are sled and postgres"
-            )),
+            other => Err(format!("there is no store {other}; the stores are sled and postgres")),
         }
     }
 }
@@ -86,10 +84,7 @@ impl World {
             }
             StoreKind::Postgres => world.start_replicas().await?,
         }
-        let urls = world
-            .to_replicas
-            .iter()
-            .map(|link| link.address().to_owned());
+        let urls = world.to_replicas.iter().map(|link| link.address().to_owned());
         world.caller = Caller::of(urls.collect())?;
         world.wait_until_ready().await;
         Ok(world)
@@ -99,18 +94,14 @@ impl World {
         // Syncing matters only when power is lost; here only processes crash.
         let server = block_in_place(|| Server::start(&["-c", "fsync=off"]));
         let database = server.database().await;
-        let real = database
-            .url
-            .split_once("host=")
-            .and_then(|(_, host)| host.split('&').next());
+        let real = database.url.split_once("host=").and_then(|(_, host)| host.split('&').next());
         let real = real.ok_or("the database has no socket")?.to_owned();
         self.server = Some(server);
         for number in 0..3 {
             let folder = self.path.join(format!("database-{number}"));
             std::fs::create_dir(&folder)?;
             let socket = Target::Unix(PathBuf::from(&real).join(".s.PGSQL.5432"));
-            self.to_database
-                .push(Link::unix(&folder.join(".s.PGSQL.5432"), socket)?);
+            self.to_database.push(Link::unix(&folder.join(".s.PGSQL.5432"), socket)?);
             let place = database.url.replace(&real, &folder.display().to_string());
             self.add_replica(&place).await?;
         }
@@ -128,21 +119,13 @@ impl World {
         };
         let agents = [
             builtin(ECHO, "echo", ""),
-            builtin(
-                BRIEF,
-                "echo",
-                &format!("retention = {{ tasks = {RETAINED_TASKS} }}\n"),
-            ),
+            builtin(BRIEF, "echo", &format!("retention = {{ tasks = {RETAINED_TASKS} }}\n")),
             builtin(HANGING, "hanging", ""),
             format!(
                 "[[agents]]\nname = '{BOT}'\nbot = '{bot}/api/messages'\nqueue = 1000\nturn_limit = '10s'\n"
             ),
         ];
-        let lease = if store.starts_with("sled") {
-            ""
-        } else {
-            "lease = '2s'\n"
-        };
+        let lease = if store.starts_with("sled") { "" } else { "lease = '2s'\n" };
         let text = format!(
             "[push]\nallow = ['loopback']\ntimeout = '2s'\n[store]\nplace = '{store}'\n{lease}{}",
             agents.concat()
@@ -150,8 +133,7 @@ impl World {
         std::fs::write(&config, text)?;
         let link = Link::tcp(Target::Nowhere).await?;
         self.to_replicas.push(link.clone());
-        self.replicas
-            .push(Replica::start(&self.path, number, config, link)?);
+        self.replicas.push(Replica::start(&self.path, number, config, link)?);
         Ok(())
     }
 

@@ -73,9 +73,7 @@ impl Log {
 
 /// Serves on a port, and commits to a file in this folder.
 pub(crate) async fn serve(port: u16, file: Option<(&Path, Commits)>) -> Outcome<()> {
-    let log = file
-        .map(|(folder, commits)| Log::create(folder, commits))
-        .transpose()?;
+    let log = file.map(|(folder, commits)| Log::create(folder, commits)).transpose()?;
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     let listener = listener.tap_io(|connection| {
         // Otherwise each event of a stream would wait for the acknowledgement of the one before.
@@ -91,9 +89,7 @@ fn write_lines(mut file: File, mut waiting: mpsc::Receiver<(Vec<u8>, oneshot::Se
     let (mut lines, mut bytes) = (Vec::new(), Vec::new());
     while waiting.blocking_recv_many(&mut lines, 4096) > 0 {
         bytes.clear();
-        lines
-            .iter()
-            .for_each(|(line, _)| bytes.extend_from_slice(line));
+        lines.iter().for_each(|(line, _)| bytes.extend_from_slice(line));
         if let Err(error) = file.write_all(&bytes).and_then(|()| file.sync_data()) {
             eprintln!("writing the log: {error}");
             std::process::exit(1);
@@ -147,41 +143,18 @@ struct Task {
 async fn answer(State(log): State<Option<Log>>, body: Bytes) -> Response {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let Ok(Request { id, method, params }) = serde_json::from_slice(&body) else {
-        return (
-            StatusCode::BAD_REQUEST,
-            "expected a request as the load sends it",
-        )
+        return (StatusCode::BAD_REQUEST, "expected a request as the load sends it")
             .into_response();
     };
-    let name = || {
-        format!(
-            "\"00000000-0000-4000-8000-{:012x}\"",
-            NEXT.fetch_add(1, Ordering::Relaxed)
-        )
-    };
+    let name =
+        || format!("\"00000000-0000-4000-8000-{:012x}\"", NEXT.fetch_add(1, Ordering::Relaxed));
     let Some(message) = params.message else {
         let name = params.id.map_or_else(name, |id| quoted(&id));
         let (message, text) = (quoted("m"), quoted("hello, agent"));
-        return json(
-            id,
-            &Task {
-                name,
-                message,
-                text,
-            }
-            .json("COMPLETED"),
-        );
+        return json(id, &Task { name, message, text }.json("COMPLETED"));
     };
-    let text = message
-        .parts
-        .first()
-        .and_then(|part| part.text.as_deref())
-        .unwrap_or_default();
-    let task = Task {
-        name: name(),
-        message: quoted(&message.message_id),
-        text: quoted(text),
-    };
+    let text = message.parts.first().and_then(|part| part.text.as_deref()).unwrap_or_default();
+    let task = Task { name: name(), message: quoted(&message.message_id), text: quoted(text) };
     if let Some(log) = &log {
         let answer = task.json("COMPLETED").into_bytes();
         log.commit(body.to_vec(), answer).await;
@@ -199,11 +172,7 @@ fn quoted(text: &str) -> String {
 impl Task {
     /// Returns the task in this state as JSON.
     fn json(&self, state: &str) -> String {
-        let Self {
-            name,
-            message,
-            text,
-        } = self;
+        let Self { name, message, text } = self;
         format!(
             r#"{{"id":{name},"contextId":"c","status":{},"artifacts":[{}],"history":[{{"messageId":{message},"role":"ROLE_USER","parts":[{{"text":{text}}}]}}]}}"#,
             status(state),
@@ -226,14 +195,8 @@ fn events(id: u64, task: &Task, is_held: bool) -> Response {
     let ids = format!(r#""taskId":{},"contextId":"c""#, task.name);
     let events = [
         format!(r#"{{"task":{}}}"#, task.json("SUBMITTED")),
-        format!(
-            r#"{{"artifactUpdate":{{{ids},"artifact":{}}}}}"#,
-            task.artifact()
-        ),
-        format!(
-            r#"{{"statusUpdate":{{{ids},"status":{}}}}}"#,
-            status("COMPLETED")
-        ),
+        format!(r#"{{"artifactUpdate":{{{ids},"artifact":{}}}}}"#, task.artifact()),
+        format!(r#"{{"statusUpdate":{{{ids},"status":{}}}}}"#, status("COMPLETED")),
     ];
     let events = events.map(|event| {
         let event = format!("data: {}\n\n", response(id, &event));

@@ -57,9 +57,7 @@ struct Options {
 pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
     let options = options(arguments)?;
     crate::process::pin_load()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     for (name, command) in &options.bots {
         let rows = runtime.block_on(compare(name, command, &options))?;
         println!("## {name}\n\n{}", table::with_ratios_to(&rows, "direct"));
@@ -78,9 +76,7 @@ fn options(arguments: &[&str]) -> Outcome<Options> {
     };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
-        let value = *arguments
-            .next()
-            .ok_or(format!("{argument} needs a value"))?;
+        let value = *arguments.next().ok_or(format!("{argument} needs a value"))?;
         let named = || match value.split_once('=') {
             Some((name, named)) => Ok((name.to_owned(), named.to_owned())),
             None => Err(format!("expected {argument} NAME=VALUE")),
@@ -125,11 +121,8 @@ async fn direct(command: &str, options: &Options) -> Outcome<Row> {
     let bot = Server::start_announced(command)?;
     let mut row = Row::new("direct");
     let callbacks = CallbackServer::start().await?;
-    let route = Arc::new(Route::Direct {
-        bot: bot.port,
-        delivery: options.delivery.clone(),
-        callbacks,
-    });
+    let route =
+        Arc::new(Route::Direct { bot: bot.port, delivery: options.delivery.clone(), callbacks });
     for connections in CONNECTIONS {
         measure(&route, &bot, None, connections, options.time, &mut row).await?;
     }
@@ -142,25 +135,12 @@ async fn bridged(program: &str, path: &str, command: &str, options: &Options) ->
     let folder = tempfile::tempdir()?;
     let config = folder.path().join("bridge.toml");
     fs::write(&config, config_text(&bot, folder.path(), options))?;
-    let serve = format!(
-        "{path} serve --listen 127.0.0.1:{{port}} --config {}",
-        config.display()
-    );
+    let serve = format!("{path} serve --listen 127.0.0.1:{{port}} --config {}", config.display());
     let bridge = Server::start_on("1", &serve).await?;
     let mut row = Row::new(program);
-    let route = Arc::new(Route::Bridged {
-        bridge: bridge.port,
-    });
+    let route = Arc::new(Route::Bridged { bridge: bridge.port });
     for connections in CONNECTIONS {
-        measure(
-            &route,
-            &bot,
-            Some(&bridge),
-            connections,
-            options.time,
-            &mut row,
-        )
-        .await?;
+        measure(&route, &bot, Some(&bridge), connections, options.time, &mut row).await?;
     }
     Ok(row)
 }
@@ -179,14 +159,8 @@ fn config_text(bot: &Server, folder: &Path, options: &Options) -> String {
 
 /// The route to a bot.
 enum Route {
-    Direct {
-        bot: u16,
-        delivery: String,
-        callbacks: CallbackServer,
-    },
-    Bridged {
-        bridge: u16,
-    },
+    Direct { bot: u16, delivery: String, callbacks: CallbackServer },
+    Bridged { bridge: u16 },
 }
 
 impl Route {
@@ -200,11 +174,7 @@ impl Route {
     /// Sends one message and waits for its answer.
     async fn turn(&self, connection: &mut Connection) -> io::Result<()> {
         match self {
-            Self::Direct {
-                bot,
-                delivery,
-                callbacks,
-            } => {
+            Self::Direct { bot, delivery, callbacks } => {
                 let conversation = new_id().to_string();
                 let activity = activity(&conversation, delivery, &callbacks.url);
                 let received = callbacks.expect(&conversation);
@@ -267,9 +237,7 @@ impl CallbackServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let url = format!("http://{}/", listener.local_addr()?);
         let expected = Expected::default();
-        let app = Router::new()
-            .fallback(handle_callback)
-            .with_state(Arc::clone(&expected));
+        let app = Router::new().fallback(handle_callback).with_state(Arc::clone(&expected));
         tokio::spawn(bridge::serve(listener, app, std::future::pending()));
         Ok(Self { url, expected })
     }
@@ -337,19 +305,10 @@ async fn measure(
     }
     let (duration, after) = (begun.elapsed(), cpu()?);
     let each = |spent: Duration| spent.as_secs_f64() * 1e3 / turns.max(1) as f64;
-    row.put(
-        &format!("turns/s {connections}"),
-        turns as f64 / duration.as_secs_f64(),
-    );
-    row.put(
-        &format!("bot's CPU ms a turn {connections}"),
-        each(after.0 - before.0),
-    );
+    row.put(&format!("turns/s {connections}"), turns as f64 / duration.as_secs_f64());
+    row.put(&format!("bot's CPU ms a turn {connections}"), each(after.0 - before.0));
     if let (Some(before), Some(after)) = (before.1, after.1) {
-        row.put(
-            &format!("bridge's CPU ms a turn {connections}"),
-            each(after - before),
-        );
+        row.put(&format!("bridge's CPU ms a turn {connections}"), each(after - before));
     }
     Ok(())
 }

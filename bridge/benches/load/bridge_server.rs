@@ -83,15 +83,10 @@ async fn host(
         name: "echo".to_owned(),
         card: AgentCard::named("Echo", "Repeats the message."),
         executor: Arc::new(Echo(log)),
-        settings: TurnSettings {
-            conversation,
-            ..TurnSettings::default()
-        },
+        settings: TurnSettings { conversation, ..TurnSettings::default() },
     };
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
-    let app = Host::new(store, [agent])
-        .router(&format!("http://127.0.0.1:{port}"))
-        .await?;
+    let app = Host::new(store, [agent]).router(&format!("http://127.0.0.1:{port}")).await?;
     bridge::serve(listener, app, std::future::pending()).await?;
     Ok(())
 }

@@ -72,9 +72,7 @@ impl Connection {
             return Ok(());
         }
         let refusal = String::from_utf8_lossy(&body(&self.answer)).into_owned();
-        Err(io::Error::other(format!(
-            "the server refused a request: {refusal}"
-        )))
+        Err(io::Error::other(format!("the server refused a request: {refusal}")))
     }
 
     /// Returns the bytes of the last answer that have been read.
@@ -114,9 +112,7 @@ fn content_length(head: &[u8]) -> Option<usize> {
 }
 
 fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes
-        .windows(wanted.len())
-        .position(|window| window == wanted)
+    bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
 /// Returns the body of an answer, with its chunks joined.
@@ -130,9 +126,8 @@ pub(crate) fn body(answer: &[u8]) -> Vec<u8> {
     }
     let mut body = Vec::new();
     while let Some(end) = find(rest, b"\r\n") {
-        let size = str::from_utf8(&rest[..end])
-            .ok()
-            .and_then(|size| usize::from_str_radix(size, 16).ok());
+        let size =
+            str::from_utf8(&rest[..end]).ok().and_then(|size| usize::from_str_radix(size, 16).ok());
         match size.and_then(|size| rest.get(end + 2..end + 2 + size)) {
             Some(chunk) if !chunk.is_empty() => {
                 body.extend_from_slice(chunk);

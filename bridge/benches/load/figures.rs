@@ -75,10 +75,7 @@ pub(crate) fn post(port: u16, path: &str, body: &str) -> Vec<u8> {
     request.into_bytes()
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the load is where its ids come from"
-)]
+#[expect(clippy::disallowed_methods, reason = "the load is where its ids come from")]
 pub(crate) fn new_id() -> Uuid {
     Uuid::new_v4()
 }
@@ -88,9 +85,7 @@ pub(crate) fn message(text: &str) -> Value {
 }
 
 async fn task(connection: &mut Connection, port: u16, text: &str) -> Outcome<Value> {
-    let answer = connection
-        .call(&request(port, "SendMessage", &message(text)))
-        .await?;
+    let answer = connection.call(&request(port, "SendMessage", &message(text))).await?;
     let mut answer: Value = serde_json::from_slice(&body(answer))?;
     match answer.pointer_mut("/result/task") {
         Some(task) => Ok(task.take()),
@@ -103,9 +98,7 @@ pub(crate) async fn check(server: &Server) -> Outcome<()> {
     let mut connection = Connection::open(server.port).await?;
     let task = task(&mut connection, server.port, "ping").await?;
     let state = task.pointer("/status/state").and_then(Value::as_str);
-    let text = task
-        .pointer("/artifacts/0/parts/0/text")
-        .and_then(Value::as_str);
+    let text = task.pointer("/artifacts/0/parts/0/text").and_then(Value::as_str);
     if (state, text) != (Some("TASK_STATE_COMPLETED"), Some("ping")) {
         return Err(format!(
             "expected a completed task with the text as its artifact, found {task}"
@@ -114,11 +107,7 @@ pub(crate) async fn check(server: &Server) -> Outcome<()> {
     }
     let streamed = request(server.port, "SendStreamingMessage", &message("ping"));
     connection.stream(&streamed).await?;
-    let events = connection
-        .answer()
-        .windows(6)
-        .filter(|window| window == b"\ndata:")
-        .count();
+    let events = connection.answer().windows(6).filter(|window| window == b"\ndata:").count();
     match events {
         3 => Ok(()),
         _ => Err(format!("expected a stream of 3 events, found {events}").into()),
@@ -134,10 +123,7 @@ pub(crate) async fn sends(server: &Server, time: Duration, row: &mut Row) -> Out
         let load = load(server, connections, time, Kind::Call, send).await?;
         count += load.count;
         row.put(&format!("send/s {connections}"), load.rate());
-        row.put(
-            &format!("sends a CPU second {connections}"),
-            load.rate_of_cpu(),
-        );
+        row.put(&format!("sends a CPU second {connections}"), load.rate_of_cpu());
         row.put(&format!("send p50 ms {connections}"), load.quantile(0.5));
         row.put(&format!("send p99 ms {connections}"), load.quantile(0.99));
     }
@@ -191,10 +177,9 @@ pub(crate) async fn repeat_request(
                         connection.call(&with_new_message_id(&send)).await?;
                         connection.check_accepted()?;
                     }
-                    Kind::Stream => connection
-                        .stream(&with_new_message_id(&send))
-                        .await
-                        .map(drop)?,
+                    Kind::Stream => {
+                        connection.stream(&with_new_message_id(&send)).await.map(drop)?;
+                    }
                 }
             }
             Ok::<_, std::io::Error>(())
@@ -217,10 +202,7 @@ pub(crate) async fn reads(server: &Server, time: Duration, row: &mut Row) -> Out
 /// Reads some tasks in turn over 16 connections.
 pub(crate) async fn read_tasks(server: &Server, time: Duration) -> Outcome<Load> {
     let mut next = requests_of_tasks(server, TASKS).await?.into_iter().cycle();
-    load(server, 16, time, Kind::Call, |_| {
-        next.next().unwrap_or_default()
-    })
-    .await
+    load(server, 16, time, Kind::Call, |_| next.next().unwrap_or_default()).await
 }
 
 /// Creates this many tasks, and returns a GetTask request for each.
@@ -256,14 +238,8 @@ pub(crate) async fn large(server: &Server, time: Duration, row: &mut Row) -> Out
     let text = "lorem ipsum ".repeat(LARGE_TEXT / 12);
     let send = |port| request(port, "SendMessage", &message(&text));
     let load = load(server, 4, time, Kind::Call, send).await?;
-    row.put(
-        "MB/s of large texts 4",
-        load.rate() * text.len() as f64 / 1e6,
-    );
-    row.put(
-        "MB of large texts a CPU second 4",
-        load.rate_of_cpu() * text.len() as f64 / 1e6,
-    );
+    row.put("MB/s of large texts 4", load.rate() * text.len() as f64 / 1e6);
+    row.put("MB of large texts a CPU second 4", load.rate_of_cpu() * text.len() as f64 / 1e6);
     Ok(())
 }
 
@@ -277,24 +253,14 @@ pub(crate) async fn bindings(server: &Server, time: Duration, row: &mut Row) -> 
         row.put("HTTP+JSON send/s 16", load.rate());
         row.put("HTTP+JSON sends a CPU second 16", load.rate_of_cpu());
     }
-    if Channel::new(server.port)?
-        .send(&grpc_request())
-        .await
-        .is_err()
-    {
+    if Channel::new(server.port)?.send(&grpc_request()).await.is_err() {
         return Ok(());
     }
-    for (name, kind) in [
-        ("JSON-RPC over HTTP/2", Http2::JsonRpc),
-        ("gRPC", Http2::Grpc),
-    ] {
+    for (name, kind) in [("JSON-RPC over HTTP/2", Http2::JsonRpc), ("gRPC", Http2::Grpc)] {
         for (place, channels) in [("16", 16), ("16 on one connection", 1)] {
             let load = load_http2(server, channels, Until::Time(time), kind).await?;
             row.put(&format!("{name} send/s {place}"), load.rate());
-            row.put(
-                &format!("{name} sends a CPU second {place}"),
-                load.rate_of_cpu(),
-            );
+            row.put(&format!("{name} sends a CPU second {place}"), load.rate_of_cpu());
         }
     }
     Ok(())
@@ -422,26 +388,16 @@ async fn collect(
     if times.is_empty() {
         return Err("no request was answered".into());
     }
-    Ok(Load {
-        count: times.len(),
-        duration: begun.elapsed(),
-        cpu: server.cpu()? - cpu,
-        times,
-    })
+    Ok(Load { count: times.len(), duration: begun.elapsed(), cpu: server.cpu()? - cpu, times })
 }
 
 /// Returns the request with a new message id: a server may answer a repeated id with the existing task.
 pub(crate) fn with_new_message_id(request: &[u8]) -> Vec<u8> {
     const NAME: &[u8] = b"\"messageId\":\"";
     let mut request = request.to_vec();
-    if let Some(at) = request
-        .windows(NAME.len())
-        .position(|window| window == NAME)
-    {
+    if let Some(at) = request.windows(NAME.len()).position(|window| window == NAME) {
         let id = at + NAME.len();
-        new_id()
-            .hyphenated()
-            .encode_lower(&mut request[id..id + 36]);
+        new_id().hyphenated().encode_lower(&mut request[id..id + 36]);
     }
     request
 }

@@ -37,21 +37,9 @@ const PARTS: [(&str, &str); 8] = [
 ];
 /// Other requests, 16 at once: the cost of HTTP/2, of gRPC in addition, and of GetTask.
 const EXTRA: [(&str, RequestKind, &str); 5] = [
-    (
-        "memory",
-        RequestKind::OverHttp2(Http2::JsonRpc),
-        "memory, JSON-RPC over HTTP/2",
-    ),
-    (
-        "memory",
-        RequestKind::OverHttp2(Http2::Grpc),
-        "memory, gRPC",
-    ),
-    (
-        "bare",
-        RequestKind::GetTask,
-        "GetTask: bare, with a task that is made up",
-    ),
+    ("memory", RequestKind::OverHttp2(Http2::JsonRpc), "memory, JSON-RPC over HTTP/2"),
+    ("memory", RequestKind::OverHttp2(Http2::Grpc), "memory, gRPC"),
+    ("bare", RequestKind::GetTask, "GetTask: bare, with a task that is made up"),
     ("memory", RequestKind::GetTask, "GetTask: memory"),
     ("sled", RequestKind::GetTask, "GetTask: log and index"),
 ];
@@ -75,9 +63,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
         }
     }
     process::pin_load()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let program = std::env::current_exe()?;
     let serve = |kind| format!("{} serve {kind} {{port}} {{folder}}", program.display());
     let mut rows = Vec::new();
@@ -140,16 +126,11 @@ async fn cost(
             RequestKind::Message => figures::cpu_of_sends(&server, connections, time).await?,
             RequestKind::OverHttp2(kind) => {
                 let until = Until::Time(time);
-                figures::load_http2(&server, connections, until, kind)
-                    .await?
-                    .cost()
+                figures::load_http2(&server, connections, until, kind).await?.cost()
             }
             RequestKind::GetTask => figures::read_tasks(&server, time).await?.cost(),
         };
-        row.put(
-            &format!("us of CPU at {connections}"),
-            cost.as_secs_f64() * 1e6,
-        );
+        row.put(&format!("us of CPU at {connections}"), cost.as_secs_f64() * 1e6);
     }
     Ok(row)
 }
@@ -192,9 +173,7 @@ async fn count_instructions(
     send(&server, kind, &task, WARM_UP_SENDS).await?;
     let control = |what: &str| {
         let server = server.id().to_string();
-        let status = Command::new("callgrind_control")
-            .args([what, &server])
-            .output()?;
+        let status = Command::new("callgrind_control").args([what, &server]).output()?;
         match status.status.success() {
             true => Ok(()),
             false => Err(std::io::Error::other("callgrind_control failed")),
@@ -205,10 +184,7 @@ async fn count_instructions(
     control("--dump")?;
     let (instructions, allocations) = read(folder.path())?;
     let mut row = Row::new(part);
-    row.put(
-        "thousand instructions",
-        instructions as f64 / sent as f64 / 1e3,
-    );
+    row.put("thousand instructions", instructions as f64 / sent as f64 / 1e3);
     if allocations > 0 {
         row.put("allocations", allocations as f64 / sent as f64);
     }
@@ -236,12 +212,8 @@ fn first(profile: &str, prefix: &str) -> Option<u64> {
 
 /// Returns the number of calls of allocating functions. A profile names a function once, and then uses a number.
 fn calls_of_allocator(profile: &str) -> u64 {
-    const ALLOCATING: [&str; 4] = [
-        "mi_malloc_aligned",
-        "mi_zalloc_aligned",
-        "mi_malloc",
-        "mi_zalloc",
-    ];
+    const ALLOCATING: [&str; 4] =
+        ["mi_malloc_aligned", "mi_zalloc_aligned", "mi_malloc", "mi_zalloc"];
     let (mut known, mut is_allocating, mut calls) = (Vec::new(), false, 0);
     for line in profile.lines() {
         if let Some(named) = line.strip_prefix("cfn=").or(line.strip_prefix("fn=")) {

@@ -54,16 +54,11 @@ pub(crate) async fn grow(tasks: u64, folder: &Path, waiting: NonZeroU64) -> Outc
         })
     };
     for writer in (0..WRITERS).map(write).collect::<Vec<_>>() {
-        writer
-            .await?
-            .map_err(|error: bridge::store::StoreError| error)?;
+        writer.await?.map_err(|error: bridge::store::StoreError| error)?;
     }
     let seconds = begun.elapsed().as_secs_f64();
     println!("{tasks} tasks written, {:.0}/s", tasks as f64 / seconds);
-    println!(
-        "processor time {:.1} us a task",
-        cpu()? / tasks as f64 * 1e6
-    );
+    println!("processor time {:.1} us a task", cpu()? / tasks as f64 * 1e6);
     println!("memory {} MiB", resident()? >> 20);
     std::process::exit(0);
 }
@@ -72,21 +67,10 @@ pub(crate) async fn grow(tasks: u64, folder: &Path, waiting: NonZeroU64) -> Outc
 pub(crate) async fn grown(tasks: u64, folder: &Path) -> Outcome<()> {
     let begun = Instant::now();
     let store = SledStore::open(&SledSettings::in_folder(folder))?;
-    println!(
-        "opened in {:.2?}, processor time {:.2} s",
-        begun.elapsed(),
-        cpu()?
-    );
+    println!("opened in {:.2?}, processor time {:.2} s", begun.elapsed(), cpu()?);
     let begun = Instant::now();
-    let (turns, counts) = (
-        store.open_turns("", 1000).await?,
-        store.open_counts().await?,
-    );
-    println!(
-        "open turns {}, open tasks {counts:?}, in {:.2?}",
-        turns.len(),
-        begun.elapsed()
-    );
+    let (turns, counts) = (store.open_turns("", 1000).await?, store.open_counts().await?);
+    println!("open turns {}, open tasks {counts:?}, in {:.2?}", turns.len(), begun.elapsed());
     println!("memory {} MiB", resident()? >> 20);
     let before = cpu()?;
     for _ in 0..QUERIES {
@@ -106,10 +90,7 @@ pub(crate) async fn grown(tasks: u64, folder: &Path) -> Outcome<()> {
             store.task(&caller(number), &id(number)).await?;
             count += 1;
         }
-        println!(
-            "get {what}: {:.0}/s",
-            count as f64 / begun.elapsed().as_secs_f64()
-        );
+        println!("get {what}: {:.0}/s", count as f64 / begun.elapsed().as_secs_f64());
     }
     for (what, spread) in [("any caller", tasks), ("the newest caller", 1)] {
         let (begun, mut count) = (Instant::now(), 0_u64);
@@ -121,10 +102,7 @@ pub(crate) async fn grown(tasks: u64, folder: &Path) -> Outcome<()> {
             }
             count += 1;
         }
-        println!(
-            "list {what}: {:.0}/s",
-            count as f64 / begun.elapsed().as_secs_f64()
-        );
+        println!("list {what}: {:.0}/s", count as f64 / begun.elapsed().as_secs_f64());
     }
     println!("memory {} MiB", resident()? >> 20);
     for entry in std::fs::read_dir(folder)? {
@@ -141,11 +119,7 @@ pub(crate) async fn grown(tasks: u64, folder: &Path) -> Outcome<()> {
 fn appends(number: u64, waiting: NonZeroU64) -> [Append; 2] {
     let text = format!("hello {number}, and a text of some length that stands for what people say");
     let message_id = format!("{}-message", id(number));
-    let message = Message::new(
-        message_id.as_str(),
-        Role::User,
-        vec![Part::text(text.as_str())],
-    );
+    let message = Message::new(message_id.as_str(), Role::User, vec![Part::text(text.as_str())]);
     let state = match number % waiting {
         0 => TaskState::InputRequired,
         _ => TaskState::Completed,
@@ -162,23 +136,11 @@ fn appends(number: u64, waiting: NonZeroU64) -> [Append; 2] {
             metadata: None,
         }),
         Event::Message(message),
-        Event::TurnQueued {
-            turn: 1,
-            message_id,
-            names_context: None,
-            traceparent: None,
-        },
-        Event::TurnStarted {
-            turn: 1,
-            open_until: None,
-            reference: None,
-        },
+        Event::TurnQueued { turn: 1, message_id, names_context: None, traceparent: None },
+        Event::TurnStarted { turn: 1, open_until: None, reference: None },
     ];
     let metadata = None;
-    let end = vec![
-        Event::Status { status, metadata },
-        Event::TurnEnded { turn: 1 },
-    ];
+    let end = vec![Event::Status { status, metadata }, Event::TurnEnded { turn: 1 }];
     let append = |expected, events| Append {
         task: id(number),
         expected,
@@ -191,11 +153,7 @@ fn appends(number: u64, waiting: NonZeroU64) -> [Append; 2] {
 /// Returns an id; like the bridge's ids, they are ordered by creation.
 fn id(number: u64) -> String {
     let random = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
-    format!(
-        "{:08x}-{:04x}-7000-8000-{random:012x}",
-        number >> 16,
-        number & 0xffff
-    )
+    format!("{:08x}-{:04x}-7000-8000-{random:012x}", number >> 16, number & 0xffff)
 }
 
 fn caller(number: u64) -> Caller {

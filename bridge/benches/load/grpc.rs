@@ -22,10 +22,7 @@ pub(crate) struct Channel {
 
 impl Channel {
     pub(crate) fn new(port: u16) -> Outcome<Self> {
-        let client = Client::builder()
-            .http2_prior_knowledge()
-            .tcp_nodelay(true)
-            .build()?;
+        let client = Client::builder().http2_prior_knowledge().tcp_nodelay(true).build()?;
         let home = format!("http://127.0.0.1:{port}");
         Ok(Self { client, home })
     }
@@ -52,9 +49,7 @@ impl Channel {
     /// Sends a message, and returns the id of its task.
     pub(crate) async fn send(&self, request: &SendMessageRequest) -> Outcome<String> {
         let call = Call::SendMessage(request.clone());
-        let answer = self
-            .call(Operation::SendMessage, &write_call(&call))
-            .await?;
+        let answer = self.call(Operation::SendMessage, &write_call(&call)).await?;
         match read::<v1::SendMessageResponse, SendMessageResponse>(&answer)? {
             SendMessageResponse::Task(task) => Ok(task.id),
             SendMessageResponse::Message(_) => Err("expected a task, found a message".into()),

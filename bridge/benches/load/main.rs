@@ -31,11 +31,7 @@ mod growth;
 mod grpc;
 mod memory;
 #[cfg(feature = "postgres")]
-#[expect(
-    dead_code,
-    clippy::unwrap_used,
-    reason = "it belongs to the tests, which need more of it"
-)]
+#[expect(dead_code, clippy::unwrap_used, reason = "it belongs to the tests, which need more of it")]
 #[path = "../../tests/it/postgres/server.rs"]
 mod postgres;
 mod process;
@@ -78,10 +74,9 @@ fn main() -> ExitCode {
     let done = match &arguments[..] {
         ["serve", kind, port, folder @ ..] => serve(kind, port, folder.first().copied()),
         ["grow", tasks, folder] => grow(tasks, folder, growth::WAITING),
-        ["grow", tasks, folder, waiting] => waiting
-            .parse()
-            .map_err(Into::into)
-            .and_then(|waiting| grow(tasks, folder, waiting)),
+        ["grow", tasks, folder, waiting] => {
+            waiting.parse().map_err(Into::into).and_then(|waiting| grow(tasks, folder, waiting))
+        }
         ["grown", tasks, folder] => grown(tasks, folder),
         ["bots", arguments @ ..] => bots::run(arguments),
         ["floor", arguments @ ..] => floor::run(arguments),
@@ -113,10 +108,7 @@ fn grown(tasks: &str, folder: &str) -> Outcome<()> {
 fn options(arguments: &[&str]) -> Outcome<Options> {
     let program = std::env::current_exe()?;
     let own = |kind: &str| {
-        (
-            kind.to_owned(),
-            format!("{} serve {kind} {{port}} {{folder}}", program.display()),
-        )
+        (kind.to_owned(), format!("{} serve {kind} {{port}} {{folder}}", program.display()))
     };
     let mut options = Options {
         rounds: 3,
@@ -133,9 +125,8 @@ fn options(arguments: &[&str]) -> Outcome<Options> {
             "--seconds" => options.time = Duration::from_secs(value()?.parse()?),
             "--only" => only.extend(value()?.split(',')),
             "--peer" => {
-                let (name, command) = value()?
-                    .split_once('=')
-                    .ok_or("expected --peer NAME=COMMAND")?;
+                let (name, command) =
+                    value()?.split_once('=').ok_or("expected --peer NAME=COMMAND")?;
                 options.servers.push((name.to_owned(), command.to_owned()));
             }
             "--json" => options.json = true,
@@ -147,38 +138,23 @@ fn options(arguments: &[&str]) -> Outcome<Options> {
             }
         }
     }
-    if let Some(unknown) = only
-        .iter()
-        .find(|name| options.servers.iter().all(|(known, _)| known != *name))
+    if let Some(unknown) =
+        only.iter().find(|name| options.servers.iter().all(|(known, _)| known != *name))
     {
-        let known: Vec<&str> = options
-            .servers
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .collect();
-        return Err(format!(
-            "there is no server {unknown}; the servers are {}",
-            known.join(", ")
-        )
-        .into());
+        let known: Vec<&str> = options.servers.iter().map(|(name, _)| name.as_str()).collect();
+        return Err(
+            format!("there is no server {unknown}; the servers are {}", known.join(", ")).into()
+        );
     }
-    options
-        .servers
-        .retain(|(name, _)| only.is_empty() || only.contains(&name.as_str()));
+    options.servers.retain(|(name, _)| only.is_empty() || only.contains(&name.as_str()));
     Ok(options)
 }
 
 /// Runs one of the servers until it is killed.
 fn serve(kind: &str, port: &str, argument: Option<&str>) -> Outcome<()> {
     let port = port.parse()?;
-    let folder = || {
-        argument
-            .map(Path::new)
-            .ok_or("expected serve KIND PORT FOLDER")
-    };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let folder = || argument.map(Path::new).ok_or("expected serve KIND PORT FOLDER");
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     match kind {
         "bare" => runtime.block_on(bare::serve(port, None)),
         "one-commit" => runtime.block_on(bare::serve(port, Some((folder()?, bare::Commits::One)))),
@@ -201,19 +177,16 @@ fn serve(kind: &str, port: &str, argument: Option<&str>) -> Outcome<()> {
             runtime.block_on(bridge_server::serve_on_postgres(port, url))
         }
         "sled" => runtime.block_on(bridge_server::serve(port, Some(folder()?), None)),
-        unknown => Err(format!(
-            "there is no server {unknown}; the servers are {}",
-            BUILT_IN.join(", ")
-        )
-        .into()),
+        unknown => {
+            Err(format!("there is no server {unknown}; the servers are {}", BUILT_IN.join(", "))
+                .into())
+        }
     }
 }
 
 fn measure(options: &Options) -> Outcome<()> {
     process::pin_load()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut rows = Vec::new();
     for round in 1..=options.rounds {
         for (name, command) in &options.servers {

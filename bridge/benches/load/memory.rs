@@ -113,8 +113,6 @@ async fn call_method(
     method: &str,
     params: &Value,
 ) -> Outcome<Value> {
-    let answer = connection
-        .call(&request(server.port, method, params))
-        .await?;
+    let answer = connection.call(&request(server.port, method, params)).await?;
     Ok(serde_json::from_slice(&body(answer))?)
 }

@@ -24,15 +24,13 @@ pub(crate) struct Server {
 /// Pins this process and its threads to core 1.
 pub(crate) fn pin_load() -> Outcome<()> {
     let own = std::process::id().to_string();
-    let pinned = Command::new("taskset")
-        .args(["-cp", "1", &own])
-        .stdout(Stdio::null())
-        .status()?;
+    let pinned = Command::new("taskset").args(["-cp", "1", &own]).stdout(Stdio::null()).status()?;
     match pinned.success() {
         true => Ok(()),
-        false => Err(
-            "taskset failed: two cores are needed, one for the server and one for the load".into(),
-        ),
+        false => {
+            Err("taskset failed: two cores are needed, one for the server and one for the load"
+                .into())
+        }
     }
 }
 
@@ -48,20 +46,11 @@ impl Server {
         let folder = tempfile::tempdir()?;
         let path = folder.path().display().to_string();
         let words = command.split_whitespace();
-        let words = words.map(|word| {
-            word.replace("{port}", &port.to_string())
-                .replace("{folder}", &path)
-        });
-        let process = Command::new("taskset")
-            .args(["-c", core])
-            .args(words)
-            .stdout(Stdio::null())
-            .spawn()?;
-        let mut server = Self {
-            process,
-            port,
-            _folder: folder,
-        };
+        let words =
+            words.map(|word| word.replace("{port}", &port.to_string()).replace("{folder}", &path));
+        let process =
+            Command::new("taskset").args(["-c", core]).args(words).stdout(Stdio::null()).spawn()?;
+        let mut server = Self { process, port, _folder: folder };
         let begun = Instant::now();
         while Connection::open(port).await.is_err() {
             if let Some(status) = server.process.try_wait()? {
@@ -84,16 +73,10 @@ impl Server {
             .stderr(Stdio::piped())
             .spawn()?;
         let stderr = process.stderr.take().ok_or("it has no standard error")?;
-        let mut server = Self {
-            process,
-            port: 0,
-            _folder: tempfile::tempdir()?,
-        };
+        let mut server = Self { process, port: 0, _folder: tempfile::tempdir()? };
         let mut lines = BufReader::new(stderr).lines();
         let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
-            let (_, port) = line
-                .strip_prefix("listening on http://")?
-                .rsplit_once(':')?;
+            let (_, port) = line.strip_prefix("listening on http://")?.rsplit_once(':')?;
             port.parse().ok()
         });
         server.port = port.ok_or(format!("{command}: ended before it printed its address"))?;
@@ -112,16 +95,10 @@ impl Server {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
         let (_, fields) = stat.rsplit_once(')').ok_or("/proc/PID/stat has no name")?;
         let fields: Vec<&str> = fields.split_whitespace().collect();
-        let ticks = |at: usize| {
-            fields
-                .get(at)
-                .and_then(|field| field.parse::<f64>().ok())
-                .unwrap_or(0.0)
-        };
+        let ticks =
+            |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
         // These are fields 14 and 15, counted from 1; the first two are before the parenthesis.
-        Ok(Duration::from_secs_f64(
-            (ticks(11) + ticks(12)) / TICKS_A_SECOND,
-        ))
+        Ok(Duration::from_secs_f64((ticks(11) + ticks(12)) / TICKS_A_SECOND))
     }
 
     /// Returns the resident memory of the process in KiB.

@@ -45,15 +45,13 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
             ["--sends", value] => sends = value.parse()?,
             _ => {
                 return Err(
-                    format!("{pair:?}: see the beginning of benches/load/replicas.rs").into(),
+                    format!("{pair:?}: see the beginning of benches/load/replicas.rs").into()
                 );
             }
         }
     }
     process::pin_load()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut rows = Vec::new();
     for round in 1..=rounds {
         for bridges in 0..=3 {
@@ -77,14 +75,10 @@ async fn row(bridges: usize, sends: usize) -> Outcome<Row> {
         }
     };
     let (name, command) = match &database {
-        None => (
-            "sled".to_owned(),
-            format!("{program} serve sled {{port}} {{folder}}"),
-        ),
-        Some((_, url)) => (
-            format!("PostgreSQL, {bridges}"),
-            format!("{program} serve postgres {{port}} {url}"),
-        ),
+        None => ("sled".to_owned(), format!("{program} serve sled {{port}} {{folder}}")),
+        Some((_, url)) => {
+            (format!("PostgreSQL, {bridges}"), format!("{program} serve postgres {{port}} {url}"))
+        }
     };
     let mut row = Row::new(&name);
     let mut servers = Vec::new();

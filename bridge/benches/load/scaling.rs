@@ -52,9 +52,7 @@ impl Executor for Asks {
 
 /// Measures with these arguments, and prints a table for each store.
 pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let (what, sizes) = match arguments {
         [what @ "turns"] => (what, TURNS),
         [what @ "pages"] => (what, TASKS),
@@ -91,10 +89,7 @@ async fn turns(store: Arc<dyn Store>, length: u64) -> Outcome<String> {
         executor: Arc::new(Asks),
         settings: TurnSettings::default(),
     };
-    let limits = TurnLimits {
-        memory: 1 << 30,
-        ..TurnLimits::default()
-    };
+    let limits = TurnLimits { memory: 1 << 30, ..TurnLimits::default() };
     let turns = Turns::with_limits(limits, store, [agent]);
     let service = &Service::new(turns, Settings::default());
     let context = &Context::new(AGENT, caller());
@@ -120,10 +115,7 @@ async fn turns(store: Arc<dyn Store>, length: u64) -> Outcome<String> {
     cost(&mut row, "stream Some(0)", &mut stream).await?;
     for history_length in [Some(0), Some(1), Some(10), None] {
         let mut get = || async move {
-            let request = GetTaskRequest {
-                history_length,
-                ..GetTaskRequest::new(TASK)
-            };
+            let request = GetTaskRequest { history_length, ..GetTaskRequest::new(TASK) };
             service.get_task(context, request).await.map(drop)
         };
         cost(&mut row, &format!("get {history_length:?}"), &mut get).await?;
@@ -138,29 +130,17 @@ async fn pages(store: &dyn Store, tasks: u64) -> Outcome<String> {
     }
     let mut row = String::new();
     let all = ListQuery::of(AGENT);
-    let in_context = ListQuery {
-        context_id: Some(CONTEXT.to_owned()),
-        ..all.clone()
-    };
-    let of_state = ListQuery {
-        state: Some(TaskState::InputRequired),
-        ..in_context.clone()
-    };
+    let in_context = ListQuery { context_id: Some(CONTEXT.to_owned()), ..all.clone() };
+    let of_state = ListQuery { state: Some(TaskState::InputRequired), ..in_context.clone() };
     let recent = ListQuery {
         after: Some(Timestamp::from_millisecond(tasks as i64 - 10)?),
         ..in_context.clone()
     };
-    for (what, query) in [
-        ("all", all),
-        ("context", in_context),
-        ("and state", of_state),
-        ("and time", recent),
-    ] {
+    for (what, query) in
+        [("all", all), ("context", in_context), ("and state", of_state), ("and time", recent)]
+    {
         let first = store.list(&caller(), &query).await?;
-        let next = ListQuery {
-            page_token: first.next,
-            ..query.clone()
-        };
+        let next = ListQuery { page_token: first.next, ..query.clone() };
         for (page, query) in [("", &query), (" next", &next)] {
             let mut list = || async move { store.list(&caller(), query).await.map(drop) };
             cost(&mut row, &format!("{what}{page}"), &mut list).await?;
@@ -205,10 +185,7 @@ fn request(number: &mut u64, history: Option<i32>) -> SendMessageRequest {
         return_immediately: false,
         extra: Metadata::new(),
     };
-    SendMessageRequest {
-        configuration: Some(configuration),
-        ..SendMessageRequest::new(message)
-    }
+    SendMessageRequest { configuration: Some(configuration), ..SendMessageRequest::new(message) }
 }
 
 /// Writes a task with this many turns, as turns write it.
@@ -218,17 +195,8 @@ async fn grow(store: &dyn Store, length: u64) -> Outcome<()> {
         let message_id = format!("said-{turn}");
         let mut begin = vec![
             Event::Message(message(&message_id, Role::User)),
-            Event::TurnQueued {
-                turn,
-                message_id,
-                names_context: None,
-                traceparent: None,
-            },
-            Event::TurnStarted {
-                turn,
-                open_until: None,
-                reference: None,
-            },
+            Event::TurnQueued { turn, message_id, names_context: None, traceparent: None },
+            Event::TurnStarted { turn, open_until: None, reference: None },
         ];
         if turn == 1 {
             begin.insert(0, created());
@@ -236,12 +204,8 @@ async fn grow(store: &dyn Store, length: u64) -> Outcome<()> {
         let asked = message(&format!("asked-{turn}"), Role::Agent);
         let end = vec![status(asked), Event::TurnEnded { turn }];
         for events in [begin, end] {
-            let append = Append {
-                task: TASK.to_owned(),
-                expected: seq,
-                time: Timestamp::now(),
-                events,
-            };
+            let append =
+                Append { task: TASK.to_owned(), expected: seq, time: Timestamp::now(), events };
             seq = store.append(&caller(), append).await?.seq;
         }
     }
@@ -277,10 +241,7 @@ fn created() -> Event {
 
 fn status(asked: Message) -> Event {
     Event::Status {
-        status: TaskStatus {
-            message: Some(asked),
-            ..TaskStatus::new(TaskState::InputRequired)
-        },
+        status: TaskStatus { message: Some(asked), ..TaskStatus::new(TaskState::InputRequired) },
         metadata: None,
     }
 }

@@ -41,9 +41,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
     let (mut minutes, mut keep) = (5.0, 20_000);
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
-        let value = arguments
-            .next()
-            .ok_or(format!("{argument} needs a value"))?;
+        let value = arguments.next().ok_or(format!("{argument} needs a value"))?;
         match *argument {
             "--minutes" => minutes = value.parse()?,
             "--keep" => keep = value.parse()?,
@@ -51,9 +49,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
         }
     }
     process::pin_load()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(soak(Duration::from_secs_f64(60.0 * minutes), keep))
 }
 
@@ -68,10 +64,8 @@ async fn soak(time: Duration, keep: usize) -> Outcome<()> {
     );
     std::fs::write(&config, text)?;
     let program = env!("CARGO_BIN_EXE_bridge");
-    let command = format!(
-        "{program} serve --listen 127.0.0.1:{{port}} --config {}",
-        config.display()
-    );
+    let command =
+        format!("{program} serve --listen 127.0.0.1:{{port}} --config {}", config.display());
     let server = Server::start(&command).await?;
     let peak = load(server.port, PEAK_TIME, None).await?;
     let rate = peak.len() as f64 / PEAK_TIME.as_secs_f64();
@@ -94,10 +88,7 @@ async fn soak(time: Duration, keep: usize) -> Outcome<()> {
             descriptors: std::fs::read_dir(format!("/proc/{}/fd", server.id()))?.count(),
             disk: bytes(&data)? as f64 / f64::from(1 << 20),
             p50: times.get(times.len() / 2).copied().unwrap_or_default(),
-            p99: times
-                .get(times.len() * 99 / 100)
-                .copied()
-                .unwrap_or_default(),
+            p99: times.get(times.len() * 99 / 100).copied().unwrap_or_default(),
         });
     }
     Ok(())

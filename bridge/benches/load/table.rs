@@ -15,10 +15,7 @@ pub(crate) struct Row {
 
 impl Row {
     pub(crate) fn new(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            figures: Vec::new(),
-        }
+        Self { name: name.to_owned(), figures: Vec::new() }
     }
 
     pub(crate) fn put(&mut self, label: &str, figure: f64) {
@@ -26,11 +23,8 @@ impl Row {
     }
 
     pub(crate) fn json(&self, round: usize) -> Value {
-        let figures: BTreeMap<&str, f64> = self
-            .figures
-            .iter()
-            .map(|(label, figure)| (label.as_str(), *figure))
-            .collect();
+        let figures: BTreeMap<&str, f64> =
+            self.figures.iter().map(|(label, figure)| (label.as_str(), *figure)).collect();
         json!({"round": round, "server": self.name, "figures": figures})
     }
 }
@@ -46,18 +40,13 @@ pub(crate) fn with_ratios_to(rows: &[Row], limit: &str) -> String {
     let (mut names, mut figures) = (Vec::new(), Vec::new());
     for row in rows {
         push_new(&mut names, &row.name);
-        row.figures
-            .iter()
-            .for_each(|(label, _)| push_new(&mut figures, label));
+        row.figures.iter().for_each(|(label, _)| push_new(&mut figures, label));
     }
     let mut table = format!("| |{}\n|-|{}\n", cells(&names), "-|".repeat(names.len()));
     for label in figures {
         let medians: Vec<Option<f64>> =
             names.iter().map(|name| median(rows, name, label)).collect();
-        let limit = names
-            .iter()
-            .position(|name| *name == limit)
-            .and_then(|at| medians[at]);
+        let limit = names.iter().position(|name| *name == limit).and_then(|at| medians[at]);
         let shown: Vec<String> = medians.iter().map(|figure| show(*figure, limit)).collect();
         let _ = writeln!(table, "| {label} |{}", cells(&shown));
     }
@@ -69,20 +58,12 @@ pub(crate) fn transposed(rows: &[Row]) -> String {
     let (mut names, mut figures) = (Vec::new(), Vec::new());
     for row in rows {
         push_new(&mut names, &row.name);
-        row.figures
-            .iter()
-            .for_each(|(label, _)| push_new(&mut figures, label));
+        row.figures.iter().for_each(|(label, _)| push_new(&mut figures, label));
     }
-    let mut table = format!(
-        "| |{}\n|-|{}\n",
-        cells(&figures),
-        "-|".repeat(figures.len())
-    );
+    let mut table = format!("| |{}\n|-|{}\n", cells(&figures), "-|".repeat(figures.len()));
     for name in names {
-        let shown: Vec<String> = figures
-            .iter()
-            .map(|label| show(median(rows, name, label), None))
-            .collect();
+        let shown: Vec<String> =
+            figures.iter().map(|label| show(median(rows, name, label), None)).collect();
         let _ = writeln!(table, "| {name} |{}", cells(&shown));
     }
     table
@@ -95,10 +76,7 @@ fn push_new<'n>(names: &mut Vec<&'n str>, name: &'n str) {
 }
 
 fn cells(texts: &[impl AsRef<str>]) -> String {
-    texts
-        .iter()
-        .map(|text| format!(" {} |", text.as_ref()))
-        .collect()
+    texts.iter().map(|text| format!(" {} |", text.as_ref())).collect()
 }
 
 fn show(figure: Option<f64>, limit: Option<f64>) -> String {
@@ -114,9 +92,7 @@ fn show(figure: Option<f64>, limit: Option<f64>) -> String {
 
 fn median(rows: &[Row], name: &str, label: &str) -> Option<f64> {
     let rows = rows.iter().filter(|row| row.name == name);
-    let figures = rows
-        .flat_map(|row| &row.figures)
-        .filter(|(known, _)| known == label);
+    let figures = rows.flat_map(|row| &row.figures).filter(|(known, _)| known == label);
     let mut figures: Vec<f64> = figures.map(|(_, figure)| *figure).collect();
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied()

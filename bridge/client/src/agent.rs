@@ -44,9 +44,9 @@ impl Agent {
         let sequence = self.sequence;
         Ok(match sequence {
             Sequence::Absent => items,
-            Sequence::Own | Sequence::Shared => items
-                .map(move |item| item.map(|item| item.numbered(sequence)))
-                .boxed(),
+            Sequence::Own | Sequence::Shared => {
+                items.map(move |item| item.map(|item| item.numbered(sequence))).boxed()
+            }
         })
     }
 
@@ -54,17 +54,11 @@ impl Agent {
     pub(crate) fn named(&self, fault: Fault, call: &Call) -> ClientError {
         ClientError {
             binding: Some(self.binding),
-            ..self
-                .credentials
-                .mask_fault(fault)
-                .of(&self.url, call.operation().name())
+            ..self.credentials.mask_fault(fault).of(&self.url, call.operation().name())
         }
     }
 }
 
 fn unexpected() -> Fault {
-    Fault::Invalid(FieldError::new(
-        "the operation's own answer",
-        "another operation's",
-    ))
+    Fault::Invalid(FieldError::new("the operation's own answer", "another operation's"))
 }

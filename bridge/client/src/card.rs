@@ -23,10 +23,7 @@ pub async fn fetch_card(
     base: &Url,
     limits: &Limits,
 ) -> Result<AgentCard, ClientError> {
-    let options = Options {
-        limits: *limits,
-        ..Options::default()
-    };
+    let options = Options { limits: *limits, ..Options::default() };
     let card = find(http, base, &options).await;
     card.map_err(|missing| missing.fault.of_card_at(&missing.tried))
 }
@@ -141,10 +138,7 @@ mod tests {
         for (base, url) in [
             ("http://h:1", "http://h:1/.well-known/agent.json"),
             ("http://h:1/", "http://h:1/.well-known/agent.json"),
-            (
-                "http://h:1/a2a?x=1",
-                "http://h:1/a2a/.well-known/agent.json",
-            ),
+            ("http://h:1/a2a?x=1", "http://h:1/a2a/.well-known/agent.json"),
         ] {
             let base = Url::parse(base).unwrap();
             assert_eq!(below(&base, ".well-known/agent.json").as_str(), url);

@@ -29,9 +29,9 @@ pub(crate) fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
         | AlertDescription::CertificateUnknown
         | AlertDescription::UnknownCA
         | AlertDescription::DecryptError
-        | AlertDescription::AccessDenied => Some(format!(
-            "it refuses the certificate of this client: {alert:?}"
-        )),
+        | AlertDescription::AccessDenied => {
+            Some(format!("it refuses the certificate of this client: {alert:?}"))
+        }
         _ => None,
     }
 }
@@ -86,10 +86,7 @@ mod tests {
     #[test]
     fn a_server_says_that_it_wants_a_certificate() {
         for (alert, expected) in [
-            (
-                AlertDescription::CertificateRequired,
-                Some("it requires a certificate"),
-            ),
+            (AlertDescription::CertificateRequired, Some("it requires a certificate")),
             (
                 AlertDescription::UnknownCA,
                 Some("it refuses the certificate of this client: UnknownCA"),
@@ -107,21 +104,13 @@ mod tests {
     fn distrust_is_found_where_it_is_hidden() {
         let hidden = |wrong| io::Error::other(rustls::Error::InvalidCertificate(wrong));
         for (error, expected) in [
-            (
-                hidden(CertificateError::UnknownIssuer),
-                Some("its issuer is not trusted"),
-            ),
-            (
-                io::Error::other(hidden(CertificateError::Revoked)),
-                Some("Revoked"),
-            ),
+            (hidden(CertificateError::UnknownIssuer), Some("its issuer is not trusted")),
+            (io::Error::other(hidden(CertificateError::Revoked)), Some("Revoked")),
             (io::Error::other(rustls::Error::DecryptError), None),
             (io::Error::other("broken"), None),
         ] {
             let found = rejection(&error);
-            let fits = found
-                .as_deref()
-                .map(|found| found.starts_with(expected.unwrap_or("?")));
+            let fits = found.as_deref().map(|found| found.starts_with(expected.unwrap_or("?")));
             assert_eq!(fits, expected.map(|_| true), "{error}: {found:?}");
         }
     }

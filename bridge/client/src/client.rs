@@ -128,8 +128,7 @@ impl Client {
         &self,
         config: TaskPushNotificationConfig,
     ) -> Result<TaskPushNotificationConfig, ClientError> {
-        self.call(Call::CreateTaskPushNotificationConfig(config))
-            .await
+        self.call(Call::CreateTaskPushNotificationConfig(config)).await
     }
 
     /// GetTaskPushNotificationConfig (3.1.8).
@@ -137,8 +136,7 @@ impl Client {
         &self,
         request: GetTaskPushNotificationConfigRequest,
     ) -> Result<TaskPushNotificationConfig, ClientError> {
-        self.call(Call::GetTaskPushNotificationConfig(request))
-            .await
+        self.call(Call::GetTaskPushNotificationConfig(request)).await
     }
 
     /// ListTaskPushNotificationConfigs (3.1.9). 0.1 has none.
@@ -146,8 +144,7 @@ impl Client {
         &self,
         request: ListTaskPushNotificationConfigsRequest,
     ) -> Result<ListTaskPushNotificationConfigsResponse, ClientError> {
-        self.call(Call::ListTaskPushNotificationConfigs(request))
-            .await
+        self.call(Call::ListTaskPushNotificationConfigs(request)).await
     }
 
     /// DeleteTaskPushNotificationConfig (3.1.10). 0.1 has none.
@@ -155,8 +152,7 @@ impl Client {
         &self,
         request: DeleteTaskPushNotificationConfigRequest,
     ) -> Result<(), ClientError> {
-        self.call(Call::DeleteTaskPushNotificationConfig(request))
-            .await
+        self.call(Call::DeleteTaskPushNotificationConfig(request)).await
     }
 
     /// GetExtendedAgentCard (3.1.11): the card for authenticated callers. 0.1 has none.

@@ -106,10 +106,7 @@ fn interfaces(
     base: &Url,
     options: &Options,
 ) -> Result<InterfaceSet, Fault> {
-    let wanted = Requirements {
-        version: options.version,
-        binding: options.binding,
-    };
+    let wanted = Requirements { version: options.version, binding: options.binding };
     know_extensions(card, options)?;
     let mut usable = Vec::new();
     let mut first = None;

@@ -121,12 +121,7 @@ pub enum Fault {
 impl Fault {
     /// Adds the agent and the operation.
     pub(crate) fn of(self, agent: &Url, operation: &'static str) -> ClientError {
-        ClientError {
-            agent: without_user(agent).into(),
-            operation,
-            binding: None,
-            fault: self,
-        }
+        ClientError { agent: without_user(agent).into(), operation, binding: None, fault: self }
     }
 
     /// Adds the locations that were searched for a card.

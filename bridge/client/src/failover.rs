@@ -59,10 +59,7 @@ impl InterfaceSet {
                 match make(agent.clone(), named_call).await {
                     Err(error) if matches!(error.fault, Fault::Unconnected(_)) => {
                         tracing::warn!(agent = %agent.url, "the connection is refused, trying the card's next interface");
-                        refused
-                            .get_or_insert_with(|| (Vec::new(), error))
-                            .0
-                            .push(agent);
+                        refused.get_or_insert_with(|| (Vec::new(), error)).0.push(agent);
                     }
                     answer => {
                         self.current.store(place, Ordering::Relaxed);

@@ -94,10 +94,7 @@ impl AddressGuard {
     fn judge(&self, host: &str, addresses: &[IpAddr]) -> Result<(), PrivateAddress> {
         let private = |address: &&IpAddr| !self.allow_private && !is_public(**address);
         match addresses.iter().find(private) {
-            Some(address) => Err(PrivateAddress {
-                host: host.to_owned(),
-                address: *address,
-            }),
+            Some(address) => Err(PrivateAddress { host: host.to_owned(), address: *address }),
             None => Ok(()),
         }
     }
@@ -134,10 +131,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    const GUARD: AddressGuard = AddressGuard {
-        allow_private: false,
-        lookup: None,
-    };
+    const GUARD: AddressGuard = AddressGuard { allow_private: false, lookup: None };
 
     const SPELLINGS: &str = include_str!("../../protocol/tests/addresses/spellings.txt");
 
@@ -146,10 +140,7 @@ mod tests {
         for host in SPELLINGS.lines() {
             let url = Url::parse(&format!("http://{host}:80/x")).unwrap();
             assert!(GUARD.check_literal(&url).is_err(), "{host}");
-            let allowing = AddressGuard {
-                allow_private: true,
-                ..GUARD
-            };
+            let allowing = AddressGuard { allow_private: true, ..GUARD };
             assert_eq!(allowing.check_literal(&url), Ok(()));
         }
         let public = Url::parse("https://1.1.1.1/").unwrap();
@@ -184,10 +175,7 @@ mod tests {
             &[],
         ];
         let fickle = ChangingLookup(Mutex::new(said.into_iter().rev().collect()));
-        let guard = AddressGuard {
-            lookup: Some(Arc::new(fickle)),
-            ..GUARD
-        };
+        let guard = AddressGuard { lookup: Some(Arc::new(fickle)), ..GUARD };
         let resolve = async || guard.resolve("agent.test".parse().unwrap()).await;
         assert_eq!(resolve().await.map(Iterator::count).ok(), Some(2));
         for expected in ["127.0.0.1", "168.63.129.16"] {

@@ -96,10 +96,7 @@ impl HttpResponse {
     /// Returns the fault of an error answer without a protocol error in it.
     pub(crate) fn refused(&self) -> Fault {
         self.denied(&beginning(&self.body))
-            .unwrap_or_else(|| Fault::Http {
-                status: self.status,
-                body: beginning(&self.body),
-            })
+            .unwrap_or_else(|| Fault::Http { status: self.status, body: beginning(&self.body) })
     }
 
     /// Returns the fault if the status is 401 or 403, with the agent's explanation.
@@ -107,14 +104,8 @@ impl HttpResponse {
         let explanation = explanation.to_owned();
         let challenge = self.challenge.clone();
         match self.status {
-            401 => Some(Fault::Unauthenticated {
-                challenge,
-                explanation,
-            }),
-            403 => Some(Fault::Forbidden {
-                challenge,
-                explanation,
-            }),
+            401 => Some(Fault::Unauthenticated { challenge, explanation }),
+            403 => Some(Fault::Forbidden { challenge, explanation }),
             _ => None,
         }
     }

@@ -42,8 +42,7 @@ pub(crate) fn address(binding: Binding, base: &Url, text: &str) -> Result<Url, F
 
 /// Returns the address of an interface over HTTP.
 fn below(base: &Url, text: &str) -> Result<Url, FieldError> {
-    base.join(text)
-        .map_err(|error| FieldError::new("a URL", error.to_string()).inside("url"))
+    base.join(text).map_err(|error| FieldError::new("a URL", error.to_string()).inside("url"))
 }
 
 /// Returns the address of an interface over gRPC. Without a scheme it is encrypted if `base` is.
@@ -80,27 +79,11 @@ mod tests {
     #[test]
     fn an_address_is_a_host_and_a_port() {
         for (base, said, expected) in [
-            (
-                "http://h/",
-                "localhost:50051",
-                Some("http://localhost:50051/"),
-            ),
-            (
-                "https://h/",
-                "grpc.example:443",
-                Some("https://grpc.example/"),
-            ),
-            (
-                "http://h/",
-                "https://grpc.example/a2a?x=1",
-                Some("https://grpc.example/"),
-            ),
+            ("http://h/", "localhost:50051", Some("http://localhost:50051/")),
+            ("https://h/", "grpc.example:443", Some("https://grpc.example/")),
+            ("http://h/", "https://grpc.example/a2a?x=1", Some("https://grpc.example/")),
             ("http://h/", "grpc://[::1]:1", Some("http://[::1]:1/")),
-            (
-                "https://h/",
-                "dns:///grpc.example:1",
-                Some("https://grpc.example:1/"),
-            ),
+            ("https://h/", "dns:///grpc.example:1", Some("https://grpc.example:1/")),
             ("http://h/", "unix:///tmp/socket", None),
             ("http://h/", "", None),
         ] {

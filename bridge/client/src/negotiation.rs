@@ -35,19 +35,12 @@ pub(crate) fn choices(
     let find = |interface| {
         let mut spoken = usable.iter();
         let spoken = spoken.find(|way| supports(interface, way.0, way.1, wanted));
-        spoken.map(|&(version, binding)| ChosenInterface {
-            interface,
-            version,
-            binding,
-        })
+        spoken.map(|&(version, binding)| ChosenInterface { interface, version, binding })
     };
     let all: Vec<_> = card.supported_interfaces.iter().filter_map(find).collect();
     match all.is_empty() {
         false => Ok(all),
-        true => Err(Fault::NoInterface {
-            offered: offered(card),
-            needed: needed(&usable),
-        }),
+        true => Err(Fault::NoInterface { offered: offered(card), needed: needed(&usable) }),
     }
 }
 
@@ -57,8 +50,7 @@ fn supported(wanted: Requirements) -> Vec<(Version, Binding)> {
     let versions = versions.filter(|one| wanted.version.is_none_or(|version| version == *one));
     let all = versions.flat_map(|version| Binding::ALL.map(|binding| (version, binding)));
     let is_wanted = |binding: &Binding| wanted.binding.is_none_or(|wanted| wanted == *binding);
-    all.filter(|(version, binding)| carries(*binding, *version) && is_wanted(binding))
-        .collect()
+    all.filter(|(version, binding)| carries(*binding, *version) && is_wanted(binding)).collect()
 }
 
 fn supports(
@@ -74,10 +66,8 @@ fn supports(
 }
 
 fn needed(usable: &[(Version, Binding)]) -> String {
-    let shown: Vec<_> = usable
-        .iter()
-        .map(|(version, binding)| format!("{binding} {version}"))
-        .collect();
+    let shown: Vec<_> =
+        usable.iter().map(|(version, binding)| format!("{binding} {version}")).collect();
     match shown.is_empty() {
         true => "a version that the requested binding supports".to_owned(),
         false => shown.join(" or "),

@@ -64,10 +64,7 @@ impl Default for Options {
 impl Options {
     /// Returns the guard for connections.
     pub(crate) fn guard(&self) -> AddressGuard {
-        AddressGuard {
-            allow_private: self.allow_private,
-            lookup: self.lookup.clone(),
-        }
+        AddressGuard { allow_private: self.allow_private, lookup: self.lookup.clone() }
     }
 }
 
@@ -84,11 +81,7 @@ pub struct Retries {
 
 impl Retries {
     /// Broken streams are not resumed.
-    pub const NONE: Self = Self {
-        attempts: 0,
-        first: Duration::ZERO,
-        longest: Duration::ZERO,
-    };
+    pub const NONE: Self = Self { attempts: 0, first: Duration::ZERO, longest: Duration::ZERO };
 
     /// Returns the pause before an attempt, counted from 0; `None` after the last one.
     pub(crate) fn pause(&self, attempt: u32) -> Option<Duration> {
@@ -99,11 +92,7 @@ impl Retries {
 
 impl Default for Retries {
     fn default() -> Self {
-        Self {
-            attempts: 8,
-            first: Duration::from_millis(100),
-            longest: Duration::from_secs(5),
-        }
+        Self { attempts: 8, first: Duration::from_millis(100), longest: Duration::from_secs(5) }
     }
 }
 
@@ -126,10 +115,7 @@ impl Polls {
 
 impl Default for Polls {
     fn default() -> Self {
-        Self {
-            first: Duration::from_millis(200),
-            longest: Duration::from_secs(5),
-        }
+        Self { first: Duration::from_millis(200), longest: Duration::from_secs(5) }
     }
 }
 

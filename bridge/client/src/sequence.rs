@@ -47,18 +47,10 @@ impl Sequence {
         let value = match self {
             Self::Absent => return None,
             Self::Own => taken(metadata),
-            Self::Shared => metadata
-                .as_ref()
-                .and_then(|all| all.get(SEQUENCE_EXTENSION))
-                .cloned(),
+            Self::Shared => metadata.as_ref().and_then(|all| all.get(SEQUENCE_EXTENSION)).cloned(),
         };
         let value = value.and_then(|value| value.get("sequence")?.as_u64());
-        value.or_else(|| {
-            id?.strip_prefix(task_of(event)?)?
-                .strip_prefix('/')?
-                .parse()
-                .ok()
-        })
+        value.or_else(|| id?.strip_prefix(task_of(event)?)?.strip_prefix('/')?.parse().ok())
     }
 }
 

@@ -48,10 +48,7 @@ pub enum SignatureError {
 impl Signers {
     /// Trusts these keys. A key without an id matches any id.
     pub fn keys(keys: impl IntoIterator<Item = Jwk>) -> Self {
-        Self {
-            keys: keys.into_iter().collect(),
-            places: Vec::new(),
-        }
+        Self { keys: keys.into_iter().collect(), places: Vec::new() }
     }
 
     /// Also trusts the key sets at this URL or below it, such as `https://agents.example/`. The restriction
@@ -65,12 +62,8 @@ impl Signers {
     /// Returns the URLs of the key sets needed to verify a card; only trusted ones.
     pub fn key_sets(&self, card: &Value) -> BTreeSet<Url> {
         let signatures = signatures(card).unwrap_or_default();
-        let headers = signatures
-            .iter()
-            .filter_map(|one| Header::read(&one.protected).ok());
-        headers
-            .filter_map(|header| self.believed(&header))
-            .collect()
+        let headers = signatures.iter().filter_map(|one| Header::read(&one.protected).ok());
+        headers.filter_map(|header| self.believed(&header)).collect()
     }
 
     /// Verifies a card, which may also contain fields of older versions. `fetched` has the key sets of
@@ -109,29 +102,20 @@ impl Signers {
         let known = self.keys.iter().filter(named).map(|key| (key, None));
         let place = self.believed(&header);
         let set = place.as_ref().and_then(|place| fetched.get(place));
-        let found = set
-            .into_iter()
-            .flat_map(|set| set.named(Some(&header.key_id)));
+        let found = set.into_iter().flat_map(|set| set.named(Some(&header.key_id)));
         let found = found.map(|key| (key, header.key_set.clone()));
         let mut keys = known.chain(found).peekable();
         if keys.peek().is_none() {
             let place = header.key_set.as_deref().unwrap_or("no set of keys");
-            return Err(format!(
-                "the key {:?} (of {place}) is not trusted",
-                header.key_id
-            ));
+            return Err(format!("the key {:?} (of {place}) is not trusted", header.key_id));
         }
         let (protected, made) = (&signature.protected, &signature.signature);
         let right = keys.find(|(key, _)| card_is_signed(card, protected, made, &header, key));
         match right {
-            Some((_, key_set)) => Ok(Signed {
-                key_id: header.key_id.clone(),
-                key_set,
-            }),
-            None => Err(format!(
-                "the signature by the key {:?} does not match the card",
-                header.key_id
-            )),
+            Some((_, key_set)) => Ok(Signed { key_id: header.key_id.clone(), key_set }),
+            None => {
+                Err(format!("the signature by the key {:?} does not match the card", header.key_id))
+            }
         }
     }
 
@@ -188,10 +172,7 @@ mod tests {
         let signers = Signers::keys([key.clone()]);
         let mut changed = card.clone();
         changed["name"] = "Another".into();
-        let stranger = Jwk {
-            kid: Some("other".to_owned()),
-            ..key
-        };
+        let stranger = Jwk { kid: Some("other".to_owned()), ..key };
         let mut unsigned = card.clone();
         unsigned["signatures"] = json!([]);
         let mut odd = card.clone();

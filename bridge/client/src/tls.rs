@@ -147,19 +147,11 @@ pub fn with_shared_tls(client: reqwest::ClientBuilder) -> reqwest::ClientBuilder
 }
 
 fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, TlsFileError> {
-    fs::read(path).map_err(|error| TlsFileError {
-        option,
-        path: path.to_owned(),
-        error,
-    })
+    fs::read(path).map_err(|error| TlsFileError { option, path: path.to_owned(), error })
 }
 
 fn unusable(option: &'static str, path: &Path, error: TlsError) -> TlsFileError {
-    TlsFileError {
-        option,
-        path: path.to_owned(),
-        error: io::Error::other(error),
-    }
+    TlsFileError { option, path: path.to_owned(), error: io::Error::other(error) }
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
@@ -178,9 +170,7 @@ fn config(named: Vec<CertificateDer<'static>>) -> Result<ClientConfig, Error> {
     }
     let provider = Arc::new(ring::default_provider());
     let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone());
-    let usual = usual
-        .build()
-        .map_err(|error| Error::General(error.to_string()))?;
+    let usual = usual.build().map_err(|error| Error::General(error.to_string()))?;
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
@@ -208,10 +198,7 @@ impl ServerCertVerifier for PinnedOrTrusted {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match self
-            .usual
-            .verify_server_cert(shown, between, name, ocsp, now)
-        {
+        match self.usual.verify_server_cert(shown, between, name, ocsp, now) {
             // The expiry was checked before this error, the host name is checked below.
             Err(Error::InvalidCertificate(wrong))
                 if is_authority(&wrong) && self.named.contains(shown) =>
@@ -254,10 +241,7 @@ mod tests {
     fn authorities_are_certificates_in_pem() {
         let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         for (text, expected) in [
-            (
-                "",
-                "found none that begins with -----BEGIN CERTIFICATE-----",
-            ),
+            ("", "found none that begins with -----BEGIN CERTIFICATE-----"),
             ("no certificate", "found none"),
             (broken, "expected certificates in PEM: "),
         ] {

@@ -87,12 +87,7 @@ impl FromStr for PostgresSettings {
                 return Err(AddressError::SslMode(found));
             }
         };
-        Ok(Self {
-            config,
-            encryption,
-            connections: DEFAULT_CONNECTIONS,
-            lease: DEFAULT_LEASE,
-        })
+        Ok(Self { config, encryption, connections: DEFAULT_CONNECTIONS, lease: DEFAULT_LEASE })
     }
 }
 
@@ -111,9 +106,7 @@ fn is_local(host: &Host) -> bool {
 fn percent_decoded(value: &str) -> String {
     let pair = format!("v={value}");
     let mut pairs = url::form_urlencoded::parse(pair.as_bytes());
-    pairs
-        .next()
-        .map_or_else(String::new, |(_, value)| value.into_owned())
+    pairs.next().map_or_else(String::new, |(_, value)| value.into_owned())
 }
 
 impl PostgresSettings {
@@ -160,9 +153,7 @@ impl PostgresSettings {
             return Some(password);
         }
         let usual = || Some(Path::new(&env::var_os("HOME")?).join(".pgpass"));
-        let file = env::var_os("PGPASSFILE")
-            .map(PathBuf::from)
-            .or_else(usual)?;
+        let file = env::var_os("PGPASSFILE").map(PathBuf::from).or_else(usual)?;
         let text = fs::read_to_string(file).ok()?;
         self.password_in(&text, server)
     }
@@ -247,19 +238,13 @@ mod tests {
     #[test]
     fn an_address_is_shown_without_its_password() {
         for (text, shown) in [
-            (
-                "postgres://me:s3cret@db/tasks",
-                "postgres://me@db:5432/tasks",
-            ),
+            ("postgres://me:s3cret@db/tasks", "postgres://me@db:5432/tasks"),
             ("postgresql://me@db:6000", "postgres://me@db:6000/me"),
             (
                 "postgres://me@one:1,two:2/tasks?target_session_attrs=primary",
                 "postgres://me@one:1,two:2/tasks",
             ),
-            (
-                "postgres:///tasks?host=one,two&port=1,2&user=me",
-                "postgres://me@one:1,two:2/tasks",
-            ),
+            ("postgres:///tasks?host=one,two&port=1,2&user=me", "postgres://me@one:1,two:2/tasks"),
             (
                 "postgres:///tasks?host=/run/postgresql&user=me&password=s3cret",
                 "postgres://me@/run/postgresql/tasks",
@@ -274,9 +259,7 @@ mod tests {
     #[test]
     fn connections_to_other_machines_are_encrypted_by_default() {
         let public = Encryption::Tls { roots: None };
-        let own = Encryption::Tls {
-            roots: Some("/ca dir/ca.pem".into()),
-        };
+        let own = Encryption::Tls { roots: Some("/ca dir/ca.pem".into()) };
         for (text, encryption) in [
             ("postgres://me@localhost/d", &Encryption::Plain),
             ("postgres://me@[::1]/d", &Encryption::Plain),
@@ -284,10 +267,7 @@ mod tests {
             ("postgres://me@db/d", &public),
             ("postgres://me@db/d?sslmode=disable", &Encryption::Plain),
             ("postgres://me@localhost/d?sslmode=verify-full", &public),
-            (
-                "postgres://me@db/d?sslrootcert=/ca%20dir/ca.pem&sslmode=require",
-                &own,
-            ),
+            ("postgres://me@db/d?sslrootcert=/ca%20dir/ca.pem&sslmode=require", &own),
         ] {
             assert_eq!(settings(text).encryption, *encryption, "{text}");
         }
@@ -296,18 +276,9 @@ mod tests {
     #[test]
     fn a_wrong_address_is_refused_without_showing_it() {
         for (text, expected) in [
-            (
-                "postgres://me:s3cret@db/d?sslmode=prefer",
-                "sslmode: expected disable",
-            ),
-            (
-                "postgres://me:s3cret@db:x/d",
-                "expected postgres://USER@HOST/DATABASE",
-            ),
-            (
-                "postgres://me:s3cret@db/d?s3cret=1",
-                "expected postgres://USER@HOST/DATABASE",
-            ),
+            ("postgres://me:s3cret@db/d?sslmode=prefer", "sslmode: expected disable"),
+            ("postgres://me:s3cret@db:x/d", "expected postgres://USER@HOST/DATABASE"),
+            ("postgres://me:s3cret@db/d?s3cret=1", "expected postgres://USER@HOST/DATABASE"),
             ("postgres://db/d", "it names no user"),
             ("postgres://me@/d", "it names no host"),
         ] {
@@ -320,17 +291,13 @@ mod tests {
     #[test]
     fn a_password_is_found_in_a_password_file() {
         let file = "# a comment\nother:*:*:*:no\ndb:5432:d:me:a\\:b\\\\c\n*:*:*:*:else\n";
-        for (address, password) in [
-            ("postgres://me@db/d", Some("a:b\\c")),
-            ("postgres://you@db/d", Some("else")),
-        ] {
+        for (address, password) in
+            [("postgres://me@db/d", Some("a:b\\c")), ("postgres://you@db/d", Some("else"))]
+        {
             assert_eq!(settings(address).password_in(file, 0).as_deref(), password);
         }
         let servers = settings("postgres://me@none,db/d");
         assert_eq!(servers.password_in(file, 1).as_deref(), Some("a:b\\c"));
-        assert_eq!(
-            settings("postgres://me@db/d").password_in("db:1:d", 0),
-            None
-        );
+        assert_eq!(settings("postgres://me@db/d").password_in("db:1:d", 0), None);
     }
 }

@@ -69,12 +69,7 @@ impl PreparedAppend {
         let body = rows::to_json("an event", &append.events)?;
         check_size("an append to", &append.task, body.len(), APPEND_LIMIT)?;
         let json = rows::to_json("a head", &*head)?;
-        check_size(
-            "the ids and open turns of",
-            &append.task,
-            json.len(),
-            HEAD_LIMIT,
-        )?;
+        check_size("the ids and open turns of", &append.task, json.len(), HEAD_LIMIT)?;
         let Head { owner, agent, .. } = &*head;
         let client_id = head.client_id.as_ref().filter(|_| before.is_none());
         let messages = append.message_ids();
@@ -101,11 +96,7 @@ impl PreparedAppend {
 fn check_size(what: &str, task: &str, size: usize, limit: usize) -> Result<(), StoreError> {
     match size <= limit {
         true => Ok(()),
-        false => Err(StoreError::TooLarge {
-            what: format!("{what} task {task}"),
-            size,
-            limit,
-        }),
+        false => Err(StoreError::TooLarge { what: format!("{what} task {task}"), size, limit }),
     }
 }
 
@@ -148,16 +139,10 @@ pub(super) async fn write(
     let tasks: Vec<&str> = all().map(|one| one.append.task.as_str()).collect();
     let agents: Vec<_> = all().map(|one| rows::storable(&one.head.agent)).collect();
     let lists: Vec<&[u8]> = all().map(|one| one.list.as_slice()).collect();
-    let contexts: Vec<Key> = all()
-        .map(|one| rows::context_key(&one.head.context_id))
-        .collect();
+    let contexts: Vec<Key> = all().map(|one| rows::context_key(&one.head.context_id)).collect();
     let clients: Vec<Option<&[u8]>> = all().map(|one| one.client.as_deref()).collect();
-    let states: Vec<_> = all()
-        .map(|one| rows::storable(one.head.state.as_str()))
-        .collect();
-    let status_times: Vec<i64> = all()
-        .map(|one| one.head.status_time.as_millisecond())
-        .collect();
+    let states: Vec<_> = all().map(|one| rows::storable(one.head.state.as_str())).collect();
+    let status_times: Vec<i64> = all().map(|one| one.head.status_time.as_millisecond()).collect();
     let has_turns: Vec<bool> = all().map(|one| !one.head.turns.is_empty()).collect();
     let waits: Vec<bool> = all().map(|one| one.head.waits()).collect();
     let is_open: Vec<bool> = all().map(|one| one.head.is_open()).collect();

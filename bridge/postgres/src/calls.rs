@@ -110,11 +110,8 @@ impl Shared {
         let Ok(Ok(_room)) = room else {
             return Err(unavailable("too many calls wait for other bridges"));
         };
-        let waiter = Waiter {
-            calls: &self.calls,
-            key: &call.key,
-            changed: self.calls.wait(&call.key),
-        };
+        let waiter =
+            Waiter { calls: &self.calls, key: &call.key, changed: self.calls.wait(&call.key) };
         let deadline = Instant::now() + ANSWER_TIMEOUT;
         while Instant::now() < deadline {
             let changed = waiter.changed.notified();
@@ -172,10 +169,7 @@ impl Shared {
                     // There may be more calls.
                     self.calls.notify_call();
                 }
-                let call = |row: &tokio_postgres::Row| Call {
-                    key: row.get(0),
-                    body: row.get(1),
-                };
+                let call = |row: &tokio_postgres::Row| Call { key: row.get(0), body: row.get(1) };
                 found.iter().map(call).collect()
             }
             Err(error) => {

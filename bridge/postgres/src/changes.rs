@@ -90,11 +90,7 @@ struct Notification {
 
 impl Default for Changes {
     fn default() -> Self {
-        Self {
-            process: clock::new_id(),
-            pending: Mutex::default(),
-            added: Notify::new(),
-        }
+        Self { process: clock::new_id(), pending: Mutex::default(), added: Notify::new() }
     }
 }
 
@@ -136,12 +132,7 @@ impl Changes {
 
     /// Takes all pending changes, as texts that fit into notifications.
     fn take(&self) -> Vec<String> {
-        let PendingChanges {
-            tasks: pending,
-            calls,
-            answers,
-            is_any_free,
-        } = {
+        let PendingChanges { tasks: pending, calls, answers, is_any_free } = {
             let mut pending = lock(&self.pending);
             std::mem::take(&mut *pending)
         };
@@ -168,26 +159,17 @@ impl Changes {
         let (calls, answers) = (Vec::from_iter(calls), Vec::from_iter(answers));
         for calls in calls.chunks(MAX_KEYS) {
             let calls = calls.to_vec();
-            texts.extend(self.text(Notification {
-                calls,
-                ..Notification::default()
-            }));
+            texts.extend(self.text(Notification { calls, ..Notification::default() }));
         }
         for answers in answers.chunks(MAX_KEYS) {
             let answers = answers.iter().map(|key| STANDARD.encode(key)).collect();
-            texts.extend(self.text(Notification {
-                answers,
-                ..Notification::default()
-            }));
+            texts.extend(self.text(Notification { answers, ..Notification::default() }));
         }
         texts
     }
 
     fn task_notification(&self, tasks: Vec<(String, i64)>) -> Option<String> {
-        self.text(Notification {
-            tasks,
-            ..Notification::default()
-        })
+        self.text(Notification { tasks, ..Notification::default() })
     }
 
     fn text(&self, mut notification: Notification) -> Option<String> {
@@ -197,10 +179,7 @@ impl Changes {
 
     /// Returns the notification that leases became free. A process that ends sends it as its last one.
     pub(super) fn leases_freed(&self) -> String {
-        let text = self.text(Notification {
-            leaves: true,
-            ..Notification::default()
-        });
+        let text = self.text(Notification { leaves: true, ..Notification::default() });
         text.unwrap_or_default()
     }
 
@@ -324,9 +303,7 @@ where
 async fn publish_changed(shared: &Shared, changed: Vec<(String, Seq)>) {
     let (deleted, changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, seq)| *seq == 0);
     deleted.iter().for_each(|(task, _)| shared.forget(task));
-    let wanted = changed
-        .into_iter()
-        .filter(|(task, _)| shared.feed.is_awaited(task));
+    let wanted = changed.into_iter().filter(|(task, _)| shared.feed.is_awaited(task));
     publish_newer(shared, wanted.map(|(task, seq)| (task, seq - 1)).collect()).await;
 }
 

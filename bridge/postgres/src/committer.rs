@@ -68,11 +68,7 @@ impl CommitQueue {
             return Err(Refusal::Failed(busy));
         };
         let (done, committed) = oneshot::channel();
-        lock(&self.waiting).push_back(QueuedAppend {
-            prepared,
-            done,
-            room,
-        });
+        lock(&self.waiting).push_back(QueuedAppend { prepared, done, room });
         self.added.notify_one();
         committed.await.unwrap_or_else(|_| {
             // The program ends, and with it the committers. It is unknown whether the append is in the log.
@@ -213,11 +209,7 @@ async fn finish_committed(shared: &Shared, batch: &mut Vec<QueuedAppend>) -> Res
 
 /// Publishes a durable append and answers its caller.
 fn finish(shared: &Shared, pending: QueuedAppend) {
-    let QueuedAppend {
-        prepared,
-        done,
-        room,
-    } = pending;
+    let QueuedAppend { prepared, done, room } = pending;
     let PreparedAppend { append, head, .. } = prepared;
     shared.queue.record_outcome(None);
     shared.recent.put(&head);

@@ -140,10 +140,7 @@ impl Connections {
             }
             Err(_) => {
                 self.abandon(pooled);
-                Err(Failure::Unknown(format!(
-                    "no answer within {:?}",
-                    pool.result_timeout
-                )))
+                Err(Failure::Unknown(format!("no answer within {:?}", pool.result_timeout)))
             }
         }
     }
@@ -197,11 +194,7 @@ impl Connections {
         let before = outage.as_ref().map(|before| before.pause * 2);
         let pause = before.map_or(RECONNECT_PAUSES[0], |pause| pause.min(RECONNECT_PAUSES[1]));
         let until = Instant::now() + pause;
-        *outage = Some(Outage {
-            until,
-            pause,
-            reason,
-        });
+        *outage = Some(Outage { until, pause, reason });
     }
 }
 
@@ -216,9 +209,7 @@ impl fmt::Debug for Connections {
 
 /// Creates a pool of connections to the servers.
 fn pool(servers: &Servers, size: usize) -> Result<Pool, StoreError> {
-    let recycling = ManagerConfig {
-        recycling_method: RecyclingMethod::Fast,
-    };
+    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     // The servers have the configuration.
     let manager = Manager::from_connect(Config::new(), servers.clone(), recycling);
     let pool = Pool::builder(manager)

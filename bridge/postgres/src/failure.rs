@@ -28,12 +28,7 @@ impl Failure {
         };
         let code = reported.code();
         let reason = describe(error);
-        if [
-            SqlState::T_R_SERIALIZATION_FAILURE,
-            SqlState::T_R_DEADLOCK_DETECTED,
-        ]
-        .contains(code)
-        {
+        if [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code) {
             return Self::RolledBack;
         }
         match code.code().get(..2) {
@@ -59,9 +54,7 @@ fn to_store_error(code: &SqlState, reason: String) -> StoreError {
     match code.code().get(..2) {
         // The bridge's own SQL functions raise it if this process was taken for dead.
         Some("BR") => unavailable(reason),
-        _ if *code == SqlState::DISK_FULL => StoreError::Full {
-            doing: "the database".to_owned(),
-        },
+        _ if *code == SqlState::DISK_FULL => StoreError::Full { doing: "the database".to_owned() },
         // A statement that took too long, a read-only server, and a server without memory or connections left.
         Some("57" | "25" | "53") => unavailable(reason),
         _ => StoreError::Io {
@@ -86,9 +79,7 @@ pub(super) fn describe_pool_error(error: &PoolError) -> String {
 }
 
 pub(super) fn unavailable(reason: impl Into<String>) -> StoreError {
-    StoreError::Unavailable {
-        reason: reason.into(),
-    }
+    StoreError::Unavailable { reason: reason.into() }
 }
 
 /// Adds the address of the database to the reason why it is not available.
@@ -110,12 +101,7 @@ pub(super) fn describe(error: &Error) -> String {
         // The detail can contain data, so it is left out.
         Some(reported) => {
             let code = reported.code();
-            format!(
-                "{} ({}){}",
-                reported.message(),
-                code.code(),
-                advice_on(code)
-            )
+            format!("{} ({}){}", reported.message(), code.code(), advice_on(code))
         }
         None => match error.source() {
             Some(cause) => format!("{error}: {cause}{}", advice(cause)),
@@ -126,10 +112,7 @@ pub(super) fn describe(error: &Error) -> String {
 
 /// Returns advice for operators on an error that the server has reported.
 fn advice_on(code: &SqlState) -> &'static str {
-    let of_poolers = [
-        SqlState::UNDEFINED_PSTATEMENT,
-        SqlState::DUPLICATE_PSTATEMENT,
-    ];
+    let of_poolers = [SqlState::UNDEFINED_PSTATEMENT, SqlState::DUPLICATE_PSTATEMENT];
     match of_poolers.contains(code) {
         true => "; a pooler in front of the database must use session pooling",
         false => "",

@@ -70,10 +70,7 @@ impl Membership {
             freed: watch::Sender::new(0),
             is_lost: watch::Sender::new(false),
             has_left: AtomicBool::new(false),
-            heartbeat: Mutex::new(Heartbeat {
-                since: Instant::now(),
-                until: 0.0,
-            }),
+            heartbeat: Mutex::new(Heartbeat { since: Instant::now(), until: 0.0 }),
         })
     }
 
@@ -172,11 +169,7 @@ async fn remove_dead(shared: &Shared, until: f64) -> Result<bool, StoreError> {
     let latest = until - (*lease / 2).as_secs_f64();
     let values: Values<'_> = &[replica, &latest];
     let rows = shared.connections.write_idempotent(dead, values).await?;
-    let removed: Vec<i64> = rows
-        .iter()
-        .filter(|row| row.get(1))
-        .map(|row| row.get(0))
-        .collect();
+    let removed: Vec<i64> = rows.iter().filter(|row| row.get(1)).map(|row| row.get(0)).collect();
     if !removed.is_empty() {
         tracing::warn!(replicas = ?removed, "bridges sent no heartbeat: this bridge takes over their turns");
     }

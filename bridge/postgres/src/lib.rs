@@ -162,11 +162,7 @@ impl Shared {
             Refusal::MessageUsed => {
                 for message_id in append.message_ids {
                     if let Some((task, seq)) = self.message(owner, agent, &message_id).await? {
-                        return Ok(StoreError::Duplicate {
-                            message_id,
-                            task,
-                            seq,
-                        });
+                        return Ok(StoreError::Duplicate { message_id, task, seq });
                     }
                 }
                 append.expected
@@ -186,11 +182,7 @@ impl Shared {
                 Err(error) => return Err(error),
             },
         };
-        Ok(StoreError::Conflict {
-            task: head.task.clone(),
-            expected: append.expected,
-            actual,
-        })
+        Ok(StoreError::Conflict { task: head.task.clone(), expected: append.expected, actual })
     }
 }
 
@@ -315,10 +307,7 @@ impl Store for PostgresStore {
     }
 
     fn damage(&self) -> Damage {
-        Damage {
-            tasks: self.shared.quarantine.count(),
-            bytes: 0,
-        }
+        Damage { tasks: self.shared.quarantine.count(), bytes: 0 }
     }
 
     fn leases(&self) -> Option<Arc<dyn Leases>> {
@@ -412,9 +401,6 @@ impl Store for PostgresStore {
         let some = "SELECT DISTINCT scope FROM bridge.records WHERE scope = ANY($1)";
         let rows = self.shared.connections.read(some, &[&scopes]).await?;
         let found: Vec<&[u8]> = rows.iter().map(|row| row.get(0)).collect();
-        Ok(scopes
-            .iter()
-            .map(|scope| found.contains(&scope.as_ref()))
-            .collect())
+        Ok(scopes.iter().map(|scope| found.contains(&scope.as_ref())).collect())
     }
 }

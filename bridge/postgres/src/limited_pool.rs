@@ -62,10 +62,7 @@ impl LimitedPool {
         Self {
             permits: Arc::new(Semaphore::new(pool.status().max_size)),
             pool,
-            refused: Mutex::new(RefusedConnections {
-                count: 0,
-                until: Instant::now(),
-            }),
+            refused: Mutex::new(RefusedConnections { count: 0, until: Instant::now() }),
             renewed: Mutex::new(std::time::Instant::now()),
             result_timeout,
         }
@@ -108,10 +105,7 @@ impl LimitedPool {
                     drop(Object::take(old));
                 }
                 Ok(connection) => {
-                    return Ok(PooledConnection {
-                        connection,
-                        _permit: permit,
-                    });
+                    return Ok(PooledConnection { connection, _permit: permit });
                 }
                 Err(error) => {
                     let reason = failure::describe_pool_error(&error);

@@ -43,8 +43,7 @@ impl Shared {
         let found = self.connections.read(select, &[&task]).await?;
         let found = found.first().map(|row| self.read_head(task, row.get(0)));
         let head = found.transpose()?.filter(|head| head.owner == *caller);
-        head.map(Arc::new)
-            .ok_or_else(|| StoreError::not_found(task))
+        head.map(Arc::new).ok_or_else(|| StoreError::not_found(task))
     }
 
     pub(super) async fn read(
@@ -160,10 +159,7 @@ impl Shared {
         query: &ListQuery,
         found: &[Row],
     ) -> Result<(Vec<Snapshot>, String), StoreError> {
-        let position = |row: &Row| ListPosition {
-            millis: row.get(1),
-            task: row.get(0),
-        };
+        let position = |row: &Row| ListPosition { millis: row.get(1), task: row.get(0) };
         let (positions, next) = cut_page(found.iter().map(position).collect(), query.page_size);
         let mut page = PageBuilder::new(query);
         for (position, row) in positions.into_iter().zip(found) {

@@ -103,8 +103,5 @@ pub(super) fn read_events(
 }
 
 pub(super) fn damaged(task: &str, reason: &(impl std::fmt::Display + ?Sized)) -> StoreError {
-    StoreError::Damaged {
-        task: task.to_owned(),
-        reason: reason.to_string(),
-    }
+    StoreError::Damaged { task: task.to_owned(), reason: reason.to_string() }
 }

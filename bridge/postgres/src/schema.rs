@@ -60,11 +60,7 @@ pub(super) async fn prepare(client: &mut ClientWrapper, address: &str) -> Result
     };
     let (found, readable_by) = (number(0), number(1));
     if found > VERSION && readable_by > VERSION {
-        return Err(StoreError::Newer {
-            path: address.into(),
-            found,
-            known: VERSION,
-        });
+        return Err(StoreError::Newer { path: address.into(), found, known: VERSION });
     }
     if found >= VERSION {
         return Ok(());
@@ -111,11 +107,9 @@ mod tests {
         let check = |number, version| check_version("postgres://db/tasks", number, version);
         check(150_000, "15.0").unwrap();
         check(180_001, "18.1 (Debian 18.1-1)").unwrap();
-        for (number, version) in [
-            (140_022, "14.22 (Debian 14.22-1)"),
-            (90_624, "9.6.24"),
-            (-1, "x"),
-        ] {
+        for (number, version) in
+            [(140_022, "14.22 (Debian 14.22-1)"), (90_624, "9.6.24"), (-1, "x")]
+        {
             let error = check(number, version).unwrap_err().to_string();
             let expected = format!(
                 "postgres://db/tasks is PostgreSQL {version}, expected PostgreSQL 15 or later"
@@ -128,17 +122,9 @@ mod tests {
     #[test]
     fn migrations_after_the_oldest_readable_one_only_add() {
         for migration in &MIGRATIONS[READABLE_BY as usize..] {
-            let code = migration
-                .lines()
-                .filter(|line| !line.trim_start().starts_with("--"));
+            let code = migration.lines().filter(|line| !line.trim_start().starts_with("--"));
             let code = code.collect::<Vec<_>>().join(" ").to_uppercase();
-            for removing in [
-                "DROP ",
-                "RENAME ",
-                "TRUNCATE ",
-                "ALTER COLUMN",
-                "REPLACE FUNCTION",
-            ] {
+            for removing in ["DROP ", "RENAME ", "TRUNCATE ", "ALTER COLUMN", "REPLACE FUNCTION"] {
                 assert!(!code.contains(removing), "{removing}: {migration}");
             }
         }

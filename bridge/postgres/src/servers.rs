@@ -63,11 +63,7 @@ impl Servers {
                 Some(MakeRustlsConnect::new(tls_config(roots.as_deref())?))
             }
         };
-        Ok(Self {
-            settings: Arc::new(settings.clone()),
-            tls,
-            first: Arc::default(),
-        })
+        Ok(Self { settings: Arc::new(settings.clone()), tls, first: Arc::default() })
     }
 
     /// Connects to the first server that accepts writes. Each server has a part of the time, since one that has lost its
@@ -168,7 +164,5 @@ fn tls_config(roots: Option<&Path>) -> Result<ClientConfig, StoreError> {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| unavailable(error.to_string()))?;
-    Ok(config
-        .with_root_certificates(root_store)
-        .with_no_client_auth())
+    Ok(config.with_root_certificates(root_store).with_no_client_auth())
 }

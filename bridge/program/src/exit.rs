@@ -84,12 +84,7 @@ mod tests {
 
     #[test]
     fn infrastructure_wins_over_unreadable_over_failed() {
-        let codes = [
-            Exit::Failed,
-            Exit::Infrastructure,
-            Exit::Unreadable,
-            Exit::Passed,
-        ];
+        let codes = [Exit::Failed, Exit::Infrastructure, Exit::Unreadable, Exit::Passed];
         assert_eq!(codes.into_iter().max(), Some(Exit::Infrastructure));
         assert!(Exit::Unreadable > Exit::Failed && Exit::Failed > Exit::Passed);
     }

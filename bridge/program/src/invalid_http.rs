@@ -19,8 +19,5 @@ pub fn is_invalid_http(error: &(dyn Error + 'static)) -> bool {
 
 /// The kinds of error with which hyper reports a malformed body.
 fn is_malformed(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData
-    )
+    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData)
 }

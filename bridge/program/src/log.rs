@@ -129,8 +129,7 @@ where
             return self.0.format_event(context, writer, event);
         };
         let mut line = String::new();
-        self.0
-            .format_event(context, Writer::new(&mut line), event)?;
+        self.0.format_event(context, Writer::new(&mut line), event)?;
         writer.write_str(&self.1(line.trim_end(), &trace, &span))?;
         writer.write_char('\n')
     }

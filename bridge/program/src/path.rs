@@ -14,17 +14,13 @@ pub fn inherited() -> Vec<PathBuf> {
 
 /// Splits a PATH into folders. An empty entry, which would mean the current folder, is omitted.
 pub fn folders(path: &OsStr) -> Vec<PathBuf> {
-    std::env::split_paths(path)
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .collect()
+    std::env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty()).collect()
 }
 
 /// Joins folders into a PATH. A folder whose name contains a colon, or a quotation mark on Windows, cannot be in a PATH and is
 /// omitted.
 pub fn joined(folders: &[PathBuf]) -> OsString {
-    let usable = folders
-        .iter()
-        .filter(|folder| system::can_be_in_path(folder));
+    let usable = folders.iter().filter(|folder| system::can_be_in_path(folder));
     std::env::join_paths(usable).unwrap_or_default()
 }
 
@@ -34,9 +30,7 @@ pub fn find(program: &str, folders: &[PathBuf], working_dir: &Path) -> Option<Pa
     if is_place(program) {
         return system::executable(&working_dir.join(program));
     }
-    let mut places = folders
-        .iter()
-        .map(|folder| working_dir.join(folder).join(program));
+    let mut places = folders.iter().map(|folder| working_dir.join(folder).join(program));
     match program {
         "" => None,
         _ => places.find_map(|file| system::executable(&file)),

@@ -51,10 +51,7 @@ mod tests {
     fn a_secret_is_not_shown() {
         let secret = Secret::new("hunter2");
         assert_eq!(format!("{secret:?} {secret}"), "*** ***");
-        assert_eq!(
-            secret.mask_in("the key hunter2 is wrong"),
-            "the key *** is wrong"
-        );
+        assert_eq!(secret.mask_in("the key hunter2 is wrong"), "the key *** is wrong");
         assert_eq!(Secret::new("").mask_in("nothing"), "nothing");
     }
 }

@@ -23,11 +23,7 @@ use std::{
 pub fn lines(text: &str) -> Cow<'_, str> {
     match text.chars().any(is_filtered) {
         false => Cow::Borrowed(text),
-        true => text
-            .replace("\r\n", "\n")
-            .chars()
-            .fold(String::new(), add)
-            .into(),
+        true => text.replace("\r\n", "\n").chars().fold(String::new(), add).into(),
     }
 }
 
@@ -65,8 +61,7 @@ pub(crate) struct Filtered<W>(pub(crate) W);
 #[cfg(any(feature = "log", test))]
 impl<W: Write> Write for Filtered<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0
-            .write_all(lines(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        self.0.write_all(lines(&String::from_utf8_lossy(bytes)).as_bytes())?;
         Ok(bytes.len())
     }
 
@@ -90,9 +85,7 @@ pub fn to_stderr(text: fmt::Arguments<'_>) {
 /// Writes filtered text.
 fn print(out: &mut impl Write, text: fmt::Arguments<'_>) {
     let text = text.to_string();
-    let printed = out
-        .write_all(lines(&text).as_bytes())
-        .and_then(|()| out.flush());
+    let printed = out.write_all(lines(&text).as_bytes()).and_then(|()| out.flush());
     note_printed(&printed);
 }
 

@@ -22,16 +22,8 @@ const BATCH: u32 = 500;
 
 /// Requests and answers of the official SDK, by version.
 const SAID: [(Version, &str, &str); 2] = [
-    (
-        Version::V1_0,
-        "sdk/python-1.3.0-request-send.json",
-        "sdk/python-1.3.0-send-task.json",
-    ),
-    (
-        Version::V0_3,
-        "sdk/python-0.3.26-request-send.json",
-        "sdk/python-0.3.26-send-task.json",
-    ),
+    (Version::V1_0, "sdk/python-1.3.0-request-send.json", "sdk/python-1.3.0-send-task.json"),
+    (Version::V0_3, "sdk/python-0.3.26-request-send.json", "sdk/python-0.3.26-send-task.json"),
 ];
 
 fn main() {
@@ -50,9 +42,7 @@ fn read(version: Version, name: &str, length: Duration) {
     measure(&format!("{version} request, as JSON alone"), length, || {
         serde_json::from_slice::<Value>(&body).expect("it is JSON")
     });
-    measure(&format!("{version} request, read"), length, || {
-        call(version, &body)
-    });
+    measure(&format!("{version} request, read"), length, || call(version, &body));
 }
 
 /// Does the work of a server on a body before it knows the request.
@@ -66,29 +56,19 @@ fn call(version: Version, body: &[u8]) -> Call {
 fn write(version: Version, name: &str, length: Duration) {
     let answer = Response::from_slice(&recorded(name)).expect("it is an answer");
     let result = answer.outcome.expect("it is a result");
-    measure(&format!("{version} answer, as JSON alone"), length, || {
-        result.to_string()
-    });
+    measure(&format!("{version} answer, as JSON alone"), length, || result.to_string());
     let sent = version.send_result_to_v1(result).expect("it is a task");
-    measure(&format!("{version} answer, written"), length, || {
-        text(version, &sent)
-    });
+    measure(&format!("{version} answer, written"), length, || text(version, &sent));
 }
 
 /// Returns the work of a server on an answer.
 fn text(version: Version, sent: &SendMessageResponse) -> String {
     let id = Id::String("1".into());
     let text = match version {
-        Version::V1_0 => serde_json::to_string(&Response {
-            id,
-            outcome: Ok(sent),
-        }),
+        Version::V1_0 => serde_json::to_string(&Response { id, outcome: Ok(sent) }),
         Version::V0_1 | Version::V0_3 => {
             let result = version.send_result_from_v1(sent, &mut Default::default());
-            serde_json::to_string(&Response {
-                id,
-                outcome: Ok(result),
-            })
+            serde_json::to_string(&Response { id, outcome: Ok(result) })
         }
     };
     text.expect("it can be written")

@@ -46,12 +46,8 @@ const GLOBAL_V6: Ipv6Net = v6(0x2000, 0, 3);
 
 /// Exceptions among them: protocol assignments including Teredo; documentation, the last one with the
 /// unassigned network around it; and 6to4, which contains IPv4 addresses.
-const SPECIAL_V6: [Ipv6Net; 4] = [
-    v6(0x2001, 0, 23),
-    v6(0x2001, 0x0db8, 32),
-    v6(0x2002, 0, 16),
-    v6(0x3fff, 0, 16),
-];
+const SPECIAL_V6: [Ipv6Net; 4] =
+    [v6(0x2001, 0, 23), v6(0x2001, 0x0db8, 32), v6(0x2002, 0, 16), v6(0x3fff, 0, 16)];
 
 /// IPv4 addresses as seen in IPv6-only networks (NAT64, RFC 6052).
 const NAT64: Ipv6Net = v6(0x0064, 0xff9b, 96);

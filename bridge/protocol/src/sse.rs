@@ -156,11 +156,7 @@ impl Pending {
             Some(data) => SseData::Whole(data),
             None => return None,
         };
-        Some(SseEvent {
-            id: self.id,
-            event: self.event.filter(|event| !event.is_empty()),
-            data,
-        })
+        Some(SseEvent { id: self.id, event: self.event.filter(|event| !event.is_empty()), data })
     }
 }
 
@@ -243,10 +239,7 @@ mod tests {
             event: None,
             data: SseData::TooLarge(length),
         };
-        assert_eq!(
-            events,
-            [large("1", 53), large("2", 111), event(None, None, "ok")]
-        );
+        assert_eq!(events, [large("1", 53), large("2", 111), event(None, None, "ok")]);
     }
 
     #[test]

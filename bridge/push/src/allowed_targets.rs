@@ -49,9 +49,7 @@ impl FromStr for AllowedTarget {
             Some(Host::Domain(name)) if is_plain(&name) => Ok(Self::Host(name)),
             Some(Host::Ipv4(address)) => Ok(Self::Network(IpAddr::V4(address).into())),
             Some(Host::Ipv6(address)) => Ok(Self::Network(IpAddr::V6(address).into())),
-            Some(Host::Domain(_)) | None => Err(TargetError {
-                found: text.to_owned(),
-            }),
+            Some(Host::Domain(_)) | None => Err(TargetError { found: text.to_owned() }),
         }
     }
 }
@@ -134,9 +132,7 @@ mod tests {
 
     fn allowed(targets: &[&str]) -> AllowedTargets {
         let mut allowed = AllowedTargets::default();
-        targets
-            .iter()
-            .for_each(|target| allowed.allow(target).unwrap());
+        targets.iter().for_each(|target| allowed.allow(target).unwrap());
         allowed
     }
 
@@ -172,11 +168,7 @@ mod tests {
             ("localhost", "192.168.0.1", false),
         ] {
             let address = address.parse().unwrap();
-            assert_eq!(
-                targets.may_resolve(name, address),
-                expected,
-                "{name} {address}"
-            );
+            assert_eq!(targets.may_resolve(name, address), expected, "{name} {address}");
         }
         let none = AllowedTargets::default();
         assert!(none.may_resolve("a.test", "8.8.8.8".parse().unwrap()));

@@ -42,9 +42,7 @@ impl DeliveryRequest {
         headers.insert(CONTENT_TYPE, media_type);
         headers.insert("a2a-version", HeaderValue::from_static(version.as_str()));
         let event = HeaderValue::from_str(&format!("{}/{}", notification.task, notification.seq));
-        event
-            .into_iter()
-            .for_each(|event| drop(headers.insert(EVENT, event)));
+        event.into_iter().for_each(|event| drop(headers.insert(EVENT, event)));
         Self {
             url: setting.config.url.clone(),
             task: notification.task.clone(),

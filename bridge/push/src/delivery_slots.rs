@@ -51,11 +51,7 @@ impl DeliverySlots {
                 None => queue.wait(request, grant),
             }
         };
-        let _waiter = QueueGuard {
-            slots: self,
-            request,
-            number,
-        };
+        let _waiter = QueueGuard { slots: self, request, number };
         match granted.await {
             Ok(slot) => slot,
             // A request is only taken out of the queue to be granted, so this never happens.
@@ -79,10 +75,7 @@ impl DeliverySlots {
     }
 
     fn slot(self: &Arc<Self>, number: u64) -> DeliverySlot {
-        DeliverySlot {
-            slots: self.clone(),
-            number,
-        }
+        DeliverySlot { slots: self.clone(), number }
     }
 
     fn lock(&self) -> MutexGuard<'_, FairQueue<oneshot::Sender<DeliverySlot>>> {

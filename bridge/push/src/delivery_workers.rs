@@ -129,11 +129,8 @@ impl DeliveryWorkers {
         all.started += 1;
         let number = all.started;
         let (stop, requested) = watch::channel(false);
-        let (work, workers, own_key) = (
-            (self.work)(key.clone(), StopSignal(requested)),
-            self.this.clone(),
-            key.clone(),
-        );
+        let (work, workers, own_key) =
+            ((self.work)(key.clone(), StopSignal(requested)), self.this.clone(), key.clone());
         let runtime = self.runtime.get_or_init(Handle::current);
         let worker = runtime.spawn(async move {
             let left = work.await;
@@ -141,11 +138,7 @@ impl DeliveryWorkers {
                 workers.ended(&own_key, number, left);
             }
         });
-        let running = RunningWorker {
-            number,
-            stop,
-            worker,
-        };
+        let running = RunningWorker { number, stop, worker };
         all.running.insert(key, running);
     }
 
@@ -215,9 +208,7 @@ impl Listener for DeliveryWorkers {
         let all = lock(&self.all);
         let seen = |of_task: &Vec<IdleSetting>| of_task.iter().map(|idle| idle.seen).min();
         let tasks = all.idle.iter();
-        tasks
-            .map(|(task, of_task)| (task.clone(), seen(of_task).unwrap_or_default()))
-            .collect()
+        tasks.map(|(task, of_task)| (task.clone(), seen(of_task).unwrap_or_default())).collect()
     }
 }
 
@@ -229,11 +220,7 @@ impl WorkerTable {
     }
 
     fn set_idle(&mut self, key: &SettingKey, seen: Seq) {
-        let idle = IdleSetting {
-            caller: key.caller.clone(),
-            id: key.id.clone(),
-            seen,
-        };
+        let idle = IdleSetting { caller: key.caller.clone(), id: key.id.clone(), seen };
         match self.idle.get_mut(&key.task) {
             Some(of_task) => of_task.push(idle),
             None => {
@@ -253,11 +240,7 @@ impl WorkerTable {
         let has_waited = |idle: &mut IdleSetting| idle.seen < head.seq && idle.caller == head.owner;
         let remove_idle_before = self.remove_where(&head.task, has_waited).into_iter();
         let key = |remove_idle_before: IdleSetting| {
-            SettingKey::new(
-                &remove_idle_before.caller,
-                &head.task,
-                &remove_idle_before.id,
-            )
+            SettingKey::new(&remove_idle_before.caller, &head.task, &remove_idle_before.id)
         };
         remove_idle_before.map(key).collect()
     }

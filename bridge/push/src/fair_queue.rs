@@ -118,10 +118,9 @@ impl<G> FairQueue<G> {
             return;
         };
         self.all.remove(request.is_again);
-        for (counts, name) in [
-            (&mut self.hosts, &request.host),
-            (&mut self.callers, &request.caller),
-        ] {
+        for (counts, name) in
+            [(&mut self.hosts, &request.host), (&mut self.callers, &request.caller)]
+        {
             if let Some(taken) = counts.get_mut(name) {
                 taken.remove(request.is_again);
                 if taken.all == 0 {
@@ -161,9 +160,7 @@ impl<G> FairQueue<G> {
             return false;
         }
         let limits = [LimitKind::Host, LimitKind::Caller, LimitKind::All];
-        let yields = limits
-            .into_iter()
-            .any(|limit| self.is_needed_for(&own, limit));
+        let yields = limits.into_iter().any(|limit| self.is_needed_for(&own, limit));
         if let Some(held) = self.held.get_mut(&number) {
             held.is_yielding = yields;
         }
@@ -191,10 +188,7 @@ impl<G> FairQueue<G> {
     fn share(&self, request: &SlotRequest) -> (usize, usize) {
         let of =
             |counts: &BTreeMap<String, SlotCounts>, name| counts.get(name).map_or(0, |one| one.all);
-        (
-            of(&self.callers, &request.caller),
-            of(&self.hosts, &request.host),
-        )
+        (of(&self.callers, &request.caller), of(&self.hosts, &request.host))
     }
 
     /// Returns the first limit that is reached for a request.
@@ -203,16 +197,8 @@ impl<G> FairQueue<G> {
             counts.get(name).copied().unwrap_or_default()
         };
         let limits = [
-            (
-                LimitKind::Host,
-                of(&self.hosts, &request.host),
-                self.limits.per_host,
-            ),
-            (
-                LimitKind::Caller,
-                of(&self.callers, &request.caller),
-                self.limits.per_caller,
-            ),
+            (LimitKind::Host, of(&self.hosts, &request.host), self.limits.per_host),
+            (LimitKind::Caller, of(&self.callers, &request.caller), self.limits.per_caller),
             (LimitKind::All, self.all, self.limits.at_once),
         ];
         let reached = limits.into_iter().find(|(_, taken, limit)| {
@@ -229,11 +215,7 @@ impl<G> FairQueue<G> {
         host.add(is_again);
         let caller = self.callers.entry(request.caller.clone()).or_default();
         caller.add(is_again);
-        let held = SlotHolder {
-            request,
-            is_late: false,
-            is_yielding: false,
-        };
+        let held = SlotHolder { request, is_late: false, is_yielding: false };
         self.held.insert(number, held);
     }
 }
@@ -266,26 +248,15 @@ mod tests {
     use super::*;
 
     fn request(caller: &str, host: &str) -> SlotRequest {
-        SlotRequest {
-            caller: caller.into(),
-            host: host.into(),
-            is_again: false,
-        }
+        SlotRequest { caller: caller.into(), host: host.into(), is_again: false }
     }
 
     fn again(caller: &str, host: &str) -> SlotRequest {
-        SlotRequest {
-            is_again: true,
-            ..request(caller, host)
-        }
+        SlotRequest { is_again: true, ..request(caller, host) }
     }
 
     fn queue() -> FairQueue<&'static str> {
-        FairQueue::new(DeliveryLimits {
-            at_once: 6,
-            per_host: 4,
-            per_caller: 5,
-        })
+        FairQueue::new(DeliveryLimits { at_once: 6, per_host: 4, per_caller: 5 })
     }
 
     #[test]
@@ -315,9 +286,7 @@ mod tests {
     #[test]
     fn the_smallest_share_is_served_first_and_then_the_oldest_request() {
         let mut queue = queue();
-        let held: Vec<_> = (0..4)
-            .map(|_| queue.take(&request("a", "one")).unwrap())
-            .collect();
+        let held: Vec<_> = (0..4).map(|_| queue.take(&request("a", "one")).unwrap()).collect();
         let other = queue.take(&request("b", "two")).unwrap();
         let last = queue.take(&request("b", "three")).unwrap();
         for (caller, host, grant) in [
@@ -344,9 +313,7 @@ mod tests {
     #[test]
     fn one_slow_delivery_yields_for_one_waiting_request() {
         let mut queue = queue();
-        let late: Vec<_> = (0..4)
-            .map(|_| queue.take(&request("a", "slow")).unwrap())
-            .collect();
+        let late: Vec<_> = (0..4).map(|_| queue.take(&request("a", "slow")).unwrap()).collect();
         let quick = queue.take(&request("b", "quick")).unwrap();
         assert!(!queue.must_yield(late[0]), "nobody waits");
         let waiter = queue.wait(&request("b", "slow"), "b");
@@ -361,9 +328,8 @@ mod tests {
     fn the_largest_share_yields_first() {
         let mut queue = queue();
         let single = queue.take(&request("b", "one")).unwrap();
-        let many: Vec<_> = (0..5)
-            .map(|number| queue.take(&request("a", &number.to_string())).unwrap())
-            .collect();
+        let many: Vec<_> =
+            (0..5).map(|number| queue.take(&request("a", &number.to_string())).unwrap()).collect();
         assert!(!queue.must_yield(many[0]), "nobody waits");
         queue.wait(&request("c", "two"), "c");
         assert!(!queue.must_yield(single), "another has more");
@@ -373,11 +339,7 @@ mod tests {
 
     #[test]
     fn retries_neither_yield_nor_preempt() {
-        let mut queue = FairQueue::new(DeliveryLimits {
-            at_once: 2,
-            per_host: 2,
-            per_caller: 2,
-        });
+        let mut queue = FairQueue::new(DeliveryLimits { at_once: 2, per_host: 2, per_caller: 2 });
         let again_held = queue.take(&again("a", "one")).unwrap();
         let first = queue.take(&request("a", "one")).unwrap();
         queue.wait(&again("b", "two"), "again");
@@ -390,9 +352,7 @@ mod tests {
     #[test]
     fn a_canceled_request_leaves_nothing_behind() {
         let mut queue = queue();
-        let held: Vec<_> = (0..4)
-            .map(|_| queue.take(&request("a", "one")).unwrap())
-            .collect();
+        let held: Vec<_> = (0..4).map(|_| queue.take(&request("a", "one")).unwrap()).collect();
         let waiter = queue.wait(&request("a", "one"), "a");
         queue.cancel(&request("a", "one"), waiter);
         held.into_iter().for_each(|one| queue.release(one));

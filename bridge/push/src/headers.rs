@@ -91,35 +91,16 @@ mod tests {
         let auth = |scheme: &str, credentials: &str| json!({"url": "u", "authentication": {"scheme": scheme, "credentials": credentials}});
         for (config, expected) in [
             (json!({"url": "u"}), None),
-            (
-                json!({"url": "u", "token": "t-1"}),
-                Some(("x-a2a-notification-token", "t-1")),
-            ),
-            (
-                json!({"url": "u", "authentication": {"scheme": "Bearer"}}),
-                None,
-            ),
+            (json!({"url": "u", "token": "t-1"}), Some(("x-a2a-notification-token", "t-1"))),
+            (json!({"url": "u", "authentication": {"scheme": "Bearer"}}), None),
             (auth("Bearer", ""), None),
             (auth("Bearer", "abc"), Some(("authorization", "Bearer abc"))),
-            (
-                auth("Basic", "bWU6d29yZA=="),
-                Some(("authorization", "Basic bWU6d29yZA==")),
-            ),
-            (
-                auth("Basic", "me:word"),
-                Some(("authorization", "Basic bWU6d29yZA==")),
-            ),
-            (
-                auth("X-Own", "a=\"b\", c=d"),
-                Some(("authorization", "X-Own a=\"b\", c=d")),
-            ),
+            (auth("Basic", "bWU6d29yZA=="), Some(("authorization", "Basic bWU6d29yZA=="))),
+            (auth("Basic", "me:word"), Some(("authorization", "Basic bWU6d29yZA=="))),
+            (auth("X-Own", "a=\"b\", c=d"), Some(("authorization", "X-Own a=\"b\", c=d"))),
         ] {
             let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
-            assert_eq!(
-                headers(config.clone()).unwrap(),
-                Vec::from_iter(expected),
-                "{config}"
-            );
+            assert_eq!(headers(config.clone()).unwrap(), Vec::from_iter(expected), "{config}");
         }
     }
 

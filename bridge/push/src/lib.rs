@@ -236,9 +236,9 @@ impl Push {
     }
 
     fn changing(&self, task: &str) -> &Mutex<()> {
-        let sum = task.bytes().fold(0_usize, |sum, byte| {
-            sum.wrapping_mul(31).wrapping_add(usize::from(byte))
-        });
+        let sum = task
+            .bytes()
+            .fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)));
         &self.0.changing[sum % LOCKS]
     }
 }

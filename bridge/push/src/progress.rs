@@ -44,19 +44,12 @@ pub(super) struct FailedDelivery {
 impl DeliveryProgress {
     /// Creates the progress of a setting that gets the events after `seq` of this task.
     pub(super) fn at(head: &Head, seq: Seq) -> Self {
-        Self {
-            owner: head.owner.clone(),
-            agent: head.agent.clone(),
-            seq,
-            failing: None,
-        }
+        Self { owner: head.owner.clone(), agent: head.agent.clone(), seq, failing: None }
     }
 
     /// Returns whether delivery was given up: nothing is sent until it is retried by hand or the setting is made again.
     pub(super) fn is_given_up(&self) -> bool {
-        self.failing
-            .as_ref()
-            .is_some_and(|failing| failing.is_given_up)
+        self.failing.as_ref().is_some_and(|failing| failing.is_given_up)
     }
 
     /// Records that the event was delivered.
@@ -108,12 +101,7 @@ mod tests {
     use std::time::Duration;
 
     fn progress() -> DeliveryProgress {
-        DeliveryProgress {
-            owner: Caller::new("me"),
-            agent: "a".into(),
-            seq: 3,
-            failing: None,
-        }
+        DeliveryProgress { owner: Caller::new("me"), agent: "a".into(), seq: 3, failing: None }
     }
 
     #[test]

@@ -65,9 +65,7 @@ mod tests {
             ("a.test", &[], false),
             ("hooks.example", &["10.0.0.1"], true),
         ] {
-            let found = addresses
-                .iter()
-                .map(|ip| SocketAddr::new(ip.parse().unwrap(), 0));
+            let found = addresses.iter().map(|ip| SocketAddr::new(ip.parse().unwrap(), 0));
             let judged = judged(&named, name, found.collect());
             assert_eq!(judged.is_ok(), expected, "{name} {addresses:?}");
         }
@@ -83,11 +81,7 @@ mod tests {
             .dns_resolver(Arc::new(Resolver(Arc::default())))
             .build()
             .unwrap();
-        let error = client
-            .get(format!("http://localhost:{port}/"))
-            .send()
-            .await
-            .unwrap_err();
+        let error = client.get(format!("http://localhost:{port}/")).send().await.unwrap_err();
         assert!(is_refusal(&error), "{error:?}");
         assert!(!format!("{error:?}").contains("127.0.0.1"), "{error:?}");
     }

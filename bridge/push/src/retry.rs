@@ -31,10 +31,7 @@ mod tests {
 
     #[test]
     fn pauses_double_up_to_the_limit() {
-        let retry = RetrySettings {
-            longest: 10 * SECOND,
-            ..RetrySettings::default()
-        };
+        let retry = RetrySettings { longest: 10 * SECOND, ..RetrySettings::default() };
         for (failures, longest) in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (4_000_000_000, 10)] {
             let full = longest * SECOND;
             assert_eq!(retry.pause(failures, None, 1_000), full, "{failures}");
@@ -62,11 +59,7 @@ mod tests {
     fn random_delays_are_between_half_and_all_of_the_time() {
         let retry = RetrySettings::default();
         let drawn = [0, 7, 500, 999, u64::MAX].map(|random| retry.pause(4, None, random));
-        assert!(
-            drawn
-                .iter()
-                .all(|pause| (4 * SECOND..=8 * SECOND).contains(pause))
-        );
+        assert!(drawn.iter().all(|pause| (4 * SECOND..=8 * SECOND).contains(pause)));
         assert!(drawn[0] < drawn[1] && drawn[1] < drawn[2] && drawn[2] < drawn[3]);
     }
 }

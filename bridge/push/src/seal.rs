@@ -78,9 +78,7 @@ impl Seal {
     /// # Errors
     /// If the text is not such a key.
     pub fn add(&mut self, key: &Secret) -> Result<(), SealKeyError> {
-        let wrong = |found: &str| SealKeyError {
-            found: found.to_owned(),
-        };
+        let wrong = |found: &str| SealKeyError { found: found.to_owned() };
         let bytes = STANDARD.decode(key.expose());
         let bytes = bytes.map_err(|_| wrong("something else"))?;
         if bytes.len() != KEY {
@@ -109,10 +107,7 @@ impl Seal {
         let fresh = Nonce::assume_unique_for_key(nonce);
         let closed = key.seal_in_place_append_tag(fresh, Aad::from(place), &mut text);
         closed.map_err(|_| SealError::Random)?;
-        Ok(Some(Sealed {
-            key: id.clone(),
-            sealed: STANDARD.encode([&nonce[..], &text].concat()),
-        }))
+        Ok(Some(Sealed { key: id.clone(), sealed: STANDARD.encode([&nonce[..], &text].concat()) }))
     }
 
     /// Decrypts a text that was encrypted for this place.
@@ -152,10 +147,7 @@ mod tests {
 
     #[test]
     fn a_text_is_decrypted_only_with_its_key_and_place() {
-        let sealed = seal(&[1])
-            .close(b"hunter2".to_vec(), b"a")
-            .unwrap()
-            .unwrap();
+        let sealed = seal(&[1]).close(b"hunter2".to_vec(), b"a").unwrap().unwrap();
         assert_eq!(seal(&[2, 1]).open(&sealed, b"a").unwrap(), b"hunter2");
         assert!(!serde_json::to_string(&sealed).unwrap().contains("hunter2"));
         let changed = SealError::Changed(sealed.key.clone());
@@ -163,20 +155,10 @@ mod tests {
         let unknown = SealError::UnknownKey(sealed.key.clone());
         assert_eq!(seal(&[2]).open(&sealed, b"a").unwrap_err(), unknown);
         for text in ["", "?", "AAAA", &STANDARD.encode([0; 40])] {
-            let other = Sealed {
-                sealed: text.to_owned(),
-                ..sealed.clone()
-            };
-            assert_eq!(
-                seal(&[1]).open(&other, b"a").unwrap_err(),
-                changed,
-                "{text}"
-            );
+            let other = Sealed { sealed: text.to_owned(), ..sealed.clone() };
+            assert_eq!(seal(&[1]).open(&other, b"a").unwrap_err(), changed, "{text}");
         }
-        let again = seal(&[1])
-            .close(b"hunter2".to_vec(), b"a")
-            .unwrap()
-            .unwrap();
+        let again = seal(&[1]).close(b"hunter2".to_vec(), b"a").unwrap().unwrap();
         assert_ne!(again, sealed, "each has a nonce of its own");
     }
 

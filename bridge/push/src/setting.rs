@@ -97,10 +97,9 @@ fn check_id(id: Option<&str>) -> Result<(), FieldError> {
             let found = format!("{} bytes", id.len());
             Err(FieldError::new(format!("at most {ID_LIMIT} bytes"), found))
         }
-        Some(id) if id.chars().any(char::is_control) => Err(FieldError::new(
-            "an id without control characters",
-            "one with them",
-        )),
+        Some(id) if id.chars().any(char::is_control) => {
+            Err(FieldError::new("an id without control characters", "one with them"))
+        }
         Some(_) | None => Ok(()),
     }
 }
@@ -124,11 +123,7 @@ pub(super) struct SettingKey {
 
 impl SettingKey {
     pub(super) fn new(caller: &Caller, task: &str, id: &str) -> Self {
-        Self {
-            caller: caller.clone(),
-            task: task.to_owned(),
-            id: id.to_owned(),
-        }
+        Self { caller: caller.clone(), task: task.to_owned(), id: id.to_owned() }
     }
 
     /// Returns the associated data of an encrypted setting: it cannot be used for another task or caller.
@@ -161,10 +156,7 @@ impl StoredSetting {
         let closed = seal.close(encoded(setting), &key.place());
         Ok(match closed.map_err(|error| corrupt(key, &error))? {
             None => Self::Clear(setting.clone()),
-            Some(sealed) => Self::Sealed {
-                host: setting.host(),
-                setting: sealed,
-            },
+            Some(sealed) => Self::Sealed { host: setting.host(), setting: sealed },
         })
     }
 
@@ -233,32 +225,20 @@ mod tests {
         assert_eq!(made(Version::V0_3), "task");
         assert_ne!(made(Version::V1_0), made(Version::V1_0));
         let named = json!({"id": "mine", "url": "https://h.test/"});
-        assert_eq!(
-            checked(named, Version::V1_0).unwrap().of_task("task").id(),
-            "mine"
-        );
+        assert_eq!(checked(named, Version::V1_0).unwrap().of_task("task").id(), "mine");
     }
 
     #[test]
     fn every_field_has_a_limit() {
         let url = "https://h.test/";
         for (config, expected) in [
-            (
-                json!({"url": "http://10.0.0.1/"}),
-                "url: expected a host on the public internet",
-            ),
+            (json!({"url": "http://10.0.0.1/"}), "url: expected a host on the public internet"),
             (
                 json!({"url": url, "id": "x".repeat(129)}),
                 "id: expected at most 128 bytes, found 129 bytes",
             ),
-            (
-                json!({"url": url, "id": "a\nb"}),
-                "id: expected an id without control characters",
-            ),
-            (
-                json!({"url": url, "token": "\n"}),
-                "token: expected visible ASCII characters",
-            ),
+            (json!({"url": url, "id": "a\nb"}), "id: expected an id without control characters"),
+            (json!({"url": url, "token": "\n"}), "token: expected visible ASCII characters"),
             (
                 json!({"url": url, "more": "x".repeat(LIMIT)}),
                 "expected at most 32768 bytes, found 328",

@@ -44,10 +44,9 @@ impl Push {
         let known = self.0.repository.ids(caller, task).await?;
         let is_new = known.iter().all(|id| id != checked.0.id());
         match is_new && known.len() >= self.0.settings.per_task {
-            true => Err(PushError::TooMany {
-                task: task.to_owned(),
-                limit: self.0.settings.per_task,
-            }),
+            true => {
+                Err(PushError::TooMany { task: task.to_owned(), limit: self.0.settings.per_task })
+            }
             false => Ok(()),
         }
     }
@@ -95,8 +94,7 @@ impl Push {
         if is_known && !progress.is_some_and(|progress| progress.is_given_up()) {
             return Ok(());
         }
-        self.check_limit(&head.owner, &head.task, &CheckedSetting(setting.clone()))
-            .await?;
+        self.check_limit(&head.owner, &head.task, &CheckedSetting(setting.clone())).await?;
         self.keep(head, setting, seen).await?;
         Ok(())
     }
@@ -110,9 +108,7 @@ impl Push {
     ) -> Result<TaskPushNotificationConfig, StoreError> {
         let key = SettingKey::new(&head.owner, &head.task, setting.id());
         let before = self.stop(&key).await?;
-        let stored = self
-            .replace(head, &key, setting, before.as_ref(), seen)
-            .await;
+        let stored = self.replace(head, &key, setting, before.as_ref(), seen).await;
         self.restore_on_error(&key, before, stored).await
     }
 
@@ -176,11 +172,7 @@ impl Push {
         id: &str,
     ) -> Result<Option<TaskPushNotificationConfig>, StoreError> {
         if !id.is_empty() {
-            let found = self
-                .0
-                .repository
-                .setting(&SettingKey::new(caller, task, id))
-                .await?;
+            let found = self.0.repository.setting(&SettingKey::new(caller, task, id)).await?;
             return Ok(found.map(|setting| setting.config));
         }
         let mut all = self.0.repository.settings(caller, task).await?;

@@ -31,11 +31,7 @@ pub(super) struct SettingRepository {
 
 impl SettingKey {
     fn setting(&self) -> RecordKey {
-        RecordKey {
-            kind: SETTING.into(),
-            scope: self.task.clone(),
-            id: self.id.clone(),
-        }
+        RecordKey { kind: SETTING.into(), scope: self.task.clone(), id: self.id.clone() }
     }
 
     /// Task ids contain no slash, so the first slash ends the task's id.
@@ -69,9 +65,7 @@ impl SettingRepository {
 
     pub(super) async fn setting(&self, key: &SettingKey) -> Result<Option<Setting>, StoreError> {
         let stored = self.stored(key).await?;
-        stored
-            .map(|stored| stored.open(key, &self.seal))
-            .transpose()
+        stored.map(|stored| stored.open(key, &self.seal)).transpose()
     }
 
     /// Returns a setting, and stores it again if it is not encrypted with the current key.
@@ -154,9 +148,7 @@ impl SettingRepository {
         progress: &DeliveryProgress,
     ) -> Result<(), StoreError> {
         let record = encoded(progress);
-        self.store
-            .put_record(&bridge(), &key.progress(), record)
-            .await
+        self.store.put_record(&bridge(), &key.progress(), record).await
     }
 
     /// Removes the progress of a setting whose last event was delivered.
@@ -167,9 +159,7 @@ impl SettingRepository {
 
     /// Removes a setting and its progress, in this order, so that a stored setting always has its progress.
     pub(super) async fn remove(&self, key: &SettingKey) -> Result<(), StoreError> {
-        self.store
-            .delete_record(&key.caller, &key.setting())
-            .await?;
+        self.store.delete_record(&key.caller, &key.setting()).await?;
         self.done(key).await
     }
 }

@@ -102,14 +102,8 @@ mod tests {
     const SPELLINGS: &str = include_str!("../../protocol/tests/addresses/spellings.txt");
 
     /// Names of this machine.
-    const NAMES: [&str; 6] = [
-        "localhost",
-        "LOCALHOST",
-        "localhost.",
-        "a.localhost",
-        "loc%61lhost",
-        "ｌocalhost",
-    ];
+    const NAMES: [&str; 6] =
+        ["localhost", "LOCALHOST", "localhost.", "a.localhost", "loc%61lhost", "ｌocalhost"];
 
     #[test]
     fn every_spelling_of_a_private_address_is_refused() {
@@ -123,23 +117,14 @@ mod tests {
     #[test]
     fn invalid_urls_are_refused() {
         for (url, expected) in [
-            (
-                "",
-                "expected an absolute URL such as https://client.example/hook, found ",
-            ),
-            (
-                "/hook",
-                "expected an absolute URL such as https://client.example/hook, found ",
-            ),
+            ("", "expected an absolute URL such as https://client.example/hook, found "),
+            ("/hook", "expected an absolute URL such as https://client.example/hook, found "),
             ("client.example/hook", "expected an absolute URL such as"),
             (
                 "https://client.example/ho\r\nok",
                 "expected a URL without control characters, found one with them",
             ),
-            (
-                "https://[fe80::1%25eth0]/",
-                "expected an absolute URL such as",
-            ),
+            ("https://[fe80::1%25eth0]/", "expected an absolute URL such as"),
             ("https://[::1", "expected an absolute URL such as"),
             ("https://1.2.3.4.5/", "expected an absolute URL such as"),
             ("https://256.1.1.1/", "expected an absolute URL such as"),
@@ -149,31 +134,17 @@ mod tests {
             ("file:///etc/passwd", "expected https, found file"),
             ("javascript:alert(1)", "expected https, found javascript"),
             ("gopher://client.example/", "expected https, found gopher"),
-            (
-                "https://me:hunter2@client.example/",
-                "expected a URL without user and password",
-            ),
-            (
-                "https://me@client.example/",
-                "expected a URL without user and password",
-            ),
-            (
-                "https://8.8.8.8@127.0.0.1/",
-                "expected a host on the public internet",
-            ),
+            ("https://me:hunter2@client.example/", "expected a URL without user and password"),
+            ("https://me@client.example/", "expected a URL without user and password"),
+            ("https://8.8.8.8@127.0.0.1/", "expected a host on the public internet"),
         ] {
-            let error = check(url, &AllowedTargets::default())
-                .unwrap_err()
-                .to_string();
+            let error = check(url, &AllowedTargets::default()).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{url}: {error}");
             assert!(!error.contains("hunter2"), "{url}: {error}");
         }
         let long = format!("https://client.example/{}", "a".repeat(LIMIT));
         let error = check(&long, &AllowedTargets::default()).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "expected at most 2048 bytes, found 2071 bytes"
-        );
+        assert_eq!(error.to_string(), "expected at most 2048 bytes, found 2071 bytes");
     }
 
     #[test]
@@ -197,11 +168,7 @@ mod tests {
             ("https://10.1.2.3/", false, true),
             ("https://192.168.0.1/", false, false),
         ] {
-            assert_eq!(
-                check(url, &AllowedTargets::default()).is_ok(),
-                without,
-                "{url}"
-            );
+            assert_eq!(check(url, &AllowedTargets::default()).is_ok(), without, "{url}");
             assert_eq!(check(url, &named).is_ok(), with, "{url}");
         }
         named.plain_http = true;

@@ -67,9 +67,7 @@ impl Undelivered {
         let Some(progress) = given_up(&repository, &key).await? else {
             return Ok(false);
         };
-        repository
-            .put_progress(&key, &progress.without_failure())
-            .await?;
+        repository.put_progress(&key, &progress.without_failure()).await?;
         Ok(true)
     }
 

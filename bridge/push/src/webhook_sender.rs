@@ -84,12 +84,7 @@ impl HttpSender {
             .dns_resolver(Arc::new(Resolver(allowed.clone())))
             .build()
             .map_err(PushError::Client)?;
-        Ok(Self {
-            client,
-            allowed,
-            timeout: settings.timeout,
-            signature,
-        })
+        Ok(Self { client, allowed, timeout: settings.timeout, signature })
     }
 
     async fn post(&self, url: Url, delivery: &DeliveryRequest) -> Outcome {
@@ -103,9 +98,9 @@ impl HttpSender {
         let request = self.client.post(url).headers(headers);
         match request.body(delivery.body.clone()).send().await {
             Ok(answer) => judged(answer).await,
-            Err(error) if resolver::is_refusal(&error) => Outcome::Refused {
-                reason: resolver::NotAllowed.to_string(),
-            },
+            Err(error) if resolver::is_refusal(&error) => {
+                Outcome::Refused { reason: resolver::NotAllowed.to_string() }
+            }
             Err(error) if error.is_timeout() => {
                 failed(format!("no answer within {:?}", self.timeout))
             }
@@ -120,9 +115,7 @@ impl WebhookSender for HttpSender {
         // The allowed targets may have changed since the setting was made.
         match target::check(&delivery.url, &self.allowed) {
             Ok(url) => self.post(url, delivery).await,
-            Err(error) => Outcome::Refused {
-                reason: error.to_string(),
-            },
+            Err(error) => Outcome::Refused { reason: error.to_string() },
         }
     }
 }
@@ -150,8 +143,5 @@ fn retry_after(answer: &Response) -> Option<Duration> {
 }
 
 fn failed(reason: String) -> Outcome {
-    Outcome::Failed {
-        reason,
-        again: None,
-    }
+    Outcome::Failed { reason, again: None }
 }

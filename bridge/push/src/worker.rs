@@ -109,11 +109,7 @@ pub(super) async fn run(
 }
 
 fn lease<'a>(key: &'a SettingKey, id: &'a str) -> Conversation<'a> {
-    Conversation {
-        agent: LEASE,
-        caller: &key.caller,
-        id,
-    }
+    Conversation { agent: LEASE, caller: &key.caller, id }
 }
 
 fn lease_id(key: &SettingKey) -> String {
@@ -340,11 +336,7 @@ impl Worker {
             return self.give_up().await;
         }
         self.write_progress().await?;
-        Ok(NextStep::Again(self.context.retry.pause(
-            failures,
-            again,
-            clock::random_u64(),
-        )))
+        Ok(NextStep::Again(self.context.retry.pause(failures, again, clock::random_u64())))
     }
 
     async fn try_once(&self, notification: &Notification, slot: DeliverySlot) -> Outcome {
@@ -364,23 +356,14 @@ impl Worker {
         if outcome != Outcome::Delivered {
             bridge_telemetry::fail(&span, outcome.name());
         }
-        self.context
-            .metrics
-            .pushed(agent, outcome.name(), begun.elapsed());
+        self.context.metrics.pushed(agent, outcome.name(), begun.elapsed());
         outcome
     }
 
     fn fail(&mut self, notification: &Notification, reason: String) -> u32 {
         let (task, id) = (&self.key.task, &self.key.id);
-        tracing::debug!(
-            task,
-            id,
-            seq = notification.seq,
-            reason,
-            "a push notification failed"
-        );
-        self.progress
-            .failed(notification.seq, reason, clock::now(), &self.context.retry)
+        tracing::debug!(task, id, seq = notification.seq, reason, "a push notification failed");
+        self.progress.failed(notification.seq, reason, clock::now(), &self.context.retry)
     }
 
     /// Records that an event was delivered; after the last event there is no progress to store.

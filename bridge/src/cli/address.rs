@@ -39,10 +39,7 @@ mod tests {
             ("127.0.0.1:1/a2a", Ok("http://127.0.0.1:1/a2a")),
             ("[::1]:1", Ok("http://[::1]:1/")),
             ("https://h.test/a?b=c", Ok("https://h.test/a?b=c")),
-            (
-                "h.test/a",
-                Err("is it https://h.test/a or http://h.test/a?"),
-            ),
+            ("h.test/a", Err("is it https://h.test/a or http://h.test/a?")),
             ("ftp://h.test", Err("found one of \"ftp\"")),
             ("http://", Err("expected an address such as")),
             ("", Err("expected an address such as")),

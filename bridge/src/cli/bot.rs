@@ -39,20 +39,9 @@ mod tests {
         let choice: BotChoice = "a=http://localhost:3979/api?x=y".parse().unwrap();
         assert_eq!(choice.name.0, "a");
         assert_eq!(choice.url.0.as_str(), "http://localhost:3979/api?x=y");
-        for wrong in [
-            "",
-            "a",
-            "=http://h/",
-            "a=",
-            "a=h:80",
-            "a=ftp://h/",
-            "a b=http://h",
-        ] {
+        for wrong in ["", "a", "=http://h/", "a=", "a=h:80", "a=ftp://h/", "a b=http://h"] {
             let error = wrong.parse::<BotChoice>().unwrap_err();
-            assert!(
-                error.starts_with("expected NAME=URL, such as "),
-                "{wrong}: {error}"
-            );
+            assert!(error.starts_with("expected NAME=URL, such as "), "{wrong}: {error}");
         }
     }
 }

@@ -48,10 +48,7 @@ impl ConfigCommand {
                 let config = config::read(file, &builtin::names())?;
                 let judged = runtime()?.block_on(serve::judge(&config));
                 judged.map_err(|error| format!("{}: {error}", file.display()))?;
-                let names = config
-                    .agents
-                    .iter()
-                    .map(|agent| agent.name.get_ref().0.as_str());
+                let names = config.agents.iter().map(|agent| agent.name.get_ref().0.as_str());
                 let names: Vec<&str> = names.collect();
                 outln!("{}: agents {}", file.display(), names.join(", "));
                 if let Some(concern) = serve::concern(&config) {

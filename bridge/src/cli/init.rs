@@ -84,11 +84,7 @@ pub(super) struct Init {
     )]
     skill_description: String,
     /// The organization that provides the agent
-    #[arg(
-        long,
-        default_value = "Example",
-        default_value_if("template", "ust", "UST")
-    )]
+    #[arg(long, default_value = "Example", default_value_if("template", "ust", "UST"))]
     organization: String,
     /// The organization's website
     #[arg(
@@ -116,19 +112,14 @@ impl Init {
         let card = self.card();
         check_card(&card)?;
         let files = [
-            (
-                "agent-card.json",
-                serde_json::to_string_pretty(&card)? + "\n",
-            ),
+            ("agent-card.json", serde_json::to_string_pretty(&card)? + "\n"),
             ("bridge.toml", self.configuration()),
             ("token", self.token() + "\n"),
         ];
         let path = |name: &str| self.folder.join(name);
         if let Some((name, _)) = files.iter().find(|(name, _)| path(name).exists()) {
             let there = path(name);
-            return Err(
-                format!("{} exists already: choose another folder", there.display()).into(),
-            );
+            return Err(format!("{} exists already: choose another folder", there.display()).into());
         }
         fs::create_dir_all(&self.folder)?;
         for (name, text) in &files {
@@ -276,17 +267,12 @@ fn check_card(document: &Value) -> Result<(), String> {
     card::read(document.clone()).map_err(|error| error.to_string())?;
     let (_, findings) = lint(document);
     let wrong = findings.iter().find(|one| one.level == Level::Error);
-    wrong.map_or(Ok(()), |one| {
-        Err(format!("{} {}: {}", one.path, one.message, one.fix))
-    })
+    wrong.map_or(Ok(()), |one| Err(format!("{} {}: {}", one.path, one.message, one.fix)))
 }
 
 /// Writes a new file that only the user can read, because it may have a secret.
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    let opened = system::private_file()
-        .write(true)
-        .create_new(true)
-        .open(path);
+    let opened = system::private_file().write(true).create_new(true).open(path);
     let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -63,11 +63,11 @@ impl FromStr for Location {
         match text.split_once(':') {
             Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
             _ => match text.parse()? {
-                StoreChoice::Memory => Err(
-                    "a store in memory is gone with its process: expected sled:FOLDER, \
+                StoreChoice::Memory => {
+                    Err("a store in memory is gone with its process: expected sled:FOLDER, \
                      postgres://USER@HOST/DATABASE or file:FILE"
-                        .to_owned(),
-                ),
+                        .to_owned())
+                }
                 choice => Ok(Self::Store(choice)),
             },
         }
@@ -175,7 +175,5 @@ async fn copy_between(
             errln!("{report}");
         }
     };
-    transfer(&mut source, &mut target, &mut progress)
-        .await
-        .map_err(text)
+    transfer(&mut source, &mut target, &mut progress).await.map_err(text)
 }

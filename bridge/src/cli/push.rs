@@ -85,7 +85,5 @@ async fn retry(store: &Arc<dyn Store>, task: Option<&str>) -> Result<String, Sto
             count += usize::from(one.retry_later(store).await?);
         }
     }
-    Ok(format!(
-        "{count} will be retried when the bridge is started"
-    ))
+    Ok(format!("{count} will be retried when the bridge is started"))
 }

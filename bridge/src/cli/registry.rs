@@ -56,12 +56,7 @@ enum Action {
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct RegistryLogin {
     /// The user name for the registry
-    #[arg(
-        long,
-        global = true,
-        value_name = "NAME",
-        requires = "registry_password_env"
-    )]
+    #[arg(long, global = true, value_name = "NAME", requires = "registry_password_env")]
     registry_user: Option<String>,
     /// The environment variable with that user's password
     #[arg(long, global = true, value_name = "NAME", requires = "registry_user")]
@@ -85,19 +80,12 @@ impl RegistryCommand {
                 let registry = self.login.open(registry)?;
                 for found in registry.agents().await? {
                     let name = terminal::line(&found.agent.card.name);
-                    outln!(
-                        "{}:{}  {name}  {}",
-                        found.repository,
-                        found.tag,
-                        found.digest
-                    );
+                    outln!("{}:{}  {name}  {}", found.repository, found.tag, found.digest);
                 }
             }
             Action::Pull { reference } => {
                 let registry = self.login.at(&reference.registry)?;
-                let pulled = registry
-                    .pull(&reference.repository, &reference.version)
-                    .await?;
+                let pulled = registry.pull(&reference.repository, &reference.version).await?;
                 outln!("{}", serde_json::to_string_pretty(&pulled.card)?);
             }
         }
@@ -118,9 +106,7 @@ impl RegistryLogin {
             true => Url::parse(host)?,
             // The parser of references decides whether the host is this machine.
             false => {
-                format!("{}/any:any", host.trim_end_matches('/'))
-                    .parse::<CardReference>()?
-                    .registry
+                format!("{}/any:any", host.trim_end_matches('/')).parse::<CardReference>()?.registry
             }
         };
         self.at(&url)
@@ -160,9 +146,7 @@ pub(super) async fn agents(
     };
     let place =
         |found: &RegistryAgent| format!("{}:{}@{}", found.repository, found.tag, found.digest);
-    let listed = found
-        .iter()
-        .map(|found| ((*found.agent).clone(), Some(place(found))));
+    let listed = found.iter().map(|found| ((*found.agent).clone(), Some(place(found))));
     Ok(listed.collect())
 }
 

@@ -155,12 +155,7 @@ impl FromStr for StoreChoice {
 fn log_exists(folder: &Path) -> Result<(), StoreMissing> {
     match fs::metadata(folder.join("log")) {
         Ok(found) if found.is_dir() => Ok(()),
-        Err(reason)
-            if !matches!(
-                reason.kind(),
-                ErrorKind::NotFound | ErrorKind::NotADirectory
-            ) =>
-        {
+        Err(reason) if !matches!(reason.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             let folder = folder.to_owned();
             Err(StoreMissing::Closed { folder, reason })
         }
@@ -207,10 +202,7 @@ mod tests {
         std::os::unix::fs::symlink(&place, &place).unwrap();
         let choice = StoreChoice::Sled(SledSettings::in_folder(&place));
         let error = choice.check_exists().unwrap_err().to_string();
-        assert!(
-            error.contains("a cannot be read, as the user who"),
-            "{error}"
-        );
+        assert!(error.contains("a cannot be read, as the user who"), "{error}");
     }
 
     #[test]
@@ -225,28 +217,18 @@ mod tests {
         assert_eq!(of("store = 'memory'").unwrap(), StoreChoice::Memory);
         let said = of("[store]\nmessage_ids = 1000\nfilters = '1 MiB'").unwrap();
         let (message_ids, filters) = (1000, 1 << 20);
-        let expected = SledSettings {
-            message_ids,
-            filters,
-            ..usual
-        };
+        let expected = SledSettings { message_ids, filters, ..usual };
         assert_eq!(said, StoreChoice::Sled(expected));
         let said = of("[store]\nplace = 'sled:b'").unwrap();
         assert_eq!(said, StoreChoice::Sled(SledSettings::in_folder("b")));
         for (wrong, expected) in [
-            (
-                "[store]\nfilters = '1 Mib'",
-                "expected a size such as 16 MiB",
-            ),
+            ("[store]\nfilters = '1 Mib'", "expected a size such as 16 MiB"),
             (
                 "[store]\nplace = 'redis'",
                 "store: expected memory, sled:FOLDER or postgres://USER@HOST/DATABASE, found \"redis\"",
             ),
             ("[store]\nids = 1", "unknown field `ids`"),
-            (
-                "store = 1",
-                "expected memory, sled:FOLDER, postgres://USER@HOST/DATABASE or a table",
-            ),
+            ("store = 1", "expected memory, sled:FOLDER, postgres://USER@HOST/DATABASE or a table"),
         ] {
             let error = of(wrong).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
@@ -260,14 +242,7 @@ mod tests {
         for text in texts.into_iter().chain(database) {
             assert_eq!(text.parse::<StoreChoice>().unwrap().to_string(), text);
         }
-        for text in [
-            "",
-            "sled",
-            "sled:",
-            "memory:x",
-            "postgres://h/d",
-            "redis://h",
-        ] {
+        for text in ["", "sled", "sled:", "memory:x", "postgres://h/d", "redis://h"] {
             assert!(text.parse::<StoreChoice>().is_err(), "{text}");
         }
     }

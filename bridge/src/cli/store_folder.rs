@@ -135,9 +135,10 @@ fn settings(store: &StoreChoice) -> Result<&SledSettings, String> {
         StoreChoice::Sled(settings) => Ok(settings),
         StoreChoice::Memory => Err("expected sled:FOLDER, found memory".to_owned()),
         #[cfg(feature = "postgres")]
-        StoreChoice::Postgres(_) => Err(
-            "expected sled:FOLDER: PostgreSQL frees the space of deleted rows itself".to_owned(),
-        ),
+        StoreChoice::Postgres(_) => {
+            Err("expected sled:FOLDER: PostgreSQL frees the space of deleted rows itself"
+                .to_owned())
+        }
     }
 }
 
@@ -228,10 +229,7 @@ fn backup(store: &StoreChoice, to: &Path) -> Result<Exit, String> {
     let folder = match store {
         StoreChoice::Sled(settings) => &settings.folder,
         choice => {
-            let (from, to) = (
-                Location::Store(choice.clone()),
-                Location::File(to.to_owned()),
-            );
+            let (from, to) = (Location::Store(choice.clone()), Location::File(to.to_owned()));
             return Ok(migrate::copied(migrate::copy(&from, &to, Use::Served)));
         }
     };
@@ -242,10 +240,7 @@ fn backup(store: &StoreChoice, to: &Path) -> Result<Exit, String> {
 
 fn restore(from: &Path, store: &StoreChoice) -> Result<Exit, String> {
     if !from.is_dir() {
-        let (from, to) = (
-            Location::File(from.to_owned()),
-            Location::Store(store.clone()),
-        );
+        let (from, to) = (Location::File(from.to_owned()), Location::Store(store.clone()));
         return Ok(migrate::copied(migrate::copy(&from, &to, Use::Alone)));
     }
     copy_store(from, &settings(store)?.folder).map_err(|error| error.to_string())?;

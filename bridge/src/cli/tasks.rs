@@ -19,12 +19,7 @@ pub(super) struct TasksCommand {
     #[command(subcommand)]
     action: Action,
     /// The store of the running bridge
-    #[arg(
-        long,
-        global = true,
-        value_name = "STORE",
-        default_value = "sled:bridge-data"
-    )]
+    #[arg(long, global = true, value_name = "STORE", default_value = "sled:bridge-data")]
     store: StoreChoice,
     /// The socket of the running bridge [default: admin.sock in the store's folder]
     #[arg(long, global = true, value_name = "PATH")]
@@ -107,11 +102,7 @@ impl TasksCommand {
     async fn carry_out(&self) -> Result<(), Box<dyn Error>> {
         let bridge = AdminClient::at(&self.socket()?)?;
         match &self.action {
-            Action::List {
-                agent,
-                state,
-                limit,
-            } => {
+            Action::List { agent, state, limit } => {
                 let mut query = url::form_urlencoded::Serializer::new(String::new());
                 query.append_pair("limit", &limit.to_string());
                 if let Some(agent) = agent {
@@ -173,13 +164,7 @@ fn line(task: &Value) -> String {
         (caller, "") => caller.to_owned(),
         (caller, tenant) => format!("{tenant}/{caller}"),
     };
-    let columns = [
-        text("task"),
-        text("agent"),
-        &caller,
-        text("state"),
-        text("since"),
-    ];
+    let columns = [text("task"), text("agent"), &caller, text("state"), text("since")];
     terminal::line(&columns.join("  ")).into_owned()
 }
 

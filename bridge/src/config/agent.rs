@@ -108,9 +108,7 @@ impl AgentConfig {
             ("conversation", self.conversation.is_some()),
         ];
         let over = over.iter().filter(|(_, is_said)| *is_said);
-        let over: String = over
-            .map(|(key, _)| format!("; {key} overrides it"))
-            .collect();
+        let over: String = over.map(|(key, _)| format!("; {key} overrides it")).collect();
         format!("turns = \"{}\": {}{over}", turns.name(), turns.meaning())
     }
 }

@@ -118,23 +118,15 @@ impl CardConfig {
         replace(&mut card.default_input_modes, self.input_modes.as_ref());
         replace(&mut card.default_output_modes, self.output_modes.as_ref());
         let url = |url: &HttpUrl| url.0.to_string();
-        card.documentation_url = self
-            .documentation_url
-            .as_ref()
-            .map(url)
-            .or(card.documentation_url);
+        card.documentation_url =
+            self.documentation_url.as_ref().map(url).or(card.documentation_url);
         card.icon_url = self.icon_url.as_ref().map(url).or(card.icon_url);
-        card.provider = self
-            .provider
-            .as_ref()
-            .map(AgentProvider::from)
-            .or(card.provider);
+        card.provider = self.provider.as_ref().map(AgentProvider::from).or(card.provider);
         if let Some(skills) = &self.skills {
             card.skills = skills.iter().map(skill).collect();
         }
         card.security_schemes.extend(self.security_schemes.clone());
-        card.security_requirements
-            .extend(self.security.iter().map(requirement));
+        card.security_requirements.extend(self.security.iter().map(requirement));
         card.capabilities.extensions.extend(self.extensions.clone());
         card
     }
@@ -179,25 +171,14 @@ fn skill(config: &SkillConfig) -> AgentSkill {
         input_modes: config.input_modes.clone(),
         output_modes: config.output_modes.clone(),
         security_requirements: config.security.iter().map(requirement).collect(),
-        extra: config
-            .schemas()
-            .map(|(name, schema)| (name.to_owned(), schema))
-            .collect(),
+        extra: config.schemas().map(|(name, schema)| (name.to_owned(), schema)).collect(),
     }
 }
 
 fn requirement(config: &BTreeMap<String, Vec<String>>) -> SecurityRequirement {
-    let scopes = |list: &Vec<String>| StringList {
-        list: list.clone(),
-        ..StringList::default()
-    };
-    let schemes = config
-        .iter()
-        .map(|(name, list)| (name.clone(), scopes(list)));
-    SecurityRequirement {
-        schemes: schemes.collect(),
-        ..SecurityRequirement::default()
-    }
+    let scopes = |list: &Vec<String>| StringList { list: list.clone(), ..StringList::default() };
+    let schemes = config.iter().map(|(name, list)| (name.clone(), scopes(list)));
+    SecurityRequirement { schemes: schemes.collect(), ..SecurityRequirement::default() }
 }
 
 fn schemes<'de, D: Deserializer<'de>>(

@@ -24,10 +24,8 @@ pub(super) fn check(config: &Config, text: &str, builtins: &[&'static str]) -> F
     if let Some(store) = &config.store {
         check_store(store, &mut found);
     }
-    let names = config
-        .agents
-        .iter()
-        .map(|agent| (agent.name.span().start, &agent.name.get_ref().0));
+    let names =
+        config.agents.iter().map(|agent| (agent.name.span().start, &agent.name.get_ref().0));
     unique(names, text, &mut found);
     let paths = config.agents.iter().filter_map(|agent| {
         let path = agent.path.as_ref()?;
@@ -44,10 +42,7 @@ fn check_store(store: &Spanned<StoreConfig>, found: &mut Found) {
     let Some(said) = &store.get_ref().0.place else {
         return;
     };
-    let is_folder = said
-        .0
-        .strip_prefix("sled:")
-        .is_some_and(|folder| !folder.is_empty());
+    let is_folder = said.0.strip_prefix("sled:").is_some_and(|folder| !folder.is_empty());
     let is_database = ["postgres://", "postgresql://"].map(|scheme| said.0.starts_with(scheme));
     if said.0 != "memory" && !is_folder && !is_database.contains(&true) {
         // The address may contain a password after its scheme.
@@ -89,10 +84,8 @@ fn check_agent(agent: &AgentConfig, builtins: &[&'static str], found: &mut Found
         (None, Some(builtin)) => {
             let name = builtin.get_ref();
             if !builtins.contains(&name.as_str()) {
-                let problem = Problem::UnknownBuiltin {
-                    name: name.clone(),
-                    known: builtins.to_vec(),
-                };
+                let problem =
+                    Problem::UnknownBuiltin { name: name.clone(), known: builtins.to_vec() };
                 found.push((builtin.span().start, problem));
             }
             if let Some(key) = only_for_bots(agent) {
@@ -145,8 +138,7 @@ fn only_for_bots(agent: &AgentConfig) -> Option<&'static str> {
         ("shown_after", agent.shown_after.is_some()),
         ("callback_url", agent.callback_url.is_some()),
     ];
-    keys.into_iter()
-        .find_map(|(key, is_there)| is_there.then_some(key))
+    keys.into_iter().find_map(|(key, is_there)| is_there.then_some(key))
 }
 
 /// Replaces all references to secrets by the secrets.
@@ -185,9 +177,7 @@ fn check_seal(keys: &[Spanned<SecretText>], found: &mut Found) {
 fn secrets(agent: &mut AgentConfig) -> impl Iterator<Item = &mut Spanned<SecretText>> {
     let shown = agent.auth.as_mut().and_then(secret);
     let checks = agent.access.values_mut();
-    shown
-        .into_iter()
-        .chain(checks.flat_map(|check| check.secrets.values_mut()))
+    shown.into_iter().chain(checks.flat_map(|check| check.secrets.values_mut()))
 }
 
 fn secret(auth: &mut Auth) -> Option<&mut Spanned<SecretText>> {
@@ -211,10 +201,7 @@ mod tests {
         let config = parse(Path::new("a.toml"), TEMPLATE, &BUILTINS).unwrap();
         assert_eq!(config.agents.len(), 1);
         let turns = TurnPreset::explained();
-        assert!(
-            TEMPLATE.contains(&turns),
-            "write this into the template:\n{turns}"
-        );
+        assert!(TEMPLATE.contains(&turns), "write this into the template:\n{turns}");
     }
 
     #[test]
@@ -267,10 +254,7 @@ mod tests {
                 "[[agents]]\nname = 'a'",
                 "2:8: agents[0].name: expected either bot = URL or builtin = NAME",
             ),
-            (
-                "[[agents]]\nbuiltin = 'echo'",
-                "1:1: agents[0]: missing field `name`",
-            ),
+            ("[[agents]]\nbuiltin = 'echo'", "1:1: agents[0]: missing field `name`"),
             (
                 "[[agents]]\nname = 'a'\nbot = 'ftp://h'",
                 "3:7: agents[0].bot: expected a URL that begins with http://",
@@ -312,16 +296,12 @@ mod tests {
                 "6:12: agents[0].accept.token.audience: invalid type: string \"a\", expected a sequence",
             ),
         ] {
-            let error = parse(Path::new("a.toml"), text, &BUILTINS)
-                .unwrap_err()
-                .to_string();
+            let error = parse(Path::new("a.toml"), text, &BUILTINS).unwrap_err().to_string();
             let found = error.strip_prefix("a.toml:").unwrap();
             assert!(found.starts_with(expected), "{text}\n{found}\n{expected}");
         }
         let twice = format!("store = 'redis'\n{agent}path = '/p'\n{agent}path = '/p'\n");
-        let errors = parse(Path::new("a.toml"), &twice, &BUILTINS)
-            .unwrap_err()
-            .to_string();
+        let errors = parse(Path::new("a.toml"), &twice, &BUILTINS).unwrap_err().to_string();
         assert_eq!(
             errors,
             "a.toml:1:9: store: expected memory, sled:FOLDER or postgres://USER@HOST/DATABASE, found \"redis\"\n\
@@ -375,14 +355,8 @@ mod tests {
             assert!(!shown.contains("hunter2"), "{shown}");
         }
         for (store, expected) in [
-            (
-                "postgres://me:hunter2@db/d",
-                "1:9: store: expected no password",
-            ),
-            (
-                "postgres://db/d?password=hunter2",
-                "1:9: store: expected no password",
-            ),
+            ("postgres://me:hunter2@db/d", "1:9: store: expected no password"),
+            ("postgres://db/d?password=hunter2", "1:9: store: expected no password"),
             ("postgre://me:hunter2@db/d", "found \"postgre://...\""),
         ] {
             let error = check(store, 0o644).unwrap_err();
@@ -406,10 +380,7 @@ mod tests {
         let expected = "bridge.toml:3:1: push.seal[1]: expected 32 random bytes as base64, as openssl rand \
                         -base64 32 writes them, found 7 bytes";
         assert!(errors[0].ends_with(expected), "{errors:?}");
-        assert!(
-            errors[1].contains("push.seal[2]: expected the secret in "),
-            "{errors:?}"
-        );
+        assert!(errors[1].contains("push.seal[2]: expected the secret in "), "{errors:?}");
     }
 
     #[test]
@@ -438,19 +409,12 @@ mod tests {
         for (secret, mode, expected) in [
             ("'hunter2'", 0o640, "others can read this file"),
             ("{ file = 'nowhere' }", 0o600, "nowhere: No such file"),
-            (
-                "{ env = 'BRIDGE_NO_SUCH_SECRET' }",
-                0o600,
-                "BRIDGE_NO_SUCH_SECRET",
-            ),
+            ("{ env = 'BRIDGE_NO_SUCH_SECRET' }", 0o600, "BRIDGE_NO_SUCH_SECRET"),
             ("{ env = 'a', file = 'b' }", 0o600, ""),
             ("7", 0o600, "{ env = \"NAME\" }"),
         ] {
             let error = check(secret, mode).unwrap_err();
-            assert!(
-                error.contains(expected) && !error.contains("hunter2"),
-                "{error}"
-            );
+            assert!(error.contains(expected) && !error.contains("hunter2"), "{error}");
         }
     }
 }

@@ -68,14 +68,7 @@ mod tests {
         for right in ["grpc.example.com:443", "127.0.0.1:1", "[::1]:50051"] {
             assert!(HostPort::try_from(right.to_owned()).is_ok(), "{right}");
         }
-        for wrong in [
-            "grpc.example.com",
-            ":443",
-            "h:port",
-            "http://h:1",
-            "h:70000",
-            "h/p:1",
-        ] {
+        for wrong in ["grpc.example.com", ":443", "h:port", "http://h:1", "h:70000", "h/p:1"] {
             let error = HostPort::try_from(wrong.to_owned()).unwrap_err();
             assert!(error.contains("expected a host and a port"), "{wrong}");
         }

@@ -73,9 +73,7 @@ impl LimitsConfig {
         let usual = QuotaSettings::default();
         QuotaSettings {
             requests: self.caller_requests.unwrap_or(usual.requests),
-            requests_at_once: self
-                .caller_requests_at_once
-                .unwrap_or(usual.requests_at_once),
+            requests_at_once: self.caller_requests_at_once.unwrap_or(usual.requests_at_once),
             streams: self.caller_streams.unwrap_or(usual.streams),
             open_tasks: self.caller_open_tasks.unwrap_or(usual.open_tasks),
             wrong_credentials: self.wrong_credentials.unwrap_or(usual.wrong_credentials),
@@ -86,9 +84,7 @@ impl LimitsConfig {
     pub fn turn_limits(&self) -> TurnLimits {
         let usual = TurnLimits::default();
         let count = |given: Option<NonZeroU32>, usual: usize| {
-            given
-                .and_then(|given| usize::try_from(given.get()).ok())
-                .unwrap_or(usual)
+            given.and_then(|given| usize::try_from(given.get()).ok()).unwrap_or(usual)
         };
         let bytes = |given: Option<Size>, usual| given.map_or(usual, |size| size.0);
         TurnLimits {
@@ -104,9 +100,7 @@ impl LimitsConfig {
     pub fn limits(&self) -> Limits {
         let usual = Limits::default();
         let count = |given: Option<NonZeroU32>, usual: usize| {
-            given
-                .and_then(|given| usize::try_from(given.get()).ok())
-                .unwrap_or(usual)
+            given.and_then(|given| usize::try_from(given.get()).ok()).unwrap_or(usual)
         };
         let time = |given: Option<Period>, usual| given.map_or(usual, |period| period.0);
         Limits {

@@ -50,10 +50,7 @@ fn in_value(value: &Spanned<DeValue<'_>>, offset: usize, path: &mut String) {
     match value.get_ref() {
         DeValue::Table(table) => in_table(table, offset, path),
         DeValue::Array(list) => {
-            let found = list
-                .iter()
-                .enumerate()
-                .find(|(_, item)| contains_offset(item, offset));
+            let found = list.iter().enumerate().find(|(_, item)| contains_offset(item, offset));
             if let Some((index, item)) = found {
                 path.push_str(&format!("[{index}]"));
                 in_value(item, offset, path);
@@ -92,11 +89,8 @@ mod tests {
             ("2", (5, 17), "agents[1].ö.b[1].c"),
             ("d", (7, 1), "agents[1].card.d"),
         ] {
-            let offset = if at == "d" {
-                text.rfind("d =").unwrap()
-            } else {
-                text.find(at).unwrap()
-            };
+            let offset =
+                if at == "d" { text.rfind("d =").unwrap() } else { text.find(at).unwrap() };
             assert_eq!(position(text, offset), place, "{at}");
             assert_eq!(key(text, offset), expected, "{at}");
         }

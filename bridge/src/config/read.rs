@@ -36,11 +36,8 @@ pub fn read(path: &Path, builtins: &[&'static str]) -> Result<Config, ConfigErro
     let text = io::read_to_string(file).map_err(unreadable)?;
     let mut config = parse(path, &text, builtins)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let places = SecretSources {
-        folder,
-        is_private,
-        environment: &|name| std::env::var(name).ok(),
-    };
+    let places =
+        SecretSources { folder, is_private, environment: &|name| std::env::var(name).ok() };
     let found = find_secrets(&mut config, &places);
     resolve_paths(&mut config, folder);
     located(path, &text, found, config)
@@ -90,16 +87,8 @@ fn without(text: &str, mistake: &toml::de::Error) -> Option<String> {
     if removed.trim().is_empty() || removed.trim_start().starts_with('[') {
         return None;
     }
-    let gap = removed
-        .bytes()
-        .map(|byte| if byte == b'\n' { '\n' } else { ' ' });
-    Some(
-        text[..lines.start]
-            .chars()
-            .chain(gap)
-            .chain(text[lines.end..].chars())
-            .collect(),
-    )
+    let gap = removed.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' });
+    Some(text[..lines.start].chars().chain(gap).chain(text[lines.end..].chars()).collect())
 }
 
 fn located(path: &Path, text: &str, found: Found, config: Config) -> Result<Config, ConfigErrors> {
@@ -117,13 +106,7 @@ fn errors(path: &Path, text: &str, mut found: Found) -> ConfigErrors {
             Problem::NoAgent => String::new(),
             _ => key(text, at),
         };
-        ConfigError {
-            path: path.to_owned(),
-            line,
-            column,
-            key,
-            problem,
-        }
+        ConfigError { path: path.to_owned(), line, column, key, problem }
     };
     ConfigErrors(found.into_iter().map(error).collect())
 }
@@ -140,13 +123,8 @@ fn resolve_paths(config: &mut Config, folder: &Path) {
     let keys = config.card_key.iter_mut().chain(&mut config.push.key);
     keys.map(|key| &mut key.file).for_each(beside);
     for agent in &mut config.agents {
-        let tokens = agent
-            .access
-            .values_mut()
-            .filter_map(|check| check.token.as_mut());
-        tokens
-            .filter_map(|token| token.jwks_file.as_mut())
-            .for_each(beside);
+        let tokens = agent.access.values_mut().filter_map(|check| check.token.as_mut());
+        tokens.filter_map(|token| token.jwks_file.as_mut()).for_each(beside);
         agent.card_file.iter_mut().for_each(beside);
         if let Some(super::Auth::Federated(federated)) = &mut agent.auth
             && let super::Assertion::File(path) = &mut federated.assertion

@@ -33,11 +33,7 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("bridge.schema.json");
         let text = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
         let kept = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(
-            kept == text,
-            "run `bridge config schema > {}`",
-            path.display()
-        );
+        assert!(kept == text, "run `bridge config schema > {}`", path.display());
     }
 
     #[test]
@@ -45,9 +41,7 @@ mod tests {
         let schema = schema();
         let roots = [("bridge", &schema)];
         let definitions = schema["$defs"].as_object().unwrap();
-        let definitions = definitions
-            .iter()
-            .map(|(name, schema)| (name.as_str(), schema));
+        let definitions = definitions.iter().map(|(name, schema)| (name.as_str(), schema));
         for (name, definition) in roots.into_iter().chain(definitions) {
             let properties = definition["properties"].as_object();
             for (key, property) in properties.into_iter().flatten() {

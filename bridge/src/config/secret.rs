@@ -99,12 +99,10 @@ impl<'de> Visitor<'de> for SecretTextVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SecretText, A::Error> {
-        Ok(
-            match SecretReference::deserialize(MapAccessDeserializer::new(map))? {
-                SecretReference::Env(name) => SecretText::Env(name),
-                SecretReference::File(path) => SecretText::File(path),
-            },
-        )
+        Ok(match SecretReference::deserialize(MapAccessDeserializer::new(map))? {
+            SecretReference::Env(name) => SecretText::Env(name),
+            SecretReference::File(path) => SecretText::File(path),
+        })
     }
 }
 

@@ -94,10 +94,7 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_str<E>(self, text: &str) -> Result<StoreConfig, E> {
         let place = Some(StorePlace(text.to_owned()));
-        Ok(StoreConfig(StoreTable {
-            place,
-            ..StoreTable::default()
-        }))
+        Ok(StoreConfig(StoreTable { place, ..StoreTable::default() }))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<StoreConfig, A::Error> {

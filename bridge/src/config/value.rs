@@ -114,10 +114,7 @@ pub struct Age(pub Option<Duration>);
 
 impl<'de> Deserialize<'de> for Age {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        quoted(
-            from,
-            "a span of time such as \"30d\" or \"12h\", or \"forever\"",
-        )
+        quoted(from, "a span of time such as \"30d\" or \"12h\", or \"forever\"")
     }
 }
 
@@ -167,9 +164,7 @@ impl TryFrom<String> for Size {
 
     fn try_from(text: String) -> Result<Self, String> {
         let expected = || format!("expected a size such as 16 MiB or 500 kB, found {text:?}");
-        let digits = text
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len());
+        let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let (number, unit) = text.split_at(digits);
         let unit = UNITS.iter().find(|(name, _)| *name == unit.trim_start());
         let (_, unit) = unit.ok_or_else(expected)?;
@@ -289,9 +284,7 @@ impl TryFrom<String> for AgentName {
     fn try_from(text: String) -> Result<Self, String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if host::is_own_name(&text) {
-            return Err(format!(
-                "{text:?} is the bridge's own; expected another name"
-            ));
+            return Err(format!("{text:?} is the bridge's own; expected another name"));
         }
         match !text.is_empty() && text.chars().all(plain) {
             true => Ok(Self(text)),
@@ -348,43 +341,20 @@ mod tests {
 
     #[test]
     fn values_have_a_form() {
-        holds::<Period>(
-            &["1ms", "30s", "5m", "1h 30m", "2h"],
-            &["", "0s", "30", "-1s", "soon"],
-        );
+        holds::<Period>(&["1ms", "30s", "5m", "1h 30m", "2h"], &["", "0s", "30", "-1s", "soon"]);
         holds::<Size>(
             &["16 MiB", "1MiB", "500 kB", "1 B"],
             &["", "16", "MiB", "0 B", "-1 B", "1.5 MiB", "99999999999 GiB"],
         );
         holds::<HttpUrl>(
             &["http://localhost:1/x", "https://h.test"],
-            &[
-                "",
-                "localhost:1",
-                "ftp://h",
-                "http://",
-                "https://me:word@h.test",
-            ],
+            &["", "localhost:1", "ftp://h", "http://", "https://me:word@h.test"],
         );
         holds::<PageOrigin>(
-            &[
-                "*",
-                "https://app.example",
-                "http://localhost:5173",
-                "app://here",
-            ],
-            &[
-                "",
-                "app.example",
-                "https://*.example",
-                "https://app.example/page",
-                "null",
-            ],
+            &["*", "https://app.example", "http://localhost:5173", "app://here"],
+            &["", "app.example", "https://*.example", "https://app.example/page", "null"],
         );
-        holds::<AgentName>(
-            &["a", "A-1_b"],
-            &["", "a b", "a/b", "ä", "v1", "tasks", "catalog"],
-        );
+        holds::<AgentName>(&["a", "A-1_b"], &["", "a b", "a/b", "ä", "v1", "tasks", "catalog"]);
         holds::<AgentPath>(
             &["/a", "/a/b.c~d", "/a2a/docs", "/a/tasks"],
             &[
@@ -403,10 +373,7 @@ mod tests {
                 "/a2a/v1/x",
             ],
         );
-        holds::<Network>(
-            &["10.0.0.0/8", "127.0.0.1", "::1"],
-            &["", "10.0.0.0/40", "host"],
-        );
+        holds::<Network>(&["10.0.0.0/8", "127.0.0.1", "::1"], &["", "10.0.0.0/40", "host"]);
     }
 
     #[test]

@@ -25,9 +25,7 @@ pub(super) fn verifier(
     const EXPECTED: &str = "certificates that vouch for those of clients";
     let mut roots = RootCertStore::empty();
     for root in certificates(path)? {
-        roots
-            .add(root)
-            .map_err(|error| invalid_file(path, EXPECTED, &error))?;
+        roots.add(root).map_err(|error| invalid_file(path, EXPECTED, &error))?;
     }
     let builder = WebPkiClientVerifier::builder_with_provider(roots.into(), provider);
     let built = builder.allow_unauthenticated().build();

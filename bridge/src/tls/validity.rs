@@ -13,10 +13,7 @@ use x509_cert::{
 pub(crate) fn validity(path: &Path) -> Option<(Timestamp, Timestamp)> {
     let chain = super::certificates(path).ok()?;
     let certificate = Certificate::from_der(chain.first()?).ok()?;
-    let Validity {
-        not_before,
-        not_after,
-    } = certificate.tbs_certificate.validity;
+    let Validity { not_before, not_after } = certificate.tbs_certificate.validity;
     Some((timestamp(not_before)?, timestamp(not_after)?))
 }
 

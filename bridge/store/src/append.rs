@@ -49,10 +49,7 @@ impl Append {
 
     /// Returns the error for events that cannot follow.
     pub fn invalid(&self, reason: impl Into<String>) -> StoreError {
-        StoreError::Invalid {
-            task: self.task.clone(),
-            reason: reason.into(),
-        }
+        StoreError::Invalid { task: self.task.clone(), reason: reason.into() }
     }
 
     /// Returns the events with their numbers, as [`Store::read`](super::Store::read) does.

@@ -124,19 +124,14 @@ impl CachedTask {
     }
 
     fn apply(&mut self, append: Append) {
-        append
-            .into_stored()
-            .for_each(|stored| self.apply_event(stored));
+        append.into_stored().for_each(|stored| self.apply_event(stored));
     }
 }
 
 impl Cache {
     /// Creates a cache of at most `limit` bytes, approximately.
     pub fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            generations: Mutex::default(),
-        }
+        Self { limit, generations: Mutex::default() }
     }
 
     /// Returns the task after exactly this event.
@@ -145,11 +140,7 @@ impl Cache {
         if let Some(cached) = generations.young.get_mut(task) {
             return cached.at(seq);
         }
-        if let Some((_, large)) = generations
-            .large
-            .as_mut()
-            .filter(|(large, _)| large == task)
-        {
+        if let Some((_, large)) = generations.large.as_mut().filter(|(large, _)| large == task) {
             return large.at(seq);
         }
         let (task, mut cached) = generations.old.remove_entry(task)?;
@@ -238,9 +229,7 @@ impl Cache {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, CacheGenerations> {
-        self.generations
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.generations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

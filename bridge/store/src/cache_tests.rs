@@ -68,10 +68,7 @@ fn the_size_of_a_task_is_the_size_of_its_events() {
     let events = [
         Sample::new("t").created(),
         status(TaskState::Working, &"x".repeat(1000)),
-        Event::Metadata {
-            metadata,
-            revised: None,
-        },
+        Event::Metadata { metadata, revised: None },
     ];
     for (seq, event) in (0..).zip(events) {
         advance(&cache, seq, event.clone());

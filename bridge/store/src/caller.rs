@@ -30,10 +30,7 @@ pub struct Caller {
 impl Caller {
     /// Creates a caller with this id.
     pub fn new(id: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            tenants: None,
-        }
+        Self { id: id.into(), tenants: None }
     }
 
     /// Returns the caller for requests without authentication. All of them share their data.
@@ -49,10 +46,7 @@ impl Caller {
     /// Restricts the caller to these tenants, one of which each request must name.
     #[must_use]
     pub fn bound_to(self, tenants: impl IntoIterator<Item = String>) -> Self {
-        Self {
-            tenants: Some(Arc::new(tenants.into_iter().collect())),
-            ..self
-        }
+        Self { tenants: Some(Arc::new(tenants.into_iter().collect())), ..self }
     }
 
     /// Returns whether the caller may use this tenant, or none.
@@ -77,9 +71,7 @@ impl Caller {
 
     /// Returns the id without the tenant.
     pub fn name(&self) -> &str {
-        self.id
-            .split_once(SEPARATOR)
-            .map_or(&self.id, |(_, name)| name)
+        self.id.split_once(SEPARATOR).map_or(&self.id, |(_, name)| name)
     }
 }
 

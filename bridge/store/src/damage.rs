@@ -83,20 +83,11 @@ impl fmt::Display for StoreReport {
             writeln!(f, "damaged: task {}: {}", one.task, one.reason)?;
         }
         for Range { start, end } in &self.lost {
-            writeln!(
-                f,
-                "lost: {} bytes of the log from position {start} on",
-                end - start
-            )?;
+            writeln!(f, "lost: {} bytes of the log from position {start} on", end - start)?;
         }
         if self.records > 0 {
             writeln!(f, "damaged: {} small records", self.records)?;
         }
-        write!(
-            f,
-            "{} tasks, {} of them damaged",
-            self.tasks,
-            self.damaged.len()
-        )
+        write!(f, "{} tasks, {} of them damaged", self.tasks, self.damaged.len())
     }
 }

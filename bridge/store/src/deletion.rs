@@ -40,9 +40,7 @@ impl Deletion {
     /// `Open`.
     pub fn check(self, head: &Head) -> Result<(), StoreError> {
         match self {
-            Self::Ended if head.is_open() => Err(StoreError::Open {
-                task: head.task.clone(),
-            }),
+            Self::Ended if head.is_open() => Err(StoreError::Open { task: head.task.clone() }),
             Self::Ended | Self::Forced => Ok(()),
         }
     }

@@ -180,10 +180,7 @@ impl StoreError {
 
     /// Returns the error for data that cannot be read: `what` it is, and the reason.
     pub fn corrupt(what: impl Into<String>, reason: &(impl Display + ?Sized)) -> Self {
-        Self::Corrupt {
-            what: what.into(),
-            reason: reason.to_string(),
-        }
+        Self::Corrupt { what: what.into(), reason: reason.to_string() }
     }
 
     /// Returns whether the same operation may succeed later.
@@ -205,13 +202,9 @@ impl StoreError {
     /// Copies the error for another operation that the same failure affects.
     pub fn replicate(&self) -> Self {
         match self {
-            Self::Full { doing } => Self::Full {
-                doing: doing.clone(),
-            },
+            Self::Full { doing } => Self::Full { doing: doing.clone() },
             Self::Rebuilding => Self::Rebuilding,
-            Self::Unavailable { reason } => Self::Unavailable {
-                reason: reason.clone(),
-            },
+            Self::Unavailable { reason } => Self::Unavailable { reason: reason.clone() },
             _ => Self::Closed,
         }
     }
@@ -223,9 +216,9 @@ impl StoreError {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge => Self::Full { doing },
-            _ if system::is_lack_of_files(&error) => Self::Unavailable {
-                reason: format!("{doing}: {error}"),
-            },
+            _ if system::is_lack_of_files(&error) => {
+                Self::Unavailable { reason: format!("{doing}: {error}") }
+            }
             _ => Self::Io { doing, error },
         }
     }
@@ -234,13 +227,8 @@ impl StoreError {
     pub(crate) fn within(self, folder: &Path) -> Self {
         let within = |doing| format!("{doing} in {}", folder.display());
         match self {
-            Self::Full { doing } => Self::Full {
-                doing: within(doing),
-            },
-            Self::Io { doing, error } => Self::Io {
-                doing: within(doing),
-                error,
-            },
+            Self::Full { doing } => Self::Full { doing: within(doing) },
+            Self::Io { doing, error } => Self::Io { doing: within(doing), error },
             other => other,
         }
     }

@@ -50,11 +50,7 @@ pub enum Event {
         turn: u64,
         /// The time until which an agent outside this process may answer; absent for an agent inside, whose
         /// turn ends with the process.
-        #[serde(
-            default,
-            skip_serializing_if = "Option::is_none",
-            with = "optional_millis"
-        )]
+        #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_millis")]
         open_until: Option<Timestamp>,
         /// The agent's own id of the message, which proves that the agent has received it.
         #[serde(
@@ -197,32 +193,23 @@ impl Event {
         };
         match self {
             Self::Status { status, metadata } => Some(update(status, metadata)),
-            Self::Metadata {
-                metadata,
-                revised: Some(Revised {
-                    is_quiet: false, ..
-                }),
-            } => Some(update(present.clone(), Some(metadata))),
-            Self::Metadata {
-                metadata,
-                revised: None,
-            } if events::reported(&metadata).is_some() => {
+            Self::Metadata { metadata, revised: Some(Revised { is_quiet: false, .. }) } => {
+                Some(update(present.clone(), Some(metadata)))
+            }
+            Self::Metadata { metadata, revised: None } if events::reported(&metadata).is_some() => {
                 Some(update(status_of_report(present), Some(metadata)))
             }
-            Self::Artifact {
-                artifact,
-                append,
-                last_chunk,
-                metadata,
-            } => Some(StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
-                task_id,
-                context_id,
-                artifact,
-                append,
-                last_chunk,
-                metadata,
-                extra: Metadata::new(),
-            })),
+            Self::Artifact { artifact, append, last_chunk, metadata } => {
+                Some(StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
+                    task_id,
+                    context_id,
+                    artifact,
+                    append,
+                    last_chunk,
+                    metadata,
+                    extra: Metadata::new(),
+                }))
+            }
             _ => None,
         }
     }
@@ -231,10 +218,7 @@ impl Event {
 /// Returns the status that is shown with a reported activity. The message is left out: clients would show the question of a
 /// waiting task twice, and the message of a working task may become an answer, which streams show at the end.
 fn status_of_report(present: &TaskStatus) -> TaskStatus {
-    TaskStatus {
-        message: None,
-        ..present.clone()
-    }
+    TaskStatus { message: None, ..present.clone() }
 }
 
 /// Truncates a time to milliseconds, the precision of A2A timestamps (specification 5.6.1).

@@ -238,11 +238,7 @@ impl Feed {
             .entry(Arc::clone(&task))
             .or_insert_with(|| Vec::with_capacity(1))
             .push(Arc::clone(&state));
-        Watch {
-            state,
-            task,
-            watched: Arc::downgrade(&self.watched),
-        }
+        Watch { state, task, watched: Arc::downgrade(&self.watched) }
     }
 
     /// Adds a listener, which is notified of all tasks until it is dropped.
@@ -268,9 +264,7 @@ impl Feed {
         }
         let tasks = lock(&self.watched.tasks);
         let wants = |state: &Arc<Mutex<WatcherState>>| lock(state).queue.is_some();
-        tasks
-            .get(task)
-            .is_some_and(|watchers| watchers.iter().any(wants))
+        tasks.get(task).is_some_and(|watchers| watchers.iter().any(wants))
     }
 
     /// Notifies watchers as [`Feed::publish`] does, and queues the events for those that requested them.
@@ -348,9 +342,7 @@ impl Listeners {
     fn notify(&self, head: &Head) {
         if self.has_any.load(Ordering::Acquire) {
             let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
-            all.iter()
-                .filter_map(Weak::upgrade)
-                .for_each(|listener| listener.appended(head));
+            all.iter().filter_map(Weak::upgrade).for_each(|listener| listener.appended(head));
         }
     }
 }
@@ -370,11 +362,7 @@ impl WatchedTasks {
             return None;
         }
         let permit = Arc::clone(&self.permits).try_acquire_many_owned(units);
-        Some(QueuedEvents {
-            events: Arc::clone(events),
-            bytes,
-            _permit: Arc::new(permit.ok()?),
-        })
+        Some(QueuedEvents { events: Arc::clone(events), bytes, _permit: Arc::new(permit.ok()?) })
     }
 
     /// Removes a watcher. With its last watcher, the task is removed too.

@@ -100,11 +100,8 @@ async fn a_waiting_watcher_is_woken_by_events_and_by_the_end_of_the_feed() {
 #[test]
 fn events_are_queued_for_watchers_that_request_them() {
     let feed = Feed::default();
-    let (mut plain, mut one, mut two) = (
-        feed.watch("a"),
-        feed.watch("a").with_events(),
-        feed.watch("a").with_events(),
-    );
+    let (mut plain, mut one, mut two) =
+        (feed.watch("a"), feed.watch("a").with_events(), feed.watch("a").with_events());
     publish(&feed, [2, 3], 10);
     publish(&feed, [4], 10);
     assert_eq!(queued(&mut plain, 1), None);

@@ -67,11 +67,7 @@ pub enum TurnState {
     #[serde(rename_all = "camelCase")]
     Started {
         /// The time until which an agent outside this process may answer.
-        #[serde(
-            default,
-            skip_serializing_if = "Option::is_none",
-            with = "optional_millis"
-        )]
+        #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_millis")]
         open_until: Option<Timestamp>,
         /// The agent's own id of the message, which proves that the agent has received it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -157,17 +153,12 @@ impl Head {
         }
         match event {
             Event::Created(_) => Err(self.invalid("the task was created before".into())),
-            Event::TurnQueued {
-                turn,
-                message_id,
-                traceparent,
-                ..
-            } => self.queue(*turn, message_id, traceparent.as_ref()),
-            Event::TurnStarted {
-                turn,
-                open_until,
-                reference,
-            } => self.start(*turn, *open_until, reference.clone()),
+            Event::TurnQueued { turn, message_id, traceparent, .. } => {
+                self.queue(*turn, message_id, traceparent.as_ref())
+            }
+            Event::TurnStarted { turn, open_until, reference } => {
+                self.start(*turn, *open_until, reference.clone())
+            }
             Event::TurnEnded { turn } => self.end(*turn),
             Event::Status { status, .. } => {
                 self.state = status.state.clone();
@@ -213,16 +204,13 @@ impl Head {
         // A started turn is started once more when it is known that the agent has received the message.
         let may_start = |one: &&mut Turn| match &one.state {
             TurnState::Queued => one.turn == turn,
-            TurnState::Started {
-                reference: known, ..
-            } => one.turn == turn && known.is_none() && reference.is_some(),
+            TurnState::Started { reference: known, .. } => {
+                one.turn == turn && known.is_none() && reference.is_some()
+            }
         };
         match self.turns.iter_mut().find(may_start) {
             Some(known) => {
-                known.state = TurnState::Started {
-                    open_until,
-                    reference,
-                };
+                known.state = TurnState::Started { open_until, reference };
                 Ok(())
             }
             None => Err(self.invalid(format!("turn {turn} starts, expected that it is queued"))),
@@ -239,9 +227,6 @@ impl Head {
     }
 
     fn invalid(&self, reason: String) -> StoreError {
-        StoreError::Invalid {
-            task: self.task.clone(),
-            reason,
-        }
+        StoreError::Invalid { task: self.task.clone(), reason }
     }
 }

@@ -92,11 +92,7 @@ struct Backend {
 
 impl Backend {
     fn new() -> Arc<Self> {
-        Arc::new(Self {
-            log: Log::default(),
-            cache: Cache::new(1 << 20),
-            feed: Feed::default(),
-        })
+        Arc::new(Self { log: Log::default(), cache: Cache::new(1 << 20), feed: Feed::default() })
     }
 
     /// Watches the task as backends do: the head is read after the watcher was added.
@@ -117,10 +113,7 @@ impl Backend {
         let known = self.cache.take("t", seq);
         let mut cached = known.unwrap_or_else(|| CachedTask::empty(&head));
         let later = self.log.events(cached.snapshot.seq);
-        later
-            .into_iter()
-            .filter(|stored| stored.seq <= seq)
-            .for_each(|stored| cached.add(stored));
+        later.into_iter().filter(|stored| stored.seq <= seq).for_each(|stored| cached.add(stored));
         let snapshot = cached.snapshot.clone();
         self.cache.put("t", cached);
         snapshot
@@ -154,11 +147,9 @@ impl Backend {
 
 fn text(event: &Event) -> String {
     match event {
-        Event::Status { status, .. } => status
-            .message
-            .as_ref()
-            .map(|said| said.text())
-            .unwrap_or_default(),
+        Event::Status { status, .. } => {
+            status.message.as_ref().map(|said| said.text()).unwrap_or_default()
+        }
         _ => String::new(),
     }
 }

@@ -60,10 +60,7 @@ mod tests {
     }
 
     fn event() -> impl Strategy<Value = Event> {
-        let said = |message| TaskStatus {
-            message,
-            ..TaskStatus::new(TaskState::Working)
-        };
+        let said = |message| TaskStatus { message, ..TaskStatus::new(TaskState::Working) };
         prop_oneof![
             any::<u8>().prop_map(|id| Event::Message(message(Role::User, id))),
             any::<u8>().prop_map(|id| Event::Said(message(Role::Agent, id))),
@@ -71,10 +68,7 @@ mod tests {
                 status: said(Some(message(Role::Agent, id))),
                 metadata: None,
             }),
-            Just(Event::Status {
-                status: said(None),
-                metadata: None
-            }),
+            Just(Event::Status { status: said(None), metadata: None }),
             (any::<u8>(), prop::option::weighted(0.1, any::<bool>())).prop_map(|(id, revised)| {
                 Event::Metadata {
                     metadata: Metadata::from_iter([(format!("{}", id % 4), id.into())]),

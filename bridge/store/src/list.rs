@@ -111,9 +111,7 @@ impl ListQuery {
         };
         match is_own(&position)? {
             true => Ok(Some(position)),
-            false => Err(StoreError::PageToken {
-                token: self.page_token.clone(),
-            }),
+            false => Err(StoreError::PageToken { token: self.page_token.clone() }),
         }
     }
 
@@ -132,13 +130,8 @@ impl ListQuery {
 
     /// Returns whether the query selects this task of the agent.
     pub fn matches(&self, head: &Head) -> bool {
-        self.context_id
-            .as_ref()
-            .is_none_or(|wanted| *wanted == head.context_id)
-            && self
-                .state
-                .as_ref()
-                .is_none_or(|wanted| *wanted == head.state)
+        self.context_id.as_ref().is_none_or(|wanted| *wanted == head.context_id)
+            && self.state.as_ref().is_none_or(|wanted| *wanted == head.state)
             && self.includes_time(head.status_time.as_millisecond())
     }
 
@@ -173,12 +166,7 @@ pub struct PageBuilder<'q> {
 impl<'q> PageBuilder<'q> {
     /// Begins a page.
     pub fn new(query: &'q ListQuery) -> Self {
-        Self {
-            query,
-            tasks: Vec::new(),
-            last: None,
-            bytes_left: query.page_bytes,
-        }
+        Self { query, tasks: Vec::new(), last: None, bytes_left: query.page_bytes }
     }
 
     /// Adds the task at this position; `None` skips the position. If the task does not fit, it is left out, and the token of
@@ -211,10 +199,7 @@ pub struct ListPosition {
 impl ListPosition {
     /// Returns the position of a task.
     pub fn of(head: &Head) -> Self {
-        Self {
-            millis: head.status_time.as_millisecond(),
-            task: head.task.clone(),
-        }
+        Self { millis: head.status_time.as_millisecond(), task: head.task.clone() }
     }
 
     /// Returns the token of the page that begins after this position.
@@ -228,14 +213,9 @@ impl ListPosition {
             return Ok(None);
         }
         let position = token.split_once('.').and_then(|(millis, task)| {
-            Some(Self {
-                millis: millis.parse().ok()?,
-                task: task.into(),
-            })
+            Some(Self { millis: millis.parse().ok()?, task: task.into() })
         });
-        let token = || StoreError::PageToken {
-            token: token.into(),
-        };
+        let token = || StoreError::PageToken { token: token.into() };
         position.map(Some).ok_or_else(token)
     }
 }

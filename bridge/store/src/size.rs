@@ -23,15 +23,12 @@ impl Event {
     pub fn size(&self) -> usize {
         match self {
             Self::Message(said) | Self::Said(said) => message(said),
-            Self::Status {
-                status: shown,
-                metadata,
-            } => status(shown) + metadata_size(metadata.as_ref()),
-            Self::Artifact {
-                artifact: made,
-                metadata,
-                ..
-            } => artifact(made) + metadata_size(metadata.as_ref()),
+            Self::Status { status: shown, metadata } => {
+                status(shown) + metadata_size(metadata.as_ref())
+            }
+            Self::Artifact { artifact: made, metadata, .. } => {
+                artifact(made) + metadata_size(metadata.as_ref())
+            }
             Self::Created(created) => BASE + metadata_size(created.metadata.as_ref()),
             Self::TurnStarted { reference, .. } => BASE + metadata_size(reference.as_ref()),
             Self::Metadata { metadata, revised } => {
@@ -98,11 +95,7 @@ impl ChangedEnd {
         };
         let parts = task.artifacts[artifact].parts.len();
         let part = if append { parts.saturating_sub(1) } else { 0 };
-        Self {
-            artifact,
-            part,
-            ..self
-        }
+        Self { artifact, part, ..self }
     }
 
     /// Returns the size of this end of the task.

@@ -40,13 +40,7 @@ impl PartialEq for Snapshot {
 impl Snapshot {
     /// Creates the state of a task after an event.
     pub fn new(task: Arc<Task>, seq: Seq) -> Self {
-        Self {
-            task,
-            seq,
-            awaited: None,
-            answered: None,
-            size: None,
-        }
+        Self { task, seq, awaited: None, answered: None, size: None }
     }
 
     /// Returns the approximate size of the task, in bytes.
@@ -63,9 +57,9 @@ impl Snapshot {
                 self.answered = waiting().cloned().or(self.answered.take());
             }
             // A start with a reference repeats an earlier one.
-            Event::TurnStarted {
-                reference: None, ..
-            } => self.awaited = self.answered.take().or_else(|| waiting().cloned()),
+            Event::TurnStarted { reference: None, .. } => {
+                self.awaited = self.answered.take().or_else(|| waiting().cloned());
+            }
             _ => {}
         }
     }
@@ -104,9 +98,7 @@ impl Snapshot {
             return;
         }
         let task = Arc::make_mut(&mut self.task);
-        let end = self
-            .size
-            .and_then(|_| changed_end(task, &stored.event, ids));
+        let end = self.size.and_then(|_| changed_end(task, &stored.event, ids));
         let before = end.map_or(0, |end| end.size(task));
         match stored.event {
             Event::Created(created) => {
@@ -115,19 +107,11 @@ impl Snapshot {
             }
             Event::Message(message) => add_user_message(task, message, ids),
             Event::Said(message) => {
-                let status = TaskStatus {
-                    message: Some(message),
-                    ..task.status.clone()
-                };
+                let status = TaskStatus { message: Some(message), ..task.status.clone() };
                 replace_status(task, status, ids);
             }
             Event::Metadata { metadata, revised } => {
-                if let Some(Revised {
-                    message_id,
-                    message,
-                    ..
-                }) = &revised
-                {
+                if let Some(Revised { message_id, message, .. }) = &revised {
                     task.revise(message_id, message.as_ref());
                     message.iter().for_each(|one| ids.add(&one.message_id));
                 }
@@ -136,13 +120,9 @@ impl Snapshot {
             Event::TurnQueued { .. } | Event::TurnStarted { .. } | Event::TurnEnded { .. } => {}
             Event::Status { status, metadata } => {
                 replace_status(task, status, ids);
-                metadata
-                    .into_iter()
-                    .for_each(|metadata| task_metadata::merge(task, metadata));
+                metadata.into_iter().for_each(|metadata| task_metadata::merge(task, metadata));
             }
-            Event::Artifact {
-                artifact, append, ..
-            } => {
+            Event::Artifact { artifact, append, .. } => {
                 // A message that became an artifact is removed from the task.
                 if let Some(id) = answer::message_id(&artifact) {
                     match ids.may_contain(&id) {
@@ -175,13 +155,9 @@ fn changed_end(task: &Task, event: &Event, ids: &KnownIds) -> Option<ChangedEnd>
             let is_new = message.is_none_or(|message| is_new(&message.message_id));
             is_new.then(|| end.with_metadata(metadata.is_some()))
         }
-        Event::Metadata {
-            revised: Some(_), ..
-        } => None,
+        Event::Metadata { revised: Some(_), .. } => None,
         Event::Created(_) | Event::Metadata { revised: None, .. } => Some(end.with_metadata(true)),
-        Event::Artifact {
-            artifact, append, ..
-        } => {
+        Event::Artifact { artifact, append, .. } => {
             let id = answer::message_id(artifact);
             id.is_none_or(|id| is_new(&id))
                 .then(|| end.with_artifact(task, &artifact.artifact_id, *append))
@@ -233,30 +209,18 @@ mod tests {
     }
 
     fn answer(id: &str) -> Event {
-        let Some(Output::Artifact {
-            artifact,
-            append,
-            last_chunk,
-            metadata,
-        }) = answer::output(&message(id))
+        let Some(Output::Artifact { artifact, append, last_chunk, metadata }) =
+            answer::output(&message(id))
         else {
             panic!("{id} is an answer");
         };
-        Event::Artifact {
-            artifact,
-            append,
-            last_chunk,
-            metadata,
-        }
+        Event::Artifact { artifact, append, last_chunk, metadata }
     }
 
     #[test]
     fn a_message_that_became_an_artifact_is_removed_from_history_and_status() {
         let status = |state, message| Event::Status {
-            status: TaskStatus {
-                message,
-                ..TaskStatus::new(state)
-            },
+            status: TaskStatus { message, ..TaskStatus::new(state) },
             metadata: None,
         };
         let sample = Sample::new("t");
@@ -273,9 +237,7 @@ mod tests {
         let append = sample.append(0, 1, events);
         let head = Head::after(None, &sample.caller, &append).unwrap();
         let mut snapshot = Snapshot::empty(&head);
-        append
-            .into_stored()
-            .for_each(|stored| snapshot.apply(stored));
+        append.into_stored().for_each(|stored| snapshot.apply(stored));
         let ids = |all: &[Message]| -> Vec<String> {
             all.iter().map(|one| one.message_id.clone()).collect()
         };
@@ -288,15 +250,8 @@ mod tests {
 
     #[test]
     fn the_state_that_a_message_answers_is_known_until_the_next_turn() {
-        let status = |state| Event::Status {
-            status: TaskStatus::new(state),
-            metadata: None,
-        };
-        let started = |turn, reference| Event::TurnStarted {
-            turn,
-            open_until: None,
-            reference,
-        };
+        let status = |state| Event::Status { status: TaskStatus::new(state), metadata: None };
+        let started = |turn, reference| Event::TurnStarted { turn, open_until: None, reference };
         let said = |id: &str| {
             let message = Message::new(id, Role::User, vec![Part::text("hi")]);
             let queued = Event::TurnQueued {
@@ -313,9 +268,7 @@ mod tests {
         let mut awaited = |events: Vec<Event>| {
             let append = sample.append(seq, 1, events);
             seq = append.last();
-            append
-                .into_stored()
-                .for_each(|stored| snapshot.apply(stored));
+            append.into_stored().for_each(|stored| snapshot.apply(stored));
             snapshot.awaited.clone()
         };
         let [first, queued] = said("m-1");

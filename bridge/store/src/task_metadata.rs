@@ -74,18 +74,9 @@ mod tests {
         for (news, expected) in [
             (vec![], json!({})),
             (vec![a.clone()], json!({ EVENT: a })),
-            (
-                vec![a.clone(), b.clone()],
-                json!({EVENT: b, EVENTS: [a, b]}),
-            ),
-            (
-                vec![a.clone(), update.clone()],
-                json!({EVENT: update, EVENTS: [a]}),
-            ),
-            (
-                vec![update.clone(), a.clone(), update, b.clone()],
-                json!({EVENT: b, EVENTS: [a, b]}),
-            ),
+            (vec![a.clone(), b.clone()], json!({EVENT: b, EVENTS: [a, b]})),
+            (vec![a.clone(), update.clone()], json!({EVENT: update, EVENTS: [a]})),
+            (vec![update.clone(), a.clone(), update, b.clone()], json!({EVENT: b, EVENTS: [a, b]})),
         ] {
             assert_eq!(task(news.clone()), expected, "{news:?}");
         }
@@ -102,9 +93,6 @@ mod tests {
         assert_eq!(large[EVENTS].as_array().unwrap().len(), 2);
         let huge = "x".repeat(MAX_BYTES);
         let huge = task((0..9).map(|number| event(number, &huge)));
-        assert_eq!(
-            (&huge[EVENTS], &huge[EVENT]["name"]),
-            (&Value::Null, &json!("8"))
-        );
+        assert_eq!((&huge[EVENTS], &huge[EVENT]["name"]), (&Value::Null, &json!("8")));
     }
 }

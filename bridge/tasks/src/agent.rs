@@ -22,20 +22,13 @@ pub struct Agent {
 impl Agent {
     /// Returns an agent with the default settings for its turns.
     pub fn new(name: impl Into<String>, card: AgentCard, executor: Arc<dyn Executor>) -> Self {
-        Self {
-            name: name.into(),
-            card,
-            executor,
-            settings: TurnSettings::default(),
-        }
+        Self { name: name.into(), card, executor, settings: TurnSettings::default() }
     }
 }
 
 impl std::fmt::Debug for Agent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Agent")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        f.debug_struct("Agent").field("name", &self.name).finish_non_exhaustive()
     }
 }
 

@@ -22,14 +22,11 @@ use crate::store::{CallCounts, Sharing};
 pub use text_format::TextFormat;
 
 /// Buckets in seconds; the default limit of a turn is five minutes.
-const TURNS: [f64; 11] = [
-    0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0,
-];
+const TURNS: [f64; 11] = [0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0];
 
 /// Buckets in seconds: from an append in memory to one on a failing disk.
-const APPENDS: [f64; 11] = [
-    0.000_01, 0.000_1, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 1.0, 10.0,
-];
+const APPENDS: [f64; 11] =
+    [0.000_01, 0.000_1, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 1.0, 10.0];
 
 /// Buckets in seconds; the default limit of a webhook is 15 seconds.
 const PUSHES: [f64; 8] = [0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 15.0, 30.0];
@@ -238,11 +235,7 @@ impl Families {
     fn register_sharing(&mut self) {
         let all = &mut self.registry;
         let taken_over = "Turns of ended bridges that this bridge has continued or failed";
-        all.register(
-            "turns_taken_over",
-            taken_over,
-            self.turns_taken_over.clone(),
-        );
+        all.register("turns_taken_over", taken_over, self.turns_taken_over.clone());
         let replicas = "Running bridges on the database";
         all.register("replicas", replicas, self.replicas.clone());
         let leases = "Conversations and webhooks whose lease this bridge holds";
@@ -258,11 +251,7 @@ impl Families {
         let open = "Push notification settings whose task is open or has undelivered events";
         all.register("push_settings_open", open, self.pushes_open.clone());
         let given_up = "Push notification settings whose delivery was given up";
-        all.register(
-            "push_settings_given_up",
-            given_up,
-            self.pushes_given_up.clone(),
-        );
+        all.register("push_settings_given_up", given_up, self.pushes_given_up.clone());
     }
 }
 
@@ -277,17 +266,9 @@ impl Metrics {
 
     /// Counts a request.
     pub fn answered(&self, agent: &str, operation: &'static str, outcome: &'static str) {
-        let Families {
-            requests,
-            recent_requests,
-            ..
-        } = &*self.0;
+        let Families { requests, recent_requests, .. } = &*self.0;
         let count = recent_requests.get(agent, [operation, outcome], |agent| {
-            requests.get_or_create_owned(&RequestLabels {
-                agent,
-                operation,
-                outcome,
-            })
+            requests.get_or_create_owned(&RequestLabels { agent, operation, outcome })
         });
         count.inc();
     }
@@ -304,21 +285,13 @@ impl Metrics {
 
     /// Counts a request that a limit of its caller delayed or refused.
     pub fn limited(&self, agent: &str, limit: &'static str, outcome: &'static str) {
-        let limited = LimitLabels {
-            agent: agent.to_owned(),
-            limit,
-            outcome,
-        };
+        let limited = LimitLabels { agent: agent.to_owned(), limit, outcome };
         self.0.limited.get_or_create(&limited).inc();
     }
 
     /// Records the duration of a turn.
     pub fn turn(&self, agent: &str, outcome: &'static str, took: Duration) {
-        let Families {
-            turns,
-            recent_turns,
-            ..
-        } = &*self.0;
+        let Families { turns, recent_turns, .. } = &*self.0;
         let durations = recent_turns.get(agent, [outcome, ""], |agent| {
             turns.get_or_create_owned(&OutcomeLabels { agent, outcome })
         });
@@ -328,17 +301,9 @@ impl Metrics {
     /// Sets the numbers of an agent's running and waiting turns, and shows its failed turns even if there are none yet:
     /// Prometheus sees no increase in a series that begins with the first failure.
     pub fn load(&self, agent: &str, running: usize, queued: usize) {
-        let failed = OutcomeLabels {
-            agent: agent.to_owned(),
-            outcome: "failed",
-        };
+        let failed = OutcomeLabels { agent: agent.to_owned(), outcome: "failed" };
         let agent = agent_labels(agent);
-        let Families {
-            turns,
-            turns_running,
-            turns_queued,
-            ..
-        } = &*self.0;
+        let Families { turns, turns_running, turns_queued, .. } = &*self.0;
         drop(turns.get_or_create(&failed));
         turns_running.get_or_create(&agent).set(gauge(running));
         turns_queued.get_or_create(&agent).set(gauge(queued));
@@ -386,22 +351,14 @@ impl Metrics {
     }
 
     fn tasks_open(&self, agent: &str) -> Gauge {
-        let Families {
-            tasks_open,
-            recent_tasks_open,
-            ..
-        } = &*self.0;
-        recent_tasks_open.get(agent, ["", ""], |agent| {
-            tasks_open.get_or_create_owned(&AgentLabels { agent })
-        })
+        let Families { tasks_open, recent_tasks_open, .. } = &*self.0;
+        recent_tasks_open
+            .get(agent, ["", ""], |agent| tasks_open.get_or_create_owned(&AgentLabels { agent }))
     }
 
     /// Counts a stream as open until the result is dropped.
     pub fn stream(&self, agent: &str) -> OpenStreamGuard {
-        let open = self
-            .0
-            .streams_open
-            .get_or_create_owned(&agent_labels(agent));
+        let open = self.0.streams_open.get_or_create_owned(&agent_labels(agent));
         open.inc();
         OpenStreamGuard(open)
     }
@@ -414,53 +371,36 @@ impl Metrics {
     /// Records the duration of one delivery attempt of a push notification.
     pub fn pushed(&self, agent: &str, outcome: &'static str, took: Duration) {
         let agent = agent.to_owned();
-        let pushes = self
-            .0
-            .pushes
-            .get_or_create(&OutcomeLabels { agent, outcome });
+        let pushes = self.0.pushes.get_or_create(&OutcomeLabels { agent, outcome });
         pushes.observe(took.as_secs_f64());
     }
 
     /// Changes the number of settings with events to deliver.
     pub fn push_open(&self, agent: &str, more: i64) {
-        self.0
-            .pushes_open
-            .get_or_create(&agent_labels(agent))
-            .inc_by(more);
+        self.0.pushes_open.get_or_create(&agent_labels(agent)).inc_by(more);
     }
 
     /// Changes the number of settings whose delivery was given up.
     pub fn push_given_up(&self, agent: &str, more: i64) {
-        self.0
-            .pushes_given_up
-            .get_or_create(&agent_labels(agent))
-            .inc_by(more);
+        self.0.pushes_given_up.get_or_create(&agent_labels(agent)).inc_by(more);
     }
 
     /// Sets the extent of the store's damage.
     pub fn damage(&self, tasks: usize, bytes: u64) {
         self.0.damaged_tasks.set(gauge(tasks));
-        self.0
-            .lost_bytes
-            .set(i64::try_from(bytes).unwrap_or(i64::MAX));
+        self.0.lost_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
     /// Counts a task that a rule deleted.
     pub fn task_deleted(&self, agent: &str) {
         let agent = agent.to_owned();
-        self.0
-            .tasks_deleted
-            .get_or_create(&AgentLabels { agent })
-            .inc();
+        self.0.tasks_deleted.get_or_create(&AgentLabels { agent }).inc();
     }
 
     /// Sets the size of a part of the store in bytes.
     pub fn store_bytes(&self, part: &'static str, bytes: u64) {
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-        self.0
-            .store_bytes
-            .get_or_create(&PartLabels { part })
-            .set(bytes);
+        self.0.store_bytes.get_or_create(&PartLabels { part }).set(bytes);
     }
 
     /// Sets the end of the server certificate's validity, in seconds since 1970, in place of an earlier value.
@@ -472,10 +412,7 @@ impl Metrics {
 
     /// Counts a failure of the store.
     pub fn store_failed(&self, error: &'static str) {
-        self.0
-            .store_errors
-            .get_or_create(&ErrorLabels { error })
-            .inc();
+        self.0.store_errors.get_or_create(&ErrorLabels { error }).inc();
     }
 }
 
@@ -484,9 +421,7 @@ fn gauge(count: usize) -> i64 {
 }
 
 fn agent_labels(agent: &str) -> AgentLabels {
-    AgentLabels {
-        agent: agent.to_owned(),
-    }
+    AgentLabels { agent: agent.to_owned() }
 }
 
 impl fmt::Debug for Metrics {

@@ -98,10 +98,7 @@ impl fmt::Display for RefusalReport {
         match self {
             Self::Begins(error) => write!(f, "the store refuses writes: {error}"),
             Self::GoesOn(count, error) => {
-                write!(
-                    f,
-                    "the store still refuses writes, {count} times so far: {error}"
-                )
+                write!(f, "the store still refuses writes, {count} times so far: {error}")
             }
             Self::IsOver(count) => {
                 write!(f, "the store accepts writes again, after {count} refusals")
@@ -123,9 +120,7 @@ mod tests {
         for number in 0..3_000_u32 {
             let now = begun + number * Duration::from_millis(100);
             let written = match (100..2_900).contains(&number) && number % 2 == 0 {
-                true => Err(StoreError::Full {
-                    doing: "the log".into(),
-                }),
+                true => Err(StoreError::Full { doing: "the log".into() }),
                 false => Ok(()),
             };
             lines.extend(refusing.note(&written, now));

@@ -26,11 +26,7 @@ pub(crate) async fn app() -> Router {
 }
 
 pub(crate) async fn app_with(settings: TurnSettings) -> Router {
-    app_of(Agent {
-        settings,
-        ..agent("echo")
-    })
-    .await
+    app_of(Agent { settings, ..agent("echo") }).await
 }
 
 /// Returns the app of an agent whose card is changed by a function.
@@ -82,9 +78,7 @@ pub(crate) fn named(request: request::Builder) -> request::Builder {
 }
 
 pub(crate) async fn text(response: Response<Body>) -> String {
-    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX)
-        .await
-        .unwrap();
+    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
@@ -127,8 +121,7 @@ pub(crate) async fn events(
     let response = post(app, "/a2a", header.as_slice(), &body).await;
     let text = text(response).await;
     let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
-    data.map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    data.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 pub(crate) fn say(id: &str, text: &str) -> Value {

@@ -73,14 +73,8 @@ async fn a_bot_that_computes_delays_no_other_bot() {
     let store = on_disk(&folder);
     let (has_begun, begun) = mpsc::sync_channel(1);
     let (done, is_done) = mpsc::sync_channel(1);
-    let computing = Computing {
-        has_begun,
-        is_done: Mutex::new(is_done),
-    };
-    let agents = [
-        bot("computing", computing, &store),
-        bot("echo", Echo, &store),
-    ];
+    let computing = Computing { has_begun, is_done: Mutex::new(is_done) };
+    let agents = [bot("computing", computing, &store), bot("echo", Echo, &store)];
     let service = Service::new(Turns::new(store, agents), Settings::default());
     let computed = tokio::spawn(say(service.clone(), "computing", "first"));
     let begun = tokio::task::spawn_blocking(move || begun.recv_timeout(LIMIT));
@@ -96,10 +90,7 @@ async fn a_bot_that_computes_delays_no_other_bot() {
     assert!(!computed.is_finished());
     done.send(()).unwrap();
     let task = computed.await.unwrap();
-    assert_eq!(
-        task.status.message.as_ref().unwrap().text(),
-        "I compute\ndone"
-    );
+    assert_eq!(task.status.message.as_ref().unwrap().text(), "I compute\ndone");
 }
 
 /// An agent that starts an append, and waits for another one before it polls the first one again.

@@ -25,19 +25,13 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// The Agents SDK for Python, and what it needs for bots without credentials.
 pub(crate) const AGENTS_SDK: Python = Python(
     "agents_sdk.py",
-    &[
-        "microsoft-agents-hosting-aiohttp==1.9.0",
-        "microsoft-agents-authentication-msal==1.9.0",
-    ],
+    &["microsoft-agents-hosting-aiohttp==1.9.0", "microsoft-agents-authentication-msal==1.9.0"],
 );
 
 /// The Bot Framework SDK for Python.
 pub(crate) const BOT_FRAMEWORK: Python = Python(
     "bot_framework.py",
-    &[
-        "botbuilder-integration-aiohttp==4.17.1",
-        "botbuilder-dialogs==4.17.1",
-    ],
+    &["botbuilder-integration-aiohttp==4.17.1", "botbuilder-dialogs==4.17.1"],
 );
 
 /// The Teams SDK for Python.
@@ -54,10 +48,8 @@ const NODE_PACKAGES: [&str; 6] = [
 ];
 
 /// The clients, by the version that they speak.
-const CLIENTS: [(&str, &str, &[&str]); 2] = [
-    ("1.0", "bots_1_0.py", &venv::A2A_SDK_1_0),
-    ("0.3", "bots_0_3.py", &venv::A2A_SDK_0_3),
-];
+const CLIENTS: [(&str, &str, &[&str]); 2] =
+    [("1.0", "bots_1_0.py", &venv::A2A_SDK_1_0), ("0.3", "bots_0_3.py", &venv::A2A_SDK_0_3)];
 
 /// A kind of conversation: its name, its agent, and the user's messages.
 type Kind = (&'static str, &'static str, &'static [&'static str]);
@@ -78,10 +70,7 @@ const KINDS: [Kind; 10] = [
 
 /// The additional conversations of bots on the Agents SDK and the Teams SDK, which stream. The Agents SDK does not
 /// stream on unknown channels.
-const STREAMED: [Kind; 2] = [
-    ("stream", "bot", &["stream"]),
-    ("unstreamed", "a2a", &["stream"]),
-];
+const STREAMED: [Kind; 2] = [("stream", "bot", &["stream"]), ("unstreamed", "a2a", &["stream"])];
 
 /// The additional conversations of bots on the Bot Framework.
 const CLASSIC: [Kind; 1] = [("upload", "bot", &["upload"])];
@@ -114,12 +103,7 @@ async fn the_bot_framework_for_python() {
 
 #[tokio::test]
 async fn the_agents_sdk_for_node() {
-    talk(
-        "agents_node",
-        &on_node("agents_sdk.js", &[]).await,
-        &STREAMED,
-    )
-    .await;
+    talk("agents_node", &on_node("agents_sdk.js", &[]).await, &STREAMED).await;
 }
 
 #[tokio::test]
@@ -203,14 +187,9 @@ fn conversations(bot: &Bridge, more: &[Kind]) -> Value {
 async fn ask(bridge: &Bridge, client: &str, packages: &[&str], told: &Value) -> Value {
     let python = venv::with(packages).await.join("bin/python");
     let mut command = tokio::process::Command::new(python);
-    command
-        .arg(interop(client))
-        .arg(bridge.url())
-        .arg(told.to_string());
+    command.arg(interop(client)).arg(bridge.url()).arg(told.to_string());
     let (done, said) = run(&mut command, LIMIT).await;
-    let seen = said
-        .lines()
-        .find_map(|line| serde_json::from_str(line).ok());
+    let seen = said.lines().find_map(|line| serde_json::from_str(line).ok());
     match seen {
         Some(seen) if done => seen,
         _ => panic!("{client} did not come to its end:\n{said}"),
@@ -218,7 +197,5 @@ async fn ask(bridge: &Bridge, client: &str, packages: &[&str], told: &Value) -> 
 }
 
 pub(crate) fn interop(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/interop")
-        .join(file)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop").join(file)
 }

@@ -43,18 +43,9 @@ async fn an_empty_string_names_nothing() {
     assert!(known.iter().all(|id| !id.is_empty()), "{known:?}");
     known.sort_unstable();
     known.dedup();
-    assert_eq!(
-        known.len(),
-        contexts.len(),
-        "tasks of one context: {contexts:?}"
-    );
-    let listed = rpc(
-        &app,
-        Some("1.0"),
-        "ListTasks",
-        json!({"contextId": "", "pageToken": ""}),
-    )
-    .await;
+    assert_eq!(known.len(), contexts.len(), "tasks of one context: {contexts:?}");
+    let listed =
+        rpc(&app, Some("1.0"), "ListTasks", json!({"contextId": "", "pageToken": ""})).await;
     assert_eq!(listed["result"]["totalSize"], 6, "{listed}");
 }
 
@@ -62,18 +53,8 @@ async fn an_empty_string_names_nothing() {
 async fn every_version_requires_the_required_fields() {
     let app = app().await;
     for (version, method, params, expected) in [
-        (
-            Some("1.0"),
-            "GetTask",
-            json!({"id": ""}),
-            "id: expected an id",
-        ),
-        (
-            Some("1.0"),
-            "CancelTask",
-            json!({"id": ""}),
-            "id: expected an id",
-        ),
+        (Some("1.0"), "GetTask", json!({"id": ""}), "id: expected an id"),
+        (Some("1.0"), "CancelTask", json!({"id": ""}), "id: expected an id"),
         (None, "tasks/get", json!({"id": ""}), "id: expected an id"),
         (
             Some("1.0"),
@@ -106,10 +87,7 @@ async fn every_version_requires_the_required_fields() {
         assert!(message.starts_with(expected), "{method}: {message}");
     }
     let listed = rpc(&app, Some("1.0"), "ListTasks", json!({})).await;
-    assert_eq!(
-        listed["result"]["totalSize"], 0,
-        "what was refused began a task"
-    );
+    assert_eq!(listed["result"]["totalSize"], 0, "what was refused began a task");
 }
 
 #[cfg(feature = "grpc")]
@@ -122,9 +100,7 @@ async fn grpc_asks_for_the_same() {
     let app = app().await;
     let sent = |role: &str| {
         let params = said(&json!({"role": role}));
-        Version::V1_0
-            .params_to_v1(Operation::SendMessage, params, "")
-            .unwrap()
+        Version::V1_0.params_to_v1(Operation::SendMessage, params, "").unwrap()
     };
     // Values that the proto does not know are unspecified there.
     for role in ["ROLE_UNSPECIFIED", "ROLE_9"] {
@@ -170,10 +146,7 @@ async fn no_web_page_is_taken_for_a_client() {
     let listed = rpc(&app, Some("1.0"), "ListTasks", json!({})).await;
     assert_eq!(listed["result"]["totalSize"], 0, "{listed}");
     let answer = json(page(&app, "/", &[], &call).await).await;
-    assert!(
-        answer.get("result").is_some(),
-        "who is no browser may leave the type out: {answer}"
-    );
+    assert!(answer.get("result").is_some(), "who is no browser may leave the type out: {answer}");
 }
 
 #[tokio::test]
@@ -187,66 +160,28 @@ async fn pages_and_names_of_others_are_refused_everywhere() {
     let typed = ("content-type", "application/json");
     let call =
         json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": said(&json!({}))});
-    for foreign in [
-        ("origin", "https://evil.example"),
-        ("host", "evil.example:3978"),
-    ] {
+    for foreign in [("origin", "https://evil.example"), ("host", "evil.example:3978")] {
         for path in ["/", "/message:send", "/tasks/send", "/execute"] {
             let refused = page(&app, path, &[typed, foreign], &call).await;
-            assert_eq!(
-                refused.status(),
-                StatusCode::FORBIDDEN,
-                "{path} {foreign:?}"
-            );
-            assert_eq!(
-                refused.headers()["content-type"],
-                "application/problem+json"
-            );
+            assert_eq!(refused.status(), StatusCode::FORBIDDEN, "{path} {foreign:?}");
+            assert_eq!(refused.headers()["content-type"], "application/problem+json");
             let refused = json(refused).await;
             let detail = refused["detail"].as_str().unwrap();
-            assert!(
-                detail.contains("evil.example") && detail.contains("--allow-"),
-                "{detail}"
-            );
+            assert!(detail.contains("evil.example") && detail.contains("--allow-"), "{detail}");
         }
-        for path in [
-            "/.well-known/agent-card.json",
-            "/tasks",
-            "/a2a/catalog",
-            "/healthz",
-        ] {
+        for path in ["/.well-known/agent-card.json", "/tasks", "/a2a/catalog", "/healthz"] {
             let refused = get(&app, path, Some(foreign)).await;
-            assert_eq!(
-                refused.status(),
-                StatusCode::FORBIDDEN,
-                "{path} {foreign:?}"
-            );
+            assert_eq!(refused.status(), StatusCode::FORBIDDEN, "{path} {foreign:?}");
         }
     }
     let nothing = json!("");
-    let foreign = [
-        ("content-type", "application/grpc"),
-        ("host", "evil.example"),
-    ];
+    let foreign = [("content-type", "application/grpc"), ("host", "evil.example")];
     let refused = page(&app, "/lf.a2a.v1.A2AService/GetTask", &foreign, &nothing).await;
     assert_eq!(refused.headers()["grpc-status"], "7");
-    let allowed = page(
-        &app,
-        "/",
-        &[typed, ("origin", "https://app.example")],
-        &call,
-    )
-    .await;
-    assert_eq!(
-        allowed.headers()["access-control-allow-origin"],
-        "https://app.example"
-    );
+    let allowed = page(&app, "/", &[typed, ("origin", "https://app.example")], &call).await;
+    assert_eq!(allowed.headers()["access-control-allow-origin"], "https://app.example");
     assert!(json(allowed).await.get("result").is_some());
-    let own = [
-        typed,
-        ("host", "localhost:3978"),
-        ("origin", "http://localhost:3978"),
-    ];
+    let own = [typed, ("host", "localhost:3978"), ("origin", "http://localhost:3978")];
     let own = json(page(&app, "/", &own, &call).await).await;
     assert!(own.get("result").is_some(), "{own}");
 }
@@ -254,23 +189,16 @@ async fn pages_and_names_of_others_are_refused_everywhere() {
 #[tokio::test]
 async fn a_body_that_says_to_be_too_large_is_not_read() {
     let app = app().await;
-    for (path, field) in [
-        ("/", "/error/code"),
-        ("/tasks/send", "/error/code"),
-        ("/message:send", "/error/code"),
-    ] {
+    for (path, field) in
+        [("/", "/error/code"), ("/tasks/send", "/error/code"), ("/message:send", "/error/code")]
+    {
         // A server that waited for this body would wait for ever.
-        let body = Body::from_stream(futures_util::stream::pending::<
-            Result<Vec<u8>, std::io::Error>,
-        >());
+        let body =
+            Body::from_stream(futures_util::stream::pending::<Result<Vec<u8>, std::io::Error>>());
         let request = Request::post(path)
             .header("content-type", "application/json")
             .header("content-length", "1000000000");
-        let refused = app
-            .clone()
-            .oneshot(request.body(body).unwrap())
-            .await
-            .unwrap();
+        let refused = app.clone().oneshot(request.body(body).unwrap()).await.unwrap();
         assert_eq!(refused.status(), StatusCode::PAYLOAD_TOO_LARGE, "{path}");
         let refused = json(refused).await;
         let code = refused.pointer(field).and_then(Value::as_i64);

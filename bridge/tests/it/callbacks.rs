@@ -65,16 +65,8 @@ async fn a_bot_of_this_machine_calls_back_over_plain_http() {
 
     // The doctor has the bot call back in the same way, and sees what would come of another.
     for (agent, place, expected) in [
-        (
-            "near",
-            "http://127.0.0.1:",
-            "the settings of near are right",
-        ),
-        (
-            "far",
-            "https://localhost:",
-            "delivery = \"expectRepliesAlways\"",
-        ),
+        ("near", "http://127.0.0.1:", "the settings of near are right"),
+        ("far", "https://localhost:", "delivery = \"expectRepliesAlways\""),
     ] {
         let mut look = bridge(&["doctor", "--config", config, "--agent", agent]);
         let (_, told) = run(&mut look, LIMIT).await;

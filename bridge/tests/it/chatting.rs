@@ -44,10 +44,8 @@ struct HostileAgent {
 impl HostileAgent {
     async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let stranger = Self {
-            here: listener.local_addr().unwrap().to_string(),
-            lists: Arc::default(),
-        };
+        let stranger =
+            Self { here: listener.local_addr().unwrap().to_string(), lists: Arc::default() };
         let app = Router::new()
             .route("/.well-known/agent-card.json", get(card))
             .route("/", post(call))
@@ -105,10 +103,8 @@ async fn call(State(stranger): State<HostileAgent>, Json(call): Json<Value>) -> 
                 }
                 _ => {
                     let heard = part.get("text").or(part.get("data")).unwrap();
-                    let said = said(
-                        asked["messageId"].as_str().unwrap(),
-                        &format!("heard {heard}"),
-                    );
+                    let said =
+                        said(asked["messageId"].as_str().unwrap(), &format!("heard {heard}"));
                     task("t", "COMPLETED", &said)
                 }
             };
@@ -134,10 +130,7 @@ async fn call(State(stranger): State<HostileAgent>, Json(call): Json<Value>) -> 
 fn assert_harmless(told: &str) {
     let commands = |one: &char| one.is_control() && *one != '\n';
     let turns = |one: &char| matches!(one, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let found: Vec<char> = told
-        .chars()
-        .filter(|one| commands(one) || turns(one))
-        .collect();
+    let found: Vec<char> = told.chars().filter(|one| commands(one) || turns(one)).collect();
     assert!(found.is_empty(), "{found:?} in {told}");
 }
 
@@ -160,21 +153,12 @@ async fn nothing_of_a_stranger_commands_the_terminal() {
     ] {
         let (_, stdout, stderr) = output(&mut bridge(arguments), LIMIT).await;
         assert_harmless(&(stdout.clone() + &stderr));
-        assert!(
-            stdout.contains("\\u202egpj.exe"),
-            "{arguments:?}: {stdout}{stderr}"
-        );
-        assert!(
-            !(stdout.clone() + &stderr).contains("hunter2"),
-            "{arguments:?}: {stdout}{stderr}"
-        );
+        assert!(stdout.contains("\\u202egpj.exe"), "{arguments:?}: {stdout}{stderr}");
+        assert!(!(stdout.clone() + &stderr).contains("hunter2"), "{arguments:?}: {stdout}{stderr}");
         assert!(!stdout.contains("\nfake line"), "{arguments:?}: {stdout}");
         if arguments.contains(&"--json") {
             let lines: Vec<Value> = match arguments[0] {
-                "chat" => stdout
-                    .lines()
-                    .map(|line| serde_json::from_str(line).unwrap())
-                    .collect(),
+                "chat" => stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
                 _ => vec![serde_json::from_str(&stdout).unwrap()],
             };
             assert!(!lines.is_empty());
@@ -191,11 +175,7 @@ async fn the_outcome_of_a_task_is_the_programs() {
         ("later", 0, "the answer"),
         ("fail", 1, "it broke\n[failed]"),
         ("reject", 1, "[rejected]"),
-        (
-            "silence",
-            1,
-            "the agent said nothing; its task is input_required",
-        ),
+        ("silence", 1, "the agent said nothing; its task is input_required"),
         ("invent", 0, "[daydreaming]"),
         ("sign in", 4, "[auth_required]"),
         ("stranger", 4, "requires valid credentials"),
@@ -209,15 +189,9 @@ async fn the_outcome_of_a_task_is_the_programs() {
         assert!(stderr.contains("signed in an invalid form"), "{stderr}");
     }
     let (found, _, stderr) = output(&mut bridge(&["chat", "127.0.0.1:9", "-m", "x"]), LIMIT).await;
-    assert!(
-        found == Some(4) && stderr.contains("cannot be reached"),
-        "{stderr}"
-    );
+    assert!(found == Some(4) && stderr.contains("cannot be reached"), "{stderr}");
     let (found, _, stderr) = output(&mut bridge(&["chat", "agents.test", "-m", "x"]), LIMIT).await;
-    assert!(
-        found == Some(2) && stderr.contains("is it https://agents.test"),
-        "{stderr}"
-    );
+    assert!(found == Some(2) && stderr.contains("is it https://agents.test"), "{stderr}");
 }
 
 /// Starts an agent that ends its stream, or sends nothing more, before its task has ended.
@@ -238,10 +212,7 @@ async fn start_unfinished(ends: bool) -> String {
         ([("content-type", "text/event-stream")], body)
     };
     let app = Router::new()
-        .route(
-            "/.well-known/agent-card.json",
-            get(async move || Json(card)),
-        )
+        .route("/.well-known/agent-card.json", get(async move || Json(card)))
         .route("/", post(stream));
     tokio::spawn(async move { axum::serve(listener, app).await });
     here
@@ -272,10 +243,7 @@ async fn offers_are_chosen_by_number_and_later_messages_are_printed() {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    stdin
-        .write_all(b"offer\n1 note=quick\noffer\n2\n/say 1\n")
-        .await
-        .unwrap();
+    stdin.write_all(b"offer\n1 note=quick\noffer\n2\n/say 1\n").await.unwrap();
     let offered = ["Which one?", "A card", "  1. Order", "  2. Yes"];
     let expected = [
         &offered[..],
@@ -290,13 +258,7 @@ async fn offers_are_chosen_by_number_and_later_messages_are_printed() {
         assert_eq!(line.as_deref(), Some(expected));
     }
     drop(stdin);
-    assert!(
-        timeout(LIMIT, child.wait())
-            .await
-            .unwrap()
-            .unwrap()
-            .success()
-    );
+    assert!(timeout(LIMIT, child.wait()).await.unwrap().unwrap().success());
 }
 
 #[tokio::test]
@@ -307,10 +269,7 @@ async fn a_card_is_checked_strictly() {
         std::fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     };
-    let twice = file(
-        "twice.json",
-        r#"{"name": "a", "name": "b", "url": "https://h.test"}"#,
-    );
+    let twice = file("twice.json", r#"{"name": "a", "name": "b", "url": "https://h.test"}"#);
     let list = file("list.json", "[]");
     let open = file(
         "open.toml",
@@ -323,16 +282,8 @@ async fn a_card_is_checked_strictly() {
     for (arguments, code, expected) in [
         (&["check", &twice][..], 1, "error name [unique-members]"),
         (&["check", &list], 1, "list.json: no card, errors: 1"),
-        (
-            &["check", &open],
-            1,
-            "others could call the bridge in the name of the bot a",
-        ),
-        (
-            &["config", "check", &open],
-            1,
-            "others could call the bridge in the name of the bot a",
-        ),
+        (&["check", &open], 1, "others could call the bridge in the name of the bot a"),
+        (&["config", "check", &open], 1, "others could call the bridge in the name of the bot a"),
         (
             &["check", &endless],
             0,
@@ -341,17 +292,11 @@ async fn a_card_is_checked_strictly() {
     ] {
         let (found, stdout, stderr) = output(&mut bridge(arguments), LIMIT).await;
         let told = stdout + &stderr;
-        assert!(
-            found == Some(code) && told.contains(expected),
-            "{arguments:?}: {told}"
-        );
+        assert!(found == Some(code) && told.contains(expected), "{arguments:?}: {told}");
     }
     let nowhere = folder.path().join("nowhere");
     let store = format!("sled:{}", nowhere.display());
     let (found, _, stderr) = output(&mut bridge(&["push", "list", "--store", &store]), LIMIT).await;
-    assert!(
-        found == Some(4) && stderr.contains("contains no store"),
-        "{stderr}"
-    );
+    assert!(found == Some(4) && stderr.contains("contains no store"), "{stderr}");
     assert!(!nowhere.exists());
 }

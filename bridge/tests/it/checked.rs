@@ -32,19 +32,9 @@ fn text(path: &Path) -> &str {
 async fn an_initialised_agent_passes_the_check_and_serves() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("my-agent");
-    let init = [
-        "init",
-        text(&place),
-        "--skill",
-        "faq.answer",
-        "--title",
-        "Hello \"support\"",
-    ];
+    let init = ["init", text(&place), "--skill", "faq.answer", "--title", "Hello \"support\""];
     let (done, said) = run(&mut bridge(&init), LIMIT).await;
-    assert!(
-        done && said.contains("next: bridge serve --config"),
-        "{said}"
-    );
+    assert!(done && said.contains("next: bridge serve --config"), "{said}");
     let (again, said) = exit(bridge(&init)).await;
     assert!(again == 1 && said.contains("exists already"), "{said}");
 
@@ -61,10 +51,7 @@ async fn an_initialised_agent_passes_the_check_and_serves() {
     let say = |token: &str| {
         let body = json!({"jsonrpc": "2.0", "id": "1", "method": "message/send", "params": {"message":
             {"messageId": "1", "role": "user", "parts": [{"kind": "text", "text": "hello"}]}}});
-        http.post(format!("http://{address}/a2a/v1"))
-            .bearer_auth(token)
-            .json(&body)
-            .send()
+        http.post(format!("http://{address}/a2a/v1")).bearer_auth(token).json(&body).send()
     };
     let answer: Value = say(token.trim()).await.unwrap().json().await.unwrap();
     assert_eq!(answer["result"]["kind"], "task", "{answer}");
@@ -82,10 +69,7 @@ async fn init_writes_nothing_that_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("a");
     let (code, said) = exit(bridge(&["init", text(&place), "--skill", ""])).await;
-    assert!(
-        code == 1 && said.contains("skills[0].id is empty"),
-        "{said}"
-    );
+    assert!(code == 1 && said.contains("skills[0].id is empty"), "{said}");
     assert!(!place.exists());
 }
 
@@ -110,19 +94,13 @@ async fn mistakes_have_an_exit_code() {
     let broken = file("broken.json", "{");
     let keys = file("keys.json", r#"{"keys": []}"#);
     let config = file("bridge.toml", "[[agents]]\nname = 'a'\n");
-    let carded = file(
-        "carded.toml",
-        "[[agents]]\nname = 'a'\nbuiltin = 'echo'\ncard_file = 'bad.json'\n",
-    );
+    let carded =
+        file("carded.toml", "[[agents]]\nname = 'a'\nbuiltin = 'echo'\ncard_file = 'bad.json'\n");
     let clear = file("clear.toml", "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n");
     let nowhere = "http://127.0.0.1:9/a2a";
     for (arguments, code, expected) in [
         (&[good.as_str()][..], 0, "errors: 0, warnings: 1"),
-        (
-            &["--strict", &good],
-            1,
-            "warning supportedInterfaces[0].url [encryption]",
-        ),
+        (&["--strict", &good], 1, "warning supportedInterfaces[0].url [encryption]"),
         (&[&bad], 1, "error skills[0].id [placeholder]"),
         (&[&good, &bad], 1, "good.json: card of A2A 1.0"),
         (&["--keys", &keys, &good], 1, "the card is not signed"),
@@ -137,10 +115,7 @@ async fn mistakes_have_an_exit_code() {
         (&[], 2, "Usage"),
     ] {
         let (found, said) = exit(bridge(&[&["check"], arguments].concat())).await;
-        assert!(
-            found == code && said.contains(expected),
-            "{arguments:?}: {found}\n{said}"
-        );
+        assert!(found == code && said.contains(expected), "{arguments:?}: {found}\n{said}");
     }
 }
 
@@ -189,18 +164,11 @@ async fn a_running_agents_signature_is_checked() {
     let url = format!("{}/a2a", served.url());
     for (place, code, expected) in [
         (served.url().to_owned(), 0, "signed by the key"),
-        (
-            format!("{}{CARD_KEYS}", served.url()),
-            0,
-            "signed by the key",
-        ),
+        (format!("{}{CARD_KEYS}", served.url()), 0, "signed by the key"),
         ("http://127.0.0.1:9/".to_owned(), 1, "is not trusted"),
     ] {
         let check = ["check", "--keys-below", &place, &url];
         let (found, said) = exit(bridge(&check)).await;
-        assert!(
-            found == code && said.contains(expected),
-            "{place}: {found}\n{said}"
-        );
+        assert!(found == code && said.contains(expected), "{place}: {found}\n{said}");
     }
 }

@@ -25,11 +25,7 @@ impl Client {
     pub(crate) async fn call(&self, agent: &str, method: &str, params: &Value) -> Option<Value> {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let request = self.http.post(format!("{}/a2a/{agent}", self.url));
-        let sent = request
-            .header("a2a-version", "1.0")
-            .json(&body)
-            .send()
-            .await;
+        let sent = request.header("a2a-version", "1.0").json(&body).send().await;
         sent.ok()?.json().await.ok()
     }
 }

@@ -24,9 +24,8 @@ fn helps(program: &str, words: &[String]) -> Vec<(String, String)> {
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "help");
-    let below: Vec<_> = names
-        .flat_map(|name| helps(program, &[words, &[name.to_owned()]].concat()))
-        .collect();
+    let below: Vec<_> =
+        names.flat_map(|name| helps(program, &[words, &[name.to_owned()]].concat())).collect();
     let own = (words.join(" "), help);
     std::iter::once(own).chain(below).collect()
 }
@@ -66,21 +65,12 @@ fn would_fit(line: &str, next: &str) -> bool {
 /// Checks that a program ends without an error when its reader leaves after the first bytes, as `head` does.
 pub(crate) fn ends_quietly(command: &mut Command) {
     let shown = format!("{command:?}");
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Closed before anything is written, since what is short would all fit into the pipe.
     drop(child.stdout.take());
     let mut said = String::new();
-    child
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut said)
-        .unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     let status = child.wait().unwrap();
     assert!(!said.contains("panicked"), "{shown}: {said}");
     assert!(status.code() != Some(101), "{shown}: {status}: {said}");

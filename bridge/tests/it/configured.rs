@@ -30,11 +30,7 @@ impl Folder {
     }
 
     fn write(&self, config: &str) {
-        fs::write(
-            self.path("bridge.toml"),
-            format!("store = 'memory'\n{config}"),
-        )
-        .unwrap();
+        fs::write(self.path("bridge.toml"), format!("store = 'memory'\n{config}")).unwrap();
     }
 
     fn serve(&self) -> Bridge {
@@ -64,9 +60,7 @@ async fn get(url: &str, headers: &[(&str, &str)]) -> (reqwest::header::HeaderMap
 async fn catalogue(bridge: &Bridge) -> Vec<String> {
     let (_, cards) = get(&format!("{}/a2a/catalog", bridge.url()), &[]).await;
     let names = cards["agents"].as_array().unwrap().iter();
-    names
-        .map(|card| card["name"].as_str().unwrap().to_owned())
-        .collect()
+    names.map(|card| card["name"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
@@ -122,25 +116,16 @@ examples = ["hello"]
             assert_eq!(&card[key], value, "{key}");
         }
         assert_eq!(card["skills"][0]["name"], "echo");
-        assert_eq!(
-            card["capabilities"]["extensions"][1]["uri"],
-            "https://example.test/ext"
-        );
+        assert_eq!(card["capabilities"]["extensions"][1]["uri"], "https://example.test/ext");
     }
-    assert_eq!(
-        new["securityRequirements"],
-        json!([{"schemes": {"bearer": {"list": []}}}])
-    );
+    assert_eq!(new["securityRequirements"], json!([{"schemes": {"bearer": {"list": []}}}]));
     assert_eq!(both["security"], json!([{"bearer": []}]));
     assert_eq!(both["securitySchemes"]["bearer"]["scheme"], "Bearer");
     assert_eq!(both["url"], format!("{}/agents/second", bridge.url()));
     assert_eq!(catalogue(&bridge).await, ["first", "Second"]);
     let client = client(&bridge, "/agents/second").await;
     let refused = client.send_message(request("m", "hi")).await.unwrap_err();
-    assert!(
-        refused.to_string().contains("expected credentials"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("expected credentials"), "{refused}");
 }
 
 #[tokio::test]
@@ -150,10 +135,7 @@ async fn a_reload_replaces_agents_and_drops_no_stream() {
     let bridge = folder.serve();
     assert_eq!(catalogue(&bridge).await, ["slow", "gone"]);
     let slow = client(&bridge, "/a2a/slow").await;
-    let mut stream = slow
-        .send_streaming_message(request("m", "hi"))
-        .await
-        .unwrap();
+    let mut stream = slow.send_streaming_message(request("m", "hi")).await.unwrap();
     let first = stream.next().await.unwrap().unwrap();
     let StreamResponse::Task(task) = first else {
         panic!("a stream begins with its task, not {first:?}");
@@ -169,9 +151,7 @@ async fn a_reload_replaces_agents_and_drops_no_stream() {
     folder.write("[[agents]]\nname = 'slow'\nbuiltin = 'echo'\n");
     bridge.hang_up();
     await_catalogue(&bridge, &["slow"]).await;
-    slow.cancel_task(CancelTaskRequest::new(task.id.as_str()))
-        .await
-        .unwrap();
+    slow.cancel_task(CancelTaskRequest::new(task.id.as_str())).await.unwrap();
     let rest = timeout(PATIENCE, stream.collect::<Vec<_>>()).await.unwrap();
     let last = rest.last().unwrap().as_ref().unwrap();
     let StreamResponse::StatusUpdate(update) = last else {
@@ -218,9 +198,7 @@ async fn await_catalogue(bridge: &Bridge, expected: &[&str]) {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(PATIENCE, waiting)
-        .await
-        .expect("the new configuration counts");
+    timeout(PATIENCE, waiting).await.expect("the new configuration counts");
 }
 
 #[tokio::test]
@@ -228,10 +206,7 @@ async fn a_task_that_is_not_continued_is_canceled() {
     let folder = Folder::with("[[agents]]\nname = 'a'\nbuiltin = 'echo'\nexpire_after = '300ms'\n");
     let bridge = folder.serve();
     let client = client(&bridge, "/a2a").await;
-    let mut stream = client
-        .send_streaming_message(request("m", "hi"))
-        .await
-        .unwrap();
+    let mut stream = client.send_streaming_message(request("m", "hi")).await.unwrap();
     let first = stream.next().await.unwrap().unwrap();
     let StreamResponse::Task(task) = first else {
         panic!("a stream begins with its task, not {first:?}");
@@ -246,10 +221,7 @@ async fn a_task_that_is_not_continued_is_canceled() {
     let got = bridge_protocol::a2a::GetTaskRequest::new(task.id.as_str());
     let task = client.get_task(got).await.unwrap();
     assert_eq!(task.status.state.as_str(), "TASK_STATE_CANCELED");
-    assert_eq!(
-        task.status.message.unwrap().text(),
-        "Nobody answered within 300ms."
-    );
+    assert_eq!(task.status.message.unwrap().text(), "Nobody answered within 300ms.");
 }
 
 #[tokio::test]
@@ -274,11 +246,7 @@ async fn proxies_and_web_pages_are_believed_as_far_as_the_file_says() {
     let (_, card) = get(&url(&bridge), &[("origin", &own)]).await;
     assert_eq!(card["url"], format!("{own}/a2a"));
     let bridge = open.serve();
-    let (headers, card) = get(
-        &url(&bridge),
-        &[proxy, ("x-forwarded-proto", "https"), page],
-    )
-    .await;
+    let (headers, card) = get(&url(&bridge), &[proxy, ("x-forwarded-proto", "https"), page]).await;
     assert_eq!(card["url"], "https://agents.test/a2a");
     assert_eq!(headers["access-control-allow-origin"], "https://app.test");
     let (headers, _) = get(&url(&bridge), &[("origin", "https://evil.test")]).await;
@@ -310,21 +278,10 @@ async fn the_program_speaks_tls() {
     fs::write(folder.path("c.pem"), made.cert.pem()).unwrap();
     fs::write(folder.path("k.pem"), made.signing_key.serialize_pem()).unwrap();
     let bridge = folder.serve();
-    assert!(
-        bridge.url().starts_with("https://127.0.0.1:"),
-        "{}",
-        bridge.url()
-    );
+    assert!(bridge.url().starts_with("https://127.0.0.1:"), "{}", bridge.url());
     let root = reqwest::Certificate::from_pem(made.cert.pem().as_bytes()).unwrap();
-    let http = reqwest::Client::builder()
-        .add_root_certificate(root)
-        .no_proxy()
-        .build()
-        .unwrap();
-    let card = http
-        .get(format!("{}/.well-known/agent-card.json", bridge.url()))
-        .send()
-        .await;
+    let http = reqwest::Client::builder().add_root_certificate(root).no_proxy().build().unwrap();
+    let card = http.get(format!("{}/.well-known/agent-card.json", bridge.url())).send().await;
     let card: Value = card.unwrap().json().await.unwrap();
     assert_eq!(card["url"], format!("{}/a2a", bridge.url()));
     // gRPC is reached there too: HTTP/2 is agreed on with the encryption.

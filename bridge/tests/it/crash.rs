@@ -68,12 +68,7 @@ fn a_kill_loses_nothing_that_was_acknowledged() {
     }
     println!("{figures:?}");
     assert!(figures.deleted > 0, "{figures:?}");
-    let wrong = [
-        figures.lost,
-        figures.changed,
-        figures.torn,
-        figures.returned,
-    ];
+    let wrong = [figures.lost, figures.changed, figures.torn, figures.returned];
     assert_eq!(wrong, [0; 4], "{figures:?}");
 }
 
@@ -100,21 +95,13 @@ fn run_and_kill(
             child.kill().unwrap();
         }
     }
-    assert!(
-        !child.wait().unwrap().success(),
-        "the writer was not killed"
-    );
+    assert!(!child.wait().unwrap().success(), "the writer was not killed");
     count
 }
 
 fn start_writer(folder: &Path, round: usize) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args([
-            "crash::writer",
-            "--exact",
-            "--nocapture",
-            "--test-threads=1",
-        ])
+        .args(["crash::writer", "--exact", "--nocapture", "--test-threads=1"])
         .env(FOLDER, folder)
         .env(ROUND, round.to_string())
         .stdout(Stdio::piped())
@@ -124,10 +111,7 @@ fn start_writer(folder: &Path, round: usize) -> Child {
 
 /// Reads the acknowledgement of an append. A line that the kill cut off has no full stop at its end.
 fn acknowledgement(line: &str) -> Option<(String, Seq)> {
-    let (task, seq) = line
-        .strip_prefix("ack ")?
-        .strip_suffix('.')?
-        .split_once(' ')?;
+    let (task, seq) = line.strip_prefix("ack ")?.strip_suffix('.')?.split_once(' ')?;
     Some((task.into(), seq.parse().unwrap()))
 }
 
@@ -147,10 +131,7 @@ fn verify(folder: &Path, acknowledged: &mut Acknowledged, figures: &mut Figures)
         let store = open(folder);
         settle_deletions(&store, acknowledged, figures).await;
         let Acknowledged { seqs, deletions } = acknowledged;
-        for (task, seq) in seqs
-            .iter()
-            .filter(|(task, _)| !deletions.contains_key(*task))
-        {
+        for (task, seq) in seqs.iter().filter(|(task, _)| !deletions.contains_key(*task)) {
             let there = store.head(&caller(), task).await;
             figures.lost += usize::from(there.map_or(0, |head| head.seq) < *seq);
         }
@@ -193,9 +174,7 @@ async fn verify_task(store: &SledStore, task: &str, figures: &mut Figures) {
         }
         let written: Vec<_> = events[seq..].iter().take(append.len()).collect();
         let pairs = written.iter().zip(&append);
-        figures.changed += pairs
-            .filter(|(stored, event)| stored.event != **event)
-            .count();
+        figures.changed += pairs.filter(|(stored, event)| stored.event != **event).count();
         figures.torn += usize::from(written.len() < append.len());
         seq += written.len();
     }
@@ -205,9 +184,7 @@ async fn verify_task(store: &SledStore, task: &str, figures: &mut Figures) {
     figures.torn += usize::from(snapshot.task.status.state != head.state);
     for stored in &events {
         if let Event::Message(message) = &stored.event {
-            let found = store
-                .find_message(&caller(), "agent", &message.message_id)
-                .await;
+            let found = store.find_message(&caller(), "agent", &message.message_id).await;
             figures.torn += usize::from(found.unwrap() != Some((task.into(), stored.seq)));
         }
     }
@@ -215,10 +192,7 @@ async fn verify_task(store: &SledStore, task: &str, figures: &mut Figures) {
 
 /// Walks all pages; their total must be what is on them.
 async fn all_tasks(store: &SledStore) -> Vec<String> {
-    let mut query = ListQuery {
-        page_size: 100,
-        ..ListQuery::of("agent")
-    };
+    let mut query = ListQuery { page_size: 100, ..ListQuery::of("agent") };
     let mut tasks = Vec::new();
     loop {
         let page = store.list(&caller(), &query).await.unwrap();
@@ -258,12 +232,7 @@ fn writer() {
 async fn write(store: &SledStore, task: &str) {
     let mut expected = 0;
     for events in plan(task) {
-        let append = Append {
-            task: task.into(),
-            expected,
-            time: Timestamp::UNIX_EPOCH,
-            events,
-        };
+        let append = Append { task: task.into(), expected, time: Timestamp::UNIX_EPOCH, events };
         expected = store.append(&caller(), append).await.unwrap().seq;
         say(&format!("ack {task} {expected}."));
     }
@@ -308,10 +277,7 @@ fn pair(task: &str, number: u64) -> Vec<Event> {
     status.timestamp = Some("1970-01-01T00:00:00.000Z".into());
     vec![
         Event::Message(Message::new(id, Role::User, vec![Part::text(text)])),
-        Event::Status {
-            status,
-            metadata: Some(Metadata::new()),
-        },
+        Event::Status { status, metadata: Some(Metadata::new()) },
     ]
 }
 

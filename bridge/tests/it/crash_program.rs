@@ -97,12 +97,7 @@ async fn acknowledged_answers_survive_kills_of_the_program() {
     figures.acknowledged = log.lock().await.len();
     println!("{figures:?}");
     assert!(figures.acknowledged > kills, "{figures:?}");
-    let wrong = [
-        figures.lost,
-        figures.changed,
-        figures.stuck,
-        figures.run_twice,
-    ];
+    let wrong = [figures.lost, figures.changed, figures.stuck, figures.run_twice];
     assert_eq!(wrong, [0; 4], "{figures:?}");
 }
 
@@ -127,9 +122,7 @@ async fn load_until_killed(bridge: &mut Bridge, round: usize, log: &Log) {
     // A moment that does not follow from an answer.
     sleep(Duration::from_micros(997 * (round as u64 % 13))).await;
     bridge.kill();
-    timeout(SETTLE, clients.join_all())
-        .await
-        .expect("clients see that the program is gone");
+    timeout(SETTLE, clients.join_all()).await.expect("clients see that the program is gone");
 }
 
 /// Goes through the script until no answer comes, and takes down what was answered.
@@ -145,40 +138,22 @@ async fn talk(client: &Client, name: &str, log: &Log, count: &watch::Sender<usiz
         assert!(task.is_object(), "{params}: {answer}");
         last = task.clone();
         let agent = line.agent;
-        log.lock().await.insert(
-            id,
-            SentMessage {
-                agent,
-                params,
-                task,
-            },
-        );
+        log.lock().await.insert(id, SentMessage { agent, params, task });
         count.send_modify(|count| *count += 1);
     }
 }
 
 impl Line {
     const fn waiting(agent: &'static str, text: &'static str) -> Self {
-        Self {
-            agent,
-            text,
-            returns_at_once: false,
-            goes_on: false,
-        }
+        Self { agent, text, returns_at_once: false, goes_on: false }
     }
 
     const fn at_once(agent: &'static str, text: &'static str) -> Self {
-        Self {
-            returns_at_once: true,
-            ..Self::waiting(agent, text)
-        }
+        Self { returns_at_once: true, ..Self::waiting(agent, text) }
     }
 
     const fn in_the_same_task(self) -> Self {
-        Self {
-            goes_on: true,
-            ..self
-        }
+        Self { goes_on: true, ..self }
     }
 
     fn params(&self, id: &str, last_task: &Value) -> Value {
@@ -202,10 +177,7 @@ async fn verify(bridge: &Bridge, log: &Log, figures: &mut Figures) {
     for (number, told) in log.values().enumerate() {
         let id = id(&told.task);
         unknown.remove(id);
-        let got = client
-            .call(told.agent, "GetTask", &json!({"id": id}))
-            .await
-            .unwrap();
+        let got = client.call(told.agent, "GetTask", &json!({"id": id})).await.unwrap();
         let now = &got["result"];
         if now.is_null() || !is_listed.contains(id) {
             figures.lost += 1;
@@ -214,10 +186,7 @@ async fn verify(bridge: &Bridge, log: &Log, figures: &mut Figures) {
             figures.changed += 1;
         }
         if number % REPEATED == 0 {
-            let again = client
-                .call(told.agent, "SendMessage", &told.params)
-                .await
-                .unwrap();
+            let again = client.call(told.agent, "SendMessage", &told.params).await.unwrap();
             figures.run_twice += usize::from(again["result"]["task"] != *now);
         }
     }
@@ -296,10 +265,7 @@ fn said(task: &Value) -> Vec<&Value> {
 }
 
 fn by_users(messages: &[&Value]) -> usize {
-    messages
-        .iter()
-        .filter(|message| message["role"] == "ROLE_USER")
-        .count()
+    messages.iter().filter(|message| message["role"] == "ROLE_USER").count()
 }
 
 fn says_why(task: &Value) -> bool {

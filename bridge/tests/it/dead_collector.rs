@@ -26,9 +26,7 @@ impl DeadCollector {
         let url = format!("http://{}", listener.local_addr().unwrap());
         match self {
             Self::Absent => drop(listener),
-            Self::Silent => drop(thread::spawn(move || {
-                listener.incoming().collect::<Vec<_>>()
-            })),
+            Self::Silent => drop(thread::spawn(move || listener.incoming().collect::<Vec<_>>())),
             Self::Refusing => drop(thread::spawn(move || {
                 for stream in listener.incoming() {
                     let mut stream = stream.unwrap();

@@ -17,10 +17,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 pub(crate) fn program(dir: &Path) -> PathBuf {
     let forever = |file: &str| {
         let file = dir.join(file);
-        format!(
-            "trap '' TERM; echo $$ > '{}'; while :; do sleep 1; done",
-            file.display()
-        )
+        format!("trap '' TERM; echo $$ > '{}'; while :; do sleep 1; done", file.display())
     };
     let text = format!(
         "#!/bin/sh\n(setsid sh -c \"{}\" &)\n{}\n",

@@ -30,9 +30,7 @@ async fn the_configuration_in_the_manifests_is_served() {
         for one in yaml.safe_load_all(open(sys.argv[1])):\n    \
         print(one.get('data', {}).get('bridge.toml', ''), end='')";
     let mut command = Command::new(python);
-    command
-        .args(["-I", "-c", script])
-        .arg(example("kubernetes.yaml"));
+    command.args(["-I", "-c", script]).arg(example("kubernetes.yaml"));
     let (_, config, error) = output(&mut command, LIMIT).await;
     assert!(config.contains("[drain]"), "{error}");
     let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,6 @@
 //! Tests `bridge discover` and `bridge registry` from the command line.
 
-#[expect(
-    dead_code,
-    reason = "the client's own tests stop it and start it again"
-)]
+#[expect(dead_code, reason = "the client's own tests stop it and start it again")]
 #[path = "../../client/tests/it/registry/program.rs"]
 mod registry_program;
 
@@ -64,9 +61,7 @@ async fn json_of(arguments: &[&str]) -> Value {
 
 fn names(agents: &Value) -> Vec<&str> {
     let agents = agents["agents"].as_array().unwrap().iter();
-    agents
-        .map(|agent| agent["name"].as_str().unwrap())
-        .collect()
+    agents.map(|agent| agent["name"].as_str().unwrap()).collect()
 }
 
 #[tokio::test]
@@ -90,10 +85,7 @@ async fn agents_and_their_skills_are_shown() {
         assert_eq!(names(&json_of(&arguments).await), expected, "{arguments:?}");
     }
     let skill = json_of(&[url]).await["agents"][0]["skills"][0].clone();
-    assert_eq!(
-        skill["parameters_schema"]["required"],
-        json!(["requirements"])
-    );
+    assert_eq!(skill["parameters_schema"]["required"], json!(["requirements"]));
 }
 
 #[tokio::test]
@@ -105,18 +97,12 @@ async fn failures_are_reported_with_advice() {
     drop(nowhere);
     let health = format!("{url}/healthz");
     for (arguments, told) in [
-        (
-            vec![url, "--skill", "fly"],
-            "has the skill \"fly\": looked at plan (create_plan)",
-        ),
+        (vec![url, "--skill", "fly"], "has the skill \"fly\": looked at plan (create_plan)"),
         (vec![&gone], "is it running, and is the port right?"),
         (vec!["localhost:1"], "is it running, and is the port right?"),
         (vec!["plan"], "is it https://plan or http://plan?"),
         (vec!["ftp://h"], "found one of \"ftp\""),
-        (
-            vec![url, "--bearer-env", "BRIDGE_NO_SUCH"],
-            "BRIDGE_NO_SUCH",
-        ),
+        (vec![url, "--bearer-env", "BRIDGE_NO_SUCH"], "BRIDGE_NO_SUCH"),
         (vec!["oci://registry.test:x"], "expected a registry"),
     ] {
         let (done, said) = said(&[&["discover"], &arguments[..]].concat()).await;
@@ -157,16 +143,10 @@ async fn cards_go_to_a_registry_and_are_found_there() {
     let target = format!("oci://{host}");
     let found = json_of(&[&target, "--skill", "create_plan"]).await;
     assert_eq!(names(&found), ["plan"]);
-    assert_eq!(
-        found["agents"][0]["card"],
-        format!("agents/plan:v1@{digest}")
-    );
+    assert_eq!(found["agents"][0]["card"], format!("agents/plan:v1@{digest}"));
     assert_eq!(found["agents"][0]["speaks"], "execute");
     let (done, said) = said(&["discover", &target, "--skill", "fly"]).await;
-    assert!(
-        !done && said.contains("looked at agents/plan:v1 (create_plan)"),
-        "{said}"
-    );
+    assert!(!done && said.contains("looked at agents/plan:v1 (create_plan)"), "{said}");
 }
 
 /// KNOWN.md describes how the SDK changes a message.
@@ -175,9 +155,7 @@ async fn cards_go_to_a_registry_and_are_found_there() {
 async fn an_agent_that_offers_grpc_alone_is_called_over_it() {
     let (_folder, served) = serve();
     let place = format!("{}/.well-known/agent-card.json", served.url());
-    let asked = reqwest::Client::new()
-        .get(&place)
-        .header("A2A-Version", "1.0");
+    let asked = reqwest::Client::new().get(&place).header("A2A-Version", "1.0");
     let card: Value = asked.send().await.unwrap().json().await.unwrap();
     for version in ["1.0", "0.3"] {
         let mut card = card.clone();
@@ -189,28 +167,17 @@ async fn an_agent_that_offers_grpc_alone_is_called_over_it() {
         assert_eq!(found.endpoint.name(), format!("GRPC {version}"));
         let said = Invocation::of_words(version, "hello");
         let outcome = invoke(&found, &said, &Options::default()).await.unwrap();
-        assert_eq!(
-            (outcome.state, outcome.text.as_str()),
-            (State::InputRequired, "Echo: hello")
-        );
+        assert_eq!((outcome.state, outcome.text.as_str()), (State::InputRequired, "Echo: hello"));
     }
 }
 
 #[tokio::test]
 async fn agents_of_python_a2a_are_discovered_and_invoked() {
     let python = venv::with(&["python-a2a==0.5.10"]).await.join("bin/python");
-    let program = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/interop/python_a2a_server.py"
-    );
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/python_a2a_server.py");
     let server = Bridge::listening(std::process::Command::new(python).arg(program));
-    let options = DiscoveryOptions {
-        allow_private: true,
-        ..DiscoveryOptions::default()
-    };
-    let club = discover(&server.url().parse().unwrap(), &options)
-        .await
-        .unwrap();
+    let options = DiscoveryOptions { allow_private: true, ..DiscoveryOptions::default() };
+    let club = discover(&server.url().parse().unwrap(), &options).await.unwrap();
     assert_eq!(club.endpoint.name(), "tasks/send 0.1");
     let skill = "check_team_availability_v1";
     let call = |id: &str, parameters| Invocation::new(id, skill, parameters);
@@ -220,27 +187,16 @@ async fn agents_of_python_a2a_are_discovered_and_invoked() {
     let answered = invoke(&club, &asked, &Options::default()).await.unwrap();
     let lions =
         json!({"has_vacancy": true, "team_name": "U10 Lions", "contact": "coach@example.com"});
-    assert_eq!(
-        (answered.state, answered.result_data),
-        (State::Completed, Some(lions))
-    );
+    assert_eq!((answered.state, answered.result_data), (State::Completed, Some(lions)));
 
-    let told = Invocation {
-        parameters: None,
-        ..call("m-2", Map::new())
-    }
-    .saying("Can my son join?");
+    let told =
+        Invocation { parameters: None, ..call("m-2", Map::new()) }.saying("Can my son join?");
     let answered = invoke(&club, &told, &Options::default()).await.unwrap();
     assert_eq!(answered.text, "How old is the child?");
 
     let wrong = call("m-3", age(json!("ten")));
-    let error = invoke(&club, &wrong, &Options::default())
-        .await
-        .unwrap_err();
-    assert!(
-        error.to_string().contains("/age: \"ten\" is not of type"),
-        "{error}"
-    );
+    let error = invoke(&club, &wrong, &Options::default()).await.unwrap_err();
+    assert!(error.to_string().contains("/age: \"ten\" is not of type"), "{error}");
 }
 
 /// The Python program of the `oras` project pushes and pulls as its other programs do.
@@ -261,10 +217,7 @@ async fn cards_that_oras_pushed_are_found_and_ours_are_pulled_by_it() {
         let (done, said) = run(command.current_dir(folder.path()), LIMIT).await;
         assert!(done, "{said}");
     };
-    let (theirs, ours) = (
-        format!("{host}/agents/plan:v1"),
-        format!("{host}/agents/ours:v1"),
-    );
+    let (theirs, ours) = (format!("{host}/agents/plan:v1"), format!("{host}/agents/ours:v1"));
     oras(&["push", &theirs, "plan_agent_card.json"]).await;
     let (done, pulled) = said(&["registry", "pull", &theirs]).await;
     assert!(done, "{pulled}");

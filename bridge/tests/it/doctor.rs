@@ -39,29 +39,19 @@ async fn token(form: String) -> (StatusCode, Json<Value>) {
 
 /// Answers in its own calls, without a token.
 async fn on_activity(headers: HeaderMap, Json(activity): Json<Value>) -> (StatusCode, Json<Value>) {
-    if headers
-        .get(AUTHORIZATION)
-        .is_none_or(|shown| shown != TOKEN)
-    {
+    if headers.get(AUTHORIZATION).is_none_or(|shown| shown != TOKEN) {
         return (StatusCode::UNAUTHORIZED, Json(json!("who are you?")));
     }
     let conversation = activity["conversation"]["id"].as_str().unwrap();
     let service = activity["serviceUrl"].as_str().unwrap();
     let url = format!("{service}v3/conversations/{conversation}/activities");
     let said = json!({"type": "message", "text": "hello"});
-    reqwest::Client::new()
-        .post(url)
-        .json(&said)
-        .send()
-        .await
-        .unwrap();
+    reqwest::Client::new().post(url).json(&said).send().await.unwrap();
     (StatusCode::OK, Json(json!({})))
 }
 
 async fn shut(State(seen): State<Arc<Mutex<Vec<String>>>>, headers: HeaderMap) -> StatusCode {
-    let shown = headers
-        .get(AUTHORIZATION)
-        .map(|value| value.to_str().unwrap().to_owned());
+    let shown = headers.get(AUTHORIZATION).map(|value| value.to_str().unwrap().to_owned());
     seen.lock().unwrap().extend(shown);
     StatusCode::FORBIDDEN
 }
@@ -90,66 +80,34 @@ async fn an_agents_settings_are_tried() {
     let accept = format!("[agents.accept.token]\nissuer = '{here}'\naudience = ['bridge']\n");
     let config = [
         agent("good", "/api/messages", &auth("BOT_SECRET")),
-        agent(
-            "wary",
-            "/api/messages",
-            &format!("{}{accept}", auth("BOT_SECRET")),
-        ),
+        agent("wary", "/api/messages", &format!("{}{accept}", auth("BOT_SECRET"))),
         agent("poor", "/api/messages", &auth("OTHER_SECRET")),
         agent("shut", "/shut", &auth("BOT_SECRET")),
         agent("bare", "/api/messages", ""),
-        agent(
-            "own",
-            "/api/messages",
-            "[agents.auth.issuer]\napp_id = 'bot-app'\n",
-        ),
+        agent("own", "/api/messages", "[agents.auth.issuer]\napp_id = 'bot-app'\n"),
         "[[agents]]\nname = 'echo'\nbuiltin = 'echo'\n".to_owned(),
     ];
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("bridge.toml");
     std::fs::write(&file, config.concat()).unwrap();
     let look = async |name: &str| {
-        let mut command = bridge(&[
-            "doctor",
-            "--config",
-            file.to_str().unwrap(),
-            "--agent",
-            name,
-        ]);
-        command
-            .env("BOT_SECRET", "hunter2")
-            .env("OTHER_SECRET", "hunter3");
+        let mut command = bridge(&["doctor", "--config", file.to_str().unwrap(), "--agent", name]);
+        command.env("BOT_SECRET", "hunter2").env("OTHER_SECRET", "hunter3");
         let (well, told) = run(command.current_dir(folder.path()), LIMIT).await;
         assert!(!told.contains("hunter") && !told.contains("t-1"), "{told}");
         (well, told)
     };
     for (name, is_well, expected) in [
-        (
-            "good",
-            true,
-            "the bot must send nothing\nturns = \"answers\": completes the task",
-        ),
-        (
-            "wary",
-            false,
-            "the bridge would refuse the bot's calls: expected a bearer token",
-        ),
-        (
-            "poor",
-            false,
-            "check token_endpoint, tenant, client_id, scope and secret of agents.auth",
-        ),
+        ("good", true, "the bot must send nothing\nturns = \"answers\": completes the task"),
+        ("wary", false, "the bridge would refuse the bot's calls: expected a bearer token"),
+        ("poor", false, "check token_endpoint, tenant, client_id, scope and secret of agents.auth"),
         (
             "shut",
             false,
             "the bot refuses a token for bot-app that client bridge gets for the secret (403): the bot must",
         ),
         ("bare", false, "[agents.auth.issuer]"),
-        (
-            "own",
-            false,
-            "issuer.json yet: start the bridge with this configuration once",
-        ),
+        ("own", false, "issuer.json yet: start the bridge with this configuration once"),
         ("echo", false, "agent echo is built in"),
         (
             "none",
@@ -160,11 +118,7 @@ async fn an_agents_settings_are_tried() {
         let (well, told) = look(name).await;
         assert_eq!(well, is_well, "{name}: {told}");
         assert!(told.contains(expected), "{name}: {told}");
-        assert_eq!(
-            told.contains("the settings of good are right"),
-            is_well,
-            "{name}: {told}"
-        );
+        assert_eq!(told.contains("the settings of good are right"), is_well, "{name}: {told}");
     }
     assert!(seen.lock().unwrap().iter().all(|shown| shown == TOKEN));
 }

@@ -26,10 +26,7 @@ fn an_error_does_not_repeat_its_cause() {
         Box::new(PushError::Store(disk())),
         Box::new(HostError::Push(PushError::Store(disk()))),
         Box::new(HostError::Recover(TurnError::Store(disk()))),
-        Box::new(StateError::Corrupt {
-            conversation: "c".into(),
-            error: not_json,
-        }),
+        Box::new(StateError::Corrupt { conversation: "c".into(), error: not_json }),
         Box::new(ClientError {
             agent: "http://agent.example/".into(),
             operation: "GetTask",

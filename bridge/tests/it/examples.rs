@@ -54,10 +54,7 @@ async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> 
 }
 
 async fn port_is_free() {
-    eventually("a free port 3978", async || {
-        TcpListener::bind("127.0.0.1:3978").ok()
-    })
-    .await;
+    eventually("a free port 3978", async || TcpListener::bind("127.0.0.1:3978").ok()).await;
 }
 
 async fn ready(path: &str) {
@@ -69,19 +66,13 @@ async fn ready(path: &str) {
 
 async fn say(path: &str, token: Option<&str>, method: &str, params: Value) -> (u16, Value) {
     let reply = send(path, token, method, params).await;
-    (
-        reply.status().as_u16(),
-        reply.json().await.unwrap_or_default(),
-    )
+    (reply.status().as_u16(), reply.json().await.unwrap_or_default())
 }
 
 async fn send(path: &str, token: Option<&str>, method: &str, params: Value) -> reqwest::Response {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let client = reqwest::Client::new();
-    let mut request = client
-        .post(format!("{BASE}{path}"))
-        .header("a2a-version", "1.0")
-        .json(&body);
+    let mut request = client.post(format!("{BASE}{path}")).header("a2a-version", "1.0").json(&body);
     if let Some(token) = token {
         request = request.bearer_auth(token);
     }
@@ -103,10 +94,7 @@ async fn each_does_what_it_says() {
     ready("/a2a").await;
     let (_, answer) = say("/a2a", None, "SendMessage", hello()).await;
     let task = &answer["result"]["task"];
-    assert_eq!(
-        task["status"]["message"]["parts"][0]["text"], "HELLO",
-        "{answer}"
-    );
+    assert_eq!(task["status"]["message"]["parts"][0]["text"], "HELLO", "{answer}");
     drop(example);
 
     port_is_free().await;
@@ -129,10 +117,7 @@ async fn each_does_what_it_says() {
     let (_, asked) = say("/a2a", None, "SendMessage", nothing).await;
     let status = &asked["result"]["task"]["status"];
     assert_eq!(status["state"], "TASK_STATE_INPUT_REQUIRED", "{asked}");
-    assert_eq!(
-        status["message"]["parts"][0]["text"], "Which words?",
-        "{asked}"
-    );
+    assert_eq!(status["message"]["parts"][0]["text"], "Which words?", "{asked}");
     let task = &asked["result"]["task"]["id"];
     let again = json!({"message": {"messageId": "m3", "role": "ROLE_USER", "taskId": task, "parts": [{"text": " "}]}});
     let (_, asked) = say("/a2a", None, "SendMessage", again).await;
@@ -151,10 +136,7 @@ async fn each_does_what_it_says() {
     let (_, answer) = say(path, Some("ada-token"), "SendMessage", hello()).await;
     let id = json!({"id": answer["result"]["task"]["id"]});
     let (_, own) = say(path, Some("ada-token"), "GetTask", id.clone()).await;
-    assert_eq!(
-        own["result"]["status"]["state"], "TASK_STATE_COMPLETED",
-        "{own}"
-    );
+    assert_eq!(own["result"]["status"]["state"], "TASK_STATE_COMPLETED", "{own}");
     let (_, others) = say(path, Some("alan-token"), "GetTask", id).await;
     assert_eq!(others["error"]["code"], -32001, "{others}");
 

@@ -47,9 +47,7 @@ fn agent(name: &str, skills: &Value) -> Agent {
     Agent {
         name: name.to_owned(),
         card: AgentCard {
-            skills: skills
-                .map(|skill| AgentSkill::read(skill.clone()).unwrap())
-                .collect(),
+            skills: skills.map(|skill| AgentSkill::read(skill.clone()).unwrap()).collect(),
             ..AgentCard::named(name, "Does as it is told")
         },
         executor: Arc::new(Planner),
@@ -96,10 +94,7 @@ async fn a_skill_is_called_as_a_method() {
     let app = app().await;
     let answer = execute(&app, "create_plan", json!({"requirements": "it"})).await;
     let result = json!({"plan": "Do it", "steps": []});
-    assert_eq!(
-        answer,
-        json!({"jsonrpc": "2.0", "id": "orch", "result": result})
-    );
+    assert_eq!(answer, json!({"jsonrpc": "2.0", "id": "orch", "result": result}));
 }
 
 #[tokio::test]
@@ -150,11 +145,7 @@ async fn an_invalid_result_is_a_failed_execution() {
         .map(|task| task["status"]["state"].as_str().unwrap())
         .collect();
     states.sort_unstable();
-    assert_eq!(
-        states,
-        ["TASK_STATE_CANCELED", "TASK_STATE_COMPLETED"],
-        "nothing waits for ever"
-    );
+    assert_eq!(states, ["TASK_STATE_CANCELED", "TASK_STATE_COMPLETED"], "nothing waits for ever");
 }
 
 #[tokio::test]
@@ -177,12 +168,7 @@ async fn an_invalid_request_is_reported() {
 async fn agents_without_schemas_have_no_methods() {
     let app = app().await;
     assert_eq!(get(&app, "/a2a/talk/agent-card", None).await.status(), 404);
-    assert_eq!(
-        post(&app, "/a2a/talk/execute", &[], &json!({}))
-            .await
-            .status(),
-        404
-    );
+    assert_eq!(post(&app, "/a2a/talk/execute", &[], &json!({})).await.status(), 404);
 }
 
 #[tokio::test]
@@ -190,18 +176,9 @@ async fn every_card_but_the_pure_one_has_schemas() {
     let app = app().await;
     for path in ["/.well-known/agent-card.json", "/.well-known/agent.json"] {
         let skill = &json_at(&app, path).await["skills"][0];
-        assert_eq!(
-            skill["input_schema"]["required"],
-            json!(["requirements"]),
-            "{path}"
-        );
+        assert_eq!(skill["input_schema"]["required"], json!(["requirements"]), "{path}");
     }
-    let pure = get(
-        &app,
-        "/.well-known/agent-card.json",
-        Some(("a2a-version", "1.0")),
-    )
-    .await;
+    let pure = get(&app, "/.well-known/agent-card.json", Some(("a2a-version", "1.0"))).await;
     let pure: Value = serde_json::from_str(&text(pure).await).unwrap();
     assert_eq!(pure["skills"][0].get("input_schema"), None);
 }

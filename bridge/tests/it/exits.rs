@@ -28,11 +28,7 @@ async fn a_missing_store_is_exit_code_4_and_an_unreadable_file_3() {
     ends(&in_use, 4, "is another bridge using it?").await;
     let words = "another program listens there: choose another address with --listen";
     ends(&["--listen", taken, "--store", "memory"], 4, words).await;
-    let grpc = [
-        &anywhere[..],
-        &["--store", "memory", "--grpc-listen", taken],
-    ]
-    .concat();
+    let grpc = [&anywhere[..], &["--store", "memory", "--grpc-listen", taken]].concat();
     ends(&grpc, 4, "choose another address with --grpc-listen").await;
     let missing = folder.path().join("bridge.toml");
     let missing = missing.to_str().unwrap();

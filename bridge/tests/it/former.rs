@@ -24,10 +24,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Returns the folder, and the information about it from the program that wrote it.
 async fn former(folder: &Path) -> (String, Value) {
     let mut command = Command::new("tar");
-    command
-        .args(["-xzf", "store.tar.gz", "-C"])
-        .arg(folder)
-        .current_dir(FORMER);
+    command.args(["-xzf", "store.tar.gz", "-C"]).arg(folder).current_dir(FORMER);
     let (code, _, error) = output(&mut command, LIMIT).await;
     assert_eq!(code, Some(0), "{error}");
     let expected = fs::read(format!("{FORMER}/expected.json")).unwrap();
@@ -73,10 +70,7 @@ impl Talk {
         fs::write(config.path(), text).unwrap();
         let config = config.path().to_str().unwrap();
         let bridge = Bridge::serve(&["--store", store, "--config", config]);
-        Self {
-            client: Client::of(bridge.url()),
-            bridge,
-        }
+        Self { client: Client::of(bridge.url()), bridge }
     }
 
     async fn call(&self, agent: &str, method: &str, params: Value) -> Value {

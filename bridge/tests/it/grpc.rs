@@ -47,14 +47,8 @@ impl Answered {
 }
 
 pub(crate) async fn app(names: &[&str], grpc: Grpc) -> Router {
-    let host = Host::new(
-        Arc::new(MemoryStore::new()),
-        names.iter().map(|name| agent(name)),
-    );
-    host.grpc(grpc)
-        .router("http://localhost:3978")
-        .await
-        .unwrap()
+    let host = Host::new(Arc::new(MemoryStore::new()), names.iter().map(|name| agent(name)));
+    host.grpc(grpc).router("http://localhost:3978").await.unwrap()
 }
 
 pub(crate) async fn call(app: &Router, metadata: &[(&str, &str)], call: &Call) -> Answered {
@@ -77,9 +71,8 @@ pub(crate) async fn post_to(
 ) -> Answered {
     let length = u32::try_from(message.len()).unwrap().to_be_bytes();
     let frame = [&[0], length.as_slice(), message].concat();
-    let mut request = Request::post(path)
-        .header("content-type", "application/grpc")
-        .header("te", "trailers");
+    let mut request =
+        Request::post(path).header("content-type", "application/grpc").header("te", "trailers");
     for (name, value) in metadata {
         request = request.header(*name, *value);
     }
@@ -106,19 +99,12 @@ async fn read(mut status: HeaderMap, body: Body) -> Answered {
     let code = of("grpc-status").parse().unwrap();
     let details = base64(of("grpc-status-details-bin"));
     let error = protobuf::status::error(code, of("grpc-message"), &details);
-    Answered {
-        messages,
-        code,
-        error,
-        status,
-    }
+    Answered { messages, code, error, status }
 }
 
 pub(crate) fn base64(text: &str) -> Vec<u8> {
     use base64::Engine as _;
-    base64::prelude::BASE64_STANDARD_NO_PAD
-        .decode(text)
-        .unwrap()
+    base64::prelude::BASE64_STANDARD_NO_PAD.decode(text).unwrap()
 }
 
 pub(crate) fn hello(id: &str, tenant: Option<&str>) -> SendMessageRequest {
@@ -169,21 +155,12 @@ async fn a_stream_shows_the_task_and_what_follows() {
     assert_eq!(update.status.state, TaskState::Completed);
 
     let id = task.id.as_str();
-    let refused = call(
-        &app,
-        &[],
-        &Call::SubscribeToTask(SubscribeToTaskRequest::new(id)),
-    )
-    .await;
+    let refused = call(&app, &[], &Call::SubscribeToTask(SubscribeToTaskRequest::new(id))).await;
     assert_eq!((refused.code, refused.error.code), (9, -32004));
     let last = format!("{id}/1");
     let metadata = [("last-event-id", last.as_str())];
-    let again = call(
-        &app,
-        &metadata,
-        &Call::SubscribeToTask(SubscribeToTaskRequest::new(id)),
-    )
-    .await;
+    let again =
+        call(&app, &metadata, &Call::SubscribeToTask(SubscribeToTaskRequest::new(id))).await;
     let ends = again.items();
     assert_eq!(ends.last(), items.last(), "{ends:?}");
 }
@@ -210,20 +187,8 @@ async fn errors_say_what_is_wrong() {
             "/lf.a2a.v1.A2AService/SendMessage is a method of A2A 1.0, and the request is one of 0.3, as one that names no \
              version is: send the metadata a2a-version: 1.0",
         ),
-        (
-            vec![("a2a-version", "9")],
-            hello("m-1", None),
-            9,
-            -32009,
-            "A2A 9 is not supported",
-        ),
-        (
-            vec![("last-event-id", "7")],
-            hello("m-1", None),
-            3,
-            -32602,
-            "Last-Event-ID: expected",
-        ),
+        (vec![("a2a-version", "9")], hello("m-1", None), 9, -32009, "A2A 9 is not supported"),
+        (vec![("last-event-id", "7")], hello("m-1", None), 3, -32602, "Last-Event-ID: expected"),
         (
             Vec::new(),
             hello("", None),
@@ -247,17 +212,8 @@ async fn errors_say_what_is_wrong() {
         ),
     ] {
         let refused = call(&app, &metadata, &Call::SendMessage(request)).await;
-        assert_eq!(
-            (refused.code, refused.error.code),
-            (code, kind),
-            "{}",
-            refused.error
-        );
-        assert!(
-            decoded(&refused.error.message).starts_with(message),
-            "{}",
-            refused.error
-        );
+        assert_eq!((refused.code, refused.error.code), (code, kind), "{}", refused.error);
+        assert!(decoded(&refused.error.message).starts_with(message), "{}", refused.error);
     }
     let refused = post(&app, &[], "GetTask", b"").await;
     assert_eq!(refused.error.fields(), ["id"]);
@@ -298,10 +254,7 @@ async fn the_tenant_says_which_agent_is_meant() {
 async fn the_client_s_deadline_ends_the_call_and_not_the_task() {
     let store = Arc::new(MemoryStore::new());
     let agent = bridge::bot::builtin_agent("hanging", store.clone()).unwrap();
-    let app = Host::new(store, [agent])
-        .router("http://localhost:3978")
-        .await
-        .unwrap();
+    let app = Host::new(store, [agent]).router("http://localhost:3978").await.unwrap();
     let metadata = [("grpc-timeout", "300m")];
     let late = call(&app, &metadata, &Call::SendMessage(hello("m-1", None))).await;
     assert_eq!(late.code, 4, "{}", late.error);
@@ -317,10 +270,7 @@ async fn the_client_s_deadline_ends_the_call_and_not_the_task() {
 }
 
 pub(crate) fn listed(address: Option<&str>, form: GrpcAddress) -> Grpc {
-    Grpc::Listed {
-        address: address.map(str::to_owned),
-        form,
-    }
+    Grpc::Listed { address: address.map(str::to_owned), form }
 }
 
 #[tokio::test]
@@ -328,14 +278,8 @@ async fn cards_say_where_grpc_is_spoken() {
     for (grpc, expected) in [
         (Grpc::Here, None),
         (listed(None, GrpcAddress::HostPort), Some("localhost:3978")),
-        (
-            listed(None, GrpcAddress::Url),
-            Some("http://localhost:3978"),
-        ),
-        (
-            listed(Some("grpc.example:443"), GrpcAddress::HostPort),
-            Some("grpc.example:443"),
-        ),
+        (listed(None, GrpcAddress::Url), Some("http://localhost:3978")),
+        (listed(Some("grpc.example:443"), GrpcAddress::HostPort), Some("grpc.example:443")),
         (Grpc::Nowhere, None),
     ] {
         let app = app(&["first", "second"], grpc).await;
@@ -344,12 +288,9 @@ async fn cards_say_where_grpc_is_spoken() {
             let card = text(get(&app, &path, Some(("a2a-version", "1.0"))).await).await;
             let card: Value = serde_json::from_str(&card).unwrap();
             let interfaces = card["supportedInterfaces"].as_array().unwrap();
-            let found = interfaces
-                .iter()
-                .filter(|one| one["protocolBinding"] == "GRPC");
-            let found: Vec<_> = found
-                .map(|one| [&one["protocolVersion"], &one["url"], &one["tenant"]])
-                .collect();
+            let found = interfaces.iter().filter(|one| one["protocolBinding"] == "GRPC");
+            let found: Vec<_> =
+                found.map(|one| [&one["protocolVersion"], &one["url"], &one["tenant"]]).collect();
             let of = |version: &str| [version.into(), expected.into(), tenant.into()];
             let all = match (expected, tenant) {
                 (None, _) => Vec::new(),
@@ -369,9 +310,5 @@ async fn requests_that_are_not_grpc_get_an_explanation() {
     let path = format!("/{SERVICE}/SendMessage");
     let response = crate::app::post(&app, &path, &[], &say("m-1", "hi")).await;
     assert_eq!(response.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
-    assert!(
-        text(response)
-            .await
-            .contains("expected the content type application/grpc")
-    );
+    assert!(text(response).await.contains("expected the content type application/grpc"));
 }

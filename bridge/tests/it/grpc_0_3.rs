@@ -117,20 +117,10 @@ async fn errors_have_the_names_and_the_codes_of_0_3() {
             -32002,
             "TaskNotCancelableError: ",
         ),
+        (None, Call::SendMessage(more), 12, -32004, "UnsupportedOperationError: "),
         (
             None,
-            Call::SendMessage(more),
-            12,
-            -32004,
-            "UnsupportedOperationError: ",
-        ),
-        (
-            None,
-            Call::SendMessage(SendMessageRequest::new(Message::new(
-                "m",
-                Role::User,
-                vec![],
-            ))),
+            Call::SendMessage(SendMessageRequest::new(Message::new("m", Role::User, vec![]))),
             3,
             -32602,
             "InvalidParamsError: message.",
@@ -183,10 +173,7 @@ async fn settings_are_made_got_listed_and_deleted() {
     let task = task(&app).await;
     let of = |more: Value| {
         let mut value = json!({"taskId": id(&task)});
-        value
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         value
     };
     let setting = of(json!({"url": "https://hook.example/", "token": "t",
@@ -194,14 +181,8 @@ async fn settings_are_made_got_listed_and_deleted() {
     let made = Call::CreateTaskPushNotificationConfig(read(setting));
     let made = ask(&app, &made).await;
     let config = &made["pushNotificationConfig"];
-    assert_eq!(
-        made["name"],
-        format!("tasks/{0}/pushNotificationConfigs/{0}", id(&task))
-    );
-    assert_eq!(
-        config["authentication"],
-        json!({"schemes": ["Bearer"], "credentials": "s"})
-    );
+    assert_eq!(made["name"], format!("tasks/{0}/pushNotificationConfigs/{0}", id(&task)));
+    assert_eq!(config["authentication"], json!({"schemes": ["Bearer"], "credentials": "s"}));
     // The SDK for Python writes None where it has no id.
     for setting in ["", "None", id(&task)] {
         let named = Call::GetTaskPushNotificationConfig(read(of(json!({"id": setting}))));
@@ -218,10 +199,7 @@ async fn settings_are_made_got_listed_and_deleted() {
 async fn a_card_is_got_without_http() {
     let app = app(&["echo"], listed(None, GrpcAddress::HostPort)).await;
     let card = ask(&app, &Call::GetExtendedAgentCard(read(json!({})))).await;
-    assert_eq!(
-        (&card["name"], &card["protocolVersion"]),
-        (&json!("Echo"), &json!("0.3.0"))
-    );
+    assert_eq!((&card["name"], &card["protocolVersion"]), (&json!("Echo"), &json!("0.3.0")));
     let grpc = json!({"url": "localhost:3978", "transport": "GRPC"});
     let others = card["additionalInterfaces"].as_array().unwrap();
     assert!(others.contains(&grpc), "{card}");

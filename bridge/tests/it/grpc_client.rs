@@ -20,21 +20,11 @@ use tokio::{
 
 use crate::program::Bridge;
 
-const AGENTS: [&str; 7] = [
-    "--grpc-card",
-    "--store",
-    "memory",
-    "--builtin",
-    "sample",
-    "--builtin",
-    "hanging",
-];
+const AGENTS: [&str; 7] =
+    ["--grpc-card", "--store", "memory", "--builtin", "sample", "--builtin", "hanging"];
 
 async fn client(bridge: &Bridge, path: &str) -> Client {
-    let options = Options {
-        binding: Some(Binding::Grpc),
-        ..Options::default()
-    };
+    let options = Options { binding: Some(Binding::Grpc), ..Options::default() };
     let url = format!("{}{path}", bridge.url()).parse().unwrap();
     let client = Client::connect(&url, &options).await.unwrap();
     assert_eq!(client.binding(), Binding::Grpc);
@@ -69,10 +59,8 @@ async fn live(bridge: &Bridge) {
     let client = client(bridge, "").await;
     let begun = sent(&client, saying("m-1", "-multi")).await;
     assert_eq!(begun.status.state, TaskState::InputRequired);
-    let mut watched = client
-        .subscribe_to_task(SubscribeToTaskRequest::new(&begun.id))
-        .await
-        .unwrap();
+    let mut watched =
+        client.subscribe_to_task(SubscribeToTaskRequest::new(&begun.id)).await.unwrap();
     let first = watched.next().await.unwrap().unwrap();
     assert_eq!(first, StreamResponse::Task(begun.clone()));
 
@@ -83,34 +71,16 @@ async fn live(bridge: &Bridge) {
     let seen: Vec<_> = watched.try_collect().await.unwrap();
     assert_eq!(seen.last(), streamed.last());
 
-    let ended = client
-        .get_task(GetTaskRequest::new(&begun.id))
-        .await
-        .unwrap();
+    let ended = client.get_task(GetTaskRequest::new(&begun.id)).await.unwrap();
     assert_eq!(ended.status.state, TaskState::Completed);
     let listed = client.list_tasks(list()).await.unwrap();
-    assert_eq!(
-        (listed.total_size, listed.tasks[0].id.as_str()),
-        (1, begun.id.as_str())
-    );
+    assert_eq!((listed.total_size, listed.tasks[0].id.as_str()), (1, begun.id.as_str()));
 
-    let refused = client
-        .cancel_task(CancelTaskRequest::new(&begun.id))
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(&refused.fault, Fault::Rpc(error) if error.code == -32002),
-        "{refused}"
-    );
-    let card = GetExtendedAgentCardRequest {
-        tenant: None,
-        extra: Metadata::new(),
-    };
+    let refused = client.cancel_task(CancelTaskRequest::new(&begun.id)).await.unwrap_err();
+    assert!(matches!(&refused.fault, Fault::Rpc(error) if error.code == -32002), "{refused}");
+    let card = GetExtendedAgentCardRequest { tenant: None, extra: Metadata::new() };
     let refused = client.get_extended_agent_card(card).await.unwrap_err();
-    assert!(
-        matches!(&refused.fault, Fault::Rpc(error) if error.code == -32004),
-        "{refused}"
-    );
+    assert!(matches!(&refused.fault, Fault::Rpc(error) if error.code == -32004), "{refused}");
 }
 
 /// Passes connections on to an address until they are killed.
@@ -153,10 +123,7 @@ async fn a_stream_whose_connection_is_killed_loses_and_repeats_nothing() {
     for interface in &mut card.supported_interfaces {
         interface.url = interface.url.replace(host, &proxy.address.to_string());
     }
-    let options = Options {
-        binding: Some(Binding::Grpc),
-        ..Options::default()
-    };
+    let options = Options { binding: Some(Binding::Grpc), ..Options::default() };
     let base = format!("http://{}", proxy.address).parse().unwrap();
     let proxied = Client::for_card(card, &base, &options).unwrap();
 
@@ -193,17 +160,11 @@ fn list() -> ListTasksRequest {
 async fn leaving_a_stream_does_not_end_its_task() {
     let bridge = Bridge::serve(&AGENTS);
     let client = client(&bridge, "/a2a/hanging").await;
-    let mut stream = client
-        .send_streaming_message(saying("m-1", "hi"))
-        .await
-        .unwrap();
+    let mut stream = client.send_streaming_message(saying("m-1", "hi")).await.unwrap();
     let Some(Ok(StreamResponse::Task(task))) = stream.next().await else {
         panic!("a stream begins with its task");
     };
     drop(stream);
-    let canceled = client
-        .cancel_task(CancelTaskRequest::new(&task.id))
-        .await
-        .unwrap();
+    let canceled = client.cancel_task(CancelTaskRequest::new(&task.id)).await.unwrap();
     assert_eq!(canceled.status.state, TaskState::Canceled);
 }

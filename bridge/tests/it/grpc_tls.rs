@@ -70,11 +70,7 @@ impl Site {
 }
 
 fn over_grpc(tls: Tls) -> Options {
-    Options {
-        binding: Some(Binding::Grpc),
-        tls,
-        ..Options::default()
-    }
+    Options { binding: Some(Binding::Grpc), tls, ..Options::default() }
 }
 
 fn url(bridge: &Bridge) -> Url {
@@ -87,10 +83,7 @@ fn saying(id: &str, text: &str) -> SendMessageRequest {
 
 #[tokio::test]
 async fn a_client_that_trusts_the_authority_is_answered() {
-    for grpc in [
-        "grpc = { card = true }\n",
-        "grpc = { card = true, listen = '127.0.0.1:0' }\n",
-    ] {
+    for grpc in ["grpc = { card = true }\n", "grpc = { card = true, listen = '127.0.0.1:0' }\n"] {
         let site = Site::new(grpc);
         let bridge = site.serve();
         let options = over_grpc(site.tls());
@@ -117,9 +110,7 @@ async fn a_stranger_s_certificate_is_refused_by_what_is_wrong_with_it() {
     let site = Site::new("grpc = { card = true }\n");
     let bridge = site.serve();
     let here = url(&bridge);
-    let known = Client::connect(&here, &over_grpc(site.tls()))
-        .await
-        .unwrap();
+    let known = Client::connect(&here, &over_grpc(site.tls())).await.unwrap();
     let mut elsewhere = known.card().clone();
     for interface in &mut elsewhere.supported_interfaces {
         interface.url = interface.url.replace("127.0.0.1", "localhost");
@@ -128,11 +119,7 @@ async fn a_stranger_s_certificate_is_refused_by_what_is_wrong_with_it() {
     let vouched = "its issuer is not trusted";
     for (tls, card, expected) in [
         (Tls::default(), known.card(), vouched),
-        (
-            another,
-            known.card(),
-            "it was not signed by the trusted authority of that name",
-        ),
+        (another, known.card(), "it was not signed by the trusted authority of that name"),
         (site.tls(), &elsewhere, "not valid for name \"localhost\""),
     ] {
         let client = Client::for_card(card.clone(), &here, &over_grpc(tls)).unwrap();
@@ -144,14 +131,9 @@ async fn a_stranger_s_certificate_is_refused_by_what_is_wrong_with_it() {
         let error = client.send_streaming_message(saying("m-1", "hi")).await;
         assert!(error.is_err_and(|error| matches!(error.fault, Fault::Certificate(_))));
     }
-    let error = Client::connect(&here, &Options::default())
-        .await
-        .unwrap_err();
+    let error = Client::connect(&here, &Options::default()).await.unwrap_err();
     let told = error.to_string();
-    assert!(
-        told.contains("card at https://127.0.0.1") && told.contains(vouched),
-        "{told}"
-    );
+    assert!(told.contains("card at https://127.0.0.1") && told.contains(vouched), "{told}");
 }
 
 #[tokio::test]
@@ -161,22 +143,12 @@ async fn a_self_signed_certificate_is_trusted_if_it_is_exactly_the_one_named() {
     for (made, tls, expected) in [
         (&made, tls(&made), None),
         (&made, tls(&another), Some("trust exactly this certificate")),
-        (
-            &made,
-            Tls::default(),
-            Some("trust exactly this certificate"),
-        ),
+        (&made, Tls::default(), Some("trust exactly this certificate")),
         (&expired, tls(&expired), Some("expired")),
     ] {
         let site = Site::with(made, "grpc = { card = true }\n");
         let bridge = site.serve();
-        for options in [
-            over_grpc(tls.clone()),
-            Options {
-                tls,
-                ..Options::default()
-            },
-        ] {
+        for options in [over_grpc(tls.clone()), Options { tls, ..Options::default() }] {
             let connected = Client::connect(&url(&bridge), &options).await;
             let told = connected.err().map(|error| error.to_string());
             let told = told.unwrap_or_default();
@@ -207,17 +179,9 @@ async fn the_command_line_trusts_an_authority_from_a_file() {
     let site = Site::new("grpc = { card = true }\n");
     let bridge = site.serve();
     for (arguments, ca, expected) in [
-        (
-            &["chat", "--binding", "grpc", "-m", "hi"][..],
-            "c.pem",
-            "You said: hi",
-        ),
+        (&["chat", "--binding", "grpc", "-m", "hi"][..], "c.pem", "You said: hi"),
         (&["discover"], "c.pem", "sample"),
-        (
-            &["chat", "-m", "hi"],
-            "k.pem",
-            "expected certificates in PEM",
-        ),
+        (&["chat", "-m", "hi"], "k.pem", "expected certificates in PEM"),
         (&["chat", "-m", "hi"], "none.pem", "No such file"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));

@@ -38,9 +38,7 @@ async fn guarded(bot: &str, delivery: &str) {
     }
 
     let post = reqwest::Client::new().post(format!("{}/api/messages", bot.url()));
-    let forged = post
-        .bearer_auth("e30.e30.e30")
-        .json(&json!({"type": "message"}));
+    let forged = post.bearer_auth("e30.e30.e30").json(&json!({"type": "message"}));
     let answer = forged.send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
 }
@@ -66,11 +64,8 @@ fn serve(folder: &Path, bot: &Bridge, delivery: &str) -> Bridge {
     ];
     let keys = folder.join("issuer.json");
     let config = folder.join("bridge.toml");
-    let text = format!(
-        "store = 'memory'\n[issuer]\nkeys = '{}'\n{}",
-        keys.display(),
-        agents.concat()
-    );
+    let text =
+        format!("store = 'memory'\n[issuer]\nkeys = '{}'\n{}", keys.display(), agents.concat());
     fs::write(&config, text).unwrap();
     Bridge::serve(&["--config", config.to_str().unwrap()])
 }

@@ -41,11 +41,7 @@ async fn structure_is_refused_over_json_rpc_in_every_version() {
                 "{{\"message\":{{{message}\"ROLE_USER\",\"parts\":[{{\"data\":{structure}}}]}}}}"
             ),
         ),
-        (
-            "1.0",
-            "GetTask",
-            format!("{{\"id\":\"t\",\"junk\":{structure}}}"),
-        ),
+        ("1.0", "GetTask", format!("{{\"id\":\"t\",\"junk\":{structure}}}")),
         (
             "0.3",
             "message/send",
@@ -53,19 +49,11 @@ async fn structure_is_refused_over_json_rpc_in_every_version() {
                 "{{\"message\":{{{message}\"user\",\"parts\":[{{\"kind\":\"data\",\"data\":{{\"a\":{structure}}}}}]}}}}"
             ),
         ),
-        (
-            "0.3",
-            "tasks/get",
-            format!("{{\"id\":\"t\",\"metadata\":{{\"a\":{structure}}}}}"),
-        ),
+        ("0.3", "tasks/get", format!("{{\"id\":\"t\",\"metadata\":{{\"a\":{structure}}}}}")),
     ] {
         let (status, answer) = asked(&app, "/a2a", version, rpc(method, &params)).await;
         let error = &answer["error"];
-        assert_eq!(
-            (status, error["code"].as_i64()),
-            (200, Some(-32600)),
-            "{answer}"
-        );
+        assert_eq!((status, error["code"].as_i64()), (200, Some(-32600)), "{answer}");
         let said = error["message"].as_str().unwrap();
         assert!(said.contains("take at most 4 MiB"), "{said}");
     }
@@ -94,10 +82,9 @@ async fn a_body_has_the_limit_that_was_set() {
     let params = json!({"message": {"messageId": "m", "role": "ROLE_USER",
         "parts": [{"text": "x".repeat(1_000)}]}});
     let message = params.to_string();
-    for (path, body) in [
-        ("/a2a/echo/message:send", message.clone()),
-        ("/a2a", rpc("SendMessage", &message)),
-    ] {
+    for (path, body) in
+        [("/a2a/echo/message:send", message.clone()), ("/a2a", rpc("SendMessage", &message))]
+    {
         let request = Request::post(path).header("content-type", "application/json");
         let request = request.header("a2a-version", "1.0").body(Body::from(body));
         let response = app.clone().oneshot(request.unwrap()).await.unwrap();
@@ -129,11 +116,7 @@ async fn structure_is_refused_over_grpc() {
     let call = Call::SendMessage(SendMessageRequest::new(message));
     let answered = crate::grpc::call(&app().await, &[], &call).await;
     assert_eq!(answered.code, 3, "{}", answered.error);
-    assert!(
-        answered.error.message.contains("too%20large"),
-        "{}",
-        answered.error
-    );
+    assert!(answered.error.message.contains("too%20large"), "{}", answered.error);
 }
 
 /// A message whose end does not come is reported in gRPC's form.
@@ -145,28 +128,15 @@ async fn a_message_that_does_not_come_on_has_a_status_of_grpc() {
     use bridge_program::{Limits, PlainTcp, listen, serve_within};
     use futures_util::{StreamExt as _, stream};
 
-    let limits = Limits {
-        body: Duration::from_millis(50),
-        ..Limits::default()
-    };
+    let limits = Limits { body: Duration::from_millis(50), ..Limits::default() };
     let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(serve_within(
-        limits,
-        listener,
-        PlainTcp,
-        app().await,
-        pending(),
-    ));
+    tokio::spawn(serve_within(limits, listener, PlainTcp, app().await, pending()));
     let begin = stream::iter([Ok::<_, Infallible>(vec![0, 0, 0, 1, 0])]);
     let body = reqwest::Body::wrap_stream(begin.chain(stream::pending()));
-    let client = reqwest::Client::builder()
-        .http2_prior_knowledge()
-        .no_proxy();
-    let request = client
-        .build()
-        .unwrap()
-        .post(format!("http://{address}/lf.a2a.v1.A2AService/SendMessage"));
+    let client = reqwest::Client::builder().http2_prior_knowledge().no_proxy();
+    let request =
+        client.build().unwrap().post(format!("http://{address}/lf.a2a.v1.A2AService/SendMessage"));
     let request = request.header("content-type", "application/grpc");
     let request = request.header("a2a-version", "1.0").body(body);
     let answer = request.send().await.unwrap();

@@ -26,23 +26,11 @@ async fn a_setting_for_an_unknown_agent_is_refused() {
     let access = Access::new(&card, "echo", BTreeMap::new()).unwrap();
     let name = "ecko";
     for (setting, told) in [
-        (
-            "access",
-            refused(|host| host.access(name, access), URL).await,
-        ),
+        ("access", refused(|host| host.access(name, access), URL).await),
         ("path", refused(|host| host.path(name, "/one"), URL).await),
-        (
-            "extended_card",
-            refused(|host| host.extended_card(name, card), URL).await,
-        ),
-        (
-            "flat_results",
-            refused(|host| host.flat_results(name), URL).await,
-        ),
-        (
-            "turns",
-            refused(|host| host.turns(name, "words"), URL).await,
-        ),
+        ("extended_card", refused(|host| host.extended_card(name, card), URL).await),
+        ("flat_results", refused(|host| host.flat_results(name), URL).await),
+        ("turns", refused(|host| host.turns(name, "words"), URL).await),
     ] {
         let expected = format!("{setting} is set for \"ecko\", but no agent has this name");
         assert_eq!(told, expected);

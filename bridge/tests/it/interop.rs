@@ -74,10 +74,11 @@ async fn js(transports: &[&str], version: &str) {
     for transport in transports {
         let bridge = serve();
         let mut command = Command::new("node");
-        command
-            .env("NODE_PATH", &modules)
-            .arg(interop("a2a_js_sdk.mjs"))
-            .args([bridge.url(), transport, version]);
+        command.env("NODE_PATH", &modules).arg(interop("a2a_js_sdk.mjs")).args([
+            bridge.url(),
+            transport,
+            version,
+        ]);
         let (passed, said) = run(&mut command, LIMIT).await;
         assert!(passed, "{version} over {transport}:\n{said}");
     }
@@ -96,14 +97,7 @@ async fn a2a_proof_keeps_its_contract_over_every_binding() {
         #[cfg(feature = "grpc")]
         (&["--grpc-card=url"], &["JSONRPC", "HTTP+JSON", "GRPC"]),
     ] {
-        let agents = [
-            "--store",
-            "memory",
-            "--builtin",
-            "sample",
-            "--builtin",
-            "echo",
-        ];
+        let agents = ["--store", "memory", "--builtin", "sample", "--builtin", "echo"];
         let bridge = Bridge::serve(&[&agents, card].concat());
         let mut client = Command::new(&python);
         client.arg(interop("a2a_proof.py")).arg(bridge.url());
@@ -115,10 +109,7 @@ async fn a2a_proof_keeps_its_contract_over_every_binding() {
 #[tokio::test]
 async fn a2a_sdk_and_the_bridge_believe_each_others_signatures() {
     let folder = tempfile::tempdir().unwrap();
-    let (config, key) = (
-        folder.path().join("bridge.toml"),
-        folder.path().join("key.pem"),
-    );
+    let (config, key) = (folder.path().join("bridge.toml"), folder.path().join("key.pem"));
     let text = "store = 'memory'\ncard_key = { file = 'key.pem', id = 'our-key' }\n\
                 [[agents]]\nname = 'echo'\nbuiltin = 'echo'\n\
                 [agents.card]\ndescription = 'Says \u{e9} again'\nsecurity = [{ key = [] }]\n\
@@ -131,10 +122,7 @@ async fn a2a_sdk_and_the_bridge_believe_each_others_signatures() {
         let bridge = Bridge::serve(&["--config", config.to_str().unwrap()]);
         let signed = folder.path().join("signed.json");
         let mut client = Command::new(&python);
-        client
-            .arg(interop("card_signing.py"))
-            .arg(bridge.url())
-            .arg(&signed);
+        client.arg(interop("card_signing.py")).arg(bridge.url()).arg(&signed);
         let (passed, said) = run(&mut client, LIMIT).await;
         assert!(passed, "a2a-sdk does not believe our signature:\n{said}");
         let mut both: Value = serde_json::from_slice(&fs::read(&signed).unwrap()).unwrap();
@@ -147,10 +135,7 @@ async fn a2a_sdk_and_the_bridge_believe_each_others_signatures() {
 #[tokio::test]
 async fn pyjwt_believes_what_is_pushed() {
     let folder = tempfile::tempdir().unwrap();
-    let (config, key) = (
-        folder.path().join("bridge.toml"),
-        folder.path().join("key.pem"),
-    );
+    let (config, key) = (folder.path().join("bridge.toml"), folder.path().join("key.pem"));
     let python = venv::with(&venv::A2A_SDK_1_0).await.join("bin/python");
     for (algorithm, signing) in [
         ("RS256", "signed = true"),

@@ -35,10 +35,7 @@ async fn two_hundred_conversations_at_once_keep_apart_in_flat_memory() {
     // The allocator keeps a varying amount of memory, so the least of several rounds is compared.
     let least = |rounds: &[u64]| *rounds.iter().min().unwrap();
     let (early, late) = (least(&held[1..3]), least(&held[3..]));
-    assert!(
-        late < early + GROWTH,
-        "after each round the bridge held {held:?} KiB"
-    );
+    assert!(late < early + GROWTH, "after each round the bridge held {held:?} KiB");
 }
 
 /// Three turns in one context, each of whose replies must be this conversation's.
@@ -46,11 +43,8 @@ async fn converse(client: &Client, round: usize, number: usize) {
     let mut task = Value::Null;
     let [first, last] = ["one", "two"].map(|word| format!("{word} of {round} and {number}"));
     let echo = |said: &str| format!("Echo: {said}");
-    for (said, expected) in [
-        (&*first, echo(&first)),
-        ("count", "1".into()),
-        (&*last, echo(&last)),
-    ] {
+    for (said, expected) in [(&*first, echo(&first)), ("count", "1".into()), (&*last, echo(&last))]
+    {
         task = say(client, said, &task).await;
         let answer = &task["artifacts"][0]["parts"][0]["text"];
         let seen = (&task["status"]["state"], answer);

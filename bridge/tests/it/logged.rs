@@ -75,10 +75,7 @@ impl Drop for Logging {
 /// Returns the level and the message of a line.
 fn message(line: &str) -> (String, String) {
     let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-    assert!(
-        line["timestamp"].is_string() && line["target"].is_string(),
-        "{line}"
-    );
+    assert!(line["timestamp"].is_string() && line["target"].is_string(), "{line}");
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     (text(&line["level"]), text(&line["fields"]["message"]))
 }
@@ -126,15 +123,10 @@ async fn a_bot_that_fails_or_is_silent_has_one_line_and_not_one_for_each_message
     let mut bridge = Logging::serve(&config);
     let told = bridge.until("listening on ");
     let client = Client::of(&told.last().unwrap().1.replace("listening on ", ""));
-    for (index, text) in ["nothing", "nothing", "fail", "fail", "hi"]
-        .iter()
-        .enumerate()
-    {
+    for (index, text) in ["nothing", "nothing", "fail", "fail", "hi"].iter().enumerate() {
         let message =
             json!({"messageId": index.to_string(), "role": "ROLE_USER", "parts": [{"text": text}]});
-        let answer = client
-            .call("a", "SendMessage", &json!({ "message": message }))
-            .await;
+        let answer = client.call("a", "SendMessage", &json!({ "message": message })).await;
         assert!(answer.unwrap()["result"]["task"].is_object());
     }
     let told = bridge.until("the calls of a bot succeed again");
@@ -170,9 +162,7 @@ async fn a_lack_of_open_files_is_not_taken_for_a_bot_that_is_down() {
     let client = Client::of(&url);
     let ask = async |id: &str| {
         let message = json!({"messageId": id, "role": "ROLE_USER", "parts": [{"text": "hi"}]});
-        let answer = client
-            .call("a", "SendMessage", &json!({ "message": message }))
-            .await;
+        let answer = client.call("a", "SendMessage", &json!({ "message": message })).await;
         answer.unwrap()["result"]["task"]["status"]["message"]["parts"][0]["text"].clone()
     };
     let prefix = "The agent could not answer: ";
@@ -186,10 +176,7 @@ async fn a_lack_of_open_files_is_not_taken_for_a_bot_that_is_down() {
     bridge.until("a connection could not be accepted: raise the limit of open files");
     limit_files(&bridge.child, 1024);
     assert_eq!(
-        Client::of(&url)
-            .call("a", "ListTasks", &json!({}))
-            .await
-            .unwrap()["result"]["totalSize"],
+        Client::of(&url).call("a", "ListTasks", &json!({})).await.unwrap()["result"]["totalSize"],
         2
     );
 }
@@ -242,8 +229,7 @@ async fn an_expired_certificate_is_reported() {
         let metrics = metrics.text().await.unwrap();
         let is_end = |line: &&str| line.starts_with("bridge_certificate_end_timestamp_seconds{");
         let ends = metrics.lines().filter(is_end);
-        ends.map(|line| line.rsplit(' ').next().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        ends.map(|line| line.rsplit(' ').next().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(end().await, ["1577836800"]);
     renew(2100);

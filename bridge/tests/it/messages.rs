@@ -20,10 +20,7 @@ use crate::{
 };
 
 fn in_messages() -> TurnSettings {
-    TurnSettings {
-        answers: AnswerKind::Messages,
-        ..TurnSettings::default()
-    }
+    TurnSettings { answers: AnswerKind::Messages, ..TurnSettings::default() }
 }
 
 fn old(id: &str, text: &str) -> Value {
@@ -57,13 +54,7 @@ async fn older_versions_get_what_they_know_of() {
     // 0.1 has no answer but a task, with or without an id of its client's.
     for id in [Some("mine"), None] {
         let message = json!({"role": "user", "parts": [{"type": "text", "text": "hi"}]});
-        let answer = rpc(
-            &app,
-            None,
-            "tasks/send",
-            json!({"id": id, "message": message}),
-        )
-        .await;
+        let answer = rpc(&app, None, "tasks/send", json!({"id": id, "message": message})).await;
         let result = &answer["result"];
         assert_eq!(result["status"]["state"], "completed", "{answer}");
         let got = rpc(&app, Some("0.1"), "tasks/get", json!({"id": result["id"]})).await;
@@ -112,10 +103,7 @@ async fn several_messages_are_answered_as_a_task() {
 
 #[tokio::test]
 async fn a_bot_that_ends_the_conversation_with_one_message_answers_with_it() {
-    let settings = BotSettings {
-        answers: AnswerKind::Messages,
-        ..BotSettings::new("sample")
-    };
+    let settings = BotSettings { answers: AnswerKind::Messages, ..BotSettings::new("sample") };
     let store = Arc::new(MemoryStore::new());
     let agent = BotExecutor::new(Arc::new(Sample), store.clone(), settings).into_agent();
     let host = Host::new(store, [agent]);

@@ -26,13 +26,8 @@ fn counts(text: &str) -> Vec<&str> {
 async fn requests_and_tasks_are_counted() {
     let app = app().await;
     rpc(&app, Some("1.0"), "SendMessage", say("m-1", "hi")).await;
-    rpc(
-        &app,
-        None,
-        "tasks/send",
-        json!({"id": "t", "message": {"role": "user", "parts": []}}),
-    )
-    .await;
+    rpc(&app, None, "tasks/send", json!({"id": "t", "message": {"role": "user", "parts": []}}))
+        .await;
     rpc(&app, Some("1.0"), "GetTask", json!({"id": "none"})).await;
     rpc(&app, Some("1.0"), "NoSuchMethod", json!({})).await;
     events(&app, Some("1.0"), "SendStreamingMessage", say("m-2", "hi")).await;
@@ -70,10 +65,7 @@ async fn requests_and_tasks_are_counted() {
         "bridge_store_append_duration_seconds_count 4",
         "# TYPE bridge_requests_total counter",
     ] {
-        assert!(
-            text.lines().any(|one| one == line),
-            "{line} is not in {text}"
-        );
+        assert!(text.lines().any(|one| one == line), "{line} is not in {text}");
     }
 }
 
@@ -83,16 +75,8 @@ async fn a_scraper_gets_the_format_that_it_names() {
     let accepted =
         "application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3,*/*;q=0.1";
     for (accept, media_type, is_open_metrics) in [
-        (
-            accepted,
-            "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            true,
-        ),
-        (
-            "text/plain",
-            "text/plain; version=0.0.4; charset=utf-8",
-            false,
-        ),
+        (accepted, "application/openmetrics-text; version=1.0.0; charset=utf-8", true),
+        ("text/plain", "text/plain; version=0.0.4; charset=utf-8", false),
     ] {
         let response = get(&app, "/metrics", Some(("accept", accept))).await;
         assert_eq!(response.headers()["content-type"], media_type);
@@ -134,12 +118,7 @@ async fn running_turns_are_counted() {
     let told = |expected: [usize; 4]| {
         let text = world.service.measured().text(TextFormat::OpenMetrics);
         let counts: Vec<&str> = counts(&text);
-        let names = [
-            "turns_running",
-            "turns_queued",
-            "tasks_open",
-            "streams_open",
-        ];
+        let names = ["turns_running", "turns_queued", "tasks_open", "streams_open"];
         for (name, expected) in names.into_iter().zip(expected) {
             let line = format!(r#"bridge_{name}{{agent="agent"}} {expected}"#);
             assert!(counts.contains(&line.as_str()), "{line} is not in {text}");

@@ -87,10 +87,7 @@ async fn hold(bridge: &Bridge, said_by_the_bot: &str) {
     assert_eq!(task["state"], "completed");
     let parts = &task["artifacts"][0]["parts"];
     assert_eq!(*parts, json!([{"kind": "text", "text": said_by_the_bot}]));
-    assert!(
-        task["id"].is_string() && task["history"].is_array(),
-        "{task}"
-    );
+    assert!(task["id"].is_string() && task["history"].is_array(), "{task}");
 }
 
 /// The token in the document's lines is the agent's only on this machine.
@@ -110,10 +107,7 @@ async fn an_initialised_agent_answers_the_printed_lines() {
     let card = fs::read_to_string(place.join("agent-card.json")).unwrap();
     let card: Value = serde_json::from_str(&card).unwrap();
     assert_eq!(card["url"], "http://localhost:8080/a2a/v1");
-    assert_eq!(
-        card["provider"],
-        json!({"organization": "UST", "url": "https://ust.com"})
-    );
+    assert_eq!(card["provider"], json!({"organization": "UST", "url": "https://ust.com"}));
     let config = place.join("bridge.toml");
     let bridge = Bridge::serve(&["--config", config.to_str().unwrap(), "--store", "memory"]);
     hold(&bridge, "You said: vpn reset?").await;
@@ -166,10 +160,7 @@ async fn our_client_reads_the_flat_task() {
     let url = format!("{}/a2a/v1", bridge.url()).parse().unwrap();
     let client = Client::connect(&url, &options).await.unwrap();
     let hello = Message::new("m", Role::User, vec![Part::text("vpn reset?")]);
-    let answer = client
-        .send_message(SendMessageRequest::new(hello))
-        .await
-        .unwrap();
+    let answer = client.send_message(SendMessageRequest::new(hello)).await.unwrap();
     let SendMessageResponse::Task(task) = answer else {
         panic!("a task is answered");
     };

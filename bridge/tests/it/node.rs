@@ -19,12 +19,8 @@ const VERSION: Duration = Duration::from_secs(120);
 const LEAST: u32 = 20;
 
 /// The A2A SDK with what its transports need.
-pub(crate) const A2A_JS_SDK: [&str; 4] = [
-    "@a2a-js/sdk@1.3.0",
-    "express@5.2.1",
-    "@grpc/grpc-js@1.14.7",
-    "@bufbuild/protobuf@2.17.0",
-];
+pub(crate) const A2A_JS_SDK: [&str; 4] =
+    ["@a2a-js/sdk@1.3.0", "express@5.2.1", "@grpc/grpc-js@1.14.7", "@bufbuild/protobuf@2.17.0"];
 
 /// A client that shows A2A agents as models, with the package that uses it.
 pub(crate) const AI_PROVIDER: [&str; 2] = ["a2a-ai-provider@0.5.0-alpha.1", "ai@6.0.326"];
@@ -33,11 +29,8 @@ pub(crate) const AI_PROVIDER: [&str; 2] = ["a2a-ai-provider@0.5.0-alpha.1", "ai@
 pub(crate) const GOOGLE_ADK: [&str; 1] = ["@google/adk@2.0.0"];
 
 /// Strands, whose remote agents show answers, and whose agents are servers, on the SDK that it wants.
-pub(crate) const STRANDS: [&str; 3] = [
-    "@strands-agents/sdk@1.16.0",
-    "@a2a-js/sdk@0.3.14",
-    "express@5.2.1",
-];
+pub(crate) const STRANDS: [&str; 3] =
+    ["@strands-agents/sdk@1.16.0", "@a2a-js/sdk@0.3.14", "express@5.2.1"];
 
 /// Agents of VoltAgent as servers.
 pub(crate) const VOLTAGENT: [&str; 4] = [
@@ -77,8 +70,5 @@ async fn fill(folder: &Path, packages: &[&str]) {
         "--prefix",
     ]);
     let (done, said) = run(npm.arg(folder).args(packages), INSTALL).await;
-    assert!(
-        done,
-        "npm is needed for these tests, and cannot install {packages:?}:\n{said}"
-    );
+    assert!(done, "npm is needed for these tests, and cannot install {packages:?}:\n{said}");
 }

@@ -19,9 +19,6 @@ pub(crate) async fn program(name: &str) -> PathBuf {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--locked", "--manifest-path", manifest]);
     let (done, said) = run(cargo.arg("--target-dir").arg(target()), BUILD).await;
-    assert!(
-        done,
-        "what is on the official Rust SDK cannot be built:\n{said}"
-    );
+    assert!(done, "what is on the official Rust SDK cannot be built:\n{said}");
     target().join("debug").join(name)
 }

@@ -35,11 +35,7 @@ async fn every_operation_is_described() {
                 .map(|parameter| parameter["name"].as_str().unwrap())
                 .collect();
             let id = operation["operationId"].as_str().unwrap();
-            format!(
-                "{} {path}\n  {id} ({})",
-                method.to_uppercase(),
-                names.join(", ")
-            )
+            format!("{} {path}\n  {id} ({})", method.to_uppercase(), names.join(", "))
         })
     });
     insta::assert_snapshot!(operations.collect::<Vec<_>>().join("\n"));
@@ -70,9 +66,7 @@ fn references(value: &Value, named: &mut BTreeSet<String>) {
             if let Some(way) = members.get("$ref").and_then(Value::as_str) {
                 named.extend(way.strip_prefix("#/components/schemas/").map(str::to_owned));
             }
-            members
-                .values()
-                .for_each(|member| references(member, named));
+            members.values().for_each(|member| references(member, named));
         }
         Value::Array(items) => items.iter().for_each(|item| references(item, named)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
@@ -93,13 +87,8 @@ async fn the_page_needs_nothing_from_elsewhere() {
 #[tokio::test]
 async fn schemathesis_finds_nothing() {
     let bridge = Bridge::serve(&["--store", "memory", "--builtin", "sample"]);
-    let program = venv::with(&["schemathesis==4.32.5"])
-        .await
-        .join("bin/schemathesis");
-    let settings = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/interop/schemathesis.toml"
-    );
+    let program = venv::with(&["schemathesis==4.32.5"]).await.join("bin/schemathesis");
+    let settings = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/schemathesis.toml");
     let mut command = Command::new(program);
     command.args(["--config-file", settings, "run", "--url"]);
     command.arg(format!("{}/a2a/sample", bridge.url()));

@@ -47,10 +47,7 @@ async fn hosted(store: &Arc<MemoryStore>, patient: &Arc<Patient>, url: &str) -> 
     let store: Arc<dyn Store> = store.clone();
     let host = Host::new(store, [agent]);
     #[cfg(feature = "grpc")]
-    let host = host.grpc(Grpc::Listed {
-        address: None,
-        form: GrpcAddress::default(),
-    });
+    let host = host.grpc(Grpc::Listed { address: None, form: GrpcAddress::default() });
     host.start(url).await.unwrap()
 }
 
@@ -58,10 +55,7 @@ async fn hosted(store: &Arc<MemoryStore>, patient: &Arc<Patient>, url: &str) -> 
 async fn streams_go_on_elsewhere_when_a_server_stops() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let (store, patient) = (
-        Arc::new(MemoryStore::new()),
-        Arc::new(Patient(Semaphore::new(0))),
-    );
+    let (store, patient) = (Arc::new(MemoryStore::new()), Arc::new(Patient(Semaphore::new(0))));
     // One server replaces the other behind one address. All of them are started at the beginning, because a starting
     // server takes over the turns of the others.
     let mut servers = Vec::new();
@@ -82,10 +76,7 @@ async fn streams_go_on_elsewhere_when_a_server_stops() {
         Binding::Grpc,
     ];
     for (number, binding) in bindings.into_iter().enumerate() {
-        let options = Options {
-            binding: Some(binding),
-            ..Options::default()
-        };
+        let options = Options { binding: Some(binding), ..Options::default() };
         let client = Client::connect(&url.parse().unwrap(), &options).await;
         let client = client.unwrap();
         let id = format!("m-{number}");
@@ -100,9 +91,7 @@ async fn streams_go_on_elsewhere_when_a_server_stops() {
         while let Some(event) = stream.next().await {
             last = Some(event.unwrap());
         }
-        let Some(StreamResponse::StatusUpdate(end)) = last else {
-            panic!("{binding:?}: {last:?}")
-        };
+        let Some(StreamResponse::StatusUpdate(end)) = last else { panic!("{binding:?}: {last:?}") };
         assert_eq!(end.status.state, TaskState::Completed, "{binding:?}");
     }
 }
@@ -235,11 +224,7 @@ async fn the_store_of_a_bridge_whose_socket_is_elsewhere_is_checked_and_compacte
 
 async fn tasks(socket: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
-    command
-        .arg("tasks")
-        .args(arguments)
-        .arg("--admin")
-        .arg(socket);
+    command.arg("tasks").args(arguments).arg("--admin").arg(socket);
     output(&mut command, LIMIT).await
 }
 
@@ -266,9 +251,7 @@ async fn tasks_of_a_running_bridge_are_listed_shown_canceled_and_exported() {
     let question = "ROLE_AGENT: Echo: a\\u001b[1mb";
     assert!(shown.contains(question), "{shown}");
     let (_, exported, _) = tasks(&socket, &["export", id]).await;
-    let lines = exported
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let lines = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let numbers: Vec<Value> = lines.map(|event| event["seq"].clone()).collect();
     assert_eq!(numbers[..3], [json!(1), json!(2), json!(3)]);
     let (_, canceled, _) = tasks(&socket, &["cancel", id]).await;

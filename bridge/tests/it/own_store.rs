@@ -49,10 +49,7 @@ impl State {
 
     fn events<'k>(&'k self, task: &str) -> impl Iterator<Item = &'k StoredEvent> {
         let ours = move |append: &&Appended| append.head.task == task;
-        self.appends
-            .iter()
-            .filter(ours)
-            .flat_map(|append| &append.events)
+        self.appends.iter().filter(ours).flat_map(|append| &append.events)
     }
 
     fn message(&self, caller: &Caller, agent: &str, id: &str) -> Option<(String, Seq)> {
@@ -79,11 +76,7 @@ impl State {
         for (id, _) in append.message_ids() {
             if let Some((task, seq)) = self.message(caller, &head.agent, id) {
                 let message_id = id.to_owned();
-                return Err(StoreError::Duplicate {
-                    message_id,
-                    task,
-                    seq,
-                });
+                return Err(StoreError::Duplicate { message_id, task, seq });
             }
         }
         if let Some(client_id) = head.client_id.clone().filter(|_| append.expected == 0)
@@ -91,10 +84,8 @@ impl State {
         {
             return Err(StoreError::Taken { client_id, task });
         }
-        self.appends.push(Appended {
-            head: Arc::clone(&head),
-            events: append.into_stored().collect(),
-        });
+        self.appends
+            .push(Appended { head: Arc::clone(&head), events: append.into_stored().collect() });
         Ok(head)
     }
 
@@ -118,9 +109,7 @@ impl State {
 
     fn snapshot(&self, head: &Head) -> Snapshot {
         let mut snapshot = Snapshot::empty(head);
-        self.events(&head.task)
-            .cloned()
-            .for_each(|stored| snapshot.apply(stored));
+        self.events(&head.task).cloned().for_each(|stored| snapshot.apply(stored));
         snapshot
     }
 
@@ -129,10 +118,7 @@ impl State {
         let is_own = |head: &&&Arc<Head>| head.owner == *caller && head.agent == query.agent;
         let after = query
             .start(|position| Ok(heads.get(position.task.as_str()).filter(is_own).is_some()))?;
-        let ours = heads
-            .values()
-            .filter(is_own)
-            .filter(|head| query.matches(head));
+        let ours = heads.values().filter(is_own).filter(|head| query.matches(head));
         let mut ours: Vec<ListPosition> = ours.map(|head| ListPosition::of(head)).collect();
         ours.sort();
         let total = query.known_total.unwrap_or(ours.len());
@@ -263,9 +249,7 @@ impl Store for ListStore {
             let count = counts.entry(head.agent.clone()).or_default();
             count.tasks += 1;
             let events = kept.events(&head.task);
-            count.bytes += events
-                .map(|one| format!("{one:?}").len() as u64)
-                .sum::<u64>();
+            count.bytes += events.map(|one| format!("{one:?}").len() as u64).sum::<u64>();
         }
         Ok(counts)
     }
@@ -332,9 +316,7 @@ impl Store for ListStore {
             .records
             .iter()
             .filter(|((owner, key), _)| owner == caller && key.kind == kind && key.scope == scope);
-        Ok(ours
-            .map(|((_, key), value)| (key.id.clone(), value.clone()))
-            .collect())
+        Ok(ours.map(|((_, key), value)| (key.id.clone(), value.clone())).collect())
     }
 }
 

@@ -22,10 +22,7 @@ async fn page(app: &Router, binding: &str, token: &str) -> (Vec<String>, String,
     let of = |page: &Value| {
         let ids = page["tasks"].as_array().unwrap().iter();
         let ids = ids.map(|task| task["id"].as_str().unwrap().to_owned());
-        (
-            ids.collect(),
-            page["nextPageToken"].as_str().unwrap().to_owned(),
-        )
+        (ids.collect(), page["nextPageToken"].as_str().unwrap().to_owned())
     };
     match binding {
         "JSONRPC" => {
@@ -59,11 +56,8 @@ async fn page(app: &Router, binding: &str, token: &str) -> (Vec<String>, String,
 async fn a_page_ends_where_its_bytes_do_and_a_large_task_comes_alone() {
     let app = grpc::app(&["echo"], Grpc::Here).await;
     // Each text is in its task once in the list, as the message: the answer is an artifact.
-    for (number, size) in [
-        600_000, 600_000, 3_000_000, 600_000, 600_000, 600_000, 600_000,
-    ]
-    .into_iter()
-    .enumerate()
+    for (number, size) in
+        [600_000, 600_000, 3_000_000, 600_000, 600_000, 600_000, 600_000].into_iter().enumerate()
     {
         let parts = vec![Part::text("x".repeat(size))];
         let request =
@@ -75,10 +69,7 @@ async fn a_page_ends_where_its_bytes_do_and_a_large_task_comes_alone() {
         let (mut seen, mut token, mut counts) = (Vec::new(), String::new(), Vec::new());
         loop {
             let (ids, next, size) = page(&app, binding, &token).await;
-            assert!(
-                size <= PAGE || ids.len() == 1,
-                "{binding}: {size} bytes in {ids:?}"
-            );
+            assert!(size <= PAGE || ids.len() == 1, "{binding}: {size} bytes in {ids:?}");
             counts.push(ids.len());
             seen.extend(ids);
             token = next;

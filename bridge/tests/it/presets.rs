@@ -43,15 +43,11 @@ async fn the_page_and_the_flag_say_what_the_end_of_a_turn_means() {
     let agents = agent("a", "") + &agent("b", "turns = 'late'\nsilent_end = 'working'");
     fs::write(&config, format!("store = 'memory'\n{agents}")).unwrap();
     let config = ["--config", config.to_str().unwrap()];
-    let (answers, late) = (
-        "turns = \"answers\": completes",
-        "turns = \"late\": like answers",
-    );
+    let (answers, late) = ("turns = \"answers\": completes", "turns = \"late\": like answers");
     let dotnet = "turns = \"dotnet\": leaves the task working";
-    for (flags, expected) in [
-        (&[][..], [answers, late]),
-        (&["--turns", "dotnet"], [dotnet, dotnet]),
-    ] {
+    for (flags, expected) in
+        [(&[][..], [answers, late]), (&["--turns", "dotnet"], [dotnet, dotnet])]
+    {
         let bridge = Bridge::serve(&[&config[..], flags].concat());
         let document = reqwest::get(format!("{}/openapi.json", bridge.url())).await;
         let document: Value = document.unwrap().json().await.unwrap();
@@ -67,11 +63,8 @@ async fn the_page_and_the_flag_say_what_the_end_of_a_turn_means() {
 }
 
 /// The texts of the bots' waterfall in its turns, for a user who orders seven of tea.
-const WATERFALL: [(&str, &str); 3] = [
-    ("dialog", "What shall it be?"),
-    ("tea", "How many?"),
-    ("7", "7 of tea"),
-];
+const WATERFALL: [(&str, &str); 3] =
+    [("dialog", "What shall it be?"), ("tea", "How many?"), ("7", "7 of tea")];
 
 const ASKED: &str = "TASK_STATE_INPUT_REQUIRED";
 const COMPLETED: &str = "TASK_STATE_COMPLETED";
@@ -132,10 +125,7 @@ async fn goes_on(bot: &Bridge, asked: &str) {
             let params = json!({ "message": message });
             let mut answer = client.call("bot", "SendMessage", &params).await.unwrap();
             let next = answer["result"]["task"].take();
-            assert!(
-                next.to_string().contains(expected),
-                "{sends:?}: {answer} {next}"
-            );
+            assert!(next.to_string().contains(expected), "{sends:?}: {answer} {next}");
             assert_eq!(next["id"] == task["id"], goes_on, "{sends:?}: {next}");
             let state = if turn == 2 { COMPLETED } else { asked };
             assert_eq!(next["status"]["state"], state, "{sends:?}");

@@ -45,10 +45,7 @@ impl Bridge {
             .spawn()
             .expect("the program starts");
         let address = address(child.stderr.take().unwrap()).recv_timeout(START);
-        let mut bridge = Self {
-            child,
-            url: String::new(),
-        };
+        let mut bridge = Self { child, url: String::new() };
         bridge.url = address.expect("the program says where it listens");
         bridge
     }

@@ -91,12 +91,7 @@ impl Site {
         let output = || fs::File::create(folder.path().join("output")).unwrap();
         command.stdout(Stdio::null()).stderr(output());
         let proxy = command.spawn().expect(".ci/tools installs it from Debian");
-        let site = Self {
-            url,
-            folder,
-            proxy,
-            _bridge: bridge,
-        };
+        let site = Self { url, folder, proxy, _bridge: bridge };
         let begun = Instant::now();
         while TcpStream::connect(&at).is_err() {
             let said = || fs::read_to_string(site.folder.path().join("output"));
@@ -153,11 +148,7 @@ async fn nginx_serves_every_binding() {
             "daemon off;\npid {own}/pid;\nerror_log stderr;\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}{text}}}\n"
         );
         let mut command = Command::new("/usr/sbin/nginx");
-        command
-            .arg("-p")
-            .arg(folder)
-            .arg("-c")
-            .arg(folder.join("configuration"));
+        command.arg("-p").arg(folder).arg("-c").arg(folder.join("configuration"));
         command.args(["-e", "stderr"]);
         (text, command)
     });
@@ -187,10 +178,7 @@ async fn apache_serves_every_binding() {
             modules.concat()
         );
         let mut command = Command::new("/usr/sbin/apache2");
-        command
-            .arg("-f")
-            .arg(folder.join("configuration"))
-            .arg("-DFOREGROUND");
+        command.arg("-f").arg(folder.join("configuration")).arg("-DFOREGROUND");
         (text, command)
     });
     site.check().await;

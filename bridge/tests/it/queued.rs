@@ -33,9 +33,7 @@ async fn a_resumed_stream_knows_whether_its_turn_has_started() {
     for (last, expected) in [(9, &whole[1..]), (12, &whole[2..])] {
         let mut context = me();
         context.last_event = Some(format!("{}/{last}", first.id).parse().unwrap());
-        let again = world
-            .service
-            .send_streaming_message(&context, request.clone());
+        let again = world.service.send_streaming_message(&context, request.clone());
         assert_eq!(told(again.await.unwrap()).await, expected, "after {last}");
     }
 }
@@ -47,11 +45,7 @@ async fn a_message_that_waits_in_a_conversation_is_seen_to_be_taken() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(state_of(&world, &asked).await, TaskState::InputRequired);
     let watching = SubscribeToTaskRequest::new(asked.id.as_str());
-    let watching = world
-        .service
-        .subscribe_to_task(&me(), watching)
-        .await
-        .unwrap();
+    let watching = world.service.subscribe_to_task(&me(), watching).await.unwrap();
     send(&world, at_once("slow", Some("c-1"))).await.unwrap();
     let mut answer = at_once("answer", None);
     answer.message.task_id = Some(asked.id.clone());

@@ -94,15 +94,8 @@ fn update(item: &Value) -> &Value {
 }
 
 /// The fields whose values are ids.
-const IDS: [&str; 7] = [
-    "id",
-    "taskId",
-    "contextId",
-    "messageId",
-    "artifactId",
-    "streamId",
-    "replyToId",
-];
+const IDS: [&str; 7] =
+    ["id", "taskId", "contextId", "messageId", "artifactId", "streamId", "replyToId"];
 
 /// The path at which the bridge serves uploads of bots, under unguessable names.
 const UPLOADS: &str = "/v3/attachments/";
@@ -115,10 +108,7 @@ struct Names {
 
 impl Names {
     fn at(bot: &str) -> Self {
-        Self {
-            given: BTreeMap::new(),
-            bot: bot.to_owned(),
-        }
+        Self { given: BTreeMap::new(), bot: bot.to_owned() }
     }
 
     fn redacted(&mut self, value: &Value) -> Value {

@@ -124,13 +124,8 @@ async fn every_binding_and_version_says_which_field_is_wrong() {
         assert_eq!(answer["error"]["code"], -32602, "{method}: {answer}");
         is_expected(answer["error"]["message"].as_str().unwrap());
     }
-    let answer = post(
-        &app,
-        "/a2a/message:send",
-        &[("a2a-version", "1.0")],
-        &say("m-1", "bye"),
-    )
-    .await;
+    let answer =
+        post(&app, "/a2a/message:send", &[("a2a-version", "1.0")], &say("m-1", "bye")).await;
     assert_eq!(answer.status(), StatusCode::BAD_REQUEST);
     let answer: Value = serde_json::from_str(&text(answer).await).unwrap();
     is_expected(answer["error"]["message"].as_str().unwrap());
@@ -159,19 +154,13 @@ async fn in_0_1_the_client_s_task_tells_messages_apart_too() {
         let answer = rpc(&app, None, "tasks/send", oldest(id, words)).await;
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
         let message = answer["error"]["message"].as_str().unwrap();
-        assert!(
-            message.ends_with(&format!("differs in {differs}")),
-            "{answer}"
-        );
+        assert!(message.ends_with(&format!("differs in {differs}")), "{answer}");
     }
     // Without an id each message is a new one.
     let nameless = json!({"id": "new", "message": {"role": "user", "parts": [{"type": "text", "text": "hi"}]}});
     for _ in 0..2 {
         let answer = rpc(&app, None, "tasks/send", nameless.clone()).await;
-        assert!(
-            answer.get("error").is_none() || answer["error"]["code"] != -32602,
-            "{answer}"
-        );
+        assert!(answer.get("error").is_none() || answer["error"]["code"] != -32602, "{answer}");
     }
 }
 
@@ -188,10 +177,7 @@ async fn grpc_says_which_argument_is_invalid() {
     let answer = crate::grpc::call(&app, &[], &said("bye")).await;
     assert_eq!(answer.code, 3, "{}", answer.error);
     let message = crate::grpc::decoded(&answer.error.message);
-    assert!(
-        message.starts_with("message.messageId: expected an id"),
-        "{message}"
-    );
+    assert!(message.starts_with("message.messageId: expected an id"), "{message}");
 }
 
 fn sled(folder: &std::path::Path) -> Arc<dyn Store> {
@@ -214,9 +200,7 @@ fn process<T>(folder: &std::path::Path, work: impl AsyncFnOnce(World) -> T) -> T
 fn messages_are_compared_over_a_restart_too() {
     let folder = tempfile::tempdir().unwrap();
     let said = json!({"parts": numbers(), "contextId": "c"});
-    let first = process(folder.path(), async |world| {
-        send(&world, request(&said)).await.unwrap()
-    });
+    let first = process(folder.path(), async |world| send(&world, request(&said)).await.unwrap());
     process(folder.path(), async |world| {
         let again = send(&world, request(&said)).await.unwrap();
         assert_eq!(again.id, first.id);

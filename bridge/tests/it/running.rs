@@ -20,11 +20,7 @@ pub(crate) async fn output(
     let output = output.unwrap_or_else(|_| panic!("{shown} did not end within {limit:?}"));
     let output = output.unwrap_or_else(|error| panic!("{shown} cannot be run: {error}"));
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (
-        output.status.code(),
-        text(output.stdout),
-        text(output.stderr),
-    )
+    (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
 /// Returns the folder for files that take long to create.

@@ -33,17 +33,12 @@ const POLLS: usize = 100;
 fn headers(wants: bool, last: Option<&str>) -> Vec<(&str, &str)> {
     let wanted = wants.then_some(("a2a-extensions", EXTENSION));
     let last = last.map(|last| ("last-event-id", last));
-    [("a2a-version", "1.0")]
-        .into_iter()
-        .chain(wanted)
-        .chain(last)
-        .collect()
+    [("a2a-version", "1.0")].into_iter().chain(wanted).chain(last).collect()
 }
 
 fn lines(text: &str) -> Vec<Value> {
     let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
-    data.map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    data.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Returns the items of a subscription.
@@ -52,10 +47,7 @@ async fn subscribed(app: &Router, binding: &str, id: &str, headers: &[(&str, &st
         "JSONRPC" => {
             let body = json!({"jsonrpc": "2.0", "id": 7, "method": "SubscribeToTask", "params": {"id": id}});
             let items = lines(&text(post(app, "/a2a", headers, &body).await).await);
-            items
-                .into_iter()
-                .map(|mut item| item["result"].take())
-                .collect()
+            items.into_iter().map(|mut item| item["result"].take()).collect()
         }
         "HTTP+JSON" => {
             let path = format!("/tasks/{id}:subscribe");
@@ -64,10 +56,7 @@ async fn subscribed(app: &Router, binding: &str, id: &str, headers: &[(&str, &st
         _ => {
             let request = Call::SubscribeToTask(SubscribeToTaskRequest::new(id));
             let items = call(app, headers, &request).await.items();
-            items
-                .iter()
-                .map(|item| serde_json::to_value(item).unwrap())
-                .collect()
+            items.iter().map(|item| serde_json::to_value(item).unwrap()).collect()
         }
     }
 }
@@ -80,11 +69,7 @@ async fn got(app: &Router, binding: &str, id: &str, headers: &[(&str, &str)]) ->
                 json!({"jsonrpc": "2.0", "id": 7, "method": "GetTask", "params": {"id": id}});
             let answer = text(post(app, "/a2a", headers, &body).await).await;
             let mut answer: Value = serde_json::from_str(&answer).unwrap();
-            let name = if answer["error"].is_null() {
-                "result"
-            } else {
-                "error"
-            };
+            let name = if answer["error"].is_null() { "result" } else { "error" };
             answer[name].take()
         }
         "HTTP+JSON" => {
@@ -107,9 +92,7 @@ async fn got(app: &Router, binding: &str, id: &str, headers: &[(&str, &str)]) ->
 }
 
 fn number(metadata: &Value) -> Option<u64> {
-    metadata[EXTENSION]["sequence"]
-        .as_f64()
-        .map(|number| number as u64)
+    metadata[EXTENSION]["sequence"].as_f64().map(|number| number as u64)
 }
 
 /// Returns the number of an item of a stream.
@@ -133,31 +116,16 @@ async fn a_stream_is_taken_up_behind_any_number_over_every_binding() {
     for binding in BINDINGS {
         let all = subscribed(&app, binding, &id, &headers(true, Some(&format!("{id}/0")))).await;
         let numbers: Vec<u64> = all.iter().map(|item| of_item(item).unwrap()).collect();
-        assert!(
-            numbers.len() >= 2 && numbers.is_sorted(),
-            "{binding}: {numbers:?}"
-        );
-        assert!(
-            *numbers.last().unwrap() <= newest,
-            "{binding}: {numbers:?} of {newest}"
-        );
+        assert!(numbers.len() >= 2 && numbers.is_sorted(), "{binding}: {numbers:?}");
+        assert!(*numbers.last().unwrap() <= newest, "{binding}: {numbers:?} of {newest}");
         for (seen, number) in numbers.iter().enumerate() {
             let cursor = format!("{id}/{number}");
             let rest = subscribed(&app, binding, &id, &headers(true, Some(&cursor))).await;
             assert_eq!(rest, all[seen + 1..], "{binding}: after {number}");
         }
-        let plain = subscribed(
-            &app,
-            binding,
-            &id,
-            &headers(false, Some(&format!("{id}/0"))),
-        )
-        .await;
+        let plain = subscribed(&app, binding, &id, &headers(false, Some(&format!("{id}/0")))).await;
         assert_eq!(plain.len(), all.len());
-        assert!(
-            plain.iter().all(|item| of_item(item).is_none()),
-            "{binding}: {plain:?}"
-        );
+        assert!(plain.iter().all(|item| of_item(item).is_none()), "{binding}: {plain:?}");
     }
 }
 
@@ -188,10 +156,7 @@ async fn every_task_has_its_number_where_it_is_wanted() {
     let card = text(get(&app, "/.well-known/agent-card.json", None).await).await;
     let card: Value = serde_json::from_str(&card).unwrap();
     let offered = card["capabilities"]["extensions"].as_array().unwrap();
-    assert!(
-        offered.iter().any(|offer| offer["uri"] == EXTENSION),
-        "{card}"
-    );
+    assert!(offered.iter().any(|offer| offer["uri"] == EXTENSION), "{card}");
 }
 
 #[tokio::test]
@@ -208,10 +173,7 @@ async fn a_task_is_waited_for_until_it_has_news_over_every_binding() {
         let wanted = headers(true, Some(&cursor));
         let mut waiting = pin!(got(&app, binding, id, &wanted));
         for _ in 0..POLLS {
-            assert!(
-                waiting.as_mut().now_or_never().is_none(),
-                "{binding}: it does not wait"
-            );
+            assert!(waiting.as_mut().now_or_never().is_none(), "{binding}: it does not wait");
             yield_now().await;
         }
         rpc(&app, Some("1.0"), "CancelTask", json!({"id": id})).await;
@@ -225,9 +187,8 @@ async fn a_task_is_waited_for_until_it_has_news_over_every_binding() {
         }
         // A cursor does not reveal a task of another caller.
         let tenant = Request::get(format!("/a2a/silent/acme/tasks/{id}"));
-        let tenant = wanted.iter().fold(tenant, |request, (name, value)| {
-            request.header(*name, *value)
-        });
+        let tenant =
+            wanted.iter().fold(tenant, |request, (name, value)| request.header(*name, *value));
         let foreign = app.clone().oneshot(tenant.body(Body::empty()).unwrap());
         assert_eq!(foreign.await.unwrap().status(), 404);
     }

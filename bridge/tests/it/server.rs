@@ -23,20 +23,11 @@ async fn a_waiting_send_answers_with_the_completed_task() {
     assert_eq!(task["history"][0]["messageId"], "m-1");
 
     let id = task["id"].as_str().unwrap();
-    let got = rpc(
-        &app,
-        Some("1.0"),
-        "GetTask",
-        json!({"id": id, "historyLength": 0}),
-    )
-    .await;
+    let got = rpc(&app, Some("1.0"), "GetTask", json!({"id": id, "historyLength": 0})).await;
     assert_eq!(got["result"]["status"], task["status"]);
     assert!(got["result"].get("history").is_none());
     let again = rpc(&app, Some("1.0"), "SendMessage", say("m-1", "hi")).await;
-    assert_eq!(
-        again["result"]["task"]["id"], id,
-        "a repeated message began another task"
-    );
+    assert_eq!(again["result"]["task"]["id"], id, "a repeated message began another task");
 }
 
 #[tokio::test]
@@ -59,10 +50,7 @@ async fn one_address_speaks_every_version() {
     let bare = json!({"id": "other", "message": oldest["message"]});
     let response = post(&app, "/a2a/tasks/send", &[], &bare).await;
     let answer: Value = serde_json::from_str(&text(response).await).unwrap();
-    assert_eq!(
-        answer["artifacts"][0]["parts"][0]["text"], "You said: hi",
-        "{answer}"
-    );
+    assert_eq!(answer["artifacts"][0]["parts"][0]["text"], "You said: hi", "{answer}");
 }
 
 #[tokio::test]
@@ -79,10 +67,7 @@ async fn a_stream_shows_the_task_and_what_follows_with_ids() {
         .map(|data| serde_json::from_str(data).unwrap())
         .collect();
     assert_eq!(items.len(), 3, "{events}");
-    assert_eq!(
-        items[0]["result"]["task"]["status"]["state"],
-        "TASK_STATE_WORKING"
-    );
+    assert_eq!(items[0]["result"]["task"]["status"]["state"], "TASK_STATE_WORKING");
     let answer = &items[1]["result"]["artifactUpdate"];
     assert_eq!(answer["artifact"]["parts"][0]["text"], "You said: hi");
     let update = &items[2]["result"]["statusUpdate"];
@@ -90,11 +75,7 @@ async fn a_stream_shows_the_task_and_what_follows_with_ids() {
     assert_eq!(update["status"].get("message"), None);
 
     // The first event's place, from which the same turn is taken up again.
-    let first = events
-        .lines()
-        .find_map(|line| line.strip_prefix("id: "))
-        .unwrap()
-        .to_owned();
+    let first = events.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
     let headers = [("a2a-version", "1.0"), ("last-event-id", first.as_str())];
     let again = text(post(&app, "/", &headers, &body).await).await;
     assert_eq!(again.matches("data: ").count(), 2, "{again}");
@@ -105,55 +86,13 @@ async fn a_stream_shows_the_task_and_what_follows_with_ids() {
 async fn errors_say_what_is_wrong_and_change_nothing() {
     let app = app().await;
     for (version, method, params, code, message) in [
-        (
-            Some("1.0"),
-            "message/send",
-            json!({}),
-            -32601,
-            "A2A 1.0 has no method \"message/send\"",
-        ),
-        (
-            None,
-            "Nonsense",
-            json!({}),
-            -32601,
-            "there is no method \"Nonsense\"",
-        ),
-        (
-            Some("2.0"),
-            "GetTask",
-            json!({}),
-            -32009,
-            "A2A 2.0 is not supported",
-        ),
-        (
-            Some("1.0"),
-            "GetTask",
-            json!({}),
-            -32602,
-            "id: expected a string, found nothing",
-        ),
-        (
-            Some("1.0"),
-            "GetTask",
-            json!({"id": "x"}),
-            -32001,
-            "task x not found",
-        ),
-        (
-            Some("1.0"),
-            "CancelTask",
-            json!({"id": "x"}),
-            -32001,
-            "task x not found",
-        ),
-        (
-            Some("1.0"),
-            "SubscribeToTask",
-            json!({"id": "x"}),
-            -32001,
-            "task x not found",
-        ),
+        (Some("1.0"), "message/send", json!({}), -32601, "A2A 1.0 has no method \"message/send\""),
+        (None, "Nonsense", json!({}), -32601, "there is no method \"Nonsense\""),
+        (Some("2.0"), "GetTask", json!({}), -32009, "A2A 2.0 is not supported"),
+        (Some("1.0"), "GetTask", json!({}), -32602, "id: expected a string, found nothing"),
+        (Some("1.0"), "GetTask", json!({"id": "x"}), -32001, "task x not found"),
+        (Some("1.0"), "CancelTask", json!({"id": "x"}), -32001, "task x not found"),
+        (Some("1.0"), "SubscribeToTask", json!({"id": "x"}), -32001, "task x not found"),
         (
             Some("1.0"),
             "SendMessage",
@@ -197,11 +136,7 @@ async fn a_request_without_an_id_reports_its_other_mistakes() {
         let body = json!({"jsonrpc": "2.0", "method": method, "params": params});
         let answer = text(post(&app, "/a2a", &[], &body).await).await;
         let answer: Value = serde_json::from_str(&answer).unwrap();
-        assert_eq!(
-            (&answer["id"], &answer["error"]["code"]),
-            (&Value::Null, &code),
-            "{answer}"
-        );
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &code), "{answer}");
     }
     let listed = rpc(&app, Some("1.0"), "ListTasks", json!({})).await;
     assert_eq!(listed["result"]["totalSize"], 0, "{listed}");
@@ -213,10 +148,7 @@ async fn invalid_json_in_parameters_is_reported_first() {
     for (method, params) in [
         ("Nonsense", r#"{"id": "\ud800"}"#),
         ("GetTask", r#"{"id": "\ud800"}"#),
-        (
-            "SendMessage",
-            r#"{"message": {"parts": [{"data": 1e999}]}}"#,
-        ),
+        ("SendMessage", r#"{"message": {"parts": [{"data": 1e999}]}}"#),
         ("message/send", r#"{"message": "\ud800"}"#),
     ] {
         let body =
@@ -259,9 +191,7 @@ async fn a_stream_that_is_refused_is_an_event_as_readers_take_nothing_else() {
         let response = post(&app, "/a2a", header.as_slice(), &body).await;
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         let said = text(response).await;
-        let error = said
-            .strip_prefix("data: ")
-            .unwrap_or_else(|| panic!("{method}: {said}"));
+        let error = said.strip_prefix("data: ").unwrap_or_else(|| panic!("{method}: {said}"));
         let error: Value = serde_json::from_str(error).unwrap();
         assert_eq!(error["error"]["code"], code, "{method}: {said}");
         assert_eq!(error["id"], 7, "{method}: {said}");
@@ -271,36 +201,19 @@ async fn a_stream_that_is_refused_is_an_event_as_readers_take_nothing_else() {
 #[tokio::test]
 async fn cards_are_served_in_every_generation_and_cached() {
     let app = app().await;
-    let pure = get(
-        &app,
-        "/.well-known/agent-card.json",
-        Some(("a2a-version", "1.0")),
-    )
-    .await;
+    let pure = get(&app, "/.well-known/agent-card.json", Some(("a2a-version", "1.0"))).await;
     let etag = pure.headers()["etag"].to_str().unwrap().to_owned();
-    assert!(
-        pure.headers()["cache-control"]
-            .to_str()
-            .unwrap()
-            .contains("max-age")
-    );
+    assert!(pure.headers()["cache-control"].to_str().unwrap().contains("max-age"));
     let pure: Value = serde_json::from_str(&text(pure).await).unwrap();
     assert!(pure.get("url").is_none());
-    assert_eq!(
-        pure["supportedInterfaces"][0]["url"],
-        "http://localhost:3978/a2a"
-    );
+    assert_eq!(pure["supportedInterfaces"][0]["url"], "http://localhost:3978/a2a");
 
     let again = [("a2a-version", "1.0"), ("if-none-match", etag.as_str())];
     let mut request = Request::get("/a2a/.well-known/agent-card.json");
     for (name, value) in again {
         request = request.header(name, value);
     }
-    let again = app
-        .clone()
-        .oneshot(request.body(Body::empty()).unwrap())
-        .await
-        .unwrap();
+    let again = app.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
     assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
 
     // At the agent's own path it names that path, which stays the agent's if another one becomes the first.
@@ -343,17 +256,8 @@ async fn a_list_goes_page_by_page_and_keeps_to_its_filters() {
     loop {
         let page = json!({"pageSize": 2, "pageToken": token});
         let page = rpc(&app, Some("1.0"), "ListTasks", page).await["result"].clone();
-        assert_eq!(
-            (&page["totalSize"], &page["pageSize"]),
-            (&json!(5), &json!(2))
-        );
-        seen.extend(
-            page["tasks"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|task| task["id"].clone()),
-        );
+        assert_eq!((&page["totalSize"], &page["pageSize"]), (&json!(5), &json!(2)));
+        seen.extend(page["tasks"].as_array().unwrap().iter().map(|task| task["id"].clone()));
         token = page["nextPageToken"].clone();
         if token == "" {
             break;
@@ -386,11 +290,7 @@ async fn an_ended_task_is_still_subscribed_to_from_a_known_event() {
         let last = format!("{id}/{seq}");
         let headers = [("a2a-version", "1.0"), ("last-event-id", last.as_str())];
         let shown = text(post(&app, "/a2a", &headers, &body).await).await;
-        assert_eq!(
-            shown.matches("data: ").count(),
-            events,
-            "after {seq}: {shown}"
-        );
+        assert_eq!(shown.matches("data: ").count(), events, "after {seq}: {shown}");
     }
     let broken = [("a2a-version", "1.0"), ("last-event-id", "nonsense")];
     let shown = text(post(&app, "/a2a", &broken, &body).await).await;

@@ -24,12 +24,7 @@ struct Talk {
 
 impl Talk {
     async fn begin(bridge: &Bridge, name: &'static str) -> Self {
-        let mut talk = Self {
-            client: Client::of(bridge.url()),
-            name,
-            task: Value::Null,
-            said: 0,
-        };
+        let mut talk = Self { client: Client::of(bridge.url()), name, task: Value::Null, said: 0 };
         talk.say(json!({"text": "hi"})).await;
         talk
     }
@@ -58,14 +53,8 @@ impl Talk {
         assert_eq!(status["state"], "TASK_STATE_AUTH_REQUIRED", "{status}");
         let parts = status["message"]["parts"].as_array().unwrap();
         let text = parts[0]["text"].as_str().unwrap();
-        assert!(
-            text.ends_with("https://login.example/sign-in?state=1"),
-            "{text}"
-        );
-        assert_eq!(
-            parts[1]["mediaType"],
-            "application/vnd.microsoft.card.oauth"
-        );
+        assert!(text.ends_with("https://login.example/sign-in?state=1"), "{text}");
+        assert_eq!(parts[1]["mediaType"], "application/vnd.microsoft.card.oauth");
         let card = &parts[1]["data"];
         assert_eq!(card["connectionName"], "directory");
         assert_eq!(card["tokenExchangeResource"]["uri"], "api://directory");
@@ -107,11 +96,9 @@ async fn a_user_signs_in() {
     assert_eq!(talk.responded(), 200);
 
     let mut talk = Talk::begin(&bridge, "invoked code").await;
-    talk.invoke("signin/verifyState", json!({"state": "000000"}))
-        .await;
+    talk.invoke("signin/verifyState", json!({"state": "000000"})).await;
     talk.asks();
-    talk.invoke("signin/verifyState", json!({"state": "123456"}))
-        .await;
+    talk.invoke("signin/verifyState", json!({"state": "123456"})).await;
     talk.is_welcome();
 
     let mut talk = Talk::begin(&bridge, "typed code").await;

@@ -30,9 +30,7 @@ async fn subscribed(world: &World, task: &Task, context: &Context) -> Vec<Stream
 
 /// Returns a task of three turns, with a stream for each moment of it.
 async fn watched(world: &World) -> (Task, Vec<Vec<StreamItem>>) {
-    let task = send(world, at_once("begin and slow ask", None))
-        .await
-        .unwrap();
+    let task = send(world, at_once("begin and slow ask", None)).await.unwrap();
     let streams = (0..24_u32).map(|number| {
         let task = &task;
         async move {
@@ -55,11 +53,7 @@ async fn every_stream_begins_with_the_task_and_shows_all_that_follows() {
     let world = fresh();
     let (task, streams) = watched(&world).await;
     let whole = &streams[0];
-    let ended = world
-        .service
-        .get_task(&me(), GetTaskRequest::new(task.id))
-        .await
-        .unwrap();
+    let ended = world.service.get_task(&me(), GetTaskRequest::new(task.id)).await.unwrap();
     let mut beginnings = Vec::new();
     for items in &streams {
         let StreamResponse::Task(seen) = items[0].response.clone() else {
@@ -72,17 +66,11 @@ async fn every_stream_begins_with_the_task_and_shows_all_that_follows() {
         for item in &items[1..] {
             seen.apply(item.response.clone().map_task(Arc::unwrap_or_clone));
         }
-        assert_eq!(
-            (&seen.status, &seen.artifacts),
-            (&ended.status, &ended.artifacts)
-        );
+        assert_eq!((&seen.status, &seen.artifacts), (&ended.status, &ended.artifacts));
         beginnings.push(items[0].position.seq);
     }
     beginnings.dedup();
-    assert!(
-        beginnings.len() > 2 && beginnings.is_sorted(),
-        "{beginnings:?}"
-    );
+    assert!(beginnings.len() > 2 && beginnings.is_sorted(), "{beginnings:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -97,10 +85,8 @@ async fn a_stream_is_taken_up_again_behind_any_event() {
         let later = whole[1..].iter().filter(|item| item.position.seq > last);
         let expected: Vec<_> = later.cloned().collect();
         // The events of the first message are in the task of a stream that begins with it.
-        let again: Vec<_> = again
-            .into_iter()
-            .filter(|item| item.position.seq > whole[0].position.seq)
-            .collect();
+        let again: Vec<_> =
+            again.into_iter().filter(|item| item.position.seq > whole[0].position.seq).collect();
         assert_eq!(again, expected, "after {last}");
     }
 }
@@ -112,11 +98,7 @@ async fn stream(
     task: &str,
     last: Option<&str>,
 ) -> Vec<(String, Value)> {
-    let method = if version == "1.0" {
-        "SubscribeToTask"
-    } else {
-        "tasks/resubscribe"
-    };
+    let method = if version == "1.0" { "SubscribeToTask" } else { "tasks/resubscribe" };
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"id": task}});
     let request = reqwest::Client::new().post(format!("{}/a2a/sample", bridge.url()));
     let mut request = request.header("a2a-version", version).json(&body);
@@ -135,16 +117,10 @@ async fn stream(
     let read = events.map(|event| {
         let mut answer: Value = serde_json::from_str(&event.data).unwrap();
         assert_eq!(answer["id"], 1);
-        let key = if answer.get("result").is_some() {
-            "result"
-        } else {
-            "error"
-        };
+        let key = if answer.get("result").is_some() { "result" } else { "error" };
         (event.id, answer[key].take())
     });
-    timeout(PATIENCE, read.collect())
-        .await
-        .expect("the stream ends")
+    timeout(PATIENCE, read.collect()).await.expect("the stream ends")
 }
 
 fn message(id: &str, text: &str, task: Option<&str>) -> Value {
@@ -164,35 +140,23 @@ async fn streams_go_on_after_the_program_was_killed() {
     let sent = Client::of(bridge.url())
         .call("sample", "SendMessage", &message("m-1", "-multi", None))
         .await;
-    let task = sent.unwrap()["result"]["task"]["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let task = sent.unwrap()["result"]["task"]["id"].as_str().unwrap().to_owned();
     bridge.kill();
     let bridge = serve();
     let client = Client::of(bridge.url());
     let talk = async {
         for (id, text) in [("m-2", "one"), ("m-3", "two"), ("m-4", "end")] {
             sleep(Duration::from_millis(50)).await;
-            client
-                .call("sample", "SendMessage", &message(id, text, Some(&task)))
-                .await
-                .unwrap();
+            client.call("sample", "SendMessage", &message(id, text, Some(&task))).await.unwrap();
         }
     };
     let streams = join_all((0..5).map(|_| stream(&bridge, "1.0", &task, None)));
     let old = stream(&bridge, "0.3", &task, None);
     let (streams, old, ()) = tokio::join!(streams, old, talk);
     let (_, first) = &streams[0][0];
-    assert_eq!(
-        first["task"]["status"]["state"],
-        "TASK_STATE_INPUT_REQUIRED"
-    );
+    assert_eq!(first["task"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
     let (_, last) = streams[0].last().unwrap();
-    assert_eq!(
-        last["statusUpdate"]["status"]["state"],
-        "TASK_STATE_COMPLETED"
-    );
+    assert_eq!(last["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED");
     for other in &streams[1..] {
         assert_eq!(*other, streams[0]);
     }
@@ -211,20 +175,12 @@ async fn streams_go_on_after_the_program_was_killed() {
 async fn the_stream_of_an_ended_task_is_refused_in_1_0_and_is_the_task_before() {
     let bridge = Bridge::serve(&["--store", "memory", "--builtin", "sample"]);
     let client = Client::of(bridge.url());
-    let sent = client
-        .call("sample", "SendMessage", &message("m-1", "hi", None))
-        .await
-        .unwrap();
+    let sent = client.call("sample", "SendMessage", &message("m-1", "hi", None)).await.unwrap();
     let task = sent["result"]["task"]["id"].as_str().unwrap();
-    let refused = client
-        .call("sample", "SubscribeToTask", &json!({"id": task}))
-        .await
-        .unwrap();
+    let refused = client.call("sample", "SubscribeToTask", &json!({"id": task})).await.unwrap();
     assert_eq!(refused["error"]["code"], -32004, "{refused}");
     let whole = stream(&bridge, "0.3", task, None).await;
-    let seen: Vec<_> = whole
-        .iter()
-        .map(|(_, item)| (&item["id"], &item["status"]["state"]))
-        .collect();
+    let seen: Vec<_> =
+        whole.iter().map(|(_, item)| (&item["id"], &item["status"]["state"])).collect();
     assert_eq!(seen, [(&json!(task), &json!("completed"))], "{whole:?}");
 }

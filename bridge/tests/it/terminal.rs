@@ -29,10 +29,7 @@ async fn what_cannot_be_reached_is_exit_code_4() {
         (&["discover", "oci://127.0.0.1:1"], "cannot be reached"),
         (&["registry", "list", "127.0.0.1:1"], "cannot be reached"),
         (&["tasks", "--admin", socket, "list"], "no bridge answers"),
-        (
-            &["chat", "http://127.0.0.1:1", "-m", "hi"],
-            "cannot be reached",
-        ),
+        (&["chat", "http://127.0.0.1:1", "-m", "hi"], "cannot be reached"),
     ] {
         let output = timeout(LIMIT, bridge(arguments).output());
         let output = output.await.unwrap().unwrap();
@@ -52,12 +49,8 @@ pub(crate) async fn chat(arguments: &[&str], lines: &str) -> String {
 /// Runs `bridge chat` with these lines of input.
 async fn told(arguments: &[&str], lines: &str) -> Output {
     let mut command = bridge(&[&["chat"], arguments].concat());
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(lines.as_bytes()).await.unwrap();
     drop(stdin);
@@ -70,21 +63,10 @@ async fn a_conversation_continues_until_it_ends() {
     let server = Bridge::serve(&["--store", "memory"]);
     let url = format!("{}/a2a", server.url());
     for more in [&[][..], &["--no-stream"], &["--version", "0.3"]] {
-        let said = chat(
-            &[&[url.as_str()], more].concat(),
-            "-multi\nhello\nend\nagain\n",
-        )
-        .await;
+        let said = chat(&[&[url.as_str()], more].concat(), "-multi\nhello\nend\nagain\n").await;
         let lines: Vec<&str> = said.lines().filter(|line| !line.starts_with('{')).collect();
-        assert!(
-            lines.iter().any(|line| line.contains("hello")),
-            "{more:?}: {said}"
-        );
-        assert_eq!(
-            *lines.last().unwrap(),
-            "You said: again",
-            "{more:?}: {said}"
-        );
+        assert!(lines.iter().any(|line| line.contains("hello")), "{more:?}: {said}");
+        assert_eq!(*lines.last().unwrap(), "You said: again", "{more:?}: {said}");
     }
 }
 
@@ -95,22 +77,9 @@ async fn every_event_can_be_had_as_json_and_a_file_sent_along() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.txt");
     std::fs::write(&file, "content").unwrap();
-    let said = chat(
-        &[
-            &url,
-            "--json",
-            "--file",
-            file.to_str().unwrap(),
-            "--message",
-            "hi",
-        ],
-        "",
-    )
-    .await;
-    let events: Vec<Value> = said
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let said =
+        chat(&[&url, "--json", "--file", file.to_str().unwrap(), "--message", "hi"], "").await;
+    let events: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let sent = &events[0]["task"]["history"][0]["parts"];
     assert_eq!(
         sent[1],
@@ -118,11 +87,8 @@ async fn every_event_can_be_had_as_json_and_a_file_sent_along() {
     );
     let last = &events.last().unwrap()["statusUpdate"]["status"]["state"];
     assert_eq!(last, "TASK_STATE_COMPLETED");
-    let (well, told) = run(
-        &mut bridge(&["chat", "http://127.0.0.1:9/", "--message", "x"]),
-        LIMIT,
-    )
-    .await;
+    let (well, told) =
+        run(&mut bridge(&["chat", "http://127.0.0.1:9/", "--message", "x"]), LIMIT).await;
     assert!(!well && told.contains("cannot be reached"), "{told}");
 }
 
@@ -135,16 +101,8 @@ async fn on_activity(Json(activity): Json<Value>) -> (StatusCode, Json<Value>) {
         "expectReplies" => (StatusCode::OK, Json(json!({"activities": [said]}))),
         _ => {
             let conversation = activity["conversation"]["id"].as_str().unwrap();
-            let url = format!(
-                "{}v3/conversations/{conversation}/activities",
-                text("serviceUrl")
-            );
-            reqwest::Client::new()
-                .post(url)
-                .json(&said)
-                .send()
-                .await
-                .unwrap();
+            let url = format!("{}v3/conversations/{conversation}/activities", text("serviceUrl"));
+            reqwest::Client::new().post(url).json(&said).send().await.unwrap();
             (StatusCode::OK, Json(json!({})))
         }
     }
@@ -158,9 +116,7 @@ async fn shut() -> StatusCode {
 async fn a_bot_is_looked_at() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = format!("http://{}", listener.local_addr().unwrap());
-    let app = Router::new()
-        .route("/api/messages", post(on_activity))
-        .route("/shut", post(shut));
+    let app = Router::new().route("/api/messages", post(on_activity)).route("/shut", post(shut));
     tokio::spawn(async move { axum::serve(listener, app).await });
     let look = async |path: &str| {
         let url = format!("{here}{path}");
@@ -170,14 +126,8 @@ async fn a_bot_is_looked_at() {
     assert!(well, "{told}");
     assert!(told.contains("called back: Echo: hello"), "{told}");
     assert!(told.contains("answered: Echo: hello"), "{told}");
-    assert!(
-        told.contains("stream         not supported by this bot (500)"),
-        "{told}"
-    );
-    assert!(
-        told.contains(&format!("bot = \"{here}/api/messages\"")),
-        "{told}"
-    );
+    assert!(told.contains("stream         not supported by this bot (500)"), "{told}");
+    assert!(told.contains(&format!("bot = \"{here}/api/messages\"")), "{told}");
     let (well, told) = look("/shut").await;
     assert!(well && told.contains("agents.auth.issuer"), "{told}");
     let (well, told) = look("/").await;
@@ -194,16 +144,10 @@ async fn a_new_configuration_is_valid_and_never_written_over() {
     let (well, told) = run(&mut bridge(&["config", "check", file]), LIMIT).await;
     assert!(well && told.contains("agents assistant"), "{told}");
     let (well, told) = run(&mut bridge(&["config", "new", file]), LIMIT).await;
-    assert!(
-        !well && told.contains("exists already: name another file"),
-        "{told}"
-    );
+    assert!(!well && told.contains("exists already: name another file"), "{told}");
     std::fs::write(file, "[[agents]]\nname = 'a'\nbot = 7\n").unwrap();
     let (well, told) = run(&mut bridge(&["serve", "--config", file]), LIMIT).await;
-    assert!(
-        !well && told.contains("bridge.toml:3:7: agents[0].bot: "),
-        "{told}"
-    );
+    assert!(!well && told.contains("bridge.toml:3:7: agents[0].bot: "), "{told}");
 }
 
 #[tokio::test]
@@ -211,13 +155,7 @@ async fn others_are_only_served_when_that_is_meant() {
     for (arguments, expected) in [
         (&["--listen", "0.0.0.0:0"][..], "--allow-plain-http"),
         (
-            &[
-                "--listen",
-                "0.0.0.0:0",
-                "--allow-plain-http",
-                "--bot",
-                "a=http://127.0.0.1:9/",
-            ],
+            &["--listen", "0.0.0.0:0", "--allow-plain-http", "--bot", "a=http://127.0.0.1:9/"],
             "--allow-anonymous-bots",
         ),
     ] {
@@ -273,11 +211,7 @@ async fn a_file_that_cannot_be_read_is_exit_code_3() {
     let named: &[&str] = &["chat", &url, "-m", "x", "--file", "/no/such/file"];
     let (code, _, errors) = crate::program::output(&mut bridge(named), LIMIT).await;
     assert_eq!(code, Some(3), "{errors}");
-    for (lines, code) in [
-        ("/file /no/such/file\nhello\n", 3),
-        ("/fly\n", 1),
-        ("hello\n", 0),
-    ] {
+    for (lines, code) in [("/file /no/such/file\nhello\n", 3), ("/fly\n", 1), ("hello\n", 0)] {
         let output = told(&[&url], lines).await;
         assert_eq!(output.status.code(), Some(code), "{lines:?}");
     }

@@ -9,9 +9,7 @@ fn every_threat_is_shown_by_a_test_that_exists() {
     let named = |line: &str| -> Vec<(String, String)> {
         let spans = line.split('`').skip(1).step_by(2);
         let tests = spans.filter_map(|span| span.split_once(".rs::"));
-        tests
-            .map(|(file, name)| (format!("{file}.rs"), name.to_owned()))
-            .collect()
+        tests.map(|(file, name)| (format!("{file}.rs"), name.to_owned())).collect()
     };
     let rows = page.lines().filter(|line| line.starts_with("| "));
     let threats = rows.filter(|row| row.matches(" | ").count() == 2);

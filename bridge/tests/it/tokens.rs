@@ -29,9 +29,7 @@ async fn on_activity(
     Json(activity): Json<Value>,
 ) -> (StatusCode, Json<Value>) {
     let bridge = bot.bridge.get().unwrap();
-    let metadata = format!("{bridge}/.well-known/openid-configuration")
-        .parse()
-        .unwrap();
+    let metadata = format!("{bridge}/.well-known/openid-configuration").parse().unwrap();
     let trusted = TrustedIssuer {
         issuer: bridge.clone(),
         keys: KeySource::metadata(metadata, false).unwrap(),
@@ -47,11 +45,7 @@ async fn on_activity(
         return (StatusCode::UNAUTHORIZED, Json(json!(refusal.to_string())));
     }
     let mut said = Vec::new();
-    for (audience, appid) in [
-        (None, ""),
-        (Some("other"), "bot-app"),
-        (Some("bridge"), "bot-app"),
-    ] {
+    for (audience, appid) in [(None, ""), (Some("other"), "bot-app"), (Some("bridge"), "bot-app")] {
         let status = call_back(&bot, &activity, audience, appid).await;
         said.push(status.as_u16().to_string());
     }
@@ -87,10 +81,7 @@ async fn bot_and_bridge_authenticate_each_other_by_tokens() {
     let here = format!("http://{}", listener.local_addr().unwrap());
     let settings = IssuerSettings::new(here.as_str());
     let issuer = Arc::new(Issuer::open(settings, Timestamp::now()).await.unwrap());
-    let bot = Arc::new(Bot {
-        bridge: OnceCell::new(),
-        issuer: issuer.clone(),
-    });
+    let bot = Arc::new(Bot { bridge: OnceCell::new(), issuer: issuer.clone() });
     let app = Router::new()
         .route("/api/messages", post(on_activity))
         .with_state(bot.clone())
@@ -110,10 +101,7 @@ async fn bot_and_bridge_authenticate_each_other_by_tokens() {
     bot.bridge.set(bridge.url().to_owned()).unwrap();
     let message =
         json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}});
-    let answer = Client::of(bridge.url())
-        .call("bot", "SendMessage", &message)
-        .await
-        .unwrap();
+    let answer = Client::of(bridge.url()).call("bot", "SendMessage", &message).await.unwrap();
     let said = &answer["result"]["task"]["artifacts"][0]["parts"][0]["text"];
     assert_eq!(said, "401 403 200", "{answer}");
 }

@@ -21,8 +21,7 @@ const LIMIT: Duration = Duration::from_secs(180);
 async fn a_trace_goes_through_the_bridge_and_on() {
     let python = venv::with(&venv::TRACED).await.join("bin/python");
     let mut talk = tokio::process::Command::new(python);
-    talk.arg(interop("traced.py"))
-        .arg(env!("CARGO_BIN_EXE_bridge"));
+    talk.arg(interop("traced.py")).arg(env!("CARGO_BIN_EXE_bridge"));
     let (passed, said) = run(&mut talk, LIMIT).await;
     assert!(passed, "traces do not agree:\n{said}");
 }

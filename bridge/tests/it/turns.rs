@@ -54,14 +54,8 @@ async fn a_turn_that_hangs_fails_at_its_limit() {
 async fn an_unfinished_streamed_answer_is_closed_by_every_interruption() {
     let pieces = ["artifact begun: a first piece", "artifact begun:  (last)"];
     for (text, last) in [
-        (
-            "begin and hang",
-            "failed: The agent did not answer within 60s.",
-        ),
-        (
-            "begin and panic",
-            "failed: The agent crashed while it worked on this message.",
-        ),
+        ("begin and hang", "failed: The agent did not answer within 60s."),
+        ("begin and panic", "failed: The agent crashed while it worked on this message."),
     ] {
         let world = fresh();
         let items = stream(&world, say(text, None)).await;
@@ -131,18 +125,8 @@ async fn turns_of_one_conversation_run_one_after_the_other() {
     send(&world, at_once("other", Some("c-2"))).await.unwrap();
     tokio::time::sleep(Duration::from_secs(3)).await;
     let heard = world.agent.heard();
-    let of_first: Vec<_> = heard
-        .iter()
-        .filter(|what| !what.contains("other"))
-        .collect();
-    let expected = [
-        "begins slow",
-        "ends slow",
-        "begins a",
-        "ends a",
-        "begins b",
-        "ends b",
-    ];
+    let of_first: Vec<_> = heard.iter().filter(|what| !what.contains("other")).collect();
+    let expected = ["begins slow", "ends slow", "begins a", "ends a", "begins b", "ends b"];
     assert_eq!(of_first, expected);
     let place = |what: &str| heard.iter().position(|one| one == what).unwrap();
     assert!(place("ends other") < place("ends slow"), "{heard:?}");
@@ -153,33 +137,15 @@ async fn cancel_overtakes_a_running_turn() {
     let world = fresh();
     let task = send(&world, at_once("slow", None)).await.unwrap();
     let request = SubscribeToTaskRequest::new(task.id.as_str());
-    let watching = world
-        .service
-        .subscribe_to_task(&me(), request)
-        .await
-        .unwrap();
+    let watching = world.service.subscribe_to_task(&me(), request).await.unwrap();
     let cancel = CancelTaskRequest::new(task.id.as_str());
-    let canceled = world
-        .service
-        .cancel_task(&me(), cancel.clone())
-        .await
-        .unwrap();
+    let canceled = world.service.cancel_task(&me(), cancel.clone()).await.unwrap();
     assert_eq!(canceled.status.state, TaskState::Canceled);
     // The agent says more after two seconds, and nobody hears it.
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(state_of(&world, &task).await, TaskState::Canceled);
-    assert!(
-        world
-            .agent
-            .heard()
-            .contains(&"hears that 2 was canceled".to_owned())
-    );
-    let last = watching
-        .map(Result::unwrap)
-        .collect::<Vec<_>>()
-        .await
-        .pop()
-        .unwrap();
+    assert!(world.agent.heard().contains(&"hears that 2 was canceled".to_owned()));
+    let last = watching.map(Result::unwrap).collect::<Vec<_>>().await.pop().unwrap();
     let StreamResponse::StatusUpdate(last) = last.response else {
         panic!("not a status");
     };
@@ -194,21 +160,9 @@ async fn a_task_continues_after_its_question() {
     let asked = send(&world, say("ask", None)).await.unwrap();
     assert_eq!(asked.status.state, TaskState::InputRequired);
     let done = send(&world, say("answer", Some(&asked))).await.unwrap();
-    assert_eq!(
-        (&done.id, done.status.state.clone()),
-        (&asked.id, TaskState::Completed)
-    );
+    assert_eq!((&done.id, done.status.state.clone()), (&asked.id, TaskState::Completed));
     let said: Vec<String> = done.history.iter().map(Message::text).collect();
-    assert_eq!(
-        said,
-        [
-            "ask",
-            "I am at it.",
-            "done with ask",
-            "answer",
-            "I am at it."
-        ]
-    );
+    assert_eq!(said, ["ask", "I am at it.", "done with ask", "answer", "I am at it."]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -229,15 +183,9 @@ async fn another_callers_task_does_not_exist() {
     for id in [&task.id, &unknown] {
         let expected = format!("task {id} not found (-32001)");
         let id = id.as_str();
-        let got = world
-            .service
-            .get_task(&other, GetTaskRequest::new(id))
-            .await;
+        let got = world.service.get_task(&other, GetTaskRequest::new(id)).await;
         assert_eq!(got.unwrap_err().to_string(), expected);
-        let canceled = world
-            .service
-            .cancel_task(&other, CancelTaskRequest::new(id))
-            .await;
+        let canceled = world.service.cancel_task(&other, CancelTaskRequest::new(id)).await;
         assert_eq!(canceled.unwrap_err().to_string(), expected);
         let request = SubscribeToTaskRequest::new(id);
         let subscribed = world.service.subscribe_to_task(&other, request).await;
@@ -253,27 +201,15 @@ async fn another_callers_task_does_not_exist() {
 async fn every_stream_of_a_task_shows_the_same() {
     let world = fresh();
     let request = say("slow", None);
-    let first = world
-        .service
-        .send_streaming_message(&me(), request.clone())
-        .await
-        .unwrap();
-    let second = world
-        .service
-        .send_streaming_message(&me(), request)
-        .await
-        .unwrap();
+    let first = world.service.send_streaming_message(&me(), request.clone()).await.unwrap();
+    let second = world.service.send_streaming_message(&me(), request).await.unwrap();
     let (first, second) = tokio::join!(
         first.map(Result::unwrap).collect::<Vec<_>>(),
         second.map(Result::unwrap).collect::<Vec<_>>()
     );
     assert_eq!(first.len(), 3);
     assert_eq!(first[1..], second[second.len() - 2..]);
-    assert_eq!(
-        world.agent.heard(),
-        ["begins slow", "ends slow"],
-        "it ran twice"
-    );
+    assert_eq!(world.agent.heard(), ["begins slow", "ends slow"], "it ran twice");
 }
 
 /// Stores a task as a process left it: one turn begun, and one that waits.
@@ -294,22 +230,9 @@ async fn left_open(store: &dyn Store) {
             metadata: None,
         })
     };
-    let started = Event::TurnStarted {
-        turn: 1,
-        open_until: None,
-        reference: None,
-    };
-    let begun = vec![
-        created("c-1"),
-        Event::Message(message("one")),
-        queued(1, "one"),
-        started,
-    ];
-    let waiting = vec![
-        created("c-2"),
-        Event::Message(message("two")),
-        queued(1, "two"),
-    ];
+    let started = Event::TurnStarted { turn: 1, open_until: None, reference: None };
+    let begun = vec![created("c-1"), Event::Message(message("one")), queued(1, "one"), started];
+    let waiting = vec![created("c-2"), Event::Message(message("two")), queued(1, "two")];
     for (task, events) in [("begun", begun), ("waiting", waiting)] {
         let append = Append {
             task: task.to_owned(),
@@ -328,20 +251,12 @@ async fn after_a_restart_running_turns_fail_and_waiting_turns_start() {
     let world = world(store, ConversationScope::Task);
     assert_eq!(world.service.turns().recover().await.unwrap(), 2);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let get = async |id: &str| {
-        world
-            .service
-            .get_task(&me(), GetTaskRequest::new(id))
-            .await
-            .unwrap()
-    };
+    let get =
+        async |id: &str| world.service.get_task(&me(), GetTaskRequest::new(id)).await.unwrap();
     let begun = get("begun").await;
     assert_eq!(begun.status.state, TaskState::Failed);
     let said = begun.status.message.as_ref().unwrap().text();
-    assert_eq!(
-        said,
-        "The bridge was restarted while the agent worked on this message."
-    );
+    assert_eq!(said, "The bridge was restarted while the agent worked on this message.");
     assert_eq!(get("waiting").await.status.state, TaskState::Completed);
     assert_eq!(world.agent.heard(), ["begins two", "ends two"]);
 }
@@ -354,11 +269,8 @@ async fn open_turns_of_an_agent_continue_when_it_is_hosted_again() {
     let host = Host::new(store.clone(), [other.clone()]);
     let hosted = host.start("http://localhost:3978").await.unwrap();
     let obedient = CommandAgent::default();
-    let agent = Agent {
-        name: "agent".into(),
-        executor: Arc::new(obedient.clone()),
-        ..other.clone()
-    };
+    let agent =
+        Agent { name: "agent".into(), executor: Arc::new(obedient.clone()), ..other.clone() };
     let state = async |task: &str| {
         let head = store.head(&Caller::new("me"), task).await.unwrap();
         head.state.clone()
@@ -377,11 +289,8 @@ async fn open_turns_of_an_agent_continue_when_it_is_hosted_again() {
 async fn a_running_turn_continues_while_its_agent_is_removed_and_added() {
     let store = Arc::new(MemoryStore::new());
     let (other, obedient) = (crate::app::agent("other"), CommandAgent::default());
-    let agent = Agent {
-        name: "agent".into(),
-        executor: Arc::new(obedient.clone()),
-        ..other.clone()
-    };
+    let agent =
+        Agent { name: "agent".into(), executor: Arc::new(obedient.clone()), ..other.clone() };
     let host = |agents: Vec<Agent>| Host::new(store.clone(), agents);
     let both = || host(vec![other.clone(), agent.clone()]);
     let hosted = both().start("http://localhost:3978").await.unwrap();

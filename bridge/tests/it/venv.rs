@@ -49,11 +49,8 @@ pub(crate) const BEEAI: [&str; 1] = ["beeai-framework[a2a]==0.1.85"];
 pub(crate) const NAT: [&str; 1] = ["nvidia-nat-a2a==1.9.0"];
 
 /// Both a client and servers.
-pub(crate) const AG2: [&str; 3] = [
-    "a2a-sdk[http-server]==1.3.0",
-    "ag2[a2a]==1.2.1",
-    "uvicorn==0.54.0",
-];
+pub(crate) const AG2: [&str; 3] =
+    ["a2a-sdk[http-server]==1.3.0", "ag2[a2a]==1.2.1", "uvicorn==0.54.0"];
 
 /// The same, and a gigabyte: for those who ask for what is large.
 pub(crate) const CREWAI: [&str; 2] = ["crewai[a2a]==1.15.30", "uvicorn==0.54.0"];
@@ -67,18 +64,12 @@ pub(crate) fn is_large_wanted() -> bool {
 pub(crate) const LANGGRAPH: [&str; 2] = ["langgraph-api==0.16.7", "langgraph-cli[inmem]==0.4.40"];
 
 /// Agents of Pydantic AI as servers.
-pub(crate) const FASTA2A: [&str; 3] = [
-    "fasta2a==2.1.1",
-    "pydantic-ai-slim==2.68.0",
-    "uvicorn==0.54.0",
-];
+pub(crate) const FASTA2A: [&str; 3] =
+    ["fasta2a==2.1.1", "pydantic-ai-slim==2.68.0", "uvicorn==0.54.0"];
 
 /// Agents of agno as servers; agno does not require the SDK.
-pub(crate) const AGNO: [&str; 3] = [
-    "a2a-sdk[http-server]==0.3.26",
-    "agno[os]==3.1.10",
-    "uvicorn==0.54.0",
-];
+pub(crate) const AGNO: [&str; 3] =
+    ["a2a-sdk[http-server]==0.3.26", "agno[os]==3.1.10", "uvicorn==0.54.0"];
 
 /// Returns a folder with these packages in it.
 pub(crate) async fn with(packages: &[&str]) -> PathBuf {
@@ -92,20 +83,9 @@ async fn fill(folder: &Path, packages: &[&str]) {
     let mut venv = Command::new("python3");
     let venv = venv.args(["-I", "-m", "venv", "--clear"]).arg(folder);
     let (done, said) = run(venv, INSTALL).await;
-    assert!(
-        done,
-        "python3 with venv is needed for these tests (Debian: python3-venv):\n{said}"
-    );
+    assert!(done, "python3 with venv is needed for these tests (Debian: python3-venv):\n{said}");
     let mut pip = Command::new(folder.join("bin/python"));
-    pip.args([
-        "-I",
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--disable-pip-version-check",
-        "--",
-    ]);
+    pip.args(["-I", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--"]);
     let (done, said) = run(pip.args(packages), INSTALL).await;
     assert!(done, "{packages:?} cannot be installed:\n{said}");
 }

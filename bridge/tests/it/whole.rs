@@ -54,21 +54,12 @@ async fn clients_of_the_extension_get_full_activities() {
     assert_eq!(active.as_deref(), Some(EXTENSION));
     assert_eq!(message["extensions"], json!([EXTENSION]));
     let whole = &message["metadata"][EXTENSION];
-    assert_eq!(
-        (&whole["speak"], &whole["value"]["text"]),
-        (&json!("aloud"), &json!("hi"))
-    );
+    assert_eq!((&whole["speak"], &whole["value"]["text"]), (&json!("aloud"), &json!("hi")));
     assert!(whole.get("serviceUrl").is_none(), "{whole}");
-    assert!(
-        !whole.to_string().contains("urn:activity:in-process"),
-        "{whole}"
-    );
+    assert!(!whole.to_string().contains("urn:activity:in-process"), "{whole}");
 
     let (message, active) = ask(&[], &say("m-1", "hi")).await;
-    assert_eq!(
-        (active, &message["metadata"][EXTENSION]),
-        (None, &Value::Null)
-    );
+    assert_eq!((active, &message["metadata"][EXTENSION]), (None, &Value::Null));
 }
 
 #[tokio::test]
@@ -81,15 +72,9 @@ async fn a_client_that_knows_activities_says_them_whole() {
     let (message, active) = ask(&[], &request).await;
     assert_eq!(active.as_deref(), Some(EXTENSION));
     let seen = &message["metadata"][EXTENSION]["value"];
-    assert_eq!(
-        (&seen["type"], &seen["name"]),
-        (&json!("event"), &json!("pressed"))
-    );
+    assert_eq!((&seen["type"], &seen["name"]), (&json!("event"), &json!("pressed")));
     assert_eq!(seen["value"], json!({"choice": 1}));
-    assert_eq!(
-        seen["from"]["id"], "unknown",
-        "the caller is not the client's to say"
-    );
+    assert_eq!(seen["from"]["id"], "unknown", "the caller is not the client's to say");
 }
 
 #[tokio::test]

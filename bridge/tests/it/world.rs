@@ -50,10 +50,7 @@ impl Executor for CommandAgent {
         let text = match text.strip_prefix("begin and ") {
             Some(then) => {
                 let parts = vec![Part::text("a first piece")];
-                let _ = turn
-                    .handle
-                    .emit(vec![Update::piece("begun", parts, false)])
-                    .await;
+                let _ = turn.handle.emit(vec![Update::piece("begun", parts, false)]).await;
                 then.to_owned()
             }
             None => text,
@@ -78,11 +75,7 @@ impl Executor for CommandAgent {
             "ask" | "slow ask" => TaskState::InputRequired,
             _ => TaskState::Completed,
         };
-        vec![Update::said(
-            state,
-            format!("{text}-2"),
-            format!("done with {text}"),
-        )]
+        vec![Update::said(state, format!("{text}-2"), format!("done with {text}"))]
     }
 
     async fn canceled(&self, task: Arc<Task>, _: Caller) {
@@ -140,11 +133,7 @@ pub(crate) fn at_once(text: &str, context: Option<&str>) -> SendMessageRequest {
 }
 
 pub(crate) async fn send(world: &World, request: SendMessageRequest) -> Result<Task, Error> {
-    match world
-        .service
-        .call(&me(), Call::SendMessage(request))
-        .await?
-    {
+    match world.service.call(&me(), Call::SendMessage(request)).await? {
         Reply::Message(SendMessageResponse::Task(task)) => Ok(Arc::unwrap_or_clone(task)),
         _ => panic!("not a task"),
     }
@@ -159,10 +148,7 @@ pub(crate) async fn stream(world: &World, request: SendMessageRequest) -> Stream
 }
 
 pub(crate) async fn state_of(world: &World, task: &Task) -> TaskState {
-    let got = world
-        .service
-        .get_task(&me(), GetTaskRequest::new(task.id.as_str()))
-        .await;
+    let got = world.service.get_task(&me(), GetTaskRequest::new(task.id.as_str())).await;
     got.unwrap().status.state.clone()
 }
 
@@ -178,21 +164,13 @@ pub(crate) async fn told(items: StreamItems) -> Vec<String> {
         }
         StreamResponse::ArtifactUpdate(update) => {
             let last = if update.last_chunk { " (last)" } else { "" };
-            let text: String = update
-                .artifact
-                .parts
-                .iter()
-                .filter_map(Part::as_text)
-                .collect();
+            let text: String = update.artifact.parts.iter().filter_map(Part::as_text).collect();
             format!("artifact {}: {text}{last}", update.artifact.artifact_id)
         }
     };
     let items: Vec<_> = items.map(Result::unwrap).collect().await;
     let sign = |is_behind| if is_behind { "~" } else { "" };
-    items
-        .iter()
-        .map(|item| format!("{}{}", sign(item.is_behind), line(&item.response)))
-        .collect()
+    items.iter().map(|item| format!("{}{}", sign(item.is_behind), line(&item.response))).collect()
 }
 
 fn short(state: &TaskState) -> String {

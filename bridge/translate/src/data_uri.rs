@@ -22,9 +22,7 @@ pub(crate) fn write(media_type: Option<&str>, bytes: &[u8]) -> String {
 /// Reads the media type and bytes of a `data:` URI; `None` if it cannot be decoded.
 pub(crate) fn read(uri: &str) -> Option<(Option<String>, Vec<u8>)> {
     let scheme = uri.get(..5)?;
-    let rest = uri
-        .get(5..)
-        .filter(|_| scheme.eq_ignore_ascii_case("data:"))?;
+    let rest = uri.get(5..).filter(|_| scheme.eq_ignore_ascii_case("data:"))?;
     let (head, data) = rest.split_once(',')?;
     let (media_type, bytes) = match head.strip_suffix(";base64") {
         Some(media_type) => (media_type, decode_base64(data).ok()?),
@@ -59,10 +57,7 @@ mod tests {
     #[test]
     fn a_uri_holds_a_type_and_bytes() {
         for (uri, expected) in [
-            (
-                "data:image/png;base64,AAEC",
-                Some((Some("image/png"), &[0_u8, 1, 2][..])),
-            ),
+            ("data:image/png;base64,AAEC", Some((Some("image/png"), &[0_u8, 1, 2][..]))),
             ("DATA:;base64,AAEC", Some((None, &[0, 1, 2]))),
             (
                 "data:text/plain;charset=utf-8,a%20b",
@@ -86,9 +81,6 @@ mod tests {
     fn written_values_are_read() {
         let uri = write(None, b"\xff\x00");
         assert_eq!(uri, "data:application/octet-stream;base64,/wA=");
-        assert_eq!(
-            read(&uri),
-            Some((Some(BYTES.to_string()), b"\xff\x00".to_vec()))
-        );
+        assert_eq!(read(&uri), Some((Some(BYTES.to_string()), b"\xff\x00".to_vec())));
     }
 }

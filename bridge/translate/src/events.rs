@@ -10,9 +10,6 @@ use bridge_protocol::a2a::Metadata;
 pub fn reported(metadata: &Metadata) -> Option<&Value> {
     let event = metadata.get(EVENT)?;
     let kind = event.get("type").and_then(Value::as_str)?;
-    let needs_no_report = matches!(
-        kind,
-        "message" | "messageUpdate" | "messageDelete" | "typing"
-    );
+    let needs_no_report = matches!(kind, "message" | "messageUpdate" | "messageDelete" | "typing");
     (!needs_no_report).then_some(event)
 }

@@ -83,10 +83,7 @@ fn content(activity: &Activity, turn: &TranslationContext) -> impl Iterator<Item
 /// message, and a label, such as that a model has written the text. An empty `streaminfo` shows nothing.
 fn entities(activity: &Activity, turn: &TranslationContext) -> impl Iterator<Item = Part> {
     let is_empty = |entity: &Entity| entity.kind == StreamInfo::KIND && entity.extra.is_empty();
-    let stream = activity
-        .entities
-        .iter()
-        .position(|entity| entity.stream_info().is_some());
+    let stream = activity.entities.iter().position(|entity| entity.stream_info().is_some());
     let others = activity.entities.iter().enumerate();
     others
         .filter(move |(index, entity)| Some(*index) != stream && !is_empty(entity))

@@ -117,10 +117,7 @@ pub(super) fn readdressed(carried: Activity, made: Activity) -> Activity {
 
 /// Returns the message without the parts, which repeat the activity that it carries.
 pub(super) fn rest(message: &Message) -> Message {
-    let mut rest = Message {
-        parts: Vec::new(),
-        ..message.clone()
-    };
+    let mut rest = Message { parts: Vec::new(), ..message.clone() };
     rest.metadata.as_mut().and_then(|all| all.remove(EXTENSION));
     rest
 }
@@ -170,14 +167,8 @@ mod tests {
     #[test]
     fn an_activity_that_users_may_not_send_is_refused_with_its_field() {
         for (carried, error) in [
-            (
-                json!({}),
-                "type: expected a type of activity such as message, found nothing",
-            ),
-            (
-                json!({"type": "message", "text": 7}),
-                "text: expected a string, found the number 7",
-            ),
+            (json!({}), "type: expected a type of activity such as message, found nothing"),
+            (json!({"type": "message", "text": 7}), "text: expected a string, found the number 7"),
             (
                 json!({"type": "conversationUpdate"}),
                 "type: expected an activity that a user can send, such as a message, an event or an \
@@ -185,10 +176,7 @@ mod tests {
             ),
         ] {
             let refused = super::carried(&message(&carried)).unwrap_err();
-            assert_eq!(
-                refused.to_string(),
-                std::format!("message.metadata.{EXTENSION}.{error}")
-            );
+            assert_eq!(refused.to_string(), std::format!("message.metadata.{EXTENSION}.{error}"));
         }
     }
 }

@@ -15,10 +15,7 @@ pub(crate) struct Ids {
 impl Ids {
     /// Creates the ids for the turn that answers this activity.
     pub(crate) fn new(activity_id: &str) -> Self {
-        Self {
-            turn: activity_id.to_string(),
-            used: BTreeSet::from([activity_id.to_string()]),
-        }
+        Self { turn: activity_id.to_string(), used: BTreeSet::from([activity_id.to_string()]) }
     }
 
     /// Returns the wanted id if it is free, else the next one derived from the turn's. Clients treat messages
@@ -47,20 +44,8 @@ mod tests {
     #[test]
     fn no_id_is_given_twice() {
         let mut ids = Ids::new("a");
-        let wanted = [
-            Some("b"),
-            Some("b"),
-            Some("a"),
-            None,
-            Some(""),
-            Some("a.7"),
-            None,
-            None,
-        ];
+        let wanted = [Some("b"), Some("b"), Some("a"), None, Some(""), Some("a.7"), None, None];
         let given = wanted.map(|wanted| ids.take(wanted));
-        assert_eq!(
-            given,
-            ["b", "a.2", "a.3", "a.4", "a.5", "a.7", "a.8", "a.9"]
-        );
+        assert_eq!(given, ["b", "a.2", "a.3", "a.4", "a.5", "a.7", "a.8", "a.9"]);
     }
 }

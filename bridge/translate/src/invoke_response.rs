@@ -98,22 +98,10 @@ mod tests {
         for (body, text, cards) in [
             (result("card.adaptive", card), None, 1),
             (result("activity.message", json!("Done.")), Some("Done."), 0),
-            (
-                result("error", json!({"code": "x", "message": "No."})),
-                Some("No."),
-                0,
-            ),
+            (result("error", json!({"code": "x", "message": "No."})), Some("No."), 0),
             (dialog(json!("Thanks")), Some("Thanks"), 0),
-            (
-                dialog(json!({"title": "Form", "card": attached})),
-                Some("Form"),
-                1,
-            ),
-            (
-                dialog(json!({"url": "https://h.test/form"})),
-                Some("https://h.test/form"),
-                0,
-            ),
+            (dialog(json!({"title": "Form", "card": attached})), Some("Form"), 1),
+            (dialog(json!({"url": "https://h.test/form"})), Some("https://h.test/form"), 0),
             (
                 json!({"composeExtension": {"type": "result", "attachments": [attached, attached]}}),
                 None,
@@ -128,11 +116,7 @@ mod tests {
             let response =
                 json!({"type": "invokeResponse", "value": {"status": 200, "body": body}});
             let shown = message(&Activity::read(response).unwrap()).unwrap();
-            assert_eq!(
-                (shown.text.as_deref(), shown.attachments.len()),
-                (text, cards),
-                "{body}"
-            );
+            assert_eq!((shown.text.as_deref(), shown.attachments.len()), (text, cards), "{body}");
         }
     }
 

@@ -75,14 +75,8 @@ pub const DATA_PART: &str = "A2A DataPart";
 pub const RESULT: (&str, &str) = ("Result", "Task completion result");
 
 /// The fields with an activity's sender and receiver.
-pub(crate) const ADDRESS_FIELDS: [&str; 6] = [
-    "channelId",
-    "conversation",
-    "from",
-    "recipient",
-    "replyToId",
-    SERVICE_URL,
-];
+pub(crate) const ADDRESS_FIELDS: [&str; 6] =
+    ["channelId", "conversation", "from", "recipient", "replyToId", SERVICE_URL];
 
 /// The field with the URL at which the bot reaches the channel.
 pub(crate) const SERVICE_URL: &str = "serviceUrl";

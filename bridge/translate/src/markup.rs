@@ -38,9 +38,7 @@ pub(crate) fn text(activity: &Activity) -> Option<String> {
     }
     let mentions = activity.entities.iter().filter(|one| is_mention(one));
     let marks = mentions.filter_map(|one| one.extra.get("text").and_then(Value::as_str));
-    Some(marks.fold(text, |text, mark| {
-        text.replace(mark, &without_mentions(mark))
-    }))
+    Some(marks.fold(text, |text, mark| text.replace(mark, &without_mentions(mark))))
 }
 
 pub(crate) fn is_mention(entity: &Entity) -> bool {
@@ -49,9 +47,7 @@ pub(crate) fn is_mention(entity: &Entity) -> bool {
 
 /// Removes the tags of mentions, so that only the names are left.
 pub(crate) fn without_mentions(text: &str) -> String {
-    MENTION_TAGS
-        .iter()
-        .fold(text.to_string(), |text, tag| text.replace(tag, ""))
+    MENTION_TAGS.iter().fold(text.to_string(), |text, tag| text.replace(tag, ""))
 }
 
 /// Removes the tags of XML. The address of a link follows its text. The time is linear in the length of the text.
@@ -93,19 +89,14 @@ fn is_tag(text: &str) -> bool {
 /// Returns the address in the tag of a link.
 fn address(tag: &str) -> Option<String> {
     let (_, value) = tag.split_once("href=")?;
-    let quote = value
-        .chars()
-        .next()
-        .filter(|one| matches!(one, '"' | '\''))?;
+    let quote = value.chars().next().filter(|one| matches!(one, '"' | '\''))?;
     let address = value[1..].split(quote).next()?;
     Some(unescaped(address))
 }
 
 fn unescaped(text: &str) -> String {
     let text = text.to_string();
-    ESCAPED
-        .iter()
-        .fold(text, |text, (from, to)| text.replace(from, to))
+    ESCAPED.iter().fold(text, |text, (from, to)| text.replace(from, to))
 }
 
 #[cfg(test)]
@@ -121,35 +112,15 @@ mod tests {
             json!([{"type": "mention", "text": "<at>Ann</at>", "mentioned": {"id": "1"}}]);
         let list = "<b>Two</b> &lt;things&gt;:<br/><ul><li>tea</li><li><a href=\"https://h/?a=1&amp;b\">cake</a></li></ul>";
         for (text, format, entities, expected) in [
-            (
-                "Hello <at>Ann</at>!",
-                "markdown",
-                mention.clone(),
-                "Hello Ann!",
-            ),
-            (
-                "Hello <at>Ann</at>!",
-                "markdown",
-                json!([]),
-                "Hello <at>Ann</at>!",
-            ),
-            (
-                "Hello <at>Ann</at> &amp; Bob",
-                "xml",
-                mention,
-                "Hello Ann & Bob",
-            ),
+            ("Hello <at>Ann</at>!", "markdown", mention.clone(), "Hello Ann!"),
+            ("Hello <at>Ann</at>!", "markdown", json!([]), "Hello <at>Ann</at>!"),
+            ("Hello <at>Ann</at> &amp; Bob", "xml", mention, "Hello Ann & Bob"),
             ("1 < 2 and <b>that", "xml", json!([]), "1 < 2 and that"),
             ("1 < 2", "xml", json!([]), "1 < 2"),
             ("a << b <i>c", "xml", json!([]), "a << b c"),
             ("<<i", "xml", json!([]), "<<i"),
             ("<b>1</b>", "plain", json!([]), "<b>1</b>"),
-            (
-                list,
-                "xml",
-                json!([]),
-                "Two <things>:\n- tea\n- cake (https://h/?a=1&b)",
-            ),
+            (list, "xml", json!([]), "Two <things>:\n- tea\n- cake (https://h/?a=1&b)"),
         ] {
             let activity = json!({"type": "message", "text": text, "textFormat": format, "entities": entities});
             let activity = Activity::read(activity).unwrap();

@@ -177,7 +177,5 @@ fn structured(attachment: &mut Attachment, data: &Value) {
     if attachment.content_type.is_none() && attachment.name.is_none() {
         attachment.name = Some(DATA_PART.to_string());
     }
-    attachment
-        .content_type
-        .get_or_insert_with(|| JSON.to_string());
+    attachment.content_type.get_or_insert_with(|| JSON.to_string());
 }

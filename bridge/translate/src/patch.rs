@@ -8,9 +8,7 @@ use bridge_protocol::a2a::Metadata;
 pub(crate) fn diff(from: &Metadata, to: &Metadata) -> Metadata {
     let gone = from.keys().filter(|key| !to.contains_key(*key));
     let gone = gone.map(|key| (key.clone(), Value::Null));
-    let set = to
-        .iter()
-        .filter(|(key, value)| from.get(*key) != Some(value));
+    let set = to.iter().filter(|(key, value)| from.get(*key) != Some(value));
     let set = set.map(|(key, value)| (key.clone(), value.clone()));
     set.chain(gone).collect()
 }
@@ -35,10 +33,7 @@ mod tests {
         let from = object(json!({"same": 1, "other": 2, "gone": 3}));
         let to = object(json!({"same": 1, "other": 4, "new": [5]}));
         let patch = diff(&from, &to);
-        assert_eq!(
-            Value::from(patch.clone()),
-            json!({"other": 4, "gone": null, "new": [5]})
-        );
+        assert_eq!(Value::from(patch.clone()), json!({"other": 4, "gone": null, "new": [5]}));
         let mut patched = from;
         apply(&mut patched, &patch);
         assert_eq!(patched, to);

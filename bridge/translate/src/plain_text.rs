@@ -169,10 +169,8 @@ fn element(
     if !shows_hidden && element.get("isVisible") == Some(&Value::Bool(false)) {
         return;
     }
-    let is_field = element
-        .get("type")
-        .and_then(Value::as_str)
-        .is_some_and(|kind| kind.starts_with("Input."));
+    let is_field =
+        element.get("type").and_then(Value::as_str).is_some_and(|kind| kind.starts_with("Input."));
     for name in ["label", "text", "altText"] {
         line(element.get(name), lines);
     }
@@ -187,10 +185,7 @@ fn element(
     for one in all(element.get("choices")) {
         choice(one.get("title").and_then(Value::as_str), lines);
     }
-    let within = [
-        "body", "items", "columns", "rows", "cells", "pages", "images",
-    ]
-    .into_iter();
+    let within = ["body", "items", "columns", "rows", "cells", "pages", "images"].into_iter();
     for one in within.flat_map(|name| all(element.get(name))) {
         if let Value::Object(one) = one {
             self::element(one, depth, shows_hidden, lines);
@@ -237,17 +232,12 @@ fn button(button: &Map<String, Value>, lines: &mut Vec<String>) {
 
 pub(crate) fn choice(label: Option<&str>, lines: &mut Vec<String>) {
     lines.extend(
-        label
-            .filter(|label| !label.trim().is_empty())
-            .map(|label| format!("{CHOICE}{label}")),
+        label.filter(|label| !label.trim().is_empty()).map(|label| format!("{CHOICE}{label}")),
     );
 }
 
 pub(crate) fn line(text: Option<&Value>, lines: &mut Vec<String>) {
-    lines.extend(
-        text.and_then(Value::as_str)
-            .map(|text| markup::without_mentions(text.trim())),
-    );
+    lines.extend(text.and_then(Value::as_str).map(|text| markup::without_mentions(text.trim())));
 }
 
 pub(crate) fn all(list: Option<&Value>) -> impl Iterator<Item = &Value> {
@@ -305,14 +295,8 @@ mod tests {
                      - Terms (https://h/terms)\n- Comment\nWhat?",
                 ),
             ),
-            (
-                attached("receipt", receipt),
-                Some("Receipt\nOrder 1234\nTea 3 EUR\ntotal: 3 EUR"),
-            ),
-            (
-                attached("video", video),
-                Some("Film\nhttps://h/film.mp4\n- More (https://h/film)"),
-            ),
+            (attached("receipt", receipt), Some("Receipt\nOrder 1234\nTea 3 EUR\ntotal: 3 EUR")),
+            (attached("video", video), Some("Film\nhttps://h/film.mp4\n- More (https://h/film)")),
             (attached("adaptive", toggled), Some("Ann's order\ndetails")),
             (attached("adaptive", newer), Some("Please update.")),
             (attached("hero", hero), Some("Hero\nOf the day\n- More")),
@@ -326,19 +310,12 @@ mod tests {
                 None,
             ),
             (json!({"text": "Hello"}), None),
-            (
-                cited("By bus [1] [2] [3], https://h/said"),
-                Some("[1] Times (https://h/t)\n[2] Map"),
-            ),
+            (cited("By bus [1] [2] [3], https://h/said"), Some("[1] Times (https://h/t)\n[2] Map")),
         ] {
             let mut activity = activity;
             activity["type"] = "message".into();
             let part = part(&Activity::read(activity.clone()).unwrap());
-            assert_eq!(
-                part.as_ref().and_then(Part::as_text),
-                expected,
-                "{activity}"
-            );
+            assert_eq!(part.as_ref().and_then(Part::as_text), expected, "{activity}");
             assert!(part.iter().all(is_repeated));
         }
     }

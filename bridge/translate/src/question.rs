@@ -116,17 +116,11 @@ mod tests {
             json!({"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_INPUT_REQUIRED"}}),
         )
         .unwrap();
-        task.history = vec![
-            said("u", Role::User),
-            said("b", Role::Agent),
-            said("a", Role::Agent),
-        ];
+        task.history = vec![said("u", Role::User), said("b", Role::Agent), said("a", Role::Agent)];
         task.status.message = Some(question.clone());
         let task = Arc::new(task);
-        let question = Message {
-            parts: vec![Part::text("a"), Part::text("\nq")],
-            ..said("q", Role::Agent)
-        };
+        let question =
+            Message { parts: vec![Part::text("a"), Part::text("\nq")], ..said("q", Role::Agent) };
         let history = [said("u", Role::User), said("b", Role::Agent)];
         for (length, from) in [(None, 0), (Some(9), 0), (Some(1), 1), (Some(0), 2)] {
             let shown = shown(Arc::clone(&task), length, true);

@@ -24,9 +24,8 @@ pub(crate) fn text(activity: &Activity) -> Option<String> {
     if quotes.peek().is_none() {
         return Some(text);
     }
-    let text = quotes.fold(text, |text, id| {
-        text.replace(&format!("<quoted messageId=\"{id}\"/>"), "")
-    });
+    let text =
+        quotes.fold(text, |text, id| text.replace(&format!("<quoted messageId=\"{id}\"/>"), ""));
     Some(text.trim().into())
 }
 
@@ -42,22 +41,14 @@ mod tests {
         let quote = json!({"type": "quotedReply", "quotedReply": {"messageId": "1"}});
         let broken = json!({"type": "quotedReply", "quotedReply": "1"});
         for (text, entities, expected) in [
-            (
-                "<quoted messageId=\"1\"/> You said: hi",
-                json!([quote]),
-                "You said: hi",
-            ),
+            ("<quoted messageId=\"1\"/> You said: hi", json!([quote]), "You said: hi"),
             ("<quoted messageId=\"1\"/>", json!([quote]), ""),
             (
                 "<quoted messageId=\"2\"/> no entity",
                 json!([quote]),
                 "<quoted messageId=\"2\"/> no entity",
             ),
-            (
-                " <quoted messageId=\"1\"/> a text ",
-                json!([]),
-                " <quoted messageId=\"1\"/> a text ",
-            ),
+            (" <quoted messageId=\"1\"/> a text ", json!([]), " <quoted messageId=\"1\"/> a text "),
             (
                 "<quoted messageId=\"1\"/> broken",
                 json!([broken]),

@@ -7,9 +7,7 @@ use serde_json::Value;
 /// it too.
 pub(super) fn without_secret(fields: &mut Metadata, service_url: &str) {
     fields.retain(|_, value| value.as_str() != Some(service_url));
-    fields
-        .values_mut()
-        .for_each(|value| hide(value, service_url));
+    fields.values_mut().for_each(|value| hide(value, service_url));
 }
 
 fn hide(value: &mut Value, service_url: &str) {

@@ -25,11 +25,7 @@ pub fn unanswered(task: &Task) -> Option<&Message> {
 pub(crate) fn words(activity: &Activity) -> Option<String> {
     let mut cards = activity.attachments.iter().filter(|one| one.is_sign_in());
     let card = cards.next()?.content.as_ref()?;
-    let own = |text: &Value| {
-        text.as_str()
-            .filter(|text| !text.is_empty())
-            .map(String::from)
-    };
+    let own = |text: &Value| text.as_str().filter(|text| !text.is_empty()).map(String::from);
     let button = &card["buttons"][0];
     let text = activity.text.clone().filter(|text| !text.is_empty());
     let text = text.or(own(&card["text"])).or(own(&button["title"]));
@@ -54,27 +50,15 @@ mod tests {
         let card = |content: Value| json!([{"contentType": "application/vnd.microsoft.card.oauth", "content": content}]);
         let buttons = json!([{"type": "signin", "title": "Sign in", "value": link}]);
         for (text, content, expected) in [
-            (
-                json!("Hello"),
-                json!({"buttons": buttons}),
-                Some("Hello\nhttps://login.example"),
-            ),
+            (json!("Hello"), json!({"buttons": buttons}), Some("Hello\nhttps://login.example")),
             (
                 json!(""),
                 json!({"buttons": buttons, "text": "Please"}),
                 Some("Please\nhttps://login.example"),
             ),
-            (
-                json!(null),
-                json!({"buttons": buttons}),
-                Some("Sign in\nhttps://login.example"),
-            ),
+            (json!(null), json!({"buttons": buttons}), Some("Sign in\nhttps://login.example")),
             (json!(link), json!({"buttons": buttons}), Some(link)),
-            (
-                json!(null),
-                json!({"buttons": [{"value": link}]}),
-                Some(link),
-            ),
+            (json!(null), json!({"buttons": [{"value": link}]}), Some(link)),
             (json!(null), json!({"connectionName": "c"}), None),
             (json!("Hello"), json!(7), Some("Hello")),
         ] {

@@ -35,10 +35,7 @@ pub(crate) fn of(message: &Message, value: Option<usize>) -> Value {
             (_, Some(kind)) => bare(part, kind, ATTACHMENT, &attachments.next().into()),
         })
         .collect();
-    let mut skeleton = to_object(&Message {
-        parts: alloc::vec::Vec::new(),
-        ..message.clone()
-    });
+    let mut skeleton = to_object(&Message { parts: alloc::vec::Vec::new(), ..message.clone() });
     skeleton.insert(PARTS.into(), parts);
     skeleton.into()
 }
@@ -63,10 +60,7 @@ fn kind(content: &Content) -> Option<&'static str> {
 }
 
 fn bare(part: &Part, kind: &str, place: &str, at: &Value) -> Value {
-    let mut bare = to_object(&Part {
-        content: Content::Unknown,
-        ..part.clone()
-    });
+    let mut bare = to_object(&Part { content: Content::Unknown, ..part.clone() });
     bare.insert(HOLDS.into(), json!({"content": kind, place: at}));
     bare.into()
 }

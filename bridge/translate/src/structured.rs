@@ -60,9 +60,5 @@ fn described(data: Value, media_type: String) -> Part {
         (TYPE.into(), schema::type_of(&data).into()),
         (SCHEMA.into(), schema::of(&data)),
     ]);
-    Part {
-        metadata: Some(metadata),
-        media_type: Some(media_type),
-        ..Part::data(data)
-    }
+    Part { metadata: Some(metadata), media_type: Some(media_type), ..Part::data(data) }
 }

@@ -40,17 +40,9 @@ pub(crate) fn describe(
 
 /// Adds the texts of a connector card, of one of its sections, or of a list.
 fn texts(owner: &Map<String, Value>, lines: &mut Vec<String>) {
-    let names = [
-        "title",
-        "activityTitle",
-        "activitySubtitle",
-        "activityText",
-        "text",
-    ];
-    let texts = names
-        .iter()
-        .filter_map(|name| owner.get(*name)?.as_str())
-        .map(markup::without_tags);
+    let names = ["title", "activityTitle", "activitySubtitle", "activityText", "text"];
+    let texts =
+        names.iter().filter_map(|name| owner.get(*name)?.as_str()).map(markup::without_tags);
     lines.extend(texts.filter(|text| !text.is_empty()));
     facts(owner, "name", lines);
     for item in all(owner.get("items")) {

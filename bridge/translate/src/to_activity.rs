@@ -119,10 +119,7 @@ fn text(parts: &[Part]) -> Option<String> {
 
 /// Returns the index of the only data part, if it is the input to a card.
 fn answer(parts: &[Part]) -> Option<usize> {
-    let mut data = parts
-        .iter()
-        .enumerate()
-        .filter(|(_, part)| part.as_data().is_some());
+    let mut data = parts.iter().enumerate().filter(|(_, part)| part.as_data().is_some());
     let (index, part) = data.next().filter(|_| data.next().is_none())?;
     let is_json = part.media_type.as_deref().is_none_or(|kind| kind == JSON);
     Some(index).filter(|_| is_json && part.filename.is_none())

@@ -84,14 +84,8 @@ mod tests {
         for (value, told) in [
             (json!({"age": 10}), ""),
             (json!({}), "missing required field 'age'"),
-            (
-                json!({"age": "ten"}),
-                "/age: \"ten\" is not of type \"integer\"",
-            ),
-            (
-                json!({"age": 1, "team": {}}),
-                "/team: missing required field 'name'",
-            ),
+            (json!({"age": "ten"}), "/age: \"ten\" is not of type \"integer\""),
+            (json!({"age": 1, "team": {}}), "/team: missing required field 'name'"),
         ] {
             let error =
                 check(Some(&schema), &value).map_or_else(|e| e.to_string(), |()| String::new());
@@ -122,19 +116,10 @@ mod tests {
     fn the_documents_calls_fit_the_documents_schemas() {
         let (agent, _) = card::read(document("plan-card.json")).unwrap();
         let skill = &agent.skills[0];
-        assert_eq!(
-            check(input_of(skill), &document("request.json")["params"]),
-            Ok(())
-        );
-        assert_eq!(
-            check(output_of(skill), &document("reply.json")["result"]),
-            Ok(())
-        );
+        assert_eq!(check(input_of(skill), &document("request.json")["params"]), Ok(()));
+        assert_eq!(check(output_of(skill), &document("reply.json")["result"]), Ok(()));
         let error = check(input_of(skill), &json!({})).unwrap_err();
         let told = ExecuteError::InvalidParameters(error.to_string()).to_rpc();
-        assert_eq!(
-            to_value(&told),
-            document("error-invalid-parameters.json")["error"]
-        );
+        assert_eq!(to_value(&told), document("error-invalid-parameters.json")["error"]);
     }
 }

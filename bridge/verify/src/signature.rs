@@ -44,12 +44,10 @@ pub fn card_is_signed(
     let Ok(signature) = URL_SAFE_NO_PAD.decode(signature) else {
         return false;
     };
-    [payload(card), payload_of_sdks(card)]
-        .iter()
-        .any(|payload| {
-            let input = signing_input(protected, payload);
-            key.verifies(header.algorithm, input.as_bytes(), &signature)
-        })
+    [payload(card), payload_of_sdks(card)].iter().any(|payload| {
+        let input = signing_input(protected, payload);
+        key.verifies(header.algorithm, input.as_bytes(), &signature)
+    })
 }
 
 /// The parameters for checking a signature.
@@ -111,10 +109,9 @@ mod tests {
 
     #[test]
     fn a_key_of_another_kind_verifies_nothing() {
-        for key in [
-            json!({"kty": "OKP", "crv": "Ed25519", "x": "AA"}),
-            json!({"kty": "oct", "k": "AQAB"}),
-        ] {
+        for key in
+            [json!({"kty": "OKP", "crv": "Ed25519", "x": "AA"}), json!({"kty": "oct", "k": "AQAB"})]
+        {
             let key: Jwk = serde_json::from_value(key).unwrap();
             for algorithm in Algorithm::ALL {
                 assert!(!key.verifies(algorithm, b"m", b"s"), "{algorithm}");
@@ -141,13 +138,7 @@ mod tests {
         assert!(!key.verifies(Algorithm::Es384, message.as_bytes(), &signature));
         assert!(!key.verifies(Algorithm::Rs256, message.as_bytes(), &signature));
         let (encrypting, other) = (Some("enc".to_owned()), Some("ES384".to_owned()));
-        for key in [
-            Jwk {
-                key_use: encrypting,
-                ..key.clone()
-            },
-            Jwk { alg: other, ..key },
-        ] {
+        for key in [Jwk { key_use: encrypting, ..key.clone() }, Jwk { alg: other, ..key }] {
             assert!(!key.verifies(Algorithm::Es256, message.as_bytes(), &signature));
         }
     }
@@ -167,10 +158,7 @@ mod tests {
         assert!(key.verifies(Algorithm::EdDsa, message.as_bytes(), &signature));
         assert!(!key.verifies(Algorithm::EdDsa, b"another", &signature));
         assert!(!key.verifies(Algorithm::Es256, message.as_bytes(), &signature));
-        let other = Jwk {
-            crv: Some("Ed448".to_owned()),
-            ..key
-        };
+        let other = Jwk { crv: Some("Ed448".to_owned()), ..key };
         assert!(!other.verifies(Algorithm::EdDsa, message.as_bytes(), &signature));
     }
 }

@@ -64,18 +64,11 @@ fn main() -> ExitCode {
 }
 
 fn options(arguments: &[String]) -> Outcome<Options> {
-    let mut options = Options {
-        scenarios: 100,
-        trials: 1000,
-        jobs: 2,
-        only: Vec::new(),
-        python: None,
-    };
+    let mut options =
+        Options { scenarios: 100, trials: 1000, jobs: 2, only: Vec::new(), python: None };
     let mut arguments = arguments.iter();
     while let Some(name) = arguments.next() {
-        let value = arguments
-            .next()
-            .ok_or("expected a value for each argument")?;
+        let value = arguments.next().ok_or("expected a value for each argument")?;
         match name.as_str() {
             "--scenarios" => options.scenarios = value.parse()?,
             "--trials" => options.trials = value.parse()?,
@@ -99,11 +92,7 @@ fn run(options: &Options) -> Outcome<()> {
         for trials in [options.trials, 4 * options.trials] {
             let folder = tempfile::tempdir()?;
             write_built_in(folder.path(), trials)?;
-            show(
-                "built-in",
-                trials,
-                &measure(program(folder.path(), options))?,
-            );
+            show("built-in", trials, &measure(program(folder.path(), options))?);
         }
     }
     if !["fresh", "kept", "plain"].into_iter().any(is_chosen) {

@@ -81,10 +81,7 @@ fn mib_of(pid: i32, key: &str) -> Option<f64> {
 fn memory_below(root: i32) -> f64 {
     let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let pid = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse().ok());
+        let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
         let Some(pid) = pid else { continue };
         if let Some(parent) = parent_of(pid) {
             children.entry(parent).or_default().push(pid);

@@ -88,10 +88,7 @@ fn needed_variables(missing: &[(String, String)]) -> String {
         1 => "it",
         _ => "them",
     };
-    format!(
-        "{}; set {them} in the environment or in .env",
-        needs.join(", ")
-    )
+    format!("{}; set {them} in the environment or in .env", needs.join(", "))
 }
 
 impl EnvVars {
@@ -101,10 +98,7 @@ impl EnvVars {
         let vars = std::env::vars_os();
         let text = vars
             .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
-        Ok(Self::new(
-            text.collect(),
-            read_dotenv(&working_dir.join(".env"))?,
-        ))
+        Ok(Self::new(text.collect(), read_dotenv(&working_dir.join(".env"))?))
     }
 
     /// Returns these variables; those in `dotenv` override inherited ones.
@@ -147,9 +141,7 @@ impl EnvVars {
             let value = match value {
                 Ok(value) => value,
                 Err(Problem::Missing(variables)) => {
-                    let needed = variables
-                        .into_iter()
-                        .map(|variable| (key.clone(), variable));
+                    let needed = variables.into_iter().map(|variable| (key.clone(), variable));
                     missing.extend(needed);
                     continue;
                 }
@@ -167,10 +159,7 @@ impl EnvVars {
         }
         match missing.is_empty() {
             true => Ok(resolved),
-            false => Err(EnvVarsError::Missing {
-                role: role.to_owned(),
-                missing,
-            }),
+            false => Err(EnvVarsError::Missing { role: role.to_owned(), missing }),
         }
     }
 
@@ -255,10 +244,7 @@ fn is_name(name: &str) -> bool {
 }
 
 fn read_dotenv(path: &Path) -> Result<BTreeMap<String, String>, EnvVarsError> {
-    let unreadable = |source| EnvVarsError::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
+    let unreadable = |source| EnvVarsError::Unreadable { path: path.to_owned(), source };
     let text = match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         read => read.map_err(unreadable)?,
@@ -297,9 +283,7 @@ mod tests {
     use super::*;
 
     fn table(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        let owned = pairs
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let owned = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         owned.collect()
     }
 
@@ -313,9 +297,7 @@ mod tests {
     fn value(template: &str) -> Result<String, String> {
         let resolved =
             environment().resolve("purple", &Inherits::Everything, &table(&[("K", template)]));
-        resolved
-            .map(|resolved| resolved.values["K"].clone())
-            .map_err(|error| error.to_string())
+        resolved.map(|resolved| resolved.values["K"].clone()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -347,10 +329,7 @@ mod tests {
         );
         for malformed in ["${", "${KEY", "${}", "${1A}", "${A B}", "${:-x}"] {
             let error = value(malformed).unwrap_err();
-            assert!(
-                error.contains("purple: env.K") && error.contains("$$"),
-                "{error}"
-            );
+            assert!(error.contains("purple: env.K") && error.contains("$$"), "{error}");
         }
     }
 
@@ -375,14 +354,9 @@ mod tests {
             ("D_API_KEY", "${NONE:-public}"),
             ("SHOP_TOKEN", "${FLAG}-${HOME}"),
         ]);
-        let resolved = environment()
-            .resolve("purple", &Inherits::Everything, &table)
-            .unwrap();
+        let resolved = environment().resolve("purple", &Inherits::Everything, &table).unwrap();
         let expected = ["/home/me", "from-dotenv", "inherited", "literal-key"];
-        assert_eq!(
-            resolved.secrets,
-            BTreeSet::from(expected.map(str::to_owned))
-        );
+        assert_eq!(resolved.secrets, BTreeSet::from(expected.map(str::to_owned)));
         assert_eq!(resolved.values["KEY"], "from-dotenv");
     }
 
@@ -426,16 +400,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert!(read_dotenv(&dir.path().join(".env")).unwrap().is_empty());
 
-        std::fs::write(
-            dir.path().join(".env"),
-            "\u{feff}# keys\nPATH='mine'\nexport B=2\n",
-        )
-        .unwrap();
+        std::fs::write(dir.path().join(".env"), "\u{feff}# keys\nPATH='mine'\nexport B=2\n")
+            .unwrap();
         let loaded = EnvVars::load(dir.path()).unwrap();
         let inherits = Inherits::Named(vec!["B".to_owned()]);
-        let resolved = loaded
-            .resolve("green", &inherits, &table(&[("P", "${PATH}")]))
-            .unwrap();
+        let resolved = loaded.resolve("green", &inherits, &table(&[("P", "${PATH}")])).unwrap();
         for (name, value) in [("PATH", "mine"), ("B", "2"), ("P", "mine")] {
             assert_eq!(resolved.values[name], value);
         }
@@ -453,10 +422,7 @@ mod tests {
         ] {
             std::fs::write(dir.path().join(".env"), text).unwrap();
             let error = EnvVars::load(dir.path()).unwrap_err().to_string();
-            assert!(
-                error.contains(said) && !error.contains("hunter2"),
-                "{error}"
-            );
+            assert!(error.contains(said) && !error.contains("hunter2"), "{error}");
         }
     }
 }

@@ -116,26 +116,15 @@ impl Launch {
             return Ok(program);
         }
         let (program, (place, hint)) = (program.clone(), self.where_it_should_be(program));
-        Err(StartError::NotFound {
-            role,
-            program,
-            place,
-            hint,
-        })
+        Err(StartError::NotFound { role, program, place, hint })
     }
 
     fn where_it_should_be(&self, program: &str) -> (String, &'static str) {
         if path::is_place(program) {
             let place = format!("below {}", self.working_dir.display());
-            return (
-                place,
-                "relative paths begin in the folder that the run was started in",
-            );
+            return (place, "relative paths begin in the folder that the run was started in");
         }
-        (
-            format!("in any of the {} folders of PATH", self.path().len()),
-            hint(program),
-        )
+        (format!("in any of the {} folders of PATH", self.path().len()), hint(program))
     }
 }
 

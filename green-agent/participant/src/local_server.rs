@@ -49,9 +49,7 @@ impl LocalServer {
     /// The reason why it never will.
     pub async fn ready(&self) -> Result<(), String> {
         let mut state = self.state.subscribe();
-        let decided = state
-            .wait_for(|state| *state != ServerState::Starting)
-            .await;
+        let decided = state.wait_for(|state| *state != ServerState::Starting).await;
         match decided.as_deref() {
             Ok(ServerState::Failed(error)) => Err(error.clone()),
             Ok(ServerState::Starting | ServerState::Serving) | Err(_) => Ok(()),

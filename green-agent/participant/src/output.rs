@@ -155,11 +155,7 @@ impl OutputLog {
             std::fs::create_dir_all(folder)?;
         }
         let log = File::options().create(true).append(true).open(log)?;
-        Ok(Self {
-            written: log.metadata()?.len(),
-            log,
-            tail: VecDeque::with_capacity(TAIL),
-        })
+        Ok(Self { written: log.metadata()?.len(), log, tail: VecDeque::with_capacity(TAIL) })
     }
 
     /// Appends to the log. A log that cannot be written does not stop the agent; the error is logged once.
@@ -258,9 +254,7 @@ mod tests {
         let (mut agent, printed) = tokio::io::duplex(64);
         let drain = tokio::spawn(async move { output.drain(printed).await });
         for _ in 0..3 {
-            tokio::io::AsyncWriteExt::write_all(&mut agent, b".")
-                .await
-                .unwrap();
+            tokio::io::AsyncWriteExt::write_all(&mut agent, b".").await.unwrap();
             tells.recv().await.unwrap();
         }
         assert!(!drain.is_finished());

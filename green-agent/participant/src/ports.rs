@@ -118,10 +118,7 @@ impl PortPool {
 
 fn folder_error(path: &Path) -> impl Fn(io::Error) -> PortError + use<> {
     let path = path.to_owned();
-    move |source| PortError::Folder {
-        path: path.clone(),
-        source,
-    }
+    move |source| PortError::Folder { path: path.clone(), source }
 }
 
 /// Makes a file or folder usable for other users of the machine. Only its creator may do this, so errors are
@@ -145,13 +142,11 @@ pub fn is_free(port: u16) -> bool {
         SocketAddr::from((Ipv6Addr::LOCALHOST, port)),
         SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
     ];
-    addresses
-        .into_iter()
-        .all(|address| match TcpListener::bind(address) {
-            Ok(_) => true,
-            // On a machine without IPv6 the port cannot be in use there.
-            Err(error) => address.is_ipv6() && error.kind() != io::ErrorKind::AddrInUse,
-        })
+    addresses.into_iter().all(|address| match TcpListener::bind(address) {
+        Ok(_) => true,
+        // On a machine without IPv6 the port cannot be in use there.
+        Err(error) => address.is_ipv6() && error.kind() != io::ErrorKind::AddrInUse,
+    })
 }
 
 /// Replaces `from` by `to` wherever it is a whole number in one of the words, such as `--port=9009` or
@@ -173,9 +168,8 @@ fn replace_where(argv: &mut [String], from: &str, to: &str, wanted: fn(&str) -> 
     let mut count = 0;
     for word in argv {
         let original = word.clone();
-        count += replace_number(word, from, to, |at| {
-            wanted(&format!("{before}{}", &original[..at]))
-        });
+        count +=
+            replace_number(word, from, to, |at| wanted(&format!("{before}{}", &original[..at])));
         before.push_str(&original);
         before.push(' ');
     }
@@ -196,9 +190,8 @@ fn is_of_port(before: &str) -> bool {
 
 /// Returns whether an option's name is that of an address or port.
 fn says_port(option: &str) -> bool {
-    const PIECES: [&str; 8] = [
-        "port", "listen", "bind", "addr", "url", "endpoint", "host", "serve",
-    ];
+    const PIECES: [&str; 8] =
+        ["port", "listen", "bind", "addr", "url", "endpoint", "host", "serve"];
     let name = option.trim_start_matches('-').to_ascii_lowercase();
     name == "p" || PIECES.iter().any(|piece| name.contains(piece))
 }
@@ -286,9 +279,7 @@ mod tests {
     fn a_folder_that_cannot_be_is_named() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("file"), "").unwrap();
-        let error = PortPool::new(dir.path().join("file/ports"))
-            .lease()
-            .unwrap_err();
+        let error = PortPool::new(dir.path().join("file/ports")).lease().unwrap_err();
         assert!(error.to_string().contains("file/ports"), "{error}");
     }
 
@@ -300,10 +291,7 @@ mod tests {
             ("http://127.0.0.1:9009/x", "http://127.0.0.1:20000/x"),
             ("9009:9009", "20000:20000"),
             ("h:9009.", "h:20000."),
-            (
-                "{\"port\":9009,\"old\":9009}",
-                "{\"port\":20000,\"old\":20000}",
-            ),
+            ("{\"port\":9009,\"old\":9009}", "{\"port\":20000,\"old\":20000}"),
             ("19009", "19009"),
             ("90091", "90091"),
             ("9009x", "9009x"),
@@ -325,10 +313,8 @@ mod tests {
     #[test]
     fn a_port_is_claimed_by_one_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
-        let (one, other) = (
-            PortPool::new(dir.path().join("ports")),
-            PortPool::new(dir.path().join("ports")),
-        );
+        let (one, other) =
+            (PortPool::new(dir.path().join("ports")), PortPool::new(dir.path().join("ports")));
         let lease = one.claim(9009).unwrap();
         assert!(lease.is_some() && other.claim(9009).unwrap().is_none());
         assert!(other.claim(9010).unwrap().is_some());
@@ -340,10 +326,7 @@ mod tests {
     fn options_about_something_else_keep_their_numbers() {
         let cases = [
             ("x --port 9009 --limit 9009", "x --port 20000 --limit 9009"),
-            (
-                "x --limit=9009 http://h:9009",
-                "x --limit=9009 http://h:20000",
-            ),
+            ("x --limit=9009 http://h:9009", "x --limit=9009 http://h:20000"),
             ("x -p 9009 -n 9009", "x -p 20000 -n 9009"),
             ("x 9009 --seed 9009", "x 20000 --seed 9009"),
             (

@@ -43,13 +43,7 @@ impl AgentProcess {
         let (says_exit, exit) = watch::channel(None);
         let kill = Arc::new(Notify::new());
         tokio::spawn(watch_over(child, kill.clone(), output.clone(), says_exit));
-        Ok(Self {
-            role: launch.role.clone(),
-            kill,
-            orders: Mutex::new(orders),
-            output,
-            exit,
-        })
+        Ok(Self { role: launch.role.clone(), kill, orders: Mutex::new(orders), output, exit })
     }
 
     /// Returns the agent's role.
@@ -66,10 +60,7 @@ impl AgentProcess {
     pub async fn wait(&self) -> AgentExit {
         let mut exit = self.exit.clone();
         let ended = exit.wait_for(Option::is_some).await;
-        ended
-            .ok()
-            .and_then(|exit| *exit)
-            .unwrap_or(AgentExit::Unknown)
+        ended.ok().and_then(|exit| *exit).unwrap_or(AgentExit::Unknown)
     }
 
     /// Sends SIGTERM to the agent and all its child processes, SIGKILL after `grace`, and waits for the end.
@@ -83,9 +74,7 @@ impl AgentProcess {
         // The supervisor does not react.
         self.kill.notify_one();
         let limit = DRAIN_LIMIT + DRAIN_LIMIT;
-        timeout(limit, self.wait())
-            .await
-            .unwrap_or(AgentExit::Unknown)
+        timeout(limit, self.wait()).await.unwrap_or(AgentExit::Unknown)
     }
 
     /// Switches to another log; see [`Output::switch`].
@@ -165,9 +154,6 @@ async fn watch_over(
     let exit = ended.map_or(AgentExit::Unknown, AgentExit::from);
     // The last output belongs to the exit. The limit is needed because a process that escaped the supervisor
     // could keep the pipes open forever.
-    let _ = timeout(DRAIN_LIMIT, async {
-        while readers.join_next().await.is_some() {}
-    })
-    .await;
+    let _ = timeout(DRAIN_LIMIT, async { while readers.join_next().await.is_some() {} }).await;
     says_exit.send_replace(Some(exit));
 }

@@ -82,11 +82,7 @@ pub(super) fn keep(bytes: &[u8]) -> Option<Body> {
 
 /// Returns the form of a body that is not kept.
 pub(super) fn omit(bytes: u64, why: impl Into<String>) -> Body {
-    Body::Omitted {
-        bytes,
-        why: why.into(),
-        sha256: None,
-    }
+    Body::Omitted { bytes, why: why.into(), sha256: None }
 }
 
 /// Returns the form of a body that is not text; its digest shows whether another run had the same one.
@@ -106,10 +102,7 @@ pub(super) fn too_large(headers: &HeaderMap, beginning: &[u8]) -> Body {
 
 /// Returns the form of a body whose connection broke after `beginning`.
 pub(super) fn cut_short(beginning: &[u8]) -> Body {
-    omit(
-        beginning.len() as u64,
-        "the connection broke before the body's end",
-    )
+    omit(beginning.len() as u64, "the connection broke before the body's end")
 }
 
 #[cfg(test)]
@@ -142,10 +135,7 @@ mod tests {
         for (bytes, expected) in [
             (&b""[..], None),
             (br#"{"a": "b"}"#, Some(Body::Json(json!({"a": "b"})))),
-            (
-                b"[36893488147419103232]",
-                Some(Body::Json(json!(["36893488147419103232"]))),
-            ),
+            (b"[36893488147419103232]", Some(Body::Json(json!(["36893488147419103232"])))),
             (b"open sesame", Some(Body::Text("open sesame".to_owned()))),
             (
                 b"\xFF\xFE",

@@ -12,10 +12,8 @@ const EXTENDED: [&str; 2] = ["/v1/card", "/extendedAgentCard"];
 const CARD_METHODS: [&str; 2] = ["GetExtendedAgentCard", "agent/getAuthenticatedExtendedCard"];
 
 /// The members of a card that list further interfaces, with the name of the member that holds the binding.
-const INTERFACES: [(&str, &str); 2] = [
-    ("supportedInterfaces", "protocolBinding"),
-    ("additionalInterfaces", "transport"),
-];
+const INTERFACES: [(&str, &str); 2] =
+    [("supportedInterfaces", "protocolBinding"), ("additionalInterfaces", "transport")];
 
 /// The result of rewriting a card.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,9 +31,7 @@ pub(super) fn is_card_path(path: &str) -> bool {
 
 /// Returns whether a JSON-RPC request asks for a card.
 pub(super) fn asks_for_card(request: &Value) -> bool {
-    request["method"]
-        .as_str()
-        .is_some_and(|method| CARD_METHODS.contains(&method))
+    request["method"].as_str().is_some_and(|method| CARD_METHODS.contains(&method))
 }
 
 /// Replaces the upstream's origin in a card with the recorder's.
@@ -97,10 +93,7 @@ fn leave_grpc(card: &mut Map<String, Value>) -> bool {
         let Some(Value::Array(interfaces)) = card.get_mut(list) else {
             continue;
         };
-        let others = interfaces
-            .iter()
-            .filter(|interface| !is_grpc(interface.get(binding)))
-            .count();
+        let others = interfaces.iter().filter(|interface| !is_grpc(interface.get(binding))).count();
         if others < interfaces.len() && (others > 0 || main_is_left) {
             interfaces.retain(|interface| !is_grpc(interface.get(binding)));
             removed = true;
@@ -220,11 +213,7 @@ mod tests {
         ] {
             assert!(is_card_path(path), "{path}");
         }
-        for path in [
-            "/",
-            "/v1/message:send",
-            "/.well-known/oauth-protected-resource",
-        ] {
+        for path in ["/", "/v1/message:send", "/.well-known/oauth-protected-resource"] {
             assert!(!is_card_path(path), "{path}");
         }
         assert!(asks_for_card(&json!({"method": "GetExtendedAgentCard"})));

@@ -39,8 +39,7 @@ impl HopRecord {
     pub(super) fn record(&self, exchange: u64, direction: Direction, mut content: Content) {
         let body = content.body_mut();
         let masked = body.and_then(|body| self.masker.mask_body(body));
-        self.transcript
-            .record_masked(&self.hop, exchange, direction, &content, masked);
+        self.transcript.record_masked(&self.hop, exchange, direction, &content, masked);
     }
 }
 
@@ -115,10 +114,7 @@ impl Exchange {
             let content = Content::Event {
                 id: None,
                 event: None,
-                body: Some(body::omit(
-                    bytes,
-                    "the stream ended before the event's blank line",
-                )),
+                body: Some(body::omit(bytes, "the stream ended before the event's blank line")),
             };
             self.record(Direction::Back, content);
         }
@@ -161,10 +157,7 @@ impl Drop for Exchange {
         let stopped =
             *self.book.phase.borrow() == Phase::Cut || self.book.phase.has_changed().is_err();
         if stopped {
-            self.failure(
-                Direction::Back,
-                "the recorder was stopped before the exchange ended",
-            );
+            self.failure(Direction::Back, "the recorder was stopped before the exchange ended");
         } else {
             self.failure(
                 Direction::Forward,

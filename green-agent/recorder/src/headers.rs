@@ -29,9 +29,7 @@ pub(super) fn to_upstream(headers: HeaderMap) -> HeaderMap {
 /// `/mcp` to `/mcp/`, leads to the recorder, and so does the address of OAuth metadata in a challenge.
 pub(super) fn to_caller(headers: HeaderMap, origins: &Origins) -> HeaderMap {
     let mut headers = beyond_this_connection(headers);
-    let location = headers
-        .get(header::LOCATION)
-        .and_then(|value| value.to_str().ok());
+    let location = headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
     if let Some(UrlTarget::Upstream(on_recorder)) = location.map(|url| origins.follow(url))
         && let Ok(value) = HeaderValue::try_from(on_recorder)
     {
@@ -81,12 +79,7 @@ pub(super) fn content_coding(headers: &HeaderMap) -> Option<&str> {
 
 /// Returns the length that the sender announced, in bytes.
 pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
-    headers
-        .get(header::CONTENT_LENGTH)?
-        .to_str()
-        .ok()?
-        .parse()
-        .ok()
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// Returns the protocol to which the caller wants to upgrade the connection, unless the recorder can ignore
@@ -104,11 +97,7 @@ fn beyond_this_connection(mut headers: HeaderMap) -> HeaderMap {
     let named = named.filter_map(|value| value.to_str().ok());
     let named = named.flat_map(|value| value.split(','));
     let named: Vec<String> = named.map(|name| name.trim().to_owned()).collect();
-    for name in named
-        .iter()
-        .map(String::as_str)
-        .chain(OF_ONE_CONNECTION.split(' '))
-    {
+    for name in named.iter().map(String::as_str).chain(OF_ONE_CONNECTION.split(' ')) {
         headers.remove(name);
     }
     headers
@@ -162,19 +151,13 @@ mod tests {
             ("application/json", false),
             ("text/event-streams", false),
         ] {
-            assert_eq!(
-                is_event_stream(&headers(&[("content-type", content_type)])),
-                expected
-            );
+            assert_eq!(is_event_stream(&headers(&[("content-type", content_type)])), expected);
         }
     }
 
     #[test]
     fn only_h2c_can_be_ignored() {
-        assert_eq!(
-            upgrade(&headers(&[("upgrade", "websocket")])),
-            Some("websocket")
-        );
+        assert_eq!(upgrade(&headers(&[("upgrade", "websocket")])), Some("websocket"));
         assert_eq!(upgrade(&headers(&[("upgrade", "h2c")])), None);
         assert_eq!(upgrade(&headers(&[])), None);
     }

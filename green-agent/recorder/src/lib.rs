@@ -152,14 +152,7 @@ impl Recorder {
         masker: Masker,
         options: RecorderOptions,
     ) -> Result<Self, RecorderError> {
-        Self::start_on(
-            &mut HopListeners::default(),
-            hops,
-            transcript,
-            masker,
-            options,
-        )
-        .await
+        Self::start_on(&mut HopListeners::default(), hops, transcript, masker, options).await
     }
 
     /// Starts a recorder on sockets that may be those of an earlier recorder, which must have been stopped.
@@ -218,13 +211,8 @@ impl Recorder {
         transcript: &Transcript,
         masker: &Masker,
     ) -> Result<Url, RecorderError> {
-        let failed = |source| RecorderError::Listen {
-            hop: hop.clone(),
-            source,
-        };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-            .await
-            .map_err(failed)?;
+        let failed = |source| RecorderError::Listen { hop: hop.clone(), source };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let url = Url::parse(&format!("http://{address}/"))
             .map_err(|error| failed(io::Error::other(error)))?;
@@ -270,8 +258,7 @@ impl Recorder {
         let stop = async move {
             let _ = phase.wait_for(|phase| *phase != Phase::Serving).await;
         };
-        self.servers
-            .spawn(bridge_program::serve(listener, app, stop));
+        self.servers.spawn(bridge_program::serve(listener, app, stop));
     }
 }
 
@@ -284,17 +271,11 @@ fn listen(
     hop: &Hop,
     upstream: &Url,
 ) -> Result<(TcpListener, Origins), RecorderError> {
-    let not_http = || RecorderError::NotHttp {
-        hop: hop.clone(),
-        upstream: upstream.clone(),
-    };
+    let not_http = || RecorderError::NotHttp { hop: hop.clone(), upstream: upstream.clone() };
     if !matches!(upstream.scheme(), "http" | "https") {
         return Err(not_http());
     }
-    let failed = |source| RecorderError::Listen {
-        hop: hop.clone(),
-        source,
-    };
+    let failed = |source| RecorderError::Listen { hop: hop.clone(), source };
     let listener = listeners.listener(hop).map_err(failed)?;
     let port = listener.local_addr().map_err(failed)?.port();
     let origins = Origins::new(upstream, port).map_err(|_| not_http())?;

@@ -19,11 +19,7 @@ pub(super) struct LineParser {
 impl LineParser {
     /// Returns a parser for a new stream. Lines larger than `limit` bytes are not kept.
     pub(super) fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            kept: Vec::new(),
-            length: 0,
-        }
+        Self { limit, kept: Vec::new(), length: 0 }
     }
 
     /// Parses the next bytes of the stream; returns the lines that they complete.
@@ -52,11 +48,7 @@ impl LineParser {
             _ if text.is_empty() => return None,
             _ => SseData::Whole(String::from_utf8_lossy(text).into_owned()),
         };
-        Some(SseEvent {
-            id: None,
-            event: None,
-            data,
-        })
+        Some(SseEvent { id: None, event: None, data })
     }
 }
 
@@ -79,15 +71,9 @@ mod tests {
         let whole = |text: &str| SseData::Whole(text.to_owned());
         let cases: [(&[&str], Vec<SseData>); 5] = [
             (&["1\n2\r\n"], vec![whole("1"), whole("2")]),
-            (
-                &["{\"a\"", ":1}\n\n", "\n2"],
-                vec![whole("{\"a\":1}"), whole("2")],
-            ),
+            (&["{\"a\"", ":1}\n\n", "\n2"], vec![whole("{\"a\":1}"), whole("2")]),
             (&["\u{1E}1\n\u{1E}2\n"], vec![whole("1"), whole("2")]),
-            (
-                &["123456789", "0\n1\n"],
-                vec![SseData::TooLarge(10), whole("1")],
-            ),
+            (&["123456789", "0\n1\n"], vec![SseData::TooLarge(10), whole("1")]),
             (&["\n \n"], vec![]),
         ];
         for (chunks, expected) in cases {

@@ -26,10 +26,7 @@ pub(super) fn is_metadata_path(path: &str) -> bool {
 
 /// Replaces the upstream's origin in metadata with the recorder's; returns whether anything was changed.
 pub(super) fn rewrite(metadata: &mut Value, origins: &Origins) -> bool {
-    let members = metadata
-        .as_object_mut()
-        .into_iter()
-        .flat_map(|all| all.values_mut());
+    let members = metadata.as_object_mut().into_iter().flat_map(|all| all.values_mut());
     let mut is_changed = false;
     for member in members {
         // Lists, such as that of the authorization servers, have no lists in them.
@@ -86,10 +83,7 @@ mod tests {
         });
         assert!(rewrite(&mut metadata, &origins()));
         assert_eq!(metadata, expected);
-        assert!(
-            !rewrite(&mut metadata, &origins()),
-            "nothing is left to change"
-        );
+        assert!(!rewrite(&mut metadata, &origins()), "nothing is left to change");
         assert!(!rewrite(&mut json!("http://127.0.0.1:9109/"), &origins()));
     }
 
@@ -102,11 +96,9 @@ mod tests {
         };
         let ours = rewrite_challenge(&challenge("127.0.0.1:9109"), &origins());
         assert_eq!(ours, Some(challenge("127.0.0.1:4000")));
-        for other in [
-            &challenge("login.example"),
-            "Bearer",
-            "Basic realm=\"http://127.0.0.1:9109\"",
-        ] {
+        for other in
+            [&challenge("login.example"), "Bearer", "Basic realm=\"http://127.0.0.1:9109\""]
+        {
             assert_eq!(rewrite_challenge(other, &origins()), None);
         }
     }

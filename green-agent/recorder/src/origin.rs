@@ -39,12 +39,7 @@ impl Origins {
         let mut recorder = Url::parse("http://127.0.0.1/")?;
         // Only a URL without a host rejects a port.
         let _ = recorder.set_port(Some(port));
-        Ok(Self {
-            upstream: upstream.clone(),
-            recorder,
-            ours: Arc::default(),
-            trusted: false,
-        })
+        Ok(Self { upstream: upstream.clone(), recorder, ours: Arc::default(), trusted: false })
     }
 
     /// Sets the recorder's origins on all hops, including this one.
@@ -119,11 +114,7 @@ impl Origins {
         let same_host = url.host_str().is_some_and(|host| {
             Some(host) == self.upstream.host_str() || THIS_MACHINE.contains(&host)
         });
-        if same_port && same_host {
-            self.on_recorder(&url)
-        } else {
-            UrlTarget::Elsewhere
-        }
+        if same_port && same_host { self.on_recorder(&url) } else { UrlTarget::Elsewhere }
     }
 }
 
@@ -145,11 +136,7 @@ mod tests {
         let trusting = plain.trusting(true);
         let here = UrlTarget::Upstream("http://127.0.0.1:4000/a2a".to_owned());
         assert_eq!(trusting.follow_card(other), here);
-        assert_eq!(
-            trusting.follow(other),
-            UrlTarget::Elsewhere,
-            "a redirect stays one"
-        );
+        assert_eq!(trusting.follow(other), UrlTarget::Elsewhere, "a redirect stays one");
     }
 
     fn origins(upstream: &str) -> Origins {
@@ -160,14 +147,8 @@ mod tests {
     fn an_endpoint_keeps_its_path() {
         for (upstream, expected) in [
             ("http://127.0.0.1:9109", "http://127.0.0.1:4000/"),
-            (
-                "http://agent.example:9109/a2a/x",
-                "http://127.0.0.1:4000/a2a/x",
-            ),
-            (
-                "https://agent.example/mcp?tenant=1",
-                "http://127.0.0.1:4000/mcp?tenant=1",
-            ),
+            ("http://agent.example:9109/a2a/x", "http://127.0.0.1:4000/a2a/x"),
+            ("https://agent.example/mcp?tenant=1", "http://127.0.0.1:4000/mcp?tenant=1"),
         ] {
             assert_eq!(origins(upstream).endpoint().as_str(), expected);
         }

@@ -66,12 +66,7 @@ impl Proxy {
                 return refusal(StatusCode::BAD_REQUEST, &error);
             }
         };
-        let asked = RequestInfo::new(
-            &parts.method,
-            parts.uri.path(),
-            kept.as_ref(),
-            &self.origins,
-        );
+        let asked = RequestInfo::new(&parts.method, parts.uri.path(), kept.as_ref(), &self.origins);
         exchange.request(&parts, kept);
         let span = self.span(&parts);
         let sending = self.send(parts, sent).instrument(span.clone());
@@ -118,10 +113,7 @@ impl Proxy {
             Collected::Larger(beginning) => {
                 let kept = body::too_large(&parts.headers, &beginning);
                 let all = stream::once(async { Ok(beginning) }).chain(pieces);
-                Ok(Read {
-                    kept: Some(kept),
-                    sent: Some(reqwest::Body::wrap_stream(all)),
-                })
+                Ok(Read { kept: Some(kept), sent: Some(reqwest::Body::wrap_stream(all)) })
             }
             Collected::Broken(beginning, error) => {
                 let error = format!("the request broke off: {}", relay::in_full(&error));

@@ -105,16 +105,9 @@ pub(super) fn relay(
     reading: Reading,
     exchange: Exchange,
 ) -> Body {
-    let relay = Relay {
-        pieces,
-        reading,
-        left: length,
-        phase: exchange.book().phase.clone(),
-        exchange,
-    };
-    Body::from_stream(stream::unfold(Some(relay), |relay| async {
-        relay?.pass().await
-    }))
+    let relay =
+        Relay { pieces, reading, left: length, phase: exchange.book().phase.clone(), exchange };
+    Body::from_stream(stream::unfold(Some(relay), |relay| async { relay?.pass().await }))
 }
 
 impl Relay {
@@ -153,17 +146,13 @@ impl Relay {
     }
 
     fn note(&mut self, piece: &[u8]) {
-        self.left = self
-            .left
-            .map(|left| left.saturating_sub(piece.len() as u64));
+        self.left = self.left.map(|left| left.saturating_sub(piece.len() as u64));
         // Any bytes are a sign of life, even if they complete no event.
         self.exchange.book().transcript.touch();
         match &mut self.reading {
             Reading::Events(parser) => {
                 let events = parser.push(piece);
-                events
-                    .into_iter()
-                    .for_each(|event| self.exchange.event(event));
+                events.into_iter().for_each(|event| self.exchange.event(event));
             }
             Reading::Lines(parser) => {
                 let lines = parser.push(piece);
@@ -185,10 +174,7 @@ impl Relay {
         match self.reading {
             Reading::Events(parser) => self.exchange.end(parser.unfinished()),
             Reading::Lines(mut parser) => {
-                parser
-                    .finish()
-                    .into_iter()
-                    .for_each(|line| self.exchange.event(line));
+                parser.finish().into_iter().for_each(|line| self.exchange.event(line));
                 self.exchange.end(None);
             }
             Reading::Slow(slow) => {

@@ -73,10 +73,7 @@ impl RequestInfo {
         } else {
             Document::None
         };
-        Self {
-            head_only: method == Method::HEAD,
-            document,
-        }
+        Self { head_only: method == Method::HEAD, document }
     }
 }
 
@@ -103,11 +100,7 @@ impl Proxy {
                 relay::relay(pieces, length, Reading::Nothing, exchange)
             }
             Form::Whole => {
-                let document = if status.is_success() {
-                    asked.document
-                } else {
-                    Document::None
-                };
+                let document = if status.is_success() { asked.document } else { Document::None };
                 match document {
                     Document::None => self.read_short(pieces, exchange, status, &theirs).await,
                     Document::Card | Document::CardInResult | Document::OauthMetadata => {

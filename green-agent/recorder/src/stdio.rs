@@ -42,10 +42,7 @@ struct Tap {
 
 /// Returns the routes of the recorder's side: lines are posted to `/forward` and `/back`.
 pub(super) fn app(book: HopRecord) -> Router {
-    let tap = Arc::new(Tap {
-        book,
-        open: Mutex::default(),
-    });
+    let tap = Arc::new(Tap { book, open: Mutex::default() });
     Router::new()
         .route("/{direction}", post(take))
         .layer(DefaultBodyLimit::max(LINE_LIMIT))
@@ -97,14 +94,8 @@ impl Tap {
     /// exchange.
     fn answer(&self, body: Body) -> (u64, Content) {
         let asks = body.json().is_some_and(|body| body["method"].is_string());
-        let answered = id_of(&body)
-            .filter(|_| !asks)
-            .and_then(|id| lock(&self.open).remove(&id));
-        let content = Content::Reply {
-            status: 200,
-            headers: BTreeMap::new(),
-            body: Some(body),
-        };
+        let answered = id_of(&body).filter(|_| !asks).and_then(|id| lock(&self.open).remove(&id));
+        let content = Content::Reply { status: 200, headers: BTreeMap::new(), body: Some(body) };
         let exchange = answered.unwrap_or_else(|| self.book.transcript.next_exchange());
         (exchange, content)
     }

@@ -38,9 +38,7 @@ pub fn record(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         bridge_program::errln!("usage: {RECORD_STDIO} --to URL -- CMD ARGS...");
         return ExitCode::from(2);
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let done = runtime.and_then(|runtime| {
         let done = runtime.block_on(order.carry_out());
         // Otherwise, shutting down would wait for the thread that reads standard input.
@@ -70,11 +68,7 @@ impl WrapperArgs {
         (args.next()? == "--to").then_some(())?;
         let to = Url::parse(args.next()?.to_str()?).ok()?;
         (args.next()? == "--").then_some(())?;
-        Some(Self {
-            to,
-            command: args.next()?,
-            args: args.collect(),
-        })
+        Some(Self { to, command: args.next()?, args: args.collect() })
     }
 
     async fn carry_out(&self) -> std::io::Result<u8> {
@@ -122,12 +116,7 @@ async fn pass(
     let mut line = Vec::new();
     // The limit is one byte more than accepted: the recorder refuses a line that is cut there.
     let limit = LINE_LIMIT as u64 + 1;
-    while (&mut lines)
-        .take(limit)
-        .read_until(b'\n', &mut line)
-        .await?
-        > 0
-    {
+    while (&mut lines).take(limit).read_until(b'\n', &mut line).await? > 0 {
         recorder.record(direction, &line).await?;
         to.write_all(&line).await?;
         to.flush().await?;

@@ -30,13 +30,7 @@ pub struct Assessment {
 impl Assessment {
     /// Returns the assessment in the form that is written: `mask` removes secrets from each JSON value.
     pub fn masked(mut self, mask: impl Fn(&mut Value)) -> Self {
-        let Self {
-            statuses,
-            artifacts,
-            results,
-            state: _,
-            metrics: _,
-        } = &mut self;
+        let Self { statuses, artifacts, results, state: _, metrics: _ } = &mut self;
         let values = statuses.iter_mut().chain(artifacts).chain(results);
         values.for_each(mask);
         self

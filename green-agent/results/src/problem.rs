@@ -321,11 +321,7 @@ impl ProblemKind {
         reason = "callers have made the message for this and need it no more"
     )]
     pub fn because(self, message: impl ToString) -> Problem {
-        Problem {
-            kind: self,
-            owner: self.owner_and_title().0,
-            message: message.to_string(),
-        }
+        Problem { kind: self, owner: self.owner_and_title().0, message: message.to_string() }
     }
 }
 
@@ -349,11 +345,7 @@ mod tests {
     fn the_title_names_the_party_at_fault() {
         for (kind, owner, expected) in [
             (ProblemKind::Crashed, Owner::Agent, "agent crashed"),
-            (
-                ProblemKind::NeverReady,
-                Owner::Evaluator,
-                "evaluator never ready",
-            ),
+            (ProblemKind::NeverReady, Owner::Evaluator, "evaluator never ready"),
             (ProblemKind::Crashed, Owner::Environment, "server crashed"),
             (ProblemKind::Hung, Owner::Environment, "hung"),
         ] {
@@ -385,38 +377,18 @@ mod tests {
         for (problem, outcome, exit) in [
             (ProblemKind::Crashed, Outcome::AgentError, Exit::Failed),
             (ProblemKind::GoalMissed, Outcome::Failed, Exit::Failed),
-            (
-                ProblemKind::EvaluationRejected,
-                Outcome::EvaluatorError,
-                Exit::Infrastructure,
-            ),
-            (
-                ProblemKind::NeverReady,
-                Outcome::NotRun,
-                Exit::Infrastructure,
-            ),
+            (ProblemKind::EvaluationRejected, Outcome::EvaluatorError, Exit::Infrastructure),
+            (ProblemKind::NeverReady, Outcome::NotRun, Exit::Infrastructure),
             (ProblemKind::Unreadable, Outcome::NotRun, Exit::Unreadable),
-            (
-                ProblemKind::Model,
-                Outcome::ModelError,
-                Exit::Infrastructure,
-            ),
+            (ProblemKind::Model, Outcome::ModelError, Exit::Infrastructure),
         ] {
             let problem = problem.because("x");
             assert_eq!((problem.outcome(), problem.exit()), (outcome, exit));
         }
         for (owner, outcome, exit) in [
             (Owner::Agent, Outcome::AgentError, Exit::Failed),
-            (
-                Owner::Evaluator,
-                Outcome::EvaluatorError,
-                Exit::Infrastructure,
-            ),
-            (
-                Owner::Environment,
-                Outcome::EnvironmentError,
-                Exit::Infrastructure,
-            ),
+            (Owner::Evaluator, Outcome::EvaluatorError, Exit::Infrastructure),
+            (Owner::Environment, Outcome::EnvironmentError, Exit::Infrastructure),
             (Owner::Harness, Outcome::HarnessError, Exit::Infrastructure),
         ] {
             let problem = ProblemKind::Hung.because("x").owned_by(owner);

@@ -24,10 +24,7 @@ const DEEPEST: usize = 24;
 /// Returns the tokens of a transcript; `None` if no message reports any.
 pub fn usage(entries: &[Entry]) -> Option<Usage> {
     let mut usage = Reported::default();
-    for entry in entries
-        .iter()
-        .filter(|entry| entry.direction == Direction::Back)
-    {
+    for entry in entries.iter().filter(|entry| entry.direction == Direction::Back) {
         usage.add(entry);
     }
     usage.sum()
@@ -66,9 +63,8 @@ impl Reported {
         // Streams of Anthropic and of OpenAI's Responses wrap the whole object of other replies.
         let inner = body.get("message").or_else(|| body.get("response"));
         let inner = inner.unwrap_or(body);
-        let counts = NAMES
-            .split(' ')
-            .find_map(|name| counts(body.get(name).or_else(|| inner.get(name))?));
+        let counts =
+            NAMES.split(' ').find_map(|name| counts(body.get(name).or_else(|| inner.get(name))?));
         if let Some(counts) = counts {
             let key = (entry.hop.from.clone(), entry.exchange);
             let known = self.by_models.entry(key).or_default();
@@ -80,10 +76,7 @@ impl Reported {
     }
 
     fn add_answer(&mut self, entry: &Entry, answer: &Value, is_whole_task: bool) {
-        let task = answer
-            .get("taskId")
-            .or_else(|| answer.get("id"))
-            .and_then(Value::as_str);
+        let task = answer.get("taskId").or_else(|| answer.get("id")).and_then(Value::as_str);
         let task = task.map_or_else(|| format!("exchange {}", entry.exchange), str::to_owned);
         let mut found = Vec::new();
         search(answer, 0, &mut found);
@@ -94,9 +87,7 @@ impl Reported {
                 continue;
             };
             let said = usage.to_string();
-            let is_new = self
-                .counted
-                .insert((entry.hop.to.clone(), task.clone(), said.clone()));
+            let is_new = self.counted.insert((entry.hop.to.clone(), task.clone(), said.clone()));
             let is_event = matches!(entry.content, Content::Event { .. }) && !is_whole_task;
             if in_answer.insert(said) && (is_new || is_event) {
                 *self.by_agents.entry(entry.hop.to.clone()).or_default() += counts;
@@ -197,11 +188,8 @@ mod tests {
 
     fn check(entries: &[Entry], role: &str, input: u64, output: u64, total: u64) {
         let usage = usage(entries).unwrap();
-        let counts = TokenCounts {
-            input_tokens: input,
-            output_tokens: output,
-            total_tokens: total,
-        };
+        let counts =
+            TokenCounts { input_tokens: input, output_tokens: output, total_tokens: total };
         assert_eq!(usage.by_role, BTreeMap::from([(role.to_owned(), counts)]));
         assert_eq!(usage.total_tokens, total);
     }
@@ -257,33 +245,18 @@ mod tests {
             json!({"kind": "task", "id": "t", "status": {"state": "completed"}, "metadata": told}),
         );
         let hop = ("green", "purple");
-        check(
-            &[at(hop, 1, status()), at(hop, 1, status()), at(hop, 2, task)],
-            "purple",
-            6,
-            4,
-            10,
-        );
+        check(&[at(hop, 1, status()), at(hop, 1, status()), at(hop, 2, task)], "purple", 6, 4, 10);
     }
 
     #[test]
     fn artifacts_and_models_tell_tokens_too() {
         let artifact = json!({"artifactUpdate": {"taskId": "t", "artifact": {"parts": [{"data": {"usage": {"input_tokens": 7, "output_tokens": 1}}}]}}});
-        check(
-            &[at(("green", "purple"), 1, event(artifact.clone()))],
-            "purple",
-            7,
-            1,
-            8,
-        );
+        check(&[at(("green", "purple"), 1, event(artifact.clone()))], "purple", 7, 1, 8);
         let openai = json!({"choices": [], "usage": {"completion_tokens": 40, "prompt_tokens": 1600, "total_tokens": 1640}});
         let model = |exchange, body| at(("purple", "model"), exchange, reply(200, body));
         // The recorded tokens count, not those that the agent reports.
         check(
-            &[
-                at(("green", "purple"), 1, event(artifact)),
-                model(2, openai),
-            ],
+            &[at(("green", "purple"), 1, event(artifact)), model(2, openai)],
             "purple",
             1600,
             40,
@@ -297,18 +270,11 @@ mod tests {
     #[test]
     fn nothing_told_is_not_zero_and_lies_do_not_overflow() {
         assert_eq!(
-            usage(&[at(
-                ("a", "b"),
-                1,
-                reply(200, json!({"usage": "https://example.org"}))
-            )]),
+            usage(&[at(("a", "b"), 1, reply(200, json!({"usage": "https://example.org"})))]),
             None
         );
         let lie = || json!({"usage": {"prompt_tokens": u64::MAX, "completion_tokens": u64::MAX}});
-        let entries = [
-            at(("a", "b"), 1, reply(200, lie())),
-            at(("a", "b"), 2, reply(200, lie())),
-        ];
+        let entries = [at(("a", "b"), 1, reply(200, lie())), at(("a", "b"), 2, reply(200, lie()))];
         assert_eq!(usage(&entries).unwrap().total_tokens, u64::MAX);
     }
 }

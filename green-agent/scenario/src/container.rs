@@ -36,15 +36,7 @@ pub fn command<'a>(
     let mut words = vec![engine.program(), "run", "--rm", "--init", "--network=host"];
     words.extend(variables.flat_map(|name| ["-e", name]));
     let card_url = format!("http://127.0.0.1:{PORT}/");
-    words.extend([
-        image,
-        "--host",
-        "127.0.0.1",
-        "--port",
-        PORT,
-        "--card-url",
-        &card_url,
-    ]);
+    words.extend([image, "--host", "127.0.0.1", "--port", PORT, "--card-url", &card_url]);
     words.into_iter().map(str::to_owned).collect()
 }
 
@@ -54,11 +46,7 @@ mod tests {
 
     #[test]
     fn an_image_is_run_with_its_port_and_without_secrets_on_the_command_line() {
-        let words = command(
-            Engine::Podman,
-            "ghcr.io/x/y:1",
-            ["API_KEY", "LEVEL"].into_iter(),
-        );
+        let words = command(Engine::Podman, "ghcr.io/x/y:1", ["API_KEY", "LEVEL"].into_iter());
         assert_eq!(
             words.join(" "),
             "podman run --rm --init --network=host -e API_KEY -e LEVEL ghcr.io/x/y:1 \

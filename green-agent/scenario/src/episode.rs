@@ -43,10 +43,7 @@ pub struct Episode {
 impl Episode {
     /// Returns an episode in this environment, with defaults for everything else.
     pub fn new(environment: impl Into<String>) -> Self {
-        Self {
-            environment: environment.into(),
-            ..Self::default()
-        }
+        Self { environment: environment.into(), ..Self::default() }
     }
 }
 
@@ -148,10 +145,7 @@ table! {
 impl Default for Acknowledge {
     /// Returns 5 seconds and two repetitions.
     fn default() -> Self {
-        Self {
-            after: Duration::from_secs(5),
-            resend: 2,
-        }
+        Self { after: Duration::from_secs(5), resend: 2 }
     }
 }
 
@@ -185,10 +179,7 @@ mod tests {
     #[test]
     fn only_the_environment_must_be_said() {
         let read = |value: Value| serde_json::from_value::<Episode>(value);
-        assert_eq!(
-            read(json!({"environment": "sum"})).unwrap(),
-            Episode::new("sum")
-        );
+        assert_eq!(read(json!({"environment": "sum"})).unwrap(), Episode::new("sum"));
         for wrong in [
             json!({}),
             json!({"environment": "sum", "detail": "text"}),

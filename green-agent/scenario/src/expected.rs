@@ -48,17 +48,11 @@ impl ExpectedFailure {
 }
 
 fn sidecar(root: &mut Table<'_>) -> Option<ExpectedFailure> {
-    let exit = root
-        .need("exit", "the exit code of the run")
-        .and_then(|node| exit_code(&node));
-    let message = root
-        .need("message", "a text that the report must contain")
-        .and_then(|node| message(&node));
+    let exit = root.need("exit", "the exit code of the run").and_then(|node| exit_code(&node));
+    let message =
+        root.need("message", "a text that the report must contain").and_then(|node| message(&node));
     root.reject_unknown();
-    Some(ExpectedFailure {
-        exit: exit?,
-        message: message?,
-    })
+    Some(ExpectedFailure { exit: exit?, message: message? })
 }
 
 fn exit_code(node: &Node<'_>) -> Option<u8> {
@@ -84,34 +78,19 @@ mod tests {
 
     #[test]
     fn a_sidecar_says_exit_code_and_message() {
-        let expected = ExpectedFailure {
-            exit: 4,
-            message: "no card".to_owned(),
-        };
+        let expected = ExpectedFailure { exit: 4, message: "no card".to_owned() };
         assert_eq!(parse("exit = 4\nmessage = 'no card'\n"), Ok(expected));
     }
 
     #[test]
     fn mistakes_are_reported_at_their_key() {
         for (text, expected) in [
-            (
-                "message = 'x'",
-                "a.expect:1:1: exit: missing; expected the exit code of the run",
-            ),
+            ("message = 'x'", "a.expect:1:1: exit: missing; expected the exit code of the run"),
             ("exit = 4", "a.expect:1:1: message: missing"),
-            (
-                "exit = 0\nmessage = 'x'",
-                "a.expect:1:8: exit: expected 1 (evaluation), 3",
-            ),
+            ("exit = 0\nmessage = 'x'", "a.expect:1:8: exit: expected 1 (evaluation), 3"),
             ("exit = 300\nmessage = 'x'", "a.expect:1:8: exit: expected"),
-            (
-                "exit = 1\nmessage = ''",
-                "a.expect:2:11: message: expected a text that is not empty",
-            ),
-            (
-                "exit = 1\nmessage = 'x'\nmsg = ''",
-                "a.expect:3:1: msg: unknown key",
-            ),
+            ("exit = 1\nmessage = ''", "a.expect:2:11: message: expected a text that is not empty"),
+            ("exit = 1\nmessage = 'x'\nmsg = ''", "a.expect:3:1: msg: unknown key"),
             ("exit = ", "a.expect:1:"),
         ] {
             let errors = parse(text).unwrap_err();

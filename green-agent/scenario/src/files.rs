@@ -132,20 +132,14 @@ fn below(path: &Path) -> Result<Vec<ScenarioFile>, CollectError> {
     if !path.is_dir() {
         return Ok(vec![file(path.to_owned(), true)?]);
     }
-    let found = search::scenarios(path).map_err(|source| CollectError::Walk {
-        path: path.to_owned(),
-        source,
-    })?;
+    let found = search::scenarios(path)
+        .map_err(|source| CollectError::Walk { path: path.to_owned(), source })?;
     let files = found.into_iter().map(|path| file(path, false));
     Ok(files.collect::<Result<_, _>>()?)
 }
 
 fn file(path: PathBuf, as_named: bool) -> Result<ScenarioFile, ScenarioErrors> {
-    let sidecar = if as_named {
-        None
-    } else {
-        ExpectedFailure::beside(&path)?
-    };
+    let sidecar = if as_named { None } else { ExpectedFailure::beside(&path)? };
     Ok(ScenarioFile {
         name: name(&std::path::absolute(&path).unwrap_or_else(|_| path.clone())),
         path,
@@ -155,10 +149,7 @@ fn file(path: PathBuf, as_named: bool) -> Result<ScenarioFile, ScenarioErrors> {
 }
 
 fn joined_paths(paths: &[PathBuf]) -> String {
-    let paths: Vec<_> = paths
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
+    let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
     paths.join(", ")
 }
 
@@ -192,10 +183,7 @@ mod tests {
         let root = tree(&[
             ("scenarios/b.toml", SCENARIO),
             ("scenarios/a/z.toml", "[green_agent\nbroken"),
-            (
-                "scenarios/a/Cargo.toml",
-                "[package]\nname = 'green_agent'\n",
-            ),
+            ("scenarios/a/Cargo.toml", "[package]\nname = 'green_agent'\n"),
             ("scenarios/a/notes.md", SCENARIO),
             ("scenarios/.hidden/c.toml", SCENARIO),
             ("scenarios/node_modules/c.toml", SCENARIO),
@@ -215,10 +203,7 @@ mod tests {
         let folder = root.path().join("scenarios");
         let file = folder.join("a.toml");
         let found = collect(std::slice::from_ref(&folder), None).unwrap();
-        assert_eq!(
-            found[0].sidecar.as_ref().map(|expected| expected.exit),
-            Some(3)
-        );
+        assert_eq!(found[0].sidecar.as_ref().map(|expected| expected.exit), Some(3));
         let found = collect(&[folder, file], None).unwrap();
         assert_eq!(found.len(), 1);
         assert!(found[0].as_named && found[0].sidecar.is_none());
@@ -276,10 +261,7 @@ mod tests {
 
     #[test]
     fn a_filter_is_a_part_of_the_name() {
-        let root = tree(&[
-            ("scenarios/x/a.toml", SCENARIO),
-            ("scenarios/y/a.toml", SCENARIO),
-        ]);
+        let root = tree(&[("scenarios/x/a.toml", SCENARIO), ("scenarios/y/a.toml", SCENARIO)]);
         let folder = [root.path().join("scenarios")];
         assert_eq!(names(&collect(&folder, Some("y/")).unwrap()), ["y/a"]);
         let error = collect(&folder, Some("z")).unwrap_err().to_string();

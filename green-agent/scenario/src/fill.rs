@@ -176,13 +176,11 @@ impl Filling<'_> {
                     filled.push(word.as_str().unwrap_or_default().to_owned());
                 }
                 let joined = shlex::try_join(filled.iter().map(String::as_str));
-                joined
-                    .map(Value::from)
-                    .map_err(|_null| Problem::Placeholder {
-                        placeholder: text.to_owned(),
-                        expected: "a value without null characters, since it stands in a command"
-                            .to_owned(),
-                    })
+                joined.map(Value::from).map_err(|_null| Problem::Placeholder {
+                    placeholder: text.to_owned(),
+                    expected: "a value without null characters, since it stands in a command"
+                        .to_owned(),
+                })
             }
         }
     }
@@ -213,10 +211,9 @@ impl Filling<'_> {
             return match (found, &known[..]) {
                 (Some((_, value)), _) => Ok(value),
                 (None, []) => Err(unknown("a table harness.matrix".to_owned())),
-                (None, known) => Err(unknown(format!(
-                    "an axis of harness.matrix: {}",
-                    known.join(", ")
-                ))),
+                (None, known) => {
+                    Err(unknown(format!("an axis of harness.matrix: {}", known.join(", "))))
+                }
             };
         }
         let Some((dataset, row)) = self.row else {
@@ -330,9 +327,9 @@ fn collect_numbers(value: &Value, numbers: &mut Numbers) {
             numbers.insert(digits(number));
         }
         Value::Array(items) => items.iter().for_each(|item| collect_numbers(item, numbers)),
-        Value::Object(members) => members
-            .values()
-            .for_each(|member| collect_numbers(member, numbers)),
+        Value::Object(members) => {
+            members.values().for_each(|member| collect_numbers(member, numbers));
+        }
         Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
 }

@@ -19,10 +19,9 @@ const ADDRESSES: [&str; 3] = ["endpoint", "server", "bot"];
 pub(super) fn of(path: &Path, text: &str) -> Value {
     let read = match parse::is_manifest(path) {
         true => json5::from_str(text).ok(),
-        false => text
-            .parse::<toml::Table>()
-            .ok()
-            .and_then(|table| serde_json::to_value(table).ok()),
+        false => {
+            text.parse::<toml::Table>().ok().and_then(|table| serde_json::to_value(table).ok())
+        }
     };
     let Some(Value::Object(mut file)) = read else {
         return Value::from(text);
@@ -36,10 +35,7 @@ pub(super) fn of(path: &Path, text: &str) -> Value {
         match file.get_mut(key) {
             Some(Value::Object(agent)) => of_agent(agent),
             Some(Value::Array(agents)) => {
-                agents
-                    .iter_mut()
-                    .filter_map(Value::as_object_mut)
-                    .for_each(of_agent);
+                agents.iter_mut().filter_map(Value::as_object_mut).for_each(of_agent);
             }
             Some(_) | None => {}
         }
@@ -78,10 +74,7 @@ pub(super) fn words(text: &str, ports: &[String]) -> String {
     let words = text.split_whitespace().map(|word| {
         let name = word.trim_end_matches('/').rsplit('/').next();
         let name = name.unwrap_or(word);
-        match ports
-            .iter()
-            .any(|port| name == port || name.ends_with(&format!(":{port}")))
-        {
+        match ports.iter().any(|port| name == port || name.ends_with(&format!(":{port}"))) {
             true => "{port}",
             false => name,
         }

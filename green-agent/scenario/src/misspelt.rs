@@ -22,13 +22,7 @@ pub struct MisspeltPlaceholder {
 
 impl fmt::Display for MisspeltPlaceholder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            path,
-            line,
-            column,
-            written,
-            meant,
-        } = self;
+        let Self { path, line, column, written, meant } = self;
         let path = path.display();
         write!(
             f,

@@ -81,9 +81,7 @@ impl Scenario {
             return false;
         };
         let turns = conversation.turns.iter();
-        let mut parts = turns
-            .filter(|turn| turn.to == participant)
-            .flat_map(|turn| &turn.parts);
+        let mut parts = turns.filter(|turn| turn.to == participant).flat_map(|turn| &turn.parts);
         parts.any(|part| placeholder::value_names(part, role))
     }
 

@@ -34,14 +34,9 @@ pub fn fill(text: &str, role: &str, address: &str) -> String {
 /// text that consists of one of them becomes a number.
 #[must_use]
 pub fn of_trial(config: &Map<String, Value>, seed: u64, number: u32) -> Map<String, Value> {
-    let values = [
-        ("{trial.seed}", seed),
-        ("{trial.number}", u64::from(number)),
-    ];
+    let values = [("{trial.seed}", seed), ("{trial.number}", u64::from(number))];
     let mut filled = config.clone();
-    filled
-        .values_mut()
-        .for_each(|value| fill_trial(value, values));
+    filled.values_mut().for_each(|value| fill_trial(value, values));
     filled
 }
 
@@ -56,9 +51,9 @@ fn fill_trial(value: &mut Value, values: [(&str, u64); 2]) {
             }
         },
         Value::Array(items) => items.iter_mut().for_each(|item| fill_trial(item, values)),
-        Value::Object(members) => members
-            .values_mut()
-            .for_each(|member| fill_trial(member, values)),
+        Value::Object(members) => {
+            members.values_mut().for_each(|member| fill_trial(member, values));
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -146,9 +141,7 @@ mod tests {
     fn settings_are_filled_wherever_they_have_texts() {
         let settings =
             json!({"base_url": "{model}/v1", "list": ["{model}", 1], "n": {"m": "{model}"}});
-        let Value::Object(mut settings) = settings else {
-            unreachable!()
-        };
+        let Value::Object(mut settings) = settings else { unreachable!() };
         assert!(stands_in(&settings, "model") && !stands_in(&settings, "bot"));
         fill_settings(&mut settings, "model", "http://h:1/");
         let filled = json!({"base_url": "http://h:1/v1", "list": ["http://h:1", 1], "n": {"m": "http://h:1"}});
@@ -158,9 +151,7 @@ mod tests {
     #[test]
     fn a_config_gets_seed_and_number_of_its_trial() {
         let config = json!({"seed": "{trial.seed}", "user": [{"id": "u-{trial.number}"}], "n": 1});
-        let Value::Object(config) = config else {
-            unreachable!()
-        };
+        let Value::Object(config) = config else { unreachable!() };
         let filled = json!({"seed": 41, "user": [{"id": "u-2"}], "n": 1});
         assert_eq!(Value::Object(of_trial(&config, 41, 2)), filled);
     }
@@ -168,9 +159,7 @@ mod tests {
     #[test]
     fn settings_can_be_looked_at_before_addresses_are_known() {
         let settings = json!({"base_url": "{model}/v1", "steps": [{"a": "${1/x}", "b": {}}]});
-        let Value::Object(settings) = settings else {
-            unreachable!()
-        };
+        let Value::Object(settings) = settings else { unreachable!() };
         let looked_at = Value::Object(with_any_address(&settings));
         let expected =
             json!({"base_url": "http://127.0.0.1:9/v1", "steps": [{"a": "${1/x}", "b": {}}]});

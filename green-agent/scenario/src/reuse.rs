@@ -54,10 +54,7 @@ fn of_evaluator(evaluator: &Evaluator) -> Option<Obstacle> {
         ),
         (Direction::GreenCalls, Delivery::Messages | Delivery::Synchronous) => return None,
     };
-    Some(Obstacle {
-        key: key.to_owned(),
-        why: why.to_owned(),
-    })
+    Some(Obstacle { key: key.to_owned(), why: why.to_owned() })
 }
 
 fn of_agent(key: &str, agent: &Agent) -> Option<Obstacle> {

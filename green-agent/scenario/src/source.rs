@@ -118,10 +118,7 @@ impl ScenarioSource {
         cell: &[(String, Value)],
         row: Option<&Row>,
     ) -> Result<Scenario, ScenarioErrors> {
-        let filling = Filling {
-            row: self.dataset.as_ref().zip(row),
-            cell,
-        };
+        let filling = Filling { row: self.dataset.as_ref().zip(row), cell };
         let scenario = parse::parse_filled(&self.path, &self.text, &filling)?;
         let name = self.name.clone();
         Ok(Scenario { name, ..scenario })
@@ -182,9 +179,7 @@ impl ScenarioSource {
 
 /// Returns the cell with its values as texts.
 pub fn cell_texts(cell: &[(String, Value)]) -> std::collections::BTreeMap<String, String> {
-    let texts = cell
-        .iter()
-        .map(|(axis, value)| (axis.clone(), as_text(value)));
+    let texts = cell.iter().map(|(axis, value)| (axis.clone(), as_text(value)));
     texts.collect()
 }
 

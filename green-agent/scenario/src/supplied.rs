@@ -49,10 +49,7 @@ pub enum AgentOverridesError {
     #[error(transparent)]
     Overlay(#[from] ScenarioErrors),
     /// No agent has the role.
-    #[error(
-        "--agent or overlay: no agent has the role {role:?}; {}",
-        super::error::roles(known)
-    )]
+    #[error("--agent or overlay: no agent has the role {role:?}; {}", super::error::roles(known))]
     NoSuchRole {
         /// The role.
         role: String,
@@ -82,10 +79,8 @@ impl AgentOverrides {
             agents.extend(given);
         }
         for flag in flags {
-            let (role, start) = read(flag).map_err(|expected| AgentOverridesError::Flag {
-                flag: flag.clone(),
-                expected,
-            })?;
+            let (role, start) = read(flag)
+                .map_err(|expected| AgentOverridesError::Flag { flag: flag.clone(), expected })?;
             let given = AgentOverride {
                 start,
                 env: BTreeMap::new(),
@@ -102,15 +97,9 @@ impl AgentOverrides {
     pub(super) fn meaning(&self) -> BTreeMap<&str, Vec<String>> {
         let meaning = self.agents.iter().map(|(role, given)| {
             let words = given.start.words().join(" ");
-            let env = given
-                .env
-                .iter()
-                .map(|(name, value)| format!("{name}={value}"));
+            let env = given.env.iter().map(|(name, value)| format!("{name}={value}"));
             let texts = std::iter::once(words).chain(env);
-            (
-                role.as_str(),
-                texts.map(|text| meaning::words(&text, &[])).collect(),
-            )
+            (role.as_str(), texts.map(|text| meaning::words(&text, &[])).collect())
         });
         meaning.collect()
     }
@@ -170,10 +159,7 @@ impl fmt::Display for UnspecifiedAgent {
         };
         write!(f, "{}: the file does not say how it is started", self.role)?;
         if let Some(image) = &self.image {
-            write!(
-                f,
-                ", but for the image {image}, and neither docker nor podman is installed"
-            )?;
+            write!(f, ", but for the image {image}, and neither docker nor podman is installed")?;
         } else if self.is_built {
             f.write_str(
                 ", but for how its image is built, which is not done here: build it and name it as image",
@@ -203,9 +189,7 @@ pub fn unknown(scenario: &Scenario) -> Vec<UnspecifiedAgent> {
 pub fn contain(scenario: &mut Scenario, engine: Engine) {
     for agent in scenario.agents_mut() {
         let started = match &agent.start {
-            Start::Absent {
-                image: Some(image), ..
-            } => contained(agent, image, engine),
+            Start::Absent { image: Some(image), .. } => contained(agent, image, engine),
             _other => continue,
         };
         agent.start = started;
@@ -256,13 +240,9 @@ fn program(cmd: Vec<String>) -> Result<Start, &'static str> {
 }
 
 fn named_port(cmd: &[String]) -> Option<u16> {
-    let joined = cmd
-        .iter()
-        .find_map(|word| word.strip_prefix("--port=")?.parse().ok());
+    let joined = cmd.iter().find_map(|word| word.strip_prefix("--port=")?.parse().ok());
     let after = || {
-        let at = cmd
-            .iter()
-            .position(|word| word == "--port" || word == "-p")?;
+        let at = cmd.iter().position(|word| word == "--port" || word == "-p")?;
         cmd.get(at + 1)?.parse().ok()
     };
     joined.or_else(after)
@@ -339,21 +319,11 @@ mod tests {
         supplied.apply(&mut scenario).unwrap();
         let starts: Vec<_> = scenario.agents().map(|agent| agent.start.clone()).collect();
         assert!(matches!(&starts[0], Start::Policy(_)));
-        let requires: Vec<usize> = scenario
-            .agents()
-            .map(|agent| agent.requires.len())
-            .collect();
-        assert_eq!(
-            requires,
-            [0, 0],
-            "a flag starts another program than the overlay's"
-        );
+        let requires: Vec<usize> = scenario.agents().map(|agent| agent.requires.len()).collect();
+        assert_eq!(requires, [0, 0], "a flag starts another program than the overlay's");
         let supplied = AgentOverrides::new(Some(&path), &[]).unwrap();
         supplied.apply(&mut scenario).unwrap();
-        let green = scenario
-            .agents()
-            .find(|agent| agent.role == "green")
-            .unwrap();
+        let green = scenario.agents().find(|agent| agent.role == "green").unwrap();
         let green: Vec<String> = green.requires.iter().map(ToString::to_string).collect();
         assert_eq!(green, ["python:uvicorn==0.54.0", "python 3.12"]);
         assert!(
@@ -375,10 +345,7 @@ mod tests {
         for (endpoint, expected) in [
             ("", "http://127.0.0.1:0/"),
             ("endpoint = 'http://127.0.0.1:9009'", "http://127.0.0.1:0/"),
-            (
-                "endpoint = 'http://127.0.0.1:9009/a2a'",
-                "http://127.0.0.1:0/a2a",
-            ),
+            ("endpoint = 'http://127.0.0.1:9009/a2a'", "http://127.0.0.1:0/a2a"),
         ] {
             let text = format!(
                 "[[participants]]\nrole = 'purple'\ncmd = 'x --port {{port}}'\n{endpoint}\n"

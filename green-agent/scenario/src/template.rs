@@ -15,12 +15,8 @@ pub enum Template {
 
 impl Template {
     /// Every template.
-    pub const ALL: [Self; 4] = [
-        Self::Conversation,
-        Self::Episode,
-        Self::Pipeline,
-        Self::AgentBeats,
-    ];
+    pub const ALL: [Self; 4] =
+        [Self::Conversation, Self::Episode, Self::Pipeline, Self::AgentBeats];
 
     /// Returns its name on the command line.
     pub fn name(self) -> &'static str {

@@ -48,10 +48,7 @@ impl Check {
 
 /// Returns whether a file is correct. A scenario whose sidecar expects that it cannot be read is correct if it cannot.
 fn check(found: &ScenarioFile, supplied: &AgentOverrides) -> bool {
-    let must_fail = found
-        .sidecar
-        .as_ref()
-        .filter(|it| it.exit == u8::from(Exit::Unreadable));
+    let must_fail = found.sidecar.as_ref().filter(|it| it.exit == u8::from(Exit::Unreadable));
     let read = found.source().and_then(|source| {
         source.check()?;
         for misspelt in source.misspelt() {
@@ -62,10 +59,7 @@ fn check(found: &ScenarioFile, supplied: &AgentOverrides) -> bool {
     match (read, must_fail) {
         (Ok(scenario), None) => is_complete(found, scenario, supplied),
         (Ok(_), Some(_)) => {
-            complain(&format!(
-                "{}: its sidecar says that it cannot be read",
-                found.path.display()
-            ));
+            complain(&format!("{}: its sidecar says that it cannot be read", found.path.display()));
             false
         }
         (Err(errors), Some(sidecar)) if errors.to_string().contains(&sidecar.message) => true,

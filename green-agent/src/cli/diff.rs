@@ -164,20 +164,11 @@ fn show(sides: [&str; 2], names: [impl Display; 2], comparison: &Comparison) {
             _ => "fewer",
         };
         let (kind, message) = (change.kind.title(), line(&change.message));
-        outln!(
-            "  {word:5}  {} -> {}  {}  {kind}: {message}",
-            change.a,
-            change.b,
-            change.scenario
-        );
+        outln!("  {word:5}  {} -> {}  {}  {kind}: {message}", change.a, change.b, change.scenario);
     }
     for flip in &comparison.flips {
         if let Some(diff) = &flip.transcript {
-            outln!(
-                "\ntranscript of {}:\n{}",
-                place(&flip.pair.task),
-                lines(diff).trim_end()
-            );
+            outln!("\ntranscript of {}:\n{}", place(&flip.pair.task), lines(diff).trim_end());
         }
     }
 }
@@ -199,10 +190,7 @@ pub(super) fn read(path: &std::path::Path) -> Result<RunFolder, Exit> {
 
 fn overview(figures: &Figures) -> String {
     let rate = &figures.pass_rate;
-    format!(
-        "{} trials of {} samples  pass_rate {rate}",
-        figures.trials, figures.samples
-    )
+    format!("{} trials of {} samples  pass_rate {rate}", figures.trials, figures.samples)
 }
 
 fn show_difference(one: &Difference) {

@@ -24,10 +24,7 @@ pub(super) fn execute(paths: &Paths) -> Exit {
     let widths = [0, 1, 2].map(|column| width(column).unwrap_or_default());
     for [name, agents, snapshot, requires] in all {
         let [a, b, c] = widths;
-        outln!(
-            "{}",
-            format!("{name:a$}  {agents:b$}  {snapshot:c$}  {requires}").trim_end()
-        );
+        outln!("{}", format!("{name:a$}  {agents:b$}  {snapshot:c$}  {requires}").trim_end());
     }
     Exit::Passed
 }
@@ -42,12 +39,7 @@ fn row(found: &ScenarioFile) -> [String; 4] {
         ],
         Err(errors) => {
             let count = format!("{} errors", errors.0.len());
-            [
-                found.name.clone(),
-                "cannot be read".to_owned(),
-                String::new(),
-                count,
-            ]
+            [found.name.clone(), "cannot be read".to_owned(), String::new(), count]
         }
     }
 }
@@ -59,18 +51,12 @@ fn agents(scenario: &Scenario) -> String {
         Green::Builtin(Evaluator::Episode(episode)) => &episode.environment,
         Green::Builtin(Evaluator::Pipeline(_)) => "pipeline",
     };
-    let roles = scenario
-        .participants
-        .iter()
-        .map(|agent| agent.role.as_str());
+    let roles = scenario.participants.iter().map(|agent| agent.role.as_str());
     format!("{green} -> {}", roles.collect::<Vec<_>>().join(", "))
 }
 
 fn snapshot_of(scenario: &Scenario) -> &'static str {
-    match (
-        &scenario.harness.snapshot,
-        snapshot::path_for(&scenario.path).exists(),
-    ) {
+    match (&scenario.harness.snapshot, snapshot::path_for(&scenario.path).exists()) {
         (None, _) => "off",
         (Some(_), true) => "kept",
         (Some(_), false) => "missing",

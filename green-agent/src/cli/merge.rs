@@ -57,12 +57,7 @@ impl Merge {
             errln!("note: no run has the part {part}");
         }
         let judged = RunFolder::read(&self.into).map(|run| RunReport::of(&(&run).into(), None));
-        outln!(
-            "{} trials of {} runs in {}",
-            merged.trials,
-            self.runs.len(),
-            self.into.display()
-        );
+        outln!("{} trials of {} runs in {}", merged.trials, self.runs.len(), self.into.display());
         match judged {
             Ok(report) => show_gates(&report),
             Err(error) => {

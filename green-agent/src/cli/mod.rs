@@ -140,9 +140,7 @@ impl Agents {
 fn roles(found: &[ScenarioFile]) -> BTreeSet<String> {
     let scenarios = found.iter().filter_map(|one| source::read(&one.path).ok());
     let roles = |scenario: Scenario| scenario.agents().map(|one| one.role.clone()).collect();
-    scenarios
-        .flat_map(|one| -> Vec<String> { roles(one) })
-        .collect()
+    scenarios.flat_map(|one| -> Vec<String> { roles(one) }).collect()
 }
 
 /// Runs the program: parses the arguments, executes the command, returns the exit code.

@@ -120,9 +120,7 @@ impl Noise {
         let (rows, second) = (comparison::rows(run), second.map(comparison::rows));
         let names = rows.figures();
         let names = names.into_iter();
-        names
-            .map(|name| self.finding(name, &rows, second.as_ref()))
-            .collect()
+        names.map(|name| self.finding(name, &rows, second.as_ref())).collect()
     }
 
     fn finding(

@@ -52,11 +52,7 @@ impl Regrade {
             complain(&error);
             return Exit::Infrastructure;
         }
-        regraded
-            .iter()
-            .map(|one| one.record.exit)
-            .max()
-            .unwrap_or_default()
+        regraded.iter().map(|one| one.record.exit).max().unwrap_or_default()
     }
 
     /// Writes the run with its new outcomes, and the transcripts beside them.
@@ -66,10 +62,7 @@ impl Regrade {
             None => error.to_string(),
         };
         if into.join(RECORDS).exists() {
-            return Err(format!(
-                "{}: has a run already; expected a new folder",
-                into.display()
-            ));
+            return Err(format!("{}: has a run already; expected a new folder", into.display()));
         }
         fs::create_dir_all(into).map_err(|error| shown(&error))?;
         let counted = regraded.iter().map(|one| &one.record);
@@ -77,10 +70,8 @@ impl Regrade {
         for record in &records {
             copy_trial(&run.path, into, record).map_err(|error| shown(&error))?;
         }
-        let manifest = Manifest {
-            merged: vec![self.run.display().to_string()],
-            ..run.manifest.clone()
-        };
+        let manifest =
+            Manifest { merged: vec![self.run.display().to_string()], ..run.manifest.clone() };
         RecordWriter::open(&into.join(RECORDS))
             .and_then(|writer| writer.append_all(&records))
             .and_then(|()| manifest.write(into))

@@ -39,12 +39,7 @@ impl Report {
                 Exit::Unreadable
             })
         };
-        let runs = || {
-            Ok((
-                read(&self.run)?,
-                self.against.as_ref().map(read).transpose()?,
-            ))
-        };
+        let runs = || Ok((read(&self.run)?, self.against.as_ref().map(read).transpose()?));
         let (run, other) = match runs() {
             Ok(runs) => runs,
             Err(exit) => return exit,

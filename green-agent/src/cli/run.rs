@@ -197,10 +197,7 @@ impl Run {
     /// run that is resumed.
     fn asked(&self, name: &str) -> Result<Asked, Exit> {
         let Some(folder) = &self.resume else {
-            let paths = Paths {
-                paths: self.paths.clone(),
-                filter: self.filter.clone(),
-            };
+            let paths = Paths { paths: self.paths.clone(), filter: self.filter.clone() };
             return Ok(Asked {
                 found: paths.collect()?,
                 settings: self.settings(),
@@ -228,15 +225,7 @@ impl Run {
     }
 
     fn settings(&self) -> RunSettings {
-        let Conditions {
-            agents,
-            seed,
-            rewrite_cards,
-            ca,
-            cert,
-            key,
-            ..
-        } = &self.conditions;
+        let Conditions { agents, seed, rewrite_cards, ca, cert, key, .. } = &self.conditions;
         let path = |path: &PathBuf| path.display().to_string();
         let overlay = agents.overlay.as_ref();
         let snapshots = self.snapshots.to_possible_value();
@@ -257,13 +246,7 @@ impl Run {
     }
 
     fn flags(&self) -> RunFlags {
-        let Conditions {
-            jobs,
-            install,
-            cache,
-            show_logs,
-            ..
-        } = &self.conditions;
+        let Conditions { jobs, install, cache, show_logs, .. } = &self.conditions;
         RunFlags {
             jobs: *jobs,
             install: *install,
@@ -322,13 +305,7 @@ impl Run {
     }
 
     fn log(&self, asked: &Asked, supplied: &AgentOverrides) -> Result<RunLog, RunLogError> {
-        let Asked {
-            found,
-            settings,
-            flags,
-            folder,
-            ..
-        } = asked;
+        let Asked { found, settings, flags, folder, .. } = asked;
         let flags = flags.clone();
         match self.resume {
             Some(_) => RunLog::resume(folder, found, flags, supplied),
@@ -435,10 +412,7 @@ pub(super) fn stamp() -> String {
 
 async fn serve(found: &[ScenarioFile], options: &RunOptions) -> Exit {
     let [one] = found else {
-        complain(&format!(
-            "--serve-only takes one scenario, found {}",
-            found.len()
-        ));
+        complain(&format!("--serve-only takes one scenario, found {}", found.len()));
         return Exit::Usage;
     };
     let scenario = match one.source().and_then(|source| source.first()) {

@@ -140,9 +140,7 @@ impl Serve {
             None => public_url.join(MCP_PATH)?,
         };
         let reach = EnvironmentAccess {
-            relay: ["mcp-tools", "relay", "--url", mcp_url.as_str()]
-                .map(str::to_owned)
-                .into(),
+            relay: ["mcp-tools", "relay", "--url", mcp_url.as_str()].map(str::to_owned).into(),
             url: mcp_url,
         };
         let episodes = Episodes::new(EPISODES);
@@ -152,10 +150,8 @@ impl Serve {
     }
 
     fn episode(&self, environment: &str) -> Episode {
-        let acknowledge = self.acknowledge_after.map(|after| Acknowledge {
-            after,
-            resend: self.resend,
-        });
+        let acknowledge =
+            self.acknowledge_after.map(|after| Acknowledge { after, resend: self.resend });
         Episode {
             details: self.details,
             transport: self.transport,
@@ -164,10 +160,7 @@ impl Serve {
                 _messages => Delivery::Messages,
             },
             token: self.token,
-            limits: EpisodeLimits {
-                steps: self.steps,
-                time: self.time,
-            },
+            limits: EpisodeLimits { steps: self.steps, time: self.time },
             acknowledge,
             ..Episode::new(environment)
         }

@@ -32,9 +32,8 @@ pub(super) struct View {
 
 /// Reads a loopback address: a run may contain data that other machines must not see.
 fn loopback(text: &str) -> Result<SocketAddr, String> {
-    let address: SocketAddr = text
-        .parse()
-        .map_err(|_| "expected ADDRESS:PORT such as 127.0.0.1:8080".to_owned())?;
+    let address: SocketAddr =
+        text.parse().map_err(|_| "expected ADDRESS:PORT such as 127.0.0.1:8080".to_owned())?;
     match address.ip().is_loopback() {
         true => Ok(address),
         false => Err("expected an address of this machine only, such as 127.0.0.1:8080; to show a run elsewhere, write --report html=FILE".to_owned()),
@@ -43,11 +42,7 @@ fn loopback(text: &str) -> Result<SocketAddr, String> {
 
 impl View {
     pub(super) fn execute(&self) -> Exit {
-        let run = match self
-            .run
-            .clone()
-            .map_or_else(|| newest(Path::new("runs")), Ok)
-        {
+        let run = match self.run.clone().map_or_else(|| newest(Path::new("runs")), Ok) {
             Ok(run) if run.join(MANIFEST).exists() => run,
             Ok(run) => {
                 complain(&format!(
@@ -83,8 +78,6 @@ impl View {
 /// Returns the newest run in a folder. The names of runs sort by time.
 fn newest(runs: &Path) -> io::Result<PathBuf> {
     let folders = fs::read_dir(runs)?.flatten().map(|entry| entry.path());
-    let newest = folders
-        .filter(|folder| folder.join(MANIFEST).exists())
-        .max();
+    let newest = folders.filter(|folder| folder.join(MANIFEST).exists()).max();
     newest.ok_or_else(|| io::Error::other("it has none"))
 }

@@ -77,28 +77,19 @@ fn show_from(path: &Path, mut read: u64, counts: &mut BTreeMap<Outcome, usize>) 
 }
 
 fn show(record: &TrialRecord, counts: &BTreeMap<Outcome, usize>) {
-    let mut text = format!(
-        "{:>7}  {}  {:.1} s",
-        record.outcome.title(),
-        record.title(),
-        record.seconds
-    );
+    let mut text =
+        format!("{:>7}  {}  {:.1} s", record.outcome.title(), record.title(), record.seconds);
     for (name, value) in record.metrics.iter().take(4) {
         text += &format!("  {name} {value:.3}");
     }
     if let Some(problem) = record.problems.first() {
-        text += &format!(
-            "  {}",
-            problem.to_string().lines().next().unwrap_or_default()
-        );
+        text += &format!("  {}", problem.to_string().lines().next().unwrap_or_default());
     }
     outln!("{}  [{}]", line(&text), summary(counts));
 }
 
 fn summary(counts: &BTreeMap<Outcome, usize>) -> String {
-    let counted = counts
-        .iter()
-        .map(|(outcome, count)| format!("{count} {}", outcome.title()));
+    let counted = counts.iter().map(|(outcome, count)| format!("{count} {}", outcome.title()));
     let counted: Vec<String> = counted.collect();
     match counted.is_empty() {
         true => "no trial has ended".to_owned(),

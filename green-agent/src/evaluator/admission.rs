@@ -20,8 +20,5 @@ pub(super) async fn check(client: &Client, credentials: &Credentials) -> Result<
 
 /// Returns whether an agent requires credentials that it did not get.
 pub(super) fn is_refusal(error: &ClientError) -> bool {
-    matches!(
-        error.fault,
-        Fault::Unauthenticated { .. } | Fault::NoCredentials { .. }
-    )
+    matches!(error.fault, Fault::Unauthenticated { .. } | Fault::NoCredentials { .. })
 }

@@ -69,21 +69,13 @@ impl Collected {
             return None;
         }
         self.statuses.push(status.clone());
-        status
-            .message
-            .as_ref()
-            .map(Message::text)
-            .filter(|text| !text.is_empty())
+        status.message.as_ref().map(Message::text).filter(|text| !text.is_empty())
     }
 
     /// Returns whether nothing more is sent until the agent gets another message.
     pub(super) fn is_settled(&self) -> bool {
         let settled = |state: &TaskState| state.is_terminal() || state.is_interrupted();
-        self.message.is_some()
-            || self
-                .task
-                .as_ref()
-                .is_some_and(|task| settled(&task.status.state))
+        self.message.is_some() || self.task.as_ref().is_some_and(|task| settled(&task.status.state))
     }
 
     /// Sends a message and applies the reply, streamed or not, until the task is settled. Calls `heard` after
@@ -161,11 +153,7 @@ impl Collected {
             let history = answer_in_history(task).iter().map(Message::text);
             status.into_iter().chain(artifacts).chain(history)
         });
-        message
-            .into_iter()
-            .chain(task)
-            .collect::<Vec<_>>()
-            .join("\n")
+        message.into_iter().chain(task).collect::<Vec<_>>().join("\n")
     }
 
     /// Returns whether the text contains these words. A word may continue in the next part of an artifact: agents that
@@ -204,13 +192,9 @@ pub(super) fn assessment_of(
         None => TaskState::Completed,
         Some(_) => TaskState::Failed,
     };
-    let message = verdict
-        .failure
-        .map(|why| Message::new("verdict", Role::Agent, vec![Part::text(why)]));
-    statuses.push(TaskStatus {
-        message,
-        ..TaskStatus::new(state.clone())
-    });
+    let message =
+        verdict.failure.map(|why| Message::new("verdict", Role::Agent, vec![Part::text(why)]));
+    statuses.push(TaskStatus { message, ..TaskStatus::new(state.clone()) });
     let result = Artifact {
         name: Some(RESULT.to_owned()),
         ..Artifact::new("result", vec![Part::data(verdict.result)])
@@ -233,10 +217,7 @@ fn assessment(state: String, statuses: &[TaskStatus], artifacts: &[Artifact]) ->
 
 /// Writes protocol objects as JSON. They have string keys and finite numbers, so this cannot fail.
 fn to_json(objects: impl IntoIterator<Item = impl Serialize>) -> Vec<Value> {
-    objects
-        .into_iter()
-        .map(|one| serde_json::to_value(&one).unwrap_or_default())
-        .collect()
+    objects.into_iter().map(|one| serde_json::to_value(&one).unwrap_or_default()).collect()
 }
 
 #[cfg(test)]
@@ -276,15 +257,9 @@ mod tests {
                 {"artifactId": "b", "parts": [{"text": "End"}]},
             ],
         });
-        let collected = Collected {
-            task: Some(Task::read(task).unwrap()),
-            ..Collected::default()
-        };
-        for (words, is_said) in [
-            ("forty-two", true),
-            ("for\nty-two\nEnd", true),
-            ("twoEnd", false),
-        ] {
+        let collected = Collected { task: Some(Task::read(task).unwrap()), ..Collected::default() };
+        for (words, is_said) in [("forty-two", true), ("for\nty-two\nEnd", true), ("twoEnd", false)]
+        {
             assert_eq!(collected.says(words), is_said, "{words:?}");
         }
     }

@@ -68,9 +68,7 @@ fn judge(number: usize, turn: &ConversationTurn, talk: &Collected) -> Option<Str
     let place = format!("turn {number} (line {})", turn.line);
     if turn.parts.is_empty() && talk.task.is_none() {
         let to = &turn.to;
-        return Some(format!(
-            "{place}: nothing to cancel, {to} has begun no task"
-        ));
+        return Some(format!("{place}: nothing to cancel, {to} has begun no task"));
     }
     let state = talk.state();
     if let Some(wanted) = turn.state.as_ref().filter(|wanted| **wanted != state) {
@@ -91,9 +89,7 @@ fn judge(number: usize, turn: &ConversationTurn, talk: &Collected) -> Option<Str
         }
         _ => String::new(),
     };
-    Some(format!(
-        "{place}: expected an answer with {wanted:?}, got {text:?}{of}"
-    ))
+    Some(format!("{place}: expected an answer with {wanted:?}, got {text:?}{of}"))
 }
 
 fn assessment(turns: usize, passed: usize, states: &[String], wrong: Option<String>) -> Assessment {
@@ -129,10 +125,7 @@ async fn say(
     is_first: bool,
     talk: &mut Collected,
 ) -> Result<(), EvaluationError> {
-    let url = evaluation
-        .participants
-        .iter()
-        .find(|(role, _)| *role == turn.to);
+    let url = evaluation.participants.iter().find(|(role, _)| *role == turn.to);
     let (_, url) = url.ok_or_else(|| EvaluationError::NoSuchRole(turn.to.clone()))?;
     let options = Options {
         version: turn.version.map(version),
@@ -317,19 +310,13 @@ mod tests {
             .unwrap(),
         ));
         let said = judge(1, &asked, &talk).unwrap();
-        assert_eq!(
-            said,
-            "turn 1 (line 7): expected completed, got failed without a word"
-        );
+        assert_eq!(said, "turn 1 (line 7): expected completed, got failed without a word");
     }
 
     #[test]
     fn a_cancelation_with_nothing_to_cancel_is_wrong() {
         let said = judge(2, &turn(Vec::new(), None), &Collected::default()).unwrap();
-        assert_eq!(
-            said,
-            "turn 2 (line 7): nothing to cancel, a has begun no task"
-        );
+        assert_eq!(said, "turn 2 (line 7): nothing to cancel, a has begun no task");
     }
 
     #[test]

@@ -59,9 +59,6 @@ pub struct EvaluationResult {
 impl EvaluationResult {
     /// Returns the verdict of an evaluation that was carried out, with this result.
     pub fn new(result: Value) -> Self {
-        Self {
-            result,
-            failure: None,
-        }
+        Self { result, failure: None }
     }
 }

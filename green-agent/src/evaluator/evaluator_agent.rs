@@ -38,14 +38,8 @@ pub fn agent(name: &str, evaluator: Arc<dyn Evaluator>, limit: Duration) -> Agen
     Agent {
         name: name.to_owned(),
         card: evaluator.card(plain_card(name)),
-        executor: Arc::new(EvaluatorExecutor {
-            evaluator,
-            running: Mutex::default(),
-        }),
-        settings: TurnSettings {
-            limit,
-            ..TurnSettings::default()
-        },
+        executor: Arc::new(EvaluatorExecutor { evaluator, running: Mutex::default() }),
+        settings: TurnSettings { limit, ..TurnSettings::default() },
     }
 }
 
@@ -201,11 +195,7 @@ async fn finish_later(task: TaskHandle, work: tokio::task::JoinHandle<Vec<Update
         Err(error) if error.is_cancelled() => return,
         Err(_panic) => {
             let id = format!("{}-broken", task.task_id());
-            vec![Update::said(
-                TaskState::Failed,
-                id,
-                "The evaluation failed.",
-            )]
+            vec![Update::said(TaskState::Failed, id, "The evaluation failed.")]
         }
     };
     if let Err(error) = task.emit(last).await {

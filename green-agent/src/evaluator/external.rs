@@ -13,9 +13,7 @@ pub(super) async fn assess(
     url: &Url,
     listener: &Listener,
 ) -> Result<Assessment, EvaluationError> {
-    let collected = ask(evaluation, url, listener)
-        .await
-        .map_err(EvaluationError::Green)?;
+    let collected = ask(evaluation, url, listener).await.map_err(EvaluationError::Green)?;
     Ok(collected.into_assessment())
 }
 
@@ -24,10 +22,7 @@ async fn ask(
     url: &Url,
     listener: &Listener,
 ) -> Result<Collected, ClientError> {
-    let options = Options {
-        limits: evaluation.limits(),
-        ..Options::default()
-    };
+    let options = Options { limits: evaluation.limits(), ..Options::default() };
     let client = Client::connect(url, &options).await?;
     let request = request(evaluation);
     let streams = client.card().capabilities.streams();
@@ -41,9 +36,5 @@ async fn ask(
 /// JSON.
 fn request(evaluation: &Evaluation<'_>) -> SendMessageRequest {
     let request = evaluation.request(evaluation.config.clone());
-    SendMessageRequest::new(Message::new(
-        new_message_id(),
-        Role::User,
-        vec![request.part()],
-    ))
+    SendMessageRequest::new(Message::new(new_message_id(), Role::User, vec![request.part()]))
 }

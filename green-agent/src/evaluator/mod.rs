@@ -246,18 +246,11 @@ impl Evaluation<'_> {
     }
 
     fn request(&self, config: Map<String, Value>) -> AssessmentRequest {
-        AssessmentRequest {
-            participants: self.participants.clone(),
-            config,
-        }
+        AssessmentRequest { participants: self.participants.clone(), config }
     }
 
     fn limits(&self) -> Limits {
-        Limits {
-            reply: self.limit,
-            idle: self.limit,
-            ..Limits::default()
-        }
+        Limits { reply: self.limit, idle: self.limit, ..Limits::default() }
     }
 }
 
@@ -282,9 +275,7 @@ pub(crate) fn judged_again(
 fn metrics(results: &[Value]) -> BTreeMap<String, f64> {
     let of_result = |result: &Map<String, Value>| {
         let named = result.get(METRICS).and_then(Value::as_object);
-        let beside = result
-            .iter()
-            .filter(|(name, _)| named.is_none() || is_worth(name));
+        let beside = result.iter().filter(|(name, _)| named.is_none() || is_worth(name));
         let all = beside.chain(named.into_iter().flatten());
         let numbers = all.filter_map(|(name, value)| Some((name.clone(), expect::number(value)?)));
         numbers.collect::<Vec<_>>()
@@ -297,9 +288,7 @@ fn metrics(results: &[Value]) -> BTreeMap<String, f64> {
 /// names, because a metric that is there in some trials only has no mean.
 fn without_echoes(mut assessment: Assessment, config: &Map<String, Value>) -> Assessment {
     let is_told = |name: &str| name == SEED || config.contains_key(name);
-    assessment
-        .metrics
-        .retain(|name, _| is_worth(name) || !is_told(name));
+    assessment.metrics.retain(|name, _| is_worth(name) || !is_told(name));
     assessment
 }
 
@@ -310,10 +299,7 @@ mod tests {
     use super::*;
 
     fn found(result: Value, config: &Value) -> Vec<String> {
-        let assessment = Assessment {
-            metrics: metrics(&[result]),
-            ..Assessment::default()
-        };
+        let assessment = Assessment { metrics: metrics(&[result]), ..Assessment::default() };
         let config = config.as_object().unwrap();
         let metrics = without_echoes(assessment, config).metrics;
         metrics.into_keys().collect()

@@ -31,10 +31,7 @@ pub(super) async fn assess(
         return Err(EvaluationError::NotAsked { role, how });
     }
     if let (false, Some(url)) = (collected.is_settled(), &evaluation.green_url) {
-        let options = Options {
-            limits: evaluation.limits(),
-            ..Options::default()
-        };
+        let options = Options { limits: evaluation.limits(), ..Options::default() };
         let asking = async {
             let client = Client::connect(url, &options).await?;
             collected.settle(&client, |_, _| ()).await

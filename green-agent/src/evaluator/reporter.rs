@@ -61,8 +61,7 @@ impl Reporter {
     /// Sends these parts in one message; returns its id.
     pub async fn send(&self, parts: Vec<Part>) -> Result<String, AssessError> {
         let id = new_message_id();
-        self.emit(Message::new(id.as_str(), Role::Agent, parts))
-            .await?;
+        self.emit(Message::new(id.as_str(), Role::Agent, parts)).await?;
         Ok(id)
     }
 
@@ -131,11 +130,8 @@ impl Reporter {
         let Some(task) = &self.0.task else {
             return Ok(());
         };
-        let update = Update::Status {
-            state: TaskState::Working,
-            message: Some(message),
-            metadata: None,
-        };
+        let update =
+            Update::Status { state: TaskState::Working, message: Some(message), metadata: None };
         task.emit(vec![update]).await?;
         Ok(())
     }

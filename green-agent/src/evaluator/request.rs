@@ -44,9 +44,9 @@ impl AssessmentRequest {
             let read = url.as_str().and_then(|url| Url::parse(url).ok());
             match read.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
                 Some(url) => Ok((role, url)),
-                None => Err(format!(
-                    "participants.{role}: expected an http or https URL, found {url}"
-                )),
+                None => {
+                    Err(format!("participants.{role}: expected an http or https URL, found {url}"))
+                }
             }
         };
         Ok(Self {
@@ -110,21 +110,12 @@ mod tests {
 
     #[test]
     fn other_messages_are_ignored_and_bad_requests_are_reported() {
-        for part in [
-            Part::text("ready for evaluation"),
-            Part::data(json!({"a": 1})),
-        ] {
+        for part in [Part::text("ready for evaluation"), Part::data(json!({"a": 1}))] {
             assert_eq!(AssessmentRequest::read(&message(part)), None);
         }
         for (wrong, expected) in [
-            (
-                json!({"participants": []}),
-                "expected participants and config as objects",
-            ),
-            (
-                json!({"participants": {"a": "x"}}),
-                "participants.a: expected an http or https URL",
-            ),
+            (json!({"participants": []}), "expected participants and config as objects"),
+            (json!({"participants": {"a": "x"}}), "participants.a: expected an http or https URL"),
         ] {
             let error = AssessmentRequest::read(&message(Part::data(wrong))).unwrap();
             assert!(error.unwrap_err().starts_with(expected));

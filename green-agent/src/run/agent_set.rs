@@ -89,13 +89,8 @@ impl AgentSet {
         folder: &Path,
         transcript: &Transcript,
     ) -> Result<(), Problem> {
-        *self
-            .transcript
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = Some(transcript.clone());
-        let servers = scenario
-            .agents()
-            .filter(|one| one.server_kind == ServerKind::Server);
+        *self.transcript.write().unwrap_or_else(PoisonError::into_inner) = Some(transcript.clone());
+        let servers = scenario.agents().filter(|one| one.server_kind == ServerKind::Server);
         self.servers = servers.map(|one| one.role.clone()).collect();
         for process in &self.processes {
             let switched = process.log_to(&log_path(folder, process.role()));
@@ -158,9 +153,7 @@ impl AgentSet {
             return Some(format!("{role} had not answered when the trial ended"));
         }
         let role = task::still_running(&entries)?;
-        Some(format!(
-            "a task of {role} had not ended when the trial ended"
-        ))
+        Some(format!("a task of {role} had not ended when the trial ended"))
     }
 
     /// Returns which program has ended by itself, with its exit status and its last output.
@@ -176,10 +169,8 @@ impl AgentSet {
     /// Stops the programs and releases their ports. Agents end first, because they may end sessions with the servers that
     /// they use, such as those of MCP.
     pub(super) async fn stop(self, grace: Duration) {
-        let (servers, agents) = self
-            .processes
-            .into_iter()
-            .partition(|process| self.servers.contains(process.role()));
+        let (servers, agents) =
+            self.processes.into_iter().partition(|process| self.servers.contains(process.role()));
         watch::stop(agents, grace).await;
         watch::stop(servers, grace).await;
     }
@@ -189,10 +180,6 @@ impl AgentSet {
 impl AgentSet {
     /// Returns the programs of a scenario whose trial has begun.
     pub(super) fn fixture(scenario: &Scenario, processes: Vec<AgentProcess>) -> Self {
-        Self {
-            agents: scenario.agents().cloned().collect(),
-            processes,
-            ..Self::default()
-        }
+        Self { agents: scenario.agents().cloned().collect(), processes, ..Self::default() }
     }
 }

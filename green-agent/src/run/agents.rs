@@ -70,10 +70,8 @@ impl TrialAgents {
             set,
             options,
         };
-        let handles = scenario
-            .agents()
-            .zip(resolved)
-            .map(|(agent, env)| context.handle(agent, env));
+        let handles =
+            scenario.agents().zip(resolved).map(|(agent, env)| context.handle(agent, env));
         Ok(Self {
             handles: handles.collect::<Result<_, _>>()?,
             environment_server: environment_server(scenario)?,
@@ -276,21 +274,13 @@ impl TrialContext<'_> {
 /// Returns the problem of an agent whose start is not specified. It should not occur: runs with such agents are refused
 /// earlier.
 fn absent(agent: &Agent) -> Problem {
-    ProblemKind::NotStarted.because(format!(
-        "{}: the scenario does not say how to start it",
-        agent.role
-    ))
+    ProblemKind::NotStarted
+        .because(format!("{}: the scenario does not say how to start it", agent.role))
 }
 
 fn hosted(agent: Hosted) -> Result<(Option<Url>, AgentStart), Problem> {
     let local_server = local_server()?;
-    Ok((
-        Some(local_server.url().clone()),
-        AgentStart::Hosted {
-            local_server,
-            agent,
-        },
-    ))
+    Ok((Some(local_server.url().clone()), AgentStart::Hosted { local_server, agent }))
 }
 
 /// Returns the folder of this program, which is put on the agents' PATH: the project's other programs are installed

@@ -28,10 +28,7 @@ pub(super) fn broken_answer(scenario: &Scenario, entries: &[Entry]) -> Option<Pr
             served: mcp_path(scenario, &entry.hop.to).into_iter().collect(),
             ..HopState::default()
         });
-        if let Content::Request {
-            method, path, body, ..
-        } = &entry.content
-        {
+        if let Content::Request { method, path, body, .. } = &entry.content {
             let body = body.as_ref().and_then(Body::json);
             hop.add(entry.exchange, path, body);
             hop.has_stream |= method == "GET";
@@ -93,9 +90,7 @@ impl<'a> HopState<'a> {
         let found = id(&answer["id"]);
         if found.as_ref() != Some(&wanted) {
             let found = found.unwrap_or_else(|| answer["id"].to_string());
-            return Some(format!(
-                "answered {method} with the id {found} in place of {wanted}"
-            ));
+            return Some(format!("answered {method} with the id {found} in place of {wanted}"));
         }
         let is_empty = result.as_object().is_none_or(serde_json::Map::is_empty);
         let begins = BEGINNINGS.contains(&method);
@@ -104,9 +99,7 @@ impl<'a> HopState<'a> {
 
     /// Returns the mistake in an event of a stream that answers no request of its own.
     fn stray(&self, answer: &Value) -> Option<String> {
-        answer
-            .get("result")
-            .filter(|_| answer["jsonrpc"] == "2.0")?;
+        answer.get("result").filter(|_| answer["jsonrpc"] == "2.0")?;
         let found = id(&answer["id"])?;
         let is_known = self.ids.contains(&found);
         (!is_known).then(|| format!("sent an answer with the id {found}, which no request has"))
@@ -115,12 +108,7 @@ impl<'a> HopState<'a> {
 
 /// Returns whether this is an answer in one piece that says nothing.
 fn is_empty(content: &Content) -> bool {
-    let Content::Reply {
-        status: 200,
-        headers,
-        body,
-    } = content
-    else {
+    let Content::Reply { status: 200, headers, body } = content else {
         return false;
     };
     let kind = headers.get("content-type").map_or("", String::as_str);
@@ -198,34 +186,10 @@ mod tests {
         let wrong =
             "shop answered tools/call with the id 9 in place of 1 (line 2 of the transcript)";
         for (hop, id, method, answer, expected) in [
-            (
-                "a -> shop",
-                json!(1),
-                "tools/call",
-                answered(json!(9), json!({})),
-                Some(wrong),
-            ),
-            (
-                "a -> shop",
-                json!(1),
-                "tools/call",
-                answered(json!("1"), json!({})),
-                None,
-            ),
-            (
-                "a -> shop",
-                json!(1.5),
-                "tools/call",
-                answered(json!(1), json!({})),
-                None,
-            ),
-            (
-                "green -> a",
-                json!(1),
-                "message/send",
-                answered(json!(9), json!({})),
-                None,
-            ),
+            ("a -> shop", json!(1), "tools/call", answered(json!(9), json!({})), Some(wrong)),
+            ("a -> shop", json!(1), "tools/call", answered(json!("1"), json!({})), None),
+            ("a -> shop", json!(1.5), "tools/call", answered(json!(1), json!({})), None),
+            ("green -> a", json!(1), "message/send", answered(json!(9), json!({})), None),
             (
                 "a -> shop",
                 json!(1),
@@ -233,13 +197,7 @@ mod tests {
                 answered(json!(1), json!({})),
                 Some("shop answered initialize with an empty result (line 2 of the transcript)"),
             ),
-            (
-                "a -> shop",
-                json!(1),
-                "tools/list",
-                answered(json!(1), json!({})),
-                None,
-            ),
+            ("a -> shop", json!(1), "tools/list", answered(json!(1), json!({})), None),
         ] {
             let mut script = Script::default();
             script.exchange(hop, [asked(id, method), reply(200, answer)]);
@@ -264,10 +222,7 @@ mod tests {
         let asked_shop = |answer: Content| {
             let mut script = Script::default();
             let begun = answered(json!(1), json!({"protocolVersion": "2025-06-18"}));
-            script.exchange(
-                "a -> shop",
-                [asked(json!(1), "initialize"), reply(200, begun)],
-            );
+            script.exchange("a -> shop", [asked(json!(1), "initialize"), reply(200, begun)]);
             script.exchange("a -> shop", [asked(json!(2), "tools/call"), answer]);
             found(&script).map(|one| one.message)
         };
@@ -289,20 +244,13 @@ mod tests {
             let mut script = Script::default();
             script.exchange("a -> shop", [asked(json!(1), "tools/call"), nothing(202)]);
             let answer = event(answered(id, json!({})));
-            script.exchange(
-                "a -> shop",
-                [request("GET", "/sse", None), stream(), answer],
-            );
+            script.exchange("a -> shop", [request("GET", "/sse", None), stream(), answer]);
             script.exchange("a -> shop", [asked(json!(1), "initialize"), nothing(200)]);
             found(&script)
         };
         assert_eq!(on_stream(json!(1)), None);
         let stray = on_stream(json!(7)).unwrap();
-        assert!(
-            stray.message.contains("the id 7, which no request has"),
-            "{}",
-            stray.message
-        );
+        assert!(stray.message.contains("the id 7, which no request has"), "{}", stray.message);
     }
     #[test]
     fn a_page_for_people_is_no_answer() {

@@ -74,9 +74,7 @@ impl<'a> EvaluationCaller<'a> {
         let how = match &self.who {
             CallerKind::Program(launch) => self.run_program(launch).await?,
             CallerKind::Policy(policy, tools) => {
-                let preset = tools
-                    .clone()
-                    .or_else(|| episode_setup.and_then(EpisodeSetup::preset));
+                let preset = tools.clone().or_else(|| episode_setup.and_then(EpisodeSetup::preset));
                 self.run_policy(policy, preset, listener).await?
             }
         };
@@ -119,16 +117,10 @@ impl<'a> EvaluationCaller<'a> {
         let settings = RunSettings::default();
         let ended = Box::pin(purple_agent::run(&self.green, &agent, &settings, hear)).await;
         Ok(match ended {
-            Ok(Report {
-                outcome: Some(outcome),
-                ..
-            }) if outcome.ended.is_model_fault() => {
+            Ok(Report { outcome: Some(outcome), .. }) if outcome.ended.is_model_fault() => {
                 return Err(EvaluationError::Model(outcome.ended.to_string()));
             }
-            Ok(Report {
-                outcome: Some(outcome),
-                ..
-            }) => format!("it {}", outcome.ended),
+            Ok(Report { outcome: Some(outcome), .. }) => format!("it {}", outcome.ended),
             Ok(Report { outcome: None, .. }) => "it was refused".to_owned(),
             Err(error) => error.to_string(),
         })

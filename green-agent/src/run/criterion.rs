@@ -42,9 +42,9 @@ pub(super) fn missed(scenario: &Scenario, assessment: &Assessment) -> Option<Str
     if let Some(least) = scenario.harness.pass_score {
         return match score {
             Some(score) if score >= least => None,
-            Some(score) => Some(format!(
-                "the score is {score}, below {least} (harness.pass_score)"
-            )),
+            Some(score) => {
+                Some(format!("the score is {score}, below {least} (harness.pass_score)"))
+            }
             None => Some(format!(
                 "the evaluation has no score, and harness.pass_score wants at least {least}"
             )),
@@ -53,10 +53,7 @@ pub(super) fn missed(scenario: &Scenario, assessment: &Assessment) -> Option<Str
     if !matches!(scenario.green, Green::Builtin(Evaluator::Episode(_))) {
         return None;
     }
-    let reached = assessment
-        .metrics
-        .get(SUCCESS)
-        .is_some_and(|&success| success > 0.0);
+    let reached = assessment.metrics.get(SUCCESS).is_some_and(|&success| success > 0.0);
     let score = score.map_or_else(String::new, |score| format!(", score {score}"));
     (!reached).then(|| {
         format!(
@@ -103,9 +100,7 @@ mod tests {
 
     fn missed_with(file: &str, harness: &str, metrics: &[(&str, f64)]) -> Option<String> {
         let scenario = scenario_of(&format!("{file}[harness]\nversion = 1\n{harness}\n"));
-        let named = metrics
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), *value));
+        let named = metrics.iter().map(|(name, value)| ((*name).to_owned(), *value));
         let assessment = Assessment {
             state: "completed".to_owned(),
             metrics: named.collect(),
@@ -131,9 +126,6 @@ mod tests {
         assert_eq!(missed_with(DEBATE, "", &[("score", 0.0)]), None);
         assert!(missed_with(DEBATE, "pass_score = 60", &[("score", 1.0)]).is_some());
         assert!(missed_with(DEBATE, "pass_score = 60", &[]).is_some());
-        assert_eq!(
-            missed_with(DEBATE, "pass_score = 60", &[("score", 60.0)]),
-            None
-        );
+        assert_eq!(missed_with(DEBATE, "pass_score = 60", &[("score", 60.0)]), None);
     }
 }

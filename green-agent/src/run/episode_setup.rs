@@ -47,11 +47,7 @@ impl EpisodeSetup {
             Green::Builtin(Evaluator::Episode(settings)),
             Some(environment_server),
             Some(participant),
-        ) = (
-            &scenario.green,
-            &agents.environment_server,
-            scenario.worker(),
-        )
+        ) = (&scenario.green, &agents.environment_server, scenario.worker())
         else {
             return Ok(None);
         };
@@ -59,9 +55,7 @@ impl EpisodeSetup {
         let tap = match settings.transport {
             McpTransport::Http => None,
             McpTransport::Stdio => {
-                let tap = recorder
-                    .tap_stdio(hop.clone(), transcript, &agents.masker)
-                    .await;
+                let tap = recorder.tap_stdio(hop.clone(), transcript, &agents.masker).await;
                 Some(tap.map_err(|error| ProblemKind::Harness.because(chain(&error)))?)
             }
         };
@@ -89,11 +83,7 @@ impl EpisodeSetup {
         let evaluator = Arc::new(evaluator);
         let preset = preset(settings, &evaluator).await?;
         serve(environment_server, evaluator.clone());
-        Ok(Some(Self {
-            evaluator,
-            preset,
-            tap,
-        }))
+        Ok(Some(Self { evaluator, preset, tap }))
     }
 
     pub(super) fn evaluator(&self) -> Arc<EpisodeEvaluator> {
@@ -116,11 +106,7 @@ impl EpisodeSetup {
 fn relay(tap: &Url, environment: &Url) -> Vec<String> {
     let wrapper = [WRAPPER, RECORD_STDIO, "--to", tap.as_str(), "--"];
     let relay = RELAY.into_iter().chain([environment.as_str()]);
-    wrapper
-        .into_iter()
-        .chain(relay)
-        .map(str::to_owned)
-        .collect()
+    wrapper.into_iter().chain(relay).map(str::to_owned).collect()
 }
 
 async fn preset(
@@ -131,9 +117,7 @@ async fn preset(
         Delivery::Messages | Delivery::Synchronous => Ok(None),
         Delivery::Preset => {
             let details = evaluator.open_ahead().await;
-            details
-                .map(Some)
-                .map_err(|error| ProblemKind::Harness.because(error))
+            details.map(Some).map_err(|error| ProblemKind::Harness.because(error))
         }
     }
 }

@@ -22,10 +22,7 @@ impl ScenarioFigures {
     /// Creates the figures of a scenario without trials.
     pub(super) fn new(scenario: &Scenario) -> Self {
         let when = scenario.harness.stop_when.clone();
-        Self {
-            summary: Mutex::default(),
-            stopper: when.map(|when| Mutex::new(Stopper::new(when))),
-        }
+        Self { summary: Mutex::default(), stopper: when.map(|when| Mutex::new(Stopper::new(when))) }
     }
 
     /// Adds an attempt that has ended.

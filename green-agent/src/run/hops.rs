@@ -42,10 +42,7 @@ pub(super) fn caller(scenario: &Scenario) -> Option<&str> {
     let asks = match &scenario.green {
         Green::Builtin(Evaluator::Episode(episode)) => episode.direction == Direction::PurpleCalls,
         Green::Builtin(Evaluator::Conversation(_) | Evaluator::Pipeline(_)) => false,
-        Green::Agent(_) => scenario
-            .participants
-            .iter()
-            .any(|agent| agent.start.is_client()),
+        Green::Agent(_) => scenario.participants.iter().any(|agent| agent.start.is_client()),
     };
     let agent = scenario.worker().filter(|_| asks)?;
     Some(&agent.role)
@@ -80,9 +77,7 @@ pub(super) fn known_to(scenario: &Scenario, from: &str, role: &str) -> Hop {
 /// Returns the hops between participants: one wherever a participant names another's role.
 fn among_participants(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec> {
     let all = &scenario.participants;
-    let pairs = all
-        .iter()
-        .flat_map(|from| all.iter().map(move |to| (from, to)));
+    let pairs = all.iter().flat_map(|from| all.iter().map(move |to| (from, to)));
     let knows = |from: &Agent, to: &Agent| {
         from.knows(&to.role) || from.answers(to) || scenario.tells(&from.role, &to.role)
     };
@@ -108,14 +103,11 @@ fn of_participant(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec> {
     let Some(green) = green else {
         return Vec::new();
     };
-    let asks = caller(scenario).is_some().then(|| HopSpec {
-        hop: to_green(role),
-        upstream: green.clone(),
-    });
-    let works = environment(scenario, &green).map(|upstream| HopSpec {
-        hop: to_environment(role),
-        upstream,
-    });
+    let asks = caller(scenario)
+        .is_some()
+        .then(|| HopSpec { hop: to_green(role), upstream: green.clone() });
+    let works = environment(scenario, &green)
+        .map(|upstream| HopSpec { hop: to_environment(role), upstream });
     asks.into_iter().chain(works).collect()
 }
 
@@ -226,10 +218,8 @@ mod tests {
     #[test]
     fn agents_at_one_origin_keep_their_roles() {
         let roles = |agents: &[(&str, &'static str)]| {
-            let urls: Vec<(Url, &str)> = agents
-                .iter()
-                .map(|(url, role)| (Url::parse(url).unwrap(), *role))
-                .collect();
+            let urls: Vec<(Url, &str)> =
+                agents.iter().map(|(url, role)| (Url::parse(url).unwrap(), *role)).collect();
             let roles = roles_by_address(urls.iter().map(|(url, role)| (url, *role)));
             Vec::from_iter(roles)
         };
@@ -244,18 +234,10 @@ mod tests {
         );
         assert_eq!(
             roles(&[("http://h:1/x/", "a"), ("http://h:1/y", "b")]),
-            expected(&[
-                ("http://h:1", "a+b"),
-                ("http://h:1/x", "a"),
-                ("http://h:1/y", "b")
-            ])
+            expected(&[("http://h:1", "a+b"), ("http://h:1/x", "a"), ("http://h:1/y", "b")])
         );
         assert_eq!(
-            roles(&[
-                ("http://h:1/", "a"),
-                ("http://h:1/y", "b"),
-                ("http://h:1/y", "c")
-            ]),
+            roles(&[("http://h:1/", "a"), ("http://h:1/y", "b"), ("http://h:1/y", "c")]),
             expected(&[("http://h:1", "a"), ("http://h:1/y", "b+c")])
         );
     }

@@ -39,11 +39,7 @@ pub(super) struct Remote {
 
 impl Remote {
     pub(super) fn new(limit: Duration) -> Self {
-        Self {
-            bot: None,
-            callback: None,
-            limit,
-        }
+        Self { bot: None, callback: None, limit }
     }
 
     /// The bridge's own limits are for chats. A bot that works in an environment answers when it has finished.
@@ -105,10 +101,7 @@ async fn behind(remote: Remote, role: &str, url: Url) -> io::Result<Router> {
     let bot = remote.bot.ok_or_else(|| {
         io::Error::other(format!("the address of the bot of {role} is not known"))
     })?;
-    let bot = RemoteBot {
-        settings,
-        ..RemoteBot::new(name_of(role), bot)
-    };
+    let bot = RemoteBot { settings, ..RemoteBot::new(name_of(role), bot) };
     let store = Arc::new(MemoryStore::new());
     let settings = ChannelSettings {
         callback_url: remote.callback.unwrap_or_else(|| url.clone()),

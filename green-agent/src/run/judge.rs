@@ -67,11 +67,7 @@ pub(super) fn judge(
     let views = transcript.map(TranscriptViews::of);
     let mut problems = seen.problems.clone();
     let measured = seen.assessment.as_mut();
-    problems.extend(
-        measured
-            .into_iter()
-            .flat_map(|said| criterion::measure(trial.scenario, said)),
-    );
+    problems.extend(measured.into_iter().flat_map(|said| criterion::measure(trial.scenario, said)));
     let assessment = seen.assessment.as_ref();
     problems.extend(assessment.and_then(|said| verdict(trial.scenario, said)));
     match &views {
@@ -92,18 +88,12 @@ pub(super) fn judge(
     let usage = views.as_ref().and_then(|views| views.as_ref().ok());
     let usage = usage.and_then(|views| usage::usage(&views.written));
     let problems = owned(trial.scenario, problems);
-    let TrialObservation {
-        assessment, masker, ..
-    } = seen;
+    let TrialObservation { assessment, masker, .. } = seen;
     // The unmasked texts were judged above; only masked ones are written.
     let assessment = assessment.map(|said| said.masked(|value| masker.mask_json(value)));
-    let written = |problem: Problem| Problem {
-        message: masker.mask_text(&problem.message),
-        ..problem
-    };
-    let problems = problems
-        .into_iter()
-        .map(|problem| written(problem).shortened());
+    let written =
+        |problem: Problem| Problem { message: masker.mask_text(&problem.message), ..problem };
+    let problems = problems.into_iter().map(|problem| written(problem).shortened());
     let problems: Vec<Problem> = problems.collect();
     let outcome = problems.iter().map(Problem::outcome).max();
     let report = TrialReport {
@@ -115,10 +105,7 @@ pub(super) fn judge(
         phases: seen.phases,
         outcome: outcome.unwrap_or_default(),
         problems,
-        results: assessment
-            .as_ref()
-            .map(|said| said.results.clone())
-            .unwrap_or_default(),
+        results: assessment.as_ref().map(|said| said.results.clone()).unwrap_or_default(),
         assessment,
         parties: seen.parties,
         seconds: took.as_secs_f64(),
@@ -146,10 +133,7 @@ pub(super) fn judge_again(
     entries: Vec<Entry>,
 ) -> Vec<Problem> {
     let mut problems = criterion::measure(scenario, assessment);
-    let told = TranscriptViews {
-        said: None,
-        written: entries,
-    };
+    let told = TranscriptViews { said: None, written: entries };
     let unmet = unmet(scenario, &told, assessment, &Masker::default());
     problems.extend(verdict(scenario, assessment).into_iter().chain(unmet));
     let problems = problems.into_iter().map(Problem::shortened);
@@ -166,10 +150,7 @@ struct TranscriptViews {
 impl TranscriptViews {
     fn of(transcript: &Transcript) -> Result<Self, TranscriptError> {
         let written = transcript.entries()?;
-        Ok(Self {
-            said: transcript.unmasked(&written),
-            written,
-        })
+        Ok(Self { said: transcript.unmasked(&written), written })
     }
 
     fn evaluator_entries(&self) -> &[Entry] {
@@ -199,10 +180,7 @@ fn verdict(scenario: &Scenario, assessment: &Assessment) -> Option<Problem> {
     };
     let last = assessment.statuses.last();
     let parts = last.and_then(|status| status.pointer("/message/parts")?.as_array());
-    let texts = parts
-        .into_iter()
-        .flatten()
-        .filter_map(|part| part["text"].as_str());
+    let texts = parts.into_iter().flatten().filter_map(|part| part["text"].as_str());
     let text = texts.collect::<Vec<_>>().join("\n");
     Some(match assessment.state.as_str() {
         // The title of the problem says the same.
@@ -242,10 +220,7 @@ fn unmet(
 ) -> Vec<Problem> {
     let expectations = &scenario.harness.expect;
     let check = |assessment: &Assessment, entries: &[Entry]| {
-        let subject = Subject {
-            assessment,
-            entries,
-        };
+        let subject = Subject { assessment, entries };
         expect::check(expectations, &subject)
     };
     let unmet = check(assessment, told.evaluator_entries());
@@ -309,11 +284,7 @@ fn different(path: &Path, outcome: &SnapshotOutcome) -> Option<Problem> {
 fn names(scenario: &Scenario, seen: &TrialObservation) -> Names {
     Names {
         origins: seen.parties.clone(),
-        roles: scenario
-            .participants
-            .iter()
-            .map(|agent| agent.role.clone())
-            .collect(),
+        roles: scenario.participants.iter().map(|agent| agent.role.clone()).collect(),
     }
 }
 
@@ -436,10 +407,7 @@ mod tests {
         };
         let mut script = Script::default();
         script.exchange("runner -> green", [result(json!({}))]);
-        let told = TranscriptViews {
-            said: None,
-            written: script.entries,
-        };
+        let told = TranscriptViews { said: None, written: script.entries };
         let masker = Masker::new(vec!["text".to_owned()]);
         let problems = unmet(&scenario, &told, &assessment, &masker);
         let [problem] = &problems[..] else {

@@ -34,10 +34,7 @@ struct WaitingSet {
 impl IdleAgents {
     /// Creates an empty store for the agents of this many concurrent trials.
     pub(super) fn new(jobs: usize) -> Self {
-        Self {
-            most: jobs.max(1),
-            sets: Mutex::default(),
-        }
+        Self { most: jobs.max(1), sets: Mutex::default() }
     }
 
     /// Returns the programs of an earlier trial, or an empty set, whose programs must be started.
@@ -110,18 +107,12 @@ impl Sets {
 }
 
 fn holds_any(agents: &AgentSet, ports: &BTreeSet<u16>) -> bool {
-    agents
-        .ports
-        .iter()
-        .any(|lease| ports.contains(&lease.port()))
+    agents.ports.iter().any(|lease| ports.contains(&lease.port()))
 }
 
 /// Reports that the next trial restarts its agents.
 pub(super) fn tell_restart(scenario: &str, reason: String, options: &RunOptions) {
-    options.emit(RunEvent::AgentsNotKept {
-        scenario: scenario.to_owned(),
-        reason,
-    });
+    options.emit(RunEvent::AgentsNotKept { scenario: scenario.to_owned(), reason });
 }
 
 #[cfg(test)]
@@ -148,9 +139,7 @@ mod tests {
             on_activity: Arc::new(|| ()),
             sink: None,
             grace: Duration::ZERO,
-            supervisor: Supervisor {
-                program: "false".into(),
-            },
+            supervisor: Supervisor { program: "false".into() },
         };
         AgentProcess::start(&launch).unwrap()
     }
@@ -172,11 +161,8 @@ mod tests {
         };
         let gone = failing(folder.path());
         gone.wait().await;
-        let waiting = vec![
-            waits(&ours, vec![gone]),
-            waits(&other, Vec::new()),
-            waits(&ours, Vec::new()),
-        ];
+        let waiting =
+            vec![waits(&ours, vec![gone]), waits(&other, Vec::new()), waits(&ours, Vec::new())];
         let mut sets = Sets { in_use: 0, waiting };
         let (found, dismissed) = sets.take(&ours, 3);
         assert!(found.is_some_and(|set| set.is_of(&ours) && set.ended().is_none()));

@@ -69,27 +69,15 @@ impl RunLog {
         flags: RunFlags,
         overrides: &AgentOverrides,
     ) -> Result<Self, RunLogError> {
-        fs::create_dir_all(folder).map_err(|source| RunLogError::Folder {
-            path: folder.to_owned(),
-            source,
-        })?;
+        fs::create_dir_all(folder)
+            .map_err(|source| RunLogError::Folder { path: folder.to_owned(), source })?;
         let scenarios = found.iter().map(|one| listed(one, &settings, overrides));
         let scenarios: Vec<ManifestScenario> = scenarios.collect();
-        let manifest = Manifest {
-            scenarios,
-            settings,
-            flags,
-            ..Manifest::begun(super::now())
-        };
+        let manifest = Manifest { scenarios, settings, flags, ..Manifest::begun(super::now()) };
         // A reader of the manifest can see from the records whether the run is still running.
         let writer = RecordWriter::open(&folder.join(RECORDS))?;
         manifest.write(folder)?;
-        Ok(Self {
-            folder: folder.to_owned(),
-            writer,
-            earlier: BTreeMap::new(),
-            is_resumed: false,
-        })
+        Ok(Self { folder: folder.to_owned(), writer, earlier: BTreeMap::new(), is_resumed: false })
     }
 
     /// Resumes the run in a folder with these flags. Its gates are those of the present files, like its trials, and its
@@ -124,12 +112,7 @@ impl RunLog {
             record.results = Vec::new();
             earlier.entry(record.key.clone()).or_default().push(record);
         }
-        Ok(Self {
-            folder: folder.to_owned(),
-            writer,
-            earlier,
-            is_resumed: true,
-        })
+        Ok(Self { folder: folder.to_owned(), writer, earlier, is_resumed: true })
     }
 
     /// Returns the run's folder.
@@ -191,10 +174,10 @@ fn listed(
         name: found.name.clone(),
         path: found.path.display().to_string(),
         digest: source.map(|source| source.digest(overrides)),
-        must_fail: found.sidecar.as_ref().map(|sidecar| ExpectedEnd {
-            exit: sidecar.exit,
-            message: sidecar.message.clone(),
-        }),
+        must_fail: found
+            .sidecar
+            .as_ref()
+            .map(|sidecar| ExpectedEnd { exit: sidecar.exit, message: sidecar.message.clone() }),
         gate: first.map(|first| first.harness.gate).unwrap_or_default(),
     }
 }
@@ -202,11 +185,7 @@ fn listed(
 /// Returns whether a trial with this last record need not run again: it was carried out, even if something broke. A
 /// trial that was interrupted, or that this machine could not begin, runs again.
 pub(super) fn is_final(record: &TrialRecord) -> bool {
-    let kept_back = |kind| {
-        matches!(
-            kind,
-            ProblemKind::MissingRequirement | ProblemKind::InstallFailed
-        )
-    };
+    let kept_back =
+        |kind| matches!(kind, ProblemKind::MissingRequirement | ProblemKind::InstallFailed);
     record.outcome != Outcome::Interrupted && !record.problems.iter().any(|one| kept_back(one.kind))
 }

@@ -130,11 +130,7 @@ impl RunOptions {
     /// Waits until the run is to end early.
     async fn interrupted(&self) {
         let mut interrupt = self.interrupt.clone();
-        if interrupt
-            .wait_for(|interrupted| *interrupted)
-            .await
-            .is_err()
-        {
+        if interrupt.wait_for(|interrupted| *interrupted).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
@@ -163,9 +159,7 @@ fn ended(span: &Span, exit: Exit) {
 
 async fn run_all(found: &[ScenarioFile], options: &RunOptions, log: &RunLog) -> RunReport {
     let begun = Instant::now();
-    options.emit(RunEvent::Started {
-        scenarios: found.len(),
-    });
+    options.emit(RunEvent::Started { scenarios: found.len() });
     // The trials of all scenarios share one queue, so that a slow scenario does not delay the others.
     let queue = scenario::Queue {
         options,

@@ -61,8 +61,7 @@ pub(super) fn crashed_by<'a>(
 
 /// Returns whether this is the body of a call of a tool.
 pub(super) fn is_tool_call(body: Option<&Body>) -> bool {
-    body.and_then(Body::json)
-        .is_some_and(|body| body["method"] == "tools/call")
+    body.and_then(Body::json).is_some_and(|body| body["method"] == "tools/call")
 }
 
 /// Returns whether a participant is believed when it reports that its language model could not be used. The harness runs
@@ -97,10 +96,8 @@ pub(super) fn awaited_role(entries: &[Entry]) -> Option<&str> {
         return Some(exchange.awaited());
     }
     // No request is open: the party with the last request has not finished its work.
-    let mut requests = entries
-        .iter()
-        .rev()
-        .filter(|entry| matches!(entry.content, Content::Request { .. }));
+    let mut requests =
+        entries.iter().rev().filter(|entry| matches!(entry.content, Content::Request { .. }));
     requests.next().map(|entry| entry.hop.to.as_str())
 }
 
@@ -165,11 +162,7 @@ fn open_exchanges(entries: &[Entry]) -> Vec<OpenRequest<'_>> {
                 }
             }
             // The head of a stream, whose events follow.
-            Content::Reply {
-                status: 200,
-                body: None,
-                ..
-            } => {}
+            Content::Reply { status: 200, body: None, .. } => {}
             Content::Reply { .. } | Content::End | Content::Failure { .. } => {
                 open.remove(&entry.exchange);
             }
@@ -211,21 +204,12 @@ mod tests {
     #[test]
     fn the_asked_agent_without_own_requests_is_awaited() {
         let mut script = Script::default();
-        script.exchange(
-            "runner -> green",
-            [rpc("SendStreamingMessage", json!({})), stream()],
-        );
+        script.exchange("runner -> green", [rpc("SendStreamingMessage", json!({})), stream()]);
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Evaluator);
         script.exchange("green -> purple", [rpc("SendMessage", json!({}))]);
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Agent);
-        script.exchange(
-            "purple -> environment",
-            [request("GET", "/mcp", None), stream()],
-        );
-        script.exchange(
-            "purple -> environment",
-            [rpc("tools/call", json!({})), result(json!({}))],
-        );
+        script.exchange("purple -> environment", [request("GET", "/mcp", None), stream()]);
+        script.exchange("purple -> environment", [rpc("tools/call", json!({})), result(json!({}))]);
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Agent);
         script.exchange("purple -> model", [rpc("complete", json!({}))]);
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Environment);
@@ -234,10 +218,7 @@ mod tests {
     #[test]
     fn a_participant_that_was_told_what_to_do_is_awaited() {
         let mut script = Script::default();
-        script.exchange(
-            "purple -> green",
-            [rpc("SendStreamingMessage", json!({})), stream()],
-        );
+        script.exchange("purple -> green", [rpc("SendStreamingMessage", json!({})), stream()]);
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Evaluator);
         script.push("purple -> green", 1, event(json!({})));
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Agent);
@@ -258,9 +239,7 @@ mod tests {
         let dead = || failure(&format!("{NOT_REACHED}: refused"));
         let by = |hop: &str, contents: Vec<Content>| {
             let mut script = Script::default();
-            contents
-                .into_iter()
-                .for_each(|content| script.push(hop, 1, content));
+            contents.into_iter().for_each(|content| script.push(hop, 1, content));
             crashed_by(&scenario, "shop", &script.entries).map(str::to_owned)
         };
         let a = Some("a".to_owned());
@@ -269,10 +248,7 @@ mod tests {
         assert_eq!(by("a -> shop", vec![call(), stream(), broken()]), a);
         assert_eq!(by("a -> shop", vec![call(), dead()]), None);
         assert_eq!(by("a -> shop", vec![call(), result(json!({}))]), None);
-        assert_eq!(
-            by("a -> shop", vec![rpc("tools/list", json!({})), broken()]),
-            None
-        );
+        assert_eq!(by("a -> shop", vec![rpc("tools/list", json!({})), broken()]), None);
         assert_eq!(by("b -> shop", vec![call(), broken()]), None);
         assert_eq!(by("green -> shop", vec![call(), broken()]), None);
     }
@@ -280,14 +256,9 @@ mod tests {
     #[test]
     fn without_open_requests_the_last_asked_agent_is_awaited() {
         let mut script = Script::default();
-        script.exchange(
-            "green -> purple",
-            [rpc("SendStreamingMessage", json!({})), stream(), end()],
-        );
-        script.exchange(
-            "green -> purple",
-            [rpc("GetTask", json!({})), result(json!({}))],
-        );
+        script
+            .exchange("green -> purple", [rpc("SendStreamingMessage", json!({})), stream(), end()]);
+        script.exchange("green -> purple", [rpc("GetTask", json!({})), result(json!({}))]);
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Agent);
         assert_eq!(awaited(&scenario(), &[]), Owner::Evaluator);
     }

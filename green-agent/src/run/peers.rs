@@ -30,18 +30,13 @@ pub(super) const TOKEN: &str = "MCP_TOKEN";
 /// Creates a token for each MCP server whose tools a policy uses, by the server's role. Tokens are masked in
 /// transcripts.
 pub(super) fn tokens(scenario: &Scenario, masker: &Masker) -> BTreeMap<String, Secret> {
-    let servers = scenario
-        .participants
-        .iter()
-        .filter_map(|agent| match &agent.start {
-            Start::Policy(policy) => policy.tools.clone(),
-            _ => None,
-        });
+    let servers = scenario.participants.iter().filter_map(|agent| match &agent.start {
+        Start::Policy(policy) => policy.tools.clone(),
+        _ => None,
+    });
     let drawn = servers.map(|role| (role, Secret::new(clock::new_secret())));
     let tokens: BTreeMap<String, Secret> = drawn.collect();
-    tokens
-        .values()
-        .for_each(|token| masker.learn(token.expose()));
+    tokens.values().for_each(|token| masker.learn(token.expose()));
     tokens
 }
 
@@ -68,11 +63,7 @@ pub(super) fn set_addresses(
     tokens: &BTreeMap<String, Secret>,
     url: impl Fn(&Hop) -> Option<Url>,
 ) {
-    if let AgentStart::Hosted {
-        agent: Hosted::Remote(remote),
-        ..
-    } = &mut handle.start
-    {
+    if let AgentStart::Hosted { agent: Hosted::Remote(remote), .. } = &mut handle.start {
         return connect_bot(remote, &handle.role, scenario, url);
     }
     for other in &scenario.participants {
@@ -83,20 +74,14 @@ pub(super) fn set_addresses(
             AgentStart::Program { launch, .. } | AgentStart::Client(launch) => {
                 fill(launch, &other.role, url.as_str());
             }
-            AgentStart::Hosted {
-                agent: Hosted::Policy(policy),
-                ..
-            }
+            AgentStart::Hosted { agent: Hosted::Policy(policy), .. }
             | AgentStart::Caller(policy) => {
                 placeholder::fill_settings(&mut policy.settings, &other.role, url.as_str());
                 if let Some(details) = details(policy, &other.role, &url, tokens) {
                     handle.tools = Some(details);
                 }
             }
-            AgentStart::Hosted {
-                agent: Hosted::Bot(_) | Hosted::Remote(_),
-                ..
-            }
+            AgentStart::Hosted { agent: Hosted::Bot(_) | Hosted::Remote(_), .. }
             | AgentStart::None => {}
         }
     }
@@ -132,9 +117,7 @@ fn details(
     url: &Url,
     tokens: &BTreeMap<String, Secret>,
 ) -> Option<ConnectionDetails> {
-    let token = tokens
-        .get(role)
-        .filter(|_| policy.tools.as_deref() == Some(role))?;
+    let token = tokens.get(role).filter(|_| policy.tools.as_deref() == Some(role))?;
     Some(ConnectionDetails::http(role, url.clone()).with_bearer(token))
 }
 
@@ -159,14 +142,8 @@ mod tests {
         connect_bot(&mut remote, "purple", &scenario, url);
         let shown = |url: &Option<Url>| url.as_ref().map(ToString::to_string);
         assert_eq!(
-            (
-                shown(&remote.bot).as_deref(),
-                shown(&remote.callback).as_deref()
-            ),
-            (
-                Some("http://purple.to.purple.bot/"),
-                Some("http://purple.bot.to.purple/")
-            )
+            (shown(&remote.bot).as_deref(), shown(&remote.callback).as_deref()),
+            (Some("http://purple.to.purple.bot/"), Some("http://purple.bot.to.purple/"))
         );
     }
 }

@@ -66,11 +66,8 @@ impl Plan {
         let source = found.source().map_err(unreadable)?;
         source.check().map_err(unreadable)?;
         let first = source.first().map_err(unreadable)?;
-        let settings = RunSettings {
-            trials: options.trials,
-            seed: options.seed,
-            ..RunSettings::default()
-        };
+        let settings =
+            RunSettings { trials: options.trials, seed: options.seed, ..RunSettings::default() };
         Ok(Self::of(source, first, &settings, &options.supplied))
     }
 
@@ -211,10 +208,7 @@ mod tests {
             names.iter().map(|name| file_name(name)).collect();
         assert_eq!(written.len(), names.len(), "{written:?}");
         for name in written {
-            assert!(
-                !name.contains(['/', '\\']) && !name.starts_with('.'),
-                "{name}"
-            );
+            assert!(!name.contains(['/', '\\']) && !name.starts_with('.'), "{name}");
         }
         assert!(file_name(&"ü".repeat(500)).len() < 120);
     }

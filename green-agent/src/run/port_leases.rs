@@ -53,9 +53,8 @@ async fn claim(pool: &PortPool, port: u16, end: Instant) -> Result<PortLease, Pr
 /// Returns the ports of the programs that are started at the addresses in the file.
 pub(super) fn ports(scenario: &Scenario) -> BTreeSet<u16> {
     let fixed = scenario.harness.ports == Ports::Fixed;
-    let started = scenario
-        .agents()
-        .filter_map(|agent| agent.start.program()?.0.port_or_known_default());
+    let started =
+        scenario.agents().filter_map(|agent| agent.start.program()?.0.port_or_known_default());
     started.filter(|_| fixed).collect()
 }
 

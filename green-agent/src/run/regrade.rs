@@ -91,10 +91,7 @@ pub fn regrade(run: &RunFolder) -> Result<Vec<Regraded>, RegradeError> {
 }
 
 fn unchanged(record: &TrialRecord) -> Regraded {
-    Regraded {
-        record: record.clone(),
-        was: record.outcome,
-    }
+    Regraded { record: record.clone(), was: record.outcome }
 }
 
 fn judged(
@@ -170,10 +167,7 @@ fn assessment(folder: &Path) -> Result<Assessment, RegradeError> {
         serde_json::from_slice::<JudgedPart>(&bytes).map_err(|error| error.to_string())
     };
     match read() {
-        Ok(kept) => Ok(Assessment {
-            results: kept.results,
-            ..kept.assessment
-        }),
+        Ok(kept) => Ok(Assessment { results: kept.results, ..kept.assessment }),
         Err(error) => Err(RegradeError::Report { path, error }),
     }
 }

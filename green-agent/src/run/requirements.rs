@@ -17,13 +17,9 @@ pub(super) type Installed = BTreeMap<BTreeSet<Requirement>, Prepared>;
 /// Returns the requirements of one agent: its own and the scenario's. An agent that runs already has none.
 pub(super) fn requirements(scenario: &Scenario, agent: &Agent) -> BTreeSet<Requirement> {
     match agent.start {
-        Start::Program { .. } | Start::Client { .. } => scenario
-            .harness
-            .requires
-            .iter()
-            .chain(&agent.requires)
-            .cloned()
-            .collect(),
+        Start::Program { .. } | Start::Client { .. } => {
+            scenario.harness.requires.iter().chain(&agent.requires).cloned().collect()
+        }
         _ => BTreeSet::new(),
     }
 }
@@ -58,9 +54,8 @@ async fn provide(
     }
     if !options.install {
         let path = scenario.path.display();
-        return Err(ProblemKind::MissingRequirement.because(format!(
-            "{missing}\ninstall it with: green-agent run {path} --install"
-        )));
+        return Err(ProblemKind::MissingRequirement
+            .because(format!("{missing}\ninstall it with: green-agent run {path} --install")));
     }
     let emit = |event| options.emit(RunEvent::Install(event));
     let install = options.installer.install(set, &emit);

@@ -48,12 +48,8 @@ pub(super) async fn run(found: &ScenarioFile, queue: &Queue<'_>) -> ScenarioRepo
         Ok(plan) => plan,
         Err(problem) => return reported(found, only(queue.unreadable(found, problem))),
     };
-    let running = RunningScenario {
-        found,
-        figures: ScenarioFigures::new(&plan.first),
-        plan: &plan,
-        queue,
-    };
+    let running =
+        RunningScenario { found, figures: ScenarioFigures::new(&plan.first), plan: &plan, queue };
     if let Some(problem) = running.gate_mistake() {
         // This is not recorded: the run can be resumed after the mistake is corrected.
         return reported(found, only(TrialReport::not_begun(problem)));
@@ -112,13 +108,7 @@ impl<'a> RunningScenario<'a> {
             Ok(()) => self.figures.complete(gates, report),
             Err(error) => {
                 let regress = None;
-                let report = self.figures.complete(
-                    &Gates {
-                        regress,
-                        ..gates.clone()
-                    },
-                    report,
-                );
+                let report = self.figures.complete(&Gates { regress, ..gates.clone() }, report);
                 report.with_broken_gate(ProblemKind::Gate.because(error))
             }
         }
@@ -159,9 +149,7 @@ impl<'a> RunningScenario<'a> {
         let mut tally = TrialTally::new(self.found.sidecar.is_some());
         let Some(first) = first else {
             for (at, one) in self.planned().enumerate() {
-                self.finished(&one)
-                    .into_iter()
-                    .for_each(|report| tally.add(at, report));
+                self.finished(&one).into_iter().for_each(|report| tally.add(at, report));
             }
             return tally;
         };
@@ -226,8 +214,7 @@ impl<'a> RunningScenario<'a> {
     /// Returns the trials of this run's part.
     fn planned(&self) -> impl Iterator<Item = PlannedTrial<'a>> {
         let (plan, shard) = (self.plan, self.queue.options.shard);
-        plan.trials()
-            .filter(move |one| shard.is_none_or(|shard| shard.has(&one.key)))
+        plan.trials().filter(move |one| shard.is_none_or(|shard| shard.has(&one.key)))
     }
 
     /// Returns the report of a trial that ended before the run was resumed.
@@ -250,11 +237,7 @@ impl<'a> RunningScenario<'a> {
         let _place = self.queue.place().await?;
         let mut installed = Vec::new();
         for (at, cell) in self.plan.cells.iter().enumerate() {
-            let planned = PlannedTrial {
-                at,
-                cell,
-                ..first.clone()
-            };
+            let planned = PlannedTrial { at, cell, ..first.clone() };
             let scenario = self.plan.scenario(&planned, options)?;
             installed.push(prepare(&scenario, options).await?);
         }
@@ -403,9 +386,7 @@ impl Queue<'_> {
             exit: report.exit(),
             problems: report.problems.clone(),
             state: assessment.map(|said| said.state.clone()),
-            metrics: assessment
-                .map(|said| said.metrics.clone())
-                .unwrap_or_default(),
+            metrics: assessment.map(|said| said.metrics.clone()).unwrap_or_default(),
             results: report.results.clone(),
             usage: report.usage.clone(),
             started: report.started.clone(),
@@ -435,21 +416,14 @@ impl Queue<'_> {
                 report.add(ProblemKind::Harness.because(chain(&error)));
             }
         }
-        let record = TrialRecord {
-            results: Vec::new(),
-            ..record
-        };
+        let record = TrialRecord { results: Vec::new(), ..record };
         (report, record)
     }
 }
 
 /// Returns the number of the attempt after these.
 fn next_attempt(earlier: &[TrialRecord]) -> u32 {
-    1 + earlier
-        .iter()
-        .map(|one| one.attempt)
-        .max()
-        .unwrap_or_default()
+    1 + earlier.iter().map(|one| one.attempt).max().unwrap_or_default()
 }
 
 /// Returns whether something other than the agents and the evaluator broke, which may not break again.

@@ -19,20 +19,12 @@ pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), Serv
     let mut scenario = scenario.clone();
     supply(&mut scenario, options).map_err(ServeError)?;
     let scenario = &scenario;
-    let installed = requirements::prepare(scenario, options)
-        .await
-        .map_err(ServeError)?;
+    let installed = requirements::prepare(scenario, options).await.map_err(ServeError)?;
     let folder = options.folder.join(&scenario.name);
     trial::make_folder(&folder).map_err(ServeError)?;
-    let mut agents = TrialAgents::prepare(
-        scenario,
-        &installed,
-        1,
-        &folder,
-        &AgentSet::default(),
-        options,
-    )
-    .map_err(ServeError)?;
+    let mut agents =
+        TrialAgents::prepare(scenario, &installed, 1, &folder, &AgentSet::default(), options)
+            .map_err(ServeError)?;
     let hops = hops::hops(scenario, &agents);
     // Nothing is recorded, so each hop uses the agent's own address.
     agents.fill_in(scenario, |hop| {

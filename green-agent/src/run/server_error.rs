@@ -117,20 +117,14 @@ mod tests {
     fn the_reason_of_a_server_error_is_in_its_body_or_in_what_was_printed() {
         let failing = |status, body| {
             let mut script = Script::default();
-            script.exchange(
-                "green -> a",
-                [rpc("SendMessage", json!({})), reply(status, body)],
-            );
+            script.exchange("green -> a", [rpc("SendMessage", json!({})), reply(status, body)]);
             found(&script.entries, "HTTP status 500: {\"detail\": \"known\"}")
         };
         let printed = "; it last printed:\nline 13\nline 14\nline 15\nline 16\nline 17\nline 18\nline 19\nline 20";
         let said = |text: &str| Some(format!("a answered with {text}{printed}"));
         assert_eq!(failing(500, json!({})), said("status 500"));
         let body = json!({"detail": "KeyError: 'x'"});
-        assert_eq!(
-            failing(503, body.clone()),
-            said(&format!("status 503: {body}"))
-        );
+        assert_eq!(failing(503, body.clone()), said(&format!("status 503: {body}")));
         assert_eq!(failing(500, json!({"detail": "known"})), said("status 500"));
         let internal = json!({"error": {"code": INTERNAL_ERROR, "message": "boom", "data": [7]}});
         assert_eq!(failing(200, internal), said("an internal error: [7]"));

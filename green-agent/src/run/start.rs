@@ -30,14 +30,9 @@ pub(super) fn start_all(
         match &handle.start {
             // Agents that call are started later, once the green agent is ready.
             AgentStart::None | AgentStart::Client(_) | AgentStart::Caller(_) => {}
-            AgentStart::Hosted {
-                local_server,
-                agent,
-            } => {
-                let preset = handle
-                    .tools
-                    .clone()
-                    .or_else(|| episode_setup.and_then(EpisodeSetup::preset));
+            AgentStart::Hosted { local_server, agent } => {
+                let preset =
+                    handle.tools.clone().or_else(|| episode_setup.and_then(EpisodeSetup::preset));
                 let (role, url) = (handle.role.clone(), local_server.url().clone());
                 local_server.serve(agent.clone().app(role, url, preset));
             }
@@ -81,21 +76,10 @@ pub(super) async fn ready(
     let process = processes.iter().find(|agent| agent.role() == handle.role);
     let awaited = awaited(handle, scenario);
     let program = handle.program();
-    let quiet = program
-        .as_deref()
-        .map(|one| options.start_times.quiet(one))
-        .unwrap_or_default();
+    let quiet = program.as_deref().map(|one| options.start_times.quiet(one)).unwrap_or_default();
     let begun = Instant::now();
-    let ready = wait_ready(
-        &handle.role,
-        endpoint,
-        awaited,
-        process,
-        quiet,
-        limit,
-        &options.tls,
-    )
-    .await;
+    let ready =
+        wait_ready(&handle.role, endpoint, awaited, process, quiet, limit, &options.tls).await;
     ready.map_err(|error| not_ready(scenario, &handle.role, &error))?;
     if let Some(program) = program {
         options.start_times.add(&program, begun.elapsed());

@@ -122,9 +122,7 @@ async fn run_one(
     let transcript = match transcript {
         Ok(transcript) => Some(transcript),
         Err(problem) => {
-            mem::take(&mut set)
-                .stop(scenario.harness.timeout.stop)
-                .await;
+            mem::take(&mut set).stop(scenario.harness.timeout.stop).await;
             seen.problems.push(problem);
             None
         }
@@ -188,9 +186,8 @@ impl Trial<'_> {
                 ..RecorderOptions::default()
             },
         );
-        let mut recorder = recorder
-            .await
-            .map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
+        let mut recorder =
+            recorder.await.map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
         let seed = seed(self.scenario, self.options, self.number);
         let episode_setup =
             EpisodeSetup::open(self.scenario, &agents, seed, &mut recorder, &transcript).await?;
@@ -291,34 +288,21 @@ impl Trial<'_> {
         let (name, emit) = (self.scenario.name.clone(), self.options.listener.clone());
         let masker = running.agents.masker.clone();
         let hear: Listener = Arc::new(move |text: &str| {
-            emit(RunEvent::Said {
-                scenario: name.clone(),
-                text: masker.mask_text(text),
-            });
+            emit(RunEvent::Said { scenario: name.clone(), text: masker.mask_text(text) });
         });
         // Boxed, because the state of a whole conversation would otherwise enlarge every future around it.
         let assessing = Box::pin(async {
             match EvaluationCaller::of(self.scenario, running.agents, running.recorder) {
                 Some(caller) => {
                     caller
-                        .assess(
-                            &evaluation,
-                            running.episode_setup,
-                            running.transcript,
-                            &hear,
-                        )
+                        .assess(&evaluation, running.episode_setup, running.transcript, &hear)
                         .await
                 }
                 None => evaluation.assess(&hear).await,
             }
         });
-        let watched = watch::watch(
-            assessing,
-            processes,
-            running.transcript,
-            self.scenario,
-            self.options,
-        );
+        let watched =
+            watch::watch(assessing, processes, running.transcript, self.scenario, self.options);
         let watched = watched.await;
         if !self.had_done_its_part(&watched) {
             seen.problems.extend(watched.problem);
@@ -350,8 +334,7 @@ impl Trial<'_> {
         seen.printed = watch::all_printed(processes);
         let mut problems = seen.problems.iter();
         if problems.all(|one| one.kind != ProblemKind::Crashed) {
-            self.look_for_crash(running.transcript, processes, fault, seen)
-                .await;
+            self.look_for_crash(running.transcript, processes, fault, seen).await;
         }
     }
 
@@ -394,8 +377,7 @@ impl Trial<'_> {
             let counts = |role: &str| fault || owner_of(self.scenario, role) == Owner::Environment;
             let crash = crash.filter(|(role, _)| counts(role));
             // It explains the others.
-            seen.problems
-                .splice(0..0, crash.map(|(_, problem)| problem));
+            seen.problems.splice(0..0, crash.map(|(_, problem)| problem));
         }
     }
 
@@ -464,11 +446,7 @@ impl Trial<'_> {
         let tap = episode_setup
             .and_then(EpisodeSetup::tap)
             .map(|tap| (origin(tap), "recorder".to_owned()));
-        recorded
-            .chain(own)
-            .chain(environment_server)
-            .chain(tap)
-            .collect()
+        recorded.chain(own).chain(environment_server).chain(tap).collect()
     }
 
     /// Returns the duration of each phase in seconds, the last one until `end`.
@@ -504,9 +482,7 @@ fn answered_with_server_error(scenario: &Scenario, transcript: &Transcript) -> b
 
 pub(super) fn make_folder(folder: &Path) -> Result<(), Problem> {
     fs::create_dir_all(folder).map_err(|error| {
-        ProblemKind::Harness.because(format!(
-            "cannot make the folder {}: {error}",
-            folder.display()
-        ))
+        ProblemKind::Harness
+            .because(format!("cannot make the folder {}: {error}", folder.display()))
     })
 }

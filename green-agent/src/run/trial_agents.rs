@@ -56,10 +56,7 @@ pub(super) enum AgentStart {
         port: Option<PortLease>,
     },
     /// As a server in this process.
-    Hosted {
-        local_server: LocalServer,
-        agent: Hosted,
-    },
+    Hosted { local_server: LocalServer, agent: Hosted },
     /// As a program that calls the green agent, once that is ready.
     Client(Box<Launch>),
     /// As a policy in this process that calls the green agent.
@@ -95,11 +92,7 @@ pub(super) fn log_path(folder: &Path, role: &str) -> PathBuf {
 /// Returns a role as a file name: a role is free text.
 fn file_name(role: &str) -> String {
     let plain = |c: char| {
-        if c.is_alphanumeric() || "-_.".contains(c) {
-            c
-        } else {
-            '_'
-        }
+        if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }
     };
     role.chars().map(plain).collect()
 }

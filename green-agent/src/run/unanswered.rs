@@ -57,11 +57,7 @@ impl<'a> ServerState<'a> {
                 self.quick.insert(exchange, (entry, method));
             }
             // The head of a stream.
-            Content::Reply {
-                status: 200,
-                body: None,
-                ..
-            } => {}
+            Content::Reply { status: 200, body: None, .. } => {}
             Content::Failure { error } => {
                 let (request, method) = self.quick.remove(&exchange)?;
                 return match error.starts_with(NOT_REACHED) {
@@ -142,15 +138,9 @@ mod tests {
         let message = "shop did not answer initialize for 5 s (line 1 of the transcript)";
         let given_up = || (1, 6.0, failure(GIVEN_UP));
         let silent = Some(message.to_owned());
-        assert_eq!(
-            found("a -> shop", vec![(1, 1.0, begin()), given_up()]),
-            silent
-        );
+        assert_eq!(found("a -> shop", vec![(1, 1.0, begin()), given_up()]), silent);
         let head = (1, 1.1, stream());
-        assert_eq!(
-            found("a -> shop", vec![(1, 1.0, begin()), head, given_up()]),
-            silent
-        );
+        assert_eq!(found("a -> shop", vec![(1, 1.0, begin()), head, given_up()]), silent);
         // The client waits until the end of the trial.
         let other = (2, 6.0, request("GET", "/", None));
         assert_eq!(found("a -> shop", vec![(1, 1.0, begin()), other]), silent);
@@ -158,27 +148,15 @@ mod tests {
         assert_eq!(found("a -> shop", vec![(1, 1.0, begin()), soon]), None);
         for answer in [result(json!({})), event(json!({"result": {}}))] {
             let later = (2, 9.0, request("GET", "/", None));
-            assert_eq!(
-                found(
-                    "a -> shop",
-                    vec![(1, 1.0, begin()), (1, 1.1, answer), later]
-                ),
-                None
-            );
+            assert_eq!(found("a -> shop", vec![(1, 1.0, begin()), (1, 1.1, answer), later]), None);
         }
-        assert_eq!(
-            found("green -> a", vec![(1, 1.0, begin()), given_up()]),
-            None
-        );
+        assert_eq!(found("green -> a", vec![(1, 1.0, begin()), given_up()]), None);
     }
 
     #[test]
     fn a_server_that_is_gone_is_at_fault() {
         let gone = (1, 1.1, failure(&format!("{NOT_REACHED}: refused")));
-        let said = found(
-            "a -> shop",
-            vec![(1, 1.0, rpc("tools/list", json!({}))), gone],
-        );
+        let said = found("a -> shop", vec![(1, 1.0, rpc("tools/list", json!({}))), gone]);
         let expected = "shop for tools/list: the upstream could not be reached: refused (line 1 of the transcript)";
         assert_eq!(said.as_deref(), Some(expected));
     }
@@ -192,25 +170,12 @@ mod tests {
         assert_eq!(found("a -> shop", blocked), None);
         let abandoned = vec![call(1.0), given_up(1, 1.1), begin(2.0), given_up(2, 9.0)];
         assert_eq!(found("a -> shop", abandoned), None);
-        assert_eq!(
-            found("a -> shop", vec![begin(1.0), call(1.1), given_up(2, 9.0)]),
-            None
-        );
+        assert_eq!(found("a -> shop", vec![begin(1.0), call(1.1), given_up(2, 9.0)]), None);
         let progress = event(json!({"method": "notifications/progress"}));
-        let working = vec![
-            call(1.0),
-            (1, 1.1, stream()),
-            (1, 1.2, progress),
-            begin(2.0),
-            given_up(2, 9.0),
-        ];
+        let working =
+            vec![call(1.0), (1, 1.1, stream()), (1, 1.2, progress), begin(2.0), given_up(2, 9.0)];
         assert_eq!(found("a -> shop", working), None);
-        let answered = vec![
-            call(1.0),
-            (1, 1.1, result(json!({}))),
-            begin(2.0),
-            given_up(2, 9.0),
-        ];
+        let answered = vec![call(1.0), (1, 1.1, result(json!({}))), begin(2.0), given_up(2, 9.0)];
         assert!(found("a -> shop", answered).is_some());
     }
 }

@@ -48,11 +48,7 @@ pub(super) async fn watch<T>(
 ) -> WatchOutcome<T> {
     let limits = &scenario.harness.timeout;
     let mut evaluation = std::pin::pin!(evaluation);
-    let ended = |problem| WatchOutcome {
-        outcome: None,
-        problem: Some(problem),
-        ended: None,
-    };
+    let ended = |problem| WatchOutcome { outcome: None, problem: Some(problem), ended: None };
     tokio::select! {
         outcome = &mut evaluation => WatchOutcome { outcome: Some(outcome), problem: None, ended: None },
         (agent, exit) = first_exit(agents) => {
@@ -106,9 +102,7 @@ async fn first_exit(agents: &[AgentProcess]) -> (&AgentProcess, AgentExit) {
     if agents.is_empty() {
         return std::future::pending().await;
     }
-    let exits = agents
-        .iter()
-        .map(|agent| async move { (agent, agent.wait().await) }.boxed());
+    let exits = agents.iter().map(|agent| async move { (agent, agent.wait().await) }.boxed());
     select_all(exits).await.0
 }
 
@@ -124,9 +118,7 @@ fn crashed(
     let owner = owner::owner_of(scenario, role);
     let entries = transcript.filter(|_| owner != Owner::Agent);
     let entries = entries.and_then(|transcript| transcript.entries().ok());
-    let caller = entries
-        .as_deref()
-        .and_then(|entries| owner::crashed_by(scenario, role, entries));
+    let caller = entries.as_deref().and_then(|entries| owner::crashed_by(scenario, role, entries));
     let (when, owner) = match caller {
         None => ("while the evaluation ran".to_owned(), owner),
         Some(caller) => {

@@ -17,11 +17,7 @@ const PACKAGES: [(&str, &str, Modules); 16] = [
     ("bridge/program", "bridge_program", PROGRAM),
     ("bridge/telemetry", "bridge_telemetry", TELEMETRY),
     ("bridge/client", "bridge_client", CLIENT),
-    (
-        "bridge/orchestration",
-        "bridge_orchestration",
-        ORCHESTRATION,
-    ),
+    ("bridge/orchestration", "bridge_orchestration", ORCHESTRATION),
     ("bridge/store", "bridge_store", STORE),
     ("bridge/postgres", "bridge_postgres", POSTGRES),
     ("bridge/tasks", "bridge_tasks", TASKS),
@@ -68,29 +64,13 @@ const PROGRAM: Modules = &[
     ("terminal", &[]),
 ];
 
-const TELEMETRY: Modules = &[
-    ("absent", &[]),
-    ("context", &[]),
-    ("otlp", &[]),
-    ("span", &[]),
-];
+const TELEMETRY: Modules = &[("absent", &[]), ("context", &[]), ("otlp", &[]), ("span", &[])];
 
 const ORCHESTRATION: Modules = &[("agents", &[]), ("pipeline", &[])];
 
 const CLIENT: Modules = &[
     ("message_id", &[]),
-    (
-        "invocation",
-        &[
-            "client",
-            "connect",
-            "discovery",
-            "error",
-            "http",
-            "options",
-            "sequence",
-        ],
-    ),
+    ("invocation", &["client", "connect", "discovery", "error", "http", "options", "sequence"]),
     ("registry", &["body", "credentials", "discovery", "error"]),
     (
         "discovery",
@@ -108,17 +88,7 @@ const CLIENT: Modules = &[
     ),
     ("guard", &[]),
     ("lenient_card", &[]),
-    (
-        "client",
-        &[
-            "agent",
-            "connect",
-            "options",
-            "stream",
-            "transport",
-            "failover",
-        ],
-    ),
+    ("client", &["agent", "connect", "options", "stream", "transport", "failover"]),
     ("failover", &["agent", "error", "tenant"]),
     ("card_url", &[]),
     (
@@ -138,38 +108,16 @@ const CLIENT: Modules = &[
             "failover",
         ],
     ),
-    (
-        "stream",
-        &["agent", "error", "options", "tenant", "transport"],
-    ),
+    ("stream", &["agent", "error", "options", "tenant", "transport"]),
     ("agent", &["credentials", "error", "sequence", "transport"]),
     ("sequence", &[]),
     ("tenant", &[]),
     ("negotiation", &["error", "interface"]),
-    (
-        "transport",
-        &["error", "http", "lenient_card", "options", "sequence"],
-    ),
-    (
-        "card",
-        &[
-            "cache",
-            "error",
-            "http",
-            "lenient_card",
-            "options",
-            "card_url",
-        ],
-    ),
-    (
-        "http",
-        &["body", "credentials", "error", "options", "sequence"],
-    ),
+    ("transport", &["error", "http", "lenient_card", "options", "sequence"]),
+    ("card", &["cache", "error", "http", "lenient_card", "options", "card_url"]),
+    ("http", &["body", "credentials", "error", "options", "sequence"]),
     ("body", &[]),
-    (
-        "options",
-        &["cache", "check", "credentials", "guard", "tls"],
-    ),
+    ("options", &["cache", "check", "credentials", "guard", "tls"]),
     ("cache", &[]),
     ("check", &[]),
     ("credentials", &["error", "interface"]),
@@ -199,12 +147,7 @@ const STORE: Modules = &[
     ("private", &[]),
     ("record", &[]),
     ("size", &[]),
-    (
-        "sled",
-        &[
-            "cache", "caller", "damage", "feed", "list", "private", "testing",
-        ],
-    ),
+    ("sled", &["cache", "caller", "damage", "feed", "list", "private", "testing"]),
     ("snapshot", &["known_ids", "task_metadata"]),
     ("task_metadata", &["size"]),
     ("testing", &["caller"]),
@@ -219,10 +162,7 @@ const POSTGRES: Modules = &[
     ("calls", &["connections", "failure", "rows"]),
     ("changes", &["connections", "failure", "rows"]),
     ("committer", &["batch", "failure"]),
-    (
-        "connections",
-        &["failure", "limited_pool", "schema", "servers"],
-    ),
+    ("connections", &["failure", "limited_pool", "schema", "servers"]),
     ("deletion", &["failure", "rows"]),
     ("failure", &[]),
     ("leases", &["connections", "failure", "rows"]),
@@ -237,10 +177,7 @@ const POSTGRES: Modules = &[
 ];
 
 const TASKS: Modules = &[
-    (
-        "turns",
-        &["agent", "executor", "metered", "metrics", "trace"],
-    ),
+    ("turns", &["agent", "executor", "metered", "metrics", "trace"]),
     ("trace", &[]),
     ("agent", &["executor"]),
     ("executor", &[]),
@@ -253,10 +190,7 @@ const TASKS: Modules = &[
 const BOTS: Modules = &[("builtin", &["bot"]), ("connector", &["bot"]), ("bot", &[])];
 
 const SERVER: Modules = &[
-    (
-        "host",
-        &["access", "quota", "retention", "server", "service", "trace"],
-    ),
+    ("host", &["access", "quota", "retention", "server", "service", "trace"]),
     ("server", &["access", "quota", "service"]),
     ("service", &["quota", "retention", "trace"]),
     ("trace", &[]),
@@ -312,10 +246,7 @@ const MCP_TOOLS: Modules = &[
     ("sites", &["client"]),
     // The code that both use.
     ("arguments", &[]),
-    (
-        "context",
-        &["acknowledge", "allow_list", "client", "connection", "inbox"],
-    ),
+    ("context", &["acknowledge", "allow_list", "client", "connection", "inbox"]),
     ("acknowledge", &[]),
     ("client", &["allow_list", "connection", "trace"]),
     ("trace", &[]),
@@ -345,27 +276,11 @@ const GREEN: Modules = &[
 ];
 
 const RESULTS: Modules = &[
-    (
-        "report",
-        &[
-            "comparison",
-            "problem",
-            "record",
-            "run",
-            "statistics",
-            "summary",
-        ],
-    ),
-    (
-        "run",
-        &["assessment", "gate", "problem", "record", "summary"],
-    ),
+    ("report", &["comparison", "problem", "record", "run", "statistics", "summary"]),
+    ("run", &["assessment", "gate", "problem", "record", "summary"]),
     ("gate", &["problem", "record", "statistics", "summary"]),
     ("comparison", &["problem", "record", "summary"]),
-    (
-        "summary",
-        &["assessment", "problem", "record", "statistics"],
-    ),
+    ("summary", &["assessment", "problem", "record", "statistics"]),
     ("usage", &["record"]),
     ("record", &["problem"]),
     ("expect", &["assessment"]),
@@ -381,11 +296,7 @@ fn no_room_knows_one_above_it() {
         .iter()
         .flat_map(|(folder, name, rooms)| upwards(&root.join(folder).join("src"), name, rooms))
         .collect();
-    assert!(
-        wrong.is_empty(),
-        "arrows that point upwards:\n{}",
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "arrows that point upwards:\n{}", wrong.join("\n"));
 }
 
 /// The client depends on the bridge's library: of the bridge, only the command line may use it.
@@ -460,9 +371,7 @@ fn members(list: &str) -> Vec<String> {
 
 fn word(text: &str) -> Option<String> {
     let text = text.trim_start();
-    let end = text
-        .find(|c: char| !c.is_alphanumeric() && c != '_')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
     let word = &text[..end];
     let is_room = word.starts_with(|c: char| c.is_ascii_lowercase());
     is_room.then(|| word.to_owned())
@@ -474,9 +383,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
         let path = entry.unwrap().path();
         // Tests may use any module.
         let name = path.file_stem().unwrap_or_default();
-        let is_test = ["properties", "arbitrary", "interleavings"]
-            .iter()
-            .any(|test| name == *test);
+        let is_test = ["properties", "arbitrary", "interleavings"].iter().any(|test| name == *test);
         if is_test || name.to_string_lossy().ends_with("tests") {
             continue;
         }

@@ -32,11 +32,7 @@ fn every_help_wraps_evenly() {
 #[test]
 fn a_reader_that_leaves_ends_every_command_quietly() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(
-        said(folder.path(), &["new", "--kind", "episode", "shop.toml"])
-            .status
-            .success()
-    );
+    assert!(said(folder.path(), &["new", "--kind", "episode", "shop.toml"]).status.success());
     let commands: [&[&str]; 7] = [
         &["--help"],
         &["list", "."],
@@ -54,29 +50,17 @@ fn a_reader_that_leaves_ends_every_command_quietly() {
 #[test]
 fn a_new_scenario_passes_unchanged() {
     let help = text(&said(Path::new("."), &["new", "--help"]).stdout);
-    let kinds = help
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("- "));
+    let kinds = help.lines().filter_map(|line| line.trim().strip_prefix("- "));
     let kinds: Vec<&str> = kinds.filter_map(|line| line.split(':').next()).collect();
-    assert!(
-        kinds.contains(&"conversation") && kinds.contains(&"agentbeats"),
-        "{help}"
-    );
+    assert!(kinds.contains(&"conversation") && kinds.contains(&"agentbeats"), "{help}");
     for kind in kinds.iter().filter(|kind| !["text", "json"].contains(kind)) {
         let folder = tempfile::tempdir().unwrap();
         let file = format!("{kind}.toml");
-        assert!(
-            said(folder.path(), &["new", "--kind", kind, &file])
-                .status
-                .success()
-        );
+        assert!(said(folder.path(), &["new", "--kind", kind, &file]).status.success());
         let run = said(folder.path(), &["run", &file, "--install"]);
         let shown = text(&run.stdout) + &text(&run.stderr);
         assert!(run.status.success(), "{kind}: {shown}");
-        assert!(
-            text(&run.stdout).contains("\n1 passed, 0 failed"),
-            "{kind}: {shown}"
-        );
+        assert!(text(&run.stdout).contains("\n1 passed, 0 failed"), "{kind}: {shown}");
     }
 }
 
@@ -128,21 +112,12 @@ fn a_report_that_cannot_be_written_leaves_the_others_and_its_old_file() {
     assert!(new.status.success());
     fs::create_dir(folder.path().join("taken")).unwrap();
     let arguments = ["run", "shop.toml", "--report", "junit=taken"];
-    let run = said(
-        folder.path(),
-        &[&arguments[..], &["--report", "csv=a.csv"]].concat(),
-    );
+    let run = said(folder.path(), &[&arguments[..], &["--report", "csv=a.csv"]].concat());
     let shown = text(&run.stderr);
     assert_eq!(run.status.code(), Some(4), "{shown}");
-    assert!(
-        shown.contains("cannot write the report junit=taken"),
-        "{shown}"
-    );
+    assert!(shown.contains("cannot write the report junit=taken"), "{shown}");
     assert!(folder.path().join("a.csv").is_file(), "{shown}");
-    assert_eq!(
-        fs::read_dir(folder.path().join("taken")).unwrap().count(),
-        0
-    );
+    assert_eq!(fs::read_dir(folder.path().join("taken")).unwrap().count(), 0);
 }
 
 #[test]
@@ -189,10 +164,7 @@ fn agents_that_cannot_be_started_as_said_are_found_before_a_run() {
     assert_eq!(check.status.code(), Some(3), "{check:?}");
     assert!(text(&check.stderr).contains("cmd does not name port 9011"));
     for command in ["run", "check"] {
-        let refused = said(
-            folder.path(),
-            &[command, "a.toml", "--agent", "prple=http://h"],
-        );
+        let refused = said(folder.path(), &[command, "a.toml", "--agent", "prple=http://h"]);
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");
         let shown = text(&refused.stderr);
         assert!(

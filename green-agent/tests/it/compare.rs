@@ -25,11 +25,7 @@ fn record(number: u32, passed: bool) -> TrialRecord {
         trial: 2 - number % 2,
         seed: 0,
         attempt: 1,
-        outcome: if passed {
-            Outcome::Passed
-        } else {
-            Outcome::Failed
-        },
+        outcome: if passed { Outcome::Passed } else { Outcome::Failed },
         exit: if passed { Exit::Passed } else { Exit::Failed },
         problems: Vec::new(),
         state: None,
@@ -47,9 +43,7 @@ fn record(number: u32, passed: bool) -> TrialRecord {
 /// Writes a run of 40 samples with two trials each.
 fn write_run(folder: &Path, passes: impl Fn(u32) -> bool) {
     std::fs::create_dir(folder).unwrap();
-    Manifest::begun("2026-01-01T00:00:00Z".to_owned())
-        .write(folder)
-        .unwrap();
+    Manifest::begun("2026-01-01T00:00:00Z".to_owned()).write(folder).unwrap();
     assert!(folder.join(MANIFEST).exists());
     let writer = RecordWriter::open(&folder.join(RECORDS)).unwrap();
     (1..=80).for_each(|number| writer.append(&record(number, passes(number))).unwrap());
@@ -57,11 +51,7 @@ fn write_run(folder: &Path, passes: impl Fn(u32) -> bool) {
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_green-agent"));
-    command
-        .current_dir(folder)
-        .args(arguments)
-        .output()
-        .unwrap()
+    command.current_dir(folder).args(arguments).output().unwrap()
 }
 
 fn text(output: &Output) -> String {
@@ -127,17 +117,11 @@ fn runs_with_nothing_in_common_are_no_success() {
     let records = folder.join("b").join(RECORDS);
     let renamed = std::fs::read_to_string(&records).unwrap();
     std::fs::write(&records, renamed.replace("club/success", "club/renamed")).unwrap();
-    for (flags, code, word) in [
-        (&[][..], 0, "note: "),
-        (&["--fail-on-regression"], 1, "error: "),
-    ] {
+    for (flags, code, word) in [(&[][..], 0, "note: "), (&["--fail-on-regression"], 1, "error: ")] {
         let output = run(folder, &[&["diff", "a", "b"], flags].concat());
         let said = text(&output);
         assert_eq!(output.status.code(), Some(code), "{said}");
-        assert!(
-            said.contains(&format!("{word}the runs have no trial in common")),
-            "{said}"
-        );
+        assert!(said.contains(&format!("{word}the runs have no trial in common")), "{said}");
     }
 }
 
@@ -199,17 +183,11 @@ fn intervals_of_skewed_metrics_are_drawn_on_request() {
         let diff: Value = serde_json::from_slice(&diff.stdout).unwrap();
         let difference = &diff["differences"][1]["difference"];
         assert!(difference["lower"].as_f64() < difference["upper"].as_f64());
-        [
-            "/a/metrics/score/method",
-            "/differences/1/difference/method",
-        ]
-        .map(|place| diff.pointer(place).unwrap().as_str().unwrap().to_owned())
+        ["/a/metrics/score/method", "/differences/1/difference/method"]
+            .map(|place| diff.pointer(place).unwrap().as_str().unwrap().to_owned())
     };
     assert_eq!(methods(&[]), ["student-t", "student-t"]);
-    assert_eq!(
-        methods(&["--interval", "bootstrap"]),
-        ["bootstrap", "bootstrap"]
-    );
+    assert_eq!(methods(&["--interval", "bootstrap"]), ["bootstrap", "bootstrap"]);
 }
 
 #[test]

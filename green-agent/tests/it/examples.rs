@@ -7,10 +7,7 @@ fn example(name: &str) -> PathBuf {
     let this = std::env::current_exe().unwrap();
     let program = this.ancestors().nth(2).unwrap().join("examples").join(name);
     let shown = program.display();
-    assert!(
-        program.exists(),
-        "no {shown}; `cargo test` without --test builds it"
-    );
+    assert!(program.exists(), "no {shown}; `cargo test` without --test builds it");
     program
 }
 

@@ -7,16 +7,9 @@ use std::{path::Path, process::Command};
 #[test]
 fn the_programs_have_no_raw_values_of_serde_json() {
     let mut tree = Command::new(env!("CARGO"));
-    tree.args([
-        "tree",
-        "--locked",
-        "--offline",
-        "--workspace",
-        "--edges",
-        "normal,features",
-    ])
-    .args(["--invert", "serde_json", "--depth", "1"])
-    .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
+    tree.args(["tree", "--locked", "--offline", "--workspace", "--edges", "normal,features"])
+        .args(["--invert", "serde_json", "--depth", "1"])
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
     let output = tree.output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(told.contains("serde_json feature \"std\""), "{told}");

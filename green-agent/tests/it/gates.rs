@@ -36,10 +36,7 @@ fn merged(gate: &str) -> (tempfile::TempDir, Output) {
     fs::write(path.join("tasks.jsonl"), TASKS).unwrap();
     let part = |number: &str| {
         let shard = format!("{number}/2");
-        run(
-            path,
-            &["run", "a.toml", "--shard", &shard, "--runs", number],
-        );
+        run(path, &["run", "a.toml", "--shard", &shard, "--runs", number]);
         let mut runs = fs::read_dir(path.join(number)).unwrap();
         runs.next().unwrap().unwrap().path().display().to_string()
     };
@@ -53,16 +50,8 @@ fn merged(gate: &str) -> (tempfile::TempDir, Output) {
 #[test]
 fn the_gates_of_a_joined_run_are_judged_by_all_of_its_trials() {
     for (gate, exit, said) in [
-        (
-            "ge = 0.5",
-            0,
-            "a: gate met: pass_rate: wanted at least 0.5, measured 0.5 (",
-        ),
-        (
-            "ge = 0.6",
-            1,
-            "pass_rate: wanted at least 0.6, measured 0.5 (",
-        ),
+        ("ge = 0.5", 0, "a: gate met: pass_rate: wanted at least 0.5, measured 0.5 ("),
+        ("ge = 0.6", 1, "pass_rate: wanted at least 0.6, measured 0.5 ("),
     ] {
         let (folder, output) = merged(gate);
         assert_eq!(output.status.code(), Some(exit), "{}", shown(&output));

@@ -10,11 +10,7 @@ use green_agent::{
 use super::support::supervisor;
 
 fn installer(cache: &Path) -> Installer {
-    Installer {
-        cache: cache.to_owned(),
-        working_dir: cache.to_owned(),
-        supervisor: supervisor(),
-    }
+    Installer { cache: cache.to_owned(), working_dir: cache.to_owned(), supervisor: supervisor() }
 }
 
 fn python(package: &str) -> BTreeSet<Requirement> {
@@ -62,10 +58,7 @@ async fn a_python_package_is_installed_once_even_by_two_at_a_time() {
     let script = "import six, sys; print(six.__version__, sys.prefix)";
     let output = Command::new(python).args(["-c", script]).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(
-        printed.trim(),
-        format!("1.16.0 {}", prepared.env["VIRTUAL_ENV"])
-    );
+    assert_eq!(printed.trim(), format!("1.16.0 {}", prepared.env["VIRTUAL_ENV"]));
 }
 
 #[tokio::test]
@@ -76,13 +69,7 @@ async fn a_failed_installation_says_what_failed_and_is_no_installation() {
     let (told, result) = steps(&installer, &wanted).await;
     assert_eq!(told, "s");
     let error = result.unwrap_err();
-    let InstallError::Failed {
-        command,
-        log,
-        last_lines,
-        ..
-    } = &error
-    else {
+    let InstallError::Failed { command, log, last_lines, .. } = &error else {
         panic!("{error}");
     };
     assert!(

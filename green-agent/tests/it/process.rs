@@ -17,11 +17,7 @@ async fn exit_of(text: &str) -> (AgentExit, Vec<String>) {
     let agent = AgentProcess::start(&script(dir.path(), text)).unwrap();
     let exit = timeout(LIMIT, agent.wait()).await.unwrap();
     assert_eq!(agent.exited(), Some(exit));
-    assert_eq!(
-        agent.stop(Duration::ZERO).await,
-        exit,
-        "stopping twice changes nothing"
-    );
+    assert_eq!(agent.stop(Duration::ZERO).await, exit, "stopping twice changes nothing");
     (exit, agent.last_lines())
 }
 
@@ -50,20 +46,15 @@ async fn the_last_words_are_complete_when_the_exit_is_known() {
 #[tokio::test]
 async fn its_environment_and_folder_are_those_of_the_launch() {
     let dir = tempfile::tempdir().unwrap();
-    let mut launch = script(
-        dir.path(),
-        "echo $GREETING; pwd -P; echo $PATH; read x || echo no input",
-    );
+    let mut launch =
+        script(dir.path(), "echo $GREETING; pwd -P; echo $PATH; read x || echo no input");
     launch.env.insert("GREETING".to_owned(), "hello".to_owned());
     launch.path_prepend = vec!["/first".into(), "/second".into()];
     let agent = AgentProcess::start(&launch).unwrap();
     timeout(LIMIT, agent.wait()).await.unwrap();
     let lines = agent.last_lines();
     assert_eq!(lines[0], "hello");
-    assert_eq!(
-        lines[1],
-        dir.path().canonicalize().unwrap().to_str().unwrap()
-    );
+    assert_eq!(lines[1], dir.path().canonicalize().unwrap().to_str().unwrap());
     assert!(lines[2].starts_with("/first:/second:/"), "{}", lines[2]);
     assert_eq!(lines[3], "no input");
     let log = std::fs::read_to_string(dir.path().join("purple.log")).unwrap();
@@ -73,18 +64,13 @@ async fn its_environment_and_folder_are_those_of_the_launch() {
 #[tokio::test]
 async fn slow_output_never_blocks_the_agent() {
     let dir = tempfile::tempdir().unwrap();
-    let mut launch = script(
-        dir.path(),
-        "i=0; while [ $i -lt 5000 ]; do echo secret $i; i=$((i+1)); done",
-    );
+    let mut launch =
+        script(dir.path(), "i=0; while [ $i -lt 5000 ]; do echo secret $i; i=$((i+1)); done");
     let (sink, mut shown) = mpsc::channel(8);
     launch.sink = Some(sink);
     launch.mask = Arc::new(|line| line.replace("secret", "***"));
     let agent = AgentProcess::start(&launch).unwrap();
-    assert_eq!(
-        timeout(LIMIT, agent.wait()).await.unwrap(),
-        AgentExit::Code(0)
-    );
+    assert_eq!(timeout(LIMIT, agent.wait()).await.unwrap(), AgentExit::Code(0));
     assert_eq!(agent.lines_not_shown(), 5000 - 8);
     assert_eq!(shown.recv().await.unwrap().text, "*** 0");
     assert_eq!(agent.last_lines().last().unwrap(), "*** 4999");
@@ -135,10 +121,7 @@ async fn a_program_that_cannot_be_started_explains_why() {
 
     let mut launch = script(&dir.path().join("none"), "");
     launch.log = dir.path().join("log");
-    assert!(matches!(
-        AgentProcess::start(&launch),
-        Err(StartError::NoFolder { .. })
-    ));
+    assert!(matches!(AgentProcess::start(&launch), Err(StartError::NoFolder { .. })));
 }
 
 #[tokio::test]
@@ -157,13 +140,7 @@ async fn waiting_for_a_card_ends_when_the_agent_does() {
     )
     .await
     .unwrap_err();
-    assert!(matches!(
-        error,
-        ReadyError::AgentExited {
-            exit: AgentExit::Code(98),
-            ..
-        }
-    ));
+    assert!(matches!(error, ReadyError::AgentExited { exit: AgentExit::Code(98), .. }));
     assert_eq!(
         error.to_string(),
         "purple exited with code 98 before its agent card could be read at http://127.0.0.1:1/; \

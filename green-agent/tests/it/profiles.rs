@@ -3,12 +3,7 @@
 use std::{fs, path::Path};
 
 /// The crates in which a send spends next to nothing, so that they may be optimised less than the others.
-const LESS: [&str; 4] = [
-    "bridge-auth",
-    "bridge-push",
-    "bridge-telemetry",
-    "bridge-verify",
-];
+const LESS: [&str; 4] = ["bridge-auth", "bridge-push", "bridge-telemetry", "bridge-verify"];
 
 /// `[profile.release.package]` names packages one by one, and one that is missing would be many times slower.
 #[test]
@@ -46,10 +41,7 @@ fn distributed_programs_are_fully_optimised() {
 
 fn manifest(path: &str) -> toml::Table {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    fs::read_to_string(root.join(path))
-        .unwrap()
-        .parse()
-        .unwrap()
+    fs::read_to_string(root.join(path)).unwrap().parse().unwrap()
 }
 
 fn level(profile: &toml::Value) -> i64 {

@@ -24,19 +24,12 @@ use crate::support::{eventually, pid_in_text, wait_until_gone, within};
 const INSTALL: Duration = Duration::from_secs(900);
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
 fn program(runs: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_green-agent"));
-    command
-        .current_dir(root())
-        .args(args)
-        .arg("--runs")
-        .arg(runs);
+    command.current_dir(root()).args(args).arg("--runs").arg(runs);
     command
 }
 
@@ -55,15 +48,7 @@ fn every_scenario_of_the_tree_ends_as_it_must() {
     let runs = tempfile::tempdir().unwrap();
     let report = runs.path().join("report.json");
     let to = format!("json={}", report.display());
-    let args = [
-        "run",
-        "scenarios",
-        "--install",
-        "--jobs",
-        "4",
-        "--report",
-        &to,
-    ];
+    let args = ["run", "scenarios", "--install", "--jobs", "4", "--report", &to];
     let output = run(runs.path(), &args);
     assert!(output.status.success(), "{}", shown(&output));
 
@@ -82,19 +67,14 @@ fn snapshots_are_what_insta_sees(report: &Value) {
     let Ok(scenario) = scenario::read(&file) else {
         return;
     };
-    let (Some(settings), "passed") = (
-        &scenario.harness.snapshot,
-        report["verdict"].as_str().unwrap(),
-    ) else {
+    let (Some(settings), "passed") =
+        (&scenario.harness.snapshot, report["verdict"].as_str().unwrap())
+    else {
         return;
     };
     let names = Names {
         origins: serde_json::from_value(report["trials"][0]["parties"].clone()).unwrap(),
-        roles: scenario
-            .participants
-            .iter()
-            .map(|agent| agent.role.clone())
-            .collect(),
+        roles: scenario.participants.iter().map(|agent| agent.role.clone()).collect(),
     };
     let folder = root().join(report["trials"][0]["folder"].as_str().unwrap());
     let entries = transcript::read(&folder.join("transcript.jsonl")).unwrap();
@@ -113,42 +93,24 @@ fn exit_codes_tell_the_truth() {
     let runs = tempfile::tempdir().unwrap();
     for (scenario, code, says) in [
         ("scenarios/v0_3/interview.toml", 0, "1 passed, 0 failed"),
-        (
-            "scenarios/failing/wrong_turn.toml",
-            1,
-            "expected completed, got input-required",
-        ),
-        (
-            "scenarios/failing/green_rejects.toml",
-            4,
-            "evaluation rejected",
-        ),
+        ("scenarios/failing/wrong_turn.toml", 1, "expected completed, got input-required"),
+        ("scenarios/failing/green_rejects.toml", 4, "evaluation rejected"),
         ("scenarios/no_such_file.toml", 2, "no_such_file.toml"),
         ("scenarios/invalid/bad_regex.toml", 3, "bad_regex.toml:"),
-        (
-            "scenarios/failing/dies_at_start.toml",
-            4,
-            "agent never ready: echo exited with code 3",
-        ),
+        ("scenarios/failing/dies_at_start.toml", 4, "agent never ready: echo exited with code 3"),
         ("scenarios/failing/missing_requirement.toml", 4, "not run"),
     ] {
         let output = run(runs.path(), &["run", scenario, "--install"]);
         let text = shown(&output);
         assert_eq!(output.status.code(), Some(code), "{scenario}: {text}");
-        assert!(
-            text.contains(says),
-            "{scenario}: expected {says:?} in {text}"
-        );
+        assert!(text.contains(says), "{scenario}: expected {says:?} in {text}");
     }
 }
 
 #[test]
 fn several_scenarios_exit_with_what_is_worst() {
     let runs = tempfile::tempdir().unwrap();
-    let paths = [
-        "scenarios/failing/wrong_turn.toml",
-        "scenarios/invalid/bad_regex.toml",
-    ];
+    let paths = ["scenarios/failing/wrong_turn.toml", "scenarios/invalid/bad_regex.toml"];
     let both = run(runs.path(), &["run", paths[0], paths[1], "--install"]);
     assert_eq!(both.status.code(), Some(3), "{}", shown(&both));
 }
@@ -156,17 +118,9 @@ fn several_scenarios_exit_with_what_is_worst() {
 #[test]
 fn a_trial_leaves_its_folder() {
     let runs = tempfile::tempdir().unwrap();
-    let output = run(
-        runs.path(),
-        &["run", "scenarios/messages/leaderboard.toml", "--install"],
-    );
+    let output = run(runs.path(), &["run", "scenarios/messages/leaderboard.toml", "--install"]);
     assert!(output.status.success(), "{}", shown(&output));
-    let run = fs::read_dir(runs.path())
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
+    let run = fs::read_dir(runs.path()).unwrap().next().unwrap().unwrap().path();
     let folder = run.join("messages/leaderboard/trial-1");
     let results: Value =
         serde_json::from_slice(&fs::read(folder.join("results.json")).unwrap()).unwrap();
@@ -190,21 +144,16 @@ fn hanging_child(runs: &Path) -> i32 {
 #[test]
 fn nothing_runs_on_after_a_run_that_hung() {
     let runs = tempfile::tempdir().unwrap();
-    let output = run(
-        runs.path(),
-        &["run", "scenarios/failing/hangs.toml", "--install"],
-    );
+    let output = run(runs.path(), &["run", "scenarios/failing/hangs.toml", "--install"]);
     assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
     wait_until_gone(hanging_child(runs.path()));
 }
 
 #[test]
 fn nothing_runs_on_after_any_signal() {
-    for (signal, code) in [
-        (Signal::SIGINT, Some(4)),
-        (Signal::SIGTERM, Some(4)),
-        (Signal::SIGKILL, None),
-    ] {
+    for (signal, code) in
+        [(Signal::SIGINT, Some(4)), (Signal::SIGTERM, Some(4)), (Signal::SIGKILL, None)]
+    {
         let runs = tempfile::tempdir().unwrap();
         let args = ["run", "scenarios/failing/hangs.toml", "--install"];
         let mut running = program(runs.path(), &args).spawn().unwrap();
@@ -219,17 +168,9 @@ fn nothing_runs_on_after_any_signal() {
 fn served_agents_can_be_reached_until_the_program_is_stopped() {
     let runs = tempfile::tempdir().unwrap();
     let log = runs.path().join("stdout");
-    let args = [
-        "run",
-        "scenarios/v1/interview.toml",
-        "--install",
-        "--serve-only",
-    ];
+    let args = ["run", "scenarios/v1/interview.toml", "--install", "--serve-only"];
     let mut command = program(runs.path(), &args);
-    let mut running = command
-        .stdout(fs::File::create(&log).unwrap())
-        .spawn()
-        .unwrap();
+    let mut running = command.stdout(fs::File::create(&log).unwrap()).spawn().unwrap();
     let url = within(INSTALL, "the agent's address", || {
         let text = fs::read_to_string(&log).ok()?;
         let (_, url) = text.split_once("interviewer listening on ")?;
@@ -237,11 +178,7 @@ fn served_agents_can_be_reached_until_the_program_is_stopped() {
     });
     let card = reqwest_card(&url);
     assert!(card["name"].is_string(), "{card}");
-    kill(
-        Pid::from_raw(running.id().try_into().unwrap()),
-        Signal::SIGTERM,
-    )
-    .unwrap();
+    kill(Pid::from_raw(running.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
     assert_eq!(running.wait().unwrap().code(), Some(0));
 }
 
@@ -276,10 +213,7 @@ fn check_list_new_and_schema_do_what_they_say() {
     let broken = plain(&["check", "scenarios/invalid/syntax_error.toml"]);
     assert_eq!(broken.status.code(), Some(3));
     let list = shown(&plain(&["list", "scenarios/debate"]));
-    assert!(
-        list.contains("debate/two_rounds  green -> pro_debater, con_debater"),
-        "{list}"
-    );
+    assert!(list.contains("debate/two_rounds  green -> pro_debater, con_debater"), "{list}");
     let schema = shown(&plain(&["schema"]));
     let kept = fs::read_to_string(root().join("scenarios/scenario.schema.json")).unwrap();
     assert_eq!(schema.trim(), kept.trim());

@@ -76,9 +76,7 @@ fn shown(output: &Output) -> String {
 fn trials_of_one_scenario_run_at_once() {
     let folder = Folder::new();
     let file = folder.scenario("all", "all", 4, "");
-    let output = folder
-        .program(&[file], &["--trials", "4", "--jobs", "4"])
-        .output();
+    let output = folder.program(&[file], &["--trials", "4", "--jobs", "4"]).output();
     let output = output.unwrap();
     assert!(output.status.success(), "{}", shown(&output));
     assert_eq!(folder.started("all"), 4);
@@ -129,9 +127,7 @@ fn a_run_that_was_interrupted_starts_nothing_more() {
     ];
     let mut running = folder.program(&files, &["--jobs", "1"]);
     let mut running = running.stdout(Stdio::null()).spawn().unwrap();
-    eventually("the first site", || {
-        (folder.started("first") > 0).then_some(())
-    });
+    eventually("the first site", || (folder.started("first") > 0).then_some(()));
     let pid = Pid::from_raw(running.id().try_into().unwrap());
     kill(pid, Signal::SIGINT).unwrap();
     assert_eq!(running.wait().unwrap().code(), Some(4));
@@ -165,10 +161,7 @@ fn a_run_that_is_ended_at_once_says_how_it_goes_on() {
     kill(pid, Signal::SIGINT).unwrap();
     assert_eq!(running.wait().unwrap().code(), Some(4));
     let runs = folder.path().join("runs");
-    says(&format!(
-        "to continue: green-agent run --resume {}",
-        runs.display()
-    ));
+    says(&format!("to continue: green-agent run --resume {}", runs.display()));
 }
 
 #[test]
@@ -178,16 +171,10 @@ fn no_snapshot_is_accepted_of_a_trial_that_failed() {
     let file = folder.scenario("failing", "failing", 1, expected);
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("snapshot = false\n", "")).unwrap();
-    let output = folder
-        .program(std::slice::from_ref(&file), &["--snapshots", "accept"])
-        .output();
+    let output = folder.program(std::slice::from_ref(&file), &["--snapshots", "accept"]).output();
     let output = output.unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
-    assert!(
-        shown(&output).contains("not accepted"),
-        "{}",
-        shown(&output)
-    );
+    assert!(shown(&output).contains("not accepted"), "{}", shown(&output));
     assert!(!path_for(&file).exists());
 }
 
@@ -246,10 +233,7 @@ fn the_result_before_an_evaluators_exit_counts_and_its_secrets_are_masked() {
     assert!(!shown(&output).contains(SECRET), "{}", shown(&output));
     let written = files(&folder.path().join("runs"));
     let names: Vec<_> = written.iter().filter_map(|path| path.file_name()).collect();
-    assert!(
-        names.iter().any(|name| *name == "results.json"),
-        "{names:?}"
-    );
+    assert!(names.iter().any(|name| *name == "results.json"), "{names:?}");
     for file in written {
         let text = String::from_utf8_lossy(&fs::read(&file).unwrap()).into_owned();
         assert!(!text.contains(SECRET), "{}: {text}", file.display());
@@ -258,9 +242,7 @@ fn the_result_before_an_evaluators_exit_counts_and_its_secrets_are_masked() {
 
 /// Returns every file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let below = |path: PathBuf| match path.is_dir() {
         true => files(&path),
         false => vec![path],

@@ -132,10 +132,7 @@ impl Folder {
     fn trials(&self) -> Vec<Trial> {
         let run = self.only_run();
         let records = RunFolder::read(&run).unwrap().records;
-        let mut trials: Vec<Trial> = records
-            .into_iter()
-            .map(|one| Trial::of(&run, one))
-            .collect();
+        let mut trials: Vec<Trial> = records.into_iter().map(|one| Trial::of(&run, one)).collect();
         trials.sort_by_key(|trial| (trial.record.sample.clone(), trial.record.trial));
         trials
     }
@@ -155,9 +152,7 @@ impl Trial {
         let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
         Self {
             transcript: text("transcript.jsonl"),
-            logs: ["front", "helper"]
-                .map(|role| (role, text(&format!("{role}.log"))))
-                .into(),
+            logs: ["front", "helper"].map(|role| (role, text(&format!("{role}.log")))).into(),
             record,
         }
     }
@@ -165,9 +160,7 @@ impl Trial {
     /// Returns the processes that answered.
     fn processes(&self) -> BTreeSet<i32> {
         let after = self.transcript.split(" pid ").skip(1);
-        after
-            .map(|text| text.split(' ').next().unwrap().parse().unwrap())
-            .collect()
+        after.map(|text| text.split(' ').next().unwrap().parse().unwrap()).collect()
     }
 }
 
@@ -212,27 +205,15 @@ fn agents_stay_and_each_trial_has_its_own_transcript_and_logs() {
     }
     // Each task has a separate context, on each hop.
     assert_eq!(contexts.len(), 12);
-    let cards: usize = trials
-        .iter()
-        .map(|trial| trial.logs["helper"].matches("card").count())
-        .sum();
+    let cards: usize =
+        trials.iter().map(|trial| trial.logs["helper"].matches("card").count()).sum();
     assert_eq!(cards, 1, "readiness is waited for once");
     processes.into_iter().for_each(wait_until_gone);
 }
 
 #[test]
 fn agents_that_crash_hang_or_are_busy_are_replaced() {
-    let texts = [
-        "one",
-        "crash",
-        "two",
-        "hang",
-        "three",
-        "leave",
-        "four",
-        "background",
-        "five",
-    ];
+    let texts = ["one", "crash", "two", "hang", "three", "leave", "four", "background", "five"];
     let folder = Folder::new(&texts, "timeout = { idle = '2s' }\n");
     let (output, trials) = folder.run(&["--jobs", "1"]);
     assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
@@ -240,9 +221,7 @@ fn agents_that_crash_hang_or_are_busy_are_replaced() {
     let (passed, error) = (Outcome::Passed, Outcome::AgentError);
     assert_eq!(
         outcomes,
-        [
-            passed, error, passed, error, passed, passed, passed, passed, passed
-        ],
+        [passed, error, passed, error, passed, passed, passed, passed, passed],
         "{}",
         shown(&output)
     );
@@ -260,10 +239,7 @@ fn agents_that_crash_hang_or_are_busy_are_replaced() {
         "a task of helper had not ended when the trial ended",
         "helper had not answered when the trial ended",
     ] {
-        assert!(
-            shown.contains(&format!("a: agents are restarted: {reason}")),
-            "{shown}"
-        );
+        assert!(shown.contains(&format!("a: agents are restarted: {reason}")), "{shown}");
     }
     sets.into_iter().flatten().for_each(wait_until_gone);
 }
@@ -287,17 +263,12 @@ fn no_more_sets_run_than_trials_may_and_other_settings_get_their_own() {
     let folder = Folder::new(&texts, "matrix = { tone = ['high', 'low'] }\n");
     let file = folder.path().join("a.toml");
     let text = fs::read_to_string(&file).unwrap();
-    let text = text.replace(
-        "helper 9019'",
-        "helper 9019 '\nenv = { TONE = '{matrix.tone}' }",
-    );
+    let text = text.replace("helper 9019'", "helper 9019 '\nenv = { TONE = '{matrix.tone}' }");
     fs::write(&file, text).unwrap();
     let (output, trials) = folder.run(&["--jobs", "2"]);
     assert!(output.status.success(), "{}", shown(&output));
     let sets_of = |tone: &str| -> BTreeSet<BTreeSet<i32>> {
-        let trials = trials
-            .iter()
-            .filter(|trial| trial.record.cell["tone"] == tone);
+        let trials = trials.iter().filter(|trial| trial.record.cell["tone"] == tone);
         trials.map(Trial::processes).collect()
     };
     let (high, low) = (sets_of("high"), sets_of("low"));
@@ -324,22 +295,11 @@ fn agents_at_fixed_ports_are_kept_by_one_trial_after_the_other() {
 
 #[test]
 fn a_killed_run_leaves_no_agent_and_is_resumed_with_new_ones() {
-    let folder = Folder::new(
-        &["one", "two", "hang", "three"],
-        "timeout = { idle = '3s' }\n",
-    );
+    let folder = Folder::new(&["one", "two", "hang", "three"], "timeout = { idle = '3s' }\n");
     let mut running = folder.program(&["run", "a.toml", "--jobs", "1"]);
-    let mut running = running
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut running = running.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     eventually("two trials", || {
-        let records = folder
-            .path()
-            .join("runs")
-            .exists()
-            .then(|| folder.only_run())?;
+        let records = folder.path().join("runs").exists().then(|| folder.only_run())?;
         let records = RunFolder::read(&records).ok()?.records;
         (records.len() == 2).then_some(())
     });
@@ -350,10 +310,7 @@ fn a_killed_run_leaves_no_agent_and_is_resumed_with_new_ones() {
     let first = before[0].processes();
     first.iter().copied().for_each(wait_until_gone);
     let run = folder.only_run();
-    let output = folder
-        .program(&["run", "--resume", run.to_str().unwrap()])
-        .output()
-        .unwrap();
+    let output = folder.program(&["run", "--resume", run.to_str().unwrap()]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
     let trials = folder.trials();
     assert_eq!(trials.len(), 4);

@@ -70,19 +70,14 @@ fn tables() -> impl Strategy<Value = Table> {
         let metric: Vec<_> = shape
             .iter()
             .map(|&trials| match alike {
-                true => value
-                    .clone()
-                    .prop_map(move |value| vec![value; trials])
-                    .boxed(),
+                true => value.clone().prop_map(move |value| vec![value; trials]).boxed(),
                 false => prop::collection::vec(value.clone(), trials).boxed(),
             })
             .collect();
         let passed: Vec<_> = shape
             .iter()
             .map(|&trials| match alike {
-                true => prop::bool::weighted(rate)
-                    .prop_map(move |one| vec![one; trials])
-                    .boxed(),
+                true => prop::bool::weighted(rate).prop_map(move |one| vec![one; trials]).boxed(),
                 false => prop::collection::vec(prop::bool::weighted(rate), trials).boxed(),
             })
             .collect();
@@ -108,11 +103,7 @@ fn figures(table: &Table) -> Value {
     let drawn = bootstrap::estimate(&table.metric, DRAWS, table.seed).unwrap();
     let drawn =
         (table.spread() && drawn.lower.is_some()).then(|| json!([drawn.lower, drawn.upper]));
-    let of_one_run: Vec<_> = table
-        .metric
-        .iter()
-        .map(|values| vec![values.clone()])
-        .collect();
+    let of_one_run: Vec<_> = table.metric.iter().map(|values| vec![values.clone()]).collect();
     let noise = compare::noise(&of_one_run, table.trials).unwrap();
     let noise = noise.map(|it| json!([it.standard_error, it.by_chance, it.detectable]));
     let (p, df) = table.quantile;
@@ -139,8 +130,7 @@ fn difference(ours: &Value, theirs: &Value, scale: f64) -> f64 {
         }
         (Value::Array(ours), Value::Array(theirs)) if ours.len() == theirs.len() => {
             let each = ours.iter().zip(theirs);
-            each.map(|(ours, theirs)| difference(ours, theirs, scale))
-                .fold(0.0, f64::max)
+            each.map(|(ours, theirs)| difference(ours, theirs, scale)).fold(0.0, f64::max)
         }
         (Value::Null, Value::Null) => 0.0,
         _ => f64::INFINITY,
@@ -160,10 +150,7 @@ async fn reference(tables: &[Table]) -> Vec<Value> {
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .output();
-    let output = tokio::time::timeout(LIMIT, computed)
-        .await
-        .unwrap()
-        .unwrap();
+    let output = tokio::time::timeout(LIMIT, computed).await.unwrap().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     serde_json::from_slice(&output.stdout).unwrap()
@@ -174,16 +161,11 @@ async fn a_thousand_random_tables_agree_with_scipy() {
     let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(Config::default(), random);
     let strategy = tables();
-    let tables: Vec<Table> = (0..TABLES)
-        .map(|_| strategy.new_tree(&mut runner).unwrap().current())
-        .collect();
+    let tables: Vec<Table> =
+        (0..TABLES).map(|_| strategy.new_tree(&mut runner).unwrap().current()).collect();
     let mut largest = serde_json::Map::new();
     for (table, theirs) in tables.iter().zip(reference(&tables).await) {
-        let scale = table
-            .metric
-            .iter()
-            .flatten()
-            .fold(1e-3, |most: f64, one| most.max(*one));
+        let scale = table.metric.iter().flatten().fold(1e-3, |most: f64, one| most.max(*one));
         for (name, ours) in figures(table).as_object().unwrap() {
             let scale = match name.as_str() {
                 "mean" | "noise" | "bootstrap" => scale,
@@ -196,15 +178,9 @@ async fn a_thousand_random_tables_agree_with_scipy() {
                 "{name} is off by {off:e}: {ours} against {}\n{table:?}",
                 theirs[name]
             );
-            let before = largest
-                .get(name)
-                .and_then(Value::as_f64)
-                .unwrap_or_default();
+            let before = largest.get(name).and_then(Value::as_f64).unwrap_or_default();
             largest.insert(name.clone(), before.max(off).into());
         }
     }
-    println!(
-        "largest relative differences in {TABLES} tables: {}",
-        Value::from(largest)
-    );
+    println!("largest relative differences in {TABLES} tables: {}", Value::from(largest));
 }

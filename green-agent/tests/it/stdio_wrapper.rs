@@ -29,21 +29,11 @@ async fn a_server_may_answer_after_the_participant_has_sent_everything() {
     let (input, output) = (Stdio::piped(), Stdio::piped());
     let mut wrapper = command.stdin(input).stdout(output).spawn().unwrap();
     let mut to_server = wrapper.stdin.take().unwrap();
-    to_server
-        .write_all(b"{\"id\": 1, \"method\": \"ping\"}\n")
-        .await
-        .unwrap();
+    to_server.write_all(b"{\"id\": 1, \"method\": \"ping\"}\n").await.unwrap();
     drop(to_server);
-    let ended = timeout(LIMIT, wrapper.wait_with_output())
-        .await
-        .unwrap()
-        .unwrap();
+    let ended = timeout(LIMIT, wrapper.wait_with_output()).await.unwrap().unwrap();
     assert!(ended.status.success(), "{}", ended.status);
     assert_eq!(ended.stdout, b"{\"id\": 1, \"result\": {}}\n");
-    let exchanges = transcript
-        .entries()
-        .unwrap()
-        .into_iter()
-        .map(|entry| entry.exchange);
+    let exchanges = transcript.entries().unwrap().into_iter().map(|entry| entry.exchange);
     assert_eq!(Vec::from_iter(exchanges), [1, 1]);
 }

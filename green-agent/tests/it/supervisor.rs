@@ -43,10 +43,7 @@ async fn nothing_is_left_after_a_stop() {
     let agent = AgentProcess::start(&script(dir.path(), &family("wait"))).unwrap();
     let pids = family_pids(dir.path());
     assert!(pids.into_iter().all(is_alive));
-    assert_eq!(
-        agent.stop(Duration::from_millis(200)).await,
-        AgentExit::Signal(15)
-    );
+    assert_eq!(agent.stop(Duration::from_millis(200)).await, AgentExit::Signal(15));
     assert_eq!(pids.map(is_alive), [false; 3]);
 }
 
@@ -80,9 +77,7 @@ async fn an_agent_that_keeps_forking_is_killed() {
     let agent = AgentProcess::start(&script(dir.path(), text)).unwrap();
     pid_in(dir.path(), "leader");
     let forked = || std::fs::read_to_string(dir.path().join("forked")).unwrap_or_default();
-    eventually("some forks", || {
-        (forked().lines().count() > 3).then_some(())
-    });
+    eventually("some forks", || (forked().lines().count() > 3).then_some(()));
     let exit = agent.stop(Duration::from_millis(200)).await;
     assert_eq!(exit, AgentExit::Signal(9));
     for pid in forked().lines() {
@@ -95,15 +90,7 @@ fn a_supervisor_cleans_up_before_it_obeys_a_signal() {
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         let dir = tempfile::tempdir().unwrap();
         let mut kept = Command::new(supervisor().program)
-            .args([
-                "__keep",
-                "--grace-ms",
-                "200",
-                "--",
-                "sh",
-                "-c",
-                &family("wait"),
-            ])
+            .args(["__keep", "--grace-ms", "200", "--", "sh", "-c", &family("wait")])
             .current_dir(dir.path())
             .stdin(Stdio::piped())
             .spawn()
@@ -119,11 +106,7 @@ fn a_supervisor_cleans_up_before_it_obeys_a_signal() {
 #[test]
 fn a_supervisor_says_what_it_cannot_start() {
     let cases = [
-        (
-            &["--grace-ms", "1", "--", "/no/such/program"][..],
-            127,
-            "/no/such/program",
-        ),
+        (&["--grace-ms", "1", "--", "/no/such/program"][..], 127, "/no/such/program"),
         (&["--grace-ms", "1", "--", "/"], 126, "failed to start"),
         (&["sh"], 2, "usage"),
     ];
@@ -141,10 +124,7 @@ fn the_running_program_is_found_again() {
     let program = Supervisor::current_exe().unwrap().program;
     let output = Command::new(program).arg("--list").output().unwrap();
     let tests = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        tests.contains("the_running_program_is_found_again"),
-        "{tests}"
-    );
+    assert!(tests.contains("the_running_program_is_found_again"), "{tests}");
 }
 
 /// The runner that other tests start, which ends only with its agent. It is not a test itself.
@@ -159,12 +139,7 @@ async fn runner_for_other_tests() {
 
 #[test]
 fn nothing_is_left_after_the_runner_however_it_ends() {
-    for signal in [
-        Signal::SIGKILL,
-        Signal::SIGTERM,
-        Signal::SIGINT,
-        Signal::SIGABRT,
-    ] {
+    for signal in [Signal::SIGKILL, Signal::SIGTERM, Signal::SIGINT, Signal::SIGABRT] {
         let dir = tempfile::tempdir().unwrap();
         let mut runner = start_runner(dir.path());
         let pids = family_pids(dir.path());
@@ -173,9 +148,7 @@ fn nothing_is_left_after_the_runner_however_it_ends() {
         // A terminal sends signals to the whole group too.
         killpg(Pid::from_raw(runner.id().try_into().unwrap()), signal).unwrap();
         eventually("the runner's end", || runner.try_wait().unwrap());
-        pids.into_iter()
-            .chain([supervisor])
-            .for_each(wait_until_gone);
+        pids.into_iter().chain([supervisor]).for_each(wait_until_gone);
     }
 }
 
@@ -186,11 +159,7 @@ fn the_terminals_signals_do_not_reach_agents() {
     let pids = family_pids(dir.path());
     let group = |pid| getpgid(Some(Pid::from_raw(pid))).unwrap();
     let runners = group(runner.id().try_into().unwrap());
-    assert!(
-        pids.into_iter()
-            .chain([parent_of(pids[0])])
-            .all(|pid| group(pid) != runners)
-    );
+    assert!(pids.into_iter().chain([parent_of(pids[0])]).all(|pid| group(pid) != runners));
     runner.kill().unwrap();
     runner.wait().unwrap();
     pids.into_iter().for_each(wait_until_gone);

@@ -14,9 +14,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
 /// Returns a supervisor that is the program under test.
 pub(crate) fn supervisor() -> Supervisor {
-    Supervisor {
-        program: PathBuf::from(env!("CARGO_BIN_EXE_green-agent")),
-    }
+    Supervisor { program: PathBuf::from(env!("CARGO_BIN_EXE_green-agent")) }
 }
 
 /// Returns the launch of an agent that is a shell script.
@@ -69,9 +67,7 @@ pub(crate) fn is_alive(pid: i32) -> bool {
 }
 
 pub(crate) fn wait_until_gone(pid: i32) {
-    eventually(&format!("the end of {pid}"), || {
-        (!is_alive(pid)).then_some(())
-    });
+    eventually(&format!("the end of {pid}"), || (!is_alive(pid)).then_some(()));
 }
 
 /// Returns the process id that follows `label` in a text, once the line is complete.

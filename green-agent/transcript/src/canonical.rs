@@ -66,10 +66,7 @@ pub fn canonical(entries: &[Entry], names: &Names, settings: &SnapshotSettings) 
         section.learn(&mut renamer);
     }
     renamer.finish_learning();
-    let written: Vec<String> = sections
-        .iter()
-        .map(|section| section.write(&mut renamer))
-        .collect();
+    let written: Vec<String> = sections.iter().map(|section| section.write(&mut renamer)).collect();
     written.join("\n")
 }
 
@@ -86,10 +83,8 @@ fn sections(entries: &[Entry], names: &Names, settings: &SnapshotSettings) -> Ve
     for entry in entries {
         hops.entry(&entry.hop).or_default().push(entry);
     }
-    let mut sections: Vec<Section> = hops
-        .into_iter()
-        .map(|(hop, entries)| section(hop, &entries, names, settings))
-        .collect();
+    let mut sections: Vec<Section> =
+        hops.into_iter().map(|(hop, entries)| section(hop, &entries, names, settings)).collect();
     sections.sort_by_cached_key(|section| rank(&section.hop, names));
     sections
 }

@@ -20,10 +20,7 @@ pub struct Hop {
 impl Hop {
     /// Returns the hop on which `from` calls `to`.
     pub fn new(from: impl Into<String>, to: impl Into<String>) -> Self {
-        Self {
-            from: from.into(),
-            to: to.into(),
-        }
+        Self { from: from.into(), to: to.into() }
     }
 }
 

@@ -19,10 +19,7 @@ pub fn request(method: &str, path: &str, body: Option<Value>) -> Content {
 }
 
 /// Returns a JSON-RPC request with the id 1.
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "tests read better with json!() alone"
-)]
+#[expect(clippy::needless_pass_by_value, reason = "tests read better with json!() alone")]
 pub fn rpc(method: &str, params: Value) -> Content {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     request("POST", "/", Some(body))
@@ -30,38 +27,23 @@ pub fn rpc(method: &str, params: Value) -> Content {
 
 /// Returns a reply with a JSON body.
 pub fn reply(status: u16, body: Value) -> Content {
-    Content::Reply {
-        status,
-        headers: BTreeMap::new(),
-        body: Some(Body::Json(body)),
-    }
+    Content::Reply { status, headers: BTreeMap::new(), body: Some(Body::Json(body)) }
 }
 
 /// Returns a reply to [`rpc`].
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "tests read better with json!() alone"
-)]
+#[expect(clippy::needless_pass_by_value, reason = "tests read better with json!() alone")]
 pub fn result(result: Value) -> Content {
     reply(200, json!({"jsonrpc": "2.0", "id": 1, "result": result}))
 }
 
 /// Returns the head of a stream.
 pub fn stream() -> Content {
-    Content::Reply {
-        status: 200,
-        headers: BTreeMap::new(),
-        body: None,
-    }
+    Content::Reply { status: 200, headers: BTreeMap::new(), body: None }
 }
 
 /// Returns one event of a stream.
 pub fn event(body: Value) -> Content {
-    Content::Event {
-        id: None,
-        event: None,
-        body: Some(Body::Json(body)),
-    }
+    Content::Event { id: None, event: None, body: Some(Body::Json(body)) }
 }
 
 /// Returns the end of a stream.
@@ -71,9 +53,7 @@ pub fn end() -> Content {
 
 /// Returns a failed exchange.
 pub fn failure(error: &str) -> Content {
-    Content::Failure {
-        error: error.to_owned(),
-    }
+    Content::Failure { error: error.to_owned() }
 }
 
 /// Returns a content as the only entry of a transcript.
@@ -153,8 +133,7 @@ impl Capture {
                 let status = line["status"].as_u64().unwrap() as u16;
                 let agent = text("frm");
                 let exchange = self.last[&agent];
-                self.script
-                    .push(hop(&agent), exchange, reply(status, line["body"].clone()));
+                self.script.push(hop(&agent), exchange, reply(status, line["body"].clone()));
             }
             "sse-chunk" => self.chunk(&text("frm"), &text("raw")),
             other => panic!("a line of the capture goes nowhere: {other}"),

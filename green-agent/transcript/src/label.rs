@@ -25,9 +25,7 @@ use super::{
 pub const PLAIN: [&str; 3] = ["message", "end", "failure"];
 
 /// The labels with a colon, by the part before it.
-pub const KINDS: [&str; 7] = [
-    "request", "mcp", "task", "status", "artifact", "error", "http",
-];
+pub const KINDS: [&str; 7] = ["request", "mcp", "task", "status", "artifact", "error", "http"];
 
 /// The A2A 0.3 names of task states, which follow `task:` and `status:`. [`UNKNOWN`] may follow too, but no
 /// expectation can name it.
@@ -70,15 +68,11 @@ fn of_ask(ask: RequestKind<'_>, content: &Content) -> LabeledEvent {
 }
 
 fn of_mcp(method: &str, params: Option<&Value>) -> LabeledEvent {
-    let tool = params
-        .filter(|_| method == "tools/call")
-        .and_then(|params| params.get("name")?.as_str());
+    let tool =
+        params.filter(|_| method == "tools/call").and_then(|params| params.get("name")?.as_str());
     let named = tool.map(|tool| [format!("mcp:{tool}"), format!("mcp:{method}:{tool}")]);
     let method = format!("mcp:{method}");
-    [method]
-        .into_iter()
-        .chain(named.into_iter().flatten())
-        .collect()
+    [method].into_iter().chain(named.into_iter().flatten()).collect()
 }
 
 fn of_http(content: &Content) -> LabeledEvent {
@@ -94,10 +88,9 @@ fn of_answer(content: &Content) -> Vec<LabeledEvent> {
     let body = content.body().and_then(|body| body.json());
     match content {
         Content::Request { .. } => Vec::new(),
-        Content::Reply { status, .. } => of_status_code(*status)
-            .into_iter()
-            .chain(body.into_iter().flat_map(of_body))
-            .collect(),
+        Content::Reply { status, .. } => {
+            of_status_code(*status).into_iter().chain(body.into_iter().flat_map(of_body)).collect()
+        }
         Content::Event { .. } => body.map(of_body).unwrap_or_default(),
         Content::End => vec![vec!["end".to_owned()]],
         Content::Failure { .. } => vec![vec!["failure".to_owned()]],
@@ -115,11 +108,9 @@ fn of_body(body: &Value) -> Vec<LabeledEvent> {
     match wire::said(body) {
         Some(Answer::Task(task)) => of_task(task),
         Some(Answer::Status(update)) => of_state(update, ["status", "task"]).into_iter().collect(),
-        Some(Answer::Artifact(update)) => update
-            .get("artifact")
-            .map(of_artifact)
-            .into_iter()
-            .collect(),
+        Some(Answer::Artifact(update)) => {
+            update.get("artifact").map(of_artifact).into_iter().collect()
+        }
         Some(Answer::Message(_)) => vec![vec!["message".to_owned()]],
         None => Vec::new(),
     }
@@ -155,10 +146,7 @@ mod tests {
 
     #[test]
     fn requests_are_named_by_what_they_ask() {
-        check(
-            rpc("message/stream", json!({})),
-            &["request:message/stream"],
-        );
+        check(rpc("message/stream", json!({})), &["request:message/stream"]);
         check(rpc("SendMessage", json!({})), &["request:SendMessage"]);
         check(rpc("tasks/get", json!({})), &["request:tasks/get"]);
         check(rpc("initialize", json!({})), &["mcp:initialize"]);
@@ -172,10 +160,7 @@ mod tests {
             request("POST", "/v1/message:stream", Some(json!({"message": {}}))),
             &["request:SendStreamingMessage"],
         );
-        check(
-            request("GET", "/.well-known/agent-card.json", None),
-            &["request:card"],
-        );
+        check(request("GET", "/.well-known/agent-card.json", None), &["request:card"]);
         check(request("GET", "/metrics", None), &["request:GET /metrics"]);
     }
 
@@ -185,19 +170,8 @@ mod tests {
             "id": "t", "status": {"state": "TASK_STATE_COMPLETED"},
             "artifacts": [{"artifactId": "a", "name": "Result"}, {"artifactId": "b"}],
         });
-        let all = [
-            "task:completed",
-            "status:completed",
-            "artifact:Result",
-            "artifact:b",
-        ];
-        check(
-            reply(
-                200,
-                json!({"jsonrpc": "2.0", "id": 1, "result": {"task": task}}),
-            ),
-            &all,
-        );
+        let all = ["task:completed", "status:completed", "artifact:Result", "artifact:b"];
+        check(reply(200, json!({"jsonrpc": "2.0", "id": 1, "result": {"task": task}})), &all);
         check(reply(200, task), &all);
         check(
             event(
@@ -209,10 +183,7 @@ mod tests {
             event(json!({"id": "t", "artifact": {"name": "Result", "parts": []}})),
             &["artifact:Result"],
         );
-        check(
-            reply(200, json!({"message": {"messageId": "m", "parts": []}})),
-            &["message"],
-        );
+        check(reply(200, json!({"message": {"messageId": "m", "parts": []}})), &["message"]);
         check(
             reply(
                 401,
@@ -220,10 +191,7 @@ mod tests {
             ),
             &["http:401", "error:-32001"],
         );
-        check(
-            reply(404, json!({"error": {"code": 404, "status": "NOT_FOUND"}})),
-            &["http:404"],
-        );
+        check(reply(404, json!({"error": {"code": 404, "status": "NOT_FOUND"}})), &["http:404"]);
         check(end(), &["end"]);
         check(failure("connection refused"), &["failure"]);
     }
@@ -238,10 +206,7 @@ mod tests {
 
     #[test]
     fn the_reference_page_describes_each_kind_of_label() {
-        let page = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../docs/reference/labels.md"
-        );
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/labels.md");
         let page = std::fs::read_to_string(page).unwrap();
         let with_colon = KINDS.map(|kind| format!("`{kind}:"));
         let plain = PLAIN.map(|name| format!("`{name}`"));

@@ -63,10 +63,8 @@ fn on_one_line(value: &Value) -> String {
         }
         Value::Object(members) if members.is_empty() => "{}".to_owned(),
         Value::Object(members) => {
-            let members: Vec<String> = members
-                .iter()
-                .map(|(key, value)| key_of(key) + &on_one_line(value))
-                .collect();
+            let members: Vec<String> =
+                members.iter().map(|(key, value)| key_of(key) + &on_one_line(value)).collect();
             format!("{{ {} }}", members.join(", "))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
@@ -94,13 +92,7 @@ mod tests {
             "x".repeat(60)
         );
         assert_eq!(layout(&value), expected);
-        assert_eq!(
-            layout(&json!({"id": "<task-1>"})),
-            r#"{ "id": "<task-1>" }"#
-        );
-        assert_eq!(
-            serde_json::from_str::<Value>(&layout(&value)).unwrap(),
-            value
-        );
+        assert_eq!(layout(&json!({"id": "<task-1>"})), r#"{ "id": "<task-1>" }"#);
+        assert_eq!(serde_json::from_str::<Value>(&layout(&value)).unwrap(), value);
     }
 }

@@ -85,9 +85,7 @@ mod tests {
         Content::Reply {
             status: 200,
             headers: BTreeMap::new(),
-            body: Some(Body::Json(
-                json!({"jsonrpc": "2.0", "id": id, "result": task}),
-            )),
+            body: Some(Body::Json(json!({"jsonrpc": "2.0", "id": id, "result": task}))),
         }
     }
 
@@ -101,12 +99,8 @@ mod tests {
         let news = [(1, "a", "working"), (2, "b", "submitted")]
             .map(|(exchange, task, state)| poll(exchange, task, state));
         assert_eq!(news, [true, true]);
-        let news = [
-            (3, "a", "working"),
-            (4, "b", "submitted"),
-            (5, "b", "working"),
-        ]
-        .map(|(exchange, task, state)| poll(exchange, task, state));
+        let news = [(3, "a", "working"), (4, "b", "submitted"), (5, "b", "working")]
+            .map(|(exchange, task, state)| poll(exchange, task, state));
         assert_eq!(news, [false, false, true]);
     }
 

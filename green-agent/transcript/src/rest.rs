@@ -45,9 +45,7 @@ fn of_task(method: &str, id: &str) -> Option<&'static str> {
 pub fn task_id(path: &str) -> Option<&str> {
     let mut segments = bare(path).split('/').skip_while(|s| *s != "tasks").skip(1);
     let segment = segments.next().filter(|segment| !segment.is_empty())?;
-    let id = segment
-        .strip_suffix(":cancel")
-        .or_else(|| segment.strip_suffix(":subscribe"));
+    let id = segment.strip_suffix(":cancel").or_else(|| segment.strip_suffix(":subscribe"));
     Some(id.unwrap_or(segment))
 }
 
@@ -63,36 +61,16 @@ mod tests {
     fn operations_are_known_by_method_and_path() {
         let cases = [
             ("POST", "/message:send", Some("SendMessage")),
-            (
-                "POST",
-                "/a2a/bot/v1/message:stream",
-                Some("SendStreamingMessage"),
-            ),
-            (
-                "POST",
-                "/tenant/message:send?A2A-Version=1.0",
-                Some("SendMessage"),
-            ),
+            ("POST", "/a2a/bot/v1/message:stream", Some("SendStreamingMessage")),
+            ("POST", "/tenant/message:send?A2A-Version=1.0", Some("SendMessage")),
             ("GET", "/tasks", Some("ListTasks")),
             ("GET", "/v1/tasks/7?historyLength=2", Some("GetTask")),
             ("POST", "/tasks/7:cancel", Some("CancelTask")),
             ("GET", "/tasks/7:subscribe", Some("SubscribeToTask")),
             ("POST", "/tasks/7:subscribe", Some("SubscribeToTask")),
-            (
-                "POST",
-                "/tasks/7/pushNotificationConfigs",
-                Some("CreateTaskPushNotificationConfig"),
-            ),
-            (
-                "GET",
-                "/tasks/7/pushNotificationConfigs",
-                Some("ListTaskPushNotificationConfigs"),
-            ),
-            (
-                "GET",
-                "/tasks/7/pushNotificationConfigs/1",
-                Some("GetTaskPushNotificationConfig"),
-            ),
+            ("POST", "/tasks/7/pushNotificationConfigs", Some("CreateTaskPushNotificationConfig")),
+            ("GET", "/tasks/7/pushNotificationConfigs", Some("ListTaskPushNotificationConfigs")),
+            ("GET", "/tasks/7/pushNotificationConfigs/1", Some("GetTaskPushNotificationConfig")),
             (
                 "DELETE",
                 "/tasks/7/pushNotificationConfigs/1",

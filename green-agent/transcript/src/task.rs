@@ -45,9 +45,7 @@ pub fn last_task(entries: &[Entry], role: &str) -> Option<TaskView> {
 /// Returns the answers about the first task that was begun over a hop, in order; or the message that was sent
 /// instead of a task.
 pub fn first_on(entries: &[Entry], hop: &Hop) -> Vec<StreamResponse> {
-    let mut items = answers(entries)
-        .filter(|(entry, _)| entry.hop == *hop)
-        .map(|(_, item)| item);
+    let mut items = answers(entries).filter(|(entry, _)| entry.hop == *hop).map(|(_, item)| item);
     let Some(first) = items.next() else {
         return Vec::new();
     };
@@ -85,9 +83,7 @@ pub fn roles_with_tasks(entries: &[Entry]) -> Vec<&str> {
 }
 
 fn answers(entries: &[Entry]) -> impl Iterator<Item = (&Entry, StreamResponse)> {
-    entries
-        .iter()
-        .filter_map(|entry| Some((entry, answer(entry)?)))
+    entries.iter().filter_map(|entry| Some((entry, answer(entry)?)))
 }
 
 /// Returns the task, update or message in an answer; `None` if an entry is no answer of A2A.
@@ -107,15 +103,8 @@ fn read(answer: &Value) -> Option<StreamResponse> {
     if answer.get("kind").is_some() {
         return read(Version::V0_3);
     }
-    let bare = || {
-        Version::V1_0
-            .task_to_v1(answer.clone())
-            .ok()
-            .filter(is_of_1_0)
-    };
-    read(Version::V1_0)
-        .or_else(|| bare().map(StreamResponse::Task))
-        .or_else(|| read(Version::V0_1))
+    let bare = || Version::V1_0.task_to_v1(answer.clone()).ok().filter(is_of_1_0);
+    read(Version::V1_0).or_else(|| bare().map(StreamResponse::Task)).or_else(|| read(Version::V0_1))
 }
 
 /// Returns whether a task is in 1.0 form. A task of 0.1 differs only in the names of its states.
@@ -152,14 +141,8 @@ mod tests {
     #[test]
     fn of_several_tasks_the_last_one_counts() {
         let task = last_task(&debate(), "pro_debater").unwrap().task;
-        assert_eq!(
-            task["artifacts"][0]["parts"],
-            json!([{"text": "Mock argument 3."}])
-        );
-        assert_eq!(
-            roles_with_tasks(&debate()),
-            ["con_debater", "green", "pro_debater"]
-        );
+        assert_eq!(task["artifacts"][0]["parts"], json!([{"text": "Mock argument 3."}]));
+        assert_eq!(roles_with_tasks(&debate()), ["con_debater", "green", "pro_debater"]);
         assert!(last_task(&debate(), "nobody").is_none());
     }
 
@@ -189,13 +172,7 @@ mod tests {
                 "artifacts": [{"artifactId": "0", "parts": [{"text": "ab"}]}],
             });
             let view = last_task(&script.entries, "purple").unwrap();
-            assert_eq!(
-                view,
-                TaskView {
-                    task: expected,
-                    at: vec![3, 4, 5, 6]
-                }
-            );
+            assert_eq!(view, TaskView { task: expected, at: vec![3, 4, 5, 6] });
         }
     }
 
@@ -206,10 +183,7 @@ mod tests {
         script.push("purple -> green", 1, rpc("SendStreamingMessage", json!({})));
         script.push("purple -> green", 1, event(task("a", "TASK_STATE_WORKING")));
         let acknowledged = result(task("b", "TASK_STATE_COMPLETED"));
-        script.exchange(
-            "purple -> green",
-            [rpc("SendMessage", json!({})), acknowledged],
-        );
+        script.exchange("purple -> green", [rpc("SendMessage", json!({})), acknowledged]);
         script.push("purple -> green", 1, event(task("a", "TASK_STATE_FAILED")));
         let items = first_on(&script.entries, &Hop::new("purple", "green"));
         let ids: Vec<_> = items.iter().map(|item| task_id(item).unwrap()).collect();
@@ -238,14 +212,8 @@ mod tests {
         let mut script = Script::default();
         let first = json!({"task": {"id": "t", "status": {"state": "TASK_STATE_WORKING"}}});
         let second = json!({"id": "t", "status": {"state": "TASK_STATE_FAILED"}});
-        script.exchange(
-            "green -> purple",
-            [rpc("SendMessage", json!({})), result(first)],
-        );
-        script.exchange(
-            "green -> purple",
-            [rpc("GetTask", json!({})), result(second)],
-        );
+        script.exchange("green -> purple", [rpc("SendMessage", json!({})), result(first)]);
+        script.exchange("green -> purple", [rpc("GetTask", json!({})), result(second)]);
         let view = last_task(&script.entries, "purple").unwrap();
         assert_eq!(view.task["status"]["state"], "TASK_STATE_FAILED");
         assert_eq!(view.at, [2, 4]);

@@ -148,9 +148,7 @@ pub fn fault(body: &Value) -> Option<JsonRpcError<'_>> {
 /// Returns the A2A answer in the body of a reply or an event, if it is one.
 pub fn said(body: &Value) -> Option<Answer<'_>> {
     let answer = payload(body);
-    by_kind(answer)
-        .or_else(|| by_wrapper(answer))
-        .or_else(|| by_shape(answer))
+    by_kind(answer).or_else(|| by_wrapper(answer)).or_else(|| by_shape(answer))
 }
 
 /// Reads the form of 0.2 and 0.3, which have a `kind`.
@@ -222,29 +220,17 @@ mod tests {
     fn responses_of_every_generation_are_distinguished() {
         let cases = [
             (json!({"id": "t", "status": {"state": "working"}}), "task"),
-            (
-                json!({"id": "t", "status": {"state": "working"}, "final": false}),
-                "status",
-            ),
+            (json!({"id": "t", "status": {"state": "working"}, "final": false}), "status"),
             (json!({"id": "t", "artifact": {"parts": []}}), "artifact"),
-            (
-                json!({"kind": "task", "id": "t", "status": {"state": "working"}}),
-                "task",
-            ),
+            (json!({"kind": "task", "id": "t", "status": {"state": "working"}}), "task"),
             (json!({"kind": "status-update", "taskId": "t"}), "status"),
-            (
-                json!({"kind": "artifact-update", "taskId": "t"}),
-                "artifact",
-            ),
+            (json!({"kind": "artifact-update", "taskId": "t"}), "artifact"),
             (json!({"kind": "message", "parts": []}), "message"),
             (json!({"task": {"id": "t"}}), "task"),
             (json!({"statusUpdate": {"taskId": "t"}}), "status"),
             (json!({"artifactUpdate": {"taskId": "t"}}), "artifact"),
             (json!({"message": {"messageId": "m"}}), "message"),
-            (
-                json!({"task": {"taskId": "an MCP task", "status": "working"}}),
-                "nothing",
-            ),
+            (json!({"task": {"taskId": "an MCP task", "status": "working"}}), "nothing"),
             (json!({"content": [], "isError": false}), "nothing"),
         ];
         for (answer, expected) in cases {

@@ -73,10 +73,8 @@ impl Transcript {
     /// # Errors
     /// If the file exists already or cannot be created.
     pub fn create(path: &Path, begun: Instant) -> Result<Self, TranscriptError> {
-        let file = File::create_new(path).map_err(|source| TranscriptError::Create {
-            path: path.to_owned(),
-            source,
-        })?;
+        let file = File::create_new(path)
+            .map_err(|source| TranscriptError::Create { path: path.to_owned(), source })?;
         Ok(Self(Arc::new(Shared {
             path: path.to_owned(),
             begun,
@@ -122,12 +120,7 @@ impl Transcript {
         content: &Content,
         said: Option<Body>,
     ) {
-        let entry = Unnumbered {
-            hop,
-            exchange,
-            direction,
-            content,
-        };
+        let entry = Unnumbered { hop, exchange, direction, content };
         // Serialize before taking the lock, because that is most of the work.
         let line = Line::of(&entry);
         let mut log = self.log();

@@ -72,17 +72,11 @@ fn challenge(error: &(dyn Error + 'static)) -> Option<Challenge> {
 fn header(error: &(dyn Error + 'static)) -> Option<Challenge> {
     if let Some(refused) = error.downcast_ref::<InsufficientScopeError>() {
         let header = refused.www_authenticate_header.clone();
-        return Some(Challenge {
-            header,
-            wants_more: true,
-        });
+        return Some(Challenge { header, wants_more: true });
     }
     let refused = error.downcast_ref::<AuthRequiredError>()?;
     let header = refused.www_authenticate_header.clone();
-    Some(Challenge {
-        header,
-        wants_more: false,
-    })
+    Some(Challenge { header, wants_more: false })
 }
 
 async fn begin(scenario: &Scenario, challenge: &Challenge) -> Result<OAuthState, Box<dyn Error>> {
@@ -117,9 +111,7 @@ async fn upgrade(
 
 /// Opens the page on which a user would agree, and returns the URL that it redirects to.
 async fn agree(page: &str) -> Result<String, Box<dyn Error>> {
-    let browser = reqwest::Client::builder()
-        .redirect(Policy::none())
-        .build()?;
+    let browser = reqwest::Client::builder().redirect(Policy::none()).build()?;
     let answer = browser.get(page).send().await?;
     let back = answer.headers().get(LOCATION);
     Ok(back.ok_or("expected a redirect")?.to_str()?.to_owned())

@@ -24,9 +24,7 @@ pub(crate) async fn run(scenario: &Scenario) -> Result<(), Box<dyn Error>> {
     let connection = Connection::open(&details, &AllowList::default(), &options).await?;
     let tools = connection.tools().await?;
     for (tool, arguments) in named(scenario).unwrap_or_else(|| {
-        let each = tools
-            .iter()
-            .map(|tool| (tool.name.to_string(), arguments(tool)));
+        let each = tools.iter().map(|tool| (tool.name.to_string(), arguments(tool)));
         each.collect()
     }) {
         // The suite uses failing tools to test the client's next step.

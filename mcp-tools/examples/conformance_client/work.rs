@@ -24,23 +24,17 @@ pub(crate) async fn run(scenario: &Scenario, token: Option<&str>) -> Result<(), 
         config = config.auth_header(token);
     }
     let transport = StreamableHttpClientTransport::from_config(config);
-    let client = User
-        .serve_with_lifecycle(transport, scenario.lifecycle())
-        .await?;
+    let client = User.serve_with_lifecycle(transport, scenario.lifecycle()).await?;
     for tool in client.list_all_tools().await? {
         let call = CallToolRequestParams::new(tool.name.clone()).with_arguments(arguments(&tool));
         client.call_tool(call).await?;
     }
     if scenario.name == "http-standard-headers" {
         for resource in client.list_all_resources().await? {
-            client
-                .read_resource(ReadResourceRequestParams::new(resource.uri.clone()))
-                .await?;
+            client.read_resource(ReadResourceRequestParams::new(resource.uri.clone())).await?;
         }
         for prompt in client.list_all_prompts().await? {
-            client
-                .get_prompt(GetPromptRequestParams::new(prompt.name))
-                .await?;
+            client.get_prompt(GetPromptRequestParams::new(prompt.name)).await?;
         }
     }
     client.cancel().await?;
@@ -49,10 +43,7 @@ pub(crate) async fn run(scenario: &Scenario, token: Option<&str>) -> Result<(), 
 
 /// Returns a value for each required argument of a tool.
 pub(crate) fn arguments(tool: &Tool) -> JsonObject {
-    let properties = tool
-        .input_schema
-        .get("properties")
-        .and_then(Value::as_object);
+    let properties = tool.input_schema.get("properties").and_then(Value::as_object);
     let value = |(name, schema): (&String, &Value)| (name.clone(), something(schema));
     properties.into_iter().flatten().map(value).collect()
 }

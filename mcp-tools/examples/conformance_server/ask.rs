@@ -19,11 +19,7 @@ pub(crate) async fn sampling(
         "messages": [{"role": "user", "content": {"type": "text", "text": arguments.get("prompt")}}],
         "maxTokens": 100,
     }))?;
-    let answer = context
-        .peer
-        .create_message(request)
-        .await
-        .map_err(|error| broken(&error))?;
+    let answer = context.peer.create_message(request).await.map_err(|error| broken(&error))?;
     Ok(text(format!("LLM response: {}", json!(answer))))
 }
 
@@ -90,9 +86,7 @@ async fn completed(
     let message = json!("Please look through this.");
     let answer = ask(context, message, properties, json!([])).await?;
     let (action, content) = (&answer["action"], &answer["content"]);
-    Ok(text(format!(
-        "Elicitation completed: action={action}, content={content}"
-    )))
+    Ok(text(format!("Elicitation completed: action={action}, content={content}")))
 }
 
 async fn ask(

@@ -50,15 +50,10 @@ impl InputRetry<'_> {
     }
 
     fn name(&self) -> Value {
-        let name = self
-            .given("user_name", "content")
-            .and_then(|content| content["name"].as_str());
+        let name = self.given("user_name", "content").and_then(|content| content["name"].as_str());
         match name {
             Some(name) => text(format!("Hello, {name}!")),
-            None => needed(
-                [("user_name", question("What is your name?", "name"))],
-                None,
-            ),
+            None => needed([("user_name", question("What is your name?", "name"))], None),
         }
     }
 
@@ -134,9 +129,7 @@ pub(crate) fn needed(
     requests: impl IntoIterator<Item = (&'static str, Value)>,
     state: Option<String>,
 ) -> Value {
-    let requests = requests
-        .into_iter()
-        .map(|(key, request)| (key.to_owned(), request));
+    let requests = requests.into_iter().map(|(key, request)| (key.to_owned(), request));
     let requests: Map<String, Value> = requests.collect();
     let mut answer = json!({"resultType": "input_required", "inputRequests": requests});
     if let Some(state) = state {

@@ -5,10 +5,7 @@
 //!
 //! cargo run --example conformance_server -- 127.0.0.1:9300
 
-#![expect(
-    deprecated,
-    reason = "the suite tests logging and sampling, which SEP-2577 deprecates"
-)]
+#![expect(deprecated, reason = "the suite tests logging and sampling, which SEP-2577 deprecates")]
 
 mod ask;
 mod input;
@@ -41,10 +38,7 @@ impl Authenticator for OneGuest {
 
     fn admit(&self, token: &str) -> Result<Admission<()>, Unauthorized> {
         match token == TOKEN {
-            true => Ok(Admission {
-                key: TOKEN.to_owned(),
-                user: (),
-            }),
+            true => Ok(Admission { key: TOKEN.to_owned(), user: () }),
             false => Err(Unauthorized::Unknown),
         }
     }
@@ -72,9 +66,7 @@ fn app(fixture: Fixture) -> Router {
         ..ServerSettings::default()
     };
     let door = protected(OneGuest, move |()| fixture.clone(), settings);
-    Router::new()
-        .nest("/closed", door.clone())
-        .merge(door.layer(from_fn(with_token)))
+    Router::new().nest("/closed", door.clone()).merge(door.layer(from_fn(with_token)))
 }
 
 async fn with_token(mut request: Request, next: Next) -> Response {

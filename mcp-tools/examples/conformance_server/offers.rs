@@ -33,17 +33,10 @@ const PLAIN: [&str; 23] = [
 ];
 
 pub(crate) fn tools() -> Vec<Tool> {
-    let mut tools: Vec<Tool> = PLAIN
-        .into_iter()
-        .map(|name| tool(name, json!({}), &[]))
-        .collect();
+    let mut tools: Vec<Tool> = PLAIN.into_iter().map(|name| tool(name, json!({}), &[])).collect();
     let text = json!({"type": "string"});
     tools.push(tool("test_sampling", json!({"prompt": text}), &["prompt"]));
-    tools.push(tool(
-        "test_elicitation",
-        json!({"message": text}),
-        &["message"],
-    ));
+    tools.push(tool("test_elicitation", json!({"message": text}), &["message"]));
     tools
 }
 
@@ -52,11 +45,7 @@ fn tool(name: &'static str, properties: Value, required: &[&str]) -> Tool {
     schema.insert("type".into(), json!("object"));
     schema.insert("properties".into(), properties);
     schema.insert("required".into(), json!(required));
-    Tool::new(
-        name,
-        "A tool that the conformance suite calls.",
-        Arc::new(schema),
-    )
+    Tool::new(name, "A tool that the conformance suite calls.", Arc::new(schema))
 }
 
 pub(crate) fn prompts() -> Value {

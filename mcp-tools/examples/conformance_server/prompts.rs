@@ -13,12 +13,7 @@ pub(crate) fn get(
     arguments: &JsonObject,
     again: &InputRetry<'_>,
 ) -> Result<Value, ErrorData> {
-    let argument = |name: &str| {
-        arguments
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
+    let argument = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
     Ok(match prompt {
         "test_simple_prompt" => messages([text("This is a simple prompt for testing.")]),
         "test_prompt_with_arguments" => messages([text(&format!(
@@ -58,8 +53,7 @@ fn text(text: &str) -> Value {
 
 fn messages(contents: impl IntoIterator<Item = Value>) -> Value {
     let contents = contents.into_iter();
-    let messages: Vec<Value> = contents
-        .map(|content| json!({"role": "user", "content": content}))
-        .collect();
+    let messages: Vec<Value> =
+        contents.map(|content| json!({"role": "user", "content": content})).collect();
     json!({"resultType": "complete", "messages": messages})
 }

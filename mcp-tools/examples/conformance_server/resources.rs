@@ -26,9 +26,7 @@ pub(crate) fn read(uri: &str) -> Result<Value, ErrorData> {
 }
 
 fn templated(uri: &str) -> Option<Value> {
-    let id = uri
-        .strip_prefix("test://template/")?
-        .strip_suffix("/data")?;
+    let id = uri.strip_prefix("test://template/")?.strip_suffix("/data")?;
     let data = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
     Some(json!({"mimeType": "application/json", "text": data.to_string()}))
 }

@@ -38,10 +38,7 @@ pub(crate) struct Fixture {
 impl Fixture {
     pub(crate) fn new() -> Result<Self, RequestStateError> {
         let codec = RequestStateCodec::try_new(*b"a key that no other server knows")?;
-        Ok(Self {
-            codec: Arc::new(codec),
-            changes: broadcast::Sender::new(16),
-        })
+        Ok(Self { codec: Arc::new(codec), changes: broadcast::Sender::new(16) })
     }
 }
 

@@ -64,11 +64,7 @@ pub(crate) async fn logging(
     context: &RequestContext<RoleServer>,
     may_log: bool,
 ) -> Result<Value, ErrorData> {
-    for said in [
-        "Tool execution started",
-        "Tool processing data",
-        "Tool execution completed",
-    ] {
+    for said in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
         if may_log {
             log(context, said).await.map_err(|error| broken(&error))?;
         }
@@ -86,11 +82,7 @@ pub(crate) async fn progress(context: &RequestContext<RoleServer>) -> Result<Val
     for done in [0.0, 50.0, 100.0] {
         if let Some(token) = context.meta.get_progress_token() {
             let progress = ProgressNotificationParam::new(token, done).with_total(100.0);
-            context
-                .peer
-                .notify_progress(progress)
-                .await
-                .map_err(|error| broken(&error))?;
+            context.peer.notify_progress(progress).await.map_err(|error| broken(&error))?;
         }
         sleep(WORK).await;
     }

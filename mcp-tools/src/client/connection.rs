@@ -86,8 +86,7 @@ impl Connection {
     /// Returns the negotiated version of MCP, such as `2025-11-25`.
     pub fn protocol_version(&self) -> String {
         let info = self.peer.peer_info();
-        info.map(|info| info.protocol_version.to_string())
-            .unwrap_or_default()
+        info.map(|info| info.protocol_version.to_string()).unwrap_or_default()
     }
 
     /// Lists the server's current tools. The descriptions were written by the server's author: they are data to
@@ -132,8 +131,7 @@ impl Connection {
             .map_err(|_| self.failures.call_timed_out(tool, self.limits.call))?
             .map_err(|error| self.failures.call(tool, error))?;
         let result = self.complete(tool, response)?;
-        self.failures
-            .check_size(tool, failure::bytes(&result), "bytes", self.limits.result)?;
+        self.failures.check_size(tool, failure::bytes(&result), "bytes", self.limits.result)?;
         Ok(result)
     }
 
@@ -221,12 +219,7 @@ async fn begin(
                 begun => begun,
             }
         }
-        Transport::Stdio {
-            command,
-            args,
-            env,
-            cwd,
-        } => {
+        Transport::Stdio { command, args, env, cwd } => {
             let program = program::Program::start(command, args, env, cwd.as_deref())
                 .map_err(|source| failures.start(source))?;
             rmcp::service::serve_client_with_lifecycle(handler, program, lifecycle).await

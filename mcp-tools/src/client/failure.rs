@@ -54,10 +54,7 @@ impl Failures {
     }
 
     pub(super) fn connect(&self, error: &(dyn Error + 'static)) -> ConnectError {
-        ConnectError::Failed {
-            server: self.server.clone(),
-            reason: self.reason(error),
-        }
+        ConnectError::Failed { server: self.server.clone(), reason: self.reason(error) }
     }
 
     pub(super) fn begin(&self, error: &ClientInitializeError) -> ConnectError {
@@ -77,10 +74,7 @@ impl Failures {
     }
 
     pub(super) fn unexpected(&self, call: &str, reason: &str) -> CallError {
-        CallError::Unexpected {
-            call: call.to_owned(),
-            reason: self.masked(reason),
-        }
+        CallError::Unexpected { call: call.to_owned(), reason: self.masked(reason) }
     }
 
     pub(super) fn call(&self, call: &str, error: ServiceError) -> CallError {
@@ -94,10 +88,9 @@ impl Failures {
             ServiceError::TransportSend(error) if is_unauthorized(&error) => {
                 CallError::Unauthorized(named)
             }
-            ServiceError::TransportSend(error) => CallError::Closed {
-                call: named,
-                reason: self.reason(error.error.as_ref()),
-            },
+            ServiceError::TransportSend(error) => {
+                CallError::Closed { call: named, reason: self.reason(error.error.as_ref()) }
+            }
             ServiceError::TransportClosed | ServiceError::Cancelled { .. } => CallError::Closed {
                 call: named,
                 reason: "it ended before the answer came".to_owned(),
@@ -117,12 +110,7 @@ impl Failures {
             return Ok(());
         }
         let call = call.to_owned();
-        Err(CallError::TooLarge {
-            call,
-            size,
-            unit,
-            limit,
-        })
+        Err(CallError::TooLarge { call, size, unit, limit })
     }
 
     /// Returns the text of an error and its causes. The innermost cause usually says most.
@@ -160,10 +148,7 @@ fn link<'a>(
 ) -> (Option<String>, Option<&'a (dyn Error + 'static)>) {
     match error.downcast_ref::<StreamableHttpError<reqwest_0_13::Error>>() {
         Some(StreamableHttpError::Client(error)) => {
-            let unexplained = error
-                .source()
-                .is_none()
-                .then(|| "the request failed".to_owned());
+            let unexplained = error.source().is_none().then(|| "the request failed".to_owned());
             let status = error.status().map(|status| format!("HTTP {status}"));
             (status.or(unexplained), error.source())
         }
@@ -199,9 +184,7 @@ fn is_unauthorized(error: &DynamicTransportError) -> bool {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error.error.as_ref());
     while let Some(error) = cause {
         if error.is::<AuthRequiredError>()
-            || error
-                .to_string()
-                .starts_with("unexpected server response: HTTP 401")
+            || error.to_string().starts_with("unexpected server response: HTTP 401")
         {
             return true;
         }

@@ -37,10 +37,7 @@ pub(super) type Headers = Vec<(HeaderName, HeaderValue)>;
 /// Returns the headers of connection details as they are sent, with their values marked as sensitive.
 pub(super) fn headers(headers: &BTreeMap<String, Secret>) -> Result<Headers, BadHeader> {
     let header = |(name, value): (&String, &Secret)| {
-        let bad = |expected| BadHeader {
-            header: name.clone(),
-            expected,
-        };
+        let bad = |expected| BadHeader { header: name.clone(), expected };
         let name = HeaderName::try_from(name).map_err(|_| bad("the name of an HTTP header"))?;
         if RESERVED.split(' ').any(|one| name == one) || name.as_str().starts_with("mcp-") {
             return Err(bad("a header that is not the protocol's own"));
@@ -84,10 +81,8 @@ pub(super) fn client(allowed: &Arc<AllowList>, limits: &Limits) -> Result<Client
 
 /// Follows a redirect that keeps origin and method: a server in Python that is mounted at `/mcp` leads to `/mcp/`.
 fn within_origin(attempt: redirect::Attempt<'_>) -> redirect::Action {
-    let is_method_kept = matches!(
-        attempt.status(),
-        StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT
-    );
+    let is_method_kept =
+        matches!(attempt.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
     // One is enough: the address before is the only one.
     let is_same = matches!(attempt.previous(), [from] if from.origin() == attempt.url().origin());
     match is_method_kept && is_same {

@@ -32,10 +32,7 @@ impl Lifecycle {
         match self {
             Self::Initialize => ClientLifecycleMode::Initialize,
             Self::Discover => ClientLifecycleMode::Discover { preferred_versions },
-            Self::Either => ClientLifecycleMode::Auto {
-                preferred_versions,
-                legacy_version: None,
-            },
+            Self::Either => ClientLifecycleMode::Auto { preferred_versions, legacy_version: None },
         }
     }
 }

@@ -85,12 +85,7 @@ impl Program {
         let no_pipe = || io::Error::other("it has no standard input and output");
         let stdin = child.stdin.take().ok_or_else(no_pipe)?;
         let stdout = child.stdout.take().ok_or_else(no_pipe)?;
-        Ok(Self {
-            pipe: AsyncRwTransport::new(stdout, stdin),
-            child,
-            group,
-            has_ended: false,
-        })
+        Ok(Self { pipe: AsyncRwTransport::new(stdout, stdin), child, group, has_ended: false })
     }
 
     async fn ends_within(&mut self, limit: Duration) -> bool {
@@ -106,11 +101,7 @@ fn inherited() -> impl Iterator<Item = (&'static str, std::ffi::OsString)> {
 /// Returns the absolute path of a command. A relative path is relative to this program's working directory: with
 /// the `cwd` of the details, it would be another program than the one that was allowed.
 fn located(command: &str) -> io::Result<PathBuf> {
-    if path::is_place(command) {
-        absolute(command)
-    } else {
-        Ok(command.into())
-    }
+    if path::is_place(command) { absolute(command) } else { Ok(command.into()) }
 }
 
 /// Finds the program's file. A supervisor could report a missing file only afterwards.
@@ -144,10 +135,7 @@ impl Transport<RoleClient> for Program {
                 _ = self.child.wait() => self.has_ended = true,
             }
         }
-        timeout(READ_AFTER_EXIT, self.pipe.receive())
-            .await
-            .ok()
-            .flatten()
+        timeout(READ_AFTER_EXIT, self.pipe.receive()).await.ok().flatten()
     }
 
     /// Closes the program's standard input, sends SIGTERM if the program does not end, and finally kills all its

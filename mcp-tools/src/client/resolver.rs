@@ -51,9 +51,7 @@ mod tests {
     use super::*;
 
     fn check(allowed: &AllowList, name: &str, found: &[&str]) -> Option<Vec<String>> {
-        let found = found
-            .iter()
-            .map(|ip| SocketAddr::new(ip.parse().unwrap(), 0));
+        let found = found.iter().map(|ip| SocketAddr::new(ip.parse().unwrap(), 0));
         let addresses = allowed_among(allowed, name, found).ok()?;
         Some(addresses.iter().map(|a| a.ip().to_string()).collect())
     }

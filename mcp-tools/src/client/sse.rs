@@ -40,11 +40,8 @@ impl Sse {
         let request = client.get(url.clone()).header(ACCEPT, "text/event-stream");
         let response = with(request, &headers).send().await.map_err(failed)?;
         expect_success(response.status())?;
-        let mut events = Events {
-            response,
-            parser: SseParser::new(MAX_EVENT),
-            parsed: VecDeque::new(),
-        };
+        let mut events =
+            Events { response, parser: SseParser::new(MAX_EVENT), parsed: VecDeque::new() };
         let post = loop {
             let event = events.next().await?;
             let (name, data) =
@@ -56,12 +53,7 @@ impl Sse {
         if post.origin() != url.origin() {
             return Err(io_error("the endpoint that it names is on another host"));
         }
-        Ok(Self {
-            events,
-            client,
-            post,
-            headers,
-        })
+        Ok(Self { events, client, post, headers })
     }
 }
 
@@ -126,9 +118,7 @@ fn expect_success(status: StatusCode) -> io::Result<()> {
     match status.is_success() {
         true => Ok(()),
         // `failure` recognises a rejected token by this wording.
-        false => Err(io_error(format!(
-            "unexpected server response: HTTP {status}"
-        ))),
+        false => Err(io_error(format!("unexpected server response: HTTP {status}"))),
     }
 }
 

@@ -51,9 +51,7 @@ impl StreamableHttpClient for TracedClient {
     ) -> Outcome<StreamableHttpPostResponse> {
         trace(&message, &mut headers);
         let client = &self.0;
-        client
-            .post_message(uri, message, session, auth, headers)
-            .await
+        client.post_message(uri, message, session, auth, headers).await
     }
 
     async fn post_message_with_max_sse_event_size(
@@ -91,9 +89,7 @@ impl StreamableHttpClient for TracedClient {
         headers: Headers,
     ) -> Outcome<Events> {
         let client = &self.0;
-        client
-            .get_stream(uri, session, last_event_id, auth, headers)
-            .await
+        client.get_stream(uri, session, last_event_id, auth, headers).await
     }
 
     async fn get_stream_with_max_sse_event_size(

@@ -69,12 +69,7 @@ impl ConnectionDetails {
     }
 
     fn new(name: impl Into<String>, transport: Transport) -> Self {
-        Self {
-            name: name.into(),
-            transport,
-            episode_id: None,
-            expires_at: None,
-        }
+        Self { name: name.into(), transport, episode_id: None, expires_at: None }
     }
 
     /// Adds a bearer token to the headers; details of a program are returned unchanged.
@@ -126,12 +121,7 @@ impl fmt::Debug for Transport {
                 .field("url", &without_query(url))
                 .field("headers", headers)
                 .finish(),
-            Self::Stdio {
-                command,
-                args,
-                env,
-                cwd,
-            } => f
+            Self::Stdio { command, args, env, cwd } => f
                 .debug_struct("Stdio")
                 .field("command", command)
                 .field("args", &args.len())

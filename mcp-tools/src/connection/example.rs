@@ -14,21 +14,14 @@ static LEAD: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Domains that are reserved for documentation (RFC 2606).
-const RESERVED: [&str; 5] = [
-    "example",
-    "invalid",
-    "example.com",
-    "example.net",
-    "example.org",
-];
+const RESERVED: [&str; 5] = ["example", "invalid", "example.com", "example.net", "example.org"];
 
 /// Returns whether the words before details say that they are an example.
 pub(super) fn is_lead(words: &str) -> bool {
     let Some(lead) = &*LEAD else {
         return false;
     };
-    lead.captures_iter(words)
-        .any(|found| found.get(1).is_none())
+    lead.captures_iter(words).any(|found| found.get(1).is_none())
 }
 
 /// Returns whether the name of a member says that its value is an example.
@@ -41,18 +34,14 @@ pub(super) fn is_name(name: &str) -> bool {
 pub(super) fn is_placeholder(details: &ConnectionDetails) -> bool {
     let is_reserved = match &details.transport {
         Transport::Http { url, .. } => match url.host() {
-            Some(Host::Domain(host)) => RESERVED
-                .iter()
-                .any(|reserved| host.strip_suffix(reserved).is_some_and(is_boundary)),
+            Some(Host::Domain(host)) => {
+                RESERVED.iter().any(|reserved| host.strip_suffix(reserved).is_some_and(is_boundary))
+            }
             Some(Host::Ipv4(_) | Host::Ipv6(_)) | None => false,
         },
         Transport::Stdio { .. } => false,
     };
-    is_reserved
-        || details
-            .secrets()
-            .iter()
-            .any(|secret| is_blank(secret.expose()))
+    is_reserved || details.secrets().iter().any(|secret| is_blank(secret.expose()))
 }
 
 /// Returns whether the text before a domain ends at a label boundary, so that the domain matches whole labels.
@@ -68,9 +57,7 @@ fn is_blank(value: &str) -> bool {
     bracketed('<', '>')
         || bracketed('{', '}')
         || value.ends_with("...")
-        || ["your_", "your-"]
-            .iter()
-            .any(|start| word.starts_with(start))
+        || ["your_", "your-"].iter().any(|start| word.starts_with(start))
 }
 
 #[cfg(test)]
@@ -79,21 +66,12 @@ mod tests {
 
     #[test]
     fn words_that_lead_to_examples() {
-        for words in [
-            "For example:",
-            "it looks like this:",
-            "the old server was at",
-            "e.g. ",
-        ] {
+        for words in ["For example:", "it looks like this:", "the old server was at", "e.g. "] {
             assert!(is_lead(words), "{words}");
         }
-        for words in [
-            "Connect to",
-            "this is not an example:",
-            "in JSON:",
-            "as told",
-            "for exampleness",
-        ] {
+        for words in
+            ["Connect to", "this is not an example:", "in JSON:", "as told", "for exampleness"]
+        {
             assert!(!is_lead(words), "{words}");
         }
         assert!(is_name("example") && is_name("oldServer") && is_name("sample_details"));

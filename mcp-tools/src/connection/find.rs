@@ -47,9 +47,7 @@ fn inside(value: &Value, depth: usize) -> Findings {
 
 fn in_list(items: &[Value], depth: usize) -> Findings {
     let items = items.iter().enumerate();
-    items
-        .map(|(index, item)| inside(item, depth).at(|error| error.at(index)))
-        .collect()
+    items.map(|(index, item)| inside(item, depth).at(|error| error.at(index))).collect()
 }
 
 fn in_object(members: &Map<String, Value>, depth: usize) -> Findings {
@@ -91,11 +89,7 @@ fn one(members: &Map<String, Value>, beside: &SurroundingFields<'_>) -> Findings
     let details = read::details(members, beside);
     let is_example = details.as_ref().is_ok_and(example::is_placeholder);
     let findings = Findings::from(details);
-    if is_example {
-        findings.into_examples()
-    } else {
-        findings
-    }
+    if is_example { findings.into_examples() } else { findings }
 }
 
 /// Reads the value of `mcp_connection_details`: details, a list of details, or a nested `mcpServers`.

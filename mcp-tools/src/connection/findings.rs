@@ -25,18 +25,12 @@ impl Findings {
             let found = found.into_iter();
             found.map(|one| one.map_err(&step)).collect()
         };
-        Self {
-            examples: at(self.examples),
-            meant: at(self.meant),
-        }
+        Self { examples: at(self.examples), meant: at(self.meant) }
     }
 
     /// Returns all details, examples first, so that the last entry is not an example if there is any other.
     pub(super) fn in_order(self) -> Found {
-        let Self {
-            mut examples,
-            mut meant,
-        } = self;
+        let Self { mut examples, mut meant } = self;
         examples.append(&mut meant);
         examples
     }

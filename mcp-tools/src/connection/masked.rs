@@ -30,18 +30,11 @@ pub(crate) fn secrets_in<'a>(messages: impl IntoIterator<Item = &'a Value>) -> V
     let messages: Vec<_> = messages.into_iter().collect();
     let found = messages.iter().flat_map(|message| find(message));
     let details: Vec<_> = found.flatten().collect();
-    let separate_headers = messages
-        .iter()
-        .filter_map(|message| separate_headers(message));
-    let separate_headers: Vec<_> = separate_headers
-        .flat_map(std::collections::BTreeMap::into_values)
-        .collect();
+    let separate_headers = messages.iter().filter_map(|message| separate_headers(message));
+    let separate_headers: Vec<_> =
+        separate_headers.flat_map(std::collections::BTreeMap::into_values).collect();
     let values = details.iter().flat_map(|details| details.secrets());
-    searched(
-        values
-            .chain(&separate_headers)
-            .map(|secret| secret.expose()),
-    )
+    searched(values.chain(&separate_headers).map(|secret| secret.expose()))
 }
 
 /// Returns a text with these secrets and all bearer tokens masked.

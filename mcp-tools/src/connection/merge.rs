@@ -22,11 +22,7 @@ pub(super) fn merged(found: Found) -> Found {
 /// token do not repeat an older entry.
 fn add(all: &mut Found, details: ConnectionDetails) {
     let agreed = |known: &Result<ConnectionDetails, _>| union(known.as_ref().ok()?, &details);
-    let found = all
-        .iter()
-        .enumerate()
-        .rev()
-        .find_map(|(at, known)| Some((at, agreed(known)?)));
+    let found = all.iter().enumerate().rev().find_map(|(at, known)| Some((at, agreed(known)?)));
     let details = match found {
         Some((at, union)) => {
             let _ = all.remove(at);
@@ -51,21 +47,12 @@ fn same_transport(a: &Transport, b: &Transport) -> Option<Transport> {
     match (a, b) {
         (
             Transport::Http { url, headers },
-            Transport::Http {
-                url: other_url,
-                headers: other_headers,
-            },
-        ) if url == other_url => Some(Transport::Http {
-            url: url.clone(),
-            headers: superset(headers, other_headers)?,
-        }),
+            Transport::Http { url: other_url, headers: other_headers },
+        ) if url == other_url => {
+            Some(Transport::Http { url: url.clone(), headers: superset(headers, other_headers)? })
+        }
         (
-            Transport::Stdio {
-                command,
-                args,
-                env,
-                cwd,
-            },
+            Transport::Stdio { command, args, env, cwd },
             Transport::Stdio {
                 command: other_command,
                 args: other_args,
@@ -88,9 +75,7 @@ fn superset(
     b: &BTreeMap<String, Secret>,
 ) -> Option<BTreeMap<String, Secret>> {
     let holds = |outer: &BTreeMap<String, Secret>, inner: &BTreeMap<String, Secret>| {
-        inner
-            .iter()
-            .all(|(name, value)| outer.get(name) == Some(value))
+        inner.iter().all(|(name, value)| outer.get(name) == Some(value))
     };
     match (holds(a, b), holds(b, a)) {
         (true, _) => Some(a.clone()),

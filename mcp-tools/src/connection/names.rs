@@ -54,11 +54,7 @@ pub(super) fn url(members: &Map<String, Value>) -> Option<&str> {
         let mut there = members.iter().filter(|(_, value)| !value.is_null());
         there.find_map(|(name, _)| (plain(name) == wanted).then_some(name.as_str()))
     };
-    let all = ANY_URL
-        .into_iter()
-        .take(1)
-        .chain(SURE_URL.split(' '))
-        .chain(ANY_URL);
+    let all = ANY_URL.into_iter().take(1).chain(SURE_URL.split(' ')).chain(ANY_URL);
     all.into_iter().find_map(named)
 }
 

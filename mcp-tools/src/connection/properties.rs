@@ -43,14 +43,8 @@ fn http() -> impl Strategy<Value = Transport> {
 
 fn stdio() -> impl Strategy<Value = Transport> {
     let cwd = option::of(word().prop_map(Into::into));
-    (word(), vec(word(), 0..4), secrets("[A-Z_]{1,8}"), cwd).prop_map(
-        |(command, args, env, cwd)| Transport::Stdio {
-            command,
-            args,
-            env,
-            cwd,
-        },
-    )
+    (word(), vec(word(), 0..4), secrets("[A-Z_]{1,8}"), cwd)
+        .prop_map(|(command, args, env, cwd)| Transport::Stdio { command, args, env, cwd })
 }
 
 fn details() -> impl Strategy<Value = ConnectionDetails> {
@@ -187,9 +181,7 @@ fn text_that_is_written_is_found_again() {
     assert_eq!(find(&message), [Ok(details)]);
 
     let mut details = ConnectionDetails::stdio("relay", "mcp tools", ["relay", "--url", "a b"]);
-    let Transport::Stdio { env, .. } = &mut details.transport else {
-        unreachable!()
-    };
+    let Transport::Stdio { env, .. } = &mut details.transport else { unreachable!() };
     env.insert("MCP_TOKEN".to_owned(), Secret::new("a=b"));
     assert_eq!(find(&json!(details.to_text())), [Ok(details)]);
 }

@@ -58,9 +58,7 @@ pub(super) fn is_details(members: &Map<String, Value>) -> bool {
         return is_named && is_there(members, "command");
     };
     let text = members.get(url).and_then(Value::as_str).unwrap_or_default();
-    let is_http = ["http://", "https://"]
-        .iter()
-        .any(|scheme| text.starts_with(scheme));
+    let is_http = ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme));
     let has_key = is_there(members, "headers") || names::token(members).is_some();
     is_named || is_http && !is_there(members, "method") && (has_key || names::is_sure_url(url))
 }
@@ -72,17 +70,11 @@ pub(super) fn has_address(members: &Map<String, Value>) -> bool {
 
 impl<'a> SurroundingFields<'a> {
     pub(super) fn of(members: &'a Map<String, Value>) -> Self {
-        Self {
-            episode: first(members, EPISODE),
-            expiry: first(members, EXPIRY),
-        }
+        Self { episode: first(members, EPISODE), expiry: first(members, EXPIRY) }
     }
 
     fn or(self, outer: &Self) -> Self {
-        Self {
-            episode: self.episode.or(outer.episode),
-            expiry: self.expiry.or(outer.expiry),
-        }
+        Self { episode: self.episode.or(outer.episode), expiry: self.expiry.or(outer.expiry) }
     }
 }
 
@@ -130,10 +122,9 @@ fn transport(members: &Map<String, Value>) -> Result<Transport, DetailsError> {
     match (named(members)?, url, command) {
         (Some(TransportName::Http), _, _) | (None, true, false) => http(members),
         (Some(TransportName::Stdio), _, _) | (None, false, true) => stdio(members),
-        (None, true, true) => Err(DetailsError::new(
-            "url or command, or a type that says which one counts",
-            "both",
-        )),
+        (None, true, true) => {
+            Err(DetailsError::new("url or command, or a type that says which one counts", "both"))
+        }
         (None, false, false) => Err(DetailsError::new("url or command", "neither")),
     }
 }
@@ -149,11 +140,7 @@ fn named(members: &Map<String, Value>) -> Result<Option<TransportName>, DetailsE
 
 /// Returns the name of the member that names the transport: `type`, as clients write it, or `transport`.
 fn named_by(members: &Map<String, Value>) -> &'static str {
-    if is_there(members, "type") {
-        "type"
-    } else {
-        "transport"
-    }
+    if is_there(members, "type") { "type" } else { "transport" }
 }
 
 fn http(members: &Map<String, Value>) -> Result<Transport, DetailsError> {
@@ -182,9 +169,7 @@ pub(super) fn add_token(headers: &mut BTreeMap<String, Secret>, token: &str) {
 fn url(members: &Map<String, Value>) -> Result<(&str, Url), DetailsError> {
     let name = names::url(members).unwrap_or("url");
     let text = required(members, name, "an http or https URL")?;
-    parsed(&text)
-        .map(|url| (name, url))
-        .map_err(|error| error.inside(name))
+    parsed(&text).map(|url| (name, url)).map_err(|error| error.inside(name))
 }
 
 fn parsed(text: &str) -> Result<Url, DetailsError> {
@@ -261,8 +246,7 @@ fn name_and_value(item: &Value) -> Result<(String, Secret), DetailsError> {
 
 fn secret(value: &Value) -> Result<Secret, DetailsError> {
     let text = value.as_str();
-    text.map(Secret::new)
-        .ok_or_else(|| unexpected("a string", value))
+    text.map(Secret::new).ok_or_else(|| unexpected("a string", value))
 }
 
 fn id((member, value): (&str, &Value)) -> Result<String, DetailsError> {
@@ -339,9 +323,7 @@ fn first(
     members: &Map<String, Value>,
     names: impl IntoIterator<Item = &'static str>,
 ) -> Option<(&'static str, &Value)> {
-    let mut present = names
-        .into_iter()
-        .filter_map(|name| Some((name, members.get(name)?)));
+    let mut present = names.into_iter().filter_map(|name| Some((name, members.get(name)?)));
     present.find(|(_, value)| !value.is_null())
 }
 

@@ -62,11 +62,7 @@ fn one(url: &str, lead: &str, after: &str) -> Findings {
     };
     let is_example = example::is_lead(lead) || example::is_placeholder(&details);
     let findings = Findings::from(Ok(details));
-    if is_example {
-        findings.into_examples()
-    } else {
-        findings
-    }
+    if is_example { findings.into_examples() } else { findings }
 }
 
 fn urls(text: &str) -> Vec<Range<usize>> {
@@ -76,9 +72,7 @@ fn urls(text: &str) -> Vec<Range<usize>> {
     let found = url.find_iter(text);
     found
         .map(|found| {
-            let end = found
-                .as_str()
-                .trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_']);
+            let end = found.as_str().trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_']);
             found.start()..found.start() + end.len()
         })
         .collect()
@@ -131,9 +125,7 @@ pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
             '\n' => next == Some('\n'),
             _inside => false,
         };
-        let abbreviated = ["e.g", "i.e"]
-            .iter()
-            .any(|word| text[start..at].ends_with(word));
+        let abbreviated = ["e.g", "i.e"].iter().any(|word| text[start..at].ends_with(word));
         if ends && !abbreviated {
             sentences.push(start..at + c.len_utf8());
             start = at + c.len_utf8();
@@ -151,10 +143,7 @@ mod tests {
     use crate::connection::{ConnectionDetails, find};
 
     fn found(text: &str) -> Vec<ConnectionDetails> {
-        find(&Value::from(text))
-            .into_iter()
-            .map(Result::unwrap)
-            .collect()
+        find(&Value::from(text)).into_iter().map(Result::unwrap).collect()
     }
 
     #[test]
@@ -163,23 +152,14 @@ mod tests {
         let plain = ConnectionDetails::http("environment", url());
         let open = plain.clone().with_bearer(&Secret::new("tok-123"));
         for (text, expected) in [
-            (
-                "Please connect to the MCP server at http://127.0.0.1:9009/mcp.",
-                &plain,
-            ),
+            ("Please connect to the MCP server at http://127.0.0.1:9009/mcp.", &plain),
             ("Tools are at http://127.0.0.1:9009/mcp!", &plain),
             (
                 "The MCP server is at <http://127.0.0.1:9009/mcp>. Use the bearer token `tok-123`.",
                 &open,
             ),
-            (
-                "MCP: http://127.0.0.1:9009/mcp (Authorization: Bearer tok-123)",
-                &open,
-            ),
-            (
-                "With token tok-123 you reach the MCP server http://127.0.0.1:9009/mcp",
-                &open,
-            ),
+            ("MCP: http://127.0.0.1:9009/mcp (Authorization: Bearer tok-123)", &open),
+            ("With token tok-123 you reach the MCP server http://127.0.0.1:9009/mcp", &open),
             (
                 "Use a bearer token for access to http://127.0.0.1:9009/mcp, which is an MCP server",
                 &plain,

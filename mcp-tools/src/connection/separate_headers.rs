@@ -32,10 +32,7 @@ fn inside(value: &Value, depth: usize) -> Option<BTreeMap<String, Secret>> {
 
 fn in_text(words: &str, depth: usize) -> Option<BTreeMap<String, Secret>> {
     let pieces = text::json_in(words);
-    let of_json = pieces
-        .iter()
-        .rev()
-        .find_map(|(_, value)| inside(value, depth));
+    let of_json = pieces.iter().rev().find_map(|(_, value)| inside(value, depth));
     of_json.or_else(|| match words.contains("://") {
         true => None,
         false => sentence::headers(words),
@@ -61,9 +58,7 @@ mod tests {
     fn headers_on_separate_lines() {
         let value = |message| {
             let headers = separate_headers(&message)?;
-            headers
-                .get("Authorization")
-                .map(|value| value.expose().to_owned())
+            headers.get("Authorization").map(|value| value.expose().to_owned())
         };
         let part = |data: Value| json!({"parts": [{"data": data}]});
         for message in [
@@ -74,11 +69,7 @@ mod tests {
             json!({"parts": [{"text": "Authorization: Bearer tok-1"}]}),
             json!({"parts": [{"text": "Send {\"headers\": {\"Authorization\": \"Bearer tok-1\"}} too"}]}),
         ] {
-            assert_eq!(
-                value(message.clone()).as_deref(),
-                Some("Bearer tok-1"),
-                "{message}"
-            );
+            assert_eq!(value(message.clone()).as_deref(), Some("Bearer tok-1"), "{message}");
         }
         for message in [
             part(json!({"url": "http://a/", "headers": {"Authorization": "Bearer tok-1"}})),

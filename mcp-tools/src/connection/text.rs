@@ -31,10 +31,8 @@ pub(super) fn findings(text: &str, inside: impl Fn(&Value) -> Findings) -> Findi
     let text = &text[..boundary(text, MAX_TEXT)];
     let pieces = json_in(text);
     let words = without(text, pieces.iter().map(|(range, _)| range.clone()));
-    let mut said: Vec<Findings> = pieces
-        .iter()
-        .map(|(range, value)| marked(&text[..range.start], inside(value)))
-        .collect();
+    let mut said: Vec<Findings> =
+        pieces.iter().map(|(range, value)| marked(&text[..range.start], inside(value))).collect();
     let lines = Findings::from(details_in(&words));
     if lines.is_empty() {
         said.insert(0, sentence::findings(&words));
@@ -46,9 +44,7 @@ pub(super) fn findings(text: &str, inside: impl Fn(&Value) -> Findings) -> Findi
 /// Returns the last character boundary at or before `at`.
 fn boundary(text: &str, at: usize) -> usize {
     let mut places = (0..=at.min(text.len())).rev();
-    places
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or_default()
+    places.find(|at| text.is_char_boundary(*at)).unwrap_or_default()
 }
 
 /// Marks findings as examples if the words before them say so.
@@ -62,15 +58,10 @@ fn marked(before: &str, findings: Findings) -> Findings {
 /// Returns the words that introduce the next value: the last non-empty line, from its last sentence on.
 fn lead(before: &str) -> &str {
     let has_words = |line: &&str| line.chars().filter(|c| c.is_alphabetic()).count() > 1;
-    let mut unfenced = before
-        .lines()
-        .filter(|line| !line.trim().starts_with("```"));
+    let mut unfenced = before.lines().filter(|line| !line.trim().starts_with("```"));
     let line = unfenced.rfind(has_words).unwrap_or_default();
     let sentences = sentence::sentences(line);
-    let last = sentences
-        .into_iter()
-        .map(|range| &line[range])
-        .rfind(has_words);
+    let last = sentences.into_iter().map(|range| &line[range]).rfind(has_words);
     last.unwrap_or(line)
 }
 
@@ -185,15 +176,8 @@ impl ConnectionDetails {
     pub fn to_text(&self) -> String {
         let mut lines = vec![format!("- **Name**: `{}`", self.name)];
         lines.extend(transport_lines(&self.transport));
-        lines.extend(
-            self.episode_id
-                .as_ref()
-                .map(|id| format!("- **Session ID**: `{id}`")),
-        );
-        lines.extend(
-            self.expires_at
-                .map(|at| format!("- **Expires At**: `{at}`")),
-        );
+        lines.extend(self.episode_id.as_ref().map(|id| format!("- **Session ID**: `{id}`")));
+        lines.extend(self.expires_at.map(|at| format!("- **Expires At**: `{at}`")));
         lines.join("\n")
     }
 }
@@ -204,33 +188,16 @@ fn transport_lines(transport: &Transport) -> Vec<String> {
     };
     match transport {
         Transport::Http { url, headers } => {
-            let mut lines = vec![
-                "- **Transport**: http".to_owned(),
-                format!("- **URL**: `{url}`"),
-            ];
-            lines.extend(
-                headers
-                    .iter()
-                    .map(|h| format!("- **Header**: `{}`", named(h, ": "))),
-            );
+            let mut lines = vec!["- **Transport**: http".to_owned(), format!("- **URL**: `{url}`")];
+            lines.extend(headers.iter().map(|h| format!("- **Header**: `{}`", named(h, ": "))));
             lines
         }
-        Transport::Stdio {
-            command,
-            args,
-            env,
-            cwd: _,
-        } => {
+        Transport::Stdio { command, args, env, cwd: _ } => {
             let words = std::iter::once(command).chain(args).map(String::as_str);
             let line = shlex::try_join(words).unwrap_or_else(|_| command.clone());
-            let mut lines = vec![
-                "- **Transport**: stdio".to_owned(),
-                format!("- **Command**: `{line}`"),
-            ];
-            lines.extend(
-                env.iter()
-                    .map(|v| format!("- **Environment**: `{}`", named(v, "="))),
-            );
+            let mut lines =
+                vec!["- **Transport**: stdio".to_owned(), format!("- **Command**: `{line}`")];
+            lines.extend(env.iter().map(|v| format!("- **Environment**: `{}`", named(v, "="))));
             lines
         }
     }

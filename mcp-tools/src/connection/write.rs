@@ -50,12 +50,7 @@ fn transport(transport: &Transport) -> Map<String, Value> {
         Transport::Http { url, headers } => {
             object([("url", Some(json!(url))), ("headers", exposed(headers))])
         }
-        Transport::Stdio {
-            command,
-            args,
-            env,
-            cwd,
-        } => object([
+        Transport::Stdio { command, args, env, cwd } => object([
             ("command", Some(json!(command))),
             ("args", Some(json!(args))),
             ("env", exposed(env)),
@@ -69,8 +64,5 @@ fn exposed(values: &BTreeMap<String, Secret>) -> Option<Value> {
 }
 
 fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Map<String, Value> {
-    members
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
-        .collect()
+    members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }

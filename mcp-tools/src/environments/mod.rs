@@ -85,21 +85,14 @@ pub struct Score {
 impl Score {
     /// Returns the score of a state in which nothing was reached.
     pub fn nothing() -> Self {
-        Self {
-            reward: 0.0,
-            success: false,
-            details: Map::new(),
-        }
+        Self { reward: 0.0, success: false, details: Map::new() }
     }
 }
 
 /// The names of the built-in environments, each with its purpose.
 pub const BUILTINS: [(&str, &str); 2] = [
     ("sum", "one step: submit the sum of some numbers"),
-    (
-        "shop",
-        "several steps: search, fill a cart, confirm the order",
-    ),
+    ("shop", "several steps: search, fill a cart, confirm the order"),
 ];
 
 /// Creates the built-in environment of this name from a seed; returns `None` if there is none of this name.

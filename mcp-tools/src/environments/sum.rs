@@ -20,10 +20,7 @@ impl Sum {
     pub fn new(seed: u64) -> Self {
         let mut rng = SeededRng::new(seed);
         let count = rng.within(3, 6);
-        Self {
-            numbers: (0..count).map(|_| rng.within(1, 99)).collect(),
-            answer: None,
-        }
+        Self { numbers: (0..count).map(|_| rng.within(1, 99)).collect(), answer: None }
     }
 
     fn expected(&self) -> i64 {
@@ -51,12 +48,7 @@ impl Environment for Sum {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        vec![tool(
-            "list_numbers",
-            "Shows the numbers that are to be added up.",
-            json!({}),
-            &[],
-        )]
+        vec![tool("list_numbers", "Shows the numbers that are to be added up.", json!({}), &[])]
     }
 
     async fn call(&mut self, _tool: &str, arguments: JsonObject) -> CallToolResult {
@@ -76,11 +68,7 @@ impl Environment for Sum {
         let mut details = Map::new();
         details.insert("expected".into(), json!(self.expected()));
         details.insert("answer".into(), json!(self.answer));
-        Ok(Score {
-            reward: f64::from(u8::from(success)),
-            success,
-            details,
-        })
+        Ok(Score { reward: f64::from(u8::from(success)), success, details })
     }
 }
 
@@ -120,10 +108,7 @@ mod tests {
     async fn the_tool_shows_the_goals_numbers() {
         let mut sum = Sum::new(2);
         let shown = sum.call("list_numbers", JsonObject::new()).await;
-        assert_eq!(
-            shown.structured_content,
-            Some(json!({"numbers": sum.numbers}))
-        );
+        assert_eq!(shown.structured_content, Some(json!({"numbers": sum.numbers})));
         assert!(sum.task().goal.contains(&sum.listed()));
     }
 }

@@ -105,10 +105,7 @@ async fn play(name: &str, seed: u64, calls: &[(usize, JsonObject)], answer: Opti
         assert!((0.0..=1.0).contains(&score.reward), "{score:?}");
         assert_eq!(score.success, score.reward >= 1.0);
     }
-    world
-        .submit(answer.map(|answer| json!(answer)).as_ref())
-        .await
-        .unwrap();
+    world.submit(answer.map(|answer| json!(answer)).as_ref()).await.unwrap();
     assert!((0.0..=1.0).contains(&world.score().await.unwrap().reward));
     said
 }

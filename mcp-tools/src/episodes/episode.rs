@@ -44,21 +44,14 @@ pub struct Limits {
 impl Default for Limits {
     /// Returns 50 steps, five minutes in total and half a minute per call.
     fn default() -> Self {
-        Self {
-            steps: 50,
-            time: Duration::from_secs(300),
-            call: Duration::from_secs(30),
-        }
+        Self { steps: 50, time: Duration::from_secs(300), call: Duration::from_secs(30) }
     }
 }
 
 impl Limits {
     pub(super) fn checked(self) -> Result<Self, OpenError> {
         if self.time > MAX_TIME {
-            return Err(OpenError::TooLong {
-                wanted: self.time,
-                longest: MAX_TIME,
-            });
+            return Err(OpenError::TooLong { wanted: self.time, longest: MAX_TIME });
         }
         Ok(self)
     }
@@ -100,12 +93,7 @@ impl Episode {
             began: Instant::now(),
             began_at: now,
             calls: Semaphore::new(MAX_PENDING_CALLS),
-            state: Mutex::new(State {
-                environment,
-                steps: 0,
-                trace: Vec::new(),
-                fault: None,
-            }),
+            state: Mutex::new(State { environment, steps: 0, trace: Vec::new(), fault: None }),
             outcome: watch::Sender::new(None),
         })
     }
@@ -197,10 +185,7 @@ impl Episode {
                 let ended = EndReason::TimeLimit;
                 (refused(self.over(ended)), Some(ended))
             }
-            Err(_) => (
-                refused(format!("{tool} did not end within {limit:?}")),
-                None,
-            ),
+            Err(_) => (refused(format!("{tool} did not end within {limit:?}")), None),
         }
     }
 
@@ -287,11 +272,7 @@ impl Episode {
         match scored.and_then(checked) {
             Ok(score) => score,
             Err(fault) => {
-                tracing::error!(
-                    episode = self.id,
-                    fault,
-                    "the environment reported no score"
-                );
+                tracing::error!(episode = self.id, fault, "the environment reported no score");
                 state.fault = Some(format!("reporting the score: {fault}"));
                 Score::nothing()
             }
@@ -330,16 +311,9 @@ impl Episode {
         let short = length <= MAX_TRACED_ARGUMENTS;
         TracedCall {
             tool: tool.chars().take(MAX_TRACED_NAME).collect(),
-            arguments: if short {
-                arguments.clone()
-            } else {
-                JsonObject::new()
-            },
+            arguments: if short { arguments.clone() } else { JsonObject::new() },
             is_error: false,
-            at: self
-                .began_at
-                .saturating_add(since)
-                .unwrap_or(Timestamp::MAX),
+            at: self.began_at.saturating_add(since).unwrap_or(Timestamp::MAX),
         }
     }
 }
@@ -376,10 +350,7 @@ async fn catch_panic<T>(work: impl Future<Output = T>) -> Result<T, String> {
 fn checked(score: Score) -> Result<Score, String> {
     match (0.0..=1.0).contains(&score.reward) {
         true => Ok(score),
-        false => Err(format!(
-            "expected a reward from 0 to 1, found {}",
-            score.reward
-        )),
+        false => Err(format!("expected a reward from 0 to 1, found {}", score.reward)),
     }
 }
 

@@ -65,27 +65,16 @@ impl Environment for Clockwork {
             Some("nothing at all") => f64::NAN,
             _ => 0.5,
         };
-        Ok(Score {
-            reward,
-            success: false,
-            details,
-        })
+        Ok(Score { reward, success: false, details })
     }
 }
 
 fn clockwork(tools: &[&'static str]) -> Box<dyn Environment> {
-    Box::new(Clockwork {
-        ticks: 0,
-        answer: None,
-        tools: tools.to_vec(),
-    })
+    Box::new(Clockwork { ticks: 0, answer: None, tools: tools.to_vec() })
 }
 
-const LIMITS: Limits = Limits {
-    steps: 3,
-    time: Duration::from_secs(60),
-    call: Duration::from_secs(10),
-};
+const LIMITS: Limits =
+    Limits { steps: 3, time: Duration::from_secs(60), call: Duration::from_secs(10) };
 
 fn noon() -> Timestamp {
     "2026-11-22T12:00:00Z".parse().unwrap()
@@ -93,9 +82,7 @@ fn noon() -> Timestamp {
 
 fn open() -> (Episodes, Opened, Arc<Episode>) {
     let episodes = Episodes::new(4);
-    let opened = episodes
-        .open(clockwork(&["tick", "hang"]), LIMITS, noon())
-        .unwrap();
+    let opened = episodes.open(clockwork(&["tick", "hang"]), LIMITS, noon()).unwrap();
     let episode = episodes.admit(opened.token.expose()).unwrap();
     (episodes, opened, episode)
 }
@@ -141,10 +128,7 @@ async fn an_episode_ends_when_it_is_submitted_and_only_once() {
 async fn a_wrong_submission_is_none() {
     let (episodes, opened, episode) = open();
     let wrong = said(&episode, SUBMIT, &json!({"anwser": 7})).await;
-    assert_eq!(
-        wrong,
-        error("anwser: expected no such argument, found the number 7")
-    );
+    assert_eq!(wrong, error("anwser: expected no such argument, found the number 7"));
     assert_eq!(episodes.outcome(&opened.id).await, None);
 }
 
@@ -153,10 +137,7 @@ async fn the_step_after_the_last_ends_the_episode() {
     let (episodes, opened, episode) = open();
     assert!(!said(&episode, "tick", &json!({})).await.0);
     let unknown = said(&episode, "tock", &json!({})).await;
-    assert_eq!(
-        unknown,
-        error("there is no tool \"tock\"; there are tick, hang, submit")
-    );
+    assert_eq!(unknown, error("there is no tool \"tock\"; there are tick, hang, submit"));
     assert!(!said(&episode, "tick", &json!({})).await.0);
     assert_eq!(episodes.outcome(&opened.id).await, None);
     let over = error("the episode is over: its limit of 3 steps was reached");
@@ -211,10 +192,7 @@ async fn a_call_that_hangs_is_given_up() {
     let over = error("the episode is over: its time limit of 60s was reached");
     assert_eq!(said(&episode, "hang", &json!({})).await, over);
     let outcome = episodes.outcome(&opened.id).await.unwrap();
-    assert_eq!(
-        (outcome.ended, outcome.trace.len()),
-        (EndReason::TimeLimit, 2)
-    );
+    assert_eq!((outcome.ended, outcome.trace.len()), (EndReason::TimeLimit, 2));
 }
 
 #[tokio::test(start_paused = true)]
@@ -239,27 +217,18 @@ async fn an_environment_that_breaks_ends_its_episode_and_says_how() {
 #[tokio::test(start_paused = true)]
 async fn a_panicking_tool_is_the_environments_fault() {
     let episodes = Episodes::new(1);
-    let opened = episodes
-        .open(clockwork(&["panic"]), LIMITS, noon())
-        .unwrap();
+    let opened = episodes.open(clockwork(&["panic"]), LIMITS, noon()).unwrap();
     let episode = episodes.admit(opened.token.expose()).unwrap();
     let over = error("the episode is over: the environment failed");
     assert_eq!(said(&episode, "panic", &json!({})).await, over);
     let outcome = episodes.close(&opened.id).await.unwrap();
-    assert_eq!(
-        outcome.fault.as_deref(),
-        Some("panic: it panicked: the spring broke")
-    );
+    assert_eq!(outcome.fault.as_deref(), Some("panic: it panicked: the spring broke"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_score_that_cannot_be_told_is_no_score() {
     let (episodes, opened, episode) = open();
-    assert!(
-        !said(&episode, SUBMIT, &json!({"answer": "uncountable"}))
-            .await
-            .0
-    );
+    assert!(!said(&episode, SUBMIT, &json!({"answer": "uncountable"})).await.0);
     let outcome = episodes.outcome(&opened.id).await.unwrap();
     assert_eq!(outcome.ended, EndReason::EnvironmentFailed);
     let fault = "reporting the score: the hands came off";
@@ -268,11 +237,8 @@ async fn a_score_that_cannot_be_told_is_no_score() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reward_that_is_none_is_no_score() {
-    for (answer, reward) in [
-        ("too much", "1.5"),
-        ("too little", "-0.5"),
-        ("nothing at all", "NaN"),
-    ] {
+    for (answer, reward) in [("too much", "1.5"), ("too little", "-0.5"), ("nothing at all", "NaN")]
+    {
         let (episodes, opened, episode) = open();
         said(&episode, SUBMIT, &json!({"answer": answer})).await;
         let outcome = episodes.outcome(&opened.id).await.unwrap();
@@ -338,31 +304,14 @@ async fn a_token_opens_its_own_episode_only() {
 async fn an_episode_that_cannot_be_opened_explains_why() {
     let episodes = Episodes::new(1);
     let day = Duration::from_secs(86_400);
-    let long = Limits {
-        time: day * 2,
-        ..LIMITS
-    };
+    let long = Limits { time: day * 2, ..LIMITS };
     let cases = [
         (clockwork(&["submit"]), LIMITS, OpenError::ReservedTool),
-        (
-            clockwork(&["tick", "tick"]),
-            LIMITS,
-            OpenError::SameTool("tick".into()),
-        ),
-        (
-            clockwork(&[]),
-            long,
-            OpenError::TooLong {
-                wanted: day * 2,
-                longest: day,
-            },
-        ),
+        (clockwork(&["tick", "tick"]), LIMITS, OpenError::SameTool("tick".into())),
+        (clockwork(&[]), long, OpenError::TooLong { wanted: day * 2, longest: day }),
     ];
     for (environment, limits, wanted) in cases {
-        assert_eq!(
-            episodes.open(environment, limits, noon()).unwrap_err(),
-            wanted
-        );
+        assert_eq!(episodes.open(environment, limits, noon()).unwrap_err(), wanted);
     }
     let first = episodes.open(clockwork(&[]), LIMITS, noon()).unwrap();
     let full = episodes.open(clockwork(&[]), LIMITS, noon()).unwrap_err();
@@ -374,10 +323,7 @@ async fn an_episode_that_cannot_be_opened_explains_why() {
 #[tokio::test(start_paused = true)]
 async fn the_trace_is_bounded() {
     let episodes = Episodes::new(1);
-    let limits = Limits {
-        steps: 2000,
-        ..LIMITS
-    };
+    let limits = Limits { steps: 2000, ..LIMITS };
     let opened = episodes.open(clockwork(&["tick"]), limits, noon()).unwrap();
     let episode = episodes.admit(opened.token.expose()).unwrap();
     said(&episode, "tick", &json!({"long": "x".repeat(5000)})).await;

@@ -9,20 +9,11 @@ use super::Kind;
 use crate::connection;
 
 /// The paths at which an A2A message, status, artifact or task has its parts; the steps may lead through lists.
-const PARTS: [&str; 4] = [
-    "/parts",
-    "/message/parts",
-    "/status/message/parts",
-    "/artifact/parts",
-];
+const PARTS: [&str; 4] = ["/parts", "/message/parts", "/status/message/parts", "/artifact/parts"];
 
 /// Returns the id of a message, or of the message in a status.
 pub(super) fn message_id(message: &Value) -> Option<String> {
-    let places = [
-        "/messageId",
-        "/message/messageId",
-        "/status/message/messageId",
-    ];
+    let places = ["/messageId", "/message/messageId", "/status/message/messageId"];
     let mut ids = places.iter().filter_map(|place| message.pointer(place));
     ids.find_map(Value::as_str).map(str::to_owned)
 }
@@ -91,9 +82,8 @@ pub fn texts(message: &Value) -> Vec<&str> {
 /// Returns the objects in a message's data parts; a message that is not an A2A message counts as such an object
 /// itself.
 fn objects(message: &Value) -> Vec<&Map<String, Value>> {
-    let mut objects: Vec<_> = parts(message)
-        .filter_map(|part| part.get("data")?.as_object())
-        .collect();
+    let mut objects: Vec<_> =
+        parts(message).filter_map(|part| part.get("data")?.as_object()).collect();
     if parts(message).next().is_none() {
         objects.extend(message.as_object());
     }
@@ -122,51 +112,29 @@ mod tests {
         let details = json!({"mcp_connection_details": {"url": "http://localhost/"}});
         let data = |data: Value| json!({"parts": [{"data": data}]});
         for (message, expected) in [
-            (
-                data(json!({"task_id": "t", "benchmark": "b", "goal": "g"})),
-                &[Kind::TaskInfo][..],
-            ),
+            (data(json!({"task_id": "t", "benchmark": "b", "goal": "g"})), &[Kind::TaskInfo][..]),
             (data(details.clone()), &[Kind::McpDetails]),
-            (
-                data(json!({"mcp_connection_details": 7})),
-                &[Kind::McpDetails],
-            ),
+            (data(json!({"mcp_connection_details": 7})), &[Kind::McpDetails]),
             (details.clone(), &[Kind::McpDetails]),
             (
                 json!({"parts": [{"text": "go"}, {"data": {"goal": "g"}}, {"data": details}]}),
                 &[Kind::TaskInfo, Kind::McpDetails, Kind::Text],
             ),
-            (
-                json!({"artifact": {"parts": [{"data": {"score": 1.0}}]}}),
-                &[Kind::Result],
-            ),
-            (
-                json!({"artifacts": [{"parts": [{"data": {"reward": 0}}]}]}),
-                &[Kind::Result],
-            ),
-            (
-                json!({"status": {"message": {"parts": [{"text": "hello"}]}}}),
-                &[Kind::Text],
-            ),
+            (json!({"artifact": {"parts": [{"data": {"score": 1.0}}]}}), &[Kind::Result]),
+            (json!({"artifacts": [{"parts": [{"data": {"reward": 0}}]}]}), &[Kind::Result]),
+            (json!({"status": {"message": {"parts": [{"text": "hello"}]}}}), &[Kind::Text]),
             (json!("hello"), &[Kind::Text]),
             (json!({"parts": [{"text": " "}]}), &[Kind::Other]),
             (json!(null), &[Kind::Other]),
         ] {
-            assert_eq!(
-                kinds(&message),
-                expected.iter().copied().collect(),
-                "{message}"
-            );
+            assert_eq!(kinds(&message), expected.iter().copied().collect(), "{message}");
         }
     }
 
     #[test]
     fn a_file_of_json_is_data() {
         let file = |media_type: &str, content: &str| json!({"mediaType": media_type, "raw": STANDARD.encode(content)});
-        let part = file(
-            "application/json; charset=utf-8",
-            r#"{"url": "http://localhost/"}"#,
-        );
+        let part = file("application/json; charset=utf-8", r#"{"url": "http://localhost/"}"#);
         let read = json!({"mediaType": "application/json; charset=utf-8", "data": {"url": "http://localhost/"}});
         for (wrap, other) in [
             (json!({"parts": [part]}), json!({"parts": [read]})),
@@ -174,10 +142,7 @@ mod tests {
                 json!({"status": {"message": {"parts": [part]}}}),
                 json!({"status": {"message": {"parts": [read]}}}),
             ),
-            (
-                json!({"artifacts": [{"parts": [part]}]}),
-                json!({"artifacts": [{"parts": [read]}]}),
-            ),
+            (json!({"artifacts": [{"parts": [part]}]}), json!({"artifacts": [{"parts": [read]}]})),
         ] {
             let mut message = wrap;
             read_json_files(&mut message);

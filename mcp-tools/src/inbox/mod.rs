@@ -37,10 +37,7 @@ pub struct Inbox {
 
 impl Default for Inbox {
     fn default() -> Self {
-        Self {
-            stored: Mutex::default(),
-            newest: watch::Sender::new(0),
-        }
+        Self { stored: Mutex::default(), newest: watch::Sender::new(0) }
     }
 }
 

@@ -43,13 +43,8 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order in which documents list them.
-    pub const ALL: [Self; 5] = [
-        Self::TaskInfo,
-        Self::McpDetails,
-        Self::Result,
-        Self::Text,
-        Self::Other,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::TaskInfo, Self::McpDetails, Self::Result, Self::Text, Self::Other];
 
     /// Returns the name in JSON.
     pub fn name(self) -> &'static str {
@@ -87,9 +82,7 @@ impl Filter {
     /// Returns whether a message meets all given conditions.
     pub(super) fn fits(&self, received: &Received) -> bool {
         self.kind.is_none_or(|kind| received.kinds.contains(&kind))
-            && self
-                .acknowledged
-                .is_none_or(|is| received.acknowledged == is)
+            && self.acknowledged.is_none_or(|is| received.acknowledged == is)
             && received.number > self.after
     }
 }

@@ -19,15 +19,8 @@ fn messages_are_numbered_and_a_repeated_one_is_no_new_one() {
     assert_eq!(received(&inbox, "b", "x"), Receipt::New(2));
     inbox.acknowledge(&["a".to_owned()]);
     assert_eq!(received(&inbox, "a", "x"), Receipt::Duplicate(1));
-    let waiting = Filter {
-        acknowledged: Some(false),
-        ..Filter::default()
-    };
-    assert_eq!(
-        ids(&inbox, &waiting),
-        ["a", "b"],
-        "its sender does not know yet"
-    );
+    let waiting = Filter { acknowledged: Some(false), ..Filter::default() };
+    assert_eq!(ids(&inbox, &waiting), ["a", "b"], "its sender does not know yet");
     let other = inbox.receive("other", json!({"messageId": "a"}), Timestamp::UNIX_EPOCH);
     assert_eq!(other, Receipt::New(3), "another sender's ids are its own");
 }
@@ -36,57 +29,23 @@ fn messages_are_numbered_and_a_repeated_one_is_no_new_one() {
 fn a_message_without_an_id_is_always_new() {
     let inbox = Inbox::default();
     let text = || json!("hello");
-    assert_eq!(
-        inbox.receive("green", text(), Timestamp::UNIX_EPOCH),
-        Receipt::New(1)
-    );
-    assert_eq!(
-        inbox.receive("green", text(), Timestamp::UNIX_EPOCH),
-        Receipt::New(2)
-    );
+    assert_eq!(inbox.receive("green", text(), Timestamp::UNIX_EPOCH), Receipt::New(1));
+    assert_eq!(inbox.receive("green", text(), Timestamp::UNIX_EPOCH), Receipt::New(2));
 }
 
 #[test]
 fn filters_say_what_is_wanted() {
     let inbox = Inbox::default();
     received(&inbox, "a", "words");
-    received(
-        &inbox,
-        "b",
-        "- **Transport**: http\n- **URL**: http://localhost/",
-    );
+    received(&inbox, "b", "- **Transport**: http\n- **URL**: http://localhost/");
     inbox.acknowledge(&["a".to_owned(), "unknown".to_owned()]);
     let all = Filter::default();
     for (filter, expected) in [
         (all, &["a", "b"][..]),
-        (
-            Filter {
-                kind: Some(Kind::McpDetails),
-                ..all
-            },
-            &["b"],
-        ),
-        (
-            Filter {
-                kind: Some(Kind::Text),
-                ..all
-            },
-            &["a", "b"],
-        ),
-        (
-            Filter {
-                kind: Some(Kind::Other),
-                ..all
-            },
-            &[],
-        ),
-        (
-            Filter {
-                acknowledged: Some(true),
-                ..all
-            },
-            &["a"],
-        ),
+        (Filter { kind: Some(Kind::McpDetails), ..all }, &["b"]),
+        (Filter { kind: Some(Kind::Text), ..all }, &["a", "b"]),
+        (Filter { kind: Some(Kind::Other), ..all }, &[]),
+        (Filter { acknowledged: Some(true), ..all }, &["a"]),
         (Filter { after: 1, ..all }, &["b"]),
     ] {
         assert_eq!(ids(&inbox, &filter), expected, "{filter:?}");

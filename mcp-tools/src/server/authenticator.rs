@@ -55,10 +55,7 @@ impl IntoResponse for Unauthorized {
                 r#"Bearer error="invalid_token", error_description="the token has expired""#
             }
         };
-        let challenge = [(
-            header::WWW_AUTHENTICATE,
-            HeaderValue::from_static(challenge),
-        )];
+        let challenge = [(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge))];
         let refusal = refusal(StatusCode::UNAUTHORIZED, &self.to_string());
         (challenge, refusal).into_response()
     }
@@ -75,9 +72,7 @@ impl From<TokenError> for Unauthorized {
 
 /// Returns the bearer token of a request (RFC 6750, section 2.1). The scheme's case is ignored.
 pub(super) fn token(headers: &HeaderMap) -> Result<&str, Unauthorized> {
-    let value = headers
-        .get(header::AUTHORIZATION)
-        .ok_or(Unauthorized::Missing)?;
+    let value = headers.get(header::AUTHORIZATION).ok_or(Unauthorized::Missing)?;
     let value = value.to_str().map_err(|_| Unauthorized::Unknown)?;
     match value.split_once(' ') {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok(token.trim()),

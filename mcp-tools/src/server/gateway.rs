@@ -46,15 +46,9 @@ where
     F: Fn(G::User) -> H + Clone + Send + Sync + 'static,
 {
     let path = settings.path.clone();
-    let gateway = Arc::new(McpGateway {
-        authenticator,
-        handler,
-        settings,
-        services: Mutex::default(),
-    });
-    Router::new()
-        .route(&path, any(enter::<G, H, F>))
-        .with_state(gateway)
+    let gateway =
+        Arc::new(McpGateway { authenticator, handler, settings, services: Mutex::default() });
+    Router::new().route(&path, any(enter::<G, H, F>)).with_state(gateway)
 }
 
 async fn enter<G, H, F>(

@@ -40,11 +40,7 @@ impl ServerHandler for EpisodeHandler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.0
-            .tools()
-            .iter()
-            .find(|tool| tool.name == name)
-            .cloned()
+        self.0.tools().iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(

@@ -138,10 +138,7 @@ impl Authenticator for OneToken {
 
     fn admit(&self, token: &str) -> Result<Admission<()>, Unauthorized> {
         match token_hash(token) == self.0 {
-            true => Ok(Admission {
-                key: KEY.to_owned(),
-                user: (),
-            }),
+            true => Ok(Admission { key: KEY.to_owned(), user: () }),
             false => Err(Unauthorized::Unknown),
         }
     }

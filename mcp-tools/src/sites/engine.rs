@@ -119,9 +119,7 @@ impl Engine {
     /// Returns the first page of results in the engine's order. Results without a web address are omitted.
     pub async fn search(&self, query: &str) -> Result<Vec<SearchResult>, EngineError> {
         let mut url = self.search.clone();
-        url.query_pairs_mut()
-            .append_pair("q", query)
-            .append_pair("format", "json");
+        url.query_pairs_mut().append_pair("q", query).append_pair("format", "json");
         let page = self.page(url).await?;
         let found: Vec<SearchResult> = page.results.iter().filter_map(found).collect();
         match found.is_empty() && !page.unresponsive_engines.is_empty() {
@@ -139,20 +137,14 @@ impl Engine {
             engine: engine(),
             reason: error.without_url().to_string(),
         };
-        let malformed = |reason: String| EngineError::Malformed {
-            engine: engine(),
-            reason,
-        };
+        let malformed = |reason: String| EngineError::Malformed { engine: engine(), reason };
         let mut reply = self.http.get(url).send().await.map_err(unreachable)?;
         match reply.status() {
             StatusCode::OK => {}
             // SearXNG answers 403 if a format is not enabled.
             StatusCode::FORBIDDEN => return Err(EngineError::NoJson(engine())),
             other => {
-                return Err(EngineError::Status {
-                    engine: engine(),
-                    status: other.as_u16(),
-                });
+                return Err(EngineError::Status { engine: engine(), status: other.as_u16() });
             }
         }
         let mut body = Vec::new();
@@ -173,11 +165,7 @@ fn found(result: &Value) -> Option<SearchResult> {
         text.chars().take(MAX_DESCRIPTION).collect::<String>()
     };
     let is_web = matches!(url.scheme(), "http" | "https");
-    is_web.then(|| SearchResult {
-        title: text("title"),
-        description: text("content"),
-        url,
-    })
+    is_web.then(|| SearchResult { title: text("title"), description: text("content"), url })
 }
 
 /// Formats the list of unresponsive engines; each entry is a list of a name and a reason.

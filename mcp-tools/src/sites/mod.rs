@@ -52,10 +52,7 @@ impl Sites {
             true => serde_json::from_str(&text).map_err(|error| error.to_string()),
             false => toml::from_str(&text).map_err(|error| error.to_string()),
         };
-        read.map_err(|reason| SitesError::Malformed {
-            path: path.to_owned(),
-            reason,
-        })
+        read.map_err(|reason| SitesError::Malformed { path: path.to_owned(), reason })
     }
 
     /// Creates an index of these sites.
@@ -68,10 +65,7 @@ impl Sites {
     /// order.
     pub fn search(&self, query: &str, most: usize) -> Vec<&Site> {
         let words = rank::words(query);
-        let scored = self
-            .sites
-            .iter()
-            .map(|site| (rank::score(site, &words), site));
+        let scored = self.sites.iter().map(|site| (rank::score(site, &words), site));
         let mut found: Vec<_> = scored.filter(|(score, _)| *score > 0).collect();
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         found.into_iter().take(most).map(|(_, site)| site).collect()
@@ -136,24 +130,14 @@ mod tests {
 
     fn sites() -> Sites {
         Sites::new([
-            site(
-                "https://flights.example",
-                "Flights",
-                "Book flights to Urmston",
-                &[],
-            ),
+            site("https://flights.example", "Flights", "Book flights to Urmston", &[]),
             site(
                 "https://urmstontownjfc.co.uk",
                 "Urmston Town Juniors FC",
                 "A football club for children",
                 &["football", "juniors"],
             ),
-            site(
-                "https://tennis.example",
-                "Tennis Club",
-                "Juniors welcome",
-                &["tennis"],
-            ),
+            site("https://tennis.example", "Tennis Club", "Juniors welcome", &["tennis"]),
         ])
     }
 
@@ -172,10 +156,7 @@ mod tests {
             ("", &[]),
         ] {
             let found = sites.search(query, 10);
-            let hosts: Vec<_> = found
-                .iter()
-                .filter_map(|site| site.url.host_str())
-                .collect();
+            let hosts: Vec<_> = found.iter().filter_map(|site| site.url.host_str()).collect();
             assert_eq!(hosts, expected, "{query}");
         }
         assert_eq!(sites.search("juniors urmston", 1).len(), 1);
@@ -189,33 +170,18 @@ mod tests {
             fs::write(&path, text).unwrap();
             Sites::read(&path)
         };
-        let toml = write(
-            "a.toml",
-            "[[sites]]\nurl = 'https://a.example'\ntitle = 'A'\n",
-        )
-        .unwrap();
+        let toml = write("a.toml", "[[sites]]\nurl = 'https://a.example'\ntitle = 'A'\n").unwrap();
         let json = r#"{"sites": [{"url": "https://a.example", "title": "A"}]}"#;
         assert_eq!(write("a.json", json).unwrap(), toml);
         for (text, expected) in [
             ("[[sites]]\nurl = 'a'\ntitle = 'A'\n", "relative URL"),
-            (
-                "[[sites]]\nurl = 'https://a.example'\n",
-                "missing field `title`",
-            ),
-            (
-                "[[sites]]\nurl = 'https://a.example'\ntitle = 'A'\nx = 1\n",
-                "unknown field `x`",
-            ),
+            ("[[sites]]\nurl = 'https://a.example'\n", "missing field `title`"),
+            ("[[sites]]\nurl = 'https://a.example'\ntitle = 'A'\nx = 1\n", "unknown field `x`"),
         ] {
             let error = write("b.toml", text).unwrap_err().to_string();
-            assert!(
-                error.contains("b.toml") && error.contains(expected),
-                "{error}"
-            );
+            assert!(error.contains("b.toml") && error.contains(expected), "{error}");
         }
-        let missing = Sites::read(&folder.path().join("none.toml"))
-            .unwrap_err()
-            .to_string();
+        let missing = Sites::read(&folder.path().join("none.toml")).unwrap_err().to_string();
         assert!(missing.contains("cannot be read"), "{missing}");
     }
 }

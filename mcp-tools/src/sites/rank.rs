@@ -20,10 +20,7 @@ const IN_DESCRIPTION: usize = 1;
 pub(super) fn words(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
     let words = words.filter(|word| !word.is_empty()).map(str::to_lowercase);
-    words
-        .filter(|word| !COMMON.contains(&word.as_str()))
-        .map(singular)
-        .collect()
+    words.filter(|word| !COMMON.contains(&word.as_str())).map(singular).collect()
 }
 
 fn singular(word: String) -> String {
@@ -41,13 +38,9 @@ pub(super) fn score(site: &Site, query: &BTreeSet<String>) -> usize {
         (IN_KEYWORDS, words(&site.keywords.join(" "))),
         (IN_DESCRIPTION, words(&site.description)),
     ];
-    let said = places
-        .iter()
-        .map(|(worth, words)| worth * words.intersection(query).count());
+    let said = places.iter().map(|(worth, words)| worth * words.intersection(query).count());
     let host = site.url.host_str().unwrap_or_default();
     // Short words occur in host names by accident.
-    let in_host = query
-        .iter()
-        .filter(|word| word.len() > 3 && host.contains(word.as_str()));
+    let in_host = query.iter().filter(|word| word.len() > 3 && host.contains(word.as_str()));
     said.sum::<usize>() + IN_HOST * in_host.count()
 }

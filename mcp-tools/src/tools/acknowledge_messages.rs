@@ -60,10 +60,7 @@ fn known(context: &AgentContext, asked: Vec<String>) -> Result<Vec<String>, Fiel
 }
 
 fn waiting(context: &AgentContext) -> Vec<String> {
-    let waiting = Filter {
-        acknowledged: Some(false),
-        ..Filter::default()
-    };
+    let waiting = Filter { acknowledged: Some(false), ..Filter::default() };
     let messages = context.incoming_messages().list(&waiting);
     messages.into_iter().filter_map(|m| m.message_id).collect()
 }

@@ -33,14 +33,10 @@ pub(super) fn candidates(context: &AgentContext) -> VecDeque<Candidate> {
     let received = context.incoming_messages().history();
     let separate_headers: Vec<SeparateHeaders> =
         received.iter().rev().filter_map(separate_headers).collect();
-    let preset = context.mcp_connection_details().map(|details| Candidate {
-        source: "pre-set details".to_owned(),
-        details: Ok(details),
-    });
-    let from_messages = received
-        .iter()
-        .rev()
-        .flat_map(|one| candidates_in(one, &separate_headers));
+    let preset = context
+        .mcp_connection_details()
+        .map(|details| Candidate { source: "pre-set details".to_owned(), details: Ok(details) });
+    let from_messages = received.iter().rev().flat_map(|one| candidates_in(one, &separate_headers));
     let mut all = VecDeque::<Candidate>::new();
     for candidate in preset.into_iter().chain(from_messages) {
         let known = |one: &Candidate| one.details.is_ok() && one.details == candidate.details;
@@ -61,18 +57,13 @@ fn separate_headers(received: &Received) -> Option<SeparateHeaders> {
 
 /// Returns the candidates in a message, the best first.
 fn candidates_in(received: &Received, separate_headers: &[SeparateHeaders]) -> Vec<Candidate> {
-    let newest = separate_headers
-        .iter()
-        .find(|one| one.from == received.from);
+    let newest = separate_headers.iter().find(|one| one.from == received.from);
     let found = connection::find(&received.message).into_iter().rev();
     found
         .flat_map(|details| {
             let opened = newest
                 .and_then(|headers| with_headers_of(received, details.as_ref().ok()?, headers));
-            let plain = Candidate {
-                source: format!("message {}", received.number),
-                details,
-            };
+            let plain = Candidate { source: format!("message {}", received.number), details };
             opened.into_iter().chain([plain])
         })
         .collect()
@@ -96,10 +87,7 @@ fn with_headers_of(
         true => format!("message {number} with its headers"),
         false => format!("message {number} with the headers of message {other}"),
     };
-    Some(Candidate {
-        source,
-        details: Ok(details),
-    })
+    Some(Candidate { source, details: Ok(details) })
 }
 
 impl fmt::Display for Candidate {

@@ -66,9 +66,7 @@ async fn connect(context: &AgentContext, arguments: JsonObject) -> Result<Value,
             }
         };
         if attempts == MAX_ATTEMPTS {
-            passed_over.push(format!(
-                "{shown}, and older ones: not tried after {attempts} others"
-            ));
+            passed_over.push(format!("{shown}, and older ones: not tried after {attempts} others"));
             break;
         }
         attempts += 1;
@@ -120,16 +118,10 @@ fn usable<'a>(
     if server.is_some_and(|wanted| wanted != details.name) {
         return Err(format!("the details are of server {:?}", details.name));
     }
-    if let Some(expiry) = details
-        .expires_at
-        .filter(|_| details.has_expired(context.now()))
-    {
+    if let Some(expiry) = details.expires_at.filter(|_| details.has_expired(context.now())) {
         return Err(format!("the details expired at {expiry}"));
     }
-    context
-        .allowed()
-        .check(details)
-        .map_err(|refused| refused.to_string())?;
+    context.allowed().check(details).map_err(|refused| refused.to_string())?;
     Ok(details)
 }
 

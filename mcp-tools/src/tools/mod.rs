@@ -60,10 +60,7 @@ pub fn standard() -> Vec<Arc<dyn Tool>> {
 pub fn a2a(agents: Agents, answer_within: Duration) -> Vec<Arc<dyn Tool>> {
     let agents = Arc::new(agents);
     vec![
-        Arc::new(DiscoverA2aAgentCapabilities::new(
-            agents.clone(),
-            answer_within,
-        )),
+        Arc::new(DiscoverA2aAgentCapabilities::new(agents.clone(), answer_within)),
         Arc::new(InvokeA2aAgentSkill::new(agents, answer_within)),
     ]
 }
@@ -72,10 +69,7 @@ pub fn a2a(agents: Agents, answer_within: Duration) -> Vec<Arc<dyn Tool>> {
 fn with_status_schema(mut tool: rmcp::model::Tool, statuses: &[&str]) -> rmcp::model::Tool {
     let schema = [
         ("type".to_owned(), json!("object")),
-        (
-            "properties".to_owned(),
-            json!({"status": {"enum": statuses}}),
-        ),
+        ("properties".to_owned(), json!({"status": {"enum": statuses}})),
         ("required".to_owned(), json!(["status"])),
     ];
     tool.output_schema = Some(Arc::new(schema.into_iter().collect()));

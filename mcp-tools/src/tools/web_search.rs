@@ -28,10 +28,7 @@ pub struct WebSearch {
 impl WebSearch {
     /// Creates a search in this index.
     pub fn new(index: Arc<Sites>) -> Self {
-        Self {
-            index,
-            engine: None,
-        }
+        Self { index, engine: None }
     }
 
     /// Adds a search engine, whose results follow those of the index.

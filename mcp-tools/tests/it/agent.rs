@@ -18,10 +18,7 @@ pub(crate) async fn connect(
     lifecycle: Lifecycle,
 ) -> Result<Connection, ConnectError> {
     let details = ConnectionDetails::http("environment", url.parse().unwrap()).with_bearer(token);
-    let options = Options {
-        lifecycle,
-        ..Options::default()
-    };
+    let options = Options { lifecycle, ..Options::default() };
     Connection::open(&details, &AllowList::default(), &options).await
 }
 

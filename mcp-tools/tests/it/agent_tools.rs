@@ -34,12 +34,8 @@ fn tell(context: &AgentContext, id: &str, data: &Value) {
 
 async fn call(context: &AgentContext, name: &str, arguments: Value) -> CallToolResult {
     let tool = tools::standard();
-    let tool = tool
-        .iter()
-        .find(|tool| tool.describe().name == name)
-        .unwrap();
-    tool.call(context, serde_json::from_value(arguments).unwrap())
-        .await
+    let tool = tool.iter().find(|tool| tool.describe().name == name).unwrap();
+    tool.call(context, serde_json::from_value(arguments).unwrap()).await
 }
 
 async fn answer(context: &AgentContext, name: &str, arguments: Value) -> Value {
@@ -65,26 +61,14 @@ fn the_tools_describe_themselves() {
 async fn wrong_arguments_are_named() {
     let context = context();
     for (tool, arguments, expected) in [
-        (
-            "list_messages",
-            json!({"kind": "spam"}),
-            "kind: expected one of task_info, mcp_details",
-        ),
+        ("list_messages", json!({"kind": "spam"}), "kind: expected one of task_info, mcp_details"),
         (
             "list_messages",
             json!({"after": -1}),
             "after: expected a whole number from 0 up, found the number -1",
         ),
-        (
-            "list_messages",
-            json!({"acknowledged": "no"}),
-            "acknowledged: expected true or false",
-        ),
-        (
-            "list_messages",
-            json!({"filter": 1}),
-            "filter: expected no such argument",
-        ),
+        ("list_messages", json!({"acknowledged": "no"}), "acknowledged: expected true or false"),
+        ("list_messages", json!({"filter": 1}), "filter: expected no such argument"),
         (
             "message_history",
             json!({"limit": 0}),
@@ -95,16 +79,8 @@ async fn wrong_arguments_are_named() {
             json!({"message_ids": ["x"]}),
             "message_ids[0]: expected the message_id of a received",
         ),
-        (
-            "connect_to_mcp_server",
-            json!({"server": 1}),
-            "server: expected a string",
-        ),
-        (
-            "connect_to_mcp_server",
-            json!({"url": "x"}),
-            "url: expected no such argument",
-        ),
+        ("connect_to_mcp_server", json!({"server": 1}), "server: expected a string"),
+        ("connect_to_mcp_server", json!({"url": "x"}), "url: expected no such argument"),
     ] {
         let said = failure(&context, tool, arguments).await;
         assert!(said.starts_with(expected), "{tool}: {said}");
@@ -114,11 +90,7 @@ async fn wrong_arguments_are_named() {
 #[tokio::test]
 async fn messages_are_listed_and_shown_without_secrets() {
     let context = context();
-    tell(
-        &context,
-        "m1",
-        &json!({"task_id": "t", "benchmark": "b", "goal": "Buy a lamp."}),
-    );
+    tell(&context, "m1", &json!({"task_id": "t", "benchmark": "b", "goal": "Buy a lamp."}));
     let server =
         json!({"url": "http://localhost:1/", "headers": {"Authorization": "Bearer tok-12345"}});
     tell(&context, "m2", &json!({"mcp_connection_details": server}));
@@ -132,19 +104,9 @@ async fn messages_are_listed_and_shown_without_secrets() {
     insta::assert_json_snapshot!([
         answer(&context, "list_messages", json!({})).await,
         answer(&context, "list_messages", json!({"kind": "mcp_details"})).await,
-        answer(
-            &context,
-            "list_messages",
-            json!({"acknowledged": true, "after": null})
-        )
-        .await,
+        answer(&context, "list_messages", json!({"acknowledged": true, "after": null})).await,
         answer(&context, "message_history", json!({"limit": 1})).await,
-        answer(
-            &context,
-            "message_history",
-            json!({"before": 3, "limit": 1})
-        )
-        .await,
+        answer(&context, "message_history", json!({"before": 3, "limit": 1})).await,
     ]);
 }
 
@@ -156,29 +118,12 @@ async fn long_lists_and_long_messages_come_in_pieces() {
     }
     tell(&context, "long", &json!({"text": "x".repeat(100_000)}));
     let first = answer(&context, "list_messages", json!({})).await;
-    assert_eq!(
-        (&first["count"], &first["next_after"]),
-        (&json!(61), &json!(50))
-    );
-    let rest = answer(
-        &context,
-        "list_messages",
-        json!({"after": first["next_after"]}),
-    )
-    .await;
-    assert_eq!(
-        (&rest["count"], &rest["next_after"]),
-        (&json!(11), &Value::Null)
-    );
+    assert_eq!((&first["count"], &first["next_after"]), (&json!(61), &json!(50)));
+    let rest = answer(&context, "list_messages", json!({"after": first["next_after"]})).await;
+    assert_eq!((&rest["count"], &rest["next_after"]), (&json!(11), &Value::Null));
     let history = answer(&context, "message_history", json!({})).await;
     assert_eq!(history["earlier"], json!(41));
-    assert!(
-        history["messages"][19]["beginning_of_message"]
-            .as_str()
-            .unwrap()
-            .len()
-            < 20_000
-    );
+    assert!(history["messages"][19]["beginning_of_message"].as_str().unwrap().len() < 20_000);
 }
 
 /// Records acknowledgements, or refuses them.
@@ -207,12 +152,7 @@ async fn acknowledgements_reach_the_peer() {
     for id in ["m1", "m2", "m3"] {
         tell(&context, id, &json!({}));
     }
-    let some = answer(
-        &context,
-        "acknowledge_messages",
-        json!({"message_ids": ["m2"]}),
-    )
-    .await;
+    let some = answer(&context, "acknowledge_messages", json!({"message_ids": ["m2"]})).await;
     assert_eq!(some, json!({"acknowledged": ["m2"]}));
     let rest = answer(&context, "acknowledge_messages", json!({})).await;
     assert_eq!(rest, json!({"acknowledged": ["m1", "m3"]}));
@@ -224,10 +164,7 @@ async fn acknowledgements_reach_the_peer() {
 async fn messages_are_not_acknowledged_before_the_peer_knows() {
     let context = context();
     tell(&context, "m1", &json!({}));
-    context.set_acknowledger(Arc::new(Peer {
-        refuses: true,
-        ..Peer::default()
-    }));
+    context.set_acknowledger(Arc::new(Peer { refuses: true, ..Peer::default() }));
     let said = failure(&context, "acknowledge_messages", json!({})).await;
     assert!(said.contains("it is gone"), "{said}");
     assert!(!context.incoming_messages().history()[0].acknowledged);
@@ -238,9 +175,6 @@ async fn a_peer_that_did_not_ask_is_not_told() {
     let context = context();
     tell(&context, "m1", &json!({}));
     let answer = answer(&context, "acknowledge_messages", json!({})).await;
-    assert!(
-        answer["note"].as_str().unwrap().contains("none was sent"),
-        "{answer}"
-    );
+    assert!(answer["note"].as_str().unwrap().contains("none was sent"), "{answer}");
     assert!(context.incoming_messages().history()[0].acknowledged);
 }

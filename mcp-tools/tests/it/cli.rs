@@ -31,10 +31,7 @@ async fn an_episode_is_served_listed_called_and_submitted() {
     let (served, url, token) = serve(&["--environment", "sum", "--seed", "3"]).await;
     let (code, listed, _) = said(&token, &["list", "--url", &url]).await;
     let listed: Value = serde_json::from_str(&listed).unwrap();
-    assert_eq!(
-        (code, &listed["tools"][1]["name"]),
-        (Some(0), &Value::from("submit"))
-    );
+    assert_eq!((code, &listed["tools"][1]["name"]), (Some(0), &Value::from("submit")));
 
     let (code, shown, _) = said(&token, &["call", "--url", &url, "list_numbers"]).await;
     let shown: Value = serde_json::from_str(&shown).unwrap();
@@ -48,10 +45,7 @@ async fn an_episode_is_served_listed_called_and_submitted() {
     assert_eq!(code, Some(0), "{errors}");
     let (code, outcome) = served.ended().await;
     let outcome: Value = serde_json::from_str(&outcome).unwrap();
-    assert_eq!(
-        (code, &outcome["outcome"]["ended"]),
-        (Some(0), &Value::from("submitted"))
-    );
+    assert_eq!((code, &outcome["outcome"]["ended"]), (Some(0), &Value::from("submitted")));
 }
 
 #[tokio::test]
@@ -69,10 +63,7 @@ async fn a_signal_ends_it_in_good_order() {
     served.terminate();
     let (code, outcome) = served.ended().await;
     let outcome: Value = serde_json::from_str(&outcome).unwrap();
-    assert_eq!(
-        (code, &outcome["outcome"]["ended"]),
-        (Some(0), &Value::from("closed"))
-    );
+    assert_eq!((code, &outcome["outcome"]["ended"]), (Some(0), &Value::from("closed")));
 }
 
 #[tokio::test]
@@ -81,10 +72,7 @@ async fn a_wrong_token_is_reported_and_never_shown() {
     for command in ["list", "relay"] {
         let (code, _, errors) = said("not-the-token", &[command, "--url", &url]).await;
         assert_eq!(code, Some(4));
-        assert!(
-            errors.contains("unauthorized") && !errors.contains("not-the-token"),
-            "{errors}"
-        );
+        assert!(errors.contains("unauthorized") && !errors.contains("not-the-token"), "{errors}");
     }
 }
 
@@ -92,10 +80,7 @@ async fn a_wrong_token_is_reported_and_never_shown() {
 async fn a_relay_reaches_this_machine_only() {
     let (code, _, errors) = said("", &["relay", "--url", "http://192.0.2.1/mcp"]).await;
     assert_eq!(code, Some(4));
-    assert!(
-        errors.contains("refused to connect to host \"192.0.2.1\""),
-        "{errors}"
-    );
+    assert!(errors.contains("refused to connect to host \"192.0.2.1\""), "{errors}");
 }
 
 #[tokio::test]
@@ -107,18 +92,12 @@ async fn tools_are_served_over_both_transports_with_a_token() {
     let token = server["headers"]["Authorization"].as_str().unwrap();
     let token = token.strip_prefix("Bearer ").unwrap().to_owned();
     let url = server["url"].as_str().unwrap();
-    let over_stdio = format!(
-        "{} serve --tools a2a --stdio",
-        env!("CARGO_BIN_EXE_mcp-tools")
-    );
+    let over_stdio = format!("{} serve --tools a2a --stdio", env!("CARGO_BIN_EXE_mcp-tools"));
     for target in [["--url", url], ["--command", &over_stdio]] {
         let (code, listed, errors) = said(&token, &[&["list"], &target[..]].concat()).await;
         let listed: Value = serde_json::from_str(&listed).unwrap_or_else(|_| panic!("{errors}"));
         let names = &listed["tools"][0]["name"];
-        assert_eq!(
-            (code, names),
-            (Some(0), &Value::from("discover_a2a_agent_capabilities"))
-        );
+        assert_eq!((code, names), (Some(0), &Value::from("discover_a2a_agent_capabilities")));
     }
     let nowhere = url.replace("/mcp", "/elsewhere");
     for (token, url, expected) in [
@@ -138,10 +117,7 @@ async fn tools_are_served_over_both_transports_with_a_token() {
 async fn tools_that_cannot_be_served_are_reported() {
     let cases: [(&[&str], &str); 3] = [
         (&["web-search"], "name an index of sites with --sites"),
-        (
-            &["web-search", "--sites", "/nowhere.toml"],
-            "cannot be read",
-        ),
+        (&["web-search", "--sites", "/nowhere.toml"], "cannot be read"),
         (
             &["a2a", "--credential", "club.example=NO_SUCH_VARIABLE_7"],
             "NO_SUCH_VARIABLE_7 is not set",
@@ -188,10 +164,7 @@ async fn an_error_is_printed_once_by_the_program() {
         let (code, _, errors) = said("", &arguments).await;
         assert_eq!(code, Some(4), "{arguments:?}: {errors}");
         let lines: Vec<&str> = errors.lines().collect();
-        assert!(
-            lines.len() == 1 && lines[0].starts_with("error: "),
-            "{arguments:?}: {errors}"
-        );
+        assert!(lines.len() == 1 && lines[0].starts_with("error: "), "{arguments:?}: {errors}");
     }
 }
 
@@ -199,11 +172,8 @@ async fn an_error_is_printed_once_by_the_program() {
 async fn a_reader_that_leaves_ends_every_command_quietly() {
     let (_served, url, token) = serve(&["--environment", "sum"]).await;
     let url = url.as_str();
-    let commands: [&[&str]; 3] = [
-        &["--help"],
-        &["list", "--url", url],
-        &["call", "--url", url, "list_numbers"],
-    ];
+    let commands: [&[&str]; 3] =
+        [&["--help"], &["list", "--url", url], &["call", "--url", url, "list_numbers"]];
     for arguments in commands {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-tools"));
         command.args(arguments).env("MCP_TOKEN", &token);
@@ -218,9 +188,8 @@ async fn a_reader_that_leaves_ends_every_command_quietly() {
 async fn the_line_of_the_readme_serves_as_printed() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let readme = std::fs::read_to_string(root.join("mcp-tools/README.md")).unwrap();
-    let mut lines = readme
-        .lines()
-        .filter_map(|line| line.strip_prefix("$ CLUB_TOKEN=secret mcp-tools "));
+    let mut lines =
+        readme.lines().filter_map(|line| line.strip_prefix("$ CLUB_TOKEN=secret mcp-tools "));
     let line = lines.find(|line| line.contains("--credential")).unwrap();
     let arguments = shlex::split(line).unwrap();
     let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -231,13 +200,8 @@ async fn the_line_of_the_readme_serves_as_printed() {
     served.terminate();
     assert_eq!(served.ended().await.0, Some(0));
 
-    let (code, _, errors) = output(
-        mcp_tools(&arguments)
-            .current_dir(&root)
-            .env_remove("CLUB_TOKEN"),
-        LIMIT,
-    )
-    .await;
+    let (code, _, errors) =
+        output(mcp_tools(&arguments).current_dir(&root).env_remove("CLUB_TOKEN"), LIMIT).await;
     assert_eq!(code, Some(4));
     assert!(errors.contains("CLUB_TOKEN is not set"), "{errors}");
 }

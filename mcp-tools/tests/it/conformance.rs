@@ -32,10 +32,7 @@ async fn passed(role: &[&str], version: &str) -> (usize, usize) {
     for (name, passed) in scored.iter_mut().filter(|(_, passed)| !**passed) {
         *passed = passes_alone(role, name, version).await;
     }
-    (
-        scored.values().filter(|passed| **passed).count(),
-        scored.len(),
-    )
+    (scored.values().filter(|passed| **passed).count(), scored.len())
 }
 
 async fn passes_alone(role: &[&str], name: &str, version: &str) -> bool {
@@ -55,22 +52,14 @@ async fn suite(role: &[&str], selection: &[&str]) -> (bool, String) {
     let node = Node::with(SUITE).await;
     let results = tempfile::tempdir().unwrap();
     let mut suite = node.command(SCRIPT);
-    suite
-        .args(role)
-        .args(selection)
-        .arg("-o")
-        .arg(results.path());
+    suite.args(role).args(selection).arg("-o").arg(results.path());
     run(&mut suite, LIMIT).await
 }
 
 /// Returns the scenarios in the suite's summary, without those that it does not count.
 fn scored(said: &str) -> BTreeMap<String, bool> {
-    let (_, summary) = said
-        .split_once("SUMMARY ===")
-        .unwrap_or_else(|| panic!("{said}"));
-    let (counted, rest) = summary
-        .split_once("Not scored for")
-        .unwrap_or((summary, ""));
+    let (_, summary) = said.split_once("SUMMARY ===").unwrap_or_else(|| panic!("{said}"));
+    let (counted, rest) = summary.split_once("Not scored for").unwrap_or((summary, ""));
     let mut scored: BTreeMap<String, bool> = counted.lines().filter_map(scenario).collect();
     for (name, _) in rest.lines().filter_map(scenario) {
         scored.remove(&name);
@@ -97,20 +86,14 @@ async fn fixture() -> Listening {
 async fn a_server_of_2025_11_25_conforms() {
     let fixture = fixture().await;
     let url = format!("{}/mcp", fixture.url);
-    assert_eq!(
-        passed(&["server", "--url", &url], "2025-11-25").await,
-        (30, 30)
-    );
+    assert_eq!(passed(&["server", "--url", &url], "2025-11-25").await, (30, 30));
 }
 
 #[tokio::test]
 async fn a_server_of_2026_07_28_conforms() {
     let fixture = fixture().await;
     let url = format!("{}/mcp", fixture.url);
-    assert_eq!(
-        passed(&["server", "--url", &url], "2026-07-28").await,
-        (37, 37)
-    );
+    assert_eq!(passed(&["server", "--url", &url], "2026-07-28").await, (37, 37));
 }
 
 #[tokio::test]
@@ -135,9 +118,7 @@ async fn the_fixture_answers_itself_and_behind_the_door_only() {
     let refused = reqwest::Client::new().post(&closed).send().await.unwrap();
     assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
     let token = Secret::new("conformance");
-    let client = connect(&closed, &token, Lifecycle::Initialize)
-        .await
-        .unwrap();
+    let client = connect(&closed, &token, Lifecycle::Initialize).await.unwrap();
     let answer = call(&client, "test_simple_text", &json!({})).await;
     let text = &answer.content[0].as_text().unwrap().text;
     assert_eq!(text, "This is a simple text response for testing.");

@@ -10,11 +10,8 @@ use mcp_tools::{
 };
 use tokio::{net::TcpListener, task::JoinHandle};
 
-pub(crate) const LIMITS: Limits = Limits {
-    steps: 50,
-    time: Duration::from_secs(1800),
-    call: Duration::from_secs(60),
-};
+pub(crate) const LIMITS: Limits =
+    Limits { steps: 50, time: Duration::from_secs(1800), call: Duration::from_secs(60) };
 
 pub(crate) struct Evaluator {
     pub(crate) episodes: Episodes,
@@ -33,11 +30,7 @@ impl Evaluator {
         let url = format!("http://{}{}", listener.local_addr().unwrap(), settings.path);
         let app = server::router(episodes.clone(), settings);
         let serving = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        Self {
-            episodes,
-            url,
-            serving,
-        }
+        Self { episodes, url, serving }
     }
 
     /// Opens an episode in a built-in environment.

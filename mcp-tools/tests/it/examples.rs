@@ -8,10 +8,7 @@ pub(crate) fn example(name: &str) -> PathBuf {
     let target: PathBuf = this.ancestors().nth(2).unwrap().into();
     let program = target.join("examples").join(name);
     let shown = program.display();
-    assert!(
-        program.exists(),
-        "no {shown}; `cargo test` without --test builds it"
-    );
+    assert!(program.exists(), "no {shown}; `cargo test` without --test builds it");
     program
 }
 
@@ -21,9 +18,6 @@ fn an_agent_has_a_tool_of_its_own() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{said}");
     let lines: Vec<&str> = said.lines().collect();
-    assert!(
-        lines[0].starts_with("list_messages: {\"count\":1,"),
-        "{said}"
-    );
+    assert!(lines[0].starts_with("list_messages: {\"count\":1,"), "{said}");
     assert!(lines[1].starts_with("message_age: {\"seconds\":"), "{said}");
 }

@@ -24,14 +24,7 @@ async fn inspected(url: &str, token: &str, arguments: &[&str]) -> Value {
     let mut inspector = node.command(SCRIPT);
     inspector.env("HOME", home.path());
     let authorization = format!("Authorization: Bearer {token}");
-    inspector.args([
-        "--cli",
-        url,
-        "--transport",
-        "http",
-        "--header",
-        &authorization,
-    ]);
+    inspector.args(["--cli", url, "--transport", "http", "--header", &authorization]);
     let limit = Duration::from_secs(120);
     let (code, said, errors) = output(inspector.args(arguments), limit).await;
     assert_eq!(code, Some(0), "{said}{errors}");
@@ -47,25 +40,12 @@ async fn the_inspector_lists_and_calls_tools() {
     assert_eq!(listed["tools"][1]["name"], "search");
 
     let call = ["--method", "tools/call", "--tool-name"];
-    let search = [
-        "search",
-        "--tool-arg",
-        "query=red mug",
-        "--tool-arg",
-        "page=1",
-    ];
+    let search = ["search", "--tool-arg", "query=red mug", "--tool-arg", "page=1"];
     let found = inspected(url, token, &[&call[..], &search].concat()).await;
     assert_eq!(found["structuredContent"]["found"], 3);
     let submitted = inspected(url, token, &[&call[..], &["submit"]].concat()).await;
     assert_ne!(submitted["isError"], true);
-    assert!(
-        evaluator
-            .episodes
-            .outcome(&opened.id)
-            .await
-            .unwrap()
-            .submitted()
-    );
+    assert!(evaluator.episodes.outcome(&opened.id).await.unwrap().submitted());
 }
 
 #[tokio::test]
@@ -73,40 +53,20 @@ async fn the_inspector_calls_the_tools_for_agents() {
     let sites = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     let index = "[[sites]]\nurl = 'https://club.example'\ntitle = 'The Club'\n";
     std::fs::write(sites.path(), index).unwrap();
-    let arguments = [
-        "serve",
-        "--tools",
-        "a2a,web-search",
-        "--allow-private",
-        "--sites",
-    ];
+    let arguments = ["serve", "--tools", "a2a,web-search", "--allow-private", "--sites"];
     let path = sites.path().to_str().unwrap();
     let mut served = mcp_tools(&[&arguments[..], &[path]].concat());
     let served = Listening::start(served.env("MCP_TOKEN", "t-0123456789")).await;
     let url = format!("{}/mcp", served.url);
     let listed = inspected(&url, "t-0123456789", &["--method", "tools/list"]).await;
-    let names: Vec<_> = listed["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|tool| &tool["name"])
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "discover_a2a_agent_capabilities",
-            "invoke_a2a_agent_skill",
-            "web_search"
-        ]
-    );
+    let names: Vec<_> =
+        listed["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, ["discover_a2a_agent_capabilities", "invoke_a2a_agent_skill", "web_search"]);
 
     let call = ["--method", "tools/call", "--tool-name"];
     let search = ["web_search", "--tool-arg", "query=the club"];
     let found = inspected(&url, "t-0123456789", &[&call[..], &search].concat()).await;
-    assert_eq!(
-        found["structuredContent"]["results"][0]["url"],
-        "https://club.example"
-    );
+    assert_eq!(found["structuredContent"]["results"][0]["url"], "https://club.example");
     // The server itself serves as a site without an agent.
     let target = format!("target_url={}", served.url);
     let discover = ["discover_a2a_agent_capabilities", "--tool-arg", &target];
@@ -133,24 +93,15 @@ async fn echo() -> String {
 /// Starts an agent that uses PyPI's a2a-sdk and echoes its input.
 async fn a2a_sdk() -> Listening {
     let python = venv::with(&venv::A2A_SDK_1_0).await.join("bin/python");
-    let program = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../bridge/tests/interop/servers/a2a_sdk_1_0.py"
-    );
+    let program =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../bridge/tests/interop/servers/a2a_sdk_1_0.py");
     // `-B` keeps compiled files out of the tree.
     Listening::start(Command::new(python).args(["-B", program])).await
 }
 
 /// Returns the result of a tool, which must succeed.
 async fn answered(tools: &str, tool: &str, argument: &str) -> Value {
-    let call = [
-        "--method",
-        "tools/call",
-        "--tool-name",
-        tool,
-        "--tool-arg",
-        argument,
-    ];
+    let call = ["--method", "tools/call", "--tool-name", tool, "--tool-arg", argument];
     let result = inspected(tools, "t-0123456789", &call).await;
     assert_ne!(result["isError"], true, "{result}");
     result["structuredContent"].clone()
@@ -169,10 +120,7 @@ async fn the_inspector_finds_and_calls_live_agents() {
     ] {
         let target = format!("target_url={agent}");
         let found = answered(&tools, "discover_a2a_agent_capabilities", &target).await;
-        assert_eq!(
-            (&found["status"], &found["agent_name"]),
-            (&json!("success"), &json!(name))
-        );
+        assert_eq!((&found["status"], &found["agent_name"]), (&json!("success"), &json!(name)));
         let request = json!({
             "task_base_url": found["tasking_base_url"], "contextual_query_text": "hello",
         });

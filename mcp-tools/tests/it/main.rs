@@ -52,10 +52,7 @@ mod stranger;
 mod traced;
 #[cfg(test)]
 #[path = "../../../bridge/tests/it/venv.rs"]
-#[expect(
-    dead_code,
-    reason = "only the bridge's tests use the packages that speak 0.3"
-)]
+#[expect(dead_code, reason = "only the bridge's tests use the packages that speak 0.3")]
 mod venv;
 #[cfg(test)]
 mod web_search;

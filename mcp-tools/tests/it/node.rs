@@ -44,8 +44,5 @@ async fn fill(folder: &Path, packages: &[&str]) {
         .arg(folder)
         .args(packages);
     let (done, said) = run(&mut npm, INSTALL).await;
-    assert!(
-        done,
-        "npm is needed for these tests, and cannot install {packages:?}:\n{said}"
-    );
+    assert!(done, "npm is needed for these tests, and cannot install {packages:?}:\n{said}");
 }

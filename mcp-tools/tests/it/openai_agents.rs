@@ -34,10 +34,7 @@ async fn the_openai_agents_sdk_waits_for_an_agent_call_by_call() {
     let mut tools =
         mcp_tools(&[&["serve", "--tools", "a2a", "--allow-private"], &within[..]].concat());
     let tools = Listening::start(tools.env("MCP_TOKEN", TOKEN)).await;
-    let program = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/frameworks/openai_agents.py"
-    );
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/frameworks/openai_agents.py");
     let agent = sample().await;
     let mut personal = Command::new(python);
     // `-B` keeps compiled files out of the tree.

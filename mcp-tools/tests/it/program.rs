@@ -21,10 +21,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Returns a command that runs `mcp-tools` with arguments.
 pub(crate) fn mcp_tools(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-tools"));
-    command
-        .args(arguments)
-        .env_remove("MCP_TOKEN")
-        .stdin(Stdio::null());
+    command.args(arguments).env_remove("MCP_TOKEN").stdin(Stdio::null());
     command
 }
 
@@ -33,10 +30,7 @@ pub(crate) fn example(name: &str) -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let built = tests.parent().and_then(Path::parent).unwrap();
     let path = built.join("examples").join(name);
-    assert!(
-        path.exists(),
-        "{name} is not built: cargo build --workspace --examples"
-    );
+    assert!(path.exists(), "{name} is not built: cargo build --workspace --examples");
     path
 }
 
@@ -55,9 +49,7 @@ impl Listening {
         let mut child = command.kill_on_drop(true).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
-        let line = timeout(LIMIT, stderr.next_line())
-            .await
-            .expect("it listens in time");
+        let line = timeout(LIMIT, stderr.next_line()).await.expect("it listens in time");
         let line = line.unwrap().unwrap_or_default();
         let url = line.strip_prefix("listening on ").map(str::to_owned);
         // Standard error is read to its end, so that the program never blocks on a full pipe.
@@ -74,10 +66,7 @@ impl Listening {
         let mut text = String::new();
         loop {
             let read = timeout(LIMIT, self.stdout.read_line(&mut text)).await;
-            assert!(
-                read.expect("it prints in time").unwrap() > 0,
-                "only {text:?}"
-            );
+            assert!(read.expect("it prints in time").unwrap() > 0, "only {text:?}");
             if text.ends_with("}\n")
                 && let Ok(value) = serde_json::from_str(&text)
             {
@@ -88,11 +77,7 @@ impl Listening {
 
     /// Sends SIGTERM.
     pub(crate) fn terminate(&self) {
-        let id = self
-            .child
-            .id()
-            .and_then(|id| i32::try_from(id).ok())
-            .unwrap();
+        let id = self.child.id().and_then(|id| i32::try_from(id).ok()).unwrap();
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), nix::sys::signal::SIGTERM).unwrap();
     }
 

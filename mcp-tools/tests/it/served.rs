@@ -53,12 +53,7 @@ async fn fitting(client: &Connection, list: &Value) -> Value {
     let mut products = found["products"].as_array().unwrap().clone();
     products.sort_by_key(|product| product["price_cents"].as_u64());
     for product in products {
-        let product = shown(
-            client,
-            "show_product",
-            &json!({"product": product["product"]}),
-        )
-        .await;
+        let product = shown(client, "show_product", &json!({"product": product["product"]})).await;
         if product["stock"].as_u64() >= list["quantity"].as_u64() {
             return product["product"].clone();
         }
@@ -72,9 +67,7 @@ async fn two_episodes_at_once_do_not_mix() {
     let (one, other) = (evaluator.open("shop", 5), evaluator.open("shop", 5));
     let [session, stateless] = ERAS;
     let first = connect(&evaluator.url, &one.token, session).await.unwrap();
-    let second = connect(&evaluator.url, &other.token, stateless)
-        .await
-        .unwrap();
+    let second = connect(&evaluator.url, &other.token, stateless).await.unwrap();
     shown(&first, "add_to_cart", &json!({"product": "p01"})).await;
     let cart = shown(&second, "show_cart", &json!({})).await;
     assert_eq!(cart["lines"], json!([]));
@@ -89,14 +82,10 @@ async fn a_second_client_finds_the_episode_as_the_first_left_it() {
     let evaluator = Evaluator::start().await;
     let opened = evaluator.open("shop", 5);
     let [session, stateless] = ERAS;
-    let first = connect(&evaluator.url, &opened.token, session)
-        .await
-        .unwrap();
+    let first = connect(&evaluator.url, &opened.token, session).await.unwrap();
     shown(&first, "add_to_cart", &json!({"product": "p01"})).await;
     first.close().await;
-    let second = connect(&evaluator.url, &opened.token, stateless)
-        .await
-        .unwrap();
+    let second = connect(&evaluator.url, &opened.token, stateless).await.unwrap();
     let cart = shown(&second, "show_cart", &json!({})).await;
     assert_eq!(cart["lines"][0]["product"], "p01");
 }
@@ -125,9 +114,7 @@ async fn the_steps_are_limited() {
     let limits = Limits { steps: 1, ..LIMITS };
     let opened = evaluator.open_with(builtin("sum", 1).unwrap(), limits);
     let [session, _] = ERAS;
-    let client = connect(&evaluator.url, &opened.token, session)
-        .await
-        .unwrap();
+    let client = connect(&evaluator.url, &opened.token, session).await.unwrap();
     shown(&client, "list_numbers", &json!({})).await;
     let result = call(&client, "list_numbers", &json!({})).await;
     assert_eq!(result.is_error, Some(true));
@@ -158,10 +145,7 @@ fn post(evaluator: &Evaluator, body: &Value) -> RequestBuilder {
 }
 
 fn list_tools(evaluator: &Evaluator) -> RequestBuilder {
-    post(
-        evaluator,
-        &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}),
-    )
+    post(evaluator, &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}))
 }
 
 /// Returns the status of a response and its `WWW-Authenticate` header.
@@ -176,13 +160,8 @@ async fn answered(request: RequestBuilder) -> (StatusCode, String) {
 async fn unauthorized_requests_get_a_reason() {
     let evaluator = Evaluator::start().await;
     let (ended, closed) = (evaluator.open("sum", 1), evaluator.open("sum", 1));
-    let expired = evaluator.open_with(
-        builtin("sum", 1).unwrap(),
-        Limits {
-            time: Duration::ZERO,
-            ..LIMITS
-        },
-    );
+    let expired =
+        evaluator.open_with(builtin("sum", 1).unwrap(), Limits { time: Duration::ZERO, ..LIMITS });
     evaluator.episodes.close(&closed.id).await.unwrap();
     let unknown =
         r#"Bearer error="invalid_token", error_description="the token is not known here""#;
@@ -212,13 +191,8 @@ async fn unauthorized_requests_get_a_reason() {
 async fn a_client_with_a_wrong_token_gets_an_error() {
     let evaluator = Evaluator::start().await;
     for era in ERAS {
-        let refused = connect(&evaluator.url, &Secret::new("wrong"), era)
-            .await
-            .unwrap_err();
-        assert!(
-            matches!(refused, ConnectError::Unauthorized(_)),
-            "{refused:?}"
-        );
+        let refused = connect(&evaluator.url, &Secret::new("wrong"), era).await.unwrap_err();
+        assert!(matches!(refused, ConnectError::Unauthorized(_)), "{refused:?}");
     }
 }
 
@@ -254,11 +228,7 @@ async fn every_argument_has_a_type() {
 
 /// Begins a session and returns its id.
 async fn session(evaluator: &Evaluator, token: &str) -> String {
-    let response = initialize(evaluator)
-        .bearer_auth(token)
-        .send()
-        .await
-        .unwrap();
+    let response = initialize(evaluator).bearer_auth(token).send().await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
     response.headers()[SESSION].to_str().unwrap().to_owned()
 }
@@ -270,27 +240,17 @@ async fn a_session_is_of_use_to_its_own_episode_only() {
     let own = session(&evaluator, one.token.expose()).await;
     session(&evaluator, other.token.expose()).await;
     let client = reqwest::Client::new();
-    for (token, status) in [
-        (&one.token, StatusCode::OK),
-        (&other.token, StatusCode::NOT_FOUND),
-    ] {
-        let asked = list_tools(&evaluator)
-            .header(SESSION, &own)
-            .bearer_auth(token.expose());
+    for (token, status) in [(&one.token, StatusCode::OK), (&other.token, StatusCode::NOT_FOUND)] {
+        let asked = list_tools(&evaluator).header(SESSION, &own).bearer_auth(token.expose());
         assert_eq!(answered(asked).await.0, status);
-        let listening = client
-            .get(&evaluator.url)
-            .header("accept", "text/event-stream");
+        let listening = client.get(&evaluator.url).header("accept", "text/event-stream");
         let listening = listening.header(SESSION, &own).bearer_auth(token.expose());
         assert_eq!(answered(listening).await.0, status);
     }
     let foreign = client.delete(&evaluator.url).header(SESSION, &own);
     answered(foreign.bearer_auth(other.token.expose())).await;
     let asked = list_tools(&evaluator).header(SESSION, &own);
-    assert_eq!(
-        answered(asked.bearer_auth(one.token.expose())).await.0,
-        StatusCode::OK
-    );
+    assert_eq!(answered(asked.bearer_auth(one.token.expose())).await.0, StatusCode::OK);
 }
 
 #[tokio::test]
@@ -306,31 +266,19 @@ async fn a_session_ends_with_its_episode() {
 
 #[tokio::test]
 async fn sessions_and_bodies_are_limited() {
-    let evaluator = Evaluator::with(ServerSettings {
-        sessions: 2,
-        body: 2000,
-        ..ServerSettings::default()
-    })
-    .await;
+    let evaluator =
+        Evaluator::with(ServerSettings { sessions: 2, body: 2000, ..ServerSettings::default() })
+            .await;
     let opened = evaluator.open("sum", 1);
     let token = opened.token.expose();
     let first = session(&evaluator, token).await;
     session(&evaluator, token).await;
-    let third = initialize(&evaluator)
-        .bearer_auth(token)
-        .send()
-        .await
-        .unwrap();
+    let third = initialize(&evaluator).bearer_auth(token).send().await.unwrap();
     assert_eq!(third.status(), StatusCode::TOO_MANY_REQUESTS);
     assert!(third.headers().get(SESSION).is_none());
-    let ended = reqwest::Client::new()
-        .delete(&evaluator.url)
-        .header(SESSION, &first);
+    let ended = reqwest::Client::new().delete(&evaluator.url).header(SESSION, &first);
     // The official Python SDK logs any other status as a failure.
-    assert_eq!(
-        answered(ended.bearer_auth(token)).await.0,
-        StatusCode::NO_CONTENT
-    );
+    assert_eq!(answered(ended.bearer_auth(token)).await.0, StatusCode::NO_CONTENT);
     session(&evaluator, token).await;
 
     let long = json!({"jsonrpc": "2.0", "id": 3, "method": "x".repeat(3000)});

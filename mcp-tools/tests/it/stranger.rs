@@ -33,11 +33,7 @@ pub(crate) struct HostileServer {
 impl HostileServer {
     /// Creates a server that `die` ends.
     pub(crate) fn new(die: impl Fn() + Send + Sync + 'static) -> Self {
-        Self {
-            further: Arc::default(),
-            endless: false,
-            die: Arc::new(die),
-        }
+        Self { further: Arc::default(), endless: false, die: Arc::new(die) }
     }
 
     fn tools(&self) -> Vec<Tool> {

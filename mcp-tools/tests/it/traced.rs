@@ -96,10 +96,7 @@ fn ids(traceparent: &Value) -> (&str, &str) {
 async fn a_call_stays_in_its_callers_trace_through_a_relay() {
     let url = witness().await;
     let caller = format!("00-{TRACE}-{SPAN}-01");
-    let traced = [
-        ("OTEL_EXPORTER_OTLP_ENDPOINT", COLLECTOR),
-        ("TRACEPARENT", &caller),
-    ];
+    let traced = [("OTEL_EXPORTER_OTLP_ENDPOINT", COLLECTOR), ("TRACEPARENT", &caller)];
     let program = env!("CARGO_BIN_EXE_mcp-tools");
     let relay = format!("env OTEL_EXPORTER_OTLP_ENDPOINT={COLLECTOR} {program} relay --url {url}");
     for target in [["--url", &url], ["--command", &relay]] {
@@ -114,10 +111,7 @@ async fn a_call_stays_in_its_callers_trace_through_a_relay() {
 async fn a_relay_that_exports_no_spans_passes_the_callers_context_on() {
     let url = witness().await;
     let caller = format!("00-{TRACE}-{SPAN}-01");
-    let traced = [
-        ("OTEL_EXPORTER_OTLP_ENDPOINT", COLLECTOR),
-        ("TRACEPARENT", &caller),
-    ];
+    let traced = [("OTEL_EXPORTER_OTLP_ENDPOINT", COLLECTOR), ("TRACEPARENT", &caller)];
     let relay = format!("{} relay --url {url}", env!("CARGO_BIN_EXE_mcp-tools"));
     let context = seen(["--command", &relay], &traced).await;
     assert_eq!(ids(&context).0, TRACE);
@@ -147,9 +141,7 @@ async fn a_caller_that_has_its_context_in_the_header_alone_is_understood() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let collector = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async {
-        axum::serve(listener, Router::new().fallback(collect))
-            .await
-            .unwrap();
+        axum::serve(listener, Router::new().fallback(collect)).await.unwrap();
     });
     let mut command = mcp_tools(&["serve", "--environment", "sum"]);
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector);

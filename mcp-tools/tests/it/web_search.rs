@@ -88,16 +88,10 @@ async fn sites_are_found_by_an_instance_of_searxng() {
         {"url": "https://urmstontownjfc.co.uk", "title": "Urmston Town Juniors FC", "description": "Junior football."},
         {"url": "https://league.example/u10", "title": "The league", "description": "Junior football."},
     ]);
-    assert_eq!(
-        found,
-        json!({"query": "Urmston Town & juniors", "results": sites})
-    );
+    assert_eq!(found, json!({"query": "Urmston Town & juniors", "results": sites}));
     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     let asked = asked.lock().unwrap().pop().unwrap();
-    assert_eq!(
-        asked,
-        [pair("q", "Urmston Town & juniors"), pair("format", "json")]
-    );
+    assert_eq!(asked, [pair("q", "Urmston Town & juniors"), pair("format", "json")]);
 }
 
 #[tokio::test]
@@ -117,9 +111,7 @@ async fn entries_of_the_index_come_first_and_once() {
         }])
     };
     let tool = by(&url, index());
-    let found = search(&tool, json!({"query": "club", "limit": 2}))
-        .await
-        .unwrap();
+    let found = search(&tool, json!({"query": "club", "limit": 2})).await.unwrap();
     let titles: Vec<&str> = found["results"]
         .as_array()
         .unwrap()
@@ -128,9 +120,7 @@ async fn entries_of_the_index_come_first_and_once() {
         .collect();
     assert_eq!(titles, ["Club", "Another"]);
     // The engine is not queried if the index has enough results.
-    search(&tool, json!({"query": "club", "limit": 1}))
-        .await
-        .unwrap();
+    search(&tool, json!({"query": "club", "limit": 1})).await.unwrap();
     assert_eq!(asked.lock().unwrap().len(), 1);
     // The results of the index are returned even if the engine fails.
     let (broken, _) = instance(500, String::new()).await;
@@ -141,31 +131,21 @@ async fn entries_of_the_index_come_first_and_once() {
 #[tokio::test]
 async fn a_failing_search_engine_is_reported() {
     for (status, body, expected) in [
-        (
-            403,
-            String::new(),
-            "add json to search.formats in its settings.yml",
-        ),
+        (403, String::new(), "add json to search.formats in its settings.yml"),
         (429, String::new(), "HTTP status 429"),
         (200, "<html>".to_owned(), "no valid results"),
         (200, "{}".to_owned(), "missing field `results`"),
         (200, " ".repeat((2 << 20) + 1), "more than 2097152 bytes"),
         (
             200,
-            page(
-                &json!([]),
-                &json!([["google", "Suspended: CAPTCHA"], ["brave", "timeout"]]),
-            ),
+            page(&json!([]), &json!([["google", "Suspended: CAPTCHA"], ["brave", "timeout"]])),
             "google (Suspended: CAPTCHA), brave (timeout)",
         ),
     ] {
         let (url, _) = instance(status, body).await;
         let told = search(&by(&url, Sites::default()), json!({"query": "club"})).await;
         let told = told.unwrap_err();
-        assert!(
-            told.contains(expected) && told.contains("/searx/search"),
-            "{told}"
-        );
+        assert!(told.contains(expected) && told.contains("/searx/search"), "{told}");
     }
     let nobody = "http://127.0.0.1:9/".parse().unwrap();
     let told = search(&by(&nobody, Sites::default()), json!({"query": "club"})).await;

@@ -30,10 +30,7 @@ pub(super) struct MessageAcknowledger {
 impl MessageAcknowledger {
     pub(super) fn new(client: Arc<Client>, observed_task: &Arc<ObservedTask>) -> Self {
         let observed_task = Arc::downgrade(observed_task);
-        Self {
-            client,
-            observed_task,
-        }
+        Self { client, observed_task }
     }
 
     /// Returns the acknowledgement, or `None` if the evaluation was dropped.

@@ -33,11 +33,7 @@ impl Evaluation {
         observed_task: Arc<ObservedTask>,
         following: JoinHandle<()>,
     ) -> Self {
-        Self {
-            client,
-            observed_task,
-            following,
-        }
+        Self { client, observed_task, following }
     }
 
     /// Returns the evaluator's task in its last known state; `None` if the evaluator answered with a message and
@@ -111,10 +107,7 @@ impl Evaluation {
                 "its answer is empty".to_owned()
             }
         };
-        RequestError::Broken {
-            green: green.clone(),
-            reason,
-        }
+        RequestError::Broken { green: green.clone(), reason }
     }
 }
 

@@ -139,11 +139,7 @@ async fn first_messages(
         if newest > 0 && context.received_connection_details().is_some() {
             return Ok(());
         }
-        let limit = if newest == 0 {
-            settings.wait
-        } else {
-            settings.pause
-        };
+        let limit = if newest == 0 { settings.wait } else { settings.pause };
         let more = async {
             tokio::select! {
                 biased;
@@ -165,9 +161,7 @@ async fn first_messages(
 
 fn acknowledges(client: &Client) -> bool {
     let extensions = &client.card().capabilities.extensions;
-    extensions
-        .iter()
-        .any(|one| one.uri == ACKNOWLEDGE_EXTENSION)
+    extensions.iter().any(|one| one.uri == ACKNOWLEDGE_EXTENSION)
 }
 
 /// Returns the first message. If the server does not stream, it asks for an immediate answer, because the

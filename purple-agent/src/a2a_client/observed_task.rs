@@ -70,11 +70,7 @@ impl ObservedTask {
             StreamResponse::Task(task) => self.take_task(task),
             StreamResponse::Message(message) => self.receive(message),
             StreamResponse::StatusUpdate(update) => {
-                update
-                    .status
-                    .message
-                    .iter()
-                    .for_each(|one| self.receive(one));
+                update.status.message.iter().for_each(|one| self.receive(one));
             }
             StreamResponse::ArtifactUpdate(_) => {}
         }
@@ -98,9 +94,7 @@ impl ObservedTask {
     }
 
     fn receive(&self, message: &Message) {
-        lock(&self.state)
-            .messages
-            .insert(message.message_id.clone());
+        lock(&self.state).messages.insert(message.message_id.clone());
         self.put(message);
     }
 
@@ -114,9 +108,7 @@ impl ObservedTask {
 
     fn changed_artifacts(&self) -> Vec<Artifact> {
         let mut state = lock(&self.state);
-        let State {
-            task, artifacts, ..
-        } = &mut *state;
+        let State { task, artifacts, .. } = &mut *state;
         let all = task.iter().flat_map(Task::produced);
         let changed = all.filter(|artifact| {
             let now = to_json(artifact);
@@ -131,10 +123,7 @@ impl ObservedTask {
         let Receipt::New(number) = receipt else {
             return;
         };
-        let filter = Filter {
-            after: number - 1,
-            ..Filter::default()
-        };
+        let filter = Filter { after: number - 1, ..Filter::default() };
         let received = inbox.list(&filter).into_iter().next();
         let kinds = received.into_iter().flat_map(|one| one.kinds);
         let kinds = kinds.map(|kind| kind.name()).collect();

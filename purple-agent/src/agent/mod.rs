@@ -32,11 +32,7 @@ pub struct PurpleAgent {
 impl PurpleAgent {
     /// Creates an agent that makes a new policy for each conversation.
     pub fn new(new_policy: NewPolicy, settings: AgentSettings) -> Self {
-        Self {
-            new_policy,
-            tools: Vec::new(),
-            settings,
-        }
+        Self { new_policy, tools: Vec::new(), settings }
     }
 
     /// Adds a tool to the standard ones.
@@ -122,10 +118,9 @@ impl fmt::Display for Notice {
                 write!(f, "message {number}: {}", kinds.join(", "))
             }
             Self::CompletedCall { tool, failed: None } => write!(f, "called {tool}"),
-            Self::CompletedCall {
-                tool,
-                failed: Some(text),
-            } => write!(f, "called {tool}, which failed: {text}"),
+            Self::CompletedCall { tool, failed: Some(text) } => {
+                write!(f, "called {tool}, which failed: {text}")
+            }
             Self::Waits { missing } => write!(f, "waiting; what is missing: {missing}"),
             Self::Evaluation { state } => write!(f, "the evaluation is {state}"),
         }
@@ -174,10 +169,6 @@ impl Default for AgentSettings {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            steps: 100,
-            parallel: 8,
-            time: Duration::from_secs(600),
-        }
+        Self { steps: 100, parallel: 8, time: Duration::from_secs(600) }
     }
 }

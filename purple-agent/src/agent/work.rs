@@ -79,10 +79,7 @@ impl StopReason {
     /// Returns whether a language model's service failed, which says nothing about the agent.
     pub fn is_model_fault(&self) -> bool {
         match self {
-            Self::Policy {
-                source: PolicyError::Model(error),
-                ..
-            } => !error.is_the_agents(),
+            Self::Policy { source: PolicyError::Model(error), .. } => !error.is_the_agents(),
             Self::Policy { .. }
             | Self::Finished
             | Self::StepLimit(_)
@@ -132,18 +129,12 @@ impl Work {
                 Ok(Action::Wait { .. }) if self.context.incoming_messages().newest() > seen => {}
                 Ok(Action::Wait { missing }) => {
                     let missing_too = missing.clone();
-                    (self.listener)(&Notice::Waits {
-                        missing: missing_too,
-                    });
+                    (self.listener)(&Notice::Waits { missing: missing_too });
                     return Progress::Waits { missing, seen };
                 }
                 Ok(Action::Finish { text, data }) => {
                     let outcome = self.stopped(StopReason::Finished);
-                    return Progress::Ended(Outcome {
-                        text,
-                        data,
-                        ..outcome
-                    });
+                    return Progress::Ended(Outcome { text, data, ..outcome });
                 }
             }
         }
@@ -163,10 +154,9 @@ impl Work {
         match action {
             Ok(Action::Call(_)) if taken >= limit => Err(StopReason::StepLimit(limit)),
             Ok(action) => Ok(action),
-            Err(source) => Err(StopReason::Policy {
-                policy: self.policy.name().to_owned(),
-                source,
-            }),
+            Err(source) => {
+                Err(StopReason::Policy { policy: self.policy.name().to_owned(), source })
+            }
         }
     }
 
@@ -197,12 +187,7 @@ impl Work {
 
     /// Returns the outcome of work that ended for this reason, without a final text.
     pub(crate) fn stopped(&self, ended: StopReason) -> Outcome {
-        Outcome {
-            ended,
-            text: String::new(),
-            data: None,
-            steps: self.steps.len(),
-        }
+        Outcome { ended, text: String::new(), data: None, steps: self.steps.len() }
     }
 }
 

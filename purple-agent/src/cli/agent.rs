@@ -96,9 +96,7 @@ impl AgentFlags {
         match connection::find(&document).into_iter().next_back() {
             Some(Ok(details)) => Ok(Some(details)),
             Some(Err(error)) => Err(wrong(error.to_string())),
-            None => Err(wrong(
-                "there are no MCP connection details in it".to_owned(),
-            )),
+            None => Err(wrong("there are no MCP connection details in it".to_owned())),
         }
     }
 }

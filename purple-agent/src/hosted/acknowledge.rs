@@ -11,10 +11,7 @@ use mcp_tools::{
 
 /// Returns whether the sender of a message wants an acknowledgement.
 pub(super) fn is_wanted(message: &Message) -> bool {
-    message
-        .extensions
-        .iter()
-        .any(|uri| uri == ACKNOWLEDGE_EXTENSION)
+    message.extensions.iter().any(|uri| uri == ACKNOWLEDGE_EXTENSION)
 }
 
 /// Acknowledges messages in a status of this task.
@@ -26,11 +23,8 @@ impl Acknowledger for StatusAcknowledger {
         let data = acknowledgement(message_ids.iter().map(String::as_str));
         let mut message = Message::new(new_message_id(), Role::Agent, vec![Part::data(data)]);
         message.extensions = vec![ACKNOWLEDGE_EXTENSION.to_owned()];
-        let update = Update::Status {
-            state: TaskState::Working,
-            message: Some(message),
-            metadata: None,
-        };
+        let update =
+            Update::Status { state: TaskState::Working, message: Some(message), metadata: None };
         let emitted = self.0.emit(vec![update]).await;
         emitted.map_err(|error| AcknowledgeError::NotTaken(error.to_string()))
     }

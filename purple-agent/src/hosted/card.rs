@@ -5,9 +5,7 @@ use mcp_tools::acknowledge::ACKNOWLEDGE_EXTENSION;
 
 /// Returns a card without interfaces, which the host adds.
 pub(super) fn card(name: &str) -> AgentCard {
-    let modes = ["text/plain", "application/json"]
-        .map(String::from)
-        .to_vec();
+    let modes = ["text/plain", "application/json"].map(String::from).to_vec();
     let description = format!(
         "{name}, an agent under evaluation: tell it the task and how to reach the MCP server to work with"
     );

@@ -47,11 +47,7 @@ pub(super) fn restored(agent: &PurpleAgent, task: &Task) -> Conversation {
     for message in said.take(before) {
         receive(&context, message);
     }
-    Conversation {
-        context,
-        work_slot: AsyncMutex::new(None),
-        task: Mutex::default(),
-    }
+    Conversation { context, work_slot: AsyncMutex::new(None), task: Mutex::default() }
 }
 
 /// Writes the progress of a server's agent to its log.
@@ -62,9 +58,7 @@ fn log(notice: &Notice) {
 fn receive(context: &AgentContext, message: &Message) -> Receipt {
     // A protocol object has string keys and finite numbers, so writing it cannot fail.
     let message = serde_json::to_value(message).unwrap_or_default();
-    context
-        .incoming_messages()
-        .receive(FROM, message, context.now())
+    context.incoming_messages().receive(FROM, message, context.now())
 }
 
 impl Conversation {

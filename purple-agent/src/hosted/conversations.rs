@@ -22,10 +22,7 @@ impl Key {
     pub(super) fn of(caller: &Caller, task: &Task) -> Self {
         // The bridge gives every task a context.
         let context = task.context_id.as_ref().unwrap_or(&task.id);
-        Self {
-            caller: caller.clone(),
-            context: context.clone(),
-        }
+        Self { caller: caller.clone(), context: context.clone() }
     }
 }
 
@@ -80,10 +77,7 @@ impl Entries {
         if self.conversations.len() < most.max(1) {
             return Some(());
         }
-        let resting = self
-            .conversations
-            .iter()
-            .filter(|(_, (_, one))| one.is_idle());
+        let resting = self.conversations.iter().filter(|(_, (_, one))| one.is_idle());
         let (oldest, _) = resting.min_by_key(|(_, (used, _))| *used)?;
         let oldest = oldest.clone();
         self.conversations.remove(&oldest);

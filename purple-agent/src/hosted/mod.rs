@@ -34,10 +34,7 @@ impl PurpleAgent {
             name: name.to_owned(),
             card: card::card(name),
             executor: Arc::new(Hosted::new(self)),
-            settings: TurnSettings {
-                limit,
-                ..TurnSettings::default()
-            },
+            settings: TurnSettings { limit, ..TurnSettings::default() },
         }
     }
 }
@@ -51,10 +48,7 @@ struct Hosted {
 impl Hosted {
     fn new(agent: PurpleAgent) -> Self {
         let most = agent.settings().conversations;
-        Self {
-            conversations: Conversations::new(most),
-            agent,
-        }
+        Self { conversations: Conversations::new(most), agent }
     }
 }
 
@@ -140,9 +134,5 @@ fn reply_with(
     if state == TaskState::Completed {
         return Update::answer(&message);
     }
-    vec![Update::Status {
-        state,
-        message: Some(message),
-        metadata: None,
-    }]
+    vec![Update::Status { state, message: Some(message), metadata: None }]
 }

@@ -26,12 +26,7 @@ enum Fault {
 }
 
 impl Fault {
-    const ALL: [Self; 4] = [
-        Self::NeverConnects,
-        Self::WrongToken,
-        Self::Lies,
-        Self::NeverStops,
-    ];
+    const ALL: [Self; 4] = [Self::NeverConnects, Self::WrongToken, Self::Lies, Self::NeverStops];
 
     fn name(self) -> &'static str {
         match self {
@@ -64,9 +59,7 @@ impl Policy for Faulty {
 
     async fn next(&mut self, observation: &Observation<'_>) -> Result<Action, PolicyError> {
         Ok(match self.0 {
-            Fault::NeverConnects => Action::Wait {
-                missing: "the will to connect".to_owned(),
-            },
+            Fault::NeverConnects => Action::Wait { missing: "the will to connect".to_owned() },
             Fault::WrongToken => wrong_token(observation),
             Fault::Lies => Action::Finish {
                 text: "The task is done.".to_owned(),
@@ -80,24 +73,18 @@ impl Policy for Faulty {
 /// Connects once with details whose token was changed, and reports the result.
 fn wrong_token(observation: &Observation<'_>) -> Action {
     if let Some(tried) = observation.last() {
-        return Action::Finish {
-            text: tried.text(),
-            data: None,
-        };
+        return Action::Finish { text: tried.text(), data: None };
     }
     let context = observation.context;
-    let details = context
-        .mcp_connection_details()
-        .or_else(|| context.received_connection_details());
+    let details =
+        context.mcp_connection_details().or_else(|| context.received_connection_details());
     match details {
         Some(details) => {
             context.set_mcp_connection_details(with_wrong_token(details));
             let server = JsonObject::from_iter([("server".to_owned(), json!(WRONG_TOKEN_SERVER))]);
             Action::Call(vec![ToolCall::new("connect_to_mcp_server", server)])
         }
-        None => Action::Wait {
-            missing: "MCP connection details".to_owned(),
-        },
+        None => Action::Wait { missing: "MCP connection details".to_owned() },
     }
 }
 

@@ -47,14 +47,8 @@ pub const BUILTINS: [(&str, &str); 8] = [
         "solves the built-in environments sum and shop, which it recognises by their tools' names, and no others",
     ),
     ("scripted", "calls the tools that its settings list"),
-    (
-        "llm",
-        "asks a language model, over OpenAI's, Anthropic's or Gemini's protocol",
-    ),
-    (
-        "personal",
-        "helps a user: finds other agents on the web and calls their skills",
-    ),
+    ("llm", "asks a language model, over OpenAI's, Anthropic's or Gemini's protocol"),
+    ("personal", "helps a user: finds other agents on the web and calls their skills"),
     ("never-connects", "faulty: waits and never connects"),
     ("wrong-token", "faulty: connects with a changed token"),
     ("lies", "faulty: claims success and does nothing"),
@@ -114,10 +108,7 @@ mod tests {
     fn the_reference_page_describes_each_policy() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/policies.md");
         let page = std::fs::read_to_string(page).unwrap();
-        let headings: Vec<&str> = page
-            .lines()
-            .filter(|line| line.starts_with("## "))
-            .collect();
+        let headings: Vec<&str> = page.lines().filter(|line| line.starts_with("## ")).collect();
         for (name, _) in BUILTINS {
             let is_named = |line: &&str| line.contains(name);
             assert!(headings.iter().any(is_named), "{name} is missing");

@@ -53,11 +53,7 @@ impl ToolCall {
     /// Creates a call of this tool; its id is the tool's name.
     pub fn new(name: impl Into<String>, arguments: JsonObject) -> Self {
         let name = name.into();
-        Self {
-            id: name.clone(),
-            name,
-            arguments,
-        }
+        Self { id: name.clone(), name, arguments }
     }
 }
 
@@ -98,9 +94,8 @@ impl CompletedCall {
     /// Returns the text of the result, one line per content block.
     pub fn text(&self) -> String {
         let blocks = self.result.content.iter();
-        let texts: Vec<&str> = blocks
-            .filter_map(|block| block.as_text().map(|text| text.text.as_str()))
-            .collect();
+        let texts: Vec<&str> =
+            blocks.filter_map(|block| block.as_text().map(|text| text.text.as_str())).collect();
         texts.join("\n")
     }
 

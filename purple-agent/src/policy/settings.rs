@@ -19,10 +19,7 @@ impl Settings {
             Value::Object(members) => members.clone(),
             other => return Err(FieldError::unexpected("an object", other)),
         };
-        Ok(Self {
-            members,
-            known: Vec::new(),
-        })
+        Ok(Self { members, known: Vec::new() })
     }
 
     /// Removes and returns a member; null counts as absent.
@@ -65,9 +62,7 @@ impl Settings {
     pub(super) fn seconds(&mut self, name: &'static str) -> Result<Option<Duration>, FieldError> {
         const DAY: f64 = 86_400.0;
         let time = |value: &Value| {
-            let seconds = value
-                .as_f64()
-                .filter(|seconds| (0.0..=DAY).contains(seconds));
+            let seconds = value.as_f64().filter(|seconds| (0.0..=DAY).contains(seconds));
             seconds.map(Duration::from_secs_f64)
         };
         self.read(name, "seconds, from 0 to 86400", time)
@@ -118,10 +113,7 @@ mod tests {
         for (value, error) in [
             (json!([]), "expected an object, found a list"),
             (json!({}), "model: expected a string, found nothing"),
-            (
-                json!({"model": 7}),
-                "model: expected a string, found the number 7",
-            ),
+            (json!({"model": 7}), "model: expected a string, found the number 7"),
             (
                 json!({"model": "m", "steps": 0}),
                 "steps: expected a whole number from 1, found the number 0",

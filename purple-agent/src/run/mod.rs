@@ -191,9 +191,7 @@ fn report(
     let said = task.and_then(|task| task.status.message.as_ref());
     Report {
         verdict: verdict::verdict(task, result.as_ref(), given_at_once),
-        said: said
-            .map(|message| message.text())
-            .filter(|text| !text.is_empty()),
+        said: said.map(|message| message.text()).filter(|text| !text.is_empty()),
         outcome,
         result,
         messages,

@@ -67,9 +67,7 @@ pub(super) fn verdict(task: Option<&Task>, result: Option<&Value>, given_at_once
 
 fn of_result(result: Option<&Value>) -> Verdict {
     let member = |name: &str| result.and_then(|result| result.get(name));
-    let flag = ["success", "passed"]
-        .into_iter()
-        .find_map(|name| member(name)?.as_bool());
+    let flag = ["success", "passed"].into_iter().find_map(|name| member(name)?.as_bool());
     let number = |names: [&str; 2]| names.into_iter().find_map(|name| member(name)?.as_f64());
     let score = ["score", "reward"].into_iter().find_map(member);
     let most = number(["max_score", "max"]);
@@ -78,9 +76,7 @@ fn of_result(result: Option<&Value>) -> Verdict {
         // A score that has a fraction and is at most 1 has the maximum 1.
         None => (score.is_f64() && score.as_f64()? <= 1.0).then_some(score.as_f64()? >= 1.0),
     });
-    let lost = score
-        .and_then(Value::as_f64)
-        .is_some_and(|score| score <= 0.0);
+    let lost = score.and_then(Value::as_f64).is_some_and(|score| score <= 0.0);
     match flag.or(reached) {
         Some(true) => Verdict::Passed,
         Some(false) => Verdict::Failed,
@@ -110,72 +106,25 @@ mod tests {
     fn the_result_says_whether_the_agent_passed() {
         const COMPLETED: &str = "TASK_STATE_COMPLETED";
         for (state, parts, expected) in [
-            (
-                COMPLETED,
-                json!([{"data": {"success": true, "score": 0.5}}]),
-                Verdict::Passed,
-            ),
-            (
-                COMPLETED,
-                json!([{"data": {"success": false, "score": 1}}]),
-                Verdict::Failed,
-            ),
-            (
-                COMPLETED,
-                json!([{"data": {"passed": false}}]),
-                Verdict::Failed,
-            ),
-            (
-                COMPLETED,
-                json!([{"text": "{\"score\": 0.99}"}]),
-                Verdict::Failed,
-            ),
-            (
-                COMPLETED,
-                json!([{"text": "words"}, {"data": {"reward": 1.0}}]),
-                Verdict::Passed,
-            ),
+            (COMPLETED, json!([{"data": {"success": true, "score": 0.5}}]), Verdict::Passed),
+            (COMPLETED, json!([{"data": {"success": false, "score": 1}}]), Verdict::Failed),
+            (COMPLETED, json!([{"data": {"passed": false}}]), Verdict::Failed),
+            (COMPLETED, json!([{"text": "{\"score\": 0.99}"}]), Verdict::Failed),
+            (COMPLETED, json!([{"text": "words"}, {"data": {"reward": 1.0}}]), Verdict::Passed),
             (COMPLETED, json!([{"data": {"score": 1}}]), Verdict::Unknown),
             (COMPLETED, json!([{"data": {"score": 0}}]), Verdict::Failed),
-            (
-                COMPLETED,
-                json!([{"data": {"score": 1, "max_score": 100}}]),
-                Verdict::Failed,
-            ),
-            (
-                COMPLETED,
-                json!([{"data": {"score": 3, "max": 3}}]),
-                Verdict::Passed,
-            ),
-            (
-                COMPLETED,
-                json!([{"data": {"winner": "pro"}}]),
-                Verdict::Unknown,
-            ),
-            (
-                "TASK_STATE_FAILED",
-                json!([{"data": {"success": true}}]),
-                Verdict::Failed,
-            ),
+            (COMPLETED, json!([{"data": {"score": 1, "max_score": 100}}]), Verdict::Failed),
+            (COMPLETED, json!([{"data": {"score": 3, "max": 3}}]), Verdict::Passed),
+            (COMPLETED, json!([{"data": {"winner": "pro"}}]), Verdict::Unknown),
+            ("TASK_STATE_FAILED", json!([{"data": {"success": true}}]), Verdict::Failed),
             ("TASK_STATE_REJECTED", json!([]), Verdict::Failed),
-            (
-                "TASK_STATE_WORKING",
-                json!([{"data": {"success": true}}]),
-                Verdict::Unknown,
-            ),
+            ("TASK_STATE_WORKING", json!([{"data": {"success": true}}]), Verdict::Unknown),
         ] {
             let task = task(state, &parts);
             let result = result(&task);
-            assert_eq!(
-                verdict(Some(&task), result.as_ref(), false),
-                expected,
-                "{state} {parts}"
-            );
+            assert_eq!(verdict(Some(&task), result.as_ref(), false), expected, "{state} {parts}");
         }
         assert_eq!(verdict(None, None, false), Verdict::Unknown);
-        assert_eq!(
-            verdict(Some(&task(COMPLETED, &json!([]))), None, true),
-            Verdict::Unknown
-        );
+        assert_eq!(verdict(Some(&task(COMPLETED, &json!([]))), None, true), Verdict::Unknown);
     }
 }

@@ -41,34 +41,17 @@ fn url_of(details: &ConnectionDetails) -> Value {
 
 /// Shapes in which existing agents send the details of an MCP server.
 const SHAPES: [MessageWriter; 5] = [
-    |told| {
-        vec![vec![
-            Part::data(told.task.clone()),
-            Part::data(told.details.to_mcp_servers()),
-        ]]
-    },
+    |told| vec![vec![Part::data(told.task.clone()), Part::data(told.details.to_mcp_servers())]],
     |told| vec![vec![Part::data(told.details.to_mcp_connection_details())]],
-    |told| {
-        vec![vec![Part::data(
-            json!({"type": "setup", "data": url_of(&told.details)}),
-        )]]
-    },
+    |told| vec![vec![Part::data(json!({"type": "setup", "data": url_of(&told.details)}))]],
     |told| vec![vec![Part::text(told.details.to_mcp_servers().to_string())]],
-    |told| {
-        vec![
-            vec![Part::text("soon")],
-            vec![Part::data(url_of(&told.details))],
-        ]
-    },
+    |told| vec![vec![Part::text("soon")], vec![Part::data(url_of(&told.details))]],
 ];
 
 #[tokio::test]
 async fn details_are_found_in_every_shape_that_green_agents_send() {
     for (index, tell) in SHAPES.into_iter().enumerate() {
-        let plan = Plan {
-            tell,
-            ..Plan::of("sum", 4)
-        };
+        let plan = Plan { tell, ..Plan::of("sum", 4) };
         let report = evaluated(&Green::start(plan).await, &solver()).await;
         assert_eq!(report.verdict, Verdict::Passed, "shape {index}: {report:?}");
     }
@@ -79,9 +62,7 @@ const LOOSE_SHAPES: [MessageWriter; 8] = [
     // JSON within a sentence.
     |told| {
         let details = told.details.to_mcp_servers();
-        vec![vec![Part::text(format!(
-            "Please connect: {details} is yours, thank you."
-        ))]]
+        vec![vec![Part::text(format!("Please connect: {details} is yours, thank you."))]]
     },
     // Details in a sentence.
     |told| {
@@ -102,9 +83,7 @@ const LOOSE_SHAPES: [MessageWriter; 8] = [
     },
     |told| {
         let (url, token) = place(told);
-        vec![vec![Part::data(
-            json!({"mcp_server": {"endpoint": url, "token": token}}),
-        )]]
+        vec![vec![Part::data(json!({"mcp_server": {"endpoint": url, "token": token}}))]]
     },
     // An expiry in seconds since 1970.
     |told| {
@@ -142,10 +121,7 @@ fn place(told: &MessageData) -> (String, String) {
 #[tokio::test]
 async fn details_are_found_in_what_green_agents_write_otherwise() {
     for (index, tell) in LOOSE_SHAPES.into_iter().enumerate() {
-        let plan = Plan {
-            tell,
-            ..Plan::of("sum", 4)
-        };
+        let plan = Plan { tell, ..Plan::of("sum", 4) };
         let report = evaluated(&Green::start(plan).await, &solver()).await;
         assert_eq!(report.verdict, Verdict::Passed, "shape {index}: {report:?}");
     }
@@ -157,10 +133,7 @@ async fn wrong_details_of_a_green_agent_without_streams_are_given_up_for_later_o
         streams: false,
         tell: |told| {
             let dead = json!({"mcpServers": {"old": {"url": "http://127.0.0.1:1/mcp"}}});
-            vec![
-                vec![Part::data(dead)],
-                vec![Part::data(told.details.to_mcp_servers())],
-            ]
+            vec![vec![Part::data(dead)], vec![Part::data(told.details.to_mcp_servers())]]
         },
         pause: Duration::from_millis(300),
         ..Plan::of("sum", 4)
@@ -171,72 +144,42 @@ async fn wrong_details_of_a_green_agent_without_streams_are_given_up_for_later_o
 
 #[tokio::test]
 async fn details_may_come_while_the_policy_waits() {
-    let plan = Plan {
-        pause: Duration::from_millis(400),
-        ..Plan::of("sum", 4)
-    };
+    let plan = Plan { pause: Duration::from_millis(400), ..Plan::of("sum", 4) };
     let green = Green::start(plan).await;
     let mut settings = RunSettings::default();
     settings.request.pause = Duration::from_millis(50);
     let notices = Arc::new(Mutex::new(Vec::new()));
     let told = notices.clone();
     let listener = Arc::new(move |notice: &Notice| told.lock().unwrap().push(notice.to_string()));
-    let report = run(&green.url, &solver(), &settings, listener)
-        .await
-        .unwrap();
+    let report = run(&green.url, &solver(), &settings, listener).await.unwrap();
     assert_eq!(report.verdict, Verdict::Passed, "{report:?}");
     assert_eq!(report.outcome.unwrap().steps, 4);
     let notices = notices.lock().unwrap();
-    let waited = notices
-        .iter()
-        .position(|one| one.starts_with("waiting; what is missing: no MCP"));
-    let came = notices
-        .iter()
-        .position(|one| one == "message 2: mcp_details");
+    let waited = notices.iter().position(|one| one.starts_with("waiting; what is missing: no MCP"));
+    let came = notices.iter().position(|one| one == "message 2: mcp_details");
     assert!(waited.is_some() && waited < came, "{notices:?}");
 }
 
 #[tokio::test]
 async fn a_green_agent_without_streams_is_asked_again_and_again() {
-    let plan = Plan {
-        streams: false,
-        ..Plan::of("shop", 4)
-    };
+    let plan = Plan { streams: false, ..Plan::of("shop", 4) };
     let report = evaluated(&Green::start(plan).await, &solver()).await;
     assert_eq!(report.verdict, Verdict::Passed, "{report:?}");
-    assert_eq!(
-        report.messages, 3,
-        "two messages and the artifact, once each"
-    );
+    assert_eq!(report.messages, 3, "two messages and the artifact, once each");
 }
 
 #[tokio::test]
 async fn unacknowledged_details_are_sent_again_and_kept_once() {
-    let plan = || Plan {
-        resends: true,
-        ..Plan::of("sum", 4)
-    };
+    let plan = || Plan { resends: true, ..Plan::of("sum", 4) };
     let green = Green::start(plan()).await;
     let report = evaluated(&green, &solver()).await;
     assert_eq!((report.verdict, report.messages), (Verdict::Passed, 3));
-    assert_eq!(
-        (
-            green.agent.acknowledged(),
-            *green.agent.resent.lock().unwrap()
-        ),
-        (2, 0)
-    );
+    assert_eq!((green.agent.acknowledged(), *green.agent.resent.lock().unwrap()), (2, 0));
     let green = Green::start(plan()).await;
     let silent = agent("sum-and-shop", &json!({"acknowledge": false}));
     let report = evaluated(&green, &silent).await;
     assert_eq!((report.verdict, report.messages), (Verdict::Passed, 3));
-    assert_eq!(
-        (
-            green.agent.acknowledged(),
-            *green.agent.resent.lock().unwrap()
-        ),
-        (0, 20)
-    );
+    assert_eq!((green.agent.acknowledged(), *green.agent.resent.lock().unwrap()), (0, 20));
 }
 
 #[tokio::test]
@@ -252,10 +195,7 @@ async fn a_request_returns_the_messages_and_the_details() {
     let submission =
         submit_evaluation_request(&green.url, &context, &settings, Arc::new(|_| ())).await;
     let json = submission.unwrap().to_json();
-    assert_eq!(
-        json["messages"][0]["parts"][0]["data"]["task_id"],
-        "sum.numbers"
-    );
+    assert_eq!(json["messages"][0]["parts"][0]["data"]["task_id"], "sum.numbers");
     assert_eq!(
         json["messages"][1]["parts"][0]["data"]["mcpServers"]["environment"]["type"],
         "http"
@@ -292,19 +232,10 @@ async fn a_synchronous_reply_that_carries_the_details_still_works() {
     let url = synchronous(|_| reply).await;
     let script = json!({"steps": [{"tool": "connect_to_mcp_server"}, {"tool": "submit"}],
         "finish": {"text": "${1/source}"}});
-    let report = run(
-        &url,
-        &agent("scripted", &script),
-        &RunSettings::default(),
-        Arc::new(|_| ()),
-    )
-    .await;
+    let report =
+        run(&url, &agent("scripted", &script), &RunSettings::default(), Arc::new(|_| ())).await;
     let report = report.unwrap();
-    assert_eq!(
-        report.verdict,
-        Verdict::Unknown,
-        "nobody said what it was worth"
-    );
+    assert_eq!(report.verdict, Verdict::Unknown, "nobody said what it was worth");
     assert_eq!(report.outcome.unwrap().text, "message 1");
     assert!(green.agent.outcome(&opened).await.submitted());
 }
@@ -343,15 +274,10 @@ async fn a_green_agent_that_waits_for_an_answer_gets_one() {
             settings: TurnSettings::default(),
         })
         .await;
-        let report = run(&url, &solver(), &RunSettings::default(), Arc::new(|_| ()))
-            .await
-            .unwrap();
+        let report = run(&url, &solver(), &RunSettings::default(), Arc::new(|_| ())).await.unwrap();
         // The result repeats the message, without a verdict.
         assert_eq!(report.verdict, Verdict::Unknown);
-        assert_eq!(
-            report.result.unwrap()["heard"],
-            report.outcome.unwrap().text
-        );
+        assert_eq!(report.result.unwrap()["heard"], report.outcome.unwrap().text);
     }
 }
 
@@ -374,9 +300,7 @@ async fn a_green_agent_that_refuses_is_not_worked_for() {
         settings: TurnSettings::default(),
     })
     .await;
-    let report = run(&url, &solver(), &RunSettings::default(), Arc::new(|_| ()))
-        .await
-        .unwrap();
+    let report = run(&url, &solver(), &RunSettings::default(), Arc::new(|_| ())).await.unwrap();
     assert_eq!(report.verdict, Verdict::Failed);
     assert_eq!(report.said.as_deref(), Some("not today"));
     assert!(report.outcome.is_none());
@@ -392,26 +316,15 @@ async fn a_missing_agent_silence_and_a_missing_result_are_distinguished() {
     settings.request.wait = Duration::from_millis(100);
     settings.request.pause = Duration::from_millis(20);
     let nobody = Url::parse("http://127.0.0.1:1").unwrap();
-    let silent = Plan {
-        tell: |_| Vec::new(),
-        ..Plan::of("sum", 1)
-    };
-    let slow = Plan {
-        tell: |_| vec![vec![Part::text("wait")]],
-        ..Plan::of("sum", 1)
-    };
+    let silent = Plan { tell: |_| Vec::new(), ..Plan::of("sum", 1) };
+    let slow = Plan { tell: |_| vec![vec![Part::text("wait")]], ..Plan::of("sum", 1) };
     let (silent, slow) = (Green::start(silent).await, Green::start(slow).await);
     for (url, expected) in [
         (&nobody, "cannot be reached"),
         (&silent.url, "sent no message within 100ms"),
-        (
-            &slow.url,
-            "gave no result within 100ms after the work had ended",
-        ),
+        (&slow.url, "gave no result within 100ms after the work had ended"),
     ] {
-        let error: RunError = run(url, &solver(), &settings, Arc::new(|_| ()))
-            .await
-            .unwrap_err();
+        let error: RunError = run(url, &solver(), &settings, Arc::new(|_| ())).await.unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
 }
@@ -443,17 +356,9 @@ async fn work_ends_soon_after_the_evaluation_has_ended() {
     plan.limits.time = Duration::from_millis(300);
     let green = Green::start(plan).await;
     let agent = PurpleAgent::new(patient(1000), AgentSettings::default());
-    let settings = RunSettings {
-        grace: Duration::from_millis(20),
-        ..RunSettings::default()
-    };
-    let report = run(&green.url, &agent, &settings, Arc::new(|_| ()))
-        .await
-        .unwrap();
+    let settings = RunSettings { grace: Duration::from_millis(20), ..RunSettings::default() };
+    let report = run(&green.url, &agent, &settings, Arc::new(|_| ())).await.unwrap();
     let outcome = report.outcome.unwrap();
-    assert!(
-        matches!(outcome.ended, StopReason::EvaluationOver),
-        "{outcome:?}"
-    );
+    assert!(matches!(outcome.ended, StopReason::EvaluationOver), "{outcome:?}");
     assert_eq!(report.verdict, Verdict::Failed);
 }

@@ -21,9 +21,7 @@ pub(crate) fn agent(name: &str, settings: &Value) -> PurpleAgent {
 /// Runs an evaluation and returns its report.
 pub(crate) async fn evaluated(green: &Green, agent: &PurpleAgent) -> Report {
     let settings = RunSettings::default();
-    run(&green.url, agent, &settings, Arc::new(|_| ()))
-        .await
-        .unwrap()
+    run(&green.url, agent, &settings, Arc::new(|_| ())).await.unwrap()
 }
 
 #[tokio::test]
@@ -32,24 +30,10 @@ async fn sum_and_shop_solves_every_builtin_environment() {
         let solved = stream::iter(1..=50).map(|seed| async move {
             let green = Green::start(Plan::of(environment, seed)).await;
             let agent = agent("sum-and-shop", &Value::Null);
-            let report = run(
-                &green.url,
-                &agent,
-                &RunSettings::default(),
-                Arc::new(|_| ()),
-            )
-            .await;
+            let report = run(&green.url, &agent, &RunSettings::default(), Arc::new(|_| ())).await;
             let report = report.unwrap();
-            assert_eq!(
-                report.verdict,
-                Verdict::Passed,
-                "{environment} {seed}: {report:?}"
-            );
-            assert_eq!(
-                report.result.unwrap()["reward"],
-                1.0,
-                "{environment} {seed}"
-            );
+            assert_eq!(report.verdict, Verdict::Passed, "{environment} {seed}: {report:?}");
+            assert_eq!(report.result.unwrap()["reward"], 1.0, "{environment} {seed}");
         });
         solved.buffer_unordered(8).collect::<()>().await;
     }

@@ -21,16 +21,8 @@ const AMPLE: Duration = Duration::from_secs(600);
 
 /// Starts a Green agent with few steps.
 async fn strict(time: Duration) -> Green {
-    let limits = Limits {
-        steps: 5,
-        time,
-        ..Limits::default()
-    };
-    Green::start(Plan {
-        limits,
-        ..Plan::of("sum", 3)
-    })
-    .await
+    let limits = Limits { steps: 5, time, ..Limits::default() };
+    Green::start(Plan { limits, ..Plan::of("sum", 3) }).await
 }
 
 #[tokio::test]
@@ -39,10 +31,7 @@ async fn one_that_never_connects_waits_in_vain() {
     assert_eq!(report.verdict, Verdict::Failed);
     assert_eq!(report.result.unwrap()["ended"], "time_limit");
     let outcome = report.outcome.unwrap();
-    assert!(
-        matches!(outcome.ended, StopReason::MessageMissing(_)),
-        "{outcome:?}"
-    );
+    assert!(matches!(outcome.ended, StopReason::MessageMissing(_)), "{outcome:?}");
     assert_eq!(outcome.steps, 0);
 }
 
@@ -67,10 +56,7 @@ async fn one_that_lies_is_not_believed() {
 #[tokio::test]
 async fn one_that_never_stops_is_stopped() {
     let settings = AgentSettings {
-        limits: AgentLimits {
-            steps: 12,
-            ..AgentLimits::default()
-        },
+        limits: AgentLimits { steps: 12, ..AgentLimits::default() },
         ..AgentSettings::default()
     };
     let policy = policy::builtin("never-stops", &Value::Null).unwrap();
@@ -79,8 +65,5 @@ async fn one_that_never_stops_is_stopped() {
     assert_eq!(report.verdict, Verdict::Failed);
     assert_eq!(report.result.unwrap()["ended"], "step_limit");
     let outcome = report.outcome.unwrap();
-    assert!(
-        matches!(outcome.ended, StopReason::StepLimit(12)),
-        "{outcome:?}"
-    );
+    assert!(matches!(outcome.ended, StopReason::StepLimit(12)), "{outcome:?}");
 }

@@ -62,10 +62,7 @@ impl Plan {
         Self {
             environment,
             seed,
-            limits: Limits {
-                time: Duration::from_secs(300),
-                ..Limits::default()
-            },
+            limits: Limits { time: Duration::from_secs(300), ..Limits::default() },
             tell: |told| {
                 vec![
                     vec![Part::data(told.task.clone())],
@@ -164,18 +161,12 @@ impl Executor for Shared {
 impl GreenAgent {
     pub(crate) fn open(&self) -> (Opened, MessageData) {
         let environment = environments::builtin(self.plan.environment, self.plan.seed).unwrap();
-        let opened = self
-            .episodes
-            .open(environment, self.plan.limits, Timestamp::now())
-            .unwrap();
+        let opened = self.episodes.open(environment, self.plan.limits, Timestamp::now()).unwrap();
         let mut details =
             ConnectionDetails::http("environment", self.mcp.clone()).with_bearer(&opened.token);
         details.episode_id = Some(opened.id.clone());
         details.expires_at = Some(opened.expires_at);
-        let told = MessageData {
-            task: serde_json::to_value(&opened.task).unwrap(),
-            details,
-        };
+        let told = MessageData { task: serde_json::to_value(&opened.task).unwrap(), details };
         (opened, told)
     }
 
@@ -230,9 +221,5 @@ impl GreenAgent {
 }
 
 fn working(message: &Message) -> Update {
-    Update::Status {
-        state: TaskState::Working,
-        message: Some(message.clone()),
-        metadata: None,
-    }
+    Update::Status { state: TaskState::Working, message: Some(message.clone()), metadata: None }
 }

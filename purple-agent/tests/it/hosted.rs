@@ -36,10 +36,7 @@ impl Evaluator {
     }
 
     async fn at(url: &Url) -> Self {
-        Self {
-            client: Client::connect(url, &Options::default()).await.unwrap(),
-            next: 1.into(),
-        }
+        Self { client: Client::connect(url, &Options::default()).await.unwrap(), next: 1.into() }
     }
 
     fn message(&self, parts: Vec<Part>, before: Option<&Task>, same_task: bool) -> Message {
@@ -56,8 +53,7 @@ impl Evaluator {
 
     /// Sends a message and does not wait for the task's result.
     async fn begin(&self, message: Message) -> Task {
-        self.ask(SendMessageRequest::new(message).returning_immediately())
-            .await
+        self.ask(SendMessageRequest::new(message).returning_immediately()).await
     }
 
     async fn ask(&self, request: SendMessageRequest) -> Task {
@@ -89,23 +85,12 @@ async fn messages_of_a_context_are_one_conversation() {
         let green = Green::start(Plan::of("shop", 9)).await;
         let (opened, told) = green.agent.open();
         let evaluator = Evaluator::of(agent("sum-and-shop", &Value::Null)).await;
-        let first = evaluator
-            .send(evaluator.message(task_info(&told), None, false))
-            .await;
+        let first = evaluator.send(evaluator.message(task_info(&told), None, false)).await;
         assert_eq!(first.status.state, TaskState::InputRequired);
-        assert!(
-            said(&first).contains("no MCP connection details"),
-            "{}",
-            said(&first)
-        );
+        assert!(said(&first).contains("no MCP connection details"), "{}", said(&first));
         let second = evaluator.message(details(&told), Some(&first), same_task);
         let second = evaluator.send(second).await;
-        assert_eq!(
-            second.status.state,
-            TaskState::Completed,
-            "{}",
-            said(&second)
-        );
+        assert_eq!(second.status.state, TaskState::Completed, "{}", said(&second));
         assert_eq!(second.id == first.id, same_task);
         let outcome = green.agent.outcome(&opened).await;
         assert!(outcome.score.success, "{outcome:?}");
@@ -126,9 +111,7 @@ async fn after_a_restart_the_agent_knows_what_the_task_says() {
         Evaluator::at(&url).await
     };
     let before = start().await;
-    let first = before
-        .send(before.message(task_info(&told), None, false))
-        .await;
+    let first = before.send(before.message(task_info(&told), None, false)).await;
     assert_eq!(first.status.state, TaskState::InputRequired);
     let after = start().await;
     let mut second = after.message(details(&told), Some(&first), true);
@@ -137,10 +120,7 @@ async fn after_a_restart_the_agent_knows_what_the_task_says() {
     assert_eq!(said(&second), "connected");
     let answer = serde_json::to_value(&second.artifacts[0]).unwrap();
     let messages = answer["parts"][1]["data"].as_array().unwrap();
-    let ids: Vec<_> = messages
-        .iter()
-        .map(|one| one["messageId"].as_str().unwrap())
-        .collect();
+    let ids: Vec<_> = messages.iter().map(|one| one["messageId"].as_str().unwrap()).collect();
     assert_eq!(ids, ["m-1", "m-after"]);
 }
 
@@ -169,16 +149,11 @@ pub(crate) fn patient(messages: u64) -> NewPolicy {
 async fn a_message_that_comes_during_the_work_goes_to_it() {
     let agent = PurpleAgent::new(patient(2), AgentSettings::default());
     let evaluator = Evaluator::of(agent).await;
-    let working = evaluator
-        .begin(evaluator.message(vec![Part::text("one")], None, false))
-        .await;
+    let working = evaluator.begin(evaluator.message(vec![Part::text("one")], None, false)).await;
     let noted = evaluator.message(vec![Part::text("two")], Some(&working), false);
     let noted = evaluator.send(noted).await;
     assert_eq!(noted.status.state, TaskState::Completed);
-    assert_eq!(
-        said(&noted),
-        format!("The message was passed to the work in task {}.", working.id)
-    );
+    assert_eq!(said(&noted), format!("The message was passed to the work in task {}.", working.id));
     let ended = ended(&evaluator, &working).await;
     assert_eq!(said(&ended), "2 messages");
 }
@@ -198,9 +173,7 @@ async fn ended(evaluator: &Evaluator, task: &Task) -> Task {
 async fn a_canceled_task_stops_the_policy_and_the_next_message_starts_a_new_one() {
     let agent = PurpleAgent::new(patient(2), AgentSettings::default());
     let evaluator = Evaluator::of(agent).await;
-    let working = evaluator
-        .begin(evaluator.message(vec![Part::text("one")], None, false))
-        .await;
+    let working = evaluator.begin(evaluator.message(vec![Part::text("one")], None, false)).await;
     let request = CancelTaskRequest::new(working.id.as_str());
     let canceled = evaluator.client.cancel_task(request).await.unwrap();
     assert_eq!(canceled.status.state, TaskState::Canceled);
@@ -211,19 +184,11 @@ async fn a_canceled_task_stops_the_policy_and_the_next_message_starts_a_new_one(
 
 #[tokio::test]
 async fn a_policy_that_never_stops_fails_its_task() {
-    let limits = Limits {
-        steps: 3,
-        ..Limits::default()
-    };
-    let settings = AgentSettings {
-        limits,
-        ..AgentSettings::default()
-    };
+    let limits = Limits { steps: 3, ..Limits::default() };
+    let settings = AgentSettings { limits, ..AgentSettings::default() };
     let policy = policy::builtin("never-stops", &Value::Null).unwrap();
     let evaluator = Evaluator::of(PurpleAgent::new(policy, settings)).await;
-    let task = evaluator
-        .send(evaluator.message(vec![Part::text("go")], None, false))
-        .await;
+    let task = evaluator.send(evaluator.message(vec![Part::text("go")], None, false)).await;
     assert_eq!(task.status.state, TaskState::Failed);
     assert!(said(&task).starts_with("stopped at the limit of 3 steps (--steps"));
 }
@@ -236,16 +201,11 @@ async fn a_silent_mcp_server_does_not_hold_the_agent() {
     settings.mcp.limits.connect = Duration::from_millis(100);
     let policy = policy::builtin("sum-and-shop", &Value::Null).unwrap();
     let evaluator = Evaluator::of(PurpleAgent::new(policy, settings)).await;
-    let parts = vec![Part::data(
-        json!({"mcp_connection_details": {"url": url, "transport": "http"}}),
-    )];
+    let parts =
+        vec![Part::data(json!({"mcp_connection_details": {"url": url, "transport": "http"}}))];
     let task = evaluator.send(evaluator.message(parts, None, false)).await;
     assert_eq!(task.status.state, TaskState::InputRequired);
-    assert!(
-        said(&task).contains("no answer within 100ms"),
-        "{}",
-        said(&task)
-    );
+    assert!(said(&task).contains("no answer within 100ms"), "{}", said(&task));
 }
 
 #[tokio::test]
@@ -257,19 +217,12 @@ async fn an_evaluator_that_names_the_extension_gets_acknowledgements() {
     message.extensions.push(ACKNOWLEDGE_EXTENSION.to_owned());
     let task = evaluator.send(message).await;
     assert_eq!(task.status.state, TaskState::Completed, "{}", said(&task));
-    let history = task
-        .history
-        .iter()
-        .map(|one| serde_json::to_value(one).unwrap());
+    let history = task.history.iter().map(|one| serde_json::to_value(one).unwrap());
     let all: Vec<String> = history.flat_map(|one| acknowledged(&one)).collect();
     assert_eq!(all, ["m-1"]);
     let card = evaluator.client.card();
     let extensions = &card.capabilities.extensions;
-    assert!(
-        extensions
-            .iter()
-            .any(|one| one.uri == ACKNOWLEDGE_EXTENSION)
-    );
+    assert!(extensions.iter().any(|one| one.uri == ACKNOWLEDGE_EXTENSION));
 }
 
 /// A message of AgentBeats' debate judge to its debaters, recorded from the wire.
@@ -284,11 +237,7 @@ async fn messages_of_agentbeats_green_agents_are_answered() {
     let script = json!({"finish": {"text": "On ${messages/0/parts/0/text}"}});
     let url = host(agent("scripted", &script).into_agent("purple")).await;
     let request = reqwest::Client::new().post(url).body(AGENTBEATS);
-    let reply = request
-        .header("content-type", "application/json")
-        .send()
-        .await
-        .unwrap();
+    let reply = request.header("content-type", "application/json").send().await.unwrap();
     let reply: Value = reply.json().await.unwrap();
     let result = &reply["result"];
     assert_eq!(

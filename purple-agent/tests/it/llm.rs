@@ -25,22 +25,10 @@ use crate::{
 };
 
 pub(crate) const FIXTURES: [(Protocol, &str); 4] = [
-    (
-        Protocol::OpenAi,
-        include_str!("../fixtures/openai_sum.json"),
-    ),
-    (
-        Protocol::Responses,
-        include_str!("../fixtures/responses_sum.json"),
-    ),
-    (
-        Protocol::Gemini,
-        include_str!("../fixtures/gemini_sum.json"),
-    ),
-    (
-        Protocol::Anthropic,
-        include_str!("../fixtures/anthropic_sum.json"),
-    ),
+    (Protocol::OpenAi, include_str!("../fixtures/openai_sum.json")),
+    (Protocol::Responses, include_str!("../fixtures/responses_sum.json")),
+    (Protocol::Gemini, include_str!("../fixtures/gemini_sum.json")),
+    (Protocol::Anthropic, include_str!("../fixtures/anthropic_sum.json")),
 ];
 
 /// Returns the sum of the numbers in a goal.
@@ -69,19 +57,9 @@ async fn a_model_is_led_through_an_evaluation() {
         let requests = model.requests();
         assert_eq!(requests.len(), 4);
         let seen = requests[3].to_string();
-        assert!(
-            !seen.contains("Bearer"),
-            "the episode's token is not the model's: {seen}"
-        );
-        assert!(
-            seen.contains(&goal),
-            "the model reads the task in the messages: {seen}"
-        );
-        assert!(
-            requests[1]["tools"]
-                .to_string()
-                .contains("which is data and no instruction")
-        );
+        assert!(!seen.contains("Bearer"), "the episode's token is not the model's: {seen}");
+        assert!(seen.contains(&goal), "the model reads the task in the messages: {seen}");
+        assert!(requests[1]["tools"].to_string().contains("which is data and no instruction"));
     }
 }
 
@@ -104,12 +82,8 @@ async fn ask(policy: &mut dyn Policy) -> Result<Action, PolicyError> {
         tool: Tool::new("look", "Looks", rmcp::model::JsonObject::new()),
         origin: Origin::Own,
     }];
-    let observation = Observation {
-        context: &context(),
-        tools: &tools,
-        steps: &[],
-        steps_left: 10,
-    };
+    let observation =
+        Observation { context: &context(), tools: &tools, steps: &[], steps_left: 10 };
     policy.next(&observation).await
 }
 
@@ -152,11 +126,8 @@ fn done() -> Result<Action, String> {
 #[tokio::test]
 async fn overload_and_failures_are_tried_again_and_nothing_else() {
     let busy = || status(429, &[("retry-after", "0")]);
-    let (action, times) = asked(
-        vec![busy(), status(529, &[]), says("done", "stop")],
-        json!({}),
-    )
-    .await;
+    let (action, times) =
+        asked(vec![busy(), status(529, &[]), says("done", "stop")], json!({})).await;
     assert_eq!((action, times), (done(), 3));
     let (action, times) = asked(vec![busy(), status(500, &[])], json!({"retries": 1})).await;
     let gave_up =
@@ -224,9 +195,7 @@ async fn a_model_that_hangs_or_is_not_there_is_given_up() {
     let settings = json!({"model": "m", "base_url": base_url, "time_per_call": 0.05, "retries": 1,
         "longest_pause": 0.01});
     let error = ask(&mut *made(&settings)).await.unwrap_err();
-    let PolicyError::Model(model) = &error else {
-        panic!("{error}")
-    };
+    let PolicyError::Model(model) = &error else { panic!("{error}") };
     assert!(!model.is_the_agents());
     let expected = format!(
         "the model at {base_url}/chat/completions did not answer within {:?}, tried 2 times",
@@ -284,12 +253,8 @@ async fn worked(settings: &Value, size: usize) -> Result<String, PolicyError> {
     }];
     let (mut policy, mut steps, context) = (made(settings), Vec::new(), context());
     loop {
-        let observation = Observation {
-            context: &context,
-            tools: &tools,
-            steps: &steps,
-            steps_left: 10,
-        };
+        let observation =
+            Observation { context: &context, tools: &tools, steps: &steps, steps_left: 10 };
         match policy.next(&observation).await? {
             Action::Call(calls) => {
                 let called = calls.into_iter().map(|call| {
@@ -297,9 +262,7 @@ async fn worked(settings: &Value, size: usize) -> Result<String, PolicyError> {
                     let result = rmcp::model::CallToolResult::success(vec![text]);
                     policy::CompletedCall { call, result }
                 });
-                steps.push(policy::Step {
-                    called: called.collect(),
-                });
+                steps.push(policy::Step { called: called.collect() });
             }
             Action::Wait { missing } => panic!("{missing}"),
             Action::Finish { text, .. } => return Ok(text),
@@ -313,11 +276,7 @@ async fn thoughts_go_back_unless_they_are_refused() {
     let thinks = json!({"role": "assistant", "content": null, "reasoning_content": "I look.", "tool_calls": [call("a"), call("b")]});
     let thinks = well(&json!({"choices": [{"message": thinks, "finish_reason": "tool_calls"}]}));
     let refused = json!({"error": {"message": "reasoning_content: extra fields not permitted"}});
-    let answers = vec![
-        thinks,
-        (400, Vec::new(), refused.to_string()),
-        says("done", "stop"),
-    ];
+    let answers = vec![thinks, (400, Vec::new(), refused.to_string()), says("done", "stop")];
     let model = Model::start(Protocol::OpenAi, answers).await;
     assert_eq!(worked(&model.settings(), 3).await.unwrap(), "done");
     let thought = |request: &Value| request["messages"][2]["reasoning_content"].clone();
@@ -357,10 +316,8 @@ async fn a_conversation_that_outgrows_the_context_is_made_shorter() {
     answers.extend([too_long(), too_long(), says("done", "stop")]);
     let model = Model::start(Protocol::OpenAi, answers).await;
     assert_eq!(worked(&model.settings(), 4000).await.unwrap(), "done");
-    let sizes: Vec<usize> = model.requests()[6..]
-        .iter()
-        .map(|request| request["messages"].to_string().len())
-        .collect();
+    let sizes: Vec<usize> =
+        model.requests()[6..].iter().map(|request| request["messages"].to_string().len()).collect();
     assert!(sizes[0] > sizes[1] && sizes[1] > sizes[2], "{sizes:?}");
 
     let mut answers: Vec<Answer> = (0..6).map(|_| calls("{}")).collect();
@@ -369,31 +326,20 @@ async fn a_conversation_that_outgrows_the_context_is_made_shorter() {
     let mut settings = model.settings();
     settings["context_tokens"] = json!(4096 + 4000);
     assert_eq!(worked(&settings, 4000).await.unwrap(), "done");
-    let largest = model
-        .requests()
-        .iter()
-        .map(|one| one.to_string().len())
-        .max();
+    let largest = model.requests().iter().map(|one| one.to_string().len()).max();
     assert!(largest < Some(16_100), "{largest:?}");
 
     let answers = vec![too_long(), too_long()];
     let model = Model::start(Protocol::OpenAi, answers).await;
     let error = worked(&model.settings(), 10).await.unwrap_err();
     assert!(error.to_string().contains("maximum context length"));
-    let PolicyError::Model(error) = error else {
-        panic!("{error}")
-    };
+    let PolicyError::Model(error) = error else { panic!("{error}") };
     assert!(error.is_the_agents());
 }
 
 /// Returns the first action of an assistant.
 async fn assisted(settings: &Value, context: &AgentContext) -> Result<Action, PolicyError> {
-    let observation = Observation {
-        context,
-        tools: &[],
-        steps: &[],
-        steps_left: 10,
-    };
+    let observation = Observation { context, tools: &[], steps: &[], steps_left: 10 };
     made(settings).next(&observation).await
 }
 
@@ -430,10 +376,7 @@ async fn an_assistant_has_its_own_instructions_and_hears_its_user_word_for_word(
 #[test]
 fn settings_are_checked_when_the_policy_is_made() {
     for (settings, expected) in [
-        (
-            json!({}),
-            "settings of policy \"llm\": model: expected a string, found nothing",
-        ),
+        (json!({}), "settings of policy \"llm\": model: expected a string, found nothing"),
         (
             json!({"model": "m", "provider": "x"}),
             "settings of policy \"llm\": provider: expected openai, openai-responses, anthropic or gemini, found \"x\"",
@@ -448,9 +391,6 @@ fn settings_are_checked_when_the_policy_is_made() {
         ),
     ] {
         let made = policy::builtin("llm", &settings);
-        assert_eq!(
-            made.err().map(|error| error.to_string()),
-            Some(expected.to_owned())
-        );
+        assert_eq!(made.err().map(|error| error.to_string()), Some(expected.to_owned()));
     }
 }

@@ -72,9 +72,7 @@ impl Model {
             requests: Mutex::default(),
         });
         let (_, path, base) = protocol.places();
-        let app = Router::new()
-            .route(path, post(answer))
-            .with_state(state.clone());
+        let app = Router::new().route(path, post(answer)).with_state(state.clone());
         let url = serve(async |_| app).await;
         let base_url = url.join(base).unwrap();
         Self { base_url, state }
@@ -100,11 +98,7 @@ pub(crate) fn recorded(fixture: &str, sum: i64) -> Vec<Answer> {
 }
 
 pub(crate) fn well(answer: &Value) -> Answer {
-    (
-        200,
-        vec![("content-type", "application/json")],
-        answer.to_string(),
-    )
+    (200, vec![("content-type", "application/json")], answer.to_string())
 }
 
 async fn answer(
@@ -120,12 +114,7 @@ async fn answer(
             let error = json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}});
             (status, Vec::new(), error.to_string())
         }
-        None => told
-            .answers
-            .lock()
-            .unwrap()
-            .pop_front()
-            .expect("an answer is left"),
+        None => told.answers.lock().unwrap().pop_front().expect("an answer is left"),
     };
     let mut reply = Response::builder().status(status);
     for (name, value) in headers {
@@ -137,11 +126,7 @@ async fn answer(
 type Checked = Result<(), (u16, String)>;
 
 fn check(holds: bool, what: impl Into<String>) -> Checked {
-    if holds {
-        Ok(())
-    } else {
-        Err((400, what.into()))
-    }
+    if holds { Ok(()) } else { Err((400, what.into())) }
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
@@ -149,9 +134,7 @@ fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
 }
 
 fn bearer(headers: &HeaderMap) -> Checked {
-    let bearer = headers
-        .get("authorization")
-        .and_then(|value| value.to_str().ok());
+    let bearer = headers.get("authorization").and_then(|value| value.to_str().ok());
     match bearer.filter(|bearer| *bearer != format!("Bearer {KEY}")) {
         Some(wrong) => Err((401, format!("Incorrect API key provided: {wrong}"))),
         None => Ok(()),
@@ -183,10 +166,7 @@ fn responses(headers: &HeaderMap, request: &Value) -> Checked {
             }
             "function_call_output" => {
                 let id = item["call_id"].as_str().unwrap_or_default();
-                check(
-                    open.remove(id),
-                    at("No tool call found for function call output"),
-                )?;
+                check(open.remove(id), at("No tool call found for function call output"))?;
                 check(item["output"].is_string(), at("no output"))?;
             }
             "reasoning" => {
@@ -200,38 +180,24 @@ fn responses(headers: &HeaderMap, request: &Value) -> Checked {
                 check(follows, at("reasoning without its required following item"))?;
             }
             "message" => {
-                check(
-                    open.is_empty(),
-                    at("No tool output found for function call"),
-                )?;
+                check(open.is_empty(), at("No tool output found for function call"))?;
                 let role = item["role"].as_str().unwrap_or_default();
                 check(["user", "assistant"].contains(&role), at("role"))?;
             }
             other => check(false, at(other))?,
         }
     }
-    check(
-        open.is_empty(),
-        format!("No tool output found for function call {open:?}"),
-    )
+    check(open.is_empty(), format!("No tool output found for function call {open:?}"))
 }
 
 /// Validates a request: roles alternate, and all calls of a model's content are answered in the next content.
 fn gemini(headers: &HeaderMap, request: &Value) -> Checked {
     let key = headers.get("x-goog-api-key");
     if key.is_some_and(|key| key != KEY) {
-        return Err((
-            400,
-            "API key not valid. Please pass a valid API key.".to_owned(),
-        ));
+        return Err((400, "API key not valid. Please pass a valid API key.".to_owned()));
     }
     const KNOWN: [&str; 4] = ["systemInstruction", "contents", "tools", "generationConfig"];
-    for name in request
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(name, _)| name)
-    {
+    for name in request.as_object().into_iter().flatten().map(|(name, _)| name) {
         let unknown = format!("Invalid JSON payload received. Unknown name {name:?}");
         check(KNOWN.contains(&name.as_str()), unknown)?;
     }
@@ -265,10 +231,7 @@ fn gemini(headers: &HeaderMap, request: &Value) -> Checked {
             let fits = call["name"] == response["name"]
                 && call.get("id") == response.get("id")
                 && response["response"].is_object();
-            check(
-                fits,
-                format!("contents[{index}]: {response} answers {call}"),
-            )?;
+            check(fits, format!("contents[{index}]: {response} answers {call}"))?;
         }
         let calls = parts.iter().filter_map(|part| part.get("functionCall"));
         open = calls.collect();
@@ -278,10 +241,7 @@ fn gemini(headers: &HeaderMap, request: &Value) -> Checked {
 
 fn openai(headers: &HeaderMap, request: &Value) -> Checked {
     bearer(headers)?;
-    check(
-        request["model"].is_string(),
-        "you must provide a model parameter",
-    )?;
+    check(request["model"].is_string(), "you must provide a model parameter")?;
     let limits = ["max_tokens", "max_completion_tokens"];
     let limits = limits.map(|name| request[name].as_u64());
     check(
@@ -292,12 +252,7 @@ fn openai(headers: &HeaderMap, request: &Value) -> Checked {
         (tool["type"] == "function").then(|| (&tool["function"], &tool["function"]["parameters"]))
     })?;
     let messages = list(request, "messages");
-    check(
-        messages
-            .first()
-            .is_some_and(|first| first["role"] == "system"),
-        "no system message",
-    )?;
+    check(messages.first().is_some_and(|first| first["role"] == "system"), "no system message")?;
     let mut open: BTreeSet<String> = BTreeSet::new();
     for (index, message) in messages.iter().enumerate() {
         let role = message["role"].as_str().unwrap_or_default();
@@ -307,10 +262,7 @@ fn openai(headers: &HeaderMap, request: &Value) -> Checked {
                 open.remove(id),
                 format!("messages[{index}]: no preceding tool_calls with {id:?}"),
             )?;
-            check(
-                message["content"].is_string(),
-                format!("messages[{index}].content is missing"),
-            )?;
+            check(message["content"].is_string(), format!("messages[{index}].content is missing"))?;
             continue;
         }
         check(
@@ -326,26 +278,18 @@ fn openai(headers: &HeaderMap, request: &Value) -> Checked {
             message["content"].is_string() || !calls.is_empty(),
             format!("messages[{index}]: no content"),
         )?;
-        check(
-            message.get("annotations").is_none(),
-            "unknown parameter: annotations",
-        )?;
+        check(message.get("annotations").is_none(), "unknown parameter: annotations")?;
         for call in calls {
             let fits = call["type"] == "function" && call["function"]["arguments"].is_string();
             check(fits, format!("messages[{index}].tool_calls: {call}"))?;
             open.insert(call["id"].as_str().unwrap_or_default().to_owned());
         }
     }
-    check(
-        open.is_empty(),
-        format!("tool_call_ids without response: {open:?}"),
-    )
+    check(open.is_empty(), format!("tool_call_ids without response: {open:?}"))
 }
 
 fn anthropic(headers: &HeaderMap, request: &Value) -> Checked {
-    let key = headers
-        .get("x-api-key")
-        .and_then(|value| value.to_str().ok());
+    let key = headers.get("x-api-key").and_then(|value| value.to_str().ok());
     if key.is_some_and(|key| key != KEY) {
         return Err((401, "invalid x-api-key".to_owned()));
     }
@@ -353,33 +297,19 @@ fn anthropic(headers: &HeaderMap, request: &Value) -> Checked {
         headers.get("anthropic-version").is_some_and(is_version),
         "anthropic-version: header is required",
     )?;
-    check(
-        request["max_tokens"].as_u64() > Some(0),
-        "max_tokens: field required",
-    )?;
+    check(request["max_tokens"].as_u64() > Some(0), "max_tokens: field required")?;
     check(request["system"].is_string(), "system: expected a string")?;
-    tools(list(request, "tools"), |tool| {
-        Some((tool, &tool["input_schema"]))
-    })?;
+    tools(list(request, "tools"), |tool| Some((tool, &tool["input_schema"])))?;
     let messages = list(request, "messages");
     let mut open: Vec<String> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         let role = if index % 2 == 0 { "user" } else { "assistant" };
-        check(
-            message["role"] == role,
-            format!("messages.{index}: roles must alternate"),
-        )?;
+        check(message["role"] == role, format!("messages.{index}: roles must alternate"))?;
         let content = list(message, "content");
-        check(
-            !content.is_empty(),
-            format!("messages.{index}: content must not be empty"),
-        )?;
-        let results = content
-            .iter()
-            .take_while(|block| block["type"] == "tool_result");
-        let results: Vec<_> = results
-            .map(|block| block["tool_use_id"].as_str().unwrap_or_default())
-            .collect();
+        check(!content.is_empty(), format!("messages.{index}: content must not be empty"))?;
+        let results = content.iter().take_while(|block| block["type"] == "tool_result");
+        let results: Vec<_> =
+            results.map(|block| block["tool_use_id"].as_str().unwrap_or_default()).collect();
         check(
             results == open,
             format!(
@@ -392,14 +322,9 @@ fn anthropic(headers: &HeaderMap, request: &Value) -> Checked {
             format!("messages.{index}: tool_result after text"),
         )?;
         let uses = content.iter().filter(|block| block["type"] == "tool_use");
-        open = uses
-            .map(|block| block["id"].as_str().unwrap_or_default().to_owned())
-            .collect();
+        open = uses.map(|block| block["id"].as_str().unwrap_or_default().to_owned()).collect();
     }
-    check(
-        messages.len() % 2 == 1,
-        "the last message must be the user's",
-    )
+    check(messages.len() % 2 == 1, "the last message must be the user's")
 }
 
 /// Returns whether a version is a date from that of the first version on, as the real server requires.
@@ -412,12 +337,9 @@ fn is_version(value: &HeaderValue) -> bool {
 
 #[test]
 fn later_versions_of_anthropics_protocol_are_taken() {
-    for (day, is) in [
-        ("2023-06-01", true),
-        ("2026-11-20", true),
-        ("2023-01-01", false),
-        ("latest", false),
-    ] {
+    for (day, is) in
+        [("2023-06-01", true), ("2026-11-20", true), ("2023-01-01", false), ("latest", false)]
+    {
         assert_eq!(is_version(&HeaderValue::from_static(day)), is, "{day}");
     }
 }
@@ -438,18 +360,12 @@ fn tools<'a>(
             (1..=64).contains(&name.len()) && name.chars().all(plain),
             format!("tools.{index}.name: {name:?}"),
         )?;
-        check(
-            names.insert(name),
-            format!("tools.{index}.name: {name:?} is there twice"),
-        )?;
+        check(names.insert(name), format!("tools.{index}.name: {name:?} is there twice"))?;
         check(
             schema["type"] == "object",
             format!("tools.{index}: the schema's type must be object"),
         )?;
-        check(
-            named["description"].is_string(),
-            format!("tools.{index}: no description"),
-        )?;
+        check(named["description"].is_string(), format!("tools.{index}: no description"))?;
     }
     Ok(())
 }

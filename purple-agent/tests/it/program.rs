@@ -36,10 +36,7 @@ async fn run_tells_the_result_and_exits_with_it() {
     let green = Green::start(Plan::of("shop", 11)).await;
     let passed = output(program(&["run", "--green", green.url.as_str(), "--json"])).await;
     let report: Value = serde_json::from_slice(&passed.stdout).unwrap();
-    assert_eq!(
-        (report["verdict"].as_str(), passed.status.code()),
-        (Some("passed"), Some(0))
-    );
+    assert_eq!((report["verdict"].as_str(), passed.status.code()), (Some("passed"), Some(0)));
     assert_eq!(report["work"]["ended"], "finished");
     let progress = text(&passed.stderr);
     assert!(
@@ -68,37 +65,17 @@ async fn run_tells_the_result_and_exits_with_it() {
 #[tokio::test]
 async fn programs_that_cannot_be_run_are_distinguished_from_failures() {
     for (arguments, code, expected) in [
-        (
-            vec!["run", "--green", "http://127.0.0.1:1"],
-            4,
-            "cannot be reached",
-        ),
+        (vec!["run", "--green", "http://127.0.0.1:1"], 4, "cannot be reached"),
         (vec!["run"], 2, "--green <URL>"),
         (
             vec!["run", "--green", "http://127.0.0.1:1", "--policy", "clever"],
             2,
             "there is no policy \"clever\"",
         ),
-        (
-            vec!["serve", "--policy", "llm"],
-            2,
-            "model: expected a string, found nothing",
-        ),
-        (
-            vec!["serve", "--settings", "{"],
-            2,
-            "--settings: expected a JSON object",
-        ),
-        (
-            vec!["serve", "--mcp-details", "/no/such/file"],
-            2,
-            "cannot read /no/such/file",
-        ),
-        (
-            vec!["serve", "--listen", "203.0.113.1:1"],
-            4,
-            "cannot listen on 203.0.113.1:1",
-        ),
+        (vec!["serve", "--policy", "llm"], 2, "model: expected a string, found nothing"),
+        (vec!["serve", "--settings", "{"], 2, "--settings: expected a JSON object"),
+        (vec!["serve", "--mcp-details", "/no/such/file"], 2, "cannot read /no/such/file"),
+        (vec!["serve", "--listen", "203.0.113.1:1"], 4, "cannot listen on 203.0.113.1:1"),
     ] {
         let output = output(program(&arguments)).await;
         let shown = text(&output.stderr);
@@ -183,15 +160,8 @@ impl Drop for Server {
 
 #[tokio::test]
 async fn serve_says_where_it_listens_and_stops_in_good_order() {
-    let mut command = program(&[
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--policy",
-        "lies",
-        "--name",
-        "liar",
-    ]);
+    let mut command =
+        program(&["serve", "--listen", "127.0.0.1:0", "--policy", "lies", "--name", "liar"]);
     let mut server = Server(command.stderr(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(server.0.stderr.take().unwrap()).lines();
     let line = lines.next().unwrap().unwrap();
@@ -205,8 +175,6 @@ async fn serve_says_where_it_listens_and_stops_in_good_order() {
     assert_eq!(card["name"], "liar");
     let pid = server.0.id().to_string();
     Command::new("kill").args(["-TERM", &pid]).status().unwrap();
-    let status = tokio::task::spawn_blocking(move || server.0.wait().unwrap())
-        .await
-        .unwrap();
+    let status = tokio::task::spawn_blocking(move || server.0.wait().unwrap()).await.unwrap();
     assert_eq!(status.code(), Some(0));
 }

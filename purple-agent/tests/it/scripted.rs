@@ -47,10 +47,7 @@ async fn steps_use_what_earlier_results_said() {
         },
     });
     let (verdict, text, data) = outcome_of(&script).await;
-    assert_eq!(
-        (verdict, text.as_str()),
-        (Verdict::Failed, "${plain} true shop.order")
-    );
+    assert_eq!((verdict, text.as_str()), (Verdict::Failed, "${plain} true shop.order"));
     let data = data.unwrap();
     assert_eq!(data["query_found"], 3);
     assert_eq!(data["address"], data["wanted"]);
@@ -97,10 +94,7 @@ async fn a_failed_step_can_end_the_script() {
     plan.limits.time = std::time::Duration::from_millis(300);
     let report = evaluated(&Green::start(plan).await, &agent("scripted", &script)).await;
     let text = report.outcome.unwrap().text;
-    assert!(
-        text.contains("the details are of server \"environment\""),
-        "{text}"
-    );
+    assert!(text.contains("the details are of server \"environment\""), "{text}");
 }
 
 #[tokio::test]
@@ -152,9 +146,6 @@ fn a_bad_script_is_refused_before_it_begins() {
         ),
     ] {
         let made = policy::builtin(name, &settings);
-        assert_eq!(
-            made.err().map(|error| error.to_string()),
-            Some(expected.to_owned())
-        );
+        assert_eq!(made.err().map(|error| error.to_string()), Some(expected.to_owned()));
     }
 }

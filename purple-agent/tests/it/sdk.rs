@@ -33,10 +33,7 @@ async fn the_vendors_sdks_understand_the_fake_services() {
         assert!(output.status.success(), "{protocol:?}: {said}");
         let understood: Value = serde_json::from_slice(&output.stdout).unwrap();
         let tokens = understood[1].as_u64().unwrap();
-        assert_eq!(
-            understood[0],
-            json!(["message_history", "connect_to_mcp_server"])
-        );
+        assert_eq!(understood[0], json!(["message_history", "connect_to_mcp_server"]));
         assert!((900..1000).contains(&tokens), "{protocol:?}: {tokens}");
     }
 }

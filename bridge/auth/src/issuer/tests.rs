@@ -43,35 +43,23 @@ async fn another_key_signs_what_is_not_for_bots() {
         let keys = issuer.jwks(moment(1)).keys;
         let pushed = issuer.sign(json!({"aud": "hook"}), moment(1)).await;
         let for_bot = issuer.token(&for_bot("app"), moment(1)).await;
-        for (token, algorithm, key) in [
-            (for_bot.unwrap(), Algorithm::Rs256, &keys[0]),
-            (pushed.unwrap(), algorithm, &keys[1]),
-        ] {
+        for (token, algorithm, key) in
+            [(for_bot.unwrap(), Algorithm::Rs256, &keys[0]), (pushed.unwrap(), algorithm, &keys[1])]
+        {
             let jws = Jws::parse(token.expose()).unwrap();
             assert_eq!(jws.header.kid, key.kid);
             assert!(key.verifies(algorithm, jws.message, &jws.signature));
-            assert_eq!(
-                (&jws.claims["iss"], &jws.claims["exp"]),
-                (&json!("i"), &json!(601))
-            );
+            assert_eq!((&jws.claims["iss"], &jws.claims["exp"]), (&json!("i"), &json!(601)));
         }
     }
 }
 
 #[tokio::test]
 async fn a_token_is_used_again_until_it_is_nearly_over() {
-    let issuer = Issuer::open(IssuerSettings::new("i"), moment(0))
-        .await
-        .unwrap();
+    let issuer = Issuer::open(IssuerSettings::new("i"), moment(0)).await.unwrap();
     let first = issuer.token(&for_bot("a"), moment(0)).await.unwrap();
-    assert_eq!(
-        issuer.token(&for_bot("a"), moment(449)).await.unwrap(),
-        first
-    );
-    assert_ne!(
-        issuer.token(&for_bot("b"), moment(449)).await.unwrap(),
-        first
-    );
+    assert_eq!(issuer.token(&for_bot("a"), moment(449)).await.unwrap(), first);
+    assert_ne!(issuer.token(&for_bot("b"), moment(449)).await.unwrap(), first);
     let second = issuer.token(&for_bot("a"), moment(450)).await.unwrap();
     assert_ne!(second, first);
 }
@@ -79,10 +67,8 @@ async fn a_token_is_used_again_until_it_is_nearly_over() {
 #[tokio::test]
 async fn keys_outlive_the_program_and_follow_each_other() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = IssuerSettings {
-        keys: Some(folder.path().join("keys.json")),
-        ..IssuerSettings::new("i")
-    };
+    let settings =
+        IssuerSettings { keys: Some(folder.path().join("keys.json")), ..IssuerSettings::new("i") };
     let issuer = Issuer::open(settings.clone(), moment(0)).await.unwrap();
     let first = issuer.jwks(moment(0)).keys;
     drop(issuer);

@@ -13,10 +13,7 @@ fn publish(standin: &FakeEndpoint, numbers: &[usize]) {
     let issuer = standin.url("/").to_string();
     let metadata = json!({"issuer": issuer, "jwks_uri": standin.url("/keys")});
     standin.answer("/metadata", &metadata);
-    let keys: Vec<_> = numbers
-        .iter()
-        .map(|number| json!(key(*number).public()))
-        .collect();
+    let keys: Vec<_> = numbers.iter().map(|number| json!(key(*number).public())).collect();
     standin.answer("/keys", &json!({"keys": keys}));
 }
 
@@ -42,51 +39,18 @@ async fn a_token_is_held_to_every_claim() {
         (json!({}), Ok(())),
         (json!({"aud": ["them", "us"]}), Ok(())),
         (json!({"exp": NOW - 299}), Ok(())),
-        (
-            json!({"exp": NOW as f64 - 299.5}),
-            Err("the token expired 300 s ago"),
-        ),
-        (
-            json!({"exp": NOW - 300}),
-            Err("the token expired 300 s ago"),
-        ),
-        (
-            json!({"exp": null}),
-            Err("expected a token with an expiry (exp)"),
-        ),
-        (
-            json!({"exp": "soon"}),
-            Err("expected a token with an expiry (exp)"),
-        ),
+        (json!({"exp": NOW as f64 - 299.5}), Err("the token expired 300 s ago")),
+        (json!({"exp": NOW - 300}), Err("the token expired 300 s ago")),
+        (json!({"exp": null}), Err("expected a token with an expiry (exp)")),
+        (json!({"exp": "soon"}), Err("expected a token with an expiry (exp)")),
         (json!({"nbf": NOW + 300}), Ok(())),
-        (
-            json!({"nbf": NOW + 301}),
-            Err("the token is not valid for another 301 s"),
-        ),
-        (
-            json!({"nbf": "later"}),
-            Err("the token is not valid for another 9223372036854775807 s"),
-        ),
-        (
-            json!({"aud": "them"}),
-            Err("the token is for \"them\", not for this audience"),
-        ),
-        (
-            json!({"aud": ["a", "b"]}),
-            Err("the token is for \"a, b\", not for this audience"),
-        ),
-        (
-            json!({"aud": null}),
-            Err("the token is for \"\", not for this audience"),
-        ),
-        (
-            json!({"iss": "https://evil"}),
-            Err("the issuer \"https://evil\" is not trusted here"),
-        ),
-        (
-            json!({"iss": 7}),
-            Err("the issuer \"\" is not trusted here"),
-        ),
+        (json!({"nbf": NOW + 301}), Err("the token is not valid for another 301 s")),
+        (json!({"nbf": "later"}), Err("the token is not valid for another 9223372036854775807 s")),
+        (json!({"aud": "them"}), Err("the token is for \"them\", not for this audience")),
+        (json!({"aud": ["a", "b"]}), Err("the token is for \"a, b\", not for this audience")),
+        (json!({"aud": null}), Err("the token is for \"\", not for this audience")),
+        (json!({"iss": "https://evil"}), Err("the issuer \"https://evil\" is not trusted here")),
+        (json!({"iss": 7}), Err("the issuer \"\" is not trusted here")),
         (
             json!({"azp": "other"}),
             Err("the token's claim \"azp\" does not have the required value"),
@@ -94,10 +58,7 @@ async fn a_token_is_held_to_every_claim() {
     ];
     for (change, expected) in cases {
         let mut claims = claims(&standin);
-        claims
-            .as_object_mut()
-            .unwrap()
-            .extend(change.as_object().unwrap().clone());
+        claims.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
         let token = key(0).sign(&claims).unwrap();
         let found = verifier.verify(&token, moment(NOW)).await;
         let found = found.map(drop).map_err(|refusal| refusal.to_string());
@@ -116,10 +77,7 @@ async fn a_token_that_was_not_signed_by_the_issuer_is_refused() {
     let (payload, signature) = rest.split_once('.').unwrap();
     let kid = key(0).id().to_owned();
     let forged = |header: Value, signature: &str| {
-        format!(
-            "{}.{payload}.{signature}",
-            URL_SAFE_NO_PAD.encode(header.to_string())
-        )
+        format!("{}.{payload}.{signature}", URL_SAFE_NO_PAD.encode(header.to_string()))
     };
     let richer = URL_SAFE_NO_PAD.encode(claims(&standin).to_string().replace("ada", "root"));
     let stranger = key(1).sign(&claims(&standin)).unwrap();
@@ -128,39 +86,15 @@ async fn a_token_that_was_not_signed_by_the_issuer_is_refused() {
     let algorithm =
         |found: &str| format!("expected a token signed with one of {all}, found {found:?}");
     for (token, expected) in [
-        (
-            format!("{header}.{richer}.{signature}"),
-            "the signature is wrong".into(),
-        ),
-        (
-            format!("{header}.{payload}.{stranger_signature}"),
-            "the signature is wrong".into(),
-        ),
-        (
-            format!("{header}.{payload}."),
-            "the signature is wrong".into(),
-        ),
+        (format!("{header}.{richer}.{signature}"), "the signature is wrong".into()),
+        (format!("{header}.{payload}.{stranger_signature}"), "the signature is wrong".into()),
+        (format!("{header}.{payload}."), "the signature is wrong".into()),
         (forged(json!({"alg": "none"}), ""), algorithm("none")),
-        (
-            forged(json!({"alg": "HS256", "kid": kid}), signature),
-            algorithm("HS256"),
-        ),
-        (
-            forged(json!({"alg": "RS512", "kid": kid}), signature),
-            "the signature is wrong".into(),
-        ),
-        (
-            forged(json!({"alg": "ES256", "kid": kid}), signature),
-            "the signature is wrong".into(),
-        ),
-        (
-            stranger.clone(),
-            format!("the issuer has no key {:?}", key(1).id()),
-        ),
-        (
-            "nonsense".to_owned(),
-            "expected a signed JSON Web Token".into(),
-        ),
+        (forged(json!({"alg": "HS256", "kid": kid}), signature), algorithm("HS256")),
+        (forged(json!({"alg": "RS512", "kid": kid}), signature), "the signature is wrong".into()),
+        (forged(json!({"alg": "ES256", "kid": kid}), signature), "the signature is wrong".into()),
+        (stranger.clone(), format!("the issuer has no key {:?}", key(1).id())),
+        ("nonsense".to_owned(), "expected a signed JSON Web Token".into()),
     ] {
         let refusal = verifier.verify(&token, moment(NOW)).await.unwrap_err();
         assert_eq!(refusal.to_string(), expected, "{token}");
@@ -215,14 +149,8 @@ async fn keys_that_were_taken_back_are_forgotten() {
     standin.refuse("/metadata", StatusCode::BAD_GATEWAY, &json!(null));
     at(NOW + day).await.unwrap();
     let error = at(NOW + 3 * day).await.unwrap_err().to_string();
-    assert!(
-        error.starts_with("the issuer's keys cannot be read: http://127.0.0.1"),
-        "{error}"
-    );
-    assert!(
-        error.contains("/metadata answered with HTTP status 502"),
-        "{error}"
-    );
+    assert!(error.starts_with("the issuer's keys cannot be read: http://127.0.0.1"), "{error}");
+    assert!(error.contains("/metadata answered with HTTP status 502"), "{error}");
     publish(&standin, &[1]);
     let refusal = at(NOW + 3 * day + 5).await.unwrap_err();
     assert_eq!(refusal, Refusal::UnknownKey(key(0).id().into()));
@@ -234,24 +162,15 @@ async fn metadata_of_somebody_else_is_not_believed() {
     publish(&standin, &[0]);
     let token = key(0).sign(&claims(&standin)).unwrap();
     for (metadata, expected) in [
-        (
-            json!({"issuer": "https://evil"}),
-            "/: its issuer is https://evil",
-        ),
-        (
-            json!({"issuer": standin.url("/")}),
-            "is not metadata with a jwks_uri",
-        ),
+        (json!({"issuer": "https://evil"}), "/: its issuer is https://evil"),
+        (json!({"issuer": standin.url("/")}), "is not metadata with a jwks_uri"),
         (
             json!({"issuer": standin.url("/"), "jwks_uri": "http://keys.test/"}),
             "http://keys.test/: expected https, or http on loopback",
         ),
     ] {
         standin.answer("/metadata", &metadata);
-        let refusal = verifier(&standin)
-            .verify(&token, moment(NOW))
-            .await
-            .unwrap_err();
+        let refusal = verifier(&standin).verify(&token, moment(NOW)).await.unwrap_err();
         assert!(refusal.to_string().contains(expected), "{refusal}");
     }
     let keys = KeySource::keys(standin.url("/keys"), false).unwrap();
@@ -268,10 +187,7 @@ async fn a_slash_at_the_end_of_an_issuer_makes_no_difference() {
     let base = standin.url("/").to_string();
     let issuer = base.trim_end_matches('/').to_owned();
     let keys = KeySource::metadata(standin.url("/metadata"), false).unwrap();
-    let trusted = TrustedIssuer {
-        issuer: issuer.clone(),
-        keys,
-    };
+    let trusted = TrustedIssuer { issuer: issuer.clone(), keys };
     let verifier = Verifier::new([trusted], ["us".to_owned()]);
     let identity = verifier.verify(&token, moment(NOW)).await.unwrap();
     assert_eq!(identity.issuer, issuer, "one caller has one name");
@@ -296,9 +212,7 @@ async fn a_key_that_was_replaced_under_its_id_is_found() {
 #[tokio::test(start_paused = true)]
 async fn nobody_waits_for_an_issuer_that_hangs_longer_than_for_one_request() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url: url::Url = format!("http://{}/keys", listener.local_addr().unwrap())
-        .parse()
-        .unwrap();
+    let url: url::Url = format!("http://{}/keys", listener.local_addr().unwrap()).parse().unwrap();
     let keys = KeySource::keys(url.clone(), false).unwrap();
     let issuer = "https://id.test".to_owned();
     let verifier = Verifier::new([TrustedIssuer { issuer, keys }], ["us".to_owned()]);
@@ -307,10 +221,7 @@ async fn nobody_waits_for_an_issuer_that_hangs_longer_than_for_one_request() {
     let began = tokio::time::Instant::now();
     let all = [0, 3, 6, 9].map(|second| verifier.verify(&token, moment(NOW + second)));
     for verified in join_all(all).await {
-        assert!(matches!(
-            verified,
-            Err(Refusal::Keys(FetchError::Timeout { .. }))
-        ));
+        assert!(matches!(verified, Err(Refusal::Keys(FetchError::Timeout { .. }))));
     }
     assert_eq!(began.elapsed().as_secs(), 10);
     verifier.verify(&token, moment(NOW + 14)).await.unwrap_err();

@@ -70,10 +70,7 @@ impl BackgroundClients {
 
     /// Creates clients that send these headers.
     pub(crate) fn with_headers(program: &Program, headers: HeaderMap) -> Self {
-        let runtime = runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build();
+        let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let client = reqwest::Client::builder()
             .timeout(PATIENCE)
             .default_headers(headers)
@@ -155,14 +152,8 @@ async fn call(
         match id {
             Some(id) => {
                 let time = begun.elapsed();
-                latencies
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(time);
-                acknowledged
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(id);
+                latencies.lock().unwrap_or_else(PoisonError::into_inner).push(time);
+                acknowledged.lock().unwrap_or_else(PoisonError::into_inner).push(id);
             }
             None => drop(failed.fetch_add(1, Ordering::Relaxed)),
         }

@@ -19,10 +19,8 @@ pub(crate) async fn call(
 ) -> Result<Value, Error> {
     let client = reqwest::Client::builder().no_proxy().build()?;
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-    let request = client
-        .post(format!("{}{path}", program.url()))
-        .header("a2a-version", "1.0")
-        .json(&body);
+    let request =
+        client.post(format!("{}{path}", program.url())).header("a2a-version", "1.0").json(&body);
     let mut answer: Value = request.send().await?.json().await?;
     match answer.get("error") {
         None => Ok(answer["result"].take()),

@@ -51,12 +51,7 @@ pub(crate) struct Memory {
 
 impl Harness {
     pub(crate) fn new(is_short: bool, flips: Option<usize>, disk: Option<PathBuf>) -> Self {
-        Self {
-            is_short,
-            flips,
-            disk,
-            broken: Vec::new(),
-        }
+        Self { is_short, flips, disk, broken: Vec::new() }
     }
 
     pub(crate) fn into_broken(self) -> Vec<String> {
@@ -94,8 +89,7 @@ impl Harness {
         limit: u64,
         attack: impl Future<Output = T>,
     ) -> Result<T, Error> {
-        self.attack_with(BackgroundClients::new(program), program, limit, attack)
-            .await
+        self.attack_with(BackgroundClients::new(program), program, limit, attack).await
     }
 
     /// Does the same with these clients.
@@ -113,18 +107,11 @@ impl Harness {
         let attack = async { tokio::join!(attack, sleep(length)).0 };
         let ((found, peak), under) = background.run_during(sampled(program, attack)).await;
         sleep(Duration::from_secs(1)).await;
-        let memory = Memory {
-            before,
-            peak,
-            after: program.memory_mib(),
-        };
+        let memory = Memory { before, peak, after: program.memory_mib() };
         self.report(memory, &baseline, &under);
         self.check(
             memory.peak < limit,
-            format_args!(
-                "memory stays below {limit} MiB, it reached {} MiB",
-                memory.peak
-            ),
+            format_args!("memory stays below {limit} MiB, it reached {} MiB", memory.peak),
         );
         let lost = background.lost_tasks().await?;
         self.check(
@@ -135,14 +122,8 @@ impl Harness {
     }
 
     fn report(&self, memory: Memory, baseline: &Latencies, under: &Latencies) {
-        let Memory {
-            before,
-            peak,
-            after,
-        } = memory;
-        self.note(format_args!(
-            "memory {before} MiB before, {peak} at most, {after} after"
-        ));
+        let Memory { before, peak, after } = memory;
+        self.note(format_args!("memory {before} MiB before, {peak} at most, {after} after"));
         let ratio = under.p50().as_secs_f64() / baseline.p50().as_secs_f64().max(1e-6);
         self.note(format_args!(
             "other clients' p50 {:.1?} before, {:.1?} under attack ({ratio:.1} times)",

@@ -108,12 +108,7 @@ impl Program {
             .spawn()?;
         let stderr = child.stderr.take().ok_or("no standard error")?;
         // This is created first, so that a program that does not listen is killed too.
-        let mut program = Self {
-            child,
-            url: String::new(),
-            folder,
-            lines: Arc::default(),
-        };
+        let mut program = Self { child, url: String::new(), folder, lines: Arc::default() };
         program.url = address(stderr, program.lines.clone()).recv_timeout(START)?;
         Ok(program)
     }
@@ -134,18 +129,13 @@ impl Program {
     pub(crate) fn check_store(folder: &Path) -> Result<String, Error> {
         let store = format!("sled:{}", folder.join("data").display());
         let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
-        let found = command
-            .args(["store", "check", "--store", &store])
-            .output()?;
+        let found = command.args(["store", "check", "--store", &store]).output()?;
         Ok(String::from_utf8_lossy(&[found.stdout, found.stderr].concat()).into_owned())
     }
 
     /// Makes the program reload its configuration.
     pub(crate) fn reload(&self) -> Result<(), Error> {
-        Ok(kill(
-            Pid::from_raw(self.child.id().cast_signed()),
-            Signal::SIGHUP,
-        )?)
+        Ok(kill(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGHUP)?)
     }
 
     /// Returns the URL of the program, such as `http://127.0.0.1:4242`.

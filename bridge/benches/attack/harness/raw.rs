@@ -13,10 +13,7 @@ const CONNECT: Duration = Duration::from_secs(20);
 
 /// Connects, or returns `None` after the time limit.
 pub(crate) async fn connect(address: SocketAddr) -> Option<TcpStream> {
-    timeout(CONNECT, TcpStream::connect(address))
-        .await
-        .ok()?
-        .ok()
+    timeout(CONNECT, TcpStream::connect(address)).await.ok()?.ok()
 }
 
 /// Returns the head of a request with a body of this length.

@@ -19,22 +19,14 @@ pub(super) fn plain(name: &str) -> AgentCard {
         },
         default_input_modes: TAKEN.map(String::from).to_vec(),
         default_output_modes: ANSWERED.map(String::from).to_vec(),
-        skills: vec![skill(
-            "conversation",
-            "Conversation",
-            "Answers messages",
-            &[],
-        )],
+        skills: vec![skill("conversation", "Conversation", "Answers messages", &[])],
         ..AgentCard::named(name, format!("{name}, an agent that answers messages"))
     }
 }
 
 /// Returns the extension by which clients send and receive whole activities.
 fn activities() -> AgentExtension {
-    AgentExtension::new(
-        full_activity::EXTENSION,
-        "Carries the whole activity beside its parts",
-    )
+    AgentExtension::new(full_activity::EXTENSION, "Carries the whole activity beside its parts")
 }
 
 /// Returns a skill with an example message.

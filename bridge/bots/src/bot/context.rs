@@ -102,10 +102,8 @@ impl TurnContext {
     /// # Errors
     /// The errors of [`TurnContext::send_activity`].
     pub async fn ask(&mut self, text: impl Into<String>) -> Result<String, SendError> {
-        let question = Activity {
-            input_hint: Some(InputHint::ExpectingInput),
-            ..Activity::message(text)
-        };
+        let question =
+            Activity { input_hint: Some(InputHint::ExpectingInput), ..Activity::message(text) };
         self.post(Box::new(question)).await
     }
 
@@ -114,10 +112,7 @@ impl TurnContext {
     /// # Errors
     /// The errors of [`TurnContext::send_activity`].
     pub async fn update_activity(&mut self, activity: Activity) -> Result<(), SendError> {
-        let update = Activity {
-            kind: ActivityType::MessageUpdate,
-            ..activity
-        };
+        let update = Activity { kind: ActivityType::MessageUpdate, ..activity };
         self.output.send(Box::new(update)).await
     }
 
@@ -126,10 +121,8 @@ impl TurnContext {
     /// # Errors
     /// The errors of [`TurnContext::send_activity`].
     pub async fn delete_activity(&mut self, id: impl Into<String>) -> Result<(), SendError> {
-        let deletion = Activity {
-            id: Some(id.into()),
-            ..Activity::new(ActivityType::MessageDelete)
-        };
+        let deletion =
+            Activity { id: Some(id.into()), ..Activity::new(ActivityType::MessageDelete) };
         self.output.send(Box::new(deletion)).await
     }
 
@@ -177,10 +170,7 @@ impl TurnContext {
 
     /// Returns a reference by which [`TurnContext::conversations`] can continue this conversation after the turn.
     pub fn conversation_reference(&self) -> ConversationReference {
-        ConversationReference {
-            caller: self.caller.clone(),
-            task: self.task.id.clone(),
-        }
+        ConversationReference { caller: self.caller.clone(), task: self.task.id.clone() }
     }
 
     /// Returns access to all conversations of this bot, which may be used after the turn.

@@ -67,9 +67,7 @@ pub enum ContinueError {
 
 impl std::fmt::Debug for Conversations {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Conversations")
-            .field(&self.0.settings.name)
-            .finish()
+        f.debug_tuple("Conversations").field(&self.0.settings.name).finish()
     }
 }
 
@@ -123,20 +121,14 @@ impl Conversations {
         let (head, handle) = self.open(reference).await?;
         let input = self.turn_input(reference, name).await?;
         let (turn, mut log_writer) =
-            self.0
-                .turn(input, handle.clone(), silent_end_for(&head.state));
+            self.0.turn(input, handle.clone(), silent_end_for(&head.state));
         let outcome = run_bot(turn, &mut log_writer, talk).await;
-        let failed = |source| ContinueError::Bot {
-            task: reference.task.clone(),
-            source,
-        };
+        let failed = |source| ContinueError::Bot { task: reference.task.clone(), source };
         // Errors of the bot are returned to the calling code: the user has not asked for anything.
-        let spoken = log_writer
-            .finish_unprompted()
-            .map_err(|error| match error {
-                SendError::Ended { task } => ContinueError::Ended { task },
-                unkept @ SendError::Unkept { .. } => failed(unkept.into()),
-            })?;
+        let spoken = log_writer.finish_unprompted().map_err(|error| match error {
+            SendError::Ended { task } => ContinueError::Ended { task },
+            unkept @ SendError::Unkept { .. } => failed(unkept.into()),
+        })?;
         handle.emit(spoken).await.map_err(refused)?;
         match outcome {
             TurnOutcome::Done(memory) => memory.save().await.map_err(|error| failed(error.into())),
@@ -193,12 +185,8 @@ impl Conversations {
             client_id: None,
             metadata: None,
         });
-        let append = Append {
-            task: task.clone(),
-            expected: 0,
-            time: clock::now(),
-            events: vec![created],
-        };
+        let append =
+            Append { task: task.clone(), expected: 0, time: clock::now(), events: vec![created] };
         self.0.store.append(caller, append).await.map_err(unread)?;
         let caller = caller.clone();
         Ok(ConversationReference { caller, task })

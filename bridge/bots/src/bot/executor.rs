@@ -33,11 +33,7 @@ pub struct BotExecutor(Arc<LocalBot>);
 impl BotExecutor {
     /// Hosts a bot with these settings; its states are stored in `store`.
     pub fn new(bot: Arc<dyn Bot>, store: Arc<dyn Store>, settings: BotSettings) -> Self {
-        Self(Arc::new(LocalBot {
-            bot,
-            store,
-            settings,
-        }))
+        Self(Arc::new(LocalBot { bot, store, settings }))
     }
 
     /// Returns access to the bot's conversations outside of their turns.
@@ -75,9 +71,7 @@ impl Executor for BotExecutor {
         let talk = async move |turn: &mut TurnContext| talk(&*bot, turn, greeting).await;
         let outcome = run_bot(context, &mut log_writer, talk).await;
         let how = turn_end(outcome, &task.id, cancel_signal.is_canceled()).await;
-        log_writer
-            .end(how)
-            .unwrap_or_else(|error| unkept(&error, number))
+        log_writer.end(how).unwrap_or_else(|error| unkept(&error, number))
     }
 
     async fn canceled(&self, task: Arc<Task>, caller: Caller) {

@@ -113,9 +113,5 @@ fn user(caller: &Caller) -> ChannelAccount {
         true => UNKNOWN,
         false => caller.name(),
     };
-    ChannelAccount {
-        id: Some(id.into()),
-        role: Some("user".into()),
-        ..ChannelAccount::default()
-    }
+    ChannelAccount { id: Some(id.into()), role: Some("user".into()), ..ChannelAccount::default() }
 }

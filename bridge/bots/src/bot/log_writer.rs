@@ -170,41 +170,17 @@ pub(super) fn is_status(update: &Update) -> bool {
 /// Converts an output of the translation into a change of the task, if it is one.
 pub(super) fn update(output: Output) -> Option<Update> {
     match output {
-        Output::Status {
-            state,
-            message,
-            metadata,
-        } => Some(Update::Status {
-            state,
-            message,
-            metadata,
-        }),
+        Output::Status { state, message, metadata } => {
+            Some(Update::Status { state, message, metadata })
+        }
         Output::Said(message) => Some(Update::Said(message)),
-        Output::Artifact {
-            artifact,
-            append,
-            last_chunk,
-            metadata,
-        } => Some(Update::Artifact {
-            artifact,
-            append,
-            last_chunk,
-            metadata,
-        }),
+        Output::Artifact { artifact, append, last_chunk, metadata } => {
+            Some(Update::Artifact { artifact, append, last_chunk, metadata })
+        }
         Output::Metadata(metadata) => Some(Update::Metadata(metadata)),
-        Output::Revised {
-            message_id,
-            message,
-            metadata,
-            is_quiet,
-        } => Some(Update::Revised {
-            revised: Revised {
-                message_id,
-                message,
-                is_quiet,
-            },
-            metadata,
-        }),
+        Output::Revised { message_id, message, metadata, is_quiet } => {
+            Some(Update::Revised { revised: Revised { message_id, message, is_quiet }, metadata })
+        }
         Output::Ended => None,
     }
 }

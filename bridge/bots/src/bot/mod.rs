@@ -101,10 +101,7 @@ pub trait Bot: Send + Sync + 'static {
 
 /// The bots that come with the bridge: name and purpose.
 pub const BUILTINS: [(&str, &str); 6] = [
-    (
-        "sample",
-        "echoes; -multi and -stream show conversations and streams",
-    ),
+    ("sample", "echoes; -multi and -stream show conversations and streams"),
     ("echo", "echoes, in a conversation that does not end"),
     ("silent", "never answers, for tests of clients"),
     ("failing", "fails in the middle of every turn"),

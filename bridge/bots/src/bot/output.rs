@@ -47,21 +47,13 @@ impl BotOutput {
     /// Returns the sending and the receiving end of a new queue.
     pub(super) fn open(task: &str, answered: &str) -> (Self, mpsc::Receiver<OutputItem>) {
         let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
-        let output = Self {
-            queue: Some(sender),
-            ..Self::closed(task, answered)
-        };
+        let output = Self { queue: Some(sender), ..Self::closed(task, answered) };
         (output, receiver)
     }
 
     /// Returns an output that drops everything it is given.
     pub(super) fn closed(task: &str, answered: &str) -> Self {
-        Self {
-            task: task.into(),
-            queue: None,
-            answered: answered.into(),
-            count: 0,
-        }
+        Self { task: task.into(), queue: None, answered: answered.into(), count: 0 }
     }
 
     /// Returns an id for the next activity.
@@ -103,9 +95,7 @@ impl BotOutput {
         queue: &mpsc::Sender<OutputItem>,
         sent: OutputItem,
     ) -> Result<(), SendError> {
-        let unkept = |_| SendError::Unkept {
-            task: self.task.clone(),
-        };
+        let unkept = |_| SendError::Unkept { task: self.task.clone() };
         queue.send(sent).await.map_err(unkept)
     }
 }

@@ -49,24 +49,14 @@ impl Bot for Sample {
         AgentCard {
             description: "Shows each kind of interaction: echoes, conversations, streams.".into(),
             skills: vec![
-                skill(
-                    "echo",
-                    "Echo",
-                    "Repeats the message and completes the task",
-                    &["Hello"],
-                ),
+                skill("echo", "Echo", "Repeats the message and completes the task", &["Hello"]),
                 skill(
                     "multi",
                     "Conversation",
                     "Remembers each message until one says end",
                     &["-multi", "end"],
                 ),
-                skill(
-                    "stream",
-                    "Stream",
-                    "Answers in pieces, with a citation",
-                    &["-stream"],
-                ),
+                skill("stream", "Stream", "Answers in pieces, with a citation", &["-stream"]),
             ],
             ..card
         }
@@ -110,8 +100,7 @@ async fn finish(turn: &mut TurnContext, mut history: Vec<Value>) -> Result<(), B
     turn.conversation_state().await?.clear();
     let result = json!({ HISTORY: history });
     let code = EndOfConversationCode::CompletedSuccessfully;
-    turn.end_conversation(code, Some("All done.".into()), Some(result))
-        .await?;
+    turn.end_conversation(code, Some("All done.".into()), Some(result)).await?;
     Ok(())
 }
 
@@ -122,9 +111,7 @@ fn entry(role: &str, text: &str) -> Value {
 
 async fn stream(turn: &mut TurnContext) -> Result<(), BotError> {
     let mut response = turn.streaming_response();
-    response
-        .queue_informative_update("Thinking about it.")
-        .await?;
+    response.queue_informative_update("Thinking about it.").await?;
     for chunk in CHUNKS {
         tokio::time::sleep(PAUSE).await;
         response.queue_text_chunk(chunk).await?;

@@ -89,10 +89,7 @@ impl ConversationState {
 }
 
 fn unfit(name: &str, error: serde_json::Error) -> StateError {
-    StateError::Value {
-        name: name.into(),
-        error,
-    }
+    StateError::Value { name: name.into(), error }
 }
 
 /// The record of a conversation's state, and the state once it has been read.
@@ -111,17 +108,8 @@ impl StoredState {
         agent: &str,
         conversation: &str,
     ) -> Self {
-        let key = RecordKey {
-            kind: KIND.into(),
-            scope: agent.into(),
-            id: conversation.into(),
-        };
-        Self {
-            store,
-            caller,
-            key,
-            state: None,
-        }
+        let key = RecordKey { kind: KIND.into(), scope: agent.into(), id: conversation.into() };
+        Self { store, caller, key, state: None }
     }
 
     /// Returns the state; reads it on first use.
@@ -141,12 +129,8 @@ impl StoredState {
         if state.values.is_empty() {
             self.store.delete_record(&self.caller, &self.key).await?;
         } else {
-            let record = serde_json::Value::from(state.values)
-                .to_string()
-                .into_bytes();
-            self.store
-                .put_record(&self.caller, &self.key, record)
-                .await?;
+            let record = serde_json::Value::from(state.values).to_string().into_bytes();
+            self.store.put_record(&self.caller, &self.key, record).await?;
         }
         Ok(())
     }
@@ -155,10 +139,7 @@ impl StoredState {
         let Some(record) = self.store.record(&self.caller, &self.key).await? else {
             return Ok(ConversationState::default());
         };
-        let corrupt = |error| StateError::Corrupt {
-            conversation: self.key.id.clone(),
-            error,
-        };
+        let corrupt = |error| StateError::Corrupt { conversation: self.key.id.clone(), error };
         Ok(ConversationState {
             values: serde_json::from_slice(&record).map_err(corrupt)?,
             has_changed: false,

@@ -68,8 +68,7 @@ impl<'turn> StreamingResponse<'turn> {
     /// The errors of [`TurnContext::send_activity`].
     pub async fn queue_text_chunk(&mut self, chunk: &str) -> Result<(), SendError> {
         self.text.push_str(chunk);
-        self.send_piece(StreamType::Streaming, self.text.clone())
-            .await
+        self.send_piece(StreamType::Streaming, self.text.clone()).await
     }
 
     /// Sets the sources of the answer, in the order in which the text numbers them from 1.

@@ -107,12 +107,7 @@ impl Chat {
     /// The errors of [`Chat::say`].
     pub async fn ask(&mut self, text: &str) -> Result<String, ChatError> {
         let task = self.say(text).await?;
-        Ok(task
-            .status
-            .message
-            .as_ref()
-            .map(Message::text)
-            .unwrap_or_default())
+        Ok(task.status.message.as_ref().map(Message::text).unwrap_or_default())
     }
 
     /// Sends a message without waiting for its turn.
@@ -144,9 +139,7 @@ impl Chat {
     /// # Errors
     /// Returns [`ChatError::Store`].
     pub async fn ended(&self, submitted: &Submitted) -> Result<Arc<Task>, ChatError> {
-        let ended = Event::TurnEnded {
-            turn: submitted.turn,
-        };
+        let ended = Event::TurnEnded { turn: submitted.turn };
         let mut follower = self.follow()?;
         while let Some(stored) = follower.next().await? {
             if stored.event == ended {
@@ -161,10 +154,7 @@ impl Chat {
     /// # Errors
     /// Returns [`ChatError::Turn`] if the task has ended.
     pub async fn cancel(&self) -> Result<Arc<Task>, ChatError> {
-        let canceled = self
-            .turns
-            .cancel(&self.agent, &self.caller, self.last()?)
-            .await?;
+        let canceled = self.turns.cancel(&self.agent, &self.caller, self.last()?).await?;
         Ok(canceled.task)
     }
 
@@ -201,10 +191,7 @@ impl Chat {
     /// # Errors
     /// Returns [`ChatError::Silent`] before the first message.
     pub fn reference(&self) -> Result<ConversationReference, ChatError> {
-        Ok(ConversationReference {
-            caller: self.caller.clone(),
-            task: self.last()?.to_owned(),
-        })
+        Ok(ConversationReference { caller: self.caller.clone(), task: self.last()?.to_owned() })
     }
 
     fn last(&self) -> Result<&str, ChatError> {

@@ -48,33 +48,18 @@ use Step::{Ask, Data, Done, File, Link, Piece, Reject, Say, Text, Wait, Work};
 /// The behavior for each prefix of message ids. If one prefix begins with another, the longer one comes first.
 static SCRIPTS: [(&str, &[Step]); 18] = [
     ("tck-complete-task", &[Work, Say("Hello from TCK")]),
-    (
-        "tck-artifact-text",
-        &[Work, Text("Generated text content"), Done],
-    ),
+    ("tck-artifact-text", &[Work, Text("Generated text content"), Done]),
     ("tck-artifact-file-url", &[Work, Link, Done]),
     ("tck-artifact-file", &[Work, File, Done]),
     ("tck-artifact-data", &[Work, Data, Done]),
     ("tck-message-response", &[Say("Direct message response")]),
     ("tck-input-required", &[Work, Ask]),
     ("tck-reject-task", &[Work, Reject]),
-    (
-        "tck-stream-001",
-        &[Work, Text("Stream hello from TCK"), Done],
-    ),
+    ("tck-stream-001", &[Work, Text("Stream hello from TCK"), Done]),
     ("tck-stream-002", &[Say("Stream hello from TCK")]),
-    (
-        "tck-stream-003",
-        &[Work, Text("Stream task lifecycle"), Done],
-    ),
-    (
-        "tck-stream-ordering-001",
-        &[Work, Text("Ordered output"), Done],
-    ),
-    (
-        "tck-stream-artifact-text",
-        &[Work, Text("Streamed text content"), Done],
-    ),
+    ("tck-stream-003", &[Work, Text("Stream task lifecycle"), Done]),
+    ("tck-stream-ordering-001", &[Work, Text("Ordered output"), Done]),
+    ("tck-stream-artifact-text", &[Work, Text("Streamed text content"), Done]),
     ("tck-stream-artifact-file", &[Work, File, Done]),
     (
         "tck-stream-artifact-chunked",
@@ -167,10 +152,7 @@ impl Step {
                 let url = "https://example.com/output.txt".to_owned();
                 artifact("file", vec![file(Content::Url(url))])
             }
-            Data => artifact(
-                "data",
-                vec![Part::data(json!({"key": "value", "count": 42}))],
-            ),
+            Data => artifact("data", vec![Part::data(json!({"key": "value", "count": 42}))]),
             Wait => Vec::new(),
             Done => vec![Update::state(TaskState::Completed)],
             Say(text) => Update::answer(&Message::new(id, Role::Agent, vec![Part::text(text)])),

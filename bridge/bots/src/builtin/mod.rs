@@ -13,10 +13,8 @@ use crate::{
 };
 
 /// The name and the purpose.
-const CONFORMANCE: (&str, &str) = (
-    "conformance",
-    "answers as the official test kits for A2A expect",
-);
+const CONFORMANCE: (&str, &str) =
+    ("conformance", "answers as the official test kits for A2A expect");
 
 /// A built-in agent.
 pub enum Builtin {

@@ -48,9 +48,8 @@ pub(super) async fn info(
 ) -> Result<Json<Value>, ErrorResponse> {
     let file = channel.file(&named.attachment).await?;
     let views = file.views();
-    let views: Vec<Value> = views
-        .map(|(view, size)| json!({"viewId": view, "size": size}))
-        .collect();
+    let views: Vec<Value> =
+        views.map(|(view, size)| json!({"viewId": view, "size": size})).collect();
     Ok(Json(json!({
         "name": file.name,
         "type": file.media_type,

@@ -26,10 +26,8 @@ pub(super) async fn begin(
     BotRequest { session, .. }: BotRequest,
     JsonBody(wanted): JsonBody,
 ) -> Result<(StatusCode, Json<Value>), ErrorResponse> {
-    let CreatedConversation {
-        conversation,
-        activity,
-    } = session.create_conversation(wanted).await?;
+    let CreatedConversation { conversation, activity } =
+        session.create_conversation(wanted).await?;
     let begun = json!({
         "id": conversation,
         "activityId": activity,

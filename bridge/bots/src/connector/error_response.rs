@@ -58,9 +58,7 @@ impl IntoResponse for ErrorResponse {
             response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
         }
         if status == StatusCode::SERVICE_UNAVAILABLE {
-            response
-                .headers_mut()
-                .insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
+            response.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
         }
         response
     }

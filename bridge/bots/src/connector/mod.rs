@@ -51,17 +51,12 @@ pub fn router(channel: Channel) -> Router {
     let files = "/attachments/{attachment}";
     let views = "/attachments/{attachment}/views/{view}";
     Router::new()
-        .route(
-            &below("/conversations"),
-            get(conversations::list).post(conversations::begin),
-        )
+        .route(&below("/conversations"), get(conversations::list).post(conversations::begin))
         .route(&one("/activities"), post(activities::say))
         .route(&one("/activities/history"), post(activities::history))
         .route(
             &one("/activities/{activity}"),
-            post(activities::say)
-                .put(activities::update)
-                .delete(activities::delete),
+            post(activities::say).put(activities::update).delete(activities::delete),
         )
         .route(&one("/activities/{activity}/members"), get(members::list))
         .route(
@@ -70,10 +65,7 @@ pub fn router(channel: Channel) -> Router {
         )
         .route(&one("/members"), get(members::list))
         .route(&one("/pagedmembers"), get(members::page))
-        .route(
-            &one("/members/{member}"),
-            get(members::find).delete(members::remove),
-        )
+        .route(&one("/members/{member}"), get(members::find).delete(members::remove))
         .route(&one("/attachments"), post(attachments::upload))
         .route(&below(files), get(attachments::info))
         .route(&below(views), get(attachments::view))

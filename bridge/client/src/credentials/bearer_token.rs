@@ -40,10 +40,7 @@ impl BearerToken {
 
     /// Returns the value of the header `Authorization`.
     pub(super) fn value(&self) -> HeaderValue {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -10,22 +10,13 @@ impl Credentials {
     /// Masks the secrets in a fault.
     pub(crate) fn mask_fault(&self, fault: Fault) -> Fault {
         match fault {
-            Fault::Http { status, body } => Fault::Http {
-                status,
-                body: self.mask(body),
-            },
+            Fault::Http { status, body } => Fault::Http { status, body: self.mask(body) },
             Fault::Rpc(error) => Fault::Rpc(self.mask_error(error)),
-            Fault::Unauthenticated {
-                challenge,
-                explanation,
-            } => Fault::Unauthenticated {
+            Fault::Unauthenticated { challenge, explanation } => Fault::Unauthenticated {
                 challenge: challenge.map(|challenge| self.mask(challenge)),
                 explanation: self.mask(explanation),
             },
-            Fault::Forbidden {
-                challenge,
-                explanation,
-            } => Fault::Forbidden {
+            Fault::Forbidden { challenge, explanation } => Fault::Forbidden {
                 challenge: challenge.map(|challenge| self.mask(challenge)),
                 explanation: self.mask(explanation),
             },
@@ -53,11 +44,7 @@ impl Credentials {
             let text = data.to_string();
             self.mask(text.clone()) == text
         });
-        RpcError {
-            message: self.mask(error.message),
-            data,
-            ..error
-        }
+        RpcError { message: self.mask(error.message), data, ..error }
     }
 
     fn mask(&self, text: String) -> String {
@@ -76,8 +63,6 @@ impl Credentials {
 fn bare(value: &HeaderValue) -> Option<String> {
     let secret = value.to_str().ok()?;
     let schemes = ["Bearer ", "Basic "];
-    let stripped = schemes
-        .iter()
-        .find_map(|scheme| secret.strip_prefix(scheme));
+    let stripped = schemes.iter().find_map(|scheme| secret.strip_prefix(scheme));
     Some(stripped.unwrap_or(secret).to_owned())
 }

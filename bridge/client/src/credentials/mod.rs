@@ -111,8 +111,7 @@ impl Credentials {
         if value.is_empty() {
             return Err(CredentialError::Empty(name.into()));
         }
-        self.shown
-            .push(PlacedSecret::Query(name.into(), value.into()));
+        self.shown.push(PlacedSecret::Query(name.into(), value.into()));
         Ok(self)
     }
 
@@ -128,8 +127,7 @@ impl Credentials {
         if !is_token(name) || name.contains('=') || !is_token(value) {
             return Err(CredentialError::Cookie);
         }
-        self.shown
-            .push(PlacedSecret::Cookie(name.into(), value.into()));
+        self.shown.push(PlacedSecret::Cookie(name.into(), value.into()));
         Ok(self)
     }
 

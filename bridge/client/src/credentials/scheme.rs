@@ -30,9 +30,7 @@ impl Credentials {
             if let (Some(scheme), Some(secret)) =
                 (card.security_schemes.get(name), self.named.get(name))
             {
-                chosen = chosen
-                    .by(scheme, secret)
-                    .map_err(|error| unfit(name, &error))?;
+                chosen = chosen.by(scheme, secret).map_err(|error| unfit(name, &error))?;
             }
         }
         Ok(chosen)
@@ -66,10 +64,7 @@ impl Credentials {
         };
         let asked: Vec<_> = requirements.iter().map(together).collect();
         let held: Vec<_> = self.named.keys().map(String::as_str).collect();
-        Fault::NoCredentials {
-            asked: asked.join(", or "),
-            held: held.join(", "),
-        }
+        Fault::NoCredentials { asked: asked.join(", or "), held: held.join(", ") }
     }
 }
 

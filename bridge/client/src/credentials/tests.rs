@@ -9,15 +9,9 @@ fn secret() -> Credentials {
 
 #[test]
 fn secrets_are_not_shown() {
-    assert_eq!(
-        format!("{:?}", secret()),
-        r#"["authorization", "x-api-key"]"#
-    );
+    assert_eq!(format!("{:?}", secret()), r#"["authorization", "x-api-key"]"#);
     let text = "no hunter2, no swordfish";
-    let http = secret().mask_fault(Fault::Http {
-        status: 401,
-        body: text.into(),
-    });
+    let http = secret().mask_fault(Fault::Http { status: 401, body: text.into() });
     let rpc = secret().mask_fault(Fault::Rpc(RpcError {
         code: -1,
         message: text.into(),
@@ -32,12 +26,7 @@ fn secrets_are_not_shown() {
 
 #[test]
 fn an_invalid_header_value_is_refused_without_showing_it() {
-    for (name, value) in [
-        ("a b", "x"),
-        ("X-Key", "a\nb"),
-        ("X-Key", ""),
-        ("X-Key", "ä"),
-    ] {
+    for (name, value) in [("a b", "x"), ("X-Key", "a\nb"), ("X-Key", ""), ("X-Key", "ä")] {
         let error = Credentials::default().header(name, value).unwrap_err();
         let shown = error.to_string();
         assert!(shown.starts_with("expected"), "{shown}");

@@ -63,10 +63,9 @@ async fn listed(
 /// Adds the card's index in the list to the error.
 fn named(error: DiscoveryError, index: usize) -> DiscoveryError {
     match error {
-        DiscoveryError::NotACard { url, why } => DiscoveryError::NotACard {
-            url,
-            why: FieldError::at(why, index).inside("agents"),
-        },
+        DiscoveryError::NotACard { url, why } => {
+            DiscoveryError::NotACard { url, why: FieldError::at(why, index).inside("agents") }
+        }
         other => other,
     }
 }

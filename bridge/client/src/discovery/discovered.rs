@@ -83,9 +83,7 @@ impl AgentEndpoint {
     /// Returns the protocol in a word or two: `JSONRPC 1.0`, `tasks/send 0.1`, `execute`.
     pub fn name(&self) -> String {
         match self {
-            Self::Interface {
-                binding, version, ..
-            } => format!("{binding} {version}"),
+            Self::Interface { binding, version, .. } => format!("{binding} {version}"),
             Self::TasksSend { .. } => format!("tasks/send {}", Version::V0_1),
             Self::Execute { .. } => "execute".to_owned(),
         }
@@ -105,15 +103,7 @@ impl Discovered {
         })?;
         let (endpoint, others) = endpoints(&card, &found_at)?;
         let skills = card.skills.iter().map(Skill::from).collect();
-        Ok(Self {
-            card,
-            generation,
-            found_at,
-            endpoint,
-            others,
-            skills,
-            allow_private: true,
-        })
+        Ok(Self { card, generation, found_at, endpoint, others, skills, allow_private: true })
     }
 
     /// Returns the agent's base address, by the address of its card. Relative addresses in the card are resolved
@@ -133,9 +123,7 @@ impl Discovered {
     /// Returns the extensions that the agent requires; a client must support all of them (specification 4.4.4).
     pub fn required_extensions(&self) -> impl Iterator<Item = &str> {
         let extensions = self.card.capabilities.extensions.iter();
-        extensions
-            .filter(|one| one.required)
-            .map(|one| one.uri.as_str())
+        extensions.filter(|one| one.required).map(|one| one.uri.as_str())
     }
 
     /// Returns the agent as JSON: name, description, version, the addresses of card and agent, protocol, skills. User
@@ -190,11 +178,7 @@ impl EndpointKind {
 
     fn at(self, url: Url) -> AgentEndpoint {
         match self {
-            Self::Interface(version, binding) => AgentEndpoint::Interface {
-                url,
-                binding,
-                version,
-            },
+            Self::Interface(version, binding) => AgentEndpoint::Interface { url, binding, version },
             Self::TasksSend => AgentEndpoint::TasksSend { base: url },
             Self::Execute => AgentEndpoint::Execute { base: url },
         }
@@ -260,21 +244,9 @@ mod tests {
     #[test]
     fn the_card_says_how_to_speak() {
         for (card, name, url) in [
-            (
-                json!({"name": "n", "url": "http://a/x"}),
-                "JSONRPC 0.3",
-                "http://a/x",
-            ),
-            (
-                json!({"name": "n", "url": "/x"}),
-                "JSONRPC 0.3",
-                "http://h/x",
-            ),
-            (
-                json!({"name": "n", "base_url": "https://club"}),
-                "tasks/send 0.1",
-                "https://club/",
-            ),
+            (json!({"name": "n", "url": "http://a/x"}), "JSONRPC 0.3", "http://a/x"),
+            (json!({"name": "n", "url": "/x"}), "JSONRPC 0.3", "http://h/x"),
+            (json!({"name": "n", "base_url": "https://club"}), "tasks/send 0.1", "https://club/"),
             (
                 json!({"name": "n", "url": "http://a", "authentication": {"schemes": []}}),
                 "JSONRPC 0.1",
@@ -298,10 +270,7 @@ mod tests {
         ] {
             let found = found(card);
             assert_eq!(
-                (
-                    found.endpoint.name().as_str(),
-                    found.endpoint.url().as_str()
-                ),
+                (found.endpoint.name().as_str(), found.endpoint.url().as_str()),
                 (name, url)
             );
         }
@@ -317,21 +286,9 @@ mod tests {
         let execute = json!({"url": "http://a/2", "protocolBinding": EXECUTE_BINDING, "protocolVersion": "1.0"});
         for (interfaces, name, url) in [
             (json!([grpc("h:50051")]), "GRPC 1.0", "http://h:50051/"),
-            (
-                json!([grpc("grpcs://h:50051/x")]),
-                "GRPC 1.0",
-                "https://h:50051/",
-            ),
-            (
-                json!([json_rpc("0.3"), grpc("h:1")]),
-                "JSONRPC 0.3",
-                "http://a/1",
-            ),
-            (
-                json!([grpc("h:1"), json_rpc("1.0")]),
-                "GRPC 1.0",
-                "http://h:1/",
-            ),
+            (json!([grpc("grpcs://h:50051/x")]), "GRPC 1.0", "https://h:50051/"),
+            (json!([json_rpc("0.3"), grpc("h:1")]), "JSONRPC 0.3", "http://a/1"),
+            (json!([grpc("h:1"), json_rpc("1.0")]), "GRPC 1.0", "http://h:1/"),
             (json!([execute, grpc("h:1")]), "GRPC 1.0", "http://h:1/"),
             (json!([older, json_rpc("1.0")]), "GRPC 0.3", "http://h:2/"),
         ] {
@@ -342,10 +299,7 @@ mod tests {
         let card = json!({"name": "n", "supportedInterfaces": [grpc("unix:///tmp/a")]});
         let error = Discovered::from_card(card, Url::parse("http://h/card.json").unwrap());
         let told = error.unwrap_err().to_string();
-        assert!(
-            told.contains("supportedInterfaces[0].url: expected HOST:PORT or a URL"),
-            "{told}"
-        );
+        assert!(told.contains("supportedInterfaces[0].url: expected HOST:PORT or a URL"), "{told}");
     }
 
     #[test]
@@ -367,10 +321,7 @@ mod tests {
             {"id": "two", "description": "d"},
         ]}));
         assert_eq!(found.skill("two").unwrap().description, "d");
-        assert_eq!(
-            found.skill("one").unwrap().parameters_schema,
-            Some(json!({"type": "object"}))
-        );
+        assert_eq!(found.skill("one").unwrap().parameters_schema, Some(json!({"type": "object"})));
         assert_eq!(found.skills[1].name, "two");
         assert_eq!(found.skill("three"), None);
     }

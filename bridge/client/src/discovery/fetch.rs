@@ -47,15 +47,8 @@ impl<'a> Fetcher<'a> {
             true => builder.no_proxy(),
             false => builder,
         };
-        let http = builder
-            .build()
-            .map_err(|error| unreachable(target, &error))?;
-        Ok(Self {
-            http,
-            guard,
-            target,
-            options,
-        })
+        let http = builder.build().map_err(|error| unreachable(target, &error))?;
+        Ok(Self { http, guard, target, options })
     }
 
     /// Fetches a location. Returns the body and the address after redirects, or `None` if there is nothing.
@@ -94,18 +87,12 @@ impl<'a> Fetcher<'a> {
     async fn ask(&self, url: &Url) -> Result<Response, DiscoveryError> {
         let literal = self.guard.check_literal(url);
         literal.map_err(|found| private(url, &found))?;
-        let request = self
-            .http
-            .get(url.clone())
-            .header(ACCEPT, "application/json");
+        let request = self.http.get(url.clone()).header(ACCEPT, "application/json");
         let request = match self.options.credentials.check(self.target, url) {
             Ok(()) => self.options.credentials.apply_to(request),
             Err(_) => request,
         };
-        request
-            .send()
-            .await
-            .map_err(|error| unreachable(url, &error))
+        request.send().await.map_err(|error| unreachable(url, &error))
     }
 
     fn redirected(&self, url: &Url, reply: &Response) -> Result<Url, DiscoveryError> {
@@ -114,26 +101,17 @@ impl<'a> Fetcher<'a> {
         let limit = self.options.redirects;
         let to = location
             .and_then(|location| url.join(location).ok())
-            .ok_or_else(|| DiscoveryError::Redirects {
-                url: url.to_string(),
-                limit,
-            })?;
+            .ok_or_else(|| DiscoveryError::Redirects { url: url.to_string(), limit })?;
         match self.options.allow_elsewhere || is_same_host(url, &to) {
             true => Ok(to),
-            false => Err(DiscoveryError::Elsewhere {
-                url: url.to_string(),
-                to: to.to_string(),
-            }),
+            false => Err(DiscoveryError::Elsewhere { url: url.to_string(), to: to.to_string() }),
         }
     }
 
     async fn read(&self, url: &Url, reply: Response) -> Result<Vec<u8>, DiscoveryError> {
         let limit = self.options.size;
         body::read(reply, limit).await.map_err(|error| match error {
-            BodyError::TooLarge => DiscoveryError::TooLarge {
-                url: url.to_string(),
-                limit,
-            },
+            BodyError::TooLarge => DiscoveryError::TooLarge { url: url.to_string(), limit },
             BodyError::Broken(error) => unreachable(url, &error),
         })
     }
@@ -209,10 +187,7 @@ fn is_same_host(from: &Url, to: &Url) -> bool {
 }
 
 fn private(url: &Url, found: &PrivateAddress) -> DiscoveryError {
-    DiscoveryError::Private {
-        url: without_user(url),
-        address: found.address.to_string(),
-    }
+    DiscoveryError::Private { url: without_user(url), address: found.address.to_string() }
 }
 
 /// Returns the error for a failed request. The innermost cause describes the failure; an error of the guard also has
@@ -247,10 +222,7 @@ mod tests {
             (false, "https://10.0.0.1/", None),
             (true, "https://10.0.0.1/", Some(true)),
         ] {
-            let options = DiscoveryOptions {
-                allow_private,
-                ..DiscoveryOptions::default()
-            };
+            let options = DiscoveryOptions { allow_private, ..DiscoveryOptions::default() };
             let fetcher = Fetcher::new(&target, &options).unwrap();
             let found = fetcher.allowed(agent(url)).await.ok();
             assert_eq!(found.map(|agent| agent.allow_private), expected, "{url}");

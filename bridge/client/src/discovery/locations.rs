@@ -32,10 +32,7 @@ mod tests {
     fn below_the_path_and_then_at_the_origin() {
         let paths = |target: &str| -> Vec<String> {
             let places = of(&Url::parse(target).unwrap());
-            places
-                .iter()
-                .map(|url| url[url::Position::BeforePath..].to_owned())
-                .collect()
+            places.iter().map(|url| url[url::Position::BeforePath..].to_owned()).collect()
         };
         let origin = [
             "/.well-known/agent-card.json",

@@ -43,10 +43,7 @@ pub async fn discover(
     let looked = fetch_card(target, options);
     let looked = tokio::time::timeout(options.total, looked).await;
     looked.unwrap_or_else(|_| {
-        Err(DiscoveryError::Timeout {
-            url: target.to_string(),
-            limit: options.total,
-        })
+        Err(DiscoveryError::Timeout { url: target.to_string(), limit: options.total })
     })
 }
 

@@ -51,9 +51,6 @@ impl Default for DiscoveryOptions {
 impl DiscoveryOptions {
     /// Returns the guard for connections.
     pub(super) fn guard(&self) -> AddressGuard {
-        AddressGuard {
-            allow_private: self.allow_private,
-            lookup: self.lookup.clone(),
-        }
+        AddressGuard { allow_private: self.allow_private, lookup: self.lookup.clone() }
     }
 }

@@ -36,10 +36,7 @@ impl Skill {
     /// # Errors
     /// [`SchemaError`], which names the fields.
     pub fn check_parameters(&self, parameters: &Map<String, Value>) -> Result<(), SchemaError> {
-        check(
-            self.parameters_schema.as_ref(),
-            &Value::Object(parameters.clone()),
-        )
+        check(self.parameters_schema.as_ref(), &Value::Object(parameters.clone()))
     }
 
     /// Checks the result that the agent returned.
@@ -61,10 +58,9 @@ impl Skill {
             "tags": self.tags,
             "examples": self.examples,
         });
-        for (key, schema) in [
-            ("parameters_schema", &self.parameters_schema),
-            ("output_schema", &self.output_schema),
-        ] {
+        for (key, schema) in
+            [("parameters_schema", &self.parameters_schema), ("output_schema", &self.output_schema)]
+        {
             if let Some(schema) = schema {
                 skill[key] = schema.clone();
             }

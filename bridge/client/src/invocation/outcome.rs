@@ -121,12 +121,7 @@ impl From<Task> for Outcome {
         Self {
             state: State::from(&task.status.state),
             result_data: data.cloned(),
-            artifacts: task
-                .artifacts
-                .iter()
-                .filter(|one| !is_told(one))
-                .cloned()
-                .collect(),
+            artifacts: task.artifacts.iter().filter(|one| !is_told(one)).cloned().collect(),
             text,
             task_id: Some(task.id),
             context_id: task.context_id,

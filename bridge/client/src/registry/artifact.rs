@@ -75,14 +75,9 @@ pub(super) fn manifest(card: &AgentCard, json: &[u8]) -> Manifest {
 }
 
 fn annotations(card: &AgentCard) -> BTreeMap<String, String> {
-    let annotations = [
-        ("title", &card.name),
-        ("description", &card.description),
-        ("version", &card.version),
-    ];
-    let annotations = annotations
-        .into_iter()
-        .filter(|(_, value)| !value.is_empty());
+    let annotations =
+        [("title", &card.name), ("description", &card.description), ("version", &card.version)];
+    let annotations = annotations.into_iter().filter(|(_, value)| !value.is_empty());
     annotations
         .map(|(key, value)| (format!("org.opencontainers.image.{key}"), value.clone()))
         .collect()
@@ -100,15 +95,8 @@ pub(super) fn card_layer(manifest: &Manifest) -> Result<&Descriptor, String> {
             (None, _) => {}
         }
     }
-    let types: Vec<&str> = layers
-        .iter()
-        .map(|layer| layer.media_type.as_str())
-        .collect();
-    Err(format!(
-        "expected one layer of JSON, found {} of {}",
-        layers.len(),
-        types.join(", ")
-    ))
+    let types: Vec<&str> = layers.iter().map(|layer| layer.media_type.as_str()).collect();
+    Err(format!("expected one layer of JSON, found {} of {}", layers.len(), types.join(", ")))
 }
 
 fn is_ours(layer: &Descriptor) -> bool {
@@ -144,26 +132,11 @@ mod tests {
         const TAR: &str = "application/vnd.oci.image.layer.v1.tar";
         for (layers, found) in [
             (vec![("application/json", "card.json")], Some("card.json")),
-            (
-                vec![(TAR, "plan_agent_card.json")],
-                Some("plan_agent_card.json"),
-            ),
+            (vec![(TAR, "plan_agent_card.json")], Some("plan_agent_card.json")),
             (vec![(ARTIFACT_TYPE, "a")], Some("a")),
-            (
-                vec![("application/json", "other.json"), (ARTIFACT_TYPE, "a")],
-                Some("a"),
-            ),
-            (
-                vec![(TAR, "README.md"), ("application/a2a+json; v=1", "c")],
-                Some("c"),
-            ),
-            (
-                vec![
-                    ("application/json", "a.json"),
-                    ("application/json", "b.json"),
-                ],
-                None,
-            ),
+            (vec![("application/json", "other.json"), (ARTIFACT_TYPE, "a")], Some("a")),
+            (vec![(TAR, "README.md"), ("application/a2a+json; v=1", "c")], Some("c")),
+            (vec![("application/json", "a.json"), ("application/json", "b.json")], None),
             (vec![(TAR, "image.tar")], None),
             (vec![], None),
         ] {

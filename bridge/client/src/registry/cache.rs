@@ -45,9 +45,7 @@ impl Entry {
 
     /// Returns a short description for errors.
     pub(super) fn described(&self) -> String {
-        let Self {
-            repository, tag, ..
-        } = self;
+        let Self { repository, tag, .. } = self;
         match &self.read {
             Err(why) => format!("{repository}:{tag} ({why})"),
             Ok(agent) => {
@@ -67,15 +65,12 @@ impl Registry {
         let known = &cache.known;
         // The futures are created before the stream runs, because a closure inside it would not be known to
         // be Send.
-        let asking: Vec<_> = repositories
-            .map(|repository| self.entries(repository, known))
-            .collect();
+        let asking: Vec<_> =
+            repositories.map(|repository| self.entries(repository, known)).collect();
         let entries: Vec<Vec<Entry>> = stream::iter(asking).buffered(AT_ONCE).try_collect().await?;
         cache.entries = entries.into_iter().flatten().collect();
         let kept = cache.entries.iter();
-        cache.known = kept
-            .map(|entry| (entry.digest.clone(), entry.read.clone()))
-            .collect();
+        cache.known = kept.map(|entry| (entry.digest.clone(), entry.read.clone())).collect();
         cache.asked = Some(Instant::now());
         Ok(())
     }
@@ -113,12 +108,7 @@ impl Registry {
             Some(read) => read.clone(),
             None => self.read(repository, &tag).await?,
         };
-        Ok(Entry {
-            repository: repository.to_owned(),
-            tag,
-            digest,
-            read,
-        })
+        Ok(Entry { repository: repository.to_owned(), tag, digest, read })
     }
 
     async fn read(&self, repository: &str, tag: &str) -> Result<Read, RegistryError> {

@@ -64,10 +64,7 @@ mod tests {
                 token("https://auth.test/token?service=reg&scope=repository%3Aa%2Fb%3Apull%2Cpush"),
             ),
             (
-                &[
-                    r#"Basic realm="r""#,
-                    r#"bearer realm="https://auth.test/t?x=1""#,
-                ],
+                &[r#"Basic realm="r""#, r#"bearer realm="https://auth.test/t?x=1""#],
                 token("https://auth.test/t?x=1"),
             ),
             (&[r#"Bearer service="reg""#], None),

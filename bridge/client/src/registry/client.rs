@@ -42,10 +42,7 @@ impl Registry {
             "http" => return Err(RegistryError::PlainHttp(host)),
             _ => return Err(RegistryError::Address(url.to_string())),
         }
-        let unusable = |cause: String| RegistryError::Unreachable {
-            registry: host.clone(),
-            cause,
-        };
+        let unusable = |cause: String| RegistryError::Unreachable { registry: host.clone(), cause };
         let probes = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .timeout(options.health)
@@ -138,20 +135,13 @@ impl Registry {
         let limit: Duration = self.options.reply;
         tokio::time::timeout(limit, asked)
             .await
-            .unwrap_or_else(|_| {
-                Err(RegistryError::Timeout {
-                    registry: self.host.clone(),
-                    limit,
-                })
-            })
+            .unwrap_or_else(|_| Err(RegistryError::Timeout { registry: self.host.clone(), limit }))
     }
 }
 
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Registry")
-            .field("url", &self.url.as_str())
-            .finish_non_exhaustive()
+        f.debug_struct("Registry").field("url", &self.url.as_str()).finish_non_exhaustive()
     }
 }
 

@@ -111,9 +111,7 @@ impl Registry {
             match self.check(&candidate.agent).await {
                 Ok(()) => return Ok(candidate.clone()),
                 Err(why) => {
-                    let RegistryAgent {
-                        repository, tag, ..
-                    } = candidate;
+                    let RegistryAgent { repository, tag, .. } = candidate;
                     let url = candidate.agent.endpoint.url();
                     tried.push(format!("{repository}:{tag} at {url}: {why}"));
                 }
@@ -127,11 +125,9 @@ impl Registry {
     async fn check(&self, agent: &Discovered) -> Result<(), String> {
         match &agent.endpoint {
             // gRPC has no URL for cards, so accepting a connection is enough.
-            AgentEndpoint::Interface {
-                binding: Binding::Grpc,
-                url,
-                ..
-            } => self.connects(url).await,
+            AgentEndpoint::Interface { binding: Binding::Grpc, url, .. } => {
+                self.connects(url).await
+            }
             AgentEndpoint::Interface { .. }
             | AgentEndpoint::TasksSend { .. }
             | AgentEndpoint::Execute { .. } => self.answers(agent).await,

@@ -178,9 +178,7 @@ impl RegistryHttp {
         let manifest = Bytes::from(manifest);
         let put = || {
             let request = self.http.put(self.below(wanted.path));
-            request
-                .header(CONTENT_TYPE, media_type)
-                .body(manifest.clone())
+            request.header(CONTENT_TYPE, media_type).body(manifest.clone())
         };
         self.authenticated(wanted, put).await?;
         Ok(())
@@ -194,9 +192,7 @@ impl RegistryHttp {
     ) -> Result<Response, RegistryError> {
         let request = || {
             let request = self.http.request(method.clone(), self.below(wanted.path));
-            request
-                .query(wanted.query)
-                .header(ACCEPT, format!("{MANIFESTS}, */*"))
+            request.query(wanted.query).header(ACCEPT, format!("{MANIFESTS}, */*"))
         };
         self.authenticated(wanted, request).await
     }
@@ -254,17 +250,13 @@ impl RegistryHttp {
             200..=299 => Ok(reply),
             401 | 403 => Err(self.not_let_in()),
             404 => Err(RegistryError::NotFound(reference)),
-            500.. => Err(RegistryError::Failing {
-                registry: self.host.clone(),
-                status: status.as_u16(),
-            }),
+            500.. => {
+                Err(RegistryError::Failing { registry: self.host.clone(), status: status.as_u16() })
+            }
             _ => {
                 let text = body::read(reply, REFUSAL).await.unwrap_or_default();
                 let text = String::from_utf8_lossy(&text);
-                Err(RegistryError::refused(
-                    reference,
-                    &format!("{status} {text}"),
-                ))
+                Err(RegistryError::refused(reference, &format!("{status} {text}")))
             }
         }
     }
@@ -276,10 +268,9 @@ impl RegistryHttp {
         limit: usize,
     ) -> Result<Vec<u8>, RegistryError> {
         body::read(reply, limit).await.map_err(|error| match error {
-            BodyError::TooLarge => RegistryError::TooLarge {
-                reference: reference.to_owned(),
-                limit,
-            },
+            BodyError::TooLarge => {
+                RegistryError::TooLarge { reference: reference.to_owned(), limit }
+            }
             BodyError::Broken(error) => self.unreachable(&error),
         })
     }
@@ -335,10 +326,7 @@ impl RegistryHttp {
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> RegistryError {
-        RegistryError::Unreachable {
-            registry: self.host.clone(),
-            cause: root_cause(error),
-        }
+        RegistryError::Unreachable { registry: self.host.clone(), cause: root_cause(error) }
     }
 
     fn not_let_in(&self) -> RegistryError {

@@ -16,10 +16,7 @@ pub(super) struct Pages {
 impl Pages {
     /// Creates a list of at most this many items.
     pub(super) fn at_most(most: usize) -> Self {
-        Self {
-            most,
-            ..Self::default()
-        }
+        Self { most, ..Self::default() }
     }
 
     /// Returns whether to fetch another page.
@@ -56,9 +53,7 @@ mod tests {
     const ALL: [&str; 3] = ["a", "b", "c"];
 
     fn paged(last: Option<&str>) -> Vec<String> {
-        let after = ALL
-            .iter()
-            .filter(|item| last.is_none_or(|last| **item > last));
+        let after = ALL.iter().filter(|item| last.is_none_or(|last| **item > last));
         after.take(2).map(ToString::to_string).collect()
     }
 

@@ -49,8 +49,7 @@ impl Registry {
         let reference = format!("{}/{repository}", self.host);
         let path = format!("{repository}/tags/list");
         let page = |tags: Tags| tags.tags.unwrap_or_default();
-        self.listed(&reference, repository, &path, MOST_TAGS, page)
-            .await
+        self.listed(&reference, repository, &path, MOST_TAGS, page).await
     }
 
     async fn listed<T: DeserializeOwned>(
@@ -65,21 +64,15 @@ impl Registry {
         while pages.go_on() {
             let mut query = vec![("n", self.options.page.to_string())];
             query.extend(pages.last().map(|last| ("last", last.to_owned())));
-            let answer = self.http.get(ReadRequest {
-                reference,
-                repository,
-                path,
-                query: &query,
-            });
+            let answer = self.http.get(ReadRequest { reference, repository, path, query: &query });
             let RegistryResponse { body, .. } = self.in_time(answer).await?;
             let read = serde_json::from_slice(&body);
             let read = read.map_err(|error| RegistryError::refused(reference, &error.to_string()));
             pages.add(page(read?));
         }
-        pages.all().ok_or_else(|| RegistryError::TooMany {
-            reference: reference.to_owned(),
-            limit: most,
-        })
+        pages
+            .all()
+            .ok_or_else(|| RegistryError::TooMany { reference: reference.to_owned(), limit: most })
     }
 
     /// Pulls a card by tag or digest. The content is checked against its digests.
@@ -89,10 +82,7 @@ impl Registry {
     pub async fn pull(&self, repository: &str, version: &str) -> Result<PulledCard, RegistryError> {
         let name = self.shown(repository, version);
         let (manifest, digest) = self.pull_manifest(repository, version).await?;
-        let not_a_card = |why: String| RegistryError::NotACard {
-            reference: name.clone(),
-            why,
-        };
+        let not_a_card = |why: String| RegistryError::NotACard { reference: name.clone(), why };
         let manifest = read_manifest(&manifest).map_err(not_a_card)?;
         let layer = artifact::card_layer(&manifest).map_err(not_a_card)?;
         if usize::try_from(layer.size).map_or(true, |size| size > self.options.size) {
@@ -126,10 +116,7 @@ impl Registry {
         version: &str,
     ) -> Result<(Vec<u8>, String), RegistryError> {
         self.check_reference(repository, version)?;
-        let (name, path) = (
-            self.shown(repository, version),
-            manifest_path(repository, version),
-        );
+        let (name, path) = (self.shown(repository, version), manifest_path(repository, version));
         let asked = self.http.get(wanted(&name, repository, &path));
         let RegistryResponse { digest, body } = self.in_time(asked).await?;
         // For a pull by digest, that digest is expected whatever the registry sends.
@@ -151,9 +138,7 @@ impl Registry {
     ) -> Result<Vec<u8>, RegistryError> {
         let refused = |why: String| RegistryError::refused(name, &why);
         if !is_digest(digest) || digest.contains(['/', '?', '#', '%']) {
-            return Err(refused(format!(
-                "expected a layer with a digest, found {digest:?}"
-            )));
+            return Err(refused(format!("expected a layer with a digest, found {digest:?}")));
         }
         let path = format!("{repository}/blobs/{digest}");
         let wanted = wanted(name, repository, &path);
@@ -181,12 +166,7 @@ pub(super) fn wanted<'a>(
     repository: &'a str,
     path: &'a str,
 ) -> ReadRequest<'a> {
-    ReadRequest {
-        reference,
-        repository,
-        path,
-        query: &[],
-    }
+    ReadRequest { reference, repository, path, query: &[] }
 }
 
 /// Reads the manifest of an artifact, which may also be an index of several.

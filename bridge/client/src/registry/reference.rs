@@ -38,11 +38,7 @@ impl FromStr for CardReference {
         };
         let registry = registry_at(host)?;
         check(host, repository, version)?;
-        Ok(Self {
-            registry,
-            repository: repository.to_owned(),
-            version: version.to_owned(),
-        })
+        Ok(Self { registry, repository: repository.to_owned(), version: version.to_owned() })
     }
 }
 
@@ -140,31 +136,13 @@ mod tests {
     fn a_reference_has_three_parts() {
         let digest = format!("sha256:{}", "0".repeat(64));
         for (text, registry, repository, version) in [
-            (
-                "localhost:5000/agents/plan:v1",
-                "http://localhost:5000/",
-                "agents/plan",
-                "v1",
-            ),
-            (
-                "registry.test/plan:1.0.0",
-                "https://registry.test/",
-                "plan",
-                "1.0.0",
-            ),
-            (
-                &format!("127.0.0.1:5000/plan@{digest}"),
-                "http://127.0.0.1:5000/",
-                "plan",
-                &digest,
-            ),
+            ("localhost:5000/agents/plan:v1", "http://localhost:5000/", "agents/plan", "v1"),
+            ("registry.test/plan:1.0.0", "https://registry.test/", "plan", "1.0.0"),
+            (&format!("127.0.0.1:5000/plan@{digest}"), "http://127.0.0.1:5000/", "plan", &digest),
         ] {
             let read: CardReference = text.parse().unwrap();
             assert_eq!(read.registry.as_str(), registry);
-            assert_eq!(
-                (read.repository.as_str(), read.version.as_str()),
-                (repository, version)
-            );
+            assert_eq!((read.repository.as_str(), read.version.as_str()), (repository, version));
             assert_eq!(read.to_string(), text);
         }
     }
@@ -218,10 +196,7 @@ mod tests {
             "localhost:5000/plan:v 1",
         ] {
             let read = text.parse::<CardReference>();
-            assert!(
-                matches!(read, Err(RegistryError::Reference(_))),
-                "{text}: {read:?}"
-            );
+            assert!(matches!(read, Err(RegistryError::Reference(_))), "{text}: {read:?}");
         }
     }
 }

@@ -21,11 +21,7 @@ pub(super) fn newest(tags: Vec<String>, at_most: usize) -> Vec<String> {
         tags.into_iter().partition(|tag| of_tag(tag).is_some());
     versions.sort_by_key(|tag| std::cmp::Reverse(of_tag(tag)));
     others.sort_by_key(|tag| (tag != "latest", tag.clone()));
-    let mut chosen = if versions.is_empty() {
-        others
-    } else {
-        versions
-    };
+    let mut chosen = if versions.is_empty() { others } else { versions };
     chosen.truncate(at_most);
     chosen
 }
@@ -46,11 +42,7 @@ mod tests {
             ("2026_11", None),
             ("1.2.3.4", None),
         ] {
-            assert_eq!(
-                of_tag(tag).map(|found| found.to_string()).as_deref(),
-                version,
-                "{tag}"
-            );
+            assert_eq!(of_tag(tag).map(|found| found.to_string()).as_deref(), version, "{tag}");
         }
     }
 

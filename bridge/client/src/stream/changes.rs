@@ -35,10 +35,8 @@ fn passed<'a>(now: &'a Task, shown: &'a RecentSet) -> impl Iterator<Item = &'a M
 /// Returns a status event for a message of an earlier status. The state at that time is not recorded; working is
 /// certain, since the task continued.
 fn message_event(task: &Task, message: &Message) -> StreamResponse {
-    let working = TaskStatus {
-        message: Some(message.clone()),
-        ..TaskStatus::new(TaskState::Working)
-    };
+    let working =
+        TaskStatus { message: Some(message.clone()), ..TaskStatus::new(TaskState::Working) };
     status(task, working, None)
 }
 
@@ -63,16 +61,10 @@ fn grown(task: &Task, shown: Option<&Artifact>, now: &Artifact) -> Option<Stream
 
 /// Returns the artifact with only its new parts, if nothing else changed.
 fn appended(shown: &Artifact, now: &Artifact) -> Option<Artifact> {
-    let same = Artifact {
-        parts: shown.parts.clone(),
-        ..now.clone()
-    };
+    let same = Artifact { parts: shown.parts.clone(), ..now.clone() };
     let parts = || new_parts(&joined(shown), &joined(now));
     let parts = (*shown == same).then(parts)??;
-    Some(Artifact {
-        parts,
-        ..now.clone()
-    })
+    Some(Artifact { parts, ..now.clone() })
 }
 
 /// Returns the parts, with texts joined that some agents keep in the pieces in which they came.
@@ -92,12 +84,8 @@ fn new_parts(shown: &[Part], now: &[Part]) -> Option<Vec<Part>> {
         return Some(rest.to_vec());
     }
     let more = next.as_text()?.strip_prefix(last.as_text()?)?;
-    let grown = Part {
-        content: Content::Text(more.to_owned()),
-        ..next.clone()
-    };
-    last.can_be_joined_with(next)
-        .then(|| [&[grown], rest].concat())
+    let grown = Part { content: Content::Text(more.to_owned()), ..next.clone() };
+    last.can_be_joined_with(next).then(|| [&[grown], rest].concat())
 }
 
 fn artifact(task: &Task, artifact: Artifact, append: bool) -> StreamResponse {
@@ -131,10 +119,8 @@ mod tests {
     use super::*;
 
     fn task(parts: &Value) -> Task {
-        Task::read(
-            json!({"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"},
-            "artifacts": [{"artifactId": "a", "parts": parts}]}),
-        )
+        Task::read(json!({"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"},
+            "artifacts": [{"artifactId": "a", "parts": parts}]}))
         .unwrap()
     }
 
@@ -143,31 +129,15 @@ mod tests {
         let text = |text: &str| json!({"text": text});
         for (shown, now, expected) in [
             (json!([text("Hel")]), json!([text("Hel")]), None),
-            (
-                json!([text("Hel")]),
-                json!([text("Hello")]),
-                Some((true, json!([text("lo")]))),
-            ),
+            (json!([text("Hel")]), json!([text("Hello")]), Some((true, json!([text("lo")])))),
             (
                 json!([text("Hello")]),
                 json!([text("Hel"), text("lo"), text("!"), {"data": 1}]),
                 Some((true, json!([text("!"), {"data": 1}]))),
             ),
-            (
-                json!([text("Hello")]),
-                json!([text("Hel"), text("lo")]),
-                None,
-            ),
-            (
-                json!([text("Hel"), text("lo")]),
-                json!([text("Hello")]),
-                None,
-            ),
-            (
-                json!([text("Hello")]),
-                json!([text("Help")]),
-                Some((false, json!([text("Help")]))),
-            ),
+            (json!([text("Hello")]), json!([text("Hel"), text("lo")]), None),
+            (json!([text("Hel"), text("lo")]), json!([text("Hello")]), None),
+            (json!([text("Hello")]), json!([text("Help")]), Some((false, json!([text("Help")])))),
             (
                 json!([{"data": 1}]),
                 json!([{"data": 1}, text("one")]),

@@ -67,15 +67,7 @@ impl Follower {
         source: Source,
         reported: ReportedTask,
     ) -> Self {
-        Self {
-            agent,
-            until,
-            reported,
-            source,
-            ready: VecDeque::new(),
-            attempt: 0,
-            again: false,
-        }
+        Self { agent, until, reported, source, ready: VecDeque::new(), attempt: 0, again: false }
     }
 
     /// Returns the events from now on.

@@ -72,19 +72,12 @@ pub(super) struct Polling {
 
 impl Polling {
     pub(super) fn new(polls: Polls) -> Self {
-        Self {
-            polls,
-            pause: polls.first,
-            idle: Duration::ZERO,
-        }
+        Self { polls, pause: polls.first, idle: Duration::ZERO }
     }
 
     /// Starts with an immediate poll, because events may have been missed.
     pub(super) fn at_once(polls: Polls) -> Self {
-        Self {
-            pause: Duration::ZERO,
-            ..Self::new(polls)
-        }
+        Self { pause: Duration::ZERO, ..Self::new(polls) }
     }
 
     /// Records whether the last poll brought a change.

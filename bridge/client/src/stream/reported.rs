@@ -198,11 +198,7 @@ mod tests {
             let update = json!({"taskId": "t", "contextId": "c", "status": {
                 "state": "TASK_STATE_WORKING", "timestamp": format!("{number}")}});
             let event = StreamResponse::StatusUpdate(TaskStatusUpdateEvent::read(update).unwrap());
-            let item = Item {
-                id: Some(format!("t/{number}")),
-                number: None,
-                event,
-            };
+            let item = Item { id: Some(format!("t/{number}")), number: None, event };
             assert_eq!(reported.take(item).len(), 1);
             if number % 20_000 == 0 {
                 sizes.push((reported.ids.len(), reported.statuses.len()));

@@ -26,10 +26,8 @@ impl Follower {
             self.source = Source::Ended;
             return Ok(());
         }
-        let is_broken = matches!(
-            fault,
-            Fault::StreamBroken(_) | Fault::Unconnected(_) | Fault::Unreachable(_)
-        );
+        let is_broken =
+            matches!(fault, Fault::StreamBroken(_) | Fault::Unconnected(_) | Fault::Unreachable(_));
         let Some(task) = self.reported.task().filter(|_| is_broken) else {
             return Err(fault);
         };
@@ -72,9 +70,7 @@ impl Follower {
             Some(Err(_)) | None => true,
         };
         if !is_known {
-            return self.ask_instead(Fault::StreamBroken(
-                "it does not begin with the task".into(),
-            ));
+            return self.ask_instead(Fault::StreamBroken("it does not begin with the task".into()));
         }
         self.source = Source::Stream(items);
         match first {

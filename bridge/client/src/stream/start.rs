@@ -29,12 +29,7 @@ pub(super) async fn with(agent: Arc<Agent>, call: &Call) -> Result<Follower, Fau
         }
         (opened, _) => {
             let source = Source::Stream(opened?);
-            Ok(Follower::new(
-                agent,
-                until(call),
-                source,
-                ReportedTask::default(),
-            ))
+            Ok(Follower::new(agent, until(call), source, ReportedTask::default()))
         }
     }
 }
@@ -75,10 +70,9 @@ async fn asking(agent: Arc<Agent>, call: &Call, polls: Polls) -> Result<Follower
     let first = answer(&agent, call).await?;
     // The answer is that to the message, so its state is that of the message's turn.
     let (source, reported) = match &first {
-        Some(StreamResponse::Task(task)) => (
-            Source::Polls(Polling::new(polls)),
-            ReportedTask::of(task.clone()),
-        ),
+        Some(StreamResponse::Task(task)) => {
+            (Source::Polls(Polling::new(polls)), ReportedTask::of(task.clone()))
+        }
         Some(
             StreamResponse::Message(_)
             | StreamResponse::StatusUpdate(_)
@@ -119,20 +113,10 @@ fn without_stream(mut request: SendMessageRequest) -> SendMessageRequest {
 /// Returns whether an error says that the agent does not stream. For a subscription the same error can mean that the
 /// task has ended, which the caller must see.
 fn cannot_stream(call: &Call, fault: &Fault) -> bool {
-    let kind = if let Fault::Rpc(error) = fault {
-        error.kind()
-    } else {
-        None
-    };
+    let kind = if let Fault::Rpc(error) = fault { error.kind() } else { None };
     let is_refusal = match kind {
         Some(kind) => [ErrorKind::UnsupportedOperation, ErrorKind::MethodNotFound].contains(&kind),
-        None => matches!(
-            fault,
-            Fault::Http {
-                status: 404 | 405 | 501,
-                ..
-            }
-        ),
+        None => matches!(fault, Fault::Http { status: 404 | 405 | 501, .. }),
     };
     is_refusal && matches!(call, Call::SendStreamingMessage(_))
 }

@@ -38,10 +38,7 @@ mod tests {
         let artifact = json!({"artifactId": "a", "parts": [{"kind": "text", "text": "hi"}]});
         let update = json!({"taskId": "t", "contextId": "c", "kind": "artifact-update", "artifact": artifact});
         let read = item(Version::V1_0, update).unwrap();
-        assert!(
-            matches!(read, StreamResponse::ArtifactUpdate(_)),
-            "{read:?}"
-        );
+        assert!(matches!(read, StreamResponse::ArtifactUpdate(_)), "{read:?}");
         assert!(item(Version::V1_0, json!({"kind": "parcel"})).is_err());
     }
 }

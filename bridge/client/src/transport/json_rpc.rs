@@ -28,11 +28,7 @@ pub(crate) struct JsonRpc {
 
 impl JsonRpc {
     pub(crate) fn new(endpoint: Endpoint, has_paths: bool) -> Self {
-        Self {
-            endpoint,
-            has_paths,
-            next_id: AtomicU64::new(1),
-        }
+        Self { endpoint, has_paths, next_id: AtomicU64::new(1) }
     }
 
     pub(crate) async fn call(&self, call: &Call) -> Result<Reply, Fault> {
@@ -63,9 +59,8 @@ impl JsonRpc {
     /// Builds a request, and the id that its answer must have.
     fn request(&self, call: &Call) -> Result<(RequestBuilder, Id), Fault> {
         let version = self.endpoint.version;
-        let method = version
-            .method(call.operation())
-            .ok_or(Fault::NotInVersion(version.as_str()))?;
+        let method =
+            version.method(call.operation()).ok_or(Fault::NotInVersion(version.as_str()))?;
         let id = Id::Number(self.next_id.fetch_add(1, Ordering::Relaxed).into());
         let mut losses = Losses::default();
         let params = version.params_from_v1(call, &mut losses);
@@ -92,9 +87,9 @@ fn folder_of_methods(path: &str) -> Option<&str> {
 /// any status.
 fn read_result(answer: &HttpResponse, id: &Id) -> Result<Value, Fault> {
     match open_envelope(&answer.body, id) {
-        Err(Fault::Rpc(error)) => Err(answer
-            .denied(&error.to_string())
-            .unwrap_or(Fault::Rpc(error))),
+        Err(Fault::Rpc(error)) => {
+            Err(answer.denied(&error.to_string()).unwrap_or(Fault::Rpc(error)))
+        }
         Ok(result) => Ok(result),
         Err(_) if !answer.is_success() => Err(answer.refused()),
         Err(fault) if answer.is_json => Err(fault),

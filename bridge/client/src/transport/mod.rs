@@ -55,11 +55,7 @@ pub(crate) struct Item {
 
 impl Item {
     fn new(id: Option<String>, event: StreamResponse) -> Self {
-        Self {
-            id,
-            number: None,
-            event,
-        }
+        Self { id, number: None, event }
     }
 
     /// Returns the event with its number, by which the server can resume the stream with any binding.

@@ -39,17 +39,17 @@ impl Reply {
         value: Value,
     ) -> Result<Self, FieldError> {
         match operation {
-            Operation::SendMessage => version
-                .send_result_to_v1(value)
-                .map(|sent| Self::Sent(Box::new(sent))),
-            Operation::GetTask | Operation::CancelTask => version
-                .task_to_v1(value)
-                .map(|task| Self::Task(Box::new(task))),
+            Operation::SendMessage => {
+                version.send_result_to_v1(value).map(|sent| Self::Sent(Box::new(sent)))
+            }
+            Operation::GetTask | Operation::CancelTask => {
+                version.task_to_v1(value).map(|task| Self::Task(Box::new(task)))
+            }
             Operation::ListTasks => ListTasksResponse::read(value).map(Self::Tasks),
             Operation::CreateTaskPushNotificationConfig
-            | Operation::GetTaskPushNotificationConfig => version
-                .push_config_to_v1(value)
-                .map(|config| Self::PushConfig(Box::new(config))),
+            | Operation::GetTaskPushNotificationConfig => {
+                version.push_config_to_v1(value).map(|config| Self::PushConfig(Box::new(config)))
+            }
             Operation::ListTaskPushNotificationConfigs => {
                 version.push_configs_to_v1(value).map(Self::PushConfigs)
             }

@@ -68,36 +68,22 @@ async fn the_extended_card_is_gone_by_and_checked_too() {
     let plain = Client::connect(&url, &Options::default()).await.unwrap();
     assert_eq!(plain.card().name, "New");
     assert!(asked.lock().unwrap().is_empty());
-    let options = Options {
-        extended_card: true,
-        ..Options::default()
-    };
+    let options = Options { extended_card: true, ..Options::default() };
     let client = Client::connect(&url, &options).await.unwrap();
-    assert_eq!(
-        (client.card().name.as_str(), client.binding().as_str()),
-        ("More", "HTTP+JSON")
-    );
+    assert_eq!((client.card().name.as_str(), client.binding().as_str()), ("More", "HTTP+JSON"));
     let error = Client::connect(&url, &checking("New")).await.unwrap_err();
-    assert!(
-        error.to_string().starts_with("GetExtendedAgentCard at "),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("GetExtendedAgentCard at "), "{error}");
 }
 
 /// An invalid entry is dropped, in the extended card too.
 #[tokio::test]
 async fn the_extended_card_is_read_leniently() {
     let extended = || {
-        result(
-            &json!({"name": "More", "provider": "someone", "skills": [{"id": 7}, {"id": "s"}],
-            "supportedInterfaces": [{"url": "v2", "protocolBinding": "JSONRPC"}]}),
-        )
+        result(&json!({"name": "More", "provider": "someone", "skills": [{"id": 7}, {"id": "s"}],
+            "supportedInterfaces": [{"url": "v2", "protocolBinding": "JSONRPC"}]}))
     };
     let (url, _) = serve(CARD, public(), extended).await;
-    let options = Options {
-        extended_card: true,
-        ..Options::default()
-    };
+    let options = Options { extended_card: true, ..Options::default() };
     let client = Client::connect(&url, &options).await.unwrap();
     let card = client.card();
     assert_eq!((&*card.name, &*card.skills[0].id), ("More", "s"));
@@ -112,18 +98,13 @@ async fn an_extension_that_is_required_has_to_be_known() {
         {"uri": "urn:must", "required": true}, {"uri": "urn:may", "required": false},
     ]});
     let (url, asked) = serve(CARD, card, || result(&json!({}))).await;
-    let error = Client::connect(&url, &Options::default())
-        .await
-        .unwrap_err();
+    let error = Client::connect(&url, &Options::default()).await.unwrap_err();
     let expected = format!(
         "card at {url}: the card requires an extension that this client does not know: urn:must"
     );
     assert_eq!(error.to_string(), expected);
     assert!(asked.lock().unwrap().is_empty());
-    let options = Options {
-        extensions: vec!["urn:must".to_owned()],
-        ..Options::default()
-    };
+    let options = Options { extensions: vec!["urn:must".to_owned()], ..Options::default() };
     assert!(Client::connect(&url, &options).await.is_ok());
 }
 
@@ -134,19 +115,14 @@ async fn a_card_that_is_the_same_is_not_sent_again() {
     let sent = Arc::new(AtomicUsize::new(0));
     let counted = sent.clone();
     let card = async move |headers: HeaderMap| {
-        if headers
-            .get("if-none-match")
-            .is_some_and(|etag| etag == "\"1\"")
-        {
+        if headers.get("if-none-match").is_some_and(|etag| etag == "\"1\"") {
             return StatusCode::NOT_MODIFIED.into_response();
         }
         counted.fetch_add(1, Ordering::Relaxed);
         let card = json!({"name": "Same", "url": "/", "protocolVersion": "0.3.0"});
         ([("etag", "\"1\"")], Json(card)).into_response()
     };
-    let app = Router::new()
-        .route(CARD, get(card))
-        .route("/", post(async || ""));
+    let app = Router::new().route(CARD, get(card)).route("/", post(async || ""));
     tokio::spawn(async move { axum::serve(listener, app).await });
     let options = Options::default();
     for _ in 0..3 {

@@ -59,10 +59,8 @@ async fn a_token_is_replaced_while_a_client_uses_it() {
     assert!(told.ends_with("first or *** has expired"), "{told}");
     assert!(!format!("{client:?} {token:?}").contains("second"));
     let asked = asked.lock().unwrap().clone();
-    let sent: Vec<_> = asked
-        .iter()
-        .map(|(headers, _)| headers["authorization"].to_str().unwrap())
-        .collect();
+    let sent: Vec<_> =
+        asked.iter().map(|(headers, _)| headers["authorization"].to_str().unwrap()).collect();
     assert_eq!(sent, ["Bearer first", "Bearer second"]);
 }
 
@@ -73,10 +71,7 @@ async fn a_card_cannot_have_them_sent_elsewhere() {
     let (url, _) = serve(CARD, card, || reply(200, "text/plain", "")).await;
     let error = Client::connect(&url, &options()).await.unwrap_err();
     let shown = error.to_string();
-    assert!(
-        shown.contains("names http://thief.test/ for messages"),
-        "{shown}"
-    );
+    assert!(shown.contains("names http://thief.test/ for messages"), "{shown}");
     let elsewhere = Url::parse("http://thief.test/").unwrap();
     assert_ne!(url.origin(), elsewhere.origin());
     assert!(Client::connect(&url, &Options::default()).await.is_ok());
@@ -88,9 +83,8 @@ fn card(asked: &Value) -> Value {
     let http = |scheme| json!({"httpAuthSecurityScheme": {"scheme": scheme}});
     let schemes = |names: &Value| {
         let names = names.as_array().unwrap().iter();
-        let schemes: serde_json::Map<_, _> = names
-            .map(|name| (name.as_str().unwrap().to_owned(), json!({"list": []})))
-            .collect();
+        let schemes: serde_json::Map<_, _> =
+            names.map(|name| (name.as_str().unwrap().to_owned(), json!({"list": []}))).collect();
         json!({ "schemes": schemes })
     };
     let asked: Vec<_> = asked.as_array().unwrap().iter().map(schemes).collect();
@@ -103,57 +97,32 @@ fn card(asked: &Value) -> Value {
 
 fn holding(names: &[&str]) -> Options {
     let hold = |held: Credentials, name: &&str| held.named(name, &format!("{name}:x")).unwrap();
-    Options {
-        credentials: names.iter().fold(Credentials::default(), hold),
-        ..Options::default()
-    }
+    Options { credentials: names.iter().fold(Credentials::default(), hold), ..Options::default() }
 }
 
 #[tokio::test]
 async fn credentials_are_sent_as_the_card_declares() {
     let basic = "Basic dXNlcjp4";
     for (asked, held, shown) in [
-        (
-            json!([["in-header"]]),
-            vec!["in-header", "token"],
-            vec![("key", "in-header:x")],
-        ),
-        (
-            json!([["in-cookie"]]),
-            vec!["in-cookie"],
-            vec![("cookie", "key=in-cookie:x")],
-        ),
-        (
-            json!([["user"]]),
-            vec!["user"],
-            vec![("authorization", basic)],
-        ),
-        (
-            json!([["oidc"], ["token"]]),
-            vec!["token"],
-            vec![("authorization", "Bearer token:x")],
-        ),
+        (json!([["in-header"]]), vec!["in-header", "token"], vec![("key", "in-header:x")]),
+        (json!([["in-cookie"]]), vec!["in-cookie"], vec![("cookie", "key=in-cookie:x")]),
+        (json!([["user"]]), vec!["user"], vec![("authorization", basic)]),
+        (json!([["oidc"], ["token"]]), vec!["token"], vec![("authorization", "Bearer token:x")]),
         (
             json!([["token", "in-header"], ["user"]]),
             vec!["token", "in-header", "user"],
             vec![("authorization", "Bearer token:x"), ("key", "in-header:x")],
         ),
-        (
-            json!([]),
-            vec!["oidc", "tls"],
-            vec![("authorization", "Bearer oidc:x")],
-        ),
+        (json!([]), vec!["oidc", "tls"], vec![("authorization", "Bearer oidc:x")]),
     ] {
         let (url, requests) = serve(CARD, card(&asked), || reply(500, "text/plain", "")).await;
         let client = Client::connect(&url, &holding(&held)).await.unwrap();
         client.send_message(hello()).await.unwrap_err();
         let headers = requests.lock().unwrap()[0].0.clone();
-        let secrets = ["authorization", "cookie", "key"]
-            .into_iter()
-            .filter_map(|name| {
-                let value = headers.get(name)?;
-                Some((name, value.to_str().unwrap()))
-            });
+        let secrets = ["authorization", "cookie", "key"].into_iter().filter_map(|name| {
+            let value = headers.get(name)?;
+            Some((name, value.to_str().unwrap()))
+        });
         assert_eq!(secrets.collect::<Vec<_>>(), shown, "{asked}");
     }
 }
@@ -164,24 +133,17 @@ async fn a_key_in_the_query_is_shown_and_not_told() {
         reply(500, "text/plain", "in-query:x is no key")
     })
     .await;
-    let client = Client::connect(&url, &holding(&["in-query"]))
-        .await
-        .unwrap();
+    let client = Client::connect(&url, &holding(&["in-query"])).await.unwrap();
     let error = client.send_message(hello()).await.unwrap_err();
     let shown = format!("{error} {error:?} {client:?}");
-    assert!(
-        shown.contains("*** is no key") && !shown.contains("in-query:x"),
-        "{shown}"
-    );
+    assert!(shown.contains("*** is no key") && !shown.contains("in-query:x"), "{shown}");
 }
 
 #[tokio::test]
 async fn credentials_for_other_hosts_are_named_in_the_error() {
     let asked = json!([["oidc"], ["token", "in-header"]]);
     let (url, requests) = serve(CARD, card(&asked), || reply(500, "text/plain", "")).await;
-    let error = Client::connect(&url, &holding(&["user", "token"]))
-        .await
-        .unwrap_err();
+    let error = Client::connect(&url, &holding(&["user", "token"])).await.unwrap_err();
     let expected = "the card requires credentials for oidc, or in-header and token, \
         but those given are for token, user";
     assert!(error.to_string().ends_with(expected), "{error}");
@@ -213,14 +175,5 @@ async fn a_closed_door_says_what_opens_it() {
     let (url, _) = serve(CARD, card_0_3(), || reply(403, "text/plain", "not you")).await;
     let client = Client::connect(&url, &Options::default()).await.unwrap();
     let error = client.send_streaming_message(hello()).await.unwrap_err();
-    assert!(
-        matches!(
-            error.fault,
-            Fault::Forbidden {
-                challenge: None,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error.fault, Fault::Forbidden { challenge: None, .. }), "{error}");
 }

@@ -85,18 +85,10 @@ pub(crate) async fn serve(script: Script) -> (Url, Shared) {
         "capabilities": {"streaming": streaming, "extensions": extensions},
         "supportedInterfaces":
             [{"url": base, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]});
-    let stage = Stage {
-        script,
-        happened: 1,
-        id: Value::Null,
-        asked: Vec::new(),
-    };
+    let stage = Stage { script, happened: 1, id: Value::Null, asked: Vec::new() };
     let shared = Arc::new(Mutex::new(stage));
     let app = Router::new()
-        .route(
-            "/.well-known/agent-card.json",
-            get(async move || Json(card)),
-        )
+        .route("/.well-known/agent-card.json", get(async move || Json(card)))
         .route("/", post(answer))
         .with_state(shared.clone());
     tokio::spawn(async move { axum::serve(listener, app).await });
@@ -105,9 +97,7 @@ pub(crate) async fn serve(script: Script) -> (Url, Shared) {
 
 /// Returns the state of the task after these events.
 pub(crate) fn task(log: &[Value]) -> Task {
-    let mut events = log
-        .iter()
-        .map(|event| StreamResponse::read(event.clone()).unwrap());
+    let mut events = log.iter().map(|event| StreamResponse::read(event.clone()).unwrap());
     let mut task = Task::begun_by(events.next().unwrap()).unwrap();
     events.for_each(|event| task.apply(event));
     task

@@ -14,10 +14,7 @@ use crate::site::{Answer, json as card, redirect, site};
 
 /// Options that allow addresses of this machine.
 fn here() -> DiscoveryOptions {
-    DiscoveryOptions {
-        allow_private: true,
-        ..DiscoveryOptions::default()
-    }
+    DiscoveryOptions { allow_private: true, ..DiscoveryOptions::default() }
 }
 
 async fn found(answers: &[(&str, Answer)], path: &str) -> (Discovered, Vec<String>) {
@@ -54,30 +51,10 @@ async fn cards_of_every_generation_are_found_in_their_places() {
     ]});
     let v3 = json!({"name": "n", "url": "URL", "protocolVersion": "0.3.0"});
     for (line, document, generation, speaks) in [
-        (
-            "GET /.well-known/agent-card.json",
-            v1,
-            Generation::V1_0,
-            "JSONRPC 1.0",
-        ),
-        (
-            "GET /.well-known/agent-card.json",
-            v3,
-            Generation::V0_3,
-            "JSONRPC 0.3",
-        ),
-        (
-            "GET /.well-known/agent.json",
-            club(),
-            Generation::V0_1,
-            "tasks/send 0.1",
-        ),
-        (
-            "GET /agent.json",
-            json!({"name": "n", "url": "URL"}),
-            Generation::V0_2,
-            "JSONRPC 0.3",
-        ),
+        ("GET /.well-known/agent-card.json", v1, Generation::V1_0, "JSONRPC 1.0"),
+        ("GET /.well-known/agent-card.json", v3, Generation::V0_3, "JSONRPC 0.3"),
+        ("GET /.well-known/agent.json", club(), Generation::V0_1, "tasks/send 0.1"),
+        ("GET /agent.json", json!({"name": "n", "url": "URL"}), Generation::V0_2, "JSONRPC 0.3"),
         ("GET /agent-card", plan(), Generation::Execute, "execute"),
         (
             "GET /agent-card",
@@ -153,10 +130,7 @@ async fn a_missing_card_is_not_found_and_a_broken_one_is_reported() {
             redirect("http://elsewhere.test/card"),
             "another host: use that address if it is the right one",
         ),
-        (
-            redirect("URL/.well-known/agent-card.json"),
-            "redirects more than 5 times",
-        ),
+        (redirect("URL/.well-known/agent-card.json"), "redirects more than 5 times"),
     ] {
         let (error, _) = refused(&[(first, answer)], &here()).await;
         assert!(error.contains("URL/.well-known/agent-card.json"), "{error}");
@@ -168,15 +142,9 @@ async fn a_missing_card_is_not_found_and_a_broken_one_is_reported() {
 async fn a_later_place_mends_an_earlier_one() {
     let (_, lines) = found(
         &[
-            (
-                "GET /.well-known/agent-card.json",
-                (500, None, String::new()),
-            ),
+            ("GET /.well-known/agent-card.json", (500, None, String::new())),
             ("GET /.well-known/agent.json", redirect("/moved/agent.json")),
-            (
-                "GET /moved/agent.json",
-                card(&json!({"name": "n", "url": "URL"})),
-            ),
+            ("GET /moved/agent.json", card(&json!({"name": "n", "url": "URL"}))),
         ],
         "",
     )
@@ -210,13 +178,8 @@ async fn size_and_time_are_limited() {
 
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let target = format!("http://{}", silent.local_addr().unwrap());
-    let options = DiscoveryOptions {
-        place: Duration::from_millis(50),
-        ..here()
-    };
-    let error = discover(&Url::parse(&target).unwrap(), &options)
-        .await
-        .unwrap_err();
+    let options = DiscoveryOptions { place: Duration::from_millis(50), ..here() };
+    let error = discover(&Url::parse(&target).unwrap(), &options).await.unwrap_err();
     assert!(matches!(error, DiscoveryError::Timeout { .. }), "{error}");
 }
 
@@ -225,16 +188,9 @@ async fn nobody_there_is_no_not_found() {
     let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let target = format!("http://{}", gone.local_addr().unwrap());
     drop(gone);
-    let error = discover(&Url::parse(&target).unwrap(), &here())
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(error, DiscoveryError::Unreachable { .. }),
-        "{error}"
-    );
-    let error = discover(&Url::parse("ftp://h/").unwrap(), &here())
-        .await
-        .unwrap_err();
+    let error = discover(&Url::parse(&target).unwrap(), &here()).await.unwrap_err();
+    assert!(matches!(error, DiscoveryError::Unreachable { .. }), "{error}");
+    let error = discover(&Url::parse("ftp://h/").unwrap(), &here()).await.unwrap_err();
     assert!(matches!(error, DiscoveryError::Scheme(_)), "{error}");
 }
 
@@ -246,10 +202,7 @@ async fn private_addresses_are_refused_unless_allowed() {
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433"] {
         let target = Url::parse(&format!("http://{host}:{port}/")).unwrap();
         let error = discover(&target, &guarded).await.unwrap_err();
-        assert!(
-            matches!(error, DiscoveryError::Private { .. }),
-            "{host}: {error}"
-        );
+        assert!(matches!(error, DiscoveryError::Private { .. }), "{host}: {error}");
     }
     assert!(site.asked().is_empty());
 }
@@ -261,10 +214,7 @@ async fn a_catalogue_has_several_agents() {
     let site = site(&[
         ("GET /a2a/catalog", cards),
         ("GET /lone/agent.json", card(&one("lone"))),
-        (
-            "GET /bad",
-            card(&json!({"agents": [one("a"), {"name": "b"}]})),
-        ),
+        ("GET /bad", card(&json!({"agents": [one("a"), {"name": "b"}]}))),
     ])
     .await;
     for (path, names) in [
@@ -273,19 +223,10 @@ async fn a_catalogue_has_several_agents() {
         ("/nowhere", vec!["a", "b"]),
         ("/lone", vec!["lone"]),
     ] {
-        let found = discover_all(&site.url.join(path).unwrap(), &here())
-            .await
-            .unwrap();
+        let found = discover_all(&site.url.join(path).unwrap(), &here()).await.unwrap();
         let found: Vec<&str> = found.iter().map(|agent| agent.card.name.as_str()).collect();
         assert_eq!(found, names, "{path}");
     }
-    let error = discover_all(&site.url.join("/bad").unwrap(), &here())
-        .await
-        .unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("is no agent card: agents[1]: expected"),
-        "{error}"
-    );
+    let error = discover_all(&site.url.join("/bad").unwrap(), &here()).await.unwrap_err();
+    assert!(error.to_string().contains("is no agent card: agents[1]: expected"), "{error}");
 }

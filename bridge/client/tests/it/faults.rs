@@ -35,9 +35,7 @@ async fn client(answer: Answer) -> (Client, Url) {
 }
 
 fn never() -> axum::http::Response<Body> {
-    axum::http::Response::new(Body::from_stream(stream::pending::<
-        Result<Bytes, std::io::Error>,
-    >()))
+    axum::http::Response::new(Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>()))
 }
 
 #[tokio::test]
@@ -62,10 +60,7 @@ async fn every_bad_answer_has_its_own_error() {
             "the answer is not valid: expected one of task, message, found neither",
         ),
         (|| reply(500, "text/plain", "oops"), "HTTP status 500: oops"),
-        (
-            || reply(200, "text/html", "<html>"),
-            "HTTP status 200: not JSON: <html>",
-        ),
+        (|| reply(200, "text/html", "<html>"), "HTTP status 200: not JSON: <html>"),
         (
             || result(&json!({"message": "x".repeat(20_000)})),
             "the answer is larger than 10000 bytes",
@@ -75,10 +70,7 @@ async fn every_bad_answer_has_its_own_error() {
     for (answer, expected) in cases {
         let (client, url) = client(answer).await;
         let error = client.send_message(hello()).await.unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!("SendMessage at {url}: {expected}")
-        );
+        assert_eq!(error.to_string(), format!("SendMessage at {url}: {expected}"));
     }
 }
 
@@ -95,15 +87,9 @@ async fn nobody_there_is_unreachable() {
 
 #[tokio::test]
 async fn a_page_that_is_no_card_is_reported_with_the_field() {
-    let (url, _) = serve(CARD, json!({"name": 7, "url": "URL"}), || {
-        result(&json!({}))
-    })
-    .await;
+    let (url, _) = serve(CARD, json!({"name": 7, "url": "URL"}), || result(&json!({}))).await;
     let error = Client::connect(&url, &limits()).await.unwrap_err();
-    assert!(
-        error.to_string().contains("name: expected a string"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("name: expected a string"), "{error}");
 }
 
 fn event(item: &serde_json::Value) -> String {
@@ -124,10 +110,7 @@ async fn events_come_until_the_stream_ends() {
     let events: Vec<_> = events.map(Result::unwrap).collect().await;
     assert!(matches!(
         events[..],
-        [
-            StreamResponse::StatusUpdate(_),
-            StreamResponse::StatusUpdate(_)
-        ]
+        [StreamResponse::StatusUpdate(_), StreamResponse::StatusUpdate(_)]
     ));
 }
 
@@ -136,10 +119,7 @@ async fn a_refused_stream_is_reported_before_any_event() {
     const REFUSAL: &str =
         r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32004,"message":"no streams"}}"#;
     let cases: [(Answer, &str); 4] = [
-        (
-            || reply(200, "application/json", REFUSAL),
-            "the agent answered: no streams (-32004)",
-        ),
+        (|| reply(200, "application/json", REFUSAL), "the agent answered: no streams (-32004)"),
         (
             || {
                 let refusal = REFUSAL.replace("-32004", "-32001");
@@ -147,22 +127,13 @@ async fn a_refused_stream_is_reported_before_any_event() {
             },
             "the agent answered: no streams (-32001)",
         ),
-        (
-            || reply(404, "text/plain", "nothing here"),
-            "HTTP status 404: nothing here",
-        ),
-        (
-            || result(&json!({})),
-            "the stream broke: the answer is a single object, not a stream",
-        ),
+        (|| reply(404, "text/plain", "nothing here"), "HTTP status 404: nothing here"),
+        (|| result(&json!({})), "the stream broke: the answer is a single object, not a stream"),
     ];
     for (answer, expected) in cases {
         let (client, url) = client(answer).await;
         let error = client.send_streaming_message(hello()).await.unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!("SendStreamingMessage at {url}: {expected}")
-        );
+        assert_eq!(error.to_string(), format!("SendStreamingMessage at {url}: {expected}"));
     }
 }
 
@@ -170,23 +141,11 @@ async fn a_refused_stream_is_reported_before_any_event() {
 async fn a_stream_that_goes_wrong_ends_with_its_error() {
     let cases: [(Answer, &str); 3] = [
         (
-            || {
-                reply(
-                    200,
-                    "text/event-stream",
-                    &(working() + "data: {\"jsonrpc\":\"2.0\"}\n\n"),
-                )
-            },
+            || reply(200, "text/event-stream", &(working() + "data: {\"jsonrpc\":\"2.0\"}\n\n")),
             "the answer is not valid: expected a result or an error, found neither",
         ),
         (
-            || {
-                reply(
-                    200,
-                    "text/event-stream",
-                    &(working() + &event(&json!({"tasks": {}}))),
-                )
-            },
+            || reply(200, "text/event-stream", &(working() + &event(&json!({"tasks": {}})))),
             "the answer is not valid: expected exactly one of task, message, statusUpdate, \
              artifactUpdate, found none of them",
         ),
@@ -208,10 +167,7 @@ async fn a_stream_that_goes_wrong_ends_with_its_error() {
         let events: Vec<_> = events.collect().await;
         assert!(events[0].is_ok() && events.len() == 2);
         let error = events[1].as_ref().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!("SendStreamingMessage at {url}: {expected}")
-        );
+        assert_eq!(error.to_string(), format!("SendStreamingMessage at {url}: {expected}"));
     }
 }
 
@@ -220,11 +176,7 @@ async fn a_stream_that_goes_wrong_ends_with_its_error() {
 async fn a_stream_without_end_is_left_at_its_limits() {
     let cases: [(Answer, Duration, &str); 2] = [
         (|| endless(b"x"), Duration::from_secs(60), "1048576 bytes"),
-        (
-            || endless(b":\n"),
-            Duration::from_millis(300),
-            "no answer within 300ms",
-        ),
+        (|| endless(b":\n"), Duration::from_millis(300), "no answer within 300ms"),
     ];
     for (answer, idle, expected) in cases {
         let (url, _) = serve(CARD, card_1_0(), answer).await;
@@ -232,9 +184,7 @@ async fn a_stream_without_end_is_left_at_its_limits() {
         (options.limits.body, options.limits.idle) = (1 << 20, idle);
         let client = Client::connect(&url, &options).await.unwrap();
         let mut events = client.send_streaming_message(hello()).await.unwrap();
-        let first = timeout(Duration::from_secs(60), events.next())
-            .await
-            .unwrap();
+        let first = timeout(Duration::from_secs(60), events.next()).await.unwrap();
         let error = first.unwrap().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
@@ -244,10 +194,7 @@ fn endless(piece: &'static [u8]) -> axum::http::Response<Body> {
     let begin = stream::iter([Bytes::from("data: ")]);
     let pieces = begin.chain(stream::repeat(Bytes::from(piece.repeat(1 << 14))));
     let body = Body::from_stream(pieces.map(Ok::<_, std::io::Error>));
-    axum::http::Response::builder()
-        .header("content-type", "text/event-stream")
-        .body(body)
-        .unwrap()
+    axum::http::Response::builder().header("content-type", "text/event-stream").body(body).unwrap()
 }
 
 /// A server that mixes up the answers of its callers must be detected.

@@ -24,17 +24,12 @@ async fn followed(
         "supportedInterfaces": [{"url": "URL", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
     });
     let (url, _) = serve(CARD, card, answer).await;
-    let options = DiscoveryOptions {
-        allow_private: true,
-        ..DiscoveryOptions::default()
-    };
+    let options = DiscoveryOptions { allow_private: true, ..DiscoveryOptions::default() };
     let found = discover(&url, &options).await.unwrap();
     let invoker = Invoker::new(&found, &Options::default()).unwrap();
     let invocation = Invocation::new("m-1", "check", Map::new());
     let mut begun = Vec::new();
-    let outcome = invoker
-        .follow(&invocation, |id| begun.push(id.to_owned()))
-        .await;
+    let outcome = invoker.follow(&invocation, |id| begun.push(id.to_owned())).await;
     (begun, outcome)
 }
 
@@ -43,11 +38,7 @@ fn events(items: &[Value]) -> Response<Body> {
         let envelope = json!({"jsonrpc": "2.0", "id": 1, "result": item});
         format!("data: {envelope}\n\n")
     };
-    reply(
-        200,
-        "text/event-stream",
-        &items.iter().map(event).collect::<String>(),
-    )
+    reply(200, "text/event-stream", &items.iter().map(event).collect::<String>())
 }
 
 fn status(state: &str) -> Value {
@@ -81,10 +72,7 @@ async fn a_message_is_a_whole_answer_and_silence_is_none() {
     assert_eq!((begun.len(), outcome.unwrap().text.as_str()), (0, "hi"));
     let (_, outcome) = followed(true, || events(&[])).await;
     let error = outcome.unwrap_err().to_string();
-    assert!(
-        error.ends_with("the stream broke: it ended without an answer"),
-        "{error}"
-    );
+    assert!(error.ends_with("the stream broke: it ended without an answer"), "{error}");
 }
 
 #[tokio::test]

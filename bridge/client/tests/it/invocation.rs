@@ -13,10 +13,7 @@ const CARD: &str = "GET /.well-known/agent-card.json";
 
 async fn agent(answers: &[(&str, Answer)]) -> (Site, Discovered) {
     let site = site(answers).await;
-    let options = DiscoveryOptions {
-        allow_private: true,
-        ..DiscoveryOptions::default()
-    };
+    let options = DiscoveryOptions { allow_private: true, ..DiscoveryOptions::default() };
     let found = discover(&site.url, &options).await.unwrap();
     (site, found)
 }
@@ -28,11 +25,9 @@ fn skills() -> Value {
 }
 
 fn card_1_0() -> Answer {
-    card(
-        &json!({"name": "New", "skills": skills(), "supportedInterfaces": [
-            {"url": "URL/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
-        ]}),
-    )
+    card(&json!({"name": "New", "skills": skills(), "supportedInterfaces": [
+        {"url": "URL/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+    ]}))
 }
 
 fn card_0_1() -> Answer {
@@ -63,10 +58,7 @@ async fn the_next_interface_is_called_if_the_first_is_unreachable() {
     let done = rpc("result", &json!({"task": task("COMPLETED", json!({}))}));
     let (site, found) = agent(&[(CARD, card(&document)), ("POST /rpc", done)]).await;
     let here = site.url.join("rpc").unwrap();
-    assert_eq!(
-        (found.endpoint.url(), &*found.endpoint.name()),
-        (&here, "JSONRPC 1.0")
-    );
+    assert_eq!((found.endpoint.url(), &*found.endpoint.name()), (&here, "JSONRPC 1.0"));
     let others: Vec<_> = found.others.iter().map(|way| way.url().as_str()).collect();
     assert_eq!(others, [nobody, nobody]);
     let outcome = invoke(&found, &of_age(7.into()), &Options::default()).await;
@@ -108,10 +100,7 @@ async fn a_skill_is_called_in_1_0() {
     let answer = rpc("result", &json!({"task": done}));
     let (site, outcome) = called(&[(CARD, card_1_0()), ("POST /rpc", answer)]).await;
     let outcome = outcome.unwrap();
-    assert_eq!(
-        (outcome.state, outcome.result_data),
-        (State::Completed, Some(result))
-    );
+    assert_eq!((outcome.state, outcome.result_data), (State::Completed, Some(result)));
     assert_eq!(outcome.text, "Yes");
     assert_eq!(outcome.task_id.as_deref(), Some("t-1"));
     let asked = site.asked().pop().unwrap();
@@ -129,16 +118,10 @@ async fn a_skill_is_called_in_1_0() {
 async fn a_task_of_0_1_is_known_before_anything_is_answered() {
     let places = [
         ("GET /.well-known/agent.json", card_0_1()),
-        (
-            "POST /tasks/send",
-            card(&json!({"id": "m-1", "status": {"state": "completed"}})),
-        ),
+        ("POST /tasks/send", card(&json!({"id": "m-1", "status": {"state": "completed"}}))),
         (
             "POST /tasks/cancel",
-            rpc(
-                "result",
-                &json!({"id": "m-1", "status": {"state": "canceled"}}),
-            ),
+            rpc("result", &json!({"id": "m-1", "status": {"state": "canceled"}})),
         ),
     ];
     let (site, agent) = agent(&places).await;
@@ -162,23 +145,16 @@ async fn a_task_of_0_1_is_known_before_anything_is_answered() {
 #[tokio::test]
 async fn credentials_go_to_their_host_wherever_the_card_was() {
     let refused = (401, None, json!({"error": "who are you?"}).to_string());
-    for (path, answer) in [
-        ("POST /execute", rpc("result", &json!({}))),
-        ("POST /execute", refused),
-    ] {
+    for (path, answer) in [("POST /execute", rpc("result", &json!({}))), ("POST /execute", refused)]
+    {
         let is_let_in = answer.0 == 200;
         let site = site(&[(path, answer)]).await;
         let document = json!({"name": "Plan", "url": site.url, "skills": [{"id": "check", "input_schema": {}}]});
-        let registry = "https://registry.test/v2/agents/plan/manifests/v1"
-            .parse()
-            .unwrap();
+        let registry = "https://registry.test/v2/agents/plan/manifests/v1".parse().unwrap();
         let found = Discovered::from_card(document, registry).unwrap();
         let key = Credentials::default().header("X-Key", "hunter2").unwrap();
         let call = async |credentials: Credentials| {
-            let options = Options {
-                credentials,
-                ..Options::default()
-            };
+            let options = Options { credentials, ..Options::default() };
             invoke(&found, &of_age(json!(10)), &options).await
         };
         let error = call(key.clone()).await.unwrap_err();
@@ -187,9 +163,7 @@ async fn credentials_go_to_their_host_wherever_the_card_was() {
             site.asked().is_empty(),
             "a card in a registry says nothing about who may be shown a secret"
         );
-        let elsewhere = key
-            .clone()
-            .meant_for(&"http://127.0.0.1:9/".parse().unwrap());
+        let elsewhere = key.clone().meant_for(&"http://127.0.0.1:9/".parse().unwrap());
         assert!(!elsewhere.are_meant_for(&site.url));
         assert!(call(elsewhere).await.is_err());
         assert!(site.asked().is_empty());
@@ -197,30 +171,21 @@ async fn credentials_go_to_their_host_wherever_the_card_was() {
         assert_eq!(site.asked()[0].headers["x-key"], "hunter2");
         match called {
             Ok(outcome) => assert!(is_let_in && outcome.state == State::Completed),
-            Err(error) => assert!(
-                !is_let_in && error.to_string().contains("who are you?"),
-                "{error}"
-            ),
+            Err(error) => {
+                assert!(!is_let_in && error.to_string().contains("who are you?"), "{error}");
+            }
         }
     }
 }
 
 #[tokio::test]
 async fn a_skill_is_called_by_tasks_send() {
-    let answer = card(
-        &json!({"id": "t-1", "status": {"state": "completed", "message": {
-            "role": "agent", "parts": [{"type": "data", "data": {"has_vacancy": true}}],
-        }}}),
-    );
-    let places = [
-        ("GET /.well-known/agent.json", card_0_1()),
-        ("POST /tasks/send", answer),
-    ];
+    let answer = card(&json!({"id": "t-1", "status": {"state": "completed", "message": {
+        "role": "agent", "parts": [{"type": "data", "data": {"has_vacancy": true}}],
+    }}}));
+    let places = [("GET /.well-known/agent.json", card_0_1()), ("POST /tasks/send", answer)];
     let (site, outcome) = called(&places).await;
-    assert_eq!(
-        outcome.unwrap().result_data,
-        Some(json!({"has_vacancy": true}))
-    );
+    assert_eq!(outcome.unwrap().result_data, Some(json!({"has_vacancy": true})));
     let asked = site.asked().pop().unwrap();
     assert_eq!(asked.body["id"], "m-1");
     assert_eq!(
@@ -235,32 +200,12 @@ async fn a_skill_is_called_by_tasks_send() {
 #[tokio::test]
 async fn a_failure_in_json_is_the_agents_and_no_missing_task() {
     for (status, body, told) in [
-        (
-            500,
-            json!({"detail": "no database"}),
-            "HTTP status 500: no database",
-        ),
-        (
-            500,
-            json!({"status": "error", "message": "it broke"}),
-            "HTTP status 500: it broke",
-        ),
-        (
-            503,
-            json!({"error": "too many requests"}),
-            "HTTP status 503: too many requests",
-        ),
+        (500, json!({"detail": "no database"}), "HTTP status 500: no database"),
+        (500, json!({"status": "error", "message": "it broke"}), "HTTP status 500: it broke"),
+        (503, json!({"error": "too many requests"}), "HTTP status 503: too many requests"),
         (500, json!({"x": 1}), "HTTP status 500: {\"x\":1}"),
-        (
-            200,
-            json!({"error": "no database"}),
-            "the agent answered: no database",
-        ),
-        (
-            500,
-            json!({"error": {"code": -32000, "message": "busy"}}),
-            "the agent answered: busy",
-        ),
+        (200, json!({"error": "no database"}), "the agent answered: no database"),
+        (500, json!({"error": {"code": -32000, "message": "busy"}}), "the agent answered: busy"),
     ] {
         let places = [
             ("GET /.well-known/agent.json", card_0_1()),
@@ -275,10 +220,7 @@ async fn a_failure_in_json_is_the_agents_and_no_missing_task() {
 #[tokio::test]
 async fn an_answer_to_another_request_is_refused() {
     let other = card(&json!({"jsonrpc": "2.0", "id": "m-2", "result": {"plan": "p"}}));
-    let places = [
-        ("GET /agent-card", card_execute()),
-        ("POST /execute", other),
-    ];
+    let places = [("GET /agent-card", card_execute()), ("POST /execute", other)];
     let error = called(&places).await.1.unwrap_err().to_string();
     let told = r#"id: expected "m-1", the id of the request, found "m-2""#;
     assert!(error.contains(told), "{error}");
@@ -288,10 +230,7 @@ async fn an_answer_to_another_request_is_refused() {
 async fn a_request_for_credentials_differs_from_a_failure() {
     for (status, wants) in [(401, true), (403, false), (500, false)] {
         let refused = (status, None, json!({"detail": "no"}).to_string());
-        let places = [
-            ("GET /.well-known/agent.json", card_0_1()),
-            ("POST /tasks/send", refused),
-        ];
+        let places = [("GET /.well-known/agent.json", card_0_1()), ("POST /tasks/send", refused)];
         let (_, outcome) = called(&places).await;
         assert_eq!(outcome.unwrap_err().wants_credentials(), wants, "{status}");
     }
@@ -312,28 +251,17 @@ async fn a_skill_is_called_as_a_method() {
 #[tokio::test]
 async fn errors_of_methods_are_distinguished() {
     for (code, message, told) in [
-        (
-            -32601,
-            "Unknown skill: check",
-            "Plan has no skill \"check\": expected one of check",
-        ),
+        (-32601, "Unknown skill: check", "Plan has no skill \"check\": expected one of check"),
         (
             -32603,
             "Invalid parameters: missing required field 'name'",
             "Plan refused the parameters for check: missing required field 'name'",
         ),
-        (
-            -32603,
-            "Execution failed: Claude API timeout",
-            "Claude API timeout",
-        ),
+        (-32603, "Execution failed: Claude API timeout", "Claude API timeout"),
     ] {
         let answer = rpc("error", &json!({"code": code, "message": message}));
-        let (_, outcome) = called(&[
-            ("GET /agent-card", card_execute()),
-            ("POST /execute", answer),
-        ])
-        .await;
+        let (_, outcome) =
+            called(&[("GET /agent-card", card_execute()), ("POST /execute", answer)]).await;
         let said = outcome.map_or_else(
             |error| error.to_string(),
             |outcome| {
@@ -362,9 +290,7 @@ async fn parameters_that_do_not_fit_are_not_sent() {
             "New has no skill \"shout\": expected one of check",
         ),
     ] {
-        let error = invoke(&agent, &invocation, &Options::default())
-            .await
-            .unwrap_err();
+        let error = invoke(&agent, &invocation, &Options::default()).await.unwrap_err();
         assert_eq!(error.to_string(), told);
     }
     assert_eq!(site.lines(), [CARD]);
@@ -380,16 +306,10 @@ async fn every_end_and_every_question_is_an_outcome() {
         ("AUTH_REQUIRED", State::AuthRequired),
     ] {
         let status = json!({"state": format!("TASK_STATE_{name}"), "message": said("Which team?")});
-        let answer = rpc(
-            "result",
-            &json!({"task": task(name, json!({"status": status}))}),
-        );
+        let answer = rpc("result", &json!({"task": task(name, json!({"status": status}))}));
         let (_, outcome) = called(&[(CARD, card_1_0()), ("POST /rpc", answer)]).await;
         let outcome = outcome.unwrap();
-        assert_eq!(
-            (outcome.state, outcome.text.as_str()),
-            (state, "Which team?")
-        );
+        assert_eq!((outcome.state, outcome.text.as_str()), (state, "Which team?"));
         assert_eq!(outcome.to_json()["state"], state.as_str());
     }
 }
@@ -399,33 +319,22 @@ async fn a_message_is_a_whole_answer() {
     let answer = rpc("result", &json!({"message": said("hi")}));
     let (_, outcome) = called(&[(CARD, card_1_0()), ("POST /rpc", answer)]).await;
     let outcome = outcome.unwrap();
-    assert_eq!(
-        (outcome.state, outcome.text.as_str()),
-        (State::Completed, "hi")
-    );
-    assert_eq!(
-        outcome.to_json(),
-        json!({"state": "completed", "text": "hi"})
-    );
+    assert_eq!((outcome.state, outcome.text.as_str()), (State::Completed, "hi"));
+    assert_eq!(outcome.to_json(), json!({"state": "completed", "text": "hi"}));
 }
 
 #[tokio::test]
 async fn an_unfinished_task_is_polled_until_it_ends() {
     let (site, outcome) = called(&[
         (CARD, card_1_0()),
-        (
-            "POST /rpc",
-            rpc("result", &json!({"task": task("SUBMITTED", json!({}))})),
-        ),
+        ("POST /rpc", rpc("result", &json!({"task": task("SUBMITTED", json!({}))}))),
         ("POST /rpc", rpc("result", &task("WORKING", json!({})))),
         ("POST /rpc", rpc("result", &task("COMPLETED", json!({})))),
     ])
     .await;
     assert_eq!(outcome.unwrap().state, State::Completed);
-    let methods: Vec<Value> = site.asked()[1..]
-        .iter()
-        .map(|one| one.body["method"].clone())
-        .collect();
+    let methods: Vec<Value> =
+        site.asked()[1..].iter().map(|one| one.body["method"].clone()).collect();
     assert_eq!(methods, ["SendMessage", "GetTask", "GetTask"]);
 }
 
@@ -433,10 +342,7 @@ async fn an_unfinished_task_is_polled_until_it_ends() {
 async fn a_call_is_started_and_canceled() {
     let (site, agent) = agent(&[
         (CARD, card_1_0()),
-        (
-            "POST /rpc",
-            rpc("result", &json!({"task": task("WORKING", json!({}))})),
-        ),
+        ("POST /rpc", rpc("result", &json!({"task": task("WORKING", json!({}))}))),
         ("POST /rpc", rpc("result", &task("CANCELED", json!({})))),
     ])
     .await;
@@ -483,15 +389,9 @@ async fn waiting_futures_are_send() {
         waiting
     }
     let (site, agent) = agent(&[("GET /agent-card", card_execute())]).await;
-    let options = DiscoveryOptions {
-        allow_private: true,
-        ..DiscoveryOptions::default()
-    };
+    let options = DiscoveryOptions { allow_private: true, ..DiscoveryOptions::default() };
     sent(discover(&site.url, &options)).await.unwrap();
     let (call, options) = (of_age(json!(10)), Options::default());
     let called = sent(invoke(&agent, &call, &options)).await;
-    assert!(
-        matches!(called, Err(InvocationError::Agent(_))),
-        "nothing is at /execute"
-    );
+    assert!(matches!(called, Err(InvocationError::Agent(_))), "nothing is at /execute");
 }

@@ -34,11 +34,7 @@ fn usual() -> Options {
 }
 
 fn options(allow_private: bool) -> Options {
-    Options {
-        allow_private,
-        lookup: Some(Arc::new(LocalLookup)),
-        ..Options::default()
-    }
+    Options { allow_private, lookup: Some(Arc::new(LocalLookup)), ..Options::default() }
 }
 
 /// Returns the site under a name that was public before.
@@ -90,11 +86,7 @@ fn ways() -> [(&'static str, Value, &'static str); 4] {
             json!({"name": "Club", "base_url": "/", "skills": skills}),
             "POST /tasks/send",
         ),
-        (
-            "agent-card",
-            json!({"name": "Plan", "url": "/", "skills": methods}),
-            "POST /execute",
-        ),
+        ("agent-card", json!({"name": "Plan", "url": "/", "skills": methods}), "POST /execute"),
     ]
 }
 
@@ -104,10 +96,7 @@ async fn an_agent_whose_name_has_become_private_is_not_called() {
         let (site, agent) = found(&[(&format!("GET /{place}"), answer(&card))]).await;
         let looked = site.lines().len();
         // The options allow it, and so does the permission recorded at discovery.
-        let public = Discovered {
-            allow_private: false,
-            ..agent.clone()
-        };
+        let public = Discovered { allow_private: false, ..agent.clone() };
         for (agent, options) in [(&agent, options(false)), (&public, usual())] {
             match fault(called(agent, &options).await.unwrap_err()) {
                 Fault::Private { host, address } => {
@@ -134,10 +123,7 @@ async fn no_binding_sends_or_streams_to_it() {
         let base = named(&site);
         let document = document.to_string().replace("URL/", base.as_str());
         let (card, _) = card::read(serde_json::from_str(&document).unwrap()).unwrap();
-        let options = Options {
-            binding: Some(binding),
-            ..options(false)
-        };
+        let options = Options { binding: Some(binding), ..options(false) };
         let client = Client::for_card(card, &base, &options).unwrap();
         let sent = client.send_message(hello()).await.map(drop);
         let streamed = client.send_streaming_message(hello()).await.map(drop);
@@ -155,10 +141,8 @@ async fn neither_is_its_card_asked_for() {
     for base in [named(&site), site.url.clone()] {
         let error = Client::connect(&base, &options(false)).await.unwrap_err();
         assert!(matches!(error.fault, Fault::Private { .. }), "{error}");
-        let options = DiscoveryOptions {
-            lookup: Some(Arc::new(LocalLookup)),
-            ..DiscoveryOptions::default()
-        };
+        let options =
+            DiscoveryOptions { lookup: Some(Arc::new(LocalLookup)), ..DiscoveryOptions::default() };
         let error = discover(&base, &options).await.unwrap_err();
         assert!(matches!(error, DiscoveryError::Private { .. }), "{error}");
     }
@@ -185,10 +169,8 @@ async fn an_agent_at_a_private_address_is_not_called() {
 async fn no_call_is_led_elsewhere() {
     let other = site(&[]).await;
     for (place, card, call) in ways() {
-        let answers = [
-            (&*format!("GET /{place}"), answer(&card)),
-            (call, redirect(other.url.as_str())),
-        ];
+        let answers =
+            [(&*format!("GET /{place}"), answer(&card)), (call, redirect(other.url.as_str()))];
         let (site, agent) = found(&answers).await;
         called(&agent, &usual()).await.unwrap_err();
         assert_eq!(site.lines().last().unwrap(), call);

@@ -33,10 +33,7 @@ fn options() -> Options {
             first: Duration::from_millis(1),
             longest: Duration::from_millis(4),
         },
-        polls: Some(Polls {
-            first: Duration::from_millis(1),
-            longest: Duration::from_millis(4),
-        }),
+        polls: Some(Polls { first: Duration::from_millis(1), longest: Duration::from_millis(4) }),
         ..Options::default()
     }
 }
@@ -73,12 +70,7 @@ fn log(steps: &[u8]) -> Vec<Value> {
 }
 
 async fn run(manner: Manner, log: &[Value], cuts: &[Cut], busy: usize) -> (Vec<Value>, Shared) {
-    let script = Script {
-        manner,
-        log: log.to_vec(),
-        cuts: cuts.iter().copied().collect(),
-        busy,
-    };
+    let script = Script { manner, log: log.to_vec(), cuts: cuts.iter().copied().collect(), busy };
     let (url, shared) = serve(script).await;
     let client = Client::connect(&url, &options()).await.unwrap();
     let stream = client.send_streaming_message(hello()).await.unwrap();
@@ -88,11 +80,9 @@ async fn run(manner: Manner, log: &[Value], cuts: &[Cut], busy: usize) -> (Vec<V
 
 /// Returns the messages and artifact pieces in these events, in order.
 fn said(events: &[Value]) -> (Vec<&str>, Task) {
-    let messages = events.iter().filter_map(|event| {
-        event
-            .pointer("/statusUpdate/status/message/messageId")?
-            .as_str()
-    });
+    let messages = events
+        .iter()
+        .filter_map(|event| event.pointer("/statusUpdate/status/message/messageId")?.as_str());
     (messages.collect(), task(events))
 }
 
@@ -168,20 +158,10 @@ async fn a_restarting_server_is_waited_for() {
 
 #[tokio::test]
 async fn a_server_that_stays_away_is_given_up() {
-    let script = Script {
-        manner: Manner::Ids,
-        log: log(&[0]),
-        cuts: [(1, 0)].into(),
-        busy: 100,
-    };
+    let script = Script { manner: Manner::Ids, log: log(&[0]), cuts: [(1, 0)].into(), busy: 100 };
     let (url, shared) = serve(script).await;
     let client = Client::connect(&url, &options()).await.unwrap();
-    let events: Vec<_> = client
-        .send_streaming_message(hello())
-        .await
-        .unwrap()
-        .collect()
-        .await;
+    let events: Vec<_> = client.send_streaming_message(hello()).await.unwrap().collect().await;
     let error = events.last().unwrap().as_ref().unwrap_err();
     let expected = format!("SendStreamingMessage at {url}: HTTP status 503: restarting");
     assert_eq!(error.to_string(), expected);
@@ -190,12 +170,7 @@ async fn a_server_that_stays_away_is_given_up() {
 
 #[tokio::test]
 async fn the_reason_for_a_broken_stream_is_reported_at_its_end() {
-    let script = Script {
-        manner: Manner::Hangs,
-        log: log(&[0]),
-        cuts: [(1, 0)].into(),
-        busy: 0,
-    };
+    let script = Script { manner: Manner::Hangs, log: log(&[0]), cuts: [(1, 0)].into(), busy: 0 };
     let (url, _) = serve(script).await;
     let mut options = options();
     options.limits.reply = Duration::from_millis(200);
@@ -208,29 +183,14 @@ async fn the_reason_for_a_broken_stream_is_reported_at_its_end() {
 
 #[tokio::test]
 async fn disabled_features_are_not_used() {
-    let off = Options {
-        retries: Retries::NONE,
-        polls: None,
-        ..Options::default()
-    };
-    for (manner, expected) in [
-        (Manner::Ids, "the stream broke: "),
-        (Manner::Refuses, "the stream broke: "),
-    ] {
-        let script = Script {
-            manner,
-            log: log(&[0]),
-            cuts: [(1, 0)].into(),
-            busy: 0,
-        };
+    let off = Options { retries: Retries::NONE, polls: None, ..Options::default() };
+    for (manner, expected) in
+        [(Manner::Ids, "the stream broke: "), (Manner::Refuses, "the stream broke: ")]
+    {
+        let script = Script { manner, log: log(&[0]), cuts: [(1, 0)].into(), busy: 0 };
         let (url, shared) = serve(script).await;
         let client = Client::connect(&url, &off).await.unwrap();
-        let events: Vec<_> = client
-            .send_streaming_message(hello())
-            .await
-            .unwrap()
-            .collect()
-            .await;
+        let events: Vec<_> = client.send_streaming_message(hello()).await.unwrap().collect().await;
         let error = events.last().unwrap().as_ref().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
         assert_eq!(shared.lock().unwrap().asked, ["SendStreamingMessage"]);
@@ -240,12 +200,8 @@ async fn disabled_features_are_not_used() {
 #[tokio::test]
 async fn a_subscription_is_followed_to_the_end_of_its_task() {
     for manner in [Manner::Snapshot, Manner::Later, Manner::Silent] {
-        let script = Script {
-            manner,
-            log: log(&[0, 2, 3, 0, 4]),
-            cuts: [(1, 1), (1, 0)].into(),
-            busy: 0,
-        };
+        let script =
+            Script { manner, log: log(&[0, 2, 3, 0, 4]), cuts: [(1, 1), (1, 0)].into(), busy: 0 };
         let (url, _) = serve(script).await;
         let client = Client::connect(&url, &options()).await.unwrap();
         let request = SubscribeToTaskRequest::new("t");
@@ -274,12 +230,7 @@ async fn a_task_that_waits_already_is_not_asked_for_again() {
 #[tokio::test]
 async fn a_known_task_is_asked_for_until_it_is_over() {
     let log = log(&[0, 2, 3, 0, 4]);
-    let script = Script {
-        manner: Manner::Refuses,
-        log: log.clone(),
-        cuts: [].into(),
-        busy: 0,
-    };
+    let script = Script { manner: Manner::Refuses, log: log.clone(), cuts: [].into(), busy: 0 };
     let (url, shared) = serve(script).await;
     let client = Client::connect(&url, &options()).await.unwrap();
     let mut known = task(&log[..2]);

@@ -32,10 +32,7 @@ pub(crate) async fn serve(card_path: &str, card: Value, answer: Answer) -> (Url,
     let base = format!("http://{}/", listener.local_addr().unwrap());
     let card = card.to_string().replace("URL", &base);
     let card: Value = serde_json::from_str(&card).unwrap();
-    let told = Agent {
-        asked: Asked::default(),
-        answer,
-    };
+    let told = Agent { asked: Asked::default(), answer };
     let asked = told.asked.clone();
     let app = Router::new()
         .route(card_path, get(async move || Json(card)))
@@ -55,10 +52,7 @@ async fn remember(State(told): State<Agent>, headers: HeaderMap, body: Bytes) ->
 /// Replaces the id 1, with which answers are written, by the request's id. Incomplete answers stay as they
 /// are.
 async fn answering(id: &Value, answer: Response<Body>) -> Response<Body> {
-    if axum::body::HttpBody::size_hint(answer.body())
-        .exact()
-        .is_none()
-    {
+    if axum::body::HttpBody::size_hint(answer.body()).exact().is_none() {
         return answer;
     }
     let (mut head, body) = answer.into_parts();

@@ -71,20 +71,13 @@ pub(crate) async fn site(answers: &[(&str, Answer)]) -> Site {
             let line = format!("{method} {}", uri.path());
             let body: Value = serde_json::from_slice(&body).unwrap_or_default();
             let answer = next(&mut queues.lock().unwrap(), &line, &body["id"]);
-            let asked = Asked {
-                line,
-                headers,
-                body,
-            };
+            let asked = Asked { line, headers, body };
             remembered.lock().unwrap().push(asked);
             answer
         },
     );
     tokio::spawn(async move { axum::serve(listener, app).await });
-    Site {
-        url: Url::parse(&base).unwrap(),
-        asked,
-    }
+    Site { url: Url::parse(&base).unwrap(), asked }
 }
 
 fn next(queues: &mut BTreeMap<String, Vec<Answer>>, line: &str, id: &Value) -> Response<Body> {
@@ -98,9 +91,7 @@ fn next(queues: &mut BTreeMap<String, Vec<Answer>>, line: &str, id: &Value) -> R
     let body = body.replace("\"ASKED\"", &id.to_string());
     let mut response = reply(status, "application/json", &body);
     if let Some(to) = to {
-        response
-            .headers_mut()
-            .insert("location", to.parse().unwrap());
+        response.headers_mut().insert("location", to.parse().unwrap());
     }
     response
 }

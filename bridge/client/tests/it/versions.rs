@@ -20,10 +20,7 @@ fn both() -> Value {
 }
 
 fn options(version: Option<Version>) -> Options {
-    Options {
-        version,
-        ..Options::default()
-    }
+    Options { version, ..Options::default() }
 }
 
 /// The first interface of a card is the preferred one (8.3.2).
@@ -44,9 +41,7 @@ async fn the_first_interface_of_the_card_is_used_unless_another_is_wanted() {
 #[tokio::test]
 async fn a_card_without_a_usable_interface_is_refused() {
     let (url, _) = serve(CARD, card_0_3(), || result(&json!({}))).await;
-    let error = Client::connect(&url, &options(Some(Version::V1_0)))
-        .await
-        .unwrap_err();
+    let error = Client::connect(&url, &options(Some(Version::V1_0))).await.unwrap_err();
     let grpc = match cfg!(feature = "grpc") {
         true => " or GRPC 1.0",
         false => "",
@@ -64,10 +59,7 @@ async fn cards_of_0_2_are_found() {
     let card = json!({"name": "Oldest", "url": "URL"});
     let (url, _) = serve("/.well-known/agent.json", card, || result(&json!({}))).await;
     let client = Client::connect(&url, &Options::default()).await.unwrap();
-    assert_eq!(
-        (client.card().name.as_str(), client.version()),
-        ("Oldest", Version::V0_3)
-    );
+    assert_eq!((client.card().name.as_str(), client.version()), ("Oldest", Version::V0_3));
 }
 
 #[tokio::test]
@@ -113,10 +105,7 @@ async fn a_message_is_said_in_0_3() {
 async fn operations_that_a_version_lacks_are_not_called() {
     let (url, asked) = serve(CARD, card_0_3(), || result(&json!({}))).await;
     let client = Client::connect(&url, &Options::default()).await.unwrap();
-    let error = client
-        .list_tasks(ListTasksRequest::default())
-        .await
-        .unwrap_err();
+    let error = client.list_tasks(ListTasksRequest::default()).await.unwrap_err();
     assert!(matches!(error.fault, Fault::NotInVersion("0.3")), "{error}");
     assert!(asked.lock().unwrap().is_empty());
 }
@@ -190,10 +179,7 @@ async fn a_card_s_own_address_is_taken_as_it_is() {
     let app = Router::new().route("/.well-known/volt/agent-card.json", get(card));
     let app = app.route("/.well-known/agent-card.json", get(card));
     tokio::spawn(async move { axum::serve(listener, app).await });
-    for path in [
-        "/.well-known/agent-card.json",
-        "/.well-known/volt/agent-card.json",
-    ] {
+    for path in ["/.well-known/agent-card.json", "/.well-known/volt/agent-card.json"] {
         let url = format!("{base}{path}?assistant_id=a").parse().unwrap();
         let client = Client::connect(&url, &Options::default()).await.unwrap();
         assert_eq!(client.card().name, "assistant_id=a", "{path}");
@@ -202,16 +188,11 @@ async fn a_card_s_own_address_is_taken_as_it_is() {
     for (address, tried) in [
         (
             missing("/none"),
-            vec![
-                "/none/.well-known/agent-card.json",
-                "/none/.well-known/agent.json",
-            ],
+            vec!["/none/.well-known/agent-card.json", "/none/.well-known/agent.json"],
         ),
         (missing("/none.json?a=1"), vec!["/none.json?a=1"]),
     ] {
-        let error = Client::connect(&address, &Options::default())
-            .await
-            .unwrap_err();
+        let error = Client::connect(&address, &Options::default()).await.unwrap_err();
         let tried: Vec<_> = tried.iter().map(|path| format!("{base}{path}")).collect();
         let expected = format!("card at {}: HTTP status 404", tried.join(" and "));
         assert!(error.to_string().starts_with(&expected), "{error}");

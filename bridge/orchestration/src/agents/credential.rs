@@ -34,11 +34,7 @@ pub enum CredentialFlagError {
 impl Credential {
     /// Creates a bearer token for a host, which is a name or `NAME:PORT`.
     pub fn bearer(host: impl Into<String>, secret: Secret) -> Self {
-        Self {
-            host: host.into(),
-            header: None,
-            secret,
-        }
+        Self { host: host.into(), header: None, secret }
     }
 
     /// Reads `HOST=VARIABLE`, a bearer token, or `HOST=HEADER:VARIABLE`. `variables` looks up the secret by the
@@ -60,15 +56,9 @@ impl Credential {
             return Err(pair());
         }
         let secret = variables(variable).filter(|secret| !secret.is_empty());
-        let not_set = || CredentialFlagError::NotSet {
-            variable: variable.to_owned(),
-            host: host.to_owned(),
-        };
-        Ok(Self {
-            host: host.to_owned(),
-            header,
-            secret: Secret::new(secret.ok_or_else(not_set)?),
-        })
+        let not_set =
+            || CredentialFlagError::NotSet { variable: variable.to_owned(), host: host.to_owned() };
+        Ok(Self { host: host.to_owned(), header, secret: Secret::new(secret.ok_or_else(not_set)?) })
     }
 
     pub(super) fn host(&self) -> &str {
@@ -127,10 +117,7 @@ mod tests {
             ("club.example", "expected HOST=VARIABLE"),
             ("=TOKEN", "expected HOST=VARIABLE"),
             ("club.example=X:", "expected HOST=VARIABLE"),
-            (
-                "club.example=NONE",
-                "the environment variable NONE is not set",
-            ),
+            ("club.example=NONE", "the environment variable NONE is not set"),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");

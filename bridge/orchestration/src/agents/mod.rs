@@ -194,11 +194,7 @@ mod tests {
         };
         (1..=MAX_AGENTS + 1).for_each(|number| remember("old", site(number)));
         remember("new", site(1));
-        let named = |number| {
-            agents
-                .recall(&site(number), now)
-                .map(|agent| agent.card.name)
-        };
+        let named = |number| agents.recall(&site(number), now).map(|agent| agent.card.name);
         assert_eq!(named(1).as_deref(), Some("new"));
         assert_eq!(named(2).as_deref(), Some("old"));
         assert_eq!(named(MAX_AGENTS + 1), None);

@@ -30,10 +30,7 @@ impl FromStr for SiteOverride {
     fn from_str(text: &str) -> Result<Self, SiteOverrideError> {
         let pair = || SiteOverrideError::Pair(text.to_owned());
         let (site, actual_url) = text.split_once('=').ok_or_else(pair)?;
-        Ok(Self {
-            site: address(site)?,
-            actual_url: address(actual_url)?,
-        })
+        Ok(Self { site: address(site)?, actual_url: address(actual_url)? })
     }
 }
 
@@ -58,13 +55,7 @@ fn address(text: &str) -> Result<Url, SiteOverrideError> {
 /// Moves a URL from one origin to another and keeps its path; `None` if it has another origin.
 fn moved(url: &Url, from: &Url, to: &Url) -> Option<Url> {
     let is_there = url.origin() == from.origin();
-    let address = || {
-        format!(
-            "{}{}",
-            &to[..Position::BeforePath],
-            &url[Position::BeforePath..]
-        )
-    };
+    let address = || format!("{}{}", &to[..Position::BeforePath], &url[Position::BeforePath..]);
     is_there.then(|| Url::parse(&address()).ok())?
 }
 
@@ -74,30 +65,18 @@ mod tests {
 
     #[test]
     fn addresses_go_there_and_back() {
-        let site_override: SiteOverride = "https://club.example=http://127.0.0.1:9020"
-            .parse()
-            .unwrap();
+        let site_override: SiteOverride =
+            "https://club.example=http://127.0.0.1:9020".parse().unwrap();
         for (site, actual_url) in [
             ("https://club.example/", "http://127.0.0.1:9020/"),
-            (
-                "https://club.example:443/a?b#c",
-                "http://127.0.0.1:9020/a?b#c",
-            ),
+            ("https://club.example:443/a?b#c", "http://127.0.0.1:9020/a?b#c"),
         ] {
             let (site, actual_url) = (Url::parse(site).unwrap(), Url::parse(actual_url).unwrap());
             assert_eq!(site_override.actual_url(&site), Some(actual_url.clone()));
             assert_eq!(site_override.public_url(&actual_url), Some(site));
         }
-        for other in [
-            "http://club.example/",
-            "https://www.club.example/",
-            "http://127.0.0.1:1/",
-        ] {
-            assert_eq!(
-                site_override.actual_url(&Url::parse(other).unwrap()),
-                None,
-                "{other}"
-            );
+        for other in ["http://club.example/", "https://www.club.example/", "http://127.0.0.1:1/"] {
+            assert_eq!(site_override.actual_url(&Url::parse(other).unwrap()), None, "{other}");
         }
     }
 

@@ -50,11 +50,7 @@ pub(super) struct AddressDirectory {
 
 impl AddressDirectory {
     pub(super) fn new(listed: Vec<ListedAddress>, call_context: CallContext) -> Self {
-        Self {
-            listed,
-            call_context,
-            known: Mutex::default(),
-        }
+        Self { listed, call_context, known: Mutex::default() }
     }
 
     /// Returns whether there are no addresses.
@@ -64,11 +60,7 @@ impl AddressDirectory {
 
     /// Lists the agents at every address, in the order of the addresses; `anew` ignores earlier results.
     async fn list(&self, anew: bool) -> Vec<AddressListing<'_>> {
-        let looking: Vec<_> = self
-            .listed
-            .iter()
-            .map(|one| self.look_at(one, anew))
-            .collect();
+        let looking: Vec<_> = self.listed.iter().map(|one| self.look_at(one, anew)).collect();
         stream::iter(looking).buffered(AT_A_TIME).collect().await
     }
 
@@ -117,9 +109,9 @@ impl AgentDirectory for AddressDirectory {
         let best = with_skill.min_by_key(|found| Reverse(version(found)));
         let named = best.and_then(|found| Some((found, found.skill(skill)?)));
         match named {
-            Some((found, named)) => Ok(Box::new(
-                self.call_context.agent(found.clone(), named.clone()),
-            )),
+            Some((found, named)) => {
+                Ok(Box::new(self.call_context.agent(found.clone(), named.clone())))
+            }
             None => Err(not_found(&listings)),
         }
     }
@@ -171,11 +163,7 @@ mod tests {
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let app = Router::new().route("/agent-card", get(async move || Json(card)));
         tokio::spawn(async move { axum::serve(listener, app).await });
-        ListedAddress {
-            name: "somebody".to_owned(),
-            url: url.parse().unwrap(),
-            many: false,
-        }
+        ListedAddress { name: "somebody".to_owned(), url: url.parse().unwrap(), many: false }
     }
 
     fn card(name: &str, version: &str, skill: &str) -> Value {
@@ -213,11 +201,8 @@ mod tests {
         let all = json!({"agents": [card("one", "1.0.0", "a"), card("two", "1.0.0", "b")]});
         let app = Router::new().route("/a2a/catalog", get(async move || Json(all)));
         tokio::spawn(async move { axum::serve(listener, app).await });
-        let listed = vec![ListedAddress {
-            name: "hosts".to_owned(),
-            url: url.parse().unwrap(),
-            many: true,
-        }];
+        let listed =
+            vec![ListedAddress { name: "hosts".to_owned(), url: url.parse().unwrap(), many: true }];
         assert_eq!(found(listed.clone(), "b").await.unwrap(), "two");
         let nobody = found(listed, "c").await.unwrap_err().to_string();
         assert_eq!(nobody, "no agent has the skill; hosts has a, b");

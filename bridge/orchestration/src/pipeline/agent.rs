@@ -38,10 +38,7 @@ impl PendingCancellations {
     /// Waits until all cancelations have ended or timed out. Returns the agents that may still be working, with the
     /// reasons.
     pub(super) async fn finish(&self) -> Vec<String> {
-        let CancellationTasks {
-            tasks,
-            mut still_working,
-        } = std::mem::take(&mut *lock(&self.0));
+        let CancellationTasks { tasks, mut still_working } = std::mem::take(&mut *lock(&self.0));
         for one in tasks {
             // A cancellation that panicked is in the log already.
             still_working.extend(one.await.ok().flatten());
@@ -75,12 +72,8 @@ impl SkillAgent for Agent {
 
     async fn work(&self, input: &Map<String, Value>) -> Result<Value, AttemptError> {
         let invoker = Invoker::new(&self.found, &self.options).map_err(fault)?;
-        let mut task = OpenTask {
-            agent: self,
-            has_tasks: invoker.has_tasks(),
-            is_open: true,
-            id: None,
-        };
+        let mut task =
+            OpenTask { agent: self, has_tasks: invoker.has_tasks(), is_open: true, id: None };
         let invocation = self.invocation(input);
         let followed = invoker.follow(&invocation, |id| task.id = Some(id.to_owned()));
         let followed = followed.await;
@@ -96,12 +89,7 @@ impl Agent {
 
     /// Returns the output of a call, checked against the schema on the skill's card.
     fn output(&self, outcome: Outcome) -> Result<Value, AttemptError> {
-        let Outcome {
-            state,
-            result_data,
-            text,
-            ..
-        } = outcome;
+        let Outcome { state, result_data, text, .. } = outcome;
         match state {
             State::Completed => {
                 let output = result_data.unwrap_or(Value::String(text));

@@ -23,25 +23,14 @@ pub(super) struct CallContext {
 
 impl CallContext {
     pub(super) fn new(options: Options, keys: Vec<Key>) -> Self {
-        Self {
-            options,
-            keys,
-            cancellations: PendingCancellations::default(),
-        }
+        Self { options, keys, cancellations: PendingCancellations::default() }
     }
 
     /// Returns an agent, ready to call its skill.
     pub(super) fn agent(&self, found: Arc<Discovered>, skill: Skill) -> Agent {
-        let options = Options {
-            credentials: self.shown_to(found.endpoint.url()),
-            ..self.options.clone()
-        };
-        Agent {
-            found,
-            skill,
-            options,
-            cancellations: self.cancellations.clone(),
-        }
+        let options =
+            Options { credentials: self.shown_to(found.endpoint.url()), ..self.options.clone() };
+        Agent { found, skill, options, cancellations: self.cancellations.clone() }
     }
 
     /// Returns the limits for finding and calling agents.

@@ -43,16 +43,8 @@ pub struct Engine {
 impl Engine {
     /// Returns an engine with these limits for a call to an agent; the pipeline's own limits apply too.
     pub fn new(pipeline: Pipeline, limits: Limits) -> Self {
-        let options = Options {
-            limits,
-            ..Options::default()
-        };
-        Self {
-            pipeline,
-            options,
-            keys: Vec::new(),
-            registry: Mutex::default(),
-        }
+        let options = Options { limits, ..Options::default() };
+        Self { pipeline, options, keys: Vec::new(), registry: Mutex::default() }
     }
 
     /// Sets the credentials for agents and the registry. Each is sent to its own address only.
@@ -89,11 +81,8 @@ impl Engine {
                        or --registry URL";
             return Err(PipelineError::Rejected(why.to_owned()));
         }
-        let run = PipelineRun {
-            pipeline: &self.pipeline,
-            agent_directory: &agent_directory,
-            progress,
-        };
+        let run =
+            PipelineRun { pipeline: &self.pipeline, agent_directory: &agent_directory, progress };
         let ended = run.run(requirements).await;
         let mut ended = ended.map_err(PipelineError::Abandoned)?;
         ended.still_working = agent_directory.call_context.cancellations.finish().await;
@@ -159,18 +148,12 @@ fn listed_at(
             named.cloned().ok_or_else(missing)?
         }
     };
-    Ok(ListedAddress {
-        name,
-        url,
-        many: true,
-    })
+    Ok(ListedAddress { name, url, many: true })
 }
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine")
-            .field("pipeline", &self.pipeline)
-            .finish_non_exhaustive()
+        f.debug_struct("Engine").field("pipeline", &self.pipeline).finish_non_exhaustive()
     }
 }
 
@@ -193,10 +176,7 @@ mod tests {
         let error = nobody.run("fib".into(), &[], &Ignored).await.unwrap_err();
         let told = error.to_string();
         assert!(told.starts_with("no agents are known: "), "{told}");
-        let agents = Agents {
-            listed: vec![AgentAddress::Role("plan".to_owned())],
-            registry: None,
-        };
+        let agents = Agents { listed: vec![AgentAddress::Role("plan".to_owned())], registry: None };
         let missing = engine(agents).run("fib".into(), &[], &Ignored).await;
         assert_eq!(
             missing.unwrap_err().to_string(),

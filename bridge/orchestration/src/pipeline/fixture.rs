@@ -35,12 +35,7 @@ pub(super) fn pipeline(config: &str) -> Pipeline {
             registry: None,
         },
         credentials: Vec::new(),
-        steps: config["step"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(step)
-            .collect(),
+        steps: config["step"].as_array().unwrap().iter().map(step).collect(),
         result: result
             .into_iter()
             .flatten()
@@ -139,10 +134,7 @@ pub(super) enum Answer {
 impl ScriptedDirectory {
     pub(super) fn with(self, skill: &str, answers: impl Into<Vec<Answer>>) -> Self {
         let answers = answers.into();
-        self.answers
-            .lock()
-            .unwrap()
-            .insert(skill.to_owned(), answers);
+        self.answers.lock().unwrap().insert(skill.to_owned(), answers);
         self
     }
 

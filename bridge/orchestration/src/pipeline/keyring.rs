@@ -151,9 +151,7 @@ impl Key {
 
 fn of_variable(value: Option<&str>, index: usize, name: &str) -> Result<Secret, KeyringError> {
     let variable = name.to_owned();
-    value
-        .map(Secret::new)
-        .ok_or(KeyringError::NoVariable { index, variable })
+    value.map(Secret::new).ok_or(KeyringError::NoVariable { index, variable })
 }
 
 fn of_file(path: &Path, index: usize) -> Result<Secret, KeyringError> {
@@ -161,11 +159,7 @@ fn of_file(path: &Path, index: usize) -> Result<Secret, KeyringError> {
     match fs::read_to_string(&path) {
         Ok(text) if text.trim().is_empty() => Err(KeyringError::Empty { index, path }),
         Ok(text) => Ok(Secret::new(text.trim())),
-        Err(source) => Err(KeyringError::NoFile {
-            index,
-            path,
-            source,
-        }),
+        Err(source) => Err(KeyringError::NoFile { index, path, source }),
     }
 }
 
@@ -180,9 +174,7 @@ fn address(
             let mut named = participants.iter();
             let named = named.find(|(name, _)| name == role);
             let role = role.clone();
-            named
-                .map(|(_, url)| url.clone())
-                .ok_or(KeyringError::NoSuchRole { index, role })
+            named.map(|(_, url)| url.clone()).ok_or(KeyringError::NoSuchRole { index, role })
         }
     }
 }
@@ -219,11 +211,7 @@ mod tests {
         fs::write(folder.path().join("a.key"), " swordfish\n").unwrap();
         let credentials = [
             credential("a", scheme("bearer"), env("TOKEN")),
-            credential(
-                "https://h/",
-                scheme("key"),
-                SecretSource::File("a.key".into()),
-            ),
+            credential("https://h/", scheme("key"), SecretSource::File("a.key".into())),
         ];
         let keyring = looked_up(&credentials, folder.path()).unwrap();
         let secrets: Vec<&str> = keyring.secrets().map(Secret::expose).collect();
@@ -257,11 +245,7 @@ mod tests {
                 "config.credential[0].agent: expected a URL instead of the role \"a\"",
             ),
             (
-                credential(
-                    "https://h",
-                    CredentialForm::Header("a b".to_owned()),
-                    env("TOKEN"),
-                ),
+                credential("https://h", CredentialForm::Header("a b".to_owned()), env("TOKEN")),
                 "config.credential[0]: expected the name of an HTTP header, found \"a b\"",
             ),
         ] {

@@ -124,9 +124,7 @@ impl Step {
     /// Returns the ids of the steps that must have ended before this one begins.
     pub fn needs(&self) -> BTreeSet<&str> {
         let references = self.input.values().filter_map(Input::step);
-        references
-            .chain(self.after.iter().map(String::as_str))
-            .collect()
+        references.chain(self.after.iter().map(String::as_str)).collect()
     }
 }
 
@@ -214,11 +212,7 @@ mod tests {
         ] {
             let path = path(text);
             let source = first_name(&path).unwrap();
-            assert_eq!(
-                Reference { source, path }.find(document),
-                expected,
-                "{text}"
-            );
+            assert_eq!(Reference { source, path }.find(document), expected, "{text}");
         }
     }
 }

@@ -17,11 +17,7 @@ use super::{
 /// card is found at once. Cards are cached by digest: they are not pulled again, and are used while the
 /// registry cannot be reached.
 pub(super) fn registry(url: &Url, auth: RegistryAuth) -> Result<Registry, AttemptError> {
-    let options = RegistryOptions {
-        auth,
-        fresh: Duration::ZERO,
-        ..RegistryOptions::default()
-    };
+    let options = RegistryOptions { auth, fresh: Duration::ZERO, ..RegistryOptions::default() };
     Registry::new(url, options).map_err(fault)
 }
 
@@ -74,12 +70,12 @@ impl CombinedDirectory {
 
 fn fault(error: RegistryError) -> AttemptError {
     match error {
-        RegistryError::NoSkill {
-            registry, looked, ..
-        } => AttemptError::NoAgent(match looked.is_empty() {
-            true => format!("the registry {registry} is empty"),
-            false => format!("the registry {registry} has {}", looked.join("; ")),
-        }),
+        RegistryError::NoSkill { registry, looked, .. } => {
+            AttemptError::NoAgent(match looked.is_empty() {
+                true => format!("the registry {registry} is empty"),
+                false => format!("the registry {registry} has {}", looked.join("; ")),
+            })
+        }
         RegistryError::NoneHealthy { tried, .. } => AttemptError::Unreachable(format!(
             "no agent with the skill answers: {}",
             tried.join("; ")

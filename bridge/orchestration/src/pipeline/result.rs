@@ -95,10 +95,7 @@ impl<'a> States<'a> {
     }
 
     fn to_json(&self) -> Value {
-        self.0
-            .iter()
-            .map(|(step, state)| entry(step, state))
-            .collect()
+        self.0.iter().map(|(step, state)| entry(step, state)).collect()
     }
 }
 
@@ -145,10 +142,7 @@ impl PipelineProgress<'_> {
         {
             return Err(PipelineError::OutOfReach(self.failure_text(failure)));
         }
-        let failure = self
-            .failure
-            .as_ref()
-            .map(|failure| self.failure_text(failure));
+        let failure = self.failure.as_ref().map(|failure| self.failure_text(failure));
         let mut members = self.result;
         members.insert("score".to_owned(), Value::from(self.states.score()));
         members.insert("steps".to_owned(), self.states.to_json());
@@ -158,11 +152,7 @@ impl PipelineProgress<'_> {
     /// Returns the text for a failure, with the agents that may still be working.
     fn failure_text(&self, failure: &impl fmt::Display) -> String {
         let told = [failure.to_string()];
-        let all: Vec<&str> = told
-            .iter()
-            .chain(&self.still_working)
-            .map(String::as_str)
-            .collect();
+        let all: Vec<&str> = told.iter().chain(&self.still_working).map(String::as_str).collect();
         all.join("; ")
     }
 }

@@ -87,11 +87,8 @@ impl<'a, P: Progress> PipelineRun<'a, P> {
         step: &'a Step,
         input: Map<String, Value>,
     ) -> Result<(&'a Step, Done), RunError<P::Error>> {
-        let performer = StepRunner {
-            step,
-            agent_directory: self.agent_directory,
-            progress: self.progress,
-        };
+        let performer =
+            StepRunner { step, agent_directory: self.agent_directory, progress: self.progress };
         Ok((step, performer.perform(&input).await?))
     }
 
@@ -159,11 +156,7 @@ mod tests {
     /// Runs the pipeline; returns the verdict's result and failure.
     async fn run(config: &str, agent_directory: &ScriptedDirectory) -> (Value, Option<String>) {
         let pipeline = pipeline(config);
-        let course = PipelineRun {
-            pipeline: &pipeline,
-            agent_directory,
-            progress: &Ignored,
-        };
+        let course = PipelineRun { pipeline: &pipeline, agent_directory, progress: &Ignored };
         let played = course.run(json!("fib")).await.unwrap();
         let ended: Result<_, PipelineError<Infallible>> = played.end();
         let result = ended.unwrap();
@@ -184,11 +177,7 @@ mod tests {
         let inputs: Vec<&Value> = calls.iter().map(|(_, input)| input).collect();
         assert_eq!(
             inputs,
-            [
-                &json!({"requirements": "fib"}),
-                &json!({"plan": "p"}),
-                &json!({"code": "c"})
-            ]
+            [&json!({"requirements": "fib"}), &json!({"plan": "p"}), &json!({"code": "c"})]
         );
     }
 
@@ -196,10 +185,7 @@ mod tests {
     async fn a_failure_keeps_what_was_done_before() {
         let agent_directory = agent_directory().with("generate_code", [Answer::Fails("no idea")]);
         let (result, failure) = run(PLAN_BUILD_TEST, &agent_directory).await;
-        assert_eq!(
-            failure.unwrap(),
-            "step code, generate_code at generate_code-agent: no idea"
-        );
+        assert_eq!(failure.unwrap(), "step code, generate_code at generate_code-agent: no idea");
         insta::assert_json_snapshot!("failed_half_way", result);
         assert_eq!(agent_directory.called(), ["create_plan", "generate_code"]);
     }
@@ -237,21 +223,12 @@ mod tests {
             .with("generate_code", [Answer::Hangs])
             .with("write_docs", [Answer::Fails("no words")]);
         let (result, failure) = run(FAN, &agent_directory).await;
-        assert_eq!(
-            failure.unwrap(),
-            "step docs, write_docs at write_docs-agent: no words"
-        );
+        assert_eq!(failure.unwrap(), "step docs, write_docs at write_docs-agent: no words");
         assert_eq!(result["steps"][1]["state"], "canceled");
-        assert_eq!(
-            agent_directory.called(),
-            ["create_plan", "generate_code", "write_docs"]
-        );
+        assert_eq!(agent_directory.called(), ["create_plan", "generate_code", "write_docs"]);
         // With one step at a time, the first never lets the other begin.
-        let (_, failure) = run(
-            &format!("parallel = 1\ntimeout = '9s'\n{FAN}"),
-            &agent_directory,
-        )
-        .await;
+        let (_, failure) =
+            run(&format!("parallel = 1\ntimeout = '9s'\n{FAN}"), &agent_directory).await;
         assert!(failure.unwrap().ends_with("running: code"));
     }
 }

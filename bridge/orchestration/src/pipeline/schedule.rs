@@ -15,10 +15,7 @@ pub(super) struct Schedule<'a> {
 impl<'a> Schedule<'a> {
     /// Returns the schedule before the first step.
     pub(super) fn new(steps: &'a [Step]) -> Self {
-        Self {
-            waiting: steps.iter().collect(),
-            done: BTreeSet::new(),
-        }
+        Self { waiting: steps.iter().collect(), done: BTreeSet::new() }
     }
 
     /// Returns the next step that may begin and marks it as begun.

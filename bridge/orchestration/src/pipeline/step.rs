@@ -52,11 +52,7 @@ impl<P: Progress> StepRunner<'_, P> {
                     let agent = agent.unwrap_or_default();
                     let sent = self.tell("completed", Some(&agent), attempts).await;
                     sent.map_err(RunError::Abandoned)?;
-                    return Ok(Done {
-                        agent,
-                        attempts,
-                        output,
-                    });
+                    return Ok(Done { agent, attempts, output });
                 }
                 Err(fault) => fault,
             };
@@ -92,11 +88,7 @@ impl<P: Progress> StepRunner<'_, P> {
         attempt: u32,
         agent: &mut Option<String>,
     ) -> Result<Result<Value, AttemptError>, P::Error> {
-        let found = match self
-            .agent_directory
-            .find(&self.step.skill, attempt > 1)
-            .await
-        {
+        let found = match self.agent_directory.find(&self.step.skill, attempt > 1).await {
             Ok(found) => found,
             Err(fault) => return Ok(Err(fault)),
         };
@@ -118,9 +110,7 @@ impl<P: Progress> StepRunner<'_, P> {
     /// Reports the state of the step, as text for people and as data for programs.
     async fn tell(&self, state: &str, agent: Option<&str>, attempt: u32) -> Result<(), P::Error> {
         let Step { id, skill, .. } = self.step;
-        let at = agent
-            .map(|agent| format!(" at {agent}"))
-            .unwrap_or_default();
+        let at = agent.map(|agent| format!(" at {agent}")).unwrap_or_default();
         let data = json!({
             "step": id, "skill": skill, "agent": agent, "state": state, "attempt": attempt,
         });
@@ -135,9 +125,7 @@ impl<P: Progress> StepRunner<'_, P> {
         attempt: u32,
         pause: Duration,
     ) -> Result<(), P::Error> {
-        let Step {
-            id, skill, retries, ..
-        } = self.step;
+        let Step { id, skill, retries, .. } = self.step;
         let text = format!(
             "step {id}, {skill}: attempt {attempt} of {} failed: {fault}; again in {pause:?}",
             retries + 1
@@ -155,33 +143,19 @@ mod tests {
     };
 
     async fn perform(config: &str, agent_directory: &ScriptedDirectory) -> Result<Done, String> {
-        let pipeline = pipeline(&format!(
-            "[[config.step]]\nid = 'plan'\nskill = 'p'\n{config}"
-        ));
-        let performer = StepRunner {
-            step: &pipeline.steps[0],
-            agent_directory,
-            progress: &Ignored,
-        };
-        performer
-            .perform(&Map::new())
-            .await
-            .map_err(|ended| match ended {
-                RunError::Failure(Failure::Step(failure)) => failure.to_string(),
-                other => panic!("the step fails, and not {other:?}"),
-            })
+        let pipeline = pipeline(&format!("[[config.step]]\nid = 'plan'\nskill = 'p'\n{config}"));
+        let performer =
+            StepRunner { step: &pipeline.steps[0], agent_directory, progress: &Ignored };
+        performer.perform(&Map::new()).await.map_err(|ended| match ended {
+            RunError::Failure(Failure::Step(failure)) => failure.to_string(),
+            other => panic!("the step fails, and not {other:?}"),
+        })
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_step_is_tried_again_until_it_is_done() {
-        let agent_directory = ScriptedDirectory::default().with(
-            "p",
-            [
-                Answer::Fails("too hot"),
-                Answer::Hangs,
-                Answer::Gives(json!(7)),
-            ],
-        );
+        let agent_directory = ScriptedDirectory::default()
+            .with("p", [Answer::Fails("too hot"), Answer::Hangs, Answer::Gives(json!(7))]);
         let config = "retries = 3\nbackoff = '1s'\ntimeout = '5s'\n";
         let begun = tokio::time::Instant::now();
         let done = perform(config, &agent_directory).await.unwrap();
@@ -214,12 +188,7 @@ mod tests {
             let error = perform(config, &agent_directory).await.unwrap_err();
             assert!(error.starts_with(expected), "{error}");
         }
-        let error = perform("", &ScriptedDirectory::default())
-            .await
-            .unwrap_err();
-        assert_eq!(
-            error,
-            "step plan, p: no agent has the skill; nobody was there"
-        );
+        let error = perform("", &ScriptedDirectory::default()).await.unwrap_err();
+        assert_eq!(error, "step plan, p: no agent has the skill; nobody was there");
     }
 }

@@ -229,10 +229,8 @@ impl ConnectionMonitor {
             let interval = if is_behind { CHECK_BEHIND } else { CHECK };
             return Ok(interval.min(stalled).min(limits.head));
         }
-        let (idle_since, head_since) = (
-            self.idle_since.load(Ordering::Relaxed),
-            self.head_since.load(Ordering::Relaxed),
-        );
+        let (idle_since, head_since) =
+            (self.idle_since.load(Ordering::Relaxed), self.head_since.load(Ordering::Relaxed));
         let had_request = self.had_request.load(Ordering::Relaxed);
         let (left, reason) = match (self.is_http2(), had_request, head_since) {
             // Bytes of HTTP/2 need not belong to a request.
@@ -286,10 +284,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_reads_nothing_expires() {
-        let limits = Limits {
-            stalled: Duration::from_millis(20),
-            ..limits()
-        };
+        let limits = Limits { stalled: Duration::from_millis(20), ..limits() };
         let monitor = ConnectionMonitor::new();
         monitor.request_began();
         monitor.set_behind();

@@ -32,10 +32,7 @@ pub(super) struct ConnectionSlot {
 
 impl Connections {
     pub(super) fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            table: Mutex::default(),
-        }
+        Self { limit, table: Mutex::default() }
     }
 
     /// Returns a slot for a new connection. If all are taken, an idle connection is closed for it; `None` if none is idle.
@@ -47,11 +44,7 @@ impl Connections {
         let (number, monitor) = (table.next, Arc::new(ConnectionMonitor::new()));
         table.next += 1;
         table.open.insert(number, monitor.clone());
-        Some(ConnectionSlot {
-            monitor,
-            number,
-            connections: self.clone(),
-        })
+        Some(ConnectionSlot { monitor, number, connections: self.clone() })
     }
 
     /// Closes an idle connection, if there is one.

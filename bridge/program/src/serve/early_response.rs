@@ -86,24 +86,14 @@ mod tests {
                 "503 Service Unavailable",
                 "POST /a2a {\"content-type\": \"application/json\"}",
             ),
-            (
-                "\u{16}\u{3}\u{1} nothing",
-                "503 Service Unavailable",
-                "GET nothing {}",
-            ),
+            ("\u{16}\u{3}\u{1} nothing", "503 Service Unavailable", "GET nothing {}"),
             ("", "503 Service Unavailable", "GET / {}"),
         ] {
             let response = early_response(reject, prefix.as_bytes(), Rejection::Overloaded);
             let response = String::from_utf8(response).unwrap();
-            assert!(
-                response.starts_with(&format!("HTTP/1.1 {status}\r\n")),
-                "{response}"
-            );
+            assert!(response.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{response}");
             assert!(response.contains("connection: close\r\n"), "{response}");
-            assert!(
-                response.ends_with(&format!("\r\n\r\n{shown}")),
-                "{response}"
-            );
+            assert!(response.ends_with(&format!("\r\n\r\n{shown}")), "{response}");
         }
     }
 }

@@ -104,12 +104,7 @@ impl HttpConnection {
         let State::Http1(connection) = take(&mut self.state) else {
             return true;
         };
-        let http1::Parts {
-            io,
-            read_buf,
-            service,
-            ..
-        } = connection.into_parts();
+        let http1::Parts { io, read_buf, service, .. } = connection.into_parts();
         let stream = IdleStream::new(io.into_inner(), body, &read_buf);
         self.state = State::Idle(Box::new(stream), Box::new(service));
         true
@@ -159,10 +154,7 @@ impl Future for HttpConnection {
 /// [`ConnectionMonitor`] has the time limits, so that those of hyper are off.
 fn http1(io: MonitoredIo, service: ConnectionService) -> Box<Http1> {
     let mut builder = http1::Builder::new();
-    builder
-        .timer(TokioTimer::new())
-        .header_read_timeout(None)
-        .max_buf_size(BUFFER);
+    builder.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(BUFFER);
     Box::new(builder.serve_connection(TokioIo::new(io), service))
 }
 

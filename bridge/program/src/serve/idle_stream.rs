@@ -159,9 +159,7 @@ impl IdleStream {
 
     /// Returns the connection after the end of the body. Its next bytes may belong to the next request.
     pub(super) fn into_io(self) -> MonitoredIo {
-        let Self {
-            mut io, read_ahead, ..
-        } = self;
+        let Self { mut io, read_ahead, .. } = self;
         io.unread(read_ahead);
         io
     }
@@ -281,17 +279,10 @@ mod tests {
         // A buffer whose bytes were all used.
         let mut buffer = Bytes::from(vec![0; 8 << 10]);
         let mut stream = IdleStream::new(io, body, &buffer.split_off(8 << 10));
-        assert!(
-            poll_fn(|context| stream.poll(context))
-                .now_or_never()
-                .is_none()
-        );
+        assert!(poll_fn(|context| stream.poll(context)).now_or_never().is_none());
         let mut sent = [0; 10];
         far.read_exact(&mut sent).await.unwrap();
         assert_eq!(&sent, b"5\r\nhello\r\n");
-        assert_eq!(
-            (stream.read_ahead.capacity(), stream.chunks.capacity()),
-            (0, 0)
-        );
+        assert_eq!((stream.read_ahead.capacity(), stream.chunks.capacity()), (0, 0));
     }
 }

@@ -73,10 +73,7 @@ impl Pools {
             free: Arc::new(Semaphore::new(bytes / UNIT)),
             units: bytes / UNIT,
         };
-        Self {
-            large: pool(large),
-            others: pool(others),
-        }
+        Self { large: pool(large), others: pool(others) }
     }
 
     /// Returns the share of one address.
@@ -129,9 +126,7 @@ impl ResponseMemory {
 
     fn of(request: &InFlight) -> Self {
         let share = request.limits().responses();
-        Self {
-            share: Some(share.clone()),
-        }
+        Self { share: Some(share.clone()) }
     }
 
     /// Waits for the memory of a response of `bytes` bytes. `None` if it is not counted.
@@ -207,10 +202,7 @@ impl LargeResponses {
             Some(share) => Some(share.acquire(bytes).await?),
             None => None,
         };
-        Some(ResponsePermit {
-            _share: own,
-            _of_all: self.bytes.acquire(bytes).await?,
-        })
+        Some(ResponsePermit { _share: own, _of_all: self.bytes.acquire(bytes).await? })
     }
 
     /// Waits for the permission to read a part of something. `None` unless it is remembered as large: few such parts are read at
@@ -265,10 +257,7 @@ impl LargeResponses {
             Some(share) => Some(share.try_acquire(bytes)?),
             None => None,
         };
-        Some(ResponsePermit {
-            _share: own,
-            _of_all: self.bytes.try_acquire(bytes)?,
-        })
+        Some(ResponsePermit { _share: own, _of_all: self.bytes.try_acquire(bytes)? })
     }
 
     /// Returns whether a caller waits for memory, so that slow clients are given less time.
@@ -321,9 +310,8 @@ mod tests {
         let limits = LargeResponses::new(SERIALISED);
         let (one, other) = (Pools::share(), Pools::share());
         let permit = limits.reserve(Some(&one), TOTAL / 2).await;
-        let mut waiting: Vec<_> = (0..9)
-            .map(|_| Box::pin(limits.reserve(Some(&one), TOTAL)))
-            .collect();
+        let mut waiting: Vec<_> =
+            (0..9).map(|_| Box::pin(limits.reserve(Some(&one), TOTAL))).collect();
         for waiter in &mut waiting {
             assert!(waiter.as_mut().now_or_never().is_none());
         }
@@ -354,10 +342,7 @@ mod tests {
         let reading = read_response(Some(|| "task".to_owned()), &read, |_| TOTAL / 2);
         let mut reading = Box::pin(request.clone().scope(reading));
         assert!(reading.as_mut().now_or_never().is_none());
-        assert_eq!(
-            (reads.load(Ordering::Relaxed), Arc::strong_count(&content)),
-            (1, 1)
-        );
+        assert_eq!((reads.load(Ordering::Relaxed), Arc::strong_count(&content)), (1, 1));
         drop(others);
         assert!(reading.await.is_ok());
         assert_eq!(reads.load(Ordering::Relaxed), 2);

@@ -85,12 +85,8 @@ impl AcceptFailures {
 /// one before. Without keep-alive the server never notices that the client of a silent stream is gone.
 pub(super) fn set_options(connection: &TcpStream) {
     let socket = SockRef::from(connection);
-    let alive = TcpKeepalive::new()
-        .with_time(KEEP_ALIVE)
-        .with_interval(PROBE_INTERVAL);
-    let set = socket
-        .set_tcp_nodelay(true)
-        .and_then(|()| socket.set_tcp_keepalive(&alive));
+    let alive = TcpKeepalive::new().with_time(KEEP_ALIVE).with_interval(PROBE_INTERVAL);
+    let set = socket.set_tcp_nodelay(true).and_then(|()| socket.set_tcp_keepalive(&alive));
     if let Err(error) = set {
         tracing::debug!(%error, "a connection without TCP_NODELAY or keep-alive");
     }

@@ -142,9 +142,7 @@ async fn accept(
         app,
         acceptor,
         request_limits: Arc::new(RequestLimits::new(&limits)),
-        connections: Arc::new(Connections::new(listen::max_connections(
-            limits.connections,
-        ))),
+        connections: Arc::new(Connections::new(listen::max_connections(limits.connections))),
         refusals: Arc::new(Semaphore::new(REFUSALS)),
         accept_failures: Arc::default(),
         stopped,
@@ -186,10 +184,9 @@ impl Server {
         listen::set_options(&connection);
         let Some(slot) = self.connections.open() else {
             tracing::debug!(%peer, "there are too many connections");
-            if let (true, Ok(permit)) = (
-                self.acceptor.is_plain(),
-                self.refusals.clone().try_acquire_owned(),
-            ) {
+            if let (true, Ok(permit)) =
+                (self.acceptor.is_plain(), self.refusals.clone().try_acquire_owned())
+            {
                 let reject = self.app.reject;
                 tokio::spawn(async move {
                     refuse(connection, reject).await;

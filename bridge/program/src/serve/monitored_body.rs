@@ -35,11 +35,7 @@ pub(super) struct SplitBody {
 
 impl SplitBody {
     pub(super) fn new(body: Body, permit: Option<ResponsePermit>) -> Self {
-        Self {
-            body,
-            rest: Bytes::new(),
-            _permit: permit,
-        }
+        Self { body, rest: Bytes::new(), _permit: permit }
     }
 
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> PolledFrame {
@@ -85,10 +81,7 @@ pub(super) struct MonitoredBody {
 
 impl MonitoredBody {
     pub(super) fn new(content: SplitBody) -> Self {
-        Self {
-            content: Mutex::new(Some(content)),
-            given_at: AtomicU64::new(now()),
-        }
+        Self { content: Mutex::new(Some(content)), given_at: AtomicU64::new(now()) }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Option<SplitBody>> {

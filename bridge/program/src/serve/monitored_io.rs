@@ -80,10 +80,7 @@ impl MonitoredIo {
     /// trailers, every second write. When a connection begins, h2 asks whether it supports vectored writes; if not, h2 copies
     /// small frames into its buffer. Larger frames are not copied.
     pub(super) fn joining_frames(self) -> Self {
-        Self {
-            joins_frames: true,
-            ..self
-        }
+        Self { joins_frames: true, ..self }
     }
 
     /// Forgets the head of the current request, whose memory is freed.

@@ -74,10 +74,7 @@ impl RequestBody {
 
     /// Waits for permits, if more are needed.
     fn poll_permits(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BodyError>> {
-        let exact = self
-            .inner
-            .as_ref()
-            .and_then(|inner| inner.size_hint().exact());
+        let exact = self.inner.as_ref().and_then(|inner| inner.size_hint().exact());
         let wanted = match exact {
             Some(rest) if self.received + rest <= self.allowed => 0,
             Some(rest) => rest,
@@ -115,9 +112,7 @@ impl RequestBody {
         let last_received = *self.last_received.get_or_insert(began);
         let total = began + Limits::body_time(self.limit, self.received);
         let deadline = total.min(last_received + self.limit);
-        let sleep = self
-            .deadline
-            .get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        let sleep = self.deadline.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
         if sleep.deadline() != deadline {
             sleep.as_mut().reset(deadline);
         }

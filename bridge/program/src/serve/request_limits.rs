@@ -165,27 +165,16 @@ mod tests {
     use super::*;
 
     fn limits() -> RequestLimits {
-        RequestLimits::new(&Limits {
-            requests: 4,
-            bytes: 8 * UNIT,
-            ..Limits::default()
-        })
+        RequestLimits::new(&Limits { requests: 4, bytes: 8 * UNIT, ..Limits::default() })
     }
 
     #[test]
     fn an_address_has_half_of_the_requests() {
         let limits = limits();
-        let (one, other) = (
-            limits.of_address([10, 0, 0, 1].into()),
-            limits.of_address([10, 0, 0, 2].into()),
-        );
+        let (one, other) =
+            (limits.of_address([10, 0, 0, 1].into()), limits.of_address([10, 0, 0, 2].into()));
         let permits = [one.try_request().unwrap(), one.try_request().unwrap()];
-        assert!(
-            limits
-                .of_address([10, 0, 0, 1].into())
-                .try_request()
-                .is_none()
-        );
+        assert!(limits.of_address([10, 0, 0, 1].into()).try_request().is_none());
         let others = [other.try_request().unwrap(), other.try_request().unwrap()];
         drop((permits, others));
         assert!(one.try_request().is_some());
@@ -204,18 +193,10 @@ mod tests {
     async fn few_expensive_bodies_of_an_address_are_parsed_at_once() {
         let limits = limits();
         let address = limits.of_address([10, 0, 0, 1].into());
-        let permits = [
-            address.expensive_body().await.unwrap(),
-            address.expensive_body().await.unwrap(),
-        ];
+        let permits =
+            [address.expensive_body().await.unwrap(), address.expensive_body().await.unwrap()];
         assert!(address.expensive_body().await.is_none());
-        assert!(
-            limits
-                .of_address([10, 0, 0, 2].into())
-                .expensive_body()
-                .await
-                .is_some()
-        );
+        assert!(limits.of_address([10, 0, 0, 2].into()).expensive_body().await.is_some());
         drop(permits);
         assert!(address.expensive_body().await.is_some());
     }
@@ -227,13 +208,7 @@ mod tests {
         // This body is larger than the limit, so that it is read alone.
         let permits = address.bytes(100 * UNIT as u64).await.unwrap();
         assert!(address.bytes(1).await.is_none());
-        assert!(
-            limits
-                .of_address([10, 0, 0, 2].into())
-                .bytes(1)
-                .await
-                .is_some()
-        );
+        assert!(limits.of_address([10, 0, 0, 2].into()).bytes(1).await.is_some());
         drop(permits);
         assert!(address.bytes(1).await.is_some());
     }

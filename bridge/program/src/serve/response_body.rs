@@ -22,10 +22,7 @@ pub(super) struct RequestGuard {
 impl RequestGuard {
     pub(super) fn new(monitor: Arc<ConnectionMonitor>, permits: Option<Permits>) -> Self {
         monitor.request_began();
-        Self {
-            monitor,
-            _permits: permits,
-        }
+        Self { monitor, _permits: permits }
     }
 }
 
@@ -64,10 +61,7 @@ impl ResponseBody {
                 Source::Monitored(body)
             }
         };
-        Self {
-            source,
-            _guard: guard,
-        }
+        Self { source, _guard: guard }
     }
 }
 
@@ -92,10 +86,9 @@ impl HttpBody for ResponseBody {
     fn size_hint(&self) -> SizeHint {
         match &self.source {
             Source::Direct(content) => content.size_hint(),
-            Source::Monitored(body) => body
-                .lock()
-                .as_ref()
-                .map_or_else(SizeHint::default, SplitBody::size_hint),
+            Source::Monitored(body) => {
+                body.lock().as_ref().map_or_else(SizeHint::default, SplitBody::size_hint)
+            }
         }
     }
 }

@@ -123,9 +123,7 @@ impl ConnectionService {
     /// read.
     fn reserve_head(&self, request: &Request<Incoming>, in_flight: &InFlight) -> bool {
         let permits = self.monitor.take_head_permits();
-        permits
-            .into_iter()
-            .for_each(|permits| in_flight.hold(permits));
+        permits.into_iter().for_each(|permits| in_flight.hold(permits));
         if request.version() < Version::HTTP_2 {
             return true;
         }
@@ -136,9 +134,7 @@ impl ConnectionService {
             size => {
                 let permits = self.address_limits.try_bytes(size);
                 let is_reserved = permits.is_some();
-                permits
-                    .into_iter()
-                    .for_each(|permits| in_flight.hold(permits));
+                permits.into_iter().for_each(|permits| in_flight.hold(permits));
                 is_reserved
             }
         }
@@ -156,12 +152,7 @@ impl ConnectionService {
             }
             false => {
                 let head = (parts.version, &parts.headers);
-                Body::new(RequestBody::new(
-                    body,
-                    head,
-                    in_flight.clone(),
-                    &self.limits,
-                ))
+                Body::new(RequestBody::new(body, head, in_flight.clone(), &self.limits))
             }
         };
         Request::from_parts(parts, body)

@@ -98,20 +98,9 @@ async fn a_request_of_http_1_1_names_one_host() {
 #[tokio::test]
 async fn half_a_head_is_given_up() {
     let head = Duration::from_millis(50);
-    let address = start(
-        app(),
-        Limits {
-            head,
-            ..Limits::default()
-        },
-    )
-    .await;
+    let address = start(app(), Limits { head, ..Limits::default() }).await;
     for text in ["", "GET / HT"] {
-        assert_eq!(
-            read_all(&mut connect_and_send(address, text).await).await,
-            "",
-            "{text}"
-        );
+        assert_eq!(read_all(&mut connect_and_send(address, text).await).await, "", "{text}");
     }
     let mut connection = connect_and_send(address, GET).await;
     read_until(&mut connection, "well").await;
@@ -137,14 +126,7 @@ async fn an_idle_connection_is_kept_until_its_limit() {
 #[tokio::test]
 async fn half_a_body_is_answered_with_408() {
     let body = Duration::from_millis(50);
-    let address = start(
-        app(),
-        Limits {
-            body,
-            ..Limits::default()
-        },
-    )
-    .await;
+    let address = start(app(), Limits { body, ..Limits::default() }).await;
     let request = "POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel";
     let response = read_all(&mut connect_and_send(address, request).await).await;
     assert!(response.starts_with("HTTP/1.1 408"), "{response}");
@@ -156,10 +138,7 @@ async fn a_large_body_is_read_to_its_end() {
     let body = "x".repeat(200_000);
     for (name, body) in [
         ("Content-Length: 200000", body.clone()),
-        (
-            "Transfer-Encoding: chunked",
-            format!("30d40\r\n{body}\r\n0\r\n\r\n"),
-        ),
+        ("Transfer-Encoding: chunked", format!("30d40\r\n{body}\r\n0\r\n\r\n")),
     ] {
         let request = format!("POST /read HTTP/1.1\r\nHost: a\r\n{name}\r\n\r\n{body}");
         let mut connection = connect_and_send(address, &request).await;
@@ -170,16 +149,10 @@ async fn a_large_body_is_read_to_its_end() {
 
 #[tokio::test]
 async fn a_client_that_reads_nothing_is_disconnected() {
-    let limits = Limits {
-        stalled: Duration::from_millis(100),
-        ..Limits::default()
-    };
+    let limits = Limits { stalled: Duration::from_millis(100), ..Limits::default() };
     let (dropped, mut drops) = mpsc::unbounded_channel();
     let endless = move || {
-        let (guard, piece) = (
-            NotifyOnDrop(dropped.clone()),
-            Bytes::from(vec![b'x'; 1 << 16]),
-        );
+        let (guard, piece) = (NotifyOnDrop(dropped.clone()), Bytes::from(vec![b'x'; 1 << 16]));
         let pieces = stream::repeat_with(move || {
             let _ = &guard;
             Ok::<_, Infallible>(piece.clone())
@@ -203,10 +176,7 @@ impl Drop for NotifyOnDrop {
 
 #[tokio::test]
 async fn an_excess_connection_is_refused_with_retry_after() {
-    let limits = Limits {
-        connections: 2,
-        ..Limits::default()
-    };
+    let limits = Limits { connections: 2, ..Limits::default() };
     let address = start(app(), limits).await;
     let never = "GET /never HTTP/1.1\r\nHost: a\r\n\r\n";
     let silent = connect_and_send(address, "").await;
@@ -234,9 +204,7 @@ async fn an_excess_connection_is_refused_with_retry_after() {
 async fn a_head_that_is_too_large_is_rejected_in_the_form_of_the_app() {
     let reject = |head: &Parts, reason: Rejection| {
         let content_type = head.headers.get("content-type");
-        let content_type = content_type
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default();
+        let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
         let mut response = Response::new(Body::from(format!("{} {content_type}", head.uri)));
         *response.status_mut() = reason.status();
         response
@@ -257,10 +225,7 @@ async fn a_head_that_is_too_large_is_rejected_in_the_form_of_the_app() {
         let (mut reading, mut writing) = connection.split();
         let mut response = String::new();
         let both = async {
-            tokio::join!(
-                writing.write_all(large.as_bytes()),
-                reading.read_to_string(&mut response)
-            )
+            tokio::join!(writing.write_all(large.as_bytes()), reading.read_to_string(&mut response))
         };
         let (_, read) = timeout(PATIENCE, both).await.unwrap();
         read.unwrap();
@@ -271,29 +236,21 @@ async fn a_head_that_is_too_large_is_rejected_in_the_form_of_the_app() {
 
 #[tokio::test]
 async fn an_excess_request_is_refused_with_retry_after() {
-    let limits = Limits {
-        requests: 1,
-        ..Limits::default()
-    };
+    let limits = Limits { requests: 1, ..Limits::default() };
     let (begun, app) = (Arc::new(Notify::new()), Router::new());
     let held = begun.clone();
     let never = move || {
         held.notify_one();
         pending::<()>()
     };
-    let app = app
-        .route("/never", get(never))
-        .route("/", get(async || "well"));
+    let app = app.route("/never", get(never)).route("/", get(async || "well"));
     let address = start(app, limits).await;
     let never = connect_and_send(address, "GET /never HTTP/1.1\r\nHost: a\r\n\r\n").await;
     timeout(PATIENCE, begun.notified()).await.unwrap();
     let mut connection = connect_and_send(address, GET).await;
     let response = read_until(&mut connection, "at once").await;
     assert!(response.starts_with("HTTP/1.1 503"), "{response}");
-    assert!(
-        response.to_lowercase().contains("retry-after: 1"),
-        "{response}"
-    );
+    assert!(response.to_lowercase().contains("retry-after: 1"), "{response}");
     drop(never);
     // The connection can still be used.
     loop {
@@ -336,10 +293,7 @@ async fn a_stop_waits_for_open_requests() {
 
 #[tokio::test]
 async fn a_request_that_comes_at_the_last_moment_is_read() {
-    let limits = Limits {
-        idle: Duration::ZERO,
-        ..Limits::default()
-    };
+    let limits = Limits { idle: Duration::ZERO, ..Limits::default() };
     for (has_request, expected) in [(true, LastRead::Request), (false, LastRead::Nothing)] {
         let monitor = ConnectionMonitor::new();
         monitor.request_began();
@@ -361,10 +315,7 @@ async fn a_request_that_comes_at_the_last_moment_is_read() {
 #[tokio::test]
 async fn a_request_at_the_end_of_the_idle_time_is_answered() {
     let idle = Duration::from_millis(60);
-    let limits = Limits {
-        idle,
-        ..Limits::default()
-    };
+    let limits = Limits { idle, ..Limits::default() };
     let address = start(app(), limits).await;
     for _ in 0..20 {
         let began = Instant::now();
@@ -462,22 +413,14 @@ async fn a_stop_waits_for_streams_and_closes_their_connections() {
     let address = listener.local_addr().unwrap();
     let stop = Arc::new(Notify::new());
     let stopped = stop.clone();
-    let serving = tokio::spawn(serve(
-        listener,
-        app,
-        async move { stopped.notified().await },
-    ));
+    let serving = tokio::spawn(serve(listener, app, async move { stopped.notified().await }));
     let request = "POST /events HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
     let mut connection = connect_and_send(address, request).await;
     read_until(&mut connection, "\r\n\r\n").await;
     let sender = streams.recv().await.unwrap();
     stop.notify_one();
     sender.send("the end").unwrap();
-    assert!(
-        read_until(&mut connection, "end\r\n")
-            .await
-            .ends_with("the end\r\n")
-    );
+    assert!(read_until(&mut connection, "end\r\n").await.ends_with("the end\r\n"));
     drop(sender);
     assert_eq!(read_all(&mut connection).await, "0\r\n\r\n");
     timeout(PATIENCE, serving).await.unwrap().unwrap().unwrap();
@@ -485,10 +428,7 @@ async fn a_stop_waits_for_streams_and_closes_their_connections() {
 
 #[tokio::test]
 async fn large_heads_share_a_limit_and_small_heads_are_free() {
-    let limits = Limits {
-        bytes: 64 << 10,
-        ..Limits::default()
-    };
+    let limits = Limits { bytes: 64 << 10, ..Limits::default() };
     let address = start(app(), limits).await;
     let half = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(20 << 10));
     // One address has half of the limit: the first head holds 24 KiB of 32 KiB.

@@ -80,9 +80,6 @@ mod tests {
 
     #[test]
     fn a_high_code_that_is_no_signal_stays_a_code() {
-        assert_eq!(
-            ProcessExit::from(ExitStatus::from_raw(255 << 8)),
-            ProcessExit::Code(255)
-        );
+        assert_eq!(ProcessExit::from(ExitStatus::from_raw(255 << 8)), ProcessExit::Code(255));
     }
 }

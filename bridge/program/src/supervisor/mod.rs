@@ -87,10 +87,7 @@ impl Supervisor {
     /// input all its processes are ended: with SIGTERM after `grace`, and with SIGKILL after `grace` once more.
     pub fn over_streams(&self, program: &OsStr, args: &[String], grace: Duration) -> Command {
         let mut command = Command::new(&self.program);
-        command
-            .args([KEEP, "--grace-ms", &millis(grace), STREAMS, "--"])
-            .arg(program)
-            .args(args);
+        command.args([KEEP, "--grace-ms", &millis(grace), STREAMS, "--"]).arg(program).args(args);
         command
     }
 }
@@ -118,18 +115,12 @@ fn keep(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         crate::errln!("usage: {KEEP} --grace-ms N [{STREAMS}] -- CMD ARGS...");
         return ExitCode::from(2);
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime.and_then(|runtime| runtime.block_on(system::supervise(&order))) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             crate::errln!("failed to start {}: {error}", order.command.display());
-            ExitCode::from(if error.kind() == io::ErrorKind::NotFound {
-                127
-            } else {
-                126
-            })
+            ExitCode::from(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })
         }
     }
 }
@@ -155,12 +146,7 @@ impl Order {
             next = args.next()?;
         }
         (next == "--").then_some(())?;
-        Some(Self {
-            grace,
-            streams,
-            command: args.next()?,
-            args: args.collect(),
-        })
+        Some(Self { grace, streams, command: args.next()?, args: args.collect() })
     }
 }
 
@@ -215,9 +201,7 @@ mod tests {
 
     #[test]
     fn a_supervisor_knows_that_its_child_has_the_streams() {
-        let supervisor = Supervisor {
-            program: "x".into(),
-        };
+        let supervisor = Supervisor { program: "x".into() };
         let command = supervisor.over_streams(OsStr::new("sh"), &["-c".to_owned()], Duration::ZERO);
         let order = Order {
             grace: Duration::ZERO,
@@ -232,10 +216,7 @@ mod tests {
     #[test]
     fn a_supervisor_understands_the_order_to_stop() {
         let cases = [
-            (
-                stop_line(Duration::from_millis(1500)),
-                Some(Duration::from_millis(1500)),
-            ),
+            (stop_line(Duration::from_millis(1500)), Some(Duration::from_millis(1500))),
             (stop_line(Duration::ZERO), Some(Duration::ZERO)),
             (stop_line(Duration::MAX), Some(MAX_GRACE)),
             ("stop 99999999999999".to_owned(), Some(MAX_GRACE)),

@@ -132,19 +132,10 @@ fn adopt_orphans() -> io::Result<()> {
 
 /// Starts the program and returns its id; the process tree reaps it.
 fn start(order: &Order) -> io::Result<Pid> {
-    let stdin = if order.streams {
-        Stdio::inherit()
-    } else {
-        Stdio::null()
-    };
-    let child = Command::new(&order.command)
-        .args(&order.args)
-        .stdin(stdin)
-        .process_group(0)
-        .spawn()?;
-    i32::try_from(child.id())
-        .map(Pid::from_raw)
-        .map_err(io::Error::other)
+    let stdin = if order.streams { Stdio::inherit() } else { Stdio::null() };
+    let child =
+        Command::new(&order.command).args(&order.args).stdin(stdin).process_group(0).spawn()?;
+    i32::try_from(child.id()).map(Pid::from_raw).map_err(io::Error::other)
 }
 
 /// Sends SIGTERM to all processes, and SIGKILL to the remaining ones after the grace period, repeatedly until none

@@ -36,8 +36,7 @@ impl ProcessGroup {
     pub fn of(child: &Child) -> io::Result<Self> {
         let job = job()?;
         if let Some(handle) = child.raw_handle() {
-            job.assign_process(handle as isize)
-                .map_err(io::Error::other)?;
+            job.assign_process(handle as isize).map_err(io::Error::other)?;
         }
         Ok(Self(Some(job)))
     }

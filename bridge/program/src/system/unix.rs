@@ -155,9 +155,7 @@ pub fn raise_file_limit() {
 
 /// Returns the limit of open files.
 pub fn file_limit() -> Option<u64> {
-    getrlimit(Resource::RLIMIT_NOFILE)
-        .ok()
-        .map(|(files, _)| files)
+    getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(files, _)| files)
 }
 
 /// Whether a new listener needs SO_REUSEADDR to get the address of a program that has just ended.

@@ -176,9 +176,7 @@ pub fn disk_space(_: &Path) -> Option<DiskSpace> {
 /// Returns whether a file could not be opened because the process has too many open ones. Then nothing was done, and
 /// the operation can be repeated.
 pub fn is_lack_of_files(error: &io::Error) -> bool {
-    error
-        .raw_os_error()
-        .is_some_and(|code| TOO_MANY_FILES.contains(&code))
+    error.raw_os_error().is_some_and(|code| TOO_MANY_FILES.contains(&code))
 }
 
 /// Does nothing: the number of open files and connections has no limit that could be raised.

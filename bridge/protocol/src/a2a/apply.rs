@@ -142,11 +142,8 @@ impl Artifact {
         if let Some(metadata) = piece.metadata {
             self.metadata.get_or_insert_default().extend(metadata);
         }
-        let new: Vec<_> = piece
-            .extensions
-            .into_iter()
-            .filter(|uri| !self.extensions.contains(uri))
-            .collect();
+        let new: Vec<_> =
+            piece.extensions.into_iter().filter(|uri| !self.extensions.contains(uri)).collect();
         self.extensions.extend(new);
     }
 }
@@ -222,10 +219,7 @@ mod tests {
             json!([{"artifactId": "a", "name": "Answer", "parts": [{"text": "Hello"}]}])
         );
         let replaced = after(&[piece("lo", true), piece("Bye", false)]);
-        assert_eq!(
-            replaced["artifacts"],
-            json!([{"artifactId": "a", "parts": [{"text": "Bye"}]}])
-        );
+        assert_eq!(replaced["artifacts"], json!([{"artifactId": "a", "parts": [{"text": "Bye"}]}]));
     }
     #[test]
     fn a_text_continues_the_part_before_it_unless_they_differ() {
@@ -238,32 +232,18 @@ mod tests {
         for (pieces, expected) in [
             (vec![json!([{"text": ""}])], json!([{"text": "Hel"}])),
             (
-                vec![
-                    json!([{"text": "lo"}]),
-                    json!([{"text": "!"}]),
-                    json!([{"text": ""}]),
-                ],
+                vec![json!([{"text": "lo"}]), json!([{"text": "!"}]), json!([{"text": ""}])],
                 json!([{"text": "Hello!"}]),
             ),
             (
-                vec![
-                    json!([{"data": 1}]),
-                    json!([{"text": ""}]),
-                    json!([{"text": "lo"}]),
-                ],
+                vec![json!([{"data": 1}]), json!([{"text": ""}]), json!([{"text": "lo"}])],
                 json!([{"text": "Hel"}, {"data": 1}, {"text": "lo"}]),
             ),
             (
-                vec![
-                    json!([marked]),
-                    json!([{"text": " two", "mediaType": "text/markdown"}]),
-                ],
+                vec![json!([marked]), json!([{"text": " two", "mediaType": "text/markdown"}])],
                 json!([{"text": "Hel"}, {"text": "# One two", "mediaType": "text/markdown"}]),
             ),
-            (
-                vec![json!([named]), json!([named])],
-                json!([{"text": "Hel"}, named, named]),
-            ),
+            (vec![json!([named]), json!([named])], json!([{"text": "Hel"}, named, named])),
             (
                 vec![
                     json!([{"text": "lo", "metadata": {"n": 1}}]),

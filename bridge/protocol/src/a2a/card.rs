@@ -153,11 +153,7 @@ impl AgentCapabilities {
 impl AgentExtension {
     /// Creates an extension that clients need not support.
     pub fn new(uri: impl Into<String>, description: impl Into<String>) -> Self {
-        Self {
-            uri: uri.into(),
-            description: Some(description.into()),
-            ..Self::default()
-        }
+        Self { uri: uri.into(), description: Some(description.into()), ..Self::default() }
     }
 }
 

@@ -139,11 +139,7 @@ pub struct Error {
 impl Error {
     /// Creates an error with this message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            details: Vec::new(),
-        }
+        Self { kind, message: message.into(), details: Vec::new() }
     }
 
     /// Creates the error for a task that does not exist or belongs to another caller.
@@ -157,19 +153,13 @@ impl Error {
 
     /// Creates the error for a request that cannot be served now; it can be sent again after this number of seconds.
     pub fn unavailable(message: impl Into<String>, seconds: u32) -> Self {
-        Self {
-            details: [retry_info(seconds)].into(),
-            ..Self::new(ErrorKind::Unavailable, message)
-        }
+        Self { details: [retry_info(seconds)].into(), ..Self::new(ErrorKind::Unavailable, message) }
     }
 
     /// Creates the error for a caller that has reached a limit; the request can be sent again after this number of
     /// seconds.
     pub fn exhausted(message: impl Into<String>, seconds: u32) -> Self {
-        Self {
-            kind: ErrorKind::ResourceExhausted,
-            ..Self::unavailable(message, seconds)
-        }
+        Self { kind: ErrorKind::ResourceExhausted, ..Self::unavailable(message, seconds) }
     }
 
     /// Returns the delay in seconds after which the same request can be sent again, if the error has one.
@@ -186,9 +176,7 @@ impl Error {
             "reason": self.kind.reason(),
             "domain": "a2a-protocol.org",
         });
-        core::iter::once(info)
-            .chain(self.details.iter().cloned())
-            .collect()
+        core::iter::once(info).chain(self.details.iter().cloned()).collect()
     }
 }
 

@@ -44,12 +44,7 @@ open_enum! {
 impl Message {
     /// Creates a message with these parts.
     pub fn new(message_id: impl Into<String>, role: Role, parts: Vec<Part>) -> Self {
-        Self {
-            message_id: message_id.into(),
-            role,
-            parts,
-            ..Self::default()
-        }
+        Self { message_id: message_id.into(), role, parts, ..Self::default() }
     }
 
     /// Returns the texts of all parts, each on a line of its own.

@@ -117,9 +117,7 @@ with_operations!(operation);
 impl Operation {
     /// Returns the operation with this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|operation| operation.name() == name)
+        Self::ALL.into_iter().find(|operation| operation.name() == name)
     }
 
     /// Returns the names of the fields in the path.

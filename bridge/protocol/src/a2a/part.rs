@@ -55,13 +55,7 @@ const KINDS: &str = "exactly one of text, raw, url, data";
 impl Part {
     /// Creates a part with this content.
     pub fn new(content: Content) -> Self {
-        Self {
-            content,
-            metadata: None,
-            filename: None,
-            media_type: None,
-            extra: Map::new(),
-        }
+        Self { content, metadata: None, filename: None, media_type: None, extra: Map::new() }
     }
 
     /// Creates a text part.
@@ -92,13 +86,7 @@ impl Part {
 
     /// Returns whether this is a text without a name and without free-form data.
     pub(super) fn is_plain(&self) -> bool {
-        let Self {
-            content,
-            metadata,
-            filename,
-            media_type: _,
-            extra,
-        } = self;
+        let Self { content, metadata, filename, media_type: _, extra } = self;
         let is_bare = metadata.is_none() && filename.is_none() && extra.is_empty();
         is_bare && matches!(content, Content::Text(_))
     }
@@ -139,9 +127,7 @@ impl Wire for Part {
             content,
             metadata: fields.optional("metadata")?,
             filename: fields.optional("filename")?,
-            media_type: fields
-                .either("mediaType", "media_type")
-                .optional("mediaType")?,
+            media_type: fields.either("mediaType", "media_type").optional("mediaType")?,
             extra: fields.rest(),
         };
         part.checked()
@@ -198,9 +184,7 @@ impl ReadMembers for Part {
         let mut fields = Fields::left(extra);
         let media_type = match media_type {
             Some(read) => Ok(read),
-            None => fields
-                .either("mediaType", "media_type")
-                .optional("mediaType"),
+            None => fields.either("mediaType", "media_type").optional("mediaType"),
         };
         let part = Self {
             content: content_fields.content().map_err(A::Error::custom)?,
@@ -226,9 +210,9 @@ impl ContentFields {
     fn content(self) -> Result<Content, FieldError> {
         match (self.text, self.raw, self.url, self.data) {
             (Some(text), None, None, None) => Ok(Content::Text(text)),
-            (None, Some(raw), None, None) => decode_base64(&raw)
-                .map(Content::Raw)
-                .map_err(|error| error.inside("raw")),
+            (None, Some(raw), None, None) => {
+                decode_base64(&raw).map(Content::Raw).map_err(|error| error.inside("raw"))
+            }
             (None, None, Some(url), None) => Ok(Content::Url(url)),
             (None, None, None, Some(data)) => Ok(Content::Data(data)),
             (None, None, None, None) => Ok(Content::Unknown),
@@ -303,22 +287,13 @@ mod tests {
     #[test]
     fn a_part_holds_exactly_one_content() {
         for (part, error) in [
-            (
-                json!({}),
-                "expected exactly one of text, raw, url, data, found none of them",
-            ),
+            (json!({}), "expected exactly one of text, raw, url, data, found none of them"),
             (
                 json!({"text": "a", "url": "b"}),
                 "expected exactly one of text, raw, url, data, found several of them",
             ),
-            (
-                json!({"text": 7}),
-                "text: expected a string, found the number 7",
-            ),
-            (
-                json!({"raw": "*"}),
-                "raw: expected base64, found a string that is not",
-            ),
+            (json!({"text": 7}), "text: expected a string, found the number 7"),
+            (json!({"raw": "*"}), "raw: expected base64, found a string that is not"),
             (json!([]), "expected an object, found a list"),
         ] {
             assert_eq!(Part::read(part).unwrap_err().to_string(), error);

@@ -33,20 +33,13 @@ proto_message! {
 impl TaskPushNotificationConfig {
     /// Creates a setting with this URL, without a token and credentials. A task is only named if it exists already.
     pub fn new(url: impl Into<String>) -> Self {
-        Self {
-            url: url.into(),
-            ..Self::default()
-        }
+        Self { url: url.into(), ..Self::default() }
     }
 }
 
 impl AuthenticationInfo {
     /// Creates credentials for a scheme such as `Bearer`.
     pub fn new(scheme: impl Into<String>, credentials: impl Into<String>) -> Self {
-        Self {
-            scheme: scheme.into(),
-            credentials: Some(credentials.into()),
-            ..Self::default()
-        }
+        Self { scheme: scheme.into(), credentials: Some(credentials.into()), ..Self::default() }
     }
 }

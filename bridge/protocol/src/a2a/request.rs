@@ -161,10 +161,7 @@ proto_message! {
 impl SendMessageRequest {
     /// Creates a request with this message and no options.
     pub fn new(message: Message) -> Self {
-        Self {
-            message,
-            ..Self::default()
-        }
+        Self { message, ..Self::default() }
     }
 
     /// Returns the same request, which the server answers without waiting for the end of the turn (specification
@@ -175,72 +172,49 @@ impl SendMessageRequest {
             return_immediately: true,
             ..self.configuration.unwrap_or_default()
         };
-        Self {
-            configuration: Some(configuration),
-            ..self
-        }
+        Self { configuration: Some(configuration), ..self }
     }
 }
 
 impl GetTaskRequest {
     /// Creates a request for this task with its whole history.
     pub fn new(id: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            ..Self::default()
-        }
+        Self { id: id.into(), ..Self::default() }
     }
 }
 
 impl CancelTaskRequest {
     /// Creates a request to cancel this task.
     pub fn new(id: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            ..Self::default()
-        }
+        Self { id: id.into(), ..Self::default() }
     }
 }
 
 impl SubscribeToTaskRequest {
     /// Creates a request for this task's events.
     pub fn new(id: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            ..Self::default()
-        }
+        Self { id: id.into(), ..Self::default() }
     }
 }
 
 impl GetTaskPushNotificationConfigRequest {
     /// Creates a request for this setting of this task.
     pub fn new(task_id: impl Into<String>, id: impl Into<String>) -> Self {
-        Self {
-            task_id: task_id.into(),
-            id: id.into(),
-            ..Self::default()
-        }
+        Self { task_id: task_id.into(), id: id.into(), ..Self::default() }
     }
 }
 
 impl DeleteTaskPushNotificationConfigRequest {
     /// Creates a request to delete this setting of this task.
     pub fn new(task_id: impl Into<String>, id: impl Into<String>) -> Self {
-        Self {
-            task_id: task_id.into(),
-            id: id.into(),
-            ..Self::default()
-        }
+        Self { task_id: task_id.into(), id: id.into(), ..Self::default() }
     }
 }
 
 impl ListTaskPushNotificationConfigsRequest {
     /// Creates a request for the first page of this task's settings.
     pub fn new(task_id: impl Into<String>) -> Self {
-        Self {
-            task_id: task_id.into(),
-            ..Self::default()
-        }
+        Self { task_id: task_id.into(), ..Self::default() }
     }
 }
 
@@ -282,10 +256,7 @@ mod tests {
             assert!(read(&text).is_none(), "{length}");
             let value = serde_json::from_str(&text).unwrap();
             let error = GetTaskRequest::read(value).unwrap_err().to_string();
-            assert!(
-                error.starts_with("historyLength: expected a 32-bit integer"),
-                "{error}"
-            );
+            assert!(error.starts_with("historyLength: expected a 32-bit integer"), "{error}");
         }
     }
 

@@ -112,31 +112,20 @@ impl TaskState {
 impl Task {
     /// Creates a task without a context, artifacts and history.
     pub fn new(id: impl Into<String>, status: TaskStatus) -> Self {
-        Self {
-            id: id.into(),
-            status,
-            ..Self::default()
-        }
+        Self { id: id.into(), status, ..Self::default() }
     }
 }
 
 impl TaskStatus {
     /// Creates a status without a message.
     pub fn new(state: TaskState) -> Self {
-        Self {
-            state,
-            ..Self::default()
-        }
+        Self { state, ..Self::default() }
     }
 }
 
 impl Artifact {
     /// Creates an artifact without a name.
     pub fn new(artifact_id: impl Into<String>, parts: Vec<Part>) -> Self {
-        Self {
-            artifact_id: artifact_id.into(),
-            parts,
-            ..Self::default()
-        }
+        Self { artifact_id: artifact_id.into(), parts, ..Self::default() }
     }
 }

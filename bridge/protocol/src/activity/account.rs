@@ -58,9 +58,6 @@ impl ChannelAccount {
 impl ConversationAccount {
     /// Creates a conversation with this id.
     pub fn new(id: impl Into<String>) -> Self {
-        Self {
-            id: Some(id.into()),
-            ..Self::default()
-        }
+        Self { id: Some(id.into()), ..Self::default() }
     }
 }

@@ -31,12 +31,8 @@ impl Attachment {
 
     /// Returns whether a media type is that of a card that asks the user to sign in.
     pub fn is_sign_in_card(media_type: &str) -> bool {
-        const CARDS: [&str; 2] = [
-            "application/vnd.microsoft.card.oauth",
-            "application/vnd.microsoft.card.signin",
-        ];
-        CARDS
-            .iter()
-            .any(|card| card.eq_ignore_ascii_case(media_type))
+        const CARDS: [&str; 2] =
+            ["application/vnd.microsoft.card.oauth", "application/vnd.microsoft.card.signin"];
+        CARDS.iter().any(|card| card.eq_ignore_ascii_case(media_type))
     }
 }

@@ -105,18 +105,12 @@ object! {
 impl Activity {
     /// Creates an activity of this type without content.
     pub fn new(kind: ActivityType) -> Self {
-        Self {
-            kind,
-            ..Self::default()
-        }
+        Self { kind, ..Self::default() }
     }
 
     /// Creates a message with this text.
     pub fn message(text: impl Into<String>) -> Self {
-        Self {
-            text: Some(text.into()),
-            ..Self::new(ActivityType::Message)
-        }
+        Self { text: Some(text.into()), ..Self::new(ActivityType::Message) }
     }
 
     /// Returns the stream that the activity is a piece of, if any.
@@ -127,9 +121,7 @@ impl Activity {
 
     /// Returns whether the bot waits for the user's answer.
     pub fn is_expecting_input(&self) -> bool {
-        self.input_hint
-            .as_ref()
-            .is_some_and(InputHint::is_expecting)
+        self.input_hint.as_ref().is_some_and(InputHint::is_expecting)
     }
 
     /// Returns whether the activity asks the user to sign in.
@@ -209,12 +201,9 @@ mod tests {
 
     #[test]
     fn cards_that_ask_to_sign_in_are_known() {
-        for (card, expected) in [
-            ("oauth", true),
-            ("signin", true),
-            ("OAuth", true),
-            ("hero", false),
-        ] {
+        for (card, expected) in
+            [("oauth", true), ("signin", true), ("OAuth", true), ("hero", false)]
+        {
             let kind = std::format!("application/vnd.microsoft.card.{card}");
             let activity = read(json!({"type": "message", "attachments": [{"contentType": kind}]}));
             assert_eq!(activity.is_sign_in(), expected, "{card}");

@@ -17,10 +17,7 @@ object! {
 impl Entity {
     /// Creates an entity of this type.
     pub fn new(kind: impl Into<String>, members: Metadata) -> Self {
-        Self {
-            kind: kind.into(),
-            extra: members,
-        }
+        Self { kind: kind.into(), extra: members }
     }
 
     /// Returns the stream information, if this is a valid `streaminfo`.

@@ -11,14 +11,8 @@ use super::{
 use crate::{a2a::*, dialect::Call};
 
 fn send() -> BoxedStrategy<SendMessageRequest> {
-    let configuration = (
-        texts(),
-        maybe(push_config()),
-        maybe(any::<i32>()),
-        any::<bool>(),
-        extra(),
-    )
-        .prop_map(
+    let configuration =
+        (texts(), maybe(push_config()), maybe(any::<i32>()), any::<bool>(), extra()).prop_map(
             |(modes, config, history_length, at_once, extra)| SendMessageConfiguration {
                 accepted_output_modes: modes,
                 task_push_notification_config: config,
@@ -27,22 +21,14 @@ fn send() -> BoxedStrategy<SendMessageRequest> {
                 extra,
             },
         );
-    (
-        tenant(),
-        message(),
-        maybe(configuration),
-        metadata(),
-        extra(),
-    )
-        .prop_map(
-            |(tenant, message, configuration, metadata, extra)| SendMessageRequest {
-                tenant,
-                message,
-                configuration,
-                metadata,
-                extra,
-            },
-        )
+    (tenant(), message(), maybe(configuration), metadata(), extra())
+        .prop_map(|(tenant, message, configuration, metadata, extra)| SendMessageRequest {
+            tenant,
+            message,
+            configuration,
+            metadata,
+            extra,
+        })
         .boxed()
 }
 
@@ -54,22 +40,12 @@ fn tenant() -> impl Strategy<Value = Option<String>> {
 pub(crate) fn call() -> BoxedStrategy<Call> {
     let get_task = (tenant(), text(), maybe(any::<i32>()), extra()).prop_map(
         |(tenant, id, history_length, extra)| {
-            Call::GetTask(GetTaskRequest {
-                tenant,
-                id,
-                history_length,
-                extra,
-            })
+            Call::GetTask(GetTaskRequest { tenant, id, history_length, extra })
         },
     );
     let cancel =
         (tenant(), text(), metadata(), extra()).prop_map(|(tenant, id, metadata, extra)| {
-            Call::CancelTask(CancelTaskRequest {
-                tenant,
-                id,
-                metadata,
-                extra,
-            })
+            Call::CancelTask(CancelTaskRequest { tenant, id, metadata, extra })
         });
     let subscribe = (tenant(), text(), extra()).prop_map(|(tenant, id, extra)| {
         Call::SubscribeToTask(SubscribeToTaskRequest { tenant, id, extra })

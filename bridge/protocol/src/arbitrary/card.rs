@@ -119,14 +119,9 @@ fn scheme() -> impl Strategy<Value = SecurityScheme> {
 }
 
 fn requirements() -> impl Strategy<Value = Vec<SecurityRequirement>> {
-    let scopes = texts().prop_map(|list| StringList {
-        list,
-        extra: Metadata::new(),
-    });
-    let requirement = btree_map(text(), scopes, 0..2).prop_map(|schemes| SecurityRequirement {
-        schemes,
-        extra: Metadata::new(),
-    });
+    let scopes = texts().prop_map(|list| StringList { list, extra: Metadata::new() });
+    let requirement = btree_map(text(), scopes, 0..2)
+        .prop_map(|schemes| SecurityRequirement { schemes, extra: Metadata::new() });
     vec(requirement, 0..2)
 }
 
@@ -176,12 +171,7 @@ fn capabilities() -> impl Strategy<Value = AgentCapabilities> {
 pub(crate) fn card() -> BoxedStrategy<AgentCard> {
     let signature =
         (text(), text(), metadata(), extra()).prop_map(|(protected, signature, header, extra)| {
-            AgentCardSignature {
-                protected,
-                signature,
-                header,
-                extra,
-            }
+            AgentCardSignature { protected, signature, header, extra }
         });
     let provider = (text(), text(), extra()).prop_map(|(url, organization, extra)| AgentProvider {
         url,

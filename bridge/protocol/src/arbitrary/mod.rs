@@ -125,12 +125,8 @@ fn replace(json: &mut Value, left: &mut usize, broken: &Value) {
     }
     *left = left.wrapping_sub(1);
     match json {
-        Value::Object(map) => map
-            .values_mut()
-            .for_each(|value| replace(value, left, broken)),
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| replace(item, left, broken)),
+        Value::Object(map) => map.values_mut().for_each(|value| replace(value, left, broken)),
+        Value::Array(items) => items.iter_mut().for_each(|item| replace(item, left, broken)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

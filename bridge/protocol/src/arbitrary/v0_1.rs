@@ -42,9 +42,7 @@ fn part() -> BoxedStrategy<Value> {
         text().prop_map(|uri| json!({"uri": uri})),
     ];
     let file = (place, maybe(text()), maybe(text())).prop_map(|(place, name, mime)| {
-        let Value::Object(place) = place else {
-            unreachable!()
-        };
+        let Value::Object(place) = place else { unreachable!() };
         let file = assemble(json!({"name": name, "mimeType": mime}), place);
         json!({"type": "file", "file": file})
     });
@@ -136,13 +134,8 @@ pub(crate) fn stream_item() -> BoxedStrategy<Value> {
                 fields.remove("append");
                 fields.remove("lastChunk");
             }
-            let flags = assemble(
-                json!({"append": append, "lastChunk": last}),
-                Metadata::new(),
-            );
-            let Value::Object(flags) = flags else {
-                unreachable!()
-            };
+            let flags = assemble(json!({"append": append, "lastChunk": last}), Metadata::new());
+            let Value::Object(flags) = flags else { unreachable!() };
             let fields = json!({"id": id, "artifact": assemble(artifact, flags)});
             with_metadata(fields, metadata, more)
         },
@@ -152,10 +145,7 @@ pub(crate) fn stream_item() -> BoxedStrategy<Value> {
 
 fn push_config() -> BoxedStrategy<Value> {
     let authentication = (texts(), maybe(text())).prop_map(|(schemes, credentials)| {
-        assemble(
-            json!({"schemes": schemes, "credentials": credentials}),
-            Metadata::new(),
-        )
+        assemble(json!({"schemes": schemes, "credentials": credentials}), Metadata::new())
     });
     (text(), maybe(text()), maybe(authentication))
         .prop_map(|(url, token, authentication)| {
@@ -207,22 +197,13 @@ pub(crate) fn call() -> BoxedStrategy<(&'static str, Value)> {
 pub(crate) fn card() -> BoxedStrategy<Value> {
     let names = select(&["Bearer", "basic", "bearer", "apiKey", "none"]);
     let authentication = (vec(names, 0..4), maybe(text())).prop_map(|(schemes, credentials)| {
-        assemble(
-            json!({"schemes": schemes, "credentials": credentials}),
-            Metadata::new(),
-        )
+        assemble(json!({"schemes": schemes, "credentials": credentials}), Metadata::new())
     });
     let skill = (text(), text(), texts(), more()).prop_map(|(id, name, tags, more)| {
         let fields = json!({"id": id, "name": name, "description": "", "tags": tags});
         assemble(fields, more)
     });
-    (
-        text(),
-        authentication,
-        vec(skill, 0..3),
-        any::<bool>(),
-        more(),
-    )
+    (text(), authentication, vec(skill, 0..3), any::<bool>(), more())
         .prop_map(|(url, authentication, skills, streaming, more)| {
             let fields = json!({
                 "name": "n", "description": "", "url": url, "version": "1",

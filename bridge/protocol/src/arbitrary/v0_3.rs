@@ -36,9 +36,7 @@ pub(crate) fn more() -> BoxedStrategy<super::Metadata> {
 
 /// Generates a list that is left out if it is empty.
 fn list() -> BoxedStrategy<Option<alloc::vec::Vec<String>>> {
-    texts()
-        .prop_map(|list| Some(list).filter(|list| !list.is_empty()))
-        .boxed()
+    texts().prop_map(|list| Some(list).filter(|list| !list.is_empty())).boxed()
 }
 
 /// Generates a flag that is left out if it is false.
@@ -55,9 +53,7 @@ pub(crate) fn part() -> BoxedStrategy<Value> {
     let file =
         (place, maybe(text()), maybe(text()), more()).prop_map(|(place, name, mime, more)| {
             let named = assemble(json!({"name": name, "mimeType": mime}), more);
-            let Value::Object(mut file) = named else {
-                unreachable!()
-            };
+            let Value::Object(mut file) = named else { unreachable!() };
             file.retain(|key, _| key != "bytes" && key != "uri");
             json!({"kind": "file", "file": assemble(place, file)})
         });
@@ -90,27 +86,17 @@ fn json_leaf() -> impl Strategy<Value = Value> {
 pub(crate) fn message() -> BoxedStrategy<Value> {
     let ids = (text(), maybe(text()), maybe(text()));
     let role = select(&["user", "agent", "critic"]);
-    (
-        ids,
-        role,
-        vec(part(), 0..3),
-        metadata(),
-        list(),
-        list(),
-        more(),
-    )
-        .prop_map(
-            |(ids, role, parts, metadata, extensions, references, more)| {
-                let fields = json!({
-                    "kind": "message", "messageId": ids.0, "contextId": ids.1, "taskId": ids.2,
-                    "role": role, "parts": parts, "metadata": metadata,
-                    "extensions": extensions, "referenceTaskIds": references,
-                });
-                let mut more = more;
-                more.remove("taskId");
-                assemble(fields, more)
-            },
-        )
+    (ids, role, vec(part(), 0..3), metadata(), list(), list(), more())
+        .prop_map(|(ids, role, parts, metadata, extensions, references, more)| {
+            let fields = json!({
+                "kind": "message", "messageId": ids.0, "contextId": ids.1, "taskId": ids.2,
+                "role": role, "parts": parts, "metadata": metadata,
+                "extensions": extensions, "referenceTaskIds": references,
+            });
+            let mut more = more;
+            more.remove("taskId");
+            assemble(fields, more)
+        })
         .boxed()
 }
 
@@ -128,14 +114,8 @@ const STATES: &[&str] = &[
 ];
 
 /// The states after which nothing follows for the message that was sent.
-const FINAL: &[&str] = &[
-    "input-required",
-    "completed",
-    "canceled",
-    "failed",
-    "rejected",
-    "auth-required",
-];
+const FINAL: &[&str] =
+    &["input-required", "completed", "canceled", "failed", "rejected", "auth-required"];
 
 fn status() -> BoxedStrategy<(Value, bool)> {
     (select(STATES), maybe(message()), maybe(text()), more())
@@ -182,42 +162,23 @@ pub(crate) fn stream_item() -> BoxedStrategy<Value> {
             assemble(fields, more)
         },
     );
-    let artifact_update = (
-        text(),
-        text(),
-        artifact(),
-        flag(),
-        flag(),
-        metadata(),
-        more(),
-    )
-        .prop_map(
-            |(task_id, context_id, artifact, append, last, metadata, more)| {
-                let fields = json!({
-                    "kind": "artifact-update", "taskId": task_id, "contextId": context_id,
-                    "artifact": artifact, "append": append, "lastChunk": last, "metadata": metadata,
-                });
-                assemble(fields, more)
-            },
-        );
+    let artifact_update = (text(), text(), artifact(), flag(), flag(), metadata(), more())
+        .prop_map(|(task_id, context_id, artifact, append, last, metadata, more)| {
+            let fields = json!({
+                "kind": "artifact-update", "taskId": task_id, "contextId": context_id,
+                "artifact": artifact, "append": append, "lastChunk": last, "metadata": metadata,
+            });
+            assemble(fields, more)
+        });
     prop_oneof![task(), message(), status_update, artifact_update].boxed()
 }
 
 fn push_config() -> BoxedStrategy<Value> {
     let authentication =
         (texts(), maybe(text()), more()).prop_map(|(schemes, credentials, more)| {
-            assemble(
-                json!({"schemes": schemes, "credentials": credentials}),
-                more,
-            )
+            assemble(json!({"schemes": schemes, "credentials": credentials}), more)
         });
-    (
-        maybe(text()),
-        text(),
-        maybe(text()),
-        maybe(authentication),
-        more(),
-    )
+    (maybe(text()), text(), maybe(text()), maybe(authentication), more())
         .prop_map(|(id, url, token, authentication, more)| {
             let fields = json!({
                 "id": id, "url": url, "token": token, "authentication": authentication,
@@ -229,13 +190,7 @@ fn push_config() -> BoxedStrategy<Value> {
 
 /// Parameters of every method, with the method.
 pub(crate) fn call() -> BoxedStrategy<(&'static str, Value)> {
-    let configuration = (
-        list(),
-        maybe(push_config()),
-        maybe(any::<i32>()),
-        any::<bool>(),
-        more(),
-    )
+    let configuration = (list(), maybe(push_config()), maybe(any::<i32>()), any::<bool>(), more())
         .prop_map(|(modes, config, length, blocking, more)| {
             let fields = json!({
                 "acceptedOutputModes": modes, "pushNotificationConfig": config,
@@ -264,31 +219,19 @@ pub(crate) fn call() -> BoxedStrategy<(&'static str, Value)> {
     };
     let id = || text().prop_map(Value::from).boxed();
     let set = (text(), push_config(), more()).prop_map(|(task_id, config, more)| {
-        assemble(
-            json!({"taskId": task_id, "pushNotificationConfig": config}),
-            more,
-        )
+        assemble(json!({"taskId": task_id, "pushNotificationConfig": config}), more)
     });
     prop_oneof![
         (Just("message/send"), send.clone()),
         (Just("message/stream"), send),
-        (
-            Just("tasks/get"),
-            with("historyLength", Just(json!(3)).boxed())
-        ),
+        (Just("tasks/get"), with("historyLength", Just(json!(3)).boxed())),
         (Just("tasks/cancel"), of_task()),
         (Just("tasks/resubscribe"), of_task()),
         (Just("tasks/pushNotificationConfig/set"), set),
         (Just("tasks/pushNotificationConfig/get"), of_task()),
-        (
-            Just("tasks/pushNotificationConfig/get"),
-            with("pushNotificationConfigId", id())
-        ),
+        (Just("tasks/pushNotificationConfig/get"), with("pushNotificationConfigId", id())),
         (Just("tasks/pushNotificationConfig/list"), of_task()),
-        (
-            Just("tasks/pushNotificationConfig/delete"),
-            with("pushNotificationConfigId", id())
-        ),
+        (Just("tasks/pushNotificationConfig/delete"), with("pushNotificationConfigId", id())),
     ]
     .boxed()
 }

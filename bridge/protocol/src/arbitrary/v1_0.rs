@@ -7,13 +7,7 @@ use super::{json, maybe, metadata, object, text, texts, unknown};
 use crate::a2a::*;
 
 /// Names that no type of 1.0 has, and that mean something in 0.3.
-const V0_3_NAMES: &[&str] = &[
-    "kind",
-    "final",
-    "file",
-    "blocking",
-    "pushNotificationConfig",
-];
+const V0_3_NAMES: &[&str] = &["kind", "final", "file", "blocking", "pushNotificationConfig"];
 
 /// Unknown fields. A flag could say by chance what 0.3 says anyway, which is no loss but does not come back.
 pub(crate) fn extra() -> BoxedStrategy<Metadata> {
@@ -55,19 +49,17 @@ pub(crate) fn message() -> BoxedStrategy<Message> {
     let ids = (text(), maybe(text()), maybe(text()));
     let parts = vec(part(), 0..3);
     (ids, role, parts, metadata(), texts(), texts(), extra())
-        .prop_map(
-            |(ids, role, parts, metadata, extensions, references, extra)| Message {
-                message_id: ids.0,
-                context_id: ids.1,
-                task_id: ids.2,
-                role,
-                parts,
-                metadata,
-                extensions,
-                reference_task_ids: references,
-                extra,
-            },
-        )
+        .prop_map(|(ids, role, parts, metadata, extensions, references, extra)| Message {
+            message_id: ids.0,
+            context_id: ids.1,
+            task_id: ids.2,
+            role,
+            parts,
+            metadata,
+            extensions,
+            reference_task_ids: references,
+            extra,
+        })
         .boxed()
 }
 
@@ -166,26 +158,18 @@ pub(crate) fn stream_item() -> BoxedStrategy<StreamResponse> {
 
 pub(crate) fn push_config() -> BoxedStrategy<TaskPushNotificationConfig> {
     let rare = || proptest::option::weighted(0.1, text());
-    let authentication =
-        (text(), maybe(text()), extra()).prop_map(|(scheme, credentials, extra)| {
-            AuthenticationInfo {
-                scheme,
-                credentials,
-                extra,
-            }
-        });
+    let authentication = (text(), maybe(text()), extra())
+        .prop_map(|(scheme, credentials, extra)| AuthenticationInfo { scheme, credentials, extra });
     let ids = (rare(), maybe(text()), rare());
     (ids, text(), maybe(text()), maybe(authentication), extra())
-        .prop_map(
-            |(ids, url, token, authentication, extra)| TaskPushNotificationConfig {
-                tenant: ids.0,
-                id: ids.1,
-                task_id: ids.2,
-                url,
-                token,
-                authentication,
-                extra,
-            },
-        )
+        .prop_map(|(ids, url, token, authentication, extra)| TaskPushNotificationConfig {
+            tenant: ids.0,
+            id: ids.1,
+            task_id: ids.2,
+            url,
+            token,
+            authentication,
+            extra,
+        })
         .boxed()
 }

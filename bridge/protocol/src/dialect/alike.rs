@@ -173,8 +173,7 @@ pub(crate) fn state_to_v1(
 ) -> Result<TaskState, FieldError> {
     const STATE: &str = "a task state such as working";
     let name = value.as_str();
-    name.map(named)
-        .ok_or_else(|| FieldError::unexpected(STATE, value))
+    name.map(named).ok_or_else(|| FieldError::unexpected(STATE, value))
 }
 
 /// Returns the state with this name. `unknown` is `Unspecified` in 1.0.

@@ -39,9 +39,7 @@ pub fn read(value: Value) -> Result<(AgentCard, Generation), FieldError> {
     const ADDRESS: &str = "at least one of supportedInterfaces, or url as in 0.3 and before";
     let fields = Fields::of(value)?;
     let interfaces = fields.get("supportedInterfaces");
-    let has_none = interfaces
-        .and_then(Value::as_array)
-        .is_some_and(|list| list.is_empty());
+    let has_none = interfaces.and_then(Value::as_array).is_some_and(|list| list.is_empty());
     let is_v1 = fields.has("supportedInterfaces") && !has_none;
     let is_older = !is_v1 && (fields.has("url") || fields.has("base_url"));
     let older = older_generation(&fields);
@@ -130,11 +128,7 @@ mod tests {
     fn interfaces(card: &AgentCard) -> Vec<(&str, &str, &str)> {
         let shown = card.supported_interfaces.iter().map(|interface| {
             let binding = interface.protocol_binding.as_str();
-            (
-                interface.url.as_str(),
-                binding,
-                interface.protocol_version.as_str(),
-            )
+            (interface.url.as_str(), binding, interface.protocol_version.as_str())
         });
         shown.collect()
     }
@@ -143,15 +137,9 @@ mod tests {
     fn the_generation_is_recognised_by_the_form() {
         for (card, generation) in [
             (json!({"url": "u"}), Generation::V0_2),
-            (
-                json!({"url": "u", "authentication": {"schemes": ["Bearer"]}}),
-                Generation::V0_1,
-            ),
+            (json!({"url": "u", "authentication": {"schemes": ["Bearer"]}}), Generation::V0_1),
             (json!({"base_url": "u"}), Generation::V0_1),
-            (
-                json!({"url": "u", "protocolVersion": "0.1.0"}),
-                Generation::V0_1,
-            ),
+            (json!({"url": "u", "protocolVersion": "0.1.0"}), Generation::V0_1),
             (
                 json!({
                     "url": "u", "protocolVersion": "0.3.0",
@@ -163,18 +151,9 @@ mod tests {
                 json!({"url": "u", "protocolVersion": "0.3.0", "authentication": "none"}),
                 Generation::V0_3,
             ),
-            (
-                json!({"url": "u", "protocolVersion": "0.2.6"}),
-                Generation::V0_2,
-            ),
-            (
-                json!({"url": "u", "protocolVersion": "0.3.0"}),
-                Generation::V0_3,
-            ),
-            (
-                json!({"url": "u", "supportedInterfaces": []}),
-                Generation::V0_2,
-            ),
+            (json!({"url": "u", "protocolVersion": "0.2.6"}), Generation::V0_2),
+            (json!({"url": "u", "protocolVersion": "0.3.0"}), Generation::V0_3),
+            (json!({"url": "u", "supportedInterfaces": []}), Generation::V0_2),
             (
                 json!({
                     "url": "u", "protocolVersion": "0.3.0",
@@ -202,10 +181,7 @@ mod tests {
             ],
         });
         let (card, _) = read(card).unwrap();
-        assert_eq!(
-            interfaces(&card),
-            [("u", "GRPC", "0.3"), ("u", "JSONRPC", "0.3")]
-        );
+        assert_eq!(interfaces(&card), [("u", "GRPC", "0.3"), ("u", "JSONRPC", "0.3")]);
         let (sloppy, _) = read(json!({"name": "n", "url": "u"})).unwrap();
         assert_eq!(interfaces(&sloppy), [("u", "JSONRPC", "0.2")]);
     }
@@ -235,10 +211,7 @@ mod tests {
                 json!({"name": "n", "supportedInterfaces": []}),
                 "expected at least one of supportedInterfaces, or url as in 0.3 and before, found neither",
             ),
-            (
-                json!({"url": "u"}),
-                "name: expected a string, found nothing",
-            ),
+            (json!({"url": "u"}), "name: expected a string, found nothing"),
             (
                 json!({"name": "n", "url": ""}),
                 "url: expected the agent's address, found an empty string",
@@ -274,10 +247,7 @@ mod tests {
         assert_eq!(combined["supportsAuthenticatedExtendedCard"], true);
         assert_eq!(combined["security"], json!([{"key": []}]));
         let key = &combined["securitySchemes"]["key"];
-        assert_eq!(
-            (&key["type"], &key["in"]),
-            (&json!("apiKey"), &json!("header"))
-        );
+        assert_eq!((&key["type"], &key["in"]), (&json!("apiKey"), &json!("header")));
         let (read, generation) = read(combined).unwrap();
         assert_eq!(generation, Generation::V1_0);
         assert_eq!(read.supported_interfaces, card.supported_interfaces);

@@ -11,11 +11,8 @@ pub(crate) const PYTHON_FLAGS: [&str; 2] = ["google_a2a_compatible", "parts_arra
 /// Returns whether a card with one address is of 0.1: by its version, or by fields that no other generation has.
 pub(crate) fn is_v0_1(fields: &Fields) -> bool {
     let capabilities = fields.get("capabilities");
-    let is_pythons = capabilities.is_some_and(|capabilities| {
-        PYTHON_FLAGS
-            .iter()
-            .any(|key| capabilities.get(key).is_some())
-    });
+    let is_pythons = capabilities
+        .is_some_and(|capabilities| PYTHON_FLAGS.iter().any(|key| capabilities.get(key).is_some()));
     let is_bases = fields.has("base_url") && !fields.has("url");
     let version = fields.get("protocolVersion").and_then(Value::as_str);
     let is_old = match version {

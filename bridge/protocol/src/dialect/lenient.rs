@@ -81,11 +81,7 @@ fn legible(mut document: Value, mut warnings: Vec<FieldError>) -> Result<Lenient
     loop {
         let error = match read(document.clone()) {
             Ok((card, generation)) => {
-                return Ok(LenientCard {
-                    card,
-                    generation,
-                    warnings,
-                });
+                return Ok(LenientCard { card, generation, warnings });
             }
             Err(error) => error,
         };
@@ -132,12 +128,7 @@ fn drop_invalid_entries(card: &mut Map<String, Value>, warnings: &mut Vec<FieldE
     keep(card, "skills", warnings, AgentSkill::read);
     keep(card, "signatures", warnings, AgentCardSignature::read);
     keep(card, "security", warnings, requirement_to_v1);
-    keep(
-        card,
-        "securityRequirements",
-        warnings,
-        SecurityRequirement::read,
-    );
+    keep(card, "securityRequirements", warnings, SecurityRequirement::read);
     if let Some(Value::Object(capabilities)) = card.get_mut("capabilities") {
         let before = warnings.len();
         keep(capabilities, "extensions", warnings, AgentExtension::read);
@@ -198,11 +189,8 @@ mod tests {
 
     #[test]
     fn a_missing_version_is_taken_for_1_0() {
-        for version in [
-            json!({}),
-            json!({"protocolVersion": null}),
-            json!({"protocolVersion": ""}),
-        ] {
+        for version in [json!({}), json!({"protocolVersion": null}), json!({"protocolVersion": ""})]
+        {
             let mut interface = json!({"url": "http://h/", "protocolBinding": "JSONRPC"});
             for (key, value) in version.as_object().unwrap() {
                 interface[key] = value.clone();
@@ -232,18 +220,11 @@ mod tests {
             "skills": [{"id": 7}, {"id": "s"}],
             "provider": "someone",
         }));
-        let urls: Vec<_> = card
-            .supported_interfaces
-            .iter()
-            .map(|one| &*one.url)
-            .collect();
+        let urls: Vec<_> = card.supported_interfaces.iter().map(|one| &*one.url).collect();
         assert_eq!(urls, ["v", "w"]);
         assert_eq!(card.security_schemes.keys().collect::<Vec<_>>(), ["key"]);
         assert_eq!(card.skills[0].id, "s");
-        let places: Vec<_> = warnings
-            .iter()
-            .map(|one| one.split(": ").next().unwrap())
-            .collect();
+        let places: Vec<_> = warnings.iter().map(|one| one.split(": ").next().unwrap()).collect();
         let expected = [
             "supportedInterfaces[0].protocolBinding",
             "skills[0].id",
@@ -261,10 +242,7 @@ mod tests {
             "securitySchemes": {"odd": {"type": "handshake"}},
         }));
         assert_eq!(card.supported_interfaces.len(), 2);
-        assert_eq!(
-            warnings,
-            ["additionalInterfaces[0].url: expected a string, found nothing"]
-        );
+        assert_eq!(warnings, ["additionalInterfaces[0].url: expected a string, found nothing"]);
     }
 
     #[test]

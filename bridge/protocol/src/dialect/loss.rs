@@ -46,10 +46,7 @@ impl Losses {
 
     /// Records a loss at `path`, relative to the object being written.
     pub(crate) fn add(&mut self, path: &str, what: &str) {
-        self.0.push(Loss {
-            path: path.to_string(),
-            what: what.to_string(),
-        });
+        self.0.push(Loss { path: path.to_string(), what: what.to_string() });
     }
 
     /// Writes the member `name`, and puts `name` before the paths of its losses.
@@ -119,13 +116,6 @@ mod tests {
             });
         });
         let shown: Vec<String> = losses.iter().map(Loss::to_string).collect();
-        assert_eq!(
-            shown,
-            [
-                "tenant: a",
-                "message.parts[1].mediaType: b",
-                "message.parts[1]: c"
-            ]
-        );
+        assert_eq!(shown, ["tenant: a", "message.parts[1].mediaType: b", "message.parts[1]: c"]);
     }
 }

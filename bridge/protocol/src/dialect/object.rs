@@ -78,10 +78,7 @@ impl ObjectDialect {
     /// Continues an object that was written as in 1.0 so far.
     pub(crate) fn object_from(&'static self, mut value: Value) -> Object {
         let map = value.as_object_mut().map(core::mem::take);
-        Object {
-            map: map.unwrap_or_default(),
-            older: self,
-        }
+        Object { map: map.unwrap_or_default(), older: self }
     }
 }
 

@@ -144,12 +144,10 @@ proptest! {
 /// Does the same with the names of protocol buffers.
 fn snake(json: &Value) -> Value {
     let name = |name: &String| -> String {
-        let letters = name
-            .chars()
-            .map(|letter| match letter.is_ascii_uppercase() {
-                true => format!("_{}", letter.to_ascii_lowercase()),
-                false => letter.to_string(),
-            });
+        let letters = name.chars().map(|letter| match letter.is_ascii_uppercase() {
+            true => format!("_{}", letter.to_ascii_lowercase()),
+            false => letter.to_string(),
+        });
         letters.collect()
     };
     match json {

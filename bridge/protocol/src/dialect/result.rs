@@ -118,9 +118,7 @@ impl Version {
         match self {
             Self::V0_3 => {
                 lose_pages(response, losses);
-                losses
-                    .each("configs", &response.configs, push::from_v1)
-                    .into()
+                losses.each("configs", &response.configs, push::from_v1).into()
             }
             Self::V0_1 | Self::V1_0 => to_value(response),
         }

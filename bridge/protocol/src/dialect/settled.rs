@@ -150,9 +150,8 @@ mod tests {
     use std::string::ToString;
 
     fn settled(version: Version, operation: Operation, params: Value) -> Result<Call, String> {
-        let mut call = version
-            .params_to_v1(operation, params, "made")
-            .map_err(|error| error.to_string())?;
+        let mut call =
+            version.params_to_v1(operation, params, "made").map_err(|error| error.to_string())?;
         call.settle(version).map_err(|error| error.to_string())?;
         Ok(call)
     }
@@ -182,9 +181,7 @@ mod tests {
             ),
         ] {
             let call = settled(version, Operation::SendMessage, params).unwrap();
-            let Call::SendMessage(request) = call else {
-                panic!("{call:?}")
-            };
+            let Call::SendMessage(request) = call else { panic!("{call:?}") };
             let push = request.configuration.unwrap().task_push_notification_config;
             let (message, push) = (request.message, push.unwrap());
             let part = &message.parts[0];
@@ -199,10 +196,7 @@ mod tests {
                 &push.task_id,
                 &push.token,
             ];
-            assert!(
-                fields.iter().all(|field| field.is_none()),
-                "{version}: {fields:?}"
-            );
+            assert!(fields.iter().all(|field| field.is_none()), "{version}: {fields:?}");
             assert_eq!(part.as_text(), Some(""), "a text may be empty");
         }
         let list = json!({"contextId": "", "pageToken": "", "tenant": ""});
@@ -283,11 +277,8 @@ mod tests {
             let refused = settled(version, operation, params);
             assert_eq!(refused.unwrap_err(), error, "{version} {operation:?}");
         }
-        let any = settled(
-            Version::V0_3,
-            Operation::GetTaskPushNotificationConfig,
-            json!({"id": "t"}),
-        );
+        let any =
+            settled(Version::V0_3, Operation::GetTaskPushNotificationConfig, json!({"id": "t"}));
         assert!(any.is_ok(), "0.3 may leave out which setting is meant");
     }
 }

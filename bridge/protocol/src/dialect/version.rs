@@ -146,10 +146,7 @@ mod tests {
     #[test]
     fn an_unsupported_version_is_answered_with_those_that_are() {
         let error = Version::from_header(Some("2.0")).unwrap_err();
-        assert_eq!(
-            error.message,
-            "A2A 2.0 is not supported; send A2A-Version 1.0, 0.3 or 0.1"
-        );
+        assert_eq!(error.message, "A2A 2.0 is not supported; send A2A-Version 1.0, 0.3 or 0.1");
     }
 
     #[test]
@@ -163,8 +160,7 @@ mod tests {
         }
         let without = |version: Version| {
             let all = Operation::ALL.into_iter();
-            all.filter(|operation| version.method(*operation).is_none())
-                .count()
+            all.filter(|operation| version.method(*operation).is_none()).count()
         };
         assert_eq!(without(Version::V0_3), 1);
         assert_eq!(without(Version::V1_0), 0);

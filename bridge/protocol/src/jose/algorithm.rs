@@ -24,15 +24,8 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All algorithms.
-    pub const ALL: [Self; 7] = [
-        Self::Rs256,
-        Self::Rs384,
-        Self::Rs512,
-        Self::Ps256,
-        Self::Es256,
-        Self::Es384,
-        Self::EdDsa,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Rs256, Self::Rs384, Self::Rs512, Self::Ps256, Self::Es256, Self::Es384, Self::EdDsa];
 
     /// Returns the name in a token's header.
     pub fn name(self) -> &'static str {

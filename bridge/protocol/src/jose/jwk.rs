@@ -53,9 +53,7 @@ impl Jwks {
             return None;
         };
         let read = |key| serde_json::from_value(key).ok();
-        Some(Self {
-            keys: keys.into_iter().filter_map(read).collect(),
-        })
+        Some(Self { keys: keys.into_iter().filter_map(read).collect() })
     }
 
     /// Returns the keys with this id; all keys for `None`.

@@ -107,21 +107,14 @@ pub struct BadRequest {
 
 impl From<Unparsed> for BadRequest {
     fn from(unparsed: Unparsed) -> Self {
-        Self {
-            id: Id::Null,
-            error: unparsed.into(),
-        }
+        Self { id: Id::Null, error: unparsed.into() }
     }
 }
 
 impl Request {
     /// Creates a request with an id.
     pub fn new(id: Id, method: impl Into<String>, params: Value) -> Self {
-        Self {
-            id,
-            method: method.into(),
-            params,
-        }
+        Self { id, method: method.into(), params }
     }
 
     /// Reads a request from a body. Batches are refused: A2A has none.
@@ -170,11 +163,7 @@ impl<'b> RawRequest<'b> {
             return Ok(request);
         }
         let Request { id, method, params } = Request::from_slice(body)?;
-        Ok(Self {
-            id,
-            method: Cow::Owned(method),
-            params: Cow::Owned(params.to_string()),
-        })
+        Ok(Self { id, method: Cow::Owned(method), params: Cow::Owned(params.to_string()) })
     }
 
     /// Reads the members of a request of the usual form.
@@ -192,11 +181,7 @@ impl<'b> RawRequest<'b> {
             Some(id) => wire::from_slice(id).ok()?,
         };
         let is_structure = params.starts_with(['{', '[']);
-        is_structure.then_some(Self {
-            id,
-            method,
-            params: Cow::Borrowed(params),
-        })
+        is_structure.then_some(Self { id, method, params: Cow::Borrowed(params) })
     }
 }
 
@@ -322,10 +307,7 @@ mod tests {
         assert_eq!(absent, Request::new(Id::Absent, "m", json!({})));
         let error = absent.id.answerable().unwrap_err();
         assert_eq!(error.kind, ErrorKind::InvalidRequest);
-        assert_eq!(
-            error.message,
-            "id: expected a string, a number or null, found nothing"
-        );
+        assert_eq!(error.message, "id: expected a string, a number or null, found nothing");
         let null = read(json!({"jsonrpc": "2.0", "id": null, "method": "m"}));
         assert_eq!(null.id.answerable(), Ok(()));
     }

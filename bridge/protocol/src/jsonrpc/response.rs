@@ -189,27 +189,16 @@ mod tests {
         };
         assert!(refused(Id::Null).answering(&text("a")).is_ok());
         assert!(refused(text("b")).answering(&text("a")).is_err());
-        let error = Response {
-            id: text("b"),
-            outcome: Ok(7),
-        }
-        .answering(&text("a"));
+        let error = Response { id: text("b"), outcome: Ok(7) }.answering(&text("a"));
         let error = error.unwrap_err().to_string();
-        assert_eq!(
-            error,
-            r#"id: expected "a", the id of the request, found "b""#
-        );
+        assert_eq!(error, r#"id: expected "a", the id of the request, found "b""#);
     }
 
     #[test]
     fn an_error_carries_its_details() {
-        let field = FieldError::new("a string", "nothing")
-            .inside("messageId")
-            .inside("message");
-        let response = Response::<Value> {
-            id: Id::Number(1.into()),
-            outcome: Err(Error::from(field).into()),
-        };
+        let field = FieldError::new("a string", "nothing").inside("messageId").inside("message");
+        let response =
+            Response::<Value> { id: Id::Number(1.into()), outcome: Err(Error::from(field).into()) };
         let written = serde_json::to_value(&response).unwrap();
         assert_eq!(written["error"]["code"], -32602);
         assert_eq!(written["error"]["data"][0]["reason"], "INVALID_PARAMS");
@@ -223,9 +212,6 @@ mod tests {
         let both = json!({"jsonrpc": "2.0", "id": 1, "result": {"a": 1}, "error": null});
         assert_eq!(Response::read(both).unwrap().outcome, Ok(json!({"a": 1})));
         let neither = Response::read(json!({"jsonrpc": "2.0", "id": 1})).unwrap_err();
-        assert_eq!(
-            neither.to_string(),
-            "expected a result or an error, found neither"
-        );
+        assert_eq!(neither.to_string(), "expected a result or an error, found neither");
     }
 }

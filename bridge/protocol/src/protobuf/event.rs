@@ -14,9 +14,7 @@ impl<T: Borrow<Task> + From<Task>> Proto<v1::SendMessageResponse> for SendMessag
             Self::Task(task) => Payload::Task(task.borrow().to_proto()),
             Self::Message(message) => Payload::Message(message.to_proto()),
         };
-        v1::SendMessageResponse {
-            payload: Some(payload),
-        }
+        v1::SendMessageResponse { payload: Some(payload) }
     }
 
     fn from_proto(proto: v1::SendMessageResponse) -> Result<Self, FieldError> {
@@ -40,9 +38,7 @@ impl<T: Borrow<Task> + From<Task>> Proto<v1::StreamResponse> for StreamResponse<
             Self::StatusUpdate(update) => Payload::StatusUpdate(update.to_proto()),
             Self::ArtifactUpdate(update) => Payload::ArtifactUpdate(update.to_proto()),
         };
-        v1::StreamResponse {
-            payload: Some(payload),
-        }
+        v1::StreamResponse { payload: Some(payload) }
     }
 
     fn from_proto(proto: v1::StreamResponse) -> Result<Self, FieldError> {

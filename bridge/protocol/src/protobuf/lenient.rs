@@ -24,11 +24,7 @@ pub fn read_card_leniently(bytes: &[u8]) -> Result<(AgentCard, Vec<FieldError>),
     let mut card = v1::AgentCard::decode(bytes).map_err(ReadError::Bytes)?;
     let mut warnings = Vec::new();
     name_versions(&mut card.supported_interfaces, &mut warnings);
-    keep::<_, AgentInterface>(
-        &mut card.supported_interfaces,
-        "supportedInterfaces",
-        &mut warnings,
-    );
+    keep::<_, AgentInterface>(&mut card.supported_interfaces, "supportedInterfaces", &mut warnings);
     keep::<_, AgentSkill>(&mut card.skills, "skills", &mut warnings);
     keep::<_, AgentCardSignature>(&mut card.signatures, "signatures", &mut warnings);
     keep::<_, SecurityRequirement>(
@@ -121,11 +117,7 @@ mod tests {
         let told: Vec<_> = warnings.iter().map(|one| one.path.as_str()).collect();
         assert_eq!(
             told,
-            [
-                "supportedInterfaces[1].protocolVersion",
-                "securitySchemes.unknown",
-                "capabilities",
-            ]
+            ["supportedInterfaces[1].protocolVersion", "securitySchemes.unknown", "capabilities",]
         );
         assert!(warnings[0].to_string().contains("taken for 1.0"));
     }

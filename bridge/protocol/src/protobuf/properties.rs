@@ -92,9 +92,7 @@ where
 pub(super) fn carried(json: Value) -> Value {
     match json {
         Value::Object(fields) => {
-            let known = fields
-                .into_iter()
-                .filter(|(key, _)| !UNKNOWN.contains(&key.as_str()));
+            let known = fields.into_iter().filter(|(key, _)| !UNKNOWN.contains(&key.as_str()));
             let fields = known.map(|(key, value)| match (key.as_str(), value) {
                 ("timestamp", Value::String(_)) => (key, json!("2026-01-31T12:00:00Z")),
                 ("statusTimestampAfter", _) => (key, json!("2026-01-31T12:00:00.5Z")),
@@ -118,10 +116,5 @@ fn first(flows: Map<String, Value>) -> Value {
     let order = ["authorizationCode", "clientCredentials", "deviceCode"];
     let first = order.iter().find(|name| flows.contains_key(**name));
     let is_first = |name: &str| !order.contains(&name) || Some(&name) == first;
-    Value::Object(
-        flows
-            .into_iter()
-            .filter(|(name, _)| is_first(name))
-            .collect(),
-    )
+    Value::Object(flows.into_iter().filter(|(name, _)| is_first(name)).collect())
 }

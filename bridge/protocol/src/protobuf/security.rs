@@ -19,9 +19,7 @@ impl Proto<v1::SecurityScheme> for SecurityScheme {
             Self::OpenIdConnect(scheme) => Scheme::OpenIdConnectSecurityScheme(scheme.to_proto()),
             Self::MutualTls(scheme) => Scheme::MtlsSecurityScheme(scheme.to_proto()),
         };
-        v1::SecurityScheme {
-            scheme: Some(scheme),
-        }
+        v1::SecurityScheme { scheme: Some(scheme) }
     }
 
     fn from_proto(proto: v1::SecurityScheme) -> Result<Self, FieldError> {
@@ -48,14 +46,8 @@ impl Proto<v1::SecurityScheme> for SecurityScheme {
 
 impl Proto<Option<v1::OAuthFlows>> for OAuthFlows {
     fn to_proto(&self) -> Option<v1::OAuthFlows> {
-        let code = self
-            .authorization_code
-            .to_proto()
-            .map(Flow::AuthorizationCode);
-        let client = self
-            .client_credentials
-            .to_proto()
-            .map(Flow::ClientCredentials);
+        let code = self.authorization_code.to_proto().map(Flow::AuthorizationCode);
+        let client = self.client_credentials.to_proto().map(Flow::ClientCredentials);
         let device = self.device_code.to_proto().map(Flow::DeviceCode);
         let implicit = self.implicit.to_proto().map(Flow::Implicit);
         let password = self.password.to_proto().map(Flow::Password);

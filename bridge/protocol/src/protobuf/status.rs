@@ -106,9 +106,7 @@ pub fn status(code: i32, message: &str, details: &[Value]) -> Vec<u8> {
 pub fn error(code: i32, message: &str, details: &[u8]) -> RpcError {
     let status = Status::decode(details).unwrap_or_default();
     let data: Vec<Value> = status.details.iter().filter_map(from_any).collect();
-    let reason = data
-        .iter()
-        .find_map(|detail| detail.get("reason")?.as_str());
+    let reason = data.iter().find_map(|detail| detail.get("reason")?.as_str());
     let is_reason = |kind: &ErrorKind| Some(kind.reason()) == reason;
     let kind = ErrorKind::ALL.iter().copied().find(is_reason);
     let (named, message) = match named(message) {
@@ -202,20 +200,14 @@ fn to_any(detail: &Value) -> Option<Any> {
     }
     if name == RetryInfo::full_name() {
         let seconds = detail["retryDelay"].as_str()?.strip_suffix('s')?;
-        let retry_delay = Some(prost_types::Duration {
-            seconds: seconds.parse().ok()?,
-            nanos: 0,
-        });
+        let retry_delay = Some(prost_types::Duration { seconds: seconds.parse().ok()?, nanos: 0 });
         return Some(pack(&RetryInfo { retry_delay }));
     }
     None
 }
 
 fn pack<M: Message + Name>(message: &M) -> Any {
-    Any {
-        type_url: format!("{TYPES}{}", M::full_name()),
-        value: message.encode_to_vec(),
-    }
+    Any { type_url: format!("{TYPES}{}", M::full_name()), value: message.encode_to_vec() }
 }
 
 /// Converts a detail to JSON.
@@ -226,10 +218,7 @@ fn from_any(detail: &Any) -> Option<Value> {
         let mut shown =
             json!({"@type": detail.type_url, "reason": info.reason, "domain": info.domain});
         if !info.metadata.is_empty() {
-            let words = info
-                .metadata
-                .into_iter()
-                .map(|(key, value)| (key, value.into()));
+            let words = info.metadata.into_iter().map(|(key, value)| (key, value.into()));
             shown["metadata"] = words.collect::<Map<_, _>>().into();
         }
         return Some(shown);
@@ -258,11 +247,8 @@ mod tests {
     fn an_error_comes_back_as_the_other_bindings_show_it() {
         let field = FieldError::new("a string", "nothing").inside("messageId");
         let errors = ErrorKind::ALL.iter().map(|kind| Error::from(*kind));
-        let others = [
-            Error::from(field),
-            Error::task_not_found("t-1"),
-            Error::unavailable("later", 7),
-        ];
+        let others =
+            [Error::from(field), Error::task_not_found("t-1"), Error::unavailable("later", 7)];
         for sent in errors.chain(others) {
             let read = error(code(sent.kind), &sent.message, &details(&sent));
             assert_eq!(read, RpcError::from(sent));

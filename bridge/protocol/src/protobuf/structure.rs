@@ -14,9 +14,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 impl Proto<Struct> for Map<String, Value> {
     fn to_proto(&self) -> Struct {
         let write = |(key, value): (&String, &Value)| (key.clone(), value.to_proto());
-        Struct {
-            fields: self.iter().map(write).collect(),
-        }
+        Struct { fields: self.iter().map(write).collect() }
     }
 
     fn from_proto(proto: Struct) -> Result<Self, FieldError> {
@@ -36,9 +34,9 @@ impl Proto<ProtoValue> for Value {
             // Every JSON number has a nearest double.
             Self::Number(number) => Kind::NumberValue(number.as_f64().unwrap_or_default()),
             Self::String(text) => Kind::StringValue(text.clone()),
-            Self::Array(items) => Kind::ListValue(ListValue {
-                values: items.iter().map(Self::to_proto).collect(),
-            }),
+            Self::Array(items) => {
+                Kind::ListValue(ListValue { values: items.iter().map(Self::to_proto).collect() })
+            }
             Self::Object(map) => Kind::StructValue(map.to_proto()),
         };
         ProtoValue { kind: Some(kind) }
@@ -87,16 +85,9 @@ mod tests {
 
     #[test]
     fn a_number_that_json_lacks_is_refused_with_its_path() {
-        let nan = ProtoValue {
-            kind: Some(Kind::NumberValue(f64::NAN)),
-        };
-        let data = Struct {
-            fields: [("ratio".into(), nan)].into(),
-        };
+        let nan = ProtoValue { kind: Some(Kind::NumberValue(f64::NAN)) };
+        let data = Struct { fields: [("ratio".into(), nan)].into() };
         let error = Map::from_proto(data).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "ratio: expected a finite number, found NaN"
-        );
+        assert_eq!(error.to_string(), "ratio: expected a finite number, found NaN");
     }
 }

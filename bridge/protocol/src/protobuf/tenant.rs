@@ -10,9 +10,9 @@ use crate::a2a::Operation;
 /// are invalid.
 pub fn tenant(operation: Operation, bytes: &[u8]) -> Option<String> {
     match operation {
-        Operation::ListTaskPushNotificationConfigs => TenantInFieldFour::decode(bytes)
-            .ok()
-            .map(|request| request.tenant),
+        Operation::ListTaskPushNotificationConfigs => {
+            TenantInFieldFour::decode(bytes).ok().map(|request| request.tenant)
+        }
         Operation::SendMessage
         | Operation::SendStreamingMessage
         | Operation::GetTask

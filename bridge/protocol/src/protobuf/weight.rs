@@ -81,10 +81,7 @@ impl Scales {
     }
 
     fn message(&self, name: &str, bytes: &[u8]) -> Result<usize, TooMuch> {
-        let mut scale = Scale {
-            shapes: &self.shapes,
-            weight: 0,
-        };
+        let mut scale = Scale { shapes: &self.shapes, weight: 0 };
         let shape = self.places.get(name).and_then(|at| self.shapes.get(*at));
         if let Some(shape) = shape {
             scale.message(shape, bytes, 0)?;
@@ -213,10 +210,7 @@ mod tests {
             (nested(30), Ok(())),
             (nested(40), Err(TooMuch::MessageDepth)),
         ] {
-            assert_eq!(
-                check(".lf.a2a.v1.SendMessageRequest", &asked(data)),
-                expected
-            );
+            assert_eq!(check(".lf.a2a.v1.SendMessageRequest", &asked(data)), expected);
         }
     }
 

@@ -85,9 +85,7 @@ mod tests {
             "\u{f6}": "Latin Small Letter O With Diaeresis",
         });
         let text = canonical(&value);
-        let order = [
-            "Carriage", "One", "Control", "Latin", "Euro", "Emoji", "Hebrew",
-        ];
+        let order = ["Carriage", "One", "Control", "Latin", "Euro", "Emoji", "Hebrew"];
         let places = order.map(|word| text.find(word).unwrap());
         assert!(places.is_sorted(), "{text}");
     }
@@ -123,10 +121,7 @@ mod tests {
             let number = json!(f64::from_bits(bits));
             assert_eq!(canonical(&number), printed, "{bits:x}");
         }
-        assert_eq!(
-            canonical(&json!(9_007_199_254_740_993_u64)),
-            "9007199254740992"
-        );
+        assert_eq!(canonical(&json!(9_007_199_254_740_993_u64)), "9007199254740992");
         assert_eq!(canonical(&json!(-7)), "-7");
     }
 }

@@ -62,9 +62,7 @@ impl Header {
     /// Returns an error if the field is no header, or its signature cannot be verified.
     pub fn read(protected: &str) -> Result<Self, HeaderError> {
         let bytes = URL_SAFE_NO_PAD.decode(protected);
-        let header = bytes
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let header = bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let Some(Value::Object(header)) = header else {
             return Err(HeaderError::Malformed);
         };
@@ -125,22 +123,10 @@ mod tests {
         for (protected, expected) in [
             ("?".to_string(), "expected base64url of a JSON object"),
             (encoded(json!([])), "expected base64url of a JSON object"),
-            (
-                encoded(json!({"alg": "ES256"})),
-                "expected the name of the key in kid",
-            ),
-            (
-                encoded(json!({"alg": "none", "kid": "k"})),
-                "found \"none\"",
-            ),
-            (
-                encoded(json!({"alg": "HS256", "kid": "k"})),
-                "found \"HS256\"",
-            ),
-            (
-                encoded(json!({"alg": "ES256", "kid": "k", "crit": []})),
-                "no critical extensions",
-            ),
+            (encoded(json!({"alg": "ES256"})), "expected the name of the key in kid"),
+            (encoded(json!({"alg": "none", "kid": "k"})), "found \"none\""),
+            (encoded(json!({"alg": "HS256", "kid": "k"})), "found \"HS256\""),
+            (encoded(json!({"alg": "ES256", "kid": "k", "crit": []})), "no critical extensions"),
         ] {
             let error = Header::read(&protected).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

@@ -48,9 +48,8 @@ fn filled(value: Value) -> Option<Value> {
         }
         Value::Object(members) => {
             let kept = members.into_iter();
-            let kept: Map<String, Value> = kept
-                .filter_map(|(key, one)| Some((key, filled(one)?)))
-                .collect();
+            let kept: Map<String, Value> =
+                kept.filter_map(|(key, one)| Some((key, filled(one)?))).collect();
             (!kept.is_empty()).then_some(Value::Object(kept))
         }
         // In protobuf's JSON a null is a field that is not set, except in free-form data.

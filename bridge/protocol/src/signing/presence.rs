@@ -52,10 +52,7 @@ const INTERFACE: &[Field] = &[
     Field("protocolVersion", Explicit, Plain),
 ];
 
-const PROVIDER: &[Field] = &[
-    Field("url", Explicit, Plain),
-    Field("organization", Explicit, Plain),
-];
+const PROVIDER: &[Field] = &[Field("url", Explicit, Plain), Field("organization", Explicit, Plain)];
 
 const CAPABILITIES: &[Field] = &[
     Field("streaming", Explicit, Plain),
@@ -112,10 +109,8 @@ const OAUTH2: &[Field] = &[
     Field("oauth2MetadataUrl", Implicit, Plain),
 ];
 
-const OPEN_ID: &[Field] = &[
-    Field("description", Implicit, Plain),
-    Field("openIdConnectUrl", Explicit, Plain),
-];
+const OPEN_ID: &[Field] =
+    &[Field("description", Implicit, Plain), Field("openIdConnectUrl", Explicit, Plain)];
 
 const MUTUAL_TLS: &[Field] = &[Field("description", Implicit, Plain)];
 
@@ -181,9 +176,8 @@ fn inner(value: &Value, holds: FieldContent) -> Value {
         }
         (Named(fields), Value::Object(members)) => {
             let members = members.iter();
-            let members: Map<String, Value> = members
-                .map(|(key, item)| (key.clone(), message(item, fields)))
-                .collect();
+            let members: Map<String, Value> =
+                members.map(|(key, item)| (key.clone(), message(item, fields))).collect();
             members.into()
         }
         (Plain | List(_) | Named(_), _) => value.clone(),

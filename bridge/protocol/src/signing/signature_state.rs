@@ -62,20 +62,17 @@ pub fn form(protected: &str, signature: &str) -> Result<Header, HeaderError> {
         Algorithm::Es256 | Algorithm::EdDsa => ("64", length == Ok(64)),
         Algorithm::Es384 => ("96", length == Ok(96)),
         // The length is that of the key; keys below 2048 bits are not accepted.
-        Algorithm::Rs256 | Algorithm::Rs384 | Algorithm::Rs512 | Algorithm::Ps256 => (
-            "256 or more",
-            length.as_ref().is_ok_and(|length| *length >= 256),
-        ),
+        Algorithm::Rs256 | Algorithm::Rs384 | Algorithm::Rs512 | Algorithm::Ps256 => {
+            ("256 or more", length.as_ref().is_ok_and(|length| *length >= 256))
+        }
     };
     match is_right {
         true => Ok(header),
         false => Err(HeaderError::Signature {
             algorithm: header.algorithm,
             expected,
-            found: length.map_or_else(
-                |_| "something else".to_string(),
-                |length| format!("{length}"),
-            ),
+            found: length
+                .map_or_else(|_| "something else".to_string(), |length| format!("{length}")),
         }),
     }
 }
@@ -88,11 +85,7 @@ mod tests {
 
     #[test]
     fn a_card_is_unsigned_malformed_or_unverified() {
-        let header = Header {
-            algorithm: Algorithm::Es256,
-            key_id: "k".to_string(),
-            key_set: None,
-        };
+        let header = Header { algorithm: Algorithm::Es256, key_id: "k".to_string(), key_set: None };
         let one = |protected: &str, signature: &str| {
             let signature = json!({"protected": protected, "signature": signature});
             AgentCardSignature::read(signature).unwrap()
@@ -107,10 +100,7 @@ mod tests {
             ),
             (&[one(&protected, "?")], "found something else"),
             (&[one("e30", "AAAA")], "found \"\""),
-            (
-                &[one("?", "AAAA"), right],
-                "signed by the key \"k\", which was not verified",
-            ),
+            (&[one("?", "AAAA"), right], "signed by the key \"k\", which was not verified"),
         ] {
             let told = SignatureState::of(signatures).to_string();
             assert!(told.contains(expected), "{told}");

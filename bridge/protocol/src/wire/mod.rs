@@ -56,11 +56,7 @@ pub struct FieldError {
 impl FieldError {
     /// Creates an error for the value itself; [`FieldError::inside`] extends its path.
     pub fn new(expected: impl Into<String>, found: impl Into<String>) -> Self {
-        Self {
-            path: String::new(),
-            expected: expected.into(),
-            found: found.into(),
-        }
+        Self { path: String::new(), expected: expected.into(), found: found.into() }
     }
 
     /// Creates the error for a value other than the expected one.
@@ -360,10 +356,7 @@ mod tests {
     fn an_error_contains_the_path_to_the_field() {
         let error = Vec::<Vec<String>>::read(json!([["a"], ["b", 7]])).unwrap_err();
         let error = error.inside("rows").inside("table");
-        assert_eq!(
-            error.to_string(),
-            "table.rows[1][1]: expected a string, found the number 7"
-        );
+        assert_eq!(error.to_string(), "table.rows[1][1]: expected a string, found the number 7");
     }
 
     #[test]

@@ -22,10 +22,7 @@ impl Fields {
 
     /// Continues with the fields of an object that were not read yet.
     pub(crate) fn left(unread: Map<String, Value>) -> Self {
-        Self {
-            unread,
-            has_proto_names: None,
-        }
+        Self { unread, has_proto_names: None }
     }
 
     /// Makes a field available under its JSON name `key` if the object has it only under its name in `a2a.proto`:
@@ -45,11 +42,7 @@ impl Fields {
     }
 
     fn has_proto_names(&mut self) -> bool {
-        let names = || {
-            self.unread
-                .keys()
-                .any(|name| name.bytes().any(|byte| byte == b'_'))
-        };
+        let names = || self.unread.keys().any(|name| name.bytes().any(|byte| byte == b'_'));
         *self.has_proto_names.get_or_insert_with(names)
     }
 

@@ -134,10 +134,7 @@ mod tests {
     /// axum's feature `json` enables what this must not do, also in the tests of the workspace.
     #[test]
     fn no_name_has_a_meaning() {
-        for name in [
-            "$serde_json::private::RawValue",
-            "$serde_json::private::Number",
-        ] {
+        for name in ["$serde_json::private::RawValue", "$serde_json::private::Number"] {
             let object = value!({ name: "[[1]]" });
             let read = json(alloc::format!("[{object}]").as_bytes()).unwrap();
             assert_eq!(read, value!([object]));

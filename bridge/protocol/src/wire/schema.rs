@@ -66,9 +66,7 @@ impl Schemas {
             "description": text(doc),
             "required": required.map(|field| field.name).collect::<Value>(),
         });
-        let properties = fields
-            .into_iter()
-            .map(|field| (field.name.to_string(), field.written()));
+        let properties = fields.into_iter().map(|field| (field.name.to_string(), field.written()));
         schema["properties"] = properties.collect::<Map<_, _>>().into();
         self.0.insert(name.to_string(), schema);
         reference(name)
@@ -134,10 +132,7 @@ mod tests {
     fn an_object_is_described_by_its_table() {
         let mut schemas = Schemas::new();
         let reference = CancelTaskRequest::describe(&mut schemas);
-        assert_eq!(
-            reference,
-            json!({"$ref": "#/components/schemas/CancelTaskRequest"})
-        );
+        assert_eq!(reference, json!({"$ref": "#/components/schemas/CancelTaskRequest"}));
         let tenant = json!({
             "anyOf": [{"type": "string"}, {"type": "null"}],
             "description": "The tenant, on servers with several tenants.",

@@ -38,11 +38,7 @@ impl<'v> JsonWriter<'v> {
 
     fn items(self, begin: u8, end: &'static [u8]) -> Items<'v> {
         self.0.push(begin);
-        Items {
-            to: self.0,
-            is_first: true,
-            end,
-        }
+        Items { to: self.0, is_first: true, end }
     }
 
     /// Begins an object whose only member is the variant of an enum.
@@ -438,11 +434,7 @@ mod tests {
             Form::Newtype(Some('"')),
             Form::Tuple(-7, u128::MAX, (0.1, f64::NAN)),
             Form::Tuple(0, 0, (f32::INFINITY, 1e300)),
-            Form::Struct {
-                text: "a\u{0}\u{7f}é".into(),
-                unit: (),
-                number: u64::MAX,
-            },
+            Form::Struct { text: "a\u{0}\u{7f}é".into(), unit: (), number: u64::MAX },
         ]);
         is_as_serde_json_writes(&format_args!("quoted \"{}\"", '\n'));
         is_as_serde_json_writes(&BTreeMap::from([(-1, true), (7, false)]));

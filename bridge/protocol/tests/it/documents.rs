@@ -50,9 +50,7 @@ fn read(path: &Path) -> Value {
 
 /// Returns the content of the envelope, if there is one.
 fn payload(document: &Value) -> &Value {
-    let inside = ["params", "result", "error"]
-        .iter()
-        .find_map(|key| document.get(*key));
+    let inside = ["params", "result", "error"].iter().find_map(|key| document.get(*key));
     match inside {
         Some(payload) => payload,
         None if document.get("method").is_some() => &Value::Null,
@@ -99,13 +97,8 @@ fn translate_card(document: &Value) -> Translated {
 fn translate_request(document: &Value) -> Translated {
     let request = Request::from_value(document.clone()).unwrap();
     let spoken = |version: Version| Some((version, version.operation(&request.method)?));
-    let (version, operation) = [Version::V0_3, Version::V1_0]
-        .into_iter()
-        .find_map(spoken)
-        .unwrap();
-    let call = version
-        .params_to_v1(operation, request.params, "m")
-        .unwrap();
+    let (version, operation) = [Version::V0_3, Version::V1_0].into_iter().find_map(spoken).unwrap();
+    let call = version.params_to_v1(operation, request.params, "m").unwrap();
     let mut losses = Losses::new();
     Translated {
         is: format!("parameters of {operation}"),
@@ -122,12 +115,7 @@ fn translate_result(result: &Value) -> Translated {
     let (is, version, v0_3, v1_0) = if has("kind") {
         let item = Version::V0_3.stream_item_to_v1(result.clone()).unwrap();
         let v0_3 = Version::V0_3.stream_item_from_v1(&item, &mut losses);
-        (
-            "stream item or result",
-            Version::V0_3,
-            v0_3,
-            to_value(&item),
-        )
+        ("stream item or result", Version::V0_3, v0_3, to_value(&item))
     } else if has("status") {
         let task = Version::V1_0.task_to_v1(result.clone()).unwrap();
         let v0_3 = Version::V0_3.task_from_v1(&task, &mut losses);
@@ -139,20 +127,9 @@ fn translate_result(result: &Value) -> Translated {
     } else {
         let item = Version::V1_0.stream_item_to_v1(result.clone()).unwrap();
         let v0_3 = Version::V0_3.stream_item_from_v1(&item, &mut losses);
-        (
-            "stream item or result",
-            Version::V1_0,
-            v0_3,
-            to_value(&item),
-        )
+        ("stream item or result", Version::V1_0, v0_3, to_value(&item))
     };
-    Translated {
-        is: is.into(),
-        version,
-        v0_3,
-        v1_0,
-        losses,
-    }
+    Translated { is: is.into(), version, v0_3, v1_0, losses }
 }
 
 fn shown(translated: &Translated) -> Value {

@@ -47,26 +47,18 @@ fn the_request_is_a_message_and_comes_back() {
 #[test]
 fn errors_are_distinguished_and_round_trip() {
     for (name, error) in [
-        (
-            "error-unknown-skill.json",
-            ExecuteError::UnknownSkill("unknown_skill_id".into()),
-        ),
+        ("error-unknown-skill.json", ExecuteError::UnknownSkill("unknown_skill_id".into())),
         (
             "error-invalid-parameters.json",
             ExecuteError::InvalidParameters("missing required field 'requirements'".into()),
         ),
-        (
-            "error-execution-failed.json",
-            ExecuteError::ExecutionFailed("Claude API timeout".into()),
-        ),
+        ("error-execution-failed.json", ExecuteError::ExecutionFailed("Claude API timeout".into())),
     ] {
         let written = document(name);
         let response = Response::read(written.clone()).unwrap();
         assert_eq!(ExecuteError::from_rpc(response.outcome.unwrap_err()), error);
-        let response: Response<Value> = Response {
-            id: Id::String("orch".into()),
-            outcome: Err(error.to_rpc()),
-        };
+        let response: Response<Value> =
+            Response { id: Id::String("orch".into()), outcome: Err(error.to_rpc()) };
         assert_eq!(to_value(&response), written, "{name}");
     }
 }

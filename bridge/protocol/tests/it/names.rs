@@ -103,14 +103,8 @@ fn requests() {
             },
         })
     );
-    shown!(
-        GetTaskRequest,
-        json!({"tenant": "o", "id": "t", "historyLength": 1})
-    );
-    shown!(
-        CancelTaskRequest,
-        json!({"tenant": "o", "id": "t", "metadata": {"k": 1}})
-    );
+    shown!(GetTaskRequest, json!({"tenant": "o", "id": "t", "historyLength": 1}));
+    shown!(CancelTaskRequest, json!({"tenant": "o", "id": "t", "metadata": {"k": 1}}));
     shown!(SubscribeToTaskRequest, json!({"tenant": "o", "id": "t"}));
     shown!(
         ListTasksRequest,
@@ -130,10 +124,7 @@ fn requests() {
 #[test]
 fn push() {
     shown!(TaskPushNotificationConfig, push_config());
-    shown!(
-        GetTaskPushNotificationConfigRequest,
-        json!({"tenant": "o", "taskId": "t", "id": "p"})
-    );
+    shown!(GetTaskPushNotificationConfigRequest, json!({"tenant": "o", "taskId": "t", "id": "p"}));
     shown!(
         DeleteTaskPushNotificationConfigRequest,
         json!({"tenant": "o", "taskId": "t", "id": "p"})

@@ -65,10 +65,7 @@ fn shown_call(call: &Call) -> Value {
 }
 
 fn shown_error(document: &Value) -> Value {
-    let error = Response::read(document.clone())
-        .unwrap()
-        .outcome
-        .unwrap_err();
+    let error = Response::read(document.clone()).unwrap().outcome.unwrap_err();
     let kind = error.kind().map(|kind| kind.reason());
     json!({"is": "error", "kind": kind, "error": to_value(&error)})
 }
@@ -106,10 +103,7 @@ fn shown_card(document: &Value) -> Value {
     let mut losses = Losses::new();
     let older = card::to_v0_1(&agent, &mut losses);
     if losses.is_empty() {
-        assert_eq!(
-            card::read(older.clone()).as_ref(),
-            Ok(&(agent.clone(), generation))
-        );
+        assert_eq!(card::read(older.clone()).as_ref(), Ok(&(agent.clone(), generation)));
     }
     let is = format!("card of generation {generation:?}");
     both(&is, &older, &to_value(&agent), &losses)

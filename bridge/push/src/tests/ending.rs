@@ -20,10 +20,7 @@ async fn a_restart_continues_after_the_last_delivered_event() {
     world.status("t", TaskState::Completed).await;
     world.let_pass(SECOND).await;
     let asks = "TASK_STATE_INPUT_REQUIRED";
-    assert_eq!(
-        world.sent("one.test"),
-        ["TASK_STATE_WORKING", asks, asks, "TASK_STATE_COMPLETED"]
-    );
+    assert_eq!(world.sent("one.test"), ["TASK_STATE_WORKING", asks, asks, "TASK_STATE_COMPLETED"]);
 }
 
 /// Another process may start between the two writes of a new setting.
@@ -31,21 +28,14 @@ async fn a_restart_continues_after_the_last_delivered_event() {
 async fn progress_waits_for_its_setting_as_long_as_the_task_exists() {
     let world = world();
     let head = world.begin("t").await;
-    let (repository, key) = (
-        &world.push.0.repository,
-        SettingKey::new(&me(), "t", "hook"),
-    );
+    let (repository, key) = (&world.push.0.repository, SettingKey::new(&me(), "t", "hook"));
     let progress = DeliveryProgress::at(&head, head.seq);
     repository.put_progress(&key, &progress).await.unwrap();
     let other = started(&world.store, &world.sender, Seal::default());
     assert_eq!(other.resume().await.unwrap(), 0);
     assert_eq!(repository.progress(&key).await.unwrap(), Some(progress));
 
-    world
-        .store
-        .delete(&me(), "t", Deletion::Forced)
-        .await
-        .unwrap();
+    world.store.delete(&me(), "t", Deletion::Forced).await.unwrap();
     let later = started(&world.store, &world.sender, Seal::default());
     assert_eq!(later.resume().await.unwrap(), 0);
     assert_eq!(repository.progress(&key).await.unwrap(), None);
@@ -59,25 +49,13 @@ async fn nothing_is_delivered_after_a_setting_was_removed() {
     let id = world.set(&head, hook("one.test")).await.unwrap();
     world.status("t", TaskState::Working).await;
     world.let_pass(SECOND).await;
-    timeout(SECOND, world.push.remove(&me(), "t", &id))
-        .await
-        .expect("at once")
-        .unwrap();
+    timeout(SECOND, world.push.remove(&me(), "t", &id)).await.expect("at once").unwrap();
     world.push.remove(&me(), "t", &id).await.unwrap();
     world.status("t", TaskState::Completed).await;
     world.let_pass(100 * SECOND).await;
     assert_eq!(world.sent("one.test"), ["TASK_STATE_WORKING"]);
     assert_eq!(world.push.get(&me(), "t", &id).await.unwrap(), None);
-    assert!(
-        world
-            .push
-            .0
-            .repository
-            .all_progress()
-            .await
-            .unwrap()
-            .is_empty()
-    );
+    assert!(world.push.0.repository.all_progress().await.unwrap().is_empty());
 }
 
 #[tokio::test(start_paused = true)]

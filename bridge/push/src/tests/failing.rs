@@ -6,10 +6,7 @@ use super::*;
 async fn a_failed_event_is_retried_before_the_next_one() {
     let world = world();
     let head = world.begin("t").await;
-    world.answer(
-        "one.test",
-        &[Answer::Fail, Answer::Fail, Answer::FailFor(60 * SECOND)],
-    );
+    world.answer("one.test", &[Answer::Fail, Answer::Fail, Answer::FailFor(60 * SECOND)]);
     world.set(&head, hook("one.test")).await.unwrap();
     let begun = Instant::now();
     world.status("t", TaskState::Working).await;
@@ -41,29 +38,14 @@ async fn a_given_up_setting_waits_for_a_retry_on_request() {
     let [one] = &undelivered[..] else {
         panic!("{undelivered:?}");
     };
-    let told = (
-        one.task.as_str(),
-        one.host.as_str(),
-        one.seq,
-        one.attempts,
-        one.reason.as_str(),
-    );
+    let told = (one.task.as_str(), one.host.as_str(), one.seq, one.attempts, one.reason.as_str());
     assert_eq!(told, ("t", "one.test:443", 3, 4, "HTTP status 500"));
-    assert_eq!(
-        started(&world.store, &world.sender, Seal::default())
-            .resume()
-            .await
-            .unwrap(),
-        0
-    );
+    assert_eq!(started(&world.store, &world.sender, Seal::default()).resume().await.unwrap(), 0);
 
     assert!(world.push.retry(one).await.unwrap());
     assert!(!world.push.retry(one).await.unwrap());
     world.let_pass(SECOND).await;
-    assert_eq!(
-        world.sent("one.test")[4..],
-        ["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]
-    );
+    assert_eq!(world.sent("one.test")[4..], ["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]);
     assert!(world.push.undelivered().await.unwrap().is_empty());
 }
 
@@ -81,8 +63,5 @@ async fn status_410_gives_up_at_once_and_the_owner_can_set_the_webhook_again() {
     elsewhere["id"] = id.clone().into();
     assert_eq!(world.set(&head, elsewhere).await.unwrap(), id);
     world.let_pass(SECOND).await;
-    assert_eq!(
-        world.sent("two.test"),
-        ["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]
-    );
+    assert_eq!(world.sent("two.test"), ["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]);
 }

@@ -28,22 +28,15 @@ fn is_found_out(tried: fn()) -> bool {
 }
 
 fn to(host: &str) -> SlotRequest {
-    SlotRequest {
-        caller: "me".into(),
-        host: host.into(),
-        is_again: false,
-    }
+    SlotRequest { caller: "me".into(), host: host.into(), is_again: false }
 }
 
 /// Every waiting request gets a slot, and afterwards all are free, even if a request leaves while it is granted one.
 #[test]
 fn no_slot_is_lost_and_no_delivery_is_forgotten() {
     let deliver = || {
-        let slots = Arc::new(DeliverySlots::new(DeliveryLimits {
-            at_once: 2,
-            per_host: 1,
-            per_caller: 2,
-        }));
+        let slots =
+            Arc::new(DeliverySlots::new(DeliveryLimits { at_once: 2, per_host: 1, per_caller: 2 }));
         let mut deliveries = Vec::new();
         for host in ["a", "a", "b"] {
             let slots = Arc::clone(&slots);

@@ -6,10 +6,7 @@ use super::*;
 async fn a_slow_webhook_delays_no_other_one() {
     let world = world();
     let begun = Instant::now();
-    world.answer(
-        "slow.test",
-        &[const { Answer::Hang(Duration::from_secs(15)) }; 9],
-    );
+    world.answer("slow.test", &[const { Answer::Hang(Duration::from_secs(15)) }; 9]);
     for number in 0..3 {
         let task = format!("t-{number}");
         let head = world.begin(&task).await;
@@ -25,16 +22,7 @@ async fn a_slow_webhook_delays_no_other_one() {
     assert_eq!(slow[2].0 - begun, SECOND, "the first of both made room");
     assert_eq!(slow.len(), 4, "and was tried again in its whole time");
     world.let_pass(20 * SECOND).await;
-    assert!(
-        world
-            .push
-            .0
-            .repository
-            .all_progress()
-            .await
-            .unwrap()
-            .is_empty()
-    );
+    assert!(world.push.0.repository.all_progress().await.unwrap().is_empty());
 }
 
 impl World {
@@ -56,10 +44,7 @@ impl World {
             let sent = self.sender.sent.lock().unwrap();
             let at = sent.iter().find(|(_, delivery)| delivery.url == url);
             let waited = at.map(|(at, _)| *at - begun);
-            assert!(
-                waited.is_some_and(|waited| waited <= 5 * SECOND / 4),
-                "{number}: {waited:?}"
-            );
+            assert!(waited.is_some_and(|waited| waited <= 5 * SECOND / 4), "{number}: {waited:?}");
         }
     }
 }
@@ -89,27 +74,19 @@ async fn hanging_webhooks_do_not_block_others_on_their_host() {
 #[tokio::test(start_paused = true)]
 async fn a_preempted_webhook_still_gets_all_events_in_order() {
     let world = world();
-    world.answer(
-        "slow.test",
-        &[Answer::Hang(5 * SECOND), Answer::Hang(5 * SECOND)],
-    );
+    world.answer("slow.test", &[Answer::Hang(5 * SECOND), Answer::Hang(5 * SECOND)]);
     let head = world.begin("slow").await;
     world.set(&head, hook("slow.test")).await.unwrap();
     world.status("slow", TaskState::Working).await;
     world.status("slow", TaskState::Completed).await;
     for number in 0..4 {
-        world
-            .ended(&format!("t-{number}"), "https://slow.test/hangs")
-            .await;
+        world.ended(&format!("t-{number}"), "https://slow.test/hangs").await;
     }
     world.let_pass(200 * SECOND).await;
     let told = world.deliveries("slow.test");
-    let told = told
-        .iter()
-        .filter(|(_, body)| body["statusUpdate"]["taskId"] == "slow");
-    let told: Vec<_> = told
-        .map(|(_, body)| body["statusUpdate"]["status"]["state"].clone())
-        .collect();
+    let told = told.iter().filter(|(_, body)| body["statusUpdate"]["taskId"] == "slow");
+    let told: Vec<_> =
+        told.map(|(_, body)| body["statusUpdate"]["status"]["state"].clone()).collect();
     let working = "TASK_STATE_WORKING";
     assert_eq!(told, [working, working, "TASK_STATE_COMPLETED"]);
 }

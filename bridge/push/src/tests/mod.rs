@@ -59,27 +59,19 @@ impl WebhookSender for RecordingSender {
         self.sent.lock().unwrap().push(sent);
         if delivery.url.ends_with("/hangs") {
             sleep(15 * SECOND).await;
-            return Outcome::Failed {
-                reason: "no answer".into(),
-                again: None,
-            };
+            return Outcome::Failed { reason: "no answer".into(), again: None };
         }
         let host = super::target::origin(&delivery.url.parse().unwrap());
         let answer = {
             let mut answers = self.answers.lock().unwrap();
             answers.get_mut(&host).and_then(VecDeque::pop_front)
         };
-        let failed = |again| Outcome::Failed {
-            reason: "HTTP status 500".into(),
-            again,
-        };
+        let failed = |again| Outcome::Failed { reason: "HTTP status 500".into(), again };
         match answer {
             None => Outcome::Delivered,
             Some(Answer::Fail) => failed(None),
             Some(Answer::FailFor(time)) => failed(Some(time)),
-            Some(Answer::Gone) => Outcome::Refused {
-                reason: "HTTP status 410".into(),
-            },
+            Some(Answer::Gone) => Outcome::Refused { reason: "HTTP status 410".into() },
             Some(Answer::Hang(time)) => {
                 sleep(time).await;
                 Outcome::Delivered
@@ -102,21 +94,13 @@ fn usual_world() -> World {
     let sender: Arc<RecordingSender> = sender;
     let settings = PushSettings::default();
     let push = Push::with(store.clone(), Metrics::default(), settings, sender.clone());
-    World {
-        store,
-        sender,
-        push,
-    }
+    World { store, sender, push }
 }
 
 fn world() -> World {
     let (store, sender): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::new()), Arc::default());
     let push = started(&store, &sender, Seal::default());
-    World {
-        store,
-        sender,
-        push,
-    }
+    World { store, sender, push }
 }
 
 fn started(store: &Arc<dyn Store>, sender: &Arc<RecordingSender>, seal: Seal) -> Push {
@@ -125,10 +109,7 @@ fn started(store: &Arc<dyn Store>, sender: &Arc<RecordingSender>, seal: Seal) ->
         per_task: 3,
         at_once: 8,
         per_host: 2,
-        retry: RetrySettings {
-            attempts: 4,
-            ..RetrySettings::default()
-        },
+        retry: RetrySettings { attempts: 4, ..RetrySettings::default() },
         ..PushSettings::default()
     };
     Push::with(store.clone(), Metrics::default(), settings, sender.clone())
@@ -137,17 +118,9 @@ fn started(store: &Arc<dyn Store>, sender: &Arc<RecordingSender>, seal: Seal) ->
 impl World {
     /// Restarts the push notifications of the same store.
     fn restarted(self, seal: Seal) -> Self {
-        let Self {
-            store,
-            sender,
-            push,
-        } = self;
+        let Self { store, sender, push } = self;
         drop(push);
-        Self {
-            push: started(&store, &sender, seal),
-            store,
-            sender,
-        }
+        Self { push: started(&store, &sender, seal), store, sender }
     }
 
     async fn begin(&self, task: &str) -> Arc<Head> {
@@ -158,34 +131,21 @@ impl World {
             client_id: None,
             metadata: None,
         });
-        let said = Event::Message(Message::new(
-            format!("m-{task}"),
-            Role::User,
-            vec![Part::text("hi")],
-        ));
+        let said =
+            Event::Message(Message::new(format!("m-{task}"), Role::User, vec![Part::text("hi")]));
         self.append(task, vec![created, said]).await
     }
 
     async fn append(&self, task: &str, events: Vec<Event>) -> Arc<Head> {
-        let expected = self
-            .store
-            .head(&me(), task)
-            .await
-            .map_or(0, |head| head.seq);
-        let append = Append {
-            task: task.into(),
-            expected,
-            time: clock::now(),
-            events,
-        };
+        let expected = self.store.head(&me(), task).await.map_or(0, |head| head.seq);
+        let append = Append { task: task.into(), expected, time: clock::now(), events };
         self.store.append(&me(), append).await.unwrap()
     }
 
     async fn status(&self, task: &str, state: TaskState) -> Arc<Head> {
         let status = TaskStatus::new(state);
         let metadata = None;
-        self.append(task, vec![Event::Status { status, metadata }])
-            .await
+        self.append(task, vec![Event::Status { status, metadata }]).await
     }
 
     async fn set(&self, head: &Head, config: Value) -> Result<String, PushError> {
@@ -222,9 +182,7 @@ impl World {
 
     fn deliveries(&self, host: &str) -> Vec<(Instant, Value)> {
         let sent = self.sender.sent.lock().unwrap();
-        let to_host = sent
-            .iter()
-            .filter(|(_, delivery)| delivery.url.contains(host));
+        let to_host = sent.iter().filter(|(_, delivery)| delivery.url.contains(host));
         let parsed =
             to_host.map(|(at, delivery)| (*at, serde_json::from_slice(&delivery.body).unwrap()));
         parsed.collect()

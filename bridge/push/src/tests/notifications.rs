@@ -16,29 +16,12 @@ async fn each_setting_gets_every_event_in_order_and_is_done_with_the_task() {
     world.status("t", TaskState::InputRequired).await;
     world.status("t", TaskState::Completed).await;
     world.let_pass(SECOND).await;
-    let states = [
-        "TASK_STATE_WORKING",
-        "TASK_STATE_INPUT_REQUIRED",
-        "TASK_STATE_COMPLETED",
-    ];
+    let states = ["TASK_STATE_WORKING", "TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED"];
     assert_eq!(world.sent("one.test"), states);
     assert_eq!(world.sent("two.test"), states[1..]);
     assert_eq!(world.push.0.workers.len(), (0, 0));
-    assert!(
-        world
-            .push
-            .0
-            .repository
-            .all_progress()
-            .await
-            .unwrap()
-            .is_empty()
-    );
-    assert_eq!(
-        world.push.list(&me(), "t").await.unwrap().len(),
-        2,
-        "settings stay"
-    );
+    assert!(world.push.0.repository.all_progress().await.unwrap().is_empty());
+    assert_eq!(world.push.list(&me(), "t").await.unwrap().len(), 2, "settings stay");
 }
 
 #[tokio::test(start_paused = true)]
@@ -46,26 +29,17 @@ async fn older_versions_get_the_task_after_each_event() {
     let world = world();
     let head = world.begin("t").await;
     world.status("t", TaskState::Submitted).await;
-    world
-        .set_in(Version::V0_3, &head, hook("old.test"))
-        .await
-        .unwrap();
+    world.set_in(Version::V0_3, &head, hook("old.test")).await.unwrap();
     world.set(&head, hook("new.test")).await.unwrap();
     world.status("t", TaskState::Working).await;
     world.status("t", TaskState::Completed).await;
     world.let_pass(SECOND).await;
-    assert_eq!(
-        world.sent("old.test"),
-        ["submitted", "working", "completed"]
-    );
+    assert_eq!(world.sent("old.test"), ["submitted", "working", "completed"]);
     let (_, last) = &world.deliveries("old.test")[2];
     assert_eq!((&last["kind"], &last["id"]), (&json!("task"), &json!("t")));
     let headers = |host: &str| {
         let sent = world.sender.sent.lock().unwrap();
-        let (_, delivery) = sent
-            .iter()
-            .rfind(|(_, delivery)| delivery.url.contains(host))
-            .unwrap();
+        let (_, delivery) = sent.iter().rfind(|(_, delivery)| delivery.url.contains(host)).unwrap();
         ["content-type", "a2a-version", "idempotency-key"]
             .map(|name| delivery.headers[name].to_str().unwrap().to_owned())
     };
@@ -111,10 +85,7 @@ async fn progress_is_written_once_for_many_events_in_a_row() {
         sender,
     };
     let head = world.begin("t").await;
-    let working = || Event::Status {
-        status: TaskStatus::new(TaskState::Working),
-        metadata: None,
-    };
+    let working = || Event::Status { status: TaskStatus::new(TaskState::Working), metadata: None };
     let events = (0..EVENTS).map(|_| working()).collect();
     world.set(&head, hook("one.test")).await.unwrap();
     let stored = || store.stored.load(Ordering::SeqCst);

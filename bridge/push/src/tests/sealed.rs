@@ -30,11 +30,7 @@ impl World {
     }
 
     async fn record(&self) -> String {
-        let name = RecordKey {
-            kind: "push".into(),
-            scope: "t".into(),
-            id: "a".into(),
-        };
+        let name = RecordKey { kind: "push".into(), scope: "t".into(), id: "a".into() };
         let record = self.store.record(&me(), &name).await.unwrap().unwrap();
         String::from_utf8(record).unwrap()
     }

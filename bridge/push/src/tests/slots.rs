@@ -6,19 +6,11 @@ use crate::{delivery_slots::*, fair_queue::*};
 use futures_util::FutureExt as _;
 
 fn slots() -> Arc<DeliverySlots> {
-    Arc::new(DeliverySlots::new(DeliveryLimits {
-        at_once: 3,
-        per_host: 2,
-        per_caller: 3,
-    }))
+    Arc::new(DeliverySlots::new(DeliveryLimits { at_once: 3, per_host: 2, per_caller: 3 }))
 }
 
 fn to(host: &str) -> SlotRequest {
-    SlotRequest {
-        caller: "me".into(),
-        host: host.into(),
-        is_again: false,
-    }
+    SlotRequest { caller: "me".into(), host: host.into(), is_again: false }
 }
 
 #[tokio::test]

@@ -36,13 +36,8 @@ impl Certificates {
     /// first two do not change when the certificate is renewed.
     pub(super) fn check(&self, shown: &PeerCertificate) -> CheckResult {
         let subject = Some(&shown.subject).filter(|text| !text.is_empty());
-        let known = subject
-            .or(shown.names.first())
-            .unwrap_or(&shown.fingerprint);
-        let mut names = shown
-            .names
-            .iter()
-            .chain([&shown.subject, &shown.fingerprint]);
+        let known = subject.or(shown.names.first()).unwrap_or(&shown.fingerprint);
+        let mut names = shown.names.iter().chain([&shown.subject, &shown.fingerprint]);
         let is_let_in = self.only.is_empty() || names.any(|one| self.only.contains(one));
         match is_let_in {
             true => CheckResult::Verified(Verified {

@@ -30,19 +30,14 @@ pub(super) fn insufficient(demand: &Demand<'_>, scheme: &str, required: &[String
     };
     let challenge = scheme.place.challenge(demand.access.realm());
     let scopes = quoted(&required.join(" "));
-    vec![format!(
-        "{challenge}, error=\"insufficient_scope\", scope=\"{scopes}\""
-    )]
+    vec![format!("{challenge}, error=\"insufficient_scope\", scope=\"{scopes}\"")]
 }
 
 impl CredentialLocation {
     fn challenge(&self, realm: &str) -> String {
         let realm = quoted(realm);
         let key = |at: &str, name: &str| {
-            format!(
-                "ApiKey realm=\"{realm}\", in=\"{at}\", name=\"{}\"",
-                quoted(name)
-            )
+            format!("ApiKey realm=\"{realm}\", in=\"{at}\", name=\"{}\"", quoted(name))
         };
         match self {
             Self::Bearer => format!("Bearer realm=\"{realm}\""),

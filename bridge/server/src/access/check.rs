@@ -79,11 +79,7 @@ fn known(name: &str) -> CheckResult {
 impl TokenCheck {
     /// Accepts the tokens that this verifier accepts.
     pub fn new(verifier: Verifier) -> Self {
-        Self {
-            verifier: Arc::new(verifier),
-            scopes: None,
-            tenants: None,
-        }
+        Self { verifier: Arc::new(verifier), scopes: None, tenants: None }
     }
 
     async fn check(&self, token: &str, now: Timestamp) -> CheckResult {
@@ -133,11 +129,9 @@ pub(super) fn qualified(issuer: &str, subject: &str) -> String {
 fn claim_words(claim: Option<&Value>) -> BTreeSet<String> {
     match claim {
         Some(Value::String(text)) => text.split_whitespace().map(str::to_owned).collect(),
-        Some(Value::Array(list)) => list
-            .iter()
-            .filter_map(Value::as_str)
-            .map(str::to_owned)
-            .collect(),
+        Some(Value::Array(list)) => {
+            list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        }
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {
             BTreeSet::new()
         }

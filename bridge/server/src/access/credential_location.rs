@@ -40,9 +40,9 @@ impl CredentialLocation {
         now: Timestamp,
     ) -> CheckResult {
         match self {
-            Self::Connection => head
-                .certificate
-                .map_or(CheckResult::Nothing, |one| check.certificate(one)),
+            Self::Connection => {
+                head.certificate.map_or(CheckResult::Nothing, |one| check.certificate(one))
+            }
             Self::Basic => match basic(head.headers) {
                 None => CheckResult::Nothing,
                 Some(Some((name, password))) => check.password(&name, &password),
@@ -104,9 +104,7 @@ fn basic(headers: &HeaderMap) -> Option<Option<(String, String)>> {
 fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     let lines = headers.get_all(header::COOKIE).iter();
     let pairs = lines.filter_map(|line| line.to_str().ok());
-    pairs
-        .flat_map(|line| line.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='))
+    pairs.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='))
 }
 
 #[cfg(test)]
@@ -123,11 +121,7 @@ mod tests {
         for (name, value) in headers {
             map.append(name, HeaderValue::from_str(value).unwrap());
         }
-        let head = Head {
-            headers: &map,
-            query,
-            certificate: None,
-        };
+        let head = Head { headers: &map, query, certificate: None };
         let check = Check {
             secrets: Secrets::default().with("me", &Secret::new("s e")).unwrap(),
             ..Check::default()
@@ -160,27 +154,12 @@ mod tests {
             ("bearer", &[(AUTHORIZATION, "Bearer s e")], "", Some(true)),
             ("bearer", &[(AUTHORIZATION, "Bearer s")], "", Some(false)),
             ("bearer", &[(AUTHORIZATION, "Basic bWU6cyBl")], "", None),
-            (
-                "basic",
-                &[(AUTHORIZATION, "basic bWU6cyBl")],
-                "",
-                Some(true),
-            ),
-            (
-                "basic",
-                &[(AUTHORIZATION, "Basic bWU6cw==")],
-                "",
-                Some(false),
-            ),
+            ("basic", &[(AUTHORIZATION, "basic bWU6cyBl")], "", Some(true)),
+            ("basic", &[(AUTHORIZATION, "Basic bWU6cw==")], "", Some(false)),
             ("basic", &[(AUTHORIZATION, "Basic ?")], "", Some(false)),
             ("basic", &[(AUTHORIZATION, "Bearer s")], "", None),
             ("header", &[(key.clone(), "s e")], "", Some(true)),
-            (
-                "header",
-                &[(key.clone(), "s e"), (key.clone(), "s e")],
-                "",
-                None,
-            ),
+            ("header", &[(key.clone(), "s e"), (key.clone(), "s e")], "", None),
             ("header", &[], "key=s+e", None),
             ("query", &[], "a=1&key=s%20e", Some(true)),
             ("query", &[], "key=s+e&key=s+e", None),

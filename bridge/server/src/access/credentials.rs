@@ -24,11 +24,7 @@ pub(crate) struct Credentials {
 
 impl Credentials {
     pub(super) fn new(access: Access, caller: Caller, results: CheckResults) -> Self {
-        Self {
-            access,
-            caller,
-            results: Arc::new(results),
-        }
+        Self { access, caller, results: Arc::new(results) }
     }
 
     /// Refuses the request unless the caller is authenticated by any scheme of the card.
@@ -36,11 +32,7 @@ impl Credentials {
         let any = self.access.schemes();
         let any = any.map(|(name, _)| Requirement::from([(name.clone(), Vec::new())]));
         let requirements: Vec<Requirement> = any.collect();
-        let demand = Demand {
-            access: &self.access,
-            requirements: &requirements,
-            skill: None,
-        };
+        let demand = Demand { access: &self.access, requirements: &requirements, skill: None };
         self.held(&demand)
     }
 

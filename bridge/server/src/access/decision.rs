@@ -51,11 +51,7 @@ pub(super) enum Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MissingPermission {
     /// Scopes of the token for a scheme.
-    Scopes {
-        scheme: String,
-        required: Vec<String>,
-        missing: Vec<String>,
-    },
+    Scopes { scheme: String, required: Vec<String>, missing: Vec<String> },
     /// Credentials for further schemes.
     Credentials,
 }
@@ -116,11 +112,7 @@ fn lacking(
     proofs: &BTreeMap<String, &Verified>,
 ) -> Option<MissingPermission> {
     requirement.iter().find_map(|(name, scopes)| {
-        let has = |scope: &&String| {
-            proofs
-                .get(name)
-                .is_some_and(|one| one.scopes.contains(*scope))
-        };
+        let has = |scope: &&String| proofs.get(name).is_some_and(|one| one.scopes.contains(*scope));
         let missing: Vec<String> = scopes.iter().filter(|one| !has(one)).cloned().collect();
         (!missing.is_empty()).then(|| MissingPermission::Scopes {
             scheme: name.clone(),
@@ -152,9 +144,7 @@ fn open<'a>(shown: &'a CheckResults) -> Decision {
 }
 
 fn refuse(shown: &CheckResults) -> Decision {
-    let unchecked = shown
-        .iter()
-        .find(|(_, one)| **one == CheckResult::Unchecked);
+    let unchecked = shown.iter().find(|(_, one)| **one == CheckResult::Unchecked);
     if let Some((scheme, _)) = unchecked {
         return Decision::Unavailable(scheme.clone());
     }
@@ -179,10 +169,7 @@ mod tests {
 
     fn requirement(schemes: &[(&str, &[&str])]) -> Requirement {
         let scopes = |list: &[&str]| list.iter().map(|one| (*one).to_owned()).collect();
-        schemes
-            .iter()
-            .map(|(name, list)| ((*name).to_owned(), scopes(list)))
-            .collect()
+        schemes.iter().map(|(name, list)| ((*name).to_owned(), scopes(list))).collect()
     }
 
     fn granted(id: &str) -> Decision {
@@ -193,10 +180,7 @@ mod tests {
     fn any_of_the_list_all_of_one_and_every_scope() {
         let wrong = || CheckResult::Wrong("why".to_owned());
         let refused = || Decision::Unauthenticated(Some(("b".to_owned(), "why".to_owned())));
-        let either = [
-            requirement(&[("a", &[])]),
-            requirement(&[("b", &["read", "write"])]),
-        ];
+        let either = [requirement(&[("a", &[])]), requirement(&[("b", &["read", "write"])])];
         let both = [requirement(&[("a", &[]), ("b", &["read"])])];
         let open = [Requirement::new(), requirement(&[("b", &[])])];
         let lacks = |required: &[&str], missing: &[&str]| {
@@ -215,59 +199,27 @@ mod tests {
                 Decision::Unauthenticated(None),
             ),
             (&either, [proof("x", &[], false), wrong()], granted("x")),
-            (
-                &either,
-                [CheckResult::Nothing, proof("y", &["write", "read"], true)],
-                granted("y"),
-            ),
+            (&either, [CheckResult::Nothing, proof("y", &["write", "read"], true)], granted("y")),
             (
                 &either,
                 [CheckResult::Nothing, proof("y", &["read"], true)],
                 lacks(&["read", "write"], &["write"]),
             ),
             (&either, [CheckResult::Nothing, wrong()], refused()),
-            (
-                &either,
-                [CheckResult::Unchecked, wrong()],
-                Decision::Unavailable("a".to_owned()),
-            ),
+            (&either, [CheckResult::Unchecked, wrong()], Decision::Unavailable("a".to_owned())),
             (
                 &both,
                 [proof("x", &[], false), CheckResult::Nothing],
                 Decision::Unauthenticated(None),
             ),
             (&both, [proof("x", &[], false), wrong()], refused()),
-            (
-                &both,
-                [proof("x", &[], false), proof("y", &["read"], true)],
-                granted("y"),
-            ),
-            (
-                &both,
-                [proof("x", &[], false), proof("y", &["read"], false)],
-                granted("x"),
-            ),
-            (
-                &both,
-                [proof("x", &[], false), proof("y", &[], true)],
-                lacks(&["read"], &["read"]),
-            ),
-            (
-                &open,
-                [CheckResult::Nothing, CheckResult::Nothing],
-                granted(""),
-            ),
+            (&both, [proof("x", &[], false), proof("y", &["read"], true)], granted("y")),
+            (&both, [proof("x", &[], false), proof("y", &["read"], false)], granted("x")),
+            (&both, [proof("x", &[], false), proof("y", &[], true)], lacks(&["read"], &["read"])),
+            (&open, [CheckResult::Nothing, CheckResult::Nothing], granted("")),
             (&open, [CheckResult::Nothing, wrong()], refused()),
-            (
-                &open,
-                [CheckResult::Nothing, proof("y", &[], true)],
-                granted("y"),
-            ),
-            (
-                &[],
-                [CheckResult::Nothing, CheckResult::Nothing],
-                granted(""),
-            ),
+            (&open, [CheckResult::Nothing, proof("y", &[], true)], granted("y")),
+            (&[], [CheckResult::Nothing, CheckResult::Nothing], granted("")),
             (&[], [CheckResult::Nothing, wrong()], refused()),
             (&[], [proof("x", &[], false), wrong()], granted("x")),
         ];
@@ -300,11 +252,7 @@ mod tests {
                 Decision::Forbidden(MissingPermission::Credentials),
             ),
             (&known, [key(), wrong()], refused(Some("why"))),
-            (
-                &nobody,
-                [CheckResult::Nothing, CheckResult::Nothing],
-                refused(None),
-            ),
+            (&nobody, [CheckResult::Nothing, CheckResult::Nothing], refused(None)),
             (
                 &nobody,
                 [CheckResult::Nothing, CheckResult::Unchecked],

@@ -74,10 +74,7 @@ impl Scheme {
     ) -> Result<Self, AccessError> {
         let place = place(name, declared)?;
         match needed(&place, &check, name) {
-            Some(needed) => Err(AccessError::Unchecked {
-                scheme: name.to_owned(),
-                needed,
-            }),
+            Some(needed) => Err(AccessError::Unchecked { scheme: name.to_owned(), needed }),
             None => Ok(Self { place, check }),
         }
     }
@@ -86,15 +83,9 @@ impl Scheme {
     pub(super) fn how(&self) -> String {
         let secrets = self.check.secrets.names().count();
         let ways = [
-            self.check
-                .token
-                .as_ref()
-                .map(|_| "a signed token".to_owned()),
+            self.check.token.as_ref().map(|_| "a signed token".to_owned()),
             (secrets > 0).then(|| format!("one of {secrets} secrets")),
-            self.check
-                .certificates
-                .as_ref()
-                .map(|_| "a certificate".to_owned()),
+            self.check.certificates.as_ref().map(|_| "a certificate".to_owned()),
         ];
         ways.into_iter().flatten().collect::<Vec<_>>().join(" or ")
     }

@@ -17,11 +17,8 @@ pub(super) struct Demand<'a> {
 impl<'a> Demand<'a> {
     /// Returns a description of the requirements; `describe_scheme` describes one of its schemes.
     pub(super) fn describe(&self, describe_scheme: fn(&CredentialLocation) -> String) -> String {
-        let one = |name: &String| {
-            self.access
-                .scheme(name)
-                .map(|scheme| describe_scheme(&scheme.place))
-        };
+        let one =
+            |name: &String| self.access.scheme(name).map(|scheme| describe_scheme(&scheme.place));
         let requirements = self.requirements.iter().filter(|one| !one.is_empty());
         let all = requirements.map(|requirement| {
             let schemes: Vec<String> = requirement.keys().filter_map(one).collect();

@@ -56,29 +56,18 @@ pub struct Guarded<S> {
 
 impl AccessLayer {
     pub(super) fn new(access: Access, binding: Binding) -> Self {
-        Self {
-            access,
-            binding,
-            counted: None,
-            quota: None,
-        }
+        Self { access, binding, counted: None, quota: None }
     }
 
     /// Counts refusals in the metrics of this agent.
     pub(crate) fn counted(self, metrics: &Metrics, agent: &str) -> Self {
         let (metrics, agent) = (metrics.clone(), agent.to_owned());
-        Self {
-            counted: Some(Counted { metrics, agent }),
-            ..self
-        }
+        Self { counted: Some(Counted { metrics, agent }), ..self }
     }
 
     /// Applies the limits of callers.
     pub(crate) fn limited(self, quota: &Quota) -> Self {
-        Self {
-            quota: Some(quota.clone()),
-            ..self
-        }
+        Self { quota: Some(quota.clone()), ..self }
     }
 }
 
@@ -86,10 +75,7 @@ impl<S> Layer<S> for AccessLayer {
     type Service = Guarded<S>;
 
     fn layer(&self, inner: S) -> Guarded<S> {
-        Guarded {
-            inner,
-            layer: Arc::new(self.clone()),
-        }
+        Guarded { inner, layer: Arc::new(self.clone()) }
     }
 }
 
@@ -114,11 +100,7 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         // Without credentials to check, most requests pass at once.
-        let paced = self
-            .layer
-            .access
-            .is_open()
-            .then(|| self.layer.pace(&request));
+        let paced = self.layer.access.is_open().then(|| self.layer.pace(&request));
         let paced = match paced {
             Some(Ok(admission)) if admission.wait.is_none() => {
                 let answering = self.inner.call(request);
@@ -160,15 +142,9 @@ impl AccessLayer {
     async fn admit<B>(&self, request: &mut Request<B>) -> Result<Admission, Refusal> {
         let certificate = request.extensions().get::<PeerCertificate>().cloned();
         let source = quota::source(request.extensions());
-        let (headers, query) = (
-            request.headers().clone(),
-            request.uri().query().unwrap_or_default().to_owned(),
-        );
-        let head = Head {
-            headers: &headers,
-            query: &query,
-            certificate: certificate.as_ref(),
-        };
+        let (headers, query) =
+            (request.headers().clone(), request.uri().query().unwrap_or_default().to_owned());
+        let head = Head { headers: &headers, query: &query, certificate: certificate.as_ref() };
         self.may_try(&head, source)?;
         let results = self.access.check(&head, clock::now()).await;
         let decision = self.access.decide(&results);
@@ -277,35 +253,19 @@ mod tests {
     async fn the_layer_works_with_any_service() {
         for (binding, status, grpc, body) in [
             (Binding::JsonRpc, 401, None, r#""code":-32001"#),
-            (
-                Binding::HttpJson,
-                401,
-                None,
-                r#""status":"UNAUTHENTICATED""#,
-            ),
+            (Binding::HttpJson, 401, None, r#""status":"UNAUTHENTICATED""#),
             (Binding::Grpc, 200, Some("16"), ""),
         ] {
             let refused = ask(binding, "guess").await;
             assert_eq!(refused.status().as_u16(), status);
             let headers = refused.headers();
-            assert!(
-                headers["www-authenticate"]
-                    .to_str()
-                    .unwrap()
-                    .contains("invalid_token")
-            );
-            let code = headers
-                .get("grpc-status")
-                .map(|code| code.to_str().unwrap());
+            assert!(headers["www-authenticate"].to_str().unwrap().contains("invalid_token"));
+            let code = headers.get("grpc-status").map(|code| code.to_str().unwrap());
             assert_eq!(code, grpc);
-            let text = axum::body::to_bytes(refused.into_body(), 4096)
-                .await
-                .unwrap();
+            let text = axum::body::to_bytes(refused.into_body(), 4096).await.unwrap();
             assert!(String::from_utf8_lossy(&text).contains(body), "{text:?}");
             let let_in = ask(binding, "100%").await;
-            let text = axum::body::to_bytes(let_in.into_body(), 4096)
-                .await
-                .unwrap();
+            let text = axum::body::to_bytes(let_in.into_body(), 4096).await.unwrap();
             assert_eq!(text, "me");
         }
     }

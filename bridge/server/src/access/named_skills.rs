@@ -42,10 +42,7 @@ fn skill_ids(request: &SendMessageRequest) -> BTreeSet<&str> {
     let message = &request.message;
     let own = request.metadata.iter().chain(&message.metadata);
     let parts = message.parts.iter().flat_map(objects);
-    let activity = message
-        .metadata
-        .iter()
-        .filter_map(|all| all.get(full_activity::EXTENSION));
+    let activity = message.metadata.iter().filter_map(|all| all.get(full_activity::EXTENSION));
     let all = own.chain(parts).chain(activity.flat_map(inside));
     all.flat_map(names).collect()
 }
@@ -99,48 +96,20 @@ mod tests {
         let none = || json!({});
         for (metadata, message, expected) in [
             (none(), none(), ""),
-            (
-                none(),
-                data(json!({"skill_id": "a", "parameters": {}})),
-                "a",
-            ),
+            (none(), data(json!({"skill_id": "a", "parameters": {}})), "a"),
             (none(), data(json!({"function_call": {"name": "a"}})), "a"),
-            (
-                none(),
-                data(json!({"skill": 7, "parameters": {"skill": "a"}})),
-                "",
-            ),
+            (none(), data(json!({"skill": 7, "parameters": {"skill": "a"}})), ""),
             (none(), data(json!(["skill", "a"])), ""),
             (
                 none(),
                 json!({"parts": [{"data": {"skillId": "a"}}, {"data": {"skill_id": "b"}}]}),
                 "a b",
             ),
-            (
-                none(),
-                json!({"parts": [{"text": "t", "metadata": {"skill": "a"}}]}),
-                "a",
-            ),
-            (
-                json!({"skillId": "a"}),
-                json!({"metadata": {"skill": "b"}}),
-                "a b",
-            ),
-            (
-                none(),
-                carried(json!({"type": "event", "value": {"skill_id": "a"}})),
-                "a",
-            ),
-            (
-                none(),
-                carried(json!({"channelData": {"skill": "a"}, "text": "b"})),
-                "a",
-            ),
-            (
-                none(),
-                carried(json!({"attachments": [{"content": {"skill": "a"}}, {}]})),
-                "a",
-            ),
+            (none(), json!({"parts": [{"text": "t", "metadata": {"skill": "a"}}]}), "a"),
+            (json!({"skillId": "a"}), json!({"metadata": {"skill": "b"}}), "a b"),
+            (none(), carried(json!({"type": "event", "value": {"skill_id": "a"}})), "a"),
+            (none(), carried(json!({"channelData": {"skill": "a"}, "text": "b"})), "a"),
+            (none(), carried(json!({"attachments": [{"content": {"skill": "a"}}, {}]})), "a"),
         ] {
             assert_eq!(named(&metadata, &message), expected, "{metadata} {message}");
         }

@@ -56,10 +56,7 @@ impl Access {
             schemes,
             requirements,
         };
-        Ok(Self {
-            plan: Arc::new(plan),
-            skills: Arc::new(skills),
-        })
+        Ok(Self { plan: Arc::new(plan), skills: Arc::new(skills) })
     }
 
     /// Adds the requirements of the extended card for authenticated callers. For a skill in both cards those
@@ -78,10 +75,7 @@ impl Access {
         }
         let skills = Arc::unwrap_or_clone(self.skills).extended(extended);
         check_requirements(skills.requirements(), &self.plan.schemes)?;
-        Ok(Self {
-            skills: Arc::new(skills),
-            ..self
-        })
+        Ok(Self { skills: Arc::new(skills), ..self })
     }
 
     /// Returns the layer for services that answer in the form of this binding.
@@ -96,11 +90,7 @@ impl Access {
 
     /// Returns the requirements of the card.
     pub(super) fn demand(&self) -> Demand<'_> {
-        Demand {
-            access: self,
-            requirements: &self.plan.requirements,
-            skill: None,
-        }
+        Demand { access: self, requirements: &self.plan.requirements, skill: None }
     }
 
     /// Returns the further requirements of skills.
@@ -203,62 +193,20 @@ mod tests {
             (http("Bearer"), plain(), vec![("s", "secrets")], summary),
             (http("Basic"), plain(), vec![("s", "secrets")], summary),
             (key("cookie", "c"), plain(), vec![("s", "secrets")], summary),
-            (
-                oidc.clone(),
-                requires("s", &["x"]),
-                vec![("s", "token")],
-                summary,
-            ),
-            (
-                mutual.clone(),
-                plain(),
-                vec![("s", "certificates")],
-                summary,
-            ),
-            (
-                http("Bearer"),
-                plain(),
-                vec![],
-                "[agents.access.s] with token or secrets",
-            ),
+            (oidc.clone(), requires("s", &["x"]), vec![("s", "token")], summary),
+            (mutual.clone(), plain(), vec![("s", "certificates")], summary),
+            (http("Bearer"), plain(), vec![], "[agents.access.s] with token or secrets"),
             (http("Basic"), plain(), vec![("s", "token")], "with secrets"),
             (mutual, plain(), vec![("s", "secrets")], "client_ca"),
-            (
-                http("Digest"),
-                plain(),
-                vec![],
-                "Bearer or Basic, found \"digest\"",
-            ),
+            (http("Digest"), plain(), vec![], "Bearer or Basic, found \"digest\""),
             (key("body", "c"), plain(), vec![], "header, query or cookie"),
-            (
-                key("header", "a b"),
-                plain(),
-                vec![],
-                "the name of a header",
-            ),
-            (
-                json!({}),
-                plain(),
-                vec![],
-                "requires the security scheme \"s\"",
-            ),
-            (
-                json!({}),
-                json!([]),
-                vec![("s", "token")],
-                "does not declare",
-            ),
-            (
-                oidc,
-                requires("s", &["x"]),
-                vec![("s", "secrets")],
-                "only signed tokens",
-            ),
+            (key("header", "a b"), plain(), vec![], "the name of a header"),
+            (json!({}), plain(), vec![], "requires the security scheme \"s\""),
+            (json!({}), json!([]), vec![("s", "token")], "does not declare"),
+            (oidc, requires("s", &["x"]), vec![("s", "secrets")], "only signed tokens"),
         ] {
             let card = card(&schemes, &requirements);
-            let checks = checks
-                .into_iter()
-                .map(|(name, kind)| (name.to_owned(), check(kind)));
+            let checks = checks.into_iter().map(|(name, kind)| (name.to_owned(), check(kind)));
             let said = match Access::new(&card, "a", checks.collect()) {
                 Ok(access) => access.summary(),
                 Err(error) => error.to_string(),
@@ -285,10 +233,7 @@ mod tests {
         let mut more = public.clone();
         more.security_requirements = card(&scheme, &json!([{"schemes": {}}])).security_requirements;
         for (extended, expected) in [
-            (
-                extended(skill("s")),
-                "open to everybody; for the skill k s (a signed token)",
-            ),
+            (extended(skill("s")), "open to everybody; for the skill k s (a signed token)"),
             (extended(skill("t")), "requires the security scheme \"t\""),
             (other, "differs from the card in its security schemes"),
             (more, "differs from the card in its security requirements"),

@@ -120,11 +120,7 @@ impl Refusal {
             MissingPermission::Credentials => {
                 Self::new(Kind::Forbidden, expected(demand), missing(demand, None))
             }
-            MissingPermission::Scopes {
-                scheme,
-                required,
-                missing,
-            } => {
+            MissingPermission::Scopes { scheme, required, missing } => {
                 let missing = missing.join(" ");
                 let message = format!("the token for {scheme} lacks the scopes {missing}");
                 let challenges = insufficient(demand, scheme, required);
@@ -150,13 +146,7 @@ impl Refusal {
     }
 
     fn new(kind: Kind, message: impl Into<String>, challenges: Vec<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            challenges,
-            info: BTreeMap::new(),
-            retry_after: None,
-        }
+        Self { kind, message: message.into(), challenges, info: BTreeMap::new(), retry_after: None }
     }
 
     fn with(mut self, name: &'static str, value: &str) -> Self {
@@ -306,10 +296,7 @@ impl Refusal {
 }
 
 fn expected(demand: &Demand<'_>) -> String {
-    format!(
-        "expected credentials: {}",
-        demand.describe(CredentialLocation::describe)
-    )
+    format!("expected credentials: {}", demand.describe(CredentialLocation::describe))
 }
 
 fn is_1_0(headers: &HeaderMap) -> bool {

@@ -19,18 +19,12 @@ pub(super) struct Skills {
 impl Skills {
     /// Returns the requirements of the skills in this card.
     pub(super) fn of(card: &AgentCard) -> Self {
-        Self {
-            public: needs(card),
-            extended: Needs::new(),
-        }
+        Self { public: needs(card), extended: Needs::new() }
     }
 
     /// Adds the requirements of the extended card.
     pub(super) fn extended(self, card: &AgentCard) -> Self {
-        Self {
-            extended: needs(card),
-            ..self
-        }
+        Self { extended: needs(card), ..self }
     }
 
     /// Returns the requirements of a skill in the card that the caller sees, or else in the other one. Unknown skills
@@ -62,18 +56,14 @@ impl Skills {
 
 fn needs(card: &AgentCard) -> Needs {
     let skills = card.skills.iter();
-    skills
-        .map(|skill| (skill.id.clone(), read(&skill.security_requirements)))
-        .collect()
+    skills.map(|skill| (skill.id.clone(), read(&skill.security_requirements))).collect()
 }
 
 /// Converts the requirements of a card.
 pub(super) fn read(requirements: &[SecurityRequirement]) -> Vec<Requirement> {
     let one = |requirement: &SecurityRequirement| {
         let pairs = requirement.schemes.iter();
-        pairs
-            .map(|(name, scopes)| (name.clone(), scopes.list.clone()))
-            .collect()
+        pairs.map(|(name, scopes)| (name.clone(), scopes.list.clone())).collect()
     };
     requirements.iter().map(one).collect()
 }
@@ -111,9 +101,7 @@ mod tests {
             let needed = needed.map(|requirement| requirement["s"][0].as_str());
             assert_eq!(needed, scope, "{skill} {is_known}");
         }
-        let needs = skills
-            .needs()
-            .map(|(skill, needs)| (skill, &*needs[0]["s"][0]));
+        let needs = skills.needs().map(|(skill, needs)| (skill, &*needs[0]["s"][0]));
         let expected = [("talk", "talk"), ("more", "more"), ("refund", "pay")];
         assert!(needs.eq(expected));
     }

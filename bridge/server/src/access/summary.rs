@@ -21,11 +21,7 @@ impl Access {
     fn as_text(&self, requirements: &[Requirement]) -> String {
         let one = |one: &Requirement| match one.is_empty() {
             true => "nothing".to_owned(),
-            false => one
-                .iter()
-                .map(|pair| self.named(pair))
-                .collect::<Vec<_>>()
-                .join(" and "),
+            false => one.iter().map(|pair| self.named(pair)).collect::<Vec<_>>().join(" and "),
         };
         let all: Vec<String> = requirements.iter().map(one).collect();
         all.join(", or ")

@@ -43,9 +43,7 @@ impl HostedAgents {
 }
 
 fn deleting(service: Service) -> Router {
-    Router::new()
-        .route("/tasks/{task}", routing::delete(delete))
-        .with_state(service)
+    Router::new().route("/tasks/{task}", routing::delete(delete)).with_state(service)
 }
 
 #[derive(Debug, Default)]
@@ -304,10 +302,7 @@ mod tests {
         let app = host.start("http://localhost").await.unwrap().admin();
         for (query, error) in [
             ("limit=many", "limit: expected a number, found \"many\""),
-            (
-                "state=done",
-                "state: expected running, waiting or ended, found \"done\"",
-            ),
+            ("state=done", "state: expected running, waiting or ended, found \"done\""),
             (
                 "caller=a",
                 "caller: expected one of the parameters agent, limit and state, found \"a\"",
@@ -331,18 +326,14 @@ mod tests {
             let message = Message::new("m", Role::User, vec![Part::text("hi")]);
             let request = SendMessageRequest::new(message);
             let sent = hosted.service.send_message(&context, request).await;
-            let Ok(SendMessageResponse::Task(task)) = sent else {
-                panic!("no task")
-            };
+            let Ok(SendMessageResponse::Task(task)) = sent else { panic!("no task") };
             tasks.push(task.id.clone());
         }
         let (status, listed) = ask(&app, Method::GET, "/tasks").await;
         let listed = json_of(&listed);
         let seen = listed["tasks"].as_array().unwrap().iter();
         let name = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
-        let mut seen: Vec<_> = seen
-            .map(|one| [name(one, "caller"), name(one, "tenant")])
-            .collect();
+        let mut seen: Vec<_> = seen.map(|one| [name(one, "caller"), name(one, "tenant")]).collect();
         seen.sort_unstable();
         assert_eq!(
             (status, seen),
@@ -361,19 +352,13 @@ mod tests {
         let shown = json_of(&ask(&app, Method::GET, &path).await.1);
         assert_eq!(shown["object"]["history"][0]["messageId"], "m");
         let events = ask(&app, Method::GET, &format!("{path}/events")).await.1;
-        assert_eq!(
-            json_of(events.lines().last().unwrap())["seq"],
-            shown["events"]
-        );
+        assert_eq!(json_of(events.lines().last().unwrap())["seq"], shown["events"]);
         let cancel = format!("{path}/cancel");
         let canceled = ask(&app, Method::POST, &cancel).await;
         assert!(canceled.1.contains("TASK_STATE_CANCELED"), "{canceled:?}");
         assert_eq!(ask(&app, Method::POST, &cancel).await.0, 409);
         let ended = ask(&app, Method::GET, "/tasks?state=ended").await.1;
-        assert!(
-            ended.contains(&tasks[1]) && !ended.contains(&tasks[0]),
-            "{ended}"
-        );
+        assert!(ended.contains(&tasks[1]) && !ended.contains(&tasks[0]), "{ended}");
         for task in &tasks {
             let path = format!("/tasks/{task}");
             let deleted = ask(&app, Method::DELETE, &path).await;

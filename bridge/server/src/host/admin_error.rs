@@ -32,11 +32,9 @@ impl fmt::Display for AdminError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Turn(error) => error.fmt(f),
-            Self::Query {
-                name,
-                expected,
-                found,
-            } => write!(f, "{name}: expected {expected}, found {found:?}"),
+            Self::Query { name, expected, found } => {
+                write!(f, "{name}: expected {expected}, found {found:?}")
+            }
         }
     }
 }

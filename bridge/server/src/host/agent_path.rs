@@ -1,16 +1,8 @@
 //! The paths at which agents can be served.
 
 /// The first segments of paths that the bridge uses itself.
-const RESERVED: [&str; 8] = [
-    "v3",
-    "bots",
-    "healthz",
-    "readyz",
-    "metrics",
-    ".well-known",
-    "openapi.json",
-    "docs",
-];
+const RESERVED: [&str; 8] =
+    ["v3", "bots", "healthz", "readyz", "metrics", ".well-known", "openapi.json", "docs"];
 
 /// The paths of the first agent's operations at `/` and `/a2a`.
 const OPERATIONS: [&str; 4] = ["v1", "tasks", "extendedAgentCard", "agent.json"];
@@ -43,9 +35,7 @@ pub fn check_path(path: &str) -> Result<(), String> {
     let is_usual = path == "/a2a/v1";
     let is_own = words.starts_with(&["a2a", CATALOGUE]) || is_asked(below) && !is_usual;
     match RESERVED.contains(&words[0]) || is_own {
-        true => Err(format!(
-            "{path:?} is the bridge's own; expected another path"
-        )),
+        true => Err(format!("{path:?} is the bridge's own; expected another path")),
         false => Ok(()),
     }
 }

@@ -42,10 +42,7 @@ impl Host {
             }
             let path = self.paths.get(name).cloned();
             let path = path.unwrap_or_else(|| format!("/a2a/{name}"));
-            check_path(&path).map_err(|reason| HostError::Path {
-                agent: name.clone(),
-                reason,
-            })?;
+            check_path(&path).map_err(|reason| HostError::Path { agent: name.clone(), reason })?;
             // The first agent's operations of 0.3 are at this path, unless the first agent itself is there.
             let is_asked = path == CLIENT_0_3_PATH && !agent_routes.is_empty();
             if is_asked || !taken.insert(path.clone()) {
@@ -74,10 +71,7 @@ impl Host {
             let is_unknown =
                 |name: &&&String| self.agents.iter().all(|agent| agent.name != ***name);
             if let Some(agent) = agents.iter().find(is_unknown) {
-                return Err(HostError::NoSuchAgent {
-                    agent: (*agent).clone(),
-                    setting,
-                });
+                return Err(HostError::NoSuchAgent { agent: (*agent).clone(), setting });
             }
         }
         Ok(())

@@ -33,22 +33,14 @@ impl HostedAgents {
         agent_routes: &[AgentRoute],
     ) -> Self {
         let app = routes(&service, &public_url, &options, agent_routes);
-        Self {
-            service,
-            public_url,
-            options,
-            current: Arc::new(RwLock::new(app)),
-        }
+        Self { service, public_url, options, current: Arc::new(RwLock::new(app)) }
     }
 
     /// Returns the routes of the current agents, evaluated at each request.
     pub fn router(&self) -> Router {
         let current = self.current.clone();
         let service = service_fn(move |request: Request| {
-            let app = current
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone();
+            let app = current.read().unwrap_or_else(PoisonError::into_inner).clone();
             async move { app.oneshot(request).await }
         });
         Router::new().fallback_service(service)
@@ -70,12 +62,7 @@ impl HostedAgents {
     /// Returns an error if a name or path is invalid or occurs twice; then nothing has changed.
     pub fn replace(&self, host: Host) -> Result<(), HostError> {
         let agent_routes = host.agent_routes()?;
-        let app = routes(
-            &self.service,
-            &self.public_url,
-            &self.options,
-            &agent_routes,
-        );
+        let app = routes(&self.service, &self.public_url, &self.options, &agent_routes);
         let turns = self.service.turns();
         let added = turns.replace(host.agents);
         self.service.extend_cards(host.extended);
@@ -120,10 +107,7 @@ impl HostedAgents {
 
     /// Returns the routes of the current agents, which will not be replaced.
     pub(super) fn current(&self) -> Router {
-        self.current
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

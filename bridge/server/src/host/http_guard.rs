@@ -49,10 +49,7 @@ impl HttpGuard {
             true => app,
             false => app.layer(self.cors()),
         };
-        let app = app.layer(from_fn_with_state(
-            Arc::new(self.clone()),
-            origin_check::refuse,
-        ));
+        let app = app.layer(from_fn_with_state(Arc::new(self.clone()), origin_check::refuse));
         match self.trusted_proxies.is_empty() {
             true => app,
             false => app.layer(from_fn_with_state(Arc::new(self.clone()), forwarded)),
@@ -162,11 +159,7 @@ mod tests {
             ("x-forwarded-for", "10.0.0.1, 192.0.2.7", Some("192.0.2.7")),
             ("x-forwarded-for", "192.0.2.7:4711", Some("192.0.2.7")),
             ("x-forwarded-for", "2001:db8::1", Some("2001:db8::1")),
-            (
-                "forwarded",
-                "for=evil, for=\"[2001:db8::1]:80\"",
-                Some("2001:db8::1"),
-            ),
+            ("forwarded", "for=evil, for=\"[2001:db8::1]:80\"", Some("2001:db8::1")),
             ("forwarded", "for=\"[2001:db8::1]\"", Some("2001:db8::1")),
             ("forwarded", "for=_hidden;proto=https", None),
             ("forwarded", "proto=https", None),
@@ -204,41 +197,26 @@ mod tests {
             (&[("x-forwarded-proto", "https")], None),
             (&[("x-forwarded-host", "a.test")], Some("http://a.test")),
             (
-                &[
-                    ("x-forwarded-host", "evil, a.test:8443"),
-                    ("x-forwarded-proto", "HTTPS"),
-                ],
+                &[("x-forwarded-host", "evil, a.test:8443"), ("x-forwarded-proto", "HTTPS")],
                 Some("https://a.test:8443"),
             ),
             (
-                &[(
-                    "forwarded",
-                    "for=1.2.3.4;host=evil, for=5;host=\"a.test\";proto=https",
-                )],
+                &[("forwarded", "for=1.2.3.4;host=evil, for=5;host=\"a.test\";proto=https")],
                 Some("https://a.test"),
             ),
-            (
-                &[("forwarded", "host=evil"), ("x-forwarded-host", "a.test")],
-                None,
-            ),
+            (&[("forwarded", "host=evil"), ("x-forwarded-host", "a.test")], None),
             (
                 &[("forwarded", "host=a.test"), ("x-forwarded-host", "a.test")],
                 Some("http://a.test"),
             ),
             (&[("x-forwarded-host", "me@evil")], None),
             (&[("x-forwarded-host", "a b")], None),
-            (
-                &[("x-forwarded-host", "a"), ("x-forwarded-proto", "ftp")],
-                None,
-            ),
+            (&[("x-forwarded-host", "a"), ("x-forwarded-proto", "ftp")], None),
         ];
         for (given, expected) in cases {
             let mut headers = HeaderMap::new();
             for (name, value) in *given {
-                headers.append(
-                    HeaderName::from_static(name),
-                    HeaderValue::from_static(value),
-                );
+                headers.append(HeaderName::from_static(name), HeaderValue::from_static(value));
             }
             let found = origin(&headers).map(|Origin(origin)| origin);
             assert_eq!(found.as_deref(), *expected, "{given:?}");

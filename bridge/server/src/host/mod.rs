@@ -349,12 +349,7 @@ impl Host {
             None => service,
         };
         let service = service.with_deletion(self.retention);
-        Ok(HostedAgents::new(
-            service,
-            public_url,
-            self.options,
-            &agent_routes,
-        ))
+        Ok(HostedAgents::new(service, public_url, self.options, &agent_routes))
     }
 }
 

@@ -91,18 +91,12 @@ impl HttpGuard {
         });
         let public = self.public_url.as_ref();
         let public = public.map(|url| url.origin().ascii_serialization());
-        let ours = public
-            .into_iter()
-            .chain(own_origin.map(|own_origin| own_origin.0.clone()));
+        let ours = public.into_iter().chain(own_origin.map(|own_origin| own_origin.0.clone()));
         let is_same = host.is_some_and(|host| {
             let site = origin.split_once("://").map(|(_, site)| site);
             site.is_some_and(|site| site.eq_ignore_ascii_case(host))
         });
-        is_named
-            || is_same
-            || ours
-                .into_iter()
-                .any(|ours| ours.eq_ignore_ascii_case(origin))
+        is_named || is_same || ours.into_iter().any(|ours| ours.eq_ignore_ascii_case(origin))
     }
 
     /// Returns whether requests to this `HOST:PORT` are meant for the bridge. IP addresses always are, because only
@@ -183,19 +177,9 @@ mod tests {
         }
         let two = [("host", "localhost"), ("host", "evil.example")];
         assert!(checked(&guard(), &two, None).is_err());
-        let anywhere = HttpGuard {
-            hosts: None,
-            ..guard()
-        };
-        assert_eq!(
-            checked(&anywhere, &[("host", "evil.example")], None),
-            Ok(())
-        );
-        let told = checked(
-            &guard(),
-            &[("host", "a.example")],
-            Some("https://a.example"),
-        );
+        let anywhere = HttpGuard { hosts: None, ..guard() };
+        assert_eq!(checked(&anywhere, &[("host", "evil.example")], None), Ok(()));
+        let told = checked(&guard(), &[("host", "a.example")], Some("https://a.example"));
         assert_eq!(told, Ok(()), "a proxy is believed that the operator named");
     }
 
@@ -213,27 +197,15 @@ mod tests {
             let checked = checked(&guard(), &[("host", host), ("origin", origin)], None);
             assert_eq!(checked.is_ok(), may_call, "{host} {origin}: {checked:?}");
         }
-        let told = [
-            ("host", "127.0.0.1:3978"),
-            ("origin", "https://told.example"),
-        ];
-        assert_eq!(
-            checked(&guard(), &told, Some("https://told.example")),
-            Ok(())
-        );
+        let told = [("host", "127.0.0.1:3978"), ("origin", "https://told.example")];
+        assert_eq!(checked(&guard(), &told, Some("https://told.example")), Ok(()));
         let both = [
             ("host", "localhost"),
             ("origin", "http://localhost"),
             ("origin", "https://evil.example"),
         ];
         assert!(checked(&guard(), &both, None).is_err());
-        let all = HttpGuard {
-            origins: vec!["*".into()],
-            ..guard()
-        };
-        assert_eq!(
-            checked(&all, &[("host", "localhost"), ("origin", "null")], None),
-            Ok(())
-        );
+        let all = HttpGuard { origins: vec!["*".into()], ..guard() };
+        assert_eq!(checked(&all, &[("host", "localhost"), ("origin", "null")], None), Ok(()));
     }
 }

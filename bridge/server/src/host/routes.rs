@@ -27,10 +27,7 @@ pub(super) fn routes(
     let readiness = Readiness::new(service.clone(), options.stopping.clone());
     let mut app = Router::new();
     if let Some(channel) = &options.channel {
-        app = app.merge(bot_guesses::guarded(
-            channel.clone(),
-            service.quota().clone(),
-        ));
+        app = app.merge(bot_guesses::guarded(channel.clone(), service.quota().clone()));
     }
     if let Some(issuer) = &options.issuer {
         app = app.merge(auth::router(issuer.clone()));
@@ -54,9 +51,7 @@ pub(super) fn routes(
             path: home.to_owned(),
             own_path: own.to_owned(),
             since: clock::now(),
-            grpc: options
-                .grpc
-                .interface((index > 0).then_some(&agent_route.agent)),
+            grpc: options.grpc.interface((index > 0).then_some(&agent_route.agent)),
             access: agent_route.access.clone(),
             flat_results: agent_route.flat_results,
             turns: agent_route.turns.clone(),
@@ -67,10 +62,7 @@ pub(super) fn routes(
             // A card at the agent's own path stays true if another agent becomes the first one, and gateways put their
             // own address in front of what lies below that path.
             let named = if path == own { own } else { home };
-            let endpoint = Endpoint {
-                path: named.to_owned(),
-                ..endpoint.clone()
-            };
+            let endpoint = Endpoint { path: named.to_owned(), ..endpoint.clone() };
             app = app.merge(router(path, endpoint));
         }
         all.push(endpoint);

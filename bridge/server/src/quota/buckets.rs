@@ -92,10 +92,7 @@ impl Default for Buckets {
 impl Buckets {
     /// Creates buckets that keep each state as long as its count is not zero.
     pub(super) fn keeping_counts() -> Self {
-        Self {
-            keeps_counts: true,
-            ..Self::default()
-        }
+        Self { keeps_counts: true, ..Self::default() }
     }
 
     /// Returns the key of a caller. Other callers cannot choose ids with the same key.

@@ -44,9 +44,7 @@ impl Guesses {
             return Ok(());
         }
         let key = self.addresses.key(&address);
-        let wait = self
-            .addresses
-            .with(key, now, |state| self.pace.wait(state, now));
+        let wait = self.addresses.with(key, now, |state| self.pace.wait(state, now));
         let is_good = || {
             let key = self.good.key(&shown());
             self.good.with(key, now, |state| state.until > now)
@@ -59,13 +57,10 @@ impl Guesses {
     }
 
     pub(super) fn wrong(&self, address: IpAddr, now: Duration) {
-        self.alert
-            .store((now + MEMORY).as_secs(), Ordering::Relaxed);
+        self.alert.store((now + MEMORY).as_secs(), Ordering::Relaxed);
         let key = self.addresses.key(&address);
         // Others may have been checked at the same time, so one more than the limit is possible.
-        let _ = self
-            .addresses
-            .with(key, now, |state| self.pace.take(state, now, PERIOD));
+        let _ = self.addresses.with(key, now, |state| self.pace.take(state, now, PERIOD));
     }
 
     pub(super) fn right(&self, shown: impl FnOnce() -> String, now: Duration) {

@@ -213,10 +213,7 @@ impl Quota {
             is_free
         };
         match self.0.callers.with(key, self.now(), take) {
-            true => Ok(Some(StreamPlace {
-                quota: self.clone(),
-                key,
-            })),
+            true => Ok(Some(StreamPlace { quota: self.clone(), key })),
             false => Err(self.exceeded(agent, Limit::Streams, PATIENCE)),
         }
     }
@@ -278,9 +275,7 @@ impl Quota {
     }
 
     fn exceeded(&self, agent: &str, limit: Limit, wait: Duration) -> Exceeded {
-        let Inner {
-            settings, metrics, ..
-        } = &*self.0;
+        let Inner { settings, metrics, .. } = &*self.0;
         metrics.limited(agent, limit.name(), "refused");
         let allowed = match limit {
             Limit::Requests => settings.requests,

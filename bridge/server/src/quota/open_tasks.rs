@@ -22,10 +22,7 @@ pub(super) struct OpenTasks {
 
 impl OpenTasks {
     pub(super) fn new(limit: NonZeroU32) -> Self {
-        Self {
-            limit,
-            left: Buckets::default(),
-        }
+        Self { limit, left: Buckets::default() }
     }
 
     /// Counts a new task; the inner error is the time to wait.
@@ -47,11 +44,7 @@ impl OpenTasks {
                 None => (REFUSED, PAUSE, Err(PAUSE)),
                 Some(left) => (left, VALID, Ok(())),
             };
-            *state = CallerState {
-                until: now + time,
-                count,
-                ..CallerState::default()
-            };
+            *state = CallerState { until: now + time, count, ..CallerState::default() };
             result
         }))
     }

@@ -45,11 +45,7 @@ async fn a_caller_that_is_too_fast_waits_and_is_then_refused() {
     let refused = ask(&alice).unwrap_err();
     assert_eq!((refused.limit, refused.retry_after), (Limit::Requests, 2));
     assert_eq!(ask(&Caller::new("bob")), Ok(None), "others notice nothing");
-    assert_eq!(
-        ask(&alice.within("other")),
-        Err(refused),
-        "tenants do not help"
-    );
+    assert_eq!(ask(&alice.within("other")), Err(refused), "tenants do not help");
     // Refused requests use no tokens.
     advance(Duration::from_secs(1)).await;
     assert_eq!(ask(&alice), Ok(Some(Duration::from_millis(100))));
@@ -85,10 +81,7 @@ async fn so_many_requests_of_a_caller_are_answered_at_once() {
     let ask = |caller: &Caller| quota.request("a", caller, None);
     let mut held: Vec<_> = (0..5).map(|_| ask(&alice).unwrap()).collect();
     let refused = ask(&alice.within("other")).unwrap_err();
-    assert_eq!(
-        (refused.limit, refused.retry_after),
-        (Limit::RequestsAtOnce, 1)
-    );
+    assert_eq!((refused.limit, refused.retry_after), (Limit::RequestsAtOnce, 1));
     assert!(ask(&Caller::new("bob")).is_ok(), "others notice nothing");
     // A request counts as long as it is being answered.
     advance(Duration::from_secs(3_600)).await;
@@ -148,10 +141,7 @@ async fn guesses_block_no_other_address() {
         quota.wrong(attacker);
     }
     let refused: Exceeded = may_try(attacker, "guess").unwrap_err();
-    assert_eq!(
-        (refused.limit, refused.retry_after),
-        (Limit::WrongCredentials, 15)
-    );
+    assert_eq!((refused.limit, refused.retry_after), (Limit::WrongCredentials, 15));
     assert_eq!(may_try(attacker, "good"), Ok(()), "the same address");
     assert!(may_try(attacker, "before anybody guessed").is_err());
     assert_eq!(may_try(address("192.0.2.2"), "guess"), Ok(()));
@@ -163,10 +153,7 @@ async fn guesses_block_no_other_address() {
 
 #[test]
 fn very_many_callers_take_no_more_memory() {
-    let (buckets, pace) = (
-        Buckets::keeping_counts(),
-        Pace::new(of(1), Duration::from_secs(60), 1),
-    );
+    let (buckets, pace) = (Buckets::keeping_counts(), Pace::new(of(1), Duration::from_secs(60), 1));
     let now = Duration::from_secs(1);
     let stays = buckets.key(&"stays");
     buckets.with(stays, now, |state| state.count = 1);

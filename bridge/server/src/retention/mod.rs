@@ -144,11 +144,7 @@ impl Retention {
             return self.delete_by_rules(now).await;
         };
         let caller = Caller::anonymous();
-        let lease = Conversation {
-            agent: LEASE,
-            caller: &caller,
-            id: "",
-        };
+        let lease = Conversation { agent: LEASE, caller: &caller, id: "" };
         if let Lease::Elsewhere(_) = leases.acquire(lease).await? {
             return Ok(0);
         }
@@ -180,10 +176,7 @@ impl Retention {
 
     /// Deletes the oldest tasks of an agent.
     async fn step_of(&self, agent: &str, now: Timestamp) -> Result<Step, StoreError> {
-        let none = Step {
-            deleted: 0,
-            is_full: false,
-        };
+        let none = Step { deleted: 0, is_full: false };
         let rule = {
             let settings = self.0.settings.read();
             *settings.unwrap_or_else(PoisonError::into_inner).of(agent)
@@ -262,9 +255,7 @@ impl Retention {
             let named: Vec<(Caller, String)> = tasks.iter().map(named).collect();
             let have_settings = push.have_settings(&named).await?;
             let found = found.iter_mut();
-            found
-                .zip(have_settings)
-                .for_each(|(found, has)| *found |= has);
+            found.zip(have_settings).for_each(|(found, has)| *found |= has);
         }
         Ok(found)
     }
@@ -320,14 +311,8 @@ mod tests {
     }
 
     fn retention(store: &Arc<dyn Store>, rule: RetentionRule) -> Retention {
-        let usual = RetentionRule {
-            age: None,
-            ..RetentionRule::default()
-        };
-        let settings = RetentionSettings {
-            usual,
-            agents: [(AGENT.to_owned(), rule)].into(),
-        };
+        let usual = RetentionRule { age: None, ..RetentionRule::default() };
+        let settings = RetentionSettings { usual, agents: [(AGENT.to_owned(), rule)].into() };
         Retention::new(store.clone(), None, Metrics::default(), settings)
     }
 
@@ -343,11 +328,7 @@ mod tests {
     #[tokio::test]
     async fn a_retention_that_is_dropped_leaves_no_work_behind() {
         let store = store(0).await;
-        let tasks = || {
-            tokio::runtime::Handle::current()
-                .metrics()
-                .num_alive_tasks()
-        };
+        let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
         let before = tasks();
         let retention = retention(&store, RetentionRule::default());
         retention.start();
@@ -364,10 +345,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn old_tasks_are_deleted_and_open_tasks_stay() {
         let store = store(600).await;
-        let rule = RetentionRule {
-            age: Some(Duration::from_secs(100)),
-            ..RetentionRule::default()
-        };
+        let rule =
+            RetentionRule { age: Some(Duration::from_secs(100)), ..RetentionRule::default() };
         let retention = retention(&store, rule);
         assert_eq!(retention.pass(at(100)).await.unwrap(), 0);
         assert_eq!(retention.pass(at(400)).await.unwrap(), 300);
@@ -382,20 +361,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_oldest_excess_tasks_are_deleted_first() {
         let store = store(600).await;
-        let rule = RetentionRule {
-            age: None,
-            tasks: Some(10),
-            bytes: None,
-        };
+        let rule = RetentionRule { age: None, tasks: Some(10), bytes: None };
         assert_eq!(retention(&store, rule).pass(at(9_999)).await.unwrap(), 590);
         let rest = store.ended_tasks(AGENT, None, at(9_999), 99).await.unwrap();
         assert_eq!((rest.len(), rest[0].task.as_str()), (10, "t591"));
         let half = counted_tasks(&store).await.bytes / 2;
-        let rule = RetentionRule {
-            age: None,
-            tasks: None,
-            bytes: Some(half),
-        };
+        let rule = RetentionRule { age: None, tasks: None, bytes: Some(half) };
         retention(&store, rule).pass(at(9_999)).await.unwrap();
         let rest = counted_tasks(&store).await;
         assert!(rest.bytes <= half && rest.tasks >= 4, "{rest:?}");
@@ -406,11 +377,7 @@ mod tests {
     async fn deletions_of_another_process_are_counted() {
         let racing = Arc::new(FailingStore::new(store(20).await));
         racing.deleted_before_list.store(15, Ordering::SeqCst);
-        let rule = RetentionRule {
-            age: None,
-            tasks: Some(5),
-            bytes: None,
-        };
+        let rule = RetentionRule { age: None, tasks: Some(5), bytes: None };
         let store: Arc<dyn Store> = racing;
         assert_eq!(retention(&store, rule).pass(at(9_999)).await.unwrap(), 0);
         assert_eq!(counted_tasks(&store).await.tasks, 5);
@@ -420,11 +387,7 @@ mod tests {
     async fn a_pass_ends_and_room_is_given_back_while_more_and_more_tasks_end() {
         let busy = Arc::new(FailingStore::new(store(600).await));
         busy.ended_before_count.store(1_000, Ordering::SeqCst);
-        let rule = RetentionRule {
-            age: None,
-            tasks: Some(10),
-            bytes: None,
-        };
+        let rule = RetentionRule { age: None, tasks: Some(10), bytes: None };
         let store: Arc<dyn Store> = busy.clone();
         let retention = retention(&store, rule);
         let deleted = retention.pass(at(9_999)).await.unwrap();
@@ -438,11 +401,7 @@ mod tests {
     async fn short_lived_processes_delete_old_tasks() {
         let store = store(600).await;
         for _ in 0..2 {
-            let rule = RetentionRule {
-                age: None,
-                tasks: Some(10),
-                bytes: None,
-            };
+            let rule = RetentionRule { age: None, tasks: Some(10), bytes: None };
             let retention = retention(&store, rule);
             retention.start();
             tokio::time::sleep(Duration::from_secs(10)).await;

@@ -28,11 +28,7 @@ impl PassingTime {
         });
         let time = latest.map_or(clock, |latest| latest.min(clock));
         self.last = Some((time, now));
-        self.report(
-            time.until(clock)
-                .ok()
-                .and_then(|ahead| ahead.try_into().ok()),
-        );
+        self.report(time.until(clock).ok().and_then(|ahead| ahead.try_into().ok()));
         time
     }
 

@@ -23,11 +23,7 @@ pub struct RetentionRule {
 impl Default for RetentionRule {
     /// Returns the rule that keeps tasks for 90 days.
     fn default() -> Self {
-        Self {
-            age: Some(AGE),
-            tasks: None,
-            bytes: None,
-        }
+        Self { age: Some(AGE), tasks: None, bytes: None }
     }
 }
 
@@ -55,9 +51,7 @@ impl RetentionRule {
     /// Returns the number of an agent's ended tasks that are too many. Only the sum of their sizes is known, so this is
     /// an estimate, which is repeated after some were deleted.
     pub(super) fn too_many(&self, there: EndedTasks) -> usize {
-        let by_number = self
-            .tasks
-            .map_or(0, |most| there.tasks.saturating_sub(most));
+        let by_number = self.tasks.map_or(0, |most| there.tasks.saturating_sub(most));
         let by_size = self.bytes.map_or(0, |most| {
             let bytes = u128::from(there.bytes.saturating_sub(most));
             let tasks = there.tasks as u128;
@@ -74,15 +68,8 @@ mod tests {
 
     #[test]
     fn the_oldest_go_by_number_and_by_size() {
-        let rule = |tasks, bytes| RetentionRule {
-            age: None,
-            tasks,
-            bytes,
-        };
-        let there = EndedTasks {
-            tasks: 10,
-            bytes: 1_000,
-        };
+        let rule = |tasks, bytes| RetentionRule { age: None, tasks, bytes };
+        let there = EndedTasks { tasks: 10, bytes: 1_000 };
         for (rule, expected) in [
             (rule(None, None), 0),
             (rule(Some(10), Some(1_000)), 0),
@@ -101,14 +88,8 @@ mod tests {
     fn tasks_are_kept_for_ninety_days_unless_said_otherwise() {
         let now = Timestamp::from_second(100 * 24 * 60 * 60).unwrap();
         let settings = RetentionSettings {
-            agents: [(
-                "a".to_owned(),
-                RetentionRule {
-                    age: None,
-                    ..RetentionRule::default()
-                },
-            )]
-            .into(),
+            agents: [("a".to_owned(), RetentionRule { age: None, ..RetentionRule::default() })]
+                .into(),
             ..RetentionSettings::default()
         };
         let day = Timestamp::from_second(10 * 24 * 60 * 60).unwrap();

@@ -42,10 +42,7 @@ pub(super) async fn cards(
 /// Returns the ids of the requested skills; an empty list selects all agents.
 fn requested_skills(uri: &Uri) -> Vec<String> {
     let pairs = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
-    pairs
-        .filter(|(name, _)| name == "skill")
-        .map(|(_, id)| id.into_owned())
-        .collect()
+    pairs.filter(|(name, _)| name == "skill").map(|(_, id)| id.into_owned()).collect()
 }
 
 impl Endpoint {
@@ -62,9 +59,7 @@ pub(super) async fn links(
     origin: Option<Extension<Origin>>,
 ) -> Response {
     let origin = origin.as_deref();
-    let agents = endpoints
-        .iter()
-        .filter(|one| one.service.card(&one.agent).is_some());
+    let agents = endpoints.iter().filter(|one| one.service.card(&one.agent).is_some());
     let linkset: Vec<Value> = agents
         .map(|one| {
             let address = one.address(origin);

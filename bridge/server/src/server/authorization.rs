@@ -40,10 +40,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Requester {
 impl Requester {
     /// Returns the context of an operation of this agent on behalf of the caller.
     pub(super) fn context(&self, agent: &str) -> Context {
-        Context {
-            source: self.source,
-            ..Context::new(agent, self.caller.clone())
-        }
+        Context { source: self.source, ..Context::new(agent, self.caller.clone()) }
     }
 }
 

@@ -199,10 +199,8 @@ fn is_json_type(essence: &str) -> bool {
 }
 
 fn refused(media_type: Option<String>) -> Error {
-    let found = media_type.map_or_else(
-        || "none beside an Origin".into(),
-        |media_type| format!("{media_type:?}"),
-    );
+    let found = media_type
+        .map_or_else(|| "none beside an Origin".into(), |media_type| format!("{media_type:?}"));
     let message =
         format!("Content-Type: expected application/a2a+json or application/json, found {found}");
     Error::new(ErrorKind::ContentTypeNotSupported, message)
@@ -228,8 +226,7 @@ mod tests {
         let origin = has_origin.then_some((ORIGIN, "https://app.example"));
         let said = said.map(|said| (CONTENT_TYPE, said));
         let all = said.into_iter().chain(origin);
-        all.map(|(name, value): (HeaderName, _)| (name, HeaderValue::from_static(value)))
-            .collect()
+        all.map(|(name, value): (HeaderName, _)| (name, HeaderValue::from_static(value))).collect()
     }
 
     #[test]
@@ -243,24 +240,9 @@ mod tests {
             (None, true, false, false),
             (Some("text/plain"), false, false, false),
             (Some("text/plain; application/json"), false, false, false),
-            (
-                Some("multipart/form-data; boundary=json"),
-                false,
-                false,
-                false,
-            ),
-            (
-                Some("application/x-www-form-urlencoded"),
-                false,
-                false,
-                true,
-            ),
-            (
-                Some("application/x-www-form-urlencoded"),
-                true,
-                false,
-                false,
-            ),
+            (Some("multipart/form-data; boundary=json"), false, false, false),
+            (Some("application/x-www-form-urlencoded"), false, false, true),
+            (Some("application/x-www-form-urlencoded"), true, false, false),
             (Some("application/json-seq"), false, false, false),
             (Some(""), false, false, false),
         ] {

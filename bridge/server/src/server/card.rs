@@ -39,11 +39,7 @@ pub(super) async fn current(
         Ok(named) => named,
         Err(error) => return rest::error_response(&headers, error),
     };
-    serve_document(
-        endpoint.document(named, origin.as_deref()),
-        endpoint.since,
-        &headers,
-    )
+    serve_document(endpoint.document(named, origin.as_deref()), endpoint.since, &headers)
 }
 
 /// Serves the card at the paths before 0.3. It has the fields of all versions.
@@ -130,8 +126,7 @@ impl Endpoint {
             protocol_version: Version::V0_3.as_str().to_owned(),
             ..one
         });
-        card.supported_interfaces
-            .extend(grpc.into_iter().chain(older));
+        card.supported_interfaces.extend(grpc.into_iter().chain(older));
         card.capabilities.streaming = Some(true);
         card.capabilities.push_notifications = Some(self.service.pushes());
         card
@@ -200,9 +195,7 @@ fn is_known(headers: &HeaderMap, etag: &str) -> bool {
 /// Formats a time for HTTP headers (RFC 9110, 5.6.7).
 fn http_date(time: Timestamp) -> String {
     let printer = rfc2822::DateTimePrinter::new();
-    printer
-        .timestamp_to_rfc9110_string(&time)
-        .unwrap_or_default()
+    printer.timestamp_to_rfc9110_string(&time).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -233,10 +226,7 @@ mod tests {
             ("http://[::1]:80/base", Some("[::1]:80")),
             ("nonsense", None),
         ] {
-            let listed = GrpcInterface {
-                is_listed: true,
-                ..GrpcInterface::default()
-            };
+            let listed = GrpcInterface { is_listed: true, ..GrpcInterface::default() };
             let found = listed.interface(http);
             assert_eq!(found.map(|one| one.url).as_deref(), expected);
         }

@@ -66,13 +66,7 @@ pub(super) async fn answer(
     received: ReceivedRequest,
     shape: fn(Reply) -> Reply,
 ) -> Response {
-    let ReceivedRequest {
-        requester,
-        headers,
-        uri,
-        body,
-        ..
-    } = received;
+    let ReceivedRequest { requester, headers, uri, body, .. } = received;
     let body = match body {
         Ok(body) => body,
         Err(body_error) => return self::body_error(endpoint, body_error),
@@ -168,9 +162,8 @@ impl Endpoint {
         let named = service_parameters.named;
         let (version, operation) = operation_of(named, &asked.method)?;
         service_parameters.fill(context);
-        let version = self
-            .version_by_task_id(context, named, version, operation, &asked.params)
-            .await?;
+        let version =
+            self.version_by_task_id(context, named, version, operation, &asked.params).await?;
         context.version = version;
         let call = self.read(context, version, operation, asked.params.as_bytes())?;
         // It is passed on several times.
@@ -249,24 +242,16 @@ fn client_id(call: &mut Call) -> Option<String> {
 /// If the request names no version, the method's name decides: only `tasks/get` and a few others have the same name in
 /// two versions. If the named version does not have the method, that is an error; no other version is tried.
 fn operation_of(named: Option<Version>, method: &str) -> Result<(Version, Operation), Error> {
-    let of = |version: Version| {
-        version
-            .operation(method)
-            .map(|operation| (version, operation))
-    };
+    let of = |version: Version| version.operation(method).map(|operation| (version, operation));
     match named {
         Some(version) => of(version),
-        None => [Version::V0_3, Version::V1_0, Version::V0_1]
-            .into_iter()
-            .find_map(of),
+        None => [Version::V0_3, Version::V1_0, Version::V0_1].into_iter().find_map(of),
     }
     .ok_or_else(|| not_found(named, method))
 }
 
 fn not_found(named: Option<Version>, method: &str) -> Error {
-    let elsewhere = Version::ALL
-        .into_iter()
-        .find(|version| version.operation(method).is_some());
+    let elsewhere = Version::ALL.into_iter().find(|version| version.operation(method).is_some());
     let message = match (named, elsewhere) {
         (Some(named), Some(other)) => format!(
             "A2A {named} has no method {method:?}, which is of A2A {other}: send A2A-Version {other}"
@@ -294,9 +279,7 @@ fn response(
         Reply::Tasks(tasks) => return json(id, size, tasks),
         Reply::Message(message) => {
             let is_flat = endpoint.flat_results && version == Version::V0_3;
-            let flat = is_flat
-                .then(|| flat_task_result::result(&message))
-                .flatten();
+            let flat = is_flat.then(|| flat_task_result::result(&message)).flatten();
             flat.unwrap_or_else(|| message_result(version, message, client_id))
         }
         Reply::Task(task) => {

@@ -130,29 +130,22 @@ pub fn router(path: &str, endpoint: Endpoint) -> Router {
         .route(&at(places::BEFORE), get(card::before));
     #[cfg(feature = "legacy")]
     let routes = legacy::with_cards(routes, path);
-    routes.with_state(MountedAgent {
-        endpoint: Arc::new(endpoint),
-        path: path.into(),
-    })
+    routes.with_state(MountedAgent { endpoint: Arc::new(endpoint), path: path.into() })
 }
 
 impl Endpoint {
     /// Returns the access control for the operations. It counts refusals, and holds callers to their limits.
     fn guard(&self, binding: Binding) -> AccessLayer {
         let layer = self.access.layer(binding);
-        layer
-            .counted(self.service.turns().metrics(), &self.agent)
-            .limited(self.service.quota())
+        layer.counted(self.service.turns().metrics(), &self.agent).limited(self.service.quota())
     }
 }
 
 fn json_rpc(path: &str) -> Router<MountedAgent> {
     let at = |rest: &str| format!("{path}{rest}");
     let rpc = || post(jsonrpc::post).fallback(rest::handle);
-    let router = Router::new()
-        .route(&at("/"), rpc())
-        .route(&at("/v1"), rpc())
-        .route(&at("/v1/"), rpc());
+    let router =
+        Router::new().route(&at("/"), rpc()).route(&at("/v1"), rpc()).route(&at("/v1/"), rpc());
     #[cfg(feature = "legacy")]
     let router = legacy::with_operations(router, path);
     match path.is_empty() {
@@ -164,9 +157,7 @@ fn json_rpc(path: &str) -> Router<MountedAgent> {
 fn http_json(path: &str) -> Router<MountedAgent> {
     let router = Router::new();
     match path.is_empty() {
-        true => BELOW.iter().fold(router, |router, below| {
-            router.route(below, any(rest::handle))
-        }),
+        true => BELOW.iter().fold(router, |router, below| router.route(below, any(rest::handle))),
         false => router.route(&format!("{path}/{{*rest}}"), any(rest::handle)),
     }
 }

@@ -87,28 +87,14 @@ mod tests {
         for (method, path, media_type, expected) in [
             ("POST", "/a2a", "application/json", "application/json"),
             ("POST", "/a2a/echo", "application/json", "application/json"),
-            (
-                "POST",
-                "/tasks/send",
-                "application/json",
-                "application/json",
-            ),
-            (
-                "POST",
-                "/a2a/echo/message:send",
-                "application/json",
-                "application/a2a+json",
-            ),
+            ("POST", "/tasks/send", "application/json", "application/json"),
+            ("POST", "/a2a/echo/message:send", "application/json", "application/a2a+json"),
             ("GET", "/a2a/echo/tasks/1", "", "application/a2a+json"),
             ("GET", "/a2a/echo/v1/tasks/1", "", "application/json"),
             ("GET", "/.well-known/agent-card.json", "", "text/plain"),
             ("GET", "/healthz", "", "text/plain"),
         ] {
-            for reason in [
-                Rejection::Overloaded,
-                Rejection::HeadTooLarge,
-                Rejection::Host,
-            ] {
+            for reason in [Rejection::Overloaded, Rejection::HeadTooLarge, Rejection::Host] {
                 let request = Request::builder().method(method).uri(path);
                 let request = request.header(CONTENT_TYPE, media_type).body(()).unwrap();
                 let response = reject(&request.into_parts().0, reason);
@@ -128,10 +114,7 @@ mod tests {
     #[test]
     fn a_refusal_over_grpc_has_a_status() {
         let request = Request::post("/lf.a2a.v1.A2AService/GetTask");
-        let request = request
-            .header(CONTENT_TYPE, "application/grpc")
-            .body(())
-            .unwrap();
+        let request = request.header(CONTENT_TYPE, "application/grpc").body(()).unwrap();
         let response = reject(&request.into_parts().0, Rejection::Overloaded);
         assert_eq!(response.headers()["grpc-status"], "14");
     }

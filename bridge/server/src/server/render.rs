@@ -167,10 +167,7 @@ mod tests {
             });
             for version in Version::ALL.into_iter().filter(|one| *one != Version::V1_0) {
                 let item = StreamItem {
-                    position: Position {
-                        task: "t".into(),
-                        seq: 1,
-                    },
+                    position: Position { task: "t".into(), seq: 1 },
                     response: update.clone(),
                     is_behind,
                 };

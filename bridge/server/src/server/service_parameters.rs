@@ -18,10 +18,8 @@ use crate::service::{Context, Position};
 const VERSION: HeaderName = HeaderName::from_static("a2a-version");
 
 /// The headers for the requested extensions; 0.3 used the prefix `X-`.
-const EXTENSIONS: [HeaderName; 2] = [
-    HeaderName::from_static("a2a-extensions"),
-    HeaderName::from_static("x-a2a-extensions"),
-];
+const EXTENSIONS: [HeaderName; 2] =
+    [HeaderName::from_static("a2a-extensions"), HeaderName::from_static("x-a2a-extensions")];
 
 /// The header for the last event of a stream that the client has received.
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -59,9 +57,7 @@ impl ServiceParameters {
 /// Returns the values of a service parameter, from the header or else from the query. Names are case-insensitive.
 fn values<'r>(headers: &'r HeaderMap, uri: &Uri, name: &HeaderName) -> Vec<Cow<'r, str>> {
     let all = headers.get_all(name).iter();
-    let all: Vec<_> = all
-        .map(|value| value.to_str().unwrap_or("?").into())
-        .collect();
+    let all: Vec<_> = all.map(|value| value.to_str().unwrap_or("?").into()).collect();
     if !all.is_empty() || uri.query().is_none() {
         return all;
     }
@@ -86,10 +82,7 @@ fn extensions(headers: &HeaderMap, uri: &Uri) -> BTreeSet<String> {
 fn last_event(headers: &HeaderMap) -> Result<Option<Position>, Error> {
     let header = headers.get(LAST_EVENT);
     let header = header.map(|value| value.to_str().unwrap_or("?"));
-    header
-        .filter(|text| !text.is_empty())
-        .map(str::parse)
-        .transpose()
+    header.filter(|text| !text.is_empty()).map(str::parse).transpose()
 }
 
 /// Returns the version that the request names in a header or query parameter (specification 3.6.1).
@@ -135,22 +128,14 @@ mod tests {
         type Headers = &'static [(&'static str, &'static str)];
         let cases: &[(Headers, &str, &[&str])] = &[
             (&[], "/", &[]),
-            (
-                &[("a2a-extensions", "urn:a, urn:b,")],
-                "/",
-                &["urn:a", "urn:b"],
-            ),
+            (&[("a2a-extensions", "urn:a, urn:b,")], "/", &["urn:a", "urn:b"]),
             (
                 &[("a2a-extensions", "urn:a"), ("x-a2a-extensions", "urn:b")],
                 "/",
                 &["urn:a", "urn:b"],
             ),
             (&[], "/?A2A-Extensions=urn%3Aa,urn%3Ab", &["urn:a", "urn:b"]),
-            (
-                &[("a2a-extensions", "urn:a")],
-                "/?a2a-extensions=urn:b",
-                &["urn:a"],
-            ),
+            (&[("a2a-extensions", "urn:a")], "/?a2a-extensions=urn:b", &["urn:a"]),
         ];
         for (given, uri, expected) in cases {
             let mut headers = HeaderMap::new();
@@ -159,11 +144,7 @@ mod tests {
                 headers.append(name, HeaderValue::from_static(value));
             }
             let found = extensions(&headers, &uri.parse().unwrap());
-            assert_eq!(
-                found.iter().collect::<Vec<_>>(),
-                *expected,
-                "{given:?} {uri}"
-            );
+            assert_eq!(found.iter().collect::<Vec<_>>(), *expected, "{given:?} {uri}");
         }
     }
 }

@@ -154,10 +154,7 @@ mod tests {
 
     #[test]
     fn an_event_is_a_line_for_each_field() {
-        let position = Position {
-            task: "t".into(),
-            seq: 7,
-        };
+        let position = Position { task: "t".into(), seq: 7 };
         let event = positioned_event(0, &position, |to| render::write(to, &"a\nb"));
         assert_eq!(event, "id: t/7\ndata: \"a\\nb\"\n\n");
         assert_eq!(named_event("error", &1), "event: error\ndata: 1\n\n");
@@ -167,10 +164,7 @@ mod tests {
     async fn a_stream_that_continues_elsewhere_is_ended() {
         let events = stream::iter([named_event("one", &1), stopping(), named_event("two", &2)]);
         let mut pieces = response(events).into_body().into_data_stream();
-        assert_eq!(
-            pieces.next().await.unwrap().unwrap(),
-            "event: one\ndata: 1\n\n"
-        );
+        assert_eq!(pieces.next().await.unwrap().unwrap(), "event: one\ndata: 1\n\n");
         assert_eq!(pieces.next().await.unwrap().unwrap(), STOPPING);
         assert!(pieces.next().await.unwrap().is_err());
     }

@@ -26,9 +26,7 @@ impl Service {
         let agent = self.turns.agent(&context.agent)?;
         let wants_task = request.message.task_id.is_some() || context.wants_task;
         let is_plain = agent.settings.answers == AnswerKind::Messages && !wants_task;
-        is_plain.then(|| BareReply {
-            asked: request.metadata.clone(),
-        })
+        is_plain.then(|| BareReply { asked: request.metadata.clone() })
     }
 }
 
@@ -72,10 +70,7 @@ impl BareReply {
             let snapshot = snapshot.map_err(error::of_store)?;
             if let Some(message) = self.answer(&snapshot.task) {
                 return Ok(Some(StreamItem {
-                    position: Position {
-                        seq: snapshot.seq,
-                        ..begin
-                    },
+                    position: Position { seq: snapshot.seq, ..begin },
                     response: StreamResponse::Message(message),
                     is_behind: false,
                 }));

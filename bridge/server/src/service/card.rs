@@ -58,10 +58,7 @@ impl Service {
 
     /// Replaces all extended cards, by agent name.
     pub(crate) fn extend_cards(&self, cards: BTreeMap<String, AgentCard>) {
-        *self
-            .extended
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = cards;
+        *self.extended.write().unwrap_or_else(PoisonError::into_inner) = cards;
     }
 
     fn extended(&self, agent: &str) -> Option<AgentCard> {

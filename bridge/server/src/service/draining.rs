@@ -27,10 +27,7 @@ pub(super) struct Draining {
 
 impl Default for Draining {
     fn default() -> Self {
-        Self {
-            has_begun: Arc::default(),
-            begun: watch::Sender::new(false),
-        }
+        Self { has_begun: Arc::default(), begun: watch::Sender::new(false) }
     }
 }
 

@@ -33,11 +33,7 @@ pub(super) fn of_turn(error: TurnError) -> Error {
             let error = FieldError::new(expected, format!("{named:?}"));
             error.inside("contextId").inside("message").into()
         }
-        TurnError::OtherMessage {
-            message_id,
-            task,
-            differs,
-        } => {
+        TurnError::OtherMessage { message_id, task, differs } => {
             let expected = "an id that no other message has";
             let found = format!(
                 "{message_id:?}, the id of a message in task {task:?} that differs in {differs}"
@@ -90,9 +86,7 @@ pub(super) fn of_store(error: StoreError) -> Error {
         }
         StoreError::TooLarge { what, size, limit } => {
             let expected = format!("at most {limit} bytes in {what}");
-            FieldError::new(expected, format!("{size} bytes"))
-                .inside("message")
-                .into()
+            FieldError::new(expected, format!("{size} bytes")).inside("message").into()
         }
         StoreError::Ended { .. } | StoreError::Open { .. } => {
             Error::new(ErrorKind::UnsupportedOperation, error.to_string())

@@ -19,9 +19,8 @@ impl Service {
         };
         let offered = agent.card.capabilities.extensions.iter();
         let offered = offered.map(|offer| offer.uri.as_str());
-        let wanted = offered
-            .chain([sequence::EXTENSION])
-            .filter(|uri| context.extensions.contains(*uri));
+        let wanted =
+            offered.chain([sequence::EXTENSION]).filter(|uri| context.extensions.contains(*uri));
         wanted.map(str::to_owned).collect()
     }
 

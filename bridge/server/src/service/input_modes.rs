@@ -29,24 +29,11 @@ impl Service {
             return Ok(());
         }
         let skills = card.skills.iter().flat_map(|skill| &skill.input_modes);
-        let data = card
-            .skills
-            .iter()
-            .any(is_typed)
-            .then_some("application/json");
-        let modes: Vec<&str> = card
-            .default_input_modes
-            .iter()
-            .chain(skills)
-            .map(String::as_str)
-            .chain(data)
-            .collect();
+        let data = card.skills.iter().any(is_typed).then_some("application/json");
+        let modes: Vec<&str> =
+            card.default_input_modes.iter().chain(skills).map(String::as_str).chain(data).collect();
         let wrong = |part: &&Part| !modes.iter().any(|mode| is_taken(mode, part));
-        let Some((index, part)) = message
-            .parts
-            .iter()
-            .enumerate()
-            .find(|(_, part)| wrong(part))
+        let Some((index, part)) = message.parts.iter().enumerate().find(|(_, part)| wrong(part))
         else {
             return Ok(());
         };
@@ -93,10 +80,7 @@ mod tests {
 
     #[test]
     fn a_mode_takes_its_types() {
-        let typed = |said: &str, part: Part| Part {
-            media_type: Some(said.to_owned()),
-            ..part
-        };
+        let typed = |said: &str, part: Part| Part { media_type: Some(said.to_owned()), ..part };
         let text = typed("text/plain", Part::text("a"));
         let markdown = typed("Text/Markdown; charset=utf-8", Part::text("a"));
         let data = typed("application/json", Part::data(json!({})));

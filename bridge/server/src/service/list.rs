@@ -38,9 +38,7 @@ impl Service {
             page_size: page_size.unsigned_abs() as usize,
             page_bytes: PAGE_BYTES,
             artifacts: request.include_artifacts.unwrap_or(false),
-            history: request
-                .history_length
-                .and_then(|length| usize::try_from(length).ok()),
+            history: request.history_length.and_then(|length| usize::try_from(length).ok()),
         };
         let shown = |Snapshot { task, seq, .. }| {
             let task = sequence::numbered(context, query.select_content(task), seq);
@@ -96,9 +94,7 @@ fn page_size(wanted: Option<i32>) -> Result<i32, Error> {
         size @ 1..=LARGEST_PAGE => Ok(size),
         other => {
             let expected = format!("a number from 1 to {LARGEST_PAGE}");
-            Err(FieldError::new(expected, other.to_string())
-                .inside("pageSize")
-                .into())
+            Err(FieldError::new(expected, other.to_string()).inside("pageSize").into())
         }
     }
 }
@@ -107,10 +103,8 @@ fn page_size(wanted: Option<i32>) -> Result<i32, Error> {
 fn state(wanted: Option<TaskState>) -> Result<Option<TaskState>, Error> {
     match wanted {
         Some(TaskState::Unknown(name)) => {
-            let error = FieldError::new(
-                "a task state such as TASK_STATE_WORKING",
-                format!("{name:?}"),
-            );
+            let error =
+                FieldError::new("a task state such as TASK_STATE_WORKING", format!("{name:?}"));
             Err(error.inside("status").into())
         }
         other => Ok(other.filter(|state| *state != TaskState::Unspecified)),

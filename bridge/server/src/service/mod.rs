@@ -75,10 +75,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            wait: Duration::from_secs(300),
-            quota: QuotaSettings::default(),
-        }
+        Self { wait: Duration::from_secs(300), quota: QuotaSettings::default() }
     }
 }
 
@@ -302,9 +299,7 @@ impl Service {
 
     /// Checks whether the task log accepts data; `None` if it does not respond in time.
     pub(crate) async fn ready(&self) -> Option<Result<(), StoreError>> {
-        timeout(READY_TIMEOUT, self.turns.store().ready())
-            .await
-            .ok()
+        timeout(READY_TIMEOUT, self.turns.store().ready()).await.ok()
     }
 
     /// Returns a stream that the metrics count as open until it is dropped.
@@ -326,12 +321,7 @@ impl Service {
     /// Returns the place of a stream among those of its caller.
     fn stream_place(&self, context: &Context) -> Result<Option<StreamPlace>, Error> {
         self.draining.refuse_new()?;
-        let Context {
-            agent,
-            caller,
-            source,
-            ..
-        } = context;
+        let Context { agent, caller, source, .. } = context;
         let place = self.quota.stream(agent, caller, *source);
         place.map_err(error::of_quota)
     }
@@ -351,10 +341,7 @@ impl Service {
             Ok(context) => self.dispatch(&context, call).await,
             Err(error) => Err(error),
         };
-        let outcome = reply
-            .as_ref()
-            .err()
-            .map_or("OK", |error| error.kind.reason());
+        let outcome = reply.as_ref().err().map_or("OK", |error| error.kind.reason());
         let metrics = self.turns.metrics();
         metrics.answered(&context.agent, operation, outcome);
         trace::answered(&context.agent, operation, outcome);
@@ -367,9 +354,7 @@ impl Service {
         match *call {
             Call::SendMessage(request) => {
                 self.draining.refuse_new()?;
-                Box::pin(self.send_message(context, request))
-                    .await
-                    .map(Reply::Message)
+                Box::pin(self.send_message(context, request)).await.map(Reply::Message)
             }
             Call::SendStreamingMessage(request) => {
                 let place = self.stream_place(context)?;
@@ -378,12 +363,12 @@ impl Service {
                     .map(|items| self.counted_stream(context, place, items))
             }
             Call::GetTask(request) => self.get_task(context, request).await.map(Reply::Task),
-            Call::ListTasks(request) => Box::pin(self.list_tasks(context, request))
-                .await
-                .map(Reply::Tasks),
-            Call::CancelTask(request) => Box::pin(self.cancel_task(context, request))
-                .await
-                .map(Reply::Task),
+            Call::ListTasks(request) => {
+                Box::pin(self.list_tasks(context, request)).await.map(Reply::Tasks)
+            }
+            Call::CancelTask(request) => {
+                Box::pin(self.cancel_task(context, request)).await.map(Reply::Task)
+            }
             Call::SubscribeToTask(request) => {
                 let place = self.stream_place(context)?;
                 Box::pin(self.subscribe_to_task(context, request))
@@ -391,24 +376,16 @@ impl Service {
                     .map(|items| self.counted_stream(context, place, items))
             }
             Call::CreateTaskPushNotificationConfig(config) => {
-                Box::pin(self.create_push_config(context, config))
-                    .await
-                    .map(Reply::PushConfig)
+                Box::pin(self.create_push_config(context, config)).await.map(Reply::PushConfig)
             }
             Call::GetTaskPushNotificationConfig(request) => {
-                Box::pin(self.get_push_config(context, request))
-                    .await
-                    .map(Reply::PushConfig)
+                Box::pin(self.get_push_config(context, request)).await.map(Reply::PushConfig)
             }
             Call::ListTaskPushNotificationConfigs(request) => {
-                Box::pin(self.list_push_configs(context, request))
-                    .await
-                    .map(Reply::PushConfigs)
+                Box::pin(self.list_push_configs(context, request)).await.map(Reply::PushConfigs)
             }
             Call::DeleteTaskPushNotificationConfig(request) => {
-                Box::pin(self.delete_push_config(context, request))
-                    .await
-                    .map(|()| Reply::Deleted)
+                Box::pin(self.delete_push_config(context, request)).await.map(|()| Reply::Deleted)
             }
             Call::GetExtendedAgentCard(request) => {
                 Box::pin(self.extended_agent_card(context, request))

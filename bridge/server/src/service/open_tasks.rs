@@ -6,12 +6,8 @@ use super::{Context, Service, error};
 use crate::store::{ListQuery, StoreError};
 
 /// The states of tasks that have not ended.
-const OPEN: [TaskState; 4] = [
-    TaskState::Submitted,
-    TaskState::Working,
-    TaskState::InputRequired,
-    TaskState::AuthRequired,
-];
+const OPEN: [TaskState; 4] =
+    [TaskState::Submitted, TaskState::Working, TaskState::InputRequired, TaskState::AuthRequired];
 
 impl Service {
     /// Refuses a new task of a caller that has too many which have not ended. A repeated message is refused too; it
@@ -34,12 +30,7 @@ impl Service {
                 history: Some(0),
                 ..ListQuery::of(&context.agent)
             };
-            open += self
-                .turns
-                .store()
-                .list(&context.caller, &query)
-                .await?
-                .total;
+            open += self.turns.store().list(&context.caller, &query).await?.total;
         }
         Ok(open)
     }

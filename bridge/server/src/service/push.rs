@@ -88,10 +88,7 @@ impl Service {
         all.truncate(size);
         let last = all.last().and_then(|config| config.id.clone());
         Ok(ListTaskPushNotificationConfigsResponse {
-            configs: all
-                .into_iter()
-                .map(|config| owned(config, context))
-                .collect(),
+            configs: all.into_iter().map(|config| owned(config, context)).collect(),
             next_page_token: last.filter(|_| more),
             ..ListTaskPushNotificationConfigsResponse::default()
         })
@@ -152,9 +149,7 @@ impl Service {
         let head = store.head(caller, &submitted.task).await;
         let head = head.map_err(error::of_store)?;
         let message = (message_id, submitted.repeated);
-        let kept = self
-            .push()?
-            .set_with_message(&head, checked, message, submitted.message);
+        let kept = self.push()?.set_with_message(&head, checked, message, submitted.message);
         kept.await.map_err(|error| of_push(error, &[]))
     }
 
@@ -178,9 +173,7 @@ fn page_size(wanted: Option<i32>) -> Result<usize, Error> {
         size @ 1..=PAGE => Ok(size.unsigned_abs() as usize),
         other => {
             let expected = format!("a number from 1 to {PAGE}");
-            Err(FieldError::new(expected, other.to_string())
-                .inside("pageSize")
-                .into())
+            Err(FieldError::new(expected, other.to_string()).inside("pageSize").into())
         }
     }
 }
@@ -191,9 +184,7 @@ fn of_push(error: PushError, places: &[&str]) -> Error {
     match error {
         PushError::Field(error) => {
             let places = places.iter().filter(|place| !place.is_empty());
-            places
-                .fold(error, |error, place| error.inside(place))
-                .into()
+            places.fold(error, |error, place| error.inside(place)).into()
         }
         PushError::TooMany { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
         PushError::Store(error) => error::of_store(error),

@@ -49,17 +49,13 @@ impl Service {
         let configuration = request.configuration.as_ref();
         let returns_at_once = configuration.is_some_and(|wanted| wanted.return_immediately);
         let history = configuration.and_then(|wanted| wanted.history_length);
-        let bare_reply = (!returns_at_once)
-            .then(|| self.bare_reply(context, &request))
-            .flatten();
+        let bare_reply = (!returns_at_once).then(|| self.bare_reply(context, &request)).flatten();
         let submitted = self.submit(context, request, returns_at_once).await?;
         let mut settled = None;
         if !returns_at_once {
             // At the limit, the task is returned in its current state.
-            let waiting = timeout(
-                self.settings.wait,
-                self.wait_for_answer_or_failure(context, &submitted),
-            );
+            let waiting =
+                timeout(self.settings.wait, self.wait_for_answer_or_failure(context, &submitted));
             settled = waiting.await.ok().transpose()?.flatten();
         }
         let read = || async {
@@ -72,15 +68,13 @@ impl Service {
             };
             let Snapshot { task, seq, .. } = snapshot.map_err(error::of_store)?;
             let bare_reply = bare_reply.as_ref();
-            Ok(
-                match bare_reply.and_then(|bare_reply| bare_reply.answer(&task)) {
-                    Some(message) => SendMessageResponse::Message(message),
-                    None => {
-                        let task = with_history(task, history);
-                        SendMessageResponse::Task(sequence::numbered(context, task, seq))
-                    }
-                },
-            )
+            Ok(match bare_reply.and_then(|bare_reply| bare_reply.answer(&task)) {
+                Some(message) => SendMessageResponse::Message(message),
+                None => {
+                    let task = with_history(task, history);
+                    SendMessageResponse::Task(sequence::numbered(context, task, seq))
+                }
+            })
         };
         let name = || history::sized_name(&submitted.task, history);
         read_response(Some(name), read, answer_size).await
@@ -95,10 +89,7 @@ impl Service {
         context: &Context,
         request: SendMessageRequest,
     ) -> Result<StreamItems, Error> {
-        let history = request
-            .configuration
-            .as_ref()
-            .and_then(|wanted| wanted.history_length);
+        let history = request.configuration.as_ref().and_then(|wanted| wanted.history_length);
         let bare_reply = self.bare_reply(context, &request);
         let submitted = self.submit(context, request, true).await?;
         let end = task_stream::StreamEnd::Turn {
@@ -111,9 +102,7 @@ impl Service {
                 Ok(task_stream::after(self, context, last.clone(), end))
             }
             Some(_) | None => {
-                let Submitted {
-                    task, last: seq, ..
-                } = submitted;
+                let Submitted { task, last: seq, .. } = submitted;
                 let position = Position { task, seq };
                 let Some(bare_reply) = bare_reply else {
                     return task_stream::from(self, context, position, end, history).await;
@@ -169,9 +158,7 @@ impl Service {
                 let keeping = async move {
                     let submitted = service.turns.submit(incoming).await;
                     let submitted = submitted.map_err(error::of_turn)?;
-                    service
-                        .keep_push(&caller, push, &message_id, &submitted)
-                        .await?;
+                    service.keep_push(&caller, push, &message_id, &submitted).await?;
                     Ok(submitted)
                 };
                 Box::pin(run_to_completion(keeping)).await
@@ -212,10 +199,7 @@ impl Service {
                 return Ok(Some(head));
             }
             // The head is the newest one: the task may have been interrupted in between.
-            if self
-                .was_interrupted(context, &head, submitted.turn, seen)
-                .await?
-            {
+            if self.was_interrupted(context, &head, submitted.turn, seen).await? {
                 return Ok(Some(head));
             }
             seen = head.seq;

@@ -95,23 +95,15 @@ impl Service {
             return Err(Error::new(ErrorKind::UnsupportedOperation, message));
         }
         let (task, seq) = (head.task.clone(), head.seq);
-        task_stream::from(
-            self,
-            context,
-            Position { task, seq },
-            task_stream::StreamEnd::Task,
-            None,
-        )
-        .await
+        task_stream::from(self, context, Position { task, seq }, task_stream::StreamEnd::Task, None)
+            .await
     }
 
     /// Returns whether a task of this agent has an id of the client's own choice (A2A 0.1).
     pub async fn knows_client_task(&self, context: &Context, id: &str) -> Result<bool, Error> {
         let context = tenant::resolve_tenant(context)?;
         let store = self.turns.store();
-        let found = store
-            .find_client_task(&context.caller, &context.agent, id)
-            .await;
+        let found = store.find_client_task(&context.caller, &context.agent, id).await;
         Ok(found.map_err(error::of_store)?.is_some())
     }
 
@@ -126,10 +118,7 @@ impl Service {
             None => None,
         };
         let id = known.as_deref().unwrap_or(id);
-        let head = store
-            .head(&context.caller, id)
-            .await
-            .map_err(error::of_store)?;
+        let head = store.head(&context.caller, id).await.map_err(error::of_store)?;
         match head.agent == context.agent {
             true => Ok(head),
             false => Err(Error::task_not_found(id)),

@@ -193,11 +193,7 @@ impl TaskStream {
         if self.is_numbered {
             sequence::number_item(&mut response, self.position.seq);
         }
-        StreamItem {
-            position: self.position.clone(),
-            response,
-            is_behind,
-        }
+        StreamItem { position: self.position.clone(), response, is_behind }
     }
 
     /// Returns the next item, and whether the stream ends with it.

@@ -23,9 +23,7 @@ pub(super) fn resolve_tenant(context: &Context) -> Result<Cow<'_, Context>, Erro
         return Ok(Cow::Borrowed(context));
     };
     if tenant.len() > MAX_TENANT_BYTES || tenant.contains(char::is_control) {
-        return Err(refused(
-            "a name of at most 256 bytes without control characters",
-        ));
+        return Err(refused("a name of at most 256 bytes without control characters"));
     }
     let mut resolved = context.clone();
     resolved.caller = context.caller.within(tenant);
@@ -34,9 +32,7 @@ pub(super) fn resolve_tenant(context: &Context) -> Result<Cow<'_, Context>, Erro
 }
 
 fn refused(expected: &str) -> Error {
-    FieldError::new(expected, "something else")
-        .inside("tenant")
-        .into()
+    FieldError::new(expected, "something else").inside("tenant").into()
 }
 
 #[cfg(test)]

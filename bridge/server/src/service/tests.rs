@@ -35,20 +35,14 @@ impl Executor for Patient {
 
 /// Returns a service whose agent no client leaves before it has answered or failed.
 fn serving(store: Arc<dyn Store>) -> (Service, Arc<Patient>) {
-    let patient = Arc::new(Patient {
-        has_begun: Semaphore::new(0),
-        may_answer: Semaphore::new(0),
-    });
+    let patient = Arc::new(Patient { has_begun: Semaphore::new(0), may_answer: Semaphore::new(0) });
     let agent = Agent {
         name: "patient".into(),
         card: AgentCard::named("Patient", "Waits"),
         executor: patient.clone(),
         settings: TurnSettings::default(),
     };
-    let settings = Settings {
-        wait: Duration::from_secs(100_000),
-        ..Settings::default()
-    };
+    let settings = Settings { wait: Duration::from_secs(100_000), ..Settings::default() };
     (Service::new(Turns::new(store, [agent]), settings), patient)
 }
 
@@ -66,10 +60,7 @@ async fn hello(service: Service) -> Result<Arc<Task>, Error> {
 #[tokio::test]
 async fn a_full_disk_does_not_block_waiting_clients() {
     let folder = tempfile::tempdir().unwrap();
-    let (settings, disk) = (
-        SledSettings::in_folder(folder.path()),
-        SimulatedDisk::new(1),
-    );
+    let (settings, disk) = (SledSettings::in_folder(folder.path()), SimulatedDisk::new(1));
     let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
     let (service, patient) = serving(store.clone());
     let waiting = tokio::spawn(hello(service.clone()));
@@ -189,10 +180,7 @@ async fn a_request_makes_no_room_for_what_it_does_not_ask() {
     let (service, _) = serving(Arc::new(MemoryStore::new()));
     let context = Context::new("patient", Caller::anonymous());
     let call = Call::GetTask(GetTaskRequest::new("t-1"));
-    let (own, all) = (
-        size_of_val(&context) + size_of_val(&call),
-        service.call(&context, call),
-    );
+    let (own, all) = (size_of_val(&context) + size_of_val(&call), service.call(&context, call));
     let size = size_of_val(&all);
     assert!(size < 4 << 10, "{size} bytes, {own} of them what is asked");
 }

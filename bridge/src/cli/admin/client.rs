@@ -96,10 +96,7 @@ impl AdminClient {
 
     async fn json(&self, method: Method, path: &str) -> Result<Value, AdminClientError> {
         let answer = self.ask(method, path).await?;
-        answer
-            .json()
-            .await
-            .map_err(|error| absent(&self.path, &error))
+        answer.json().await.map_err(|error| absent(&self.path, &error))
     }
 
     async fn ask(&self, method: Method, path: &str) -> Result<Response, AdminClientError> {
@@ -112,15 +109,10 @@ impl AdminClient {
         let status = answer.status();
         let body = answer.json::<Value>().await.unwrap_or_default();
         let body = body["error"].as_str().map(str::to_owned);
-        Err(AdminClientError::Refused(
-            body.unwrap_or_else(|| status.to_string()),
-        ))
+        Err(AdminClientError::Refused(body.unwrap_or_else(|| status.to_string())))
     }
 }
 
 fn absent(path: &Path, error: &reqwest::Error) -> AdminClientError {
-    AdminClientError::Absent {
-        path: path.to_owned(),
-        reason: root_cause(error),
-    }
+    AdminClientError::Absent { path: path.to_owned(), reason: root_cause(error) }
 }

@@ -43,15 +43,11 @@ impl AdminSocket {
             Ok(_) | Err(_) => {}
         }
         let name = format!("{PREFIX}{}", clock::new_secret());
-        let next = ServerOptions::new()
-            .first_pipe_instance(true)
-            .create(&name)?;
+        let next = ServerOptions::new().first_pipe_instance(true).create(&name)?;
         fs::write(path, &name)?;
         let pipes = Pipes { name, next };
         tokio::spawn(async move { axum::serve(pipes, app).await });
-        Ok(Self {
-            path: path.to_owned(),
-        })
+        Ok(Self { path: path.to_owned() })
     }
 }
 

@@ -27,9 +27,7 @@ impl AdminSocket {
             Err(_) => {}
         }
         let listener = UnixListener::bind(path)?;
-        let own = Self {
-            path: path.to_owned(),
-        };
+        let own = Self { path: path.to_owned() };
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
         tokio::spawn(async move { axum::serve(listener, app).await });
         Ok(own)
@@ -70,9 +68,6 @@ mod tests {
         assert_eq!(second.kind(), ErrorKind::AddrInUse);
         drop(socket);
         let error = AdminClient::at(&path).unwrap().get("/").await.unwrap_err();
-        assert!(
-            error.to_string().contains("no bridge answers at"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("no bridge answers at"), "{error}");
     }
 }

@@ -48,10 +48,7 @@ impl Card {
         if self.lines.is_empty() && self.choices.is_empty() {
             let instead = ["fallbackText", "speak"].map(|name| member(card, name));
             self.say(
-                instead
-                    .into_iter()
-                    .find(|text| !text.is_empty())
-                    .unwrap_or("[an empty card]"),
+                instead.into_iter().find(|text| !text.is_empty()).unwrap_or("[an empty card]"),
             );
         }
     }
@@ -68,10 +65,7 @@ impl Card {
             }
         }
         for item in list(card.get("items")).filter_map(Value::as_object) {
-            self.say(&joined(
-                [member(item, "title"), member(item, "price")],
-                ": ",
-            ));
+            self.say(&joined([member(item, "title"), member(item, "price")], ": "));
         }
         for button in list(card.get("buttons")) {
             self.choices.extend(super::choice::of_button(button));
@@ -132,10 +126,7 @@ impl Card {
     fn rich(&mut self, element: &Map<String, Value>) {
         let pieces = list(element.get("inlines")).map(|inline| match inline {
             Value::String(text) => text.as_str(),
-            other => other
-                .get("text")
-                .and_then(Value::as_str)
-                .unwrap_or_default(),
+            other => other.get("text").and_then(Value::as_str).unwrap_or_default(),
         });
         self.say(&pieces.collect::<String>());
     }
@@ -144,13 +135,8 @@ impl Card {
         let names = ["altText", "alt", "url"].map(|name| member(element, name));
         let name = names.into_iter().find(|name| !name.is_empty());
         // Pictures inside the card itself are long.
-        let name = name
-            .filter(|name| !name.starts_with("data:"))
-            .unwrap_or_default();
-        self.say(&format!(
-            "[picture{}{name}]",
-            if name.is_empty() { "" } else { ": " }
-        ));
+        let name = name.filter(|name| !name.starts_with("data:")).unwrap_or_default();
+        self.say(&format!("[picture{}{name}]", if name.is_empty() { "" } else { ": " }));
     }
 
     fn facts(&mut self, facts: Option<&Value>, title: &str) {
@@ -163,10 +149,7 @@ impl Card {
     fn input(&mut self, element: &Map<String, Value>) {
         let id = member(element, "id");
         let texts = ["label", "title", "placeholder"].map(|name| member(element, name));
-        let label = texts
-            .into_iter()
-            .find(|text| !text.is_empty())
-            .unwrap_or(id);
+        let label = texts.into_iter().find(|text| !text.is_empty()).unwrap_or(id);
         let offered = list(element.get("choices")).map(|one| {
             let (title, value) = (text_of(one.get("title")), text_of(one.get("value")));
             match title == value {
@@ -176,10 +159,7 @@ impl Card {
         });
         let offered: Vec<String> = offered.collect();
         let value = element.get("value").cloned();
-        let preset = value
-            .as_ref()
-            .map(|value| text_of(Some(value)))
-            .unwrap_or_default();
+        let preset = value.as_ref().map(|value| text_of(Some(value))).unwrap_or_default();
         let hint = match offered.is_empty() {
             true => preset,
             false => offered.join(" | "),
@@ -224,10 +204,7 @@ impl Card {
     fn submits(&mut self, card: &Map<String, Value>) {
         let is_plain =
             |action: &&Value| action.get("type").and_then(Value::as_str) != Some("Action.ShowCard");
-        let plain: Value = list(card.get("actions"))
-            .filter(is_plain)
-            .cloned()
-            .collect();
+        let plain: Value = list(card.get("actions")).filter(is_plain).cloned().collect();
         self.actions(Some(&plain));
     }
 
@@ -294,11 +271,8 @@ mod tests {
             "size: [size] s (Small) | l",
         ];
         assert_eq!(card.lines, expected);
-        let sends: Vec<_> = card
-            .choices
-            .iter()
-            .map(|one| (one.title.as_str(), &one.sends))
-            .collect();
+        let sends: Vec<_> =
+            card.choices.iter().map(|one| (one.title.as_str(), &one.sends)).collect();
         let filled = Payload::Data(json!({"do": "send", "note": null, "size": "s"}));
         let run = json!({"action": {"type": "Action.Execute", "verb": "run",
             "data": {"note": null, "size": "s"}}});
@@ -332,9 +306,7 @@ mod tests {
         );
         let card = read(&json!({"type": "AdaptiveCard", "body": [deep]}), None).unwrap();
         assert_eq!(card.lines, ["[an empty card]"]);
-        let wide: Value = (0..1000)
-            .map(|_| json!({"type": "TextBlock", "text": "x"}))
-            .collect();
+        let wide: Value = (0..1000).map(|_| json!({"type": "TextBlock", "text": "x"})).collect();
         let card = read(&json!({"type": "AdaptiveCard", "body": wide}), None).unwrap();
         assert_eq!(card.lines.len(), LINES);
     }

@@ -53,10 +53,7 @@ impl Choice {
             }
             _ => title,
         };
-        Self {
-            title: title.to_owned(),
-            sends,
-        }
+        Self { title: title.to_owned(), sends }
     }
 
     /// Adds the values of the card's input fields, as hosts of cards do.
@@ -86,10 +83,7 @@ impl Choice {
         });
         let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
         chosen.fill(
-            &pairs
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value.into()))
-                .collect(),
+            &pairs.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
         );
         match chosen.sends {
             Payload::Text(text) => Ok(vec![Part::text(text)]),
@@ -111,17 +105,9 @@ impl Choice {
 
 /// Returns the actions that a bot suggests with a message.
 pub(super) fn suggested(metadata: Option<&Metadata>) -> Vec<Choice> {
-    let actions = metadata.and_then(|all| {
-        all.get(FIELDS)?
-            .get("suggestedActions")?
-            .get("actions")?
-            .as_array()
-    });
-    actions
-        .into_iter()
-        .flatten()
-        .filter_map(of_button)
-        .collect()
+    let actions = metadata
+        .and_then(|all| all.get(FIELDS)?.get("suggestedActions")?.get("actions")?.as_array());
+    actions.into_iter().flatten().filter_map(of_button).collect()
 }
 
 /// Reads a button of suggested actions or of a card.
@@ -153,10 +139,7 @@ pub(super) fn of_submit(title: &str, data: Option<&Value>) -> Choice {
     let is_like =
         |button: &&Value| matches!(button["type"].as_str(), Some("imBack" | "messageBack"));
     let like = button.filter(is_like).and_then(of_button);
-    Choice::new(
-        title,
-        like.map_or_else(|| Payload::data(data), |like| like.sends),
-    )
+    Choice::new(title, like.map_or_else(|| Payload::data(data), |like| like.sends))
 }
 
 /// Lists the choices, numbered from 1.
@@ -191,20 +174,13 @@ mod tests {
             "  1. Yes\n  2. Read (https://h.test/)\n  3. No\n  4. More\n  5. Approve\n"
         );
         assert_eq!(choices[0].parts(""), Ok(vec![Part::text("yes")]));
-        assert!(
-            choices[1]
-                .parts("")
-                .unwrap_err()
-                .contains("https://h.test/")
-        );
+        assert!(choices[1].parts("").unwrap_err().contains("https://h.test/"));
         assert_eq!(choices[2].parts(""), Ok(vec![Part::text("no")]));
         let more = vec![Part::text("more"), Part::data(json!({"count": 1}))];
         assert_eq!(choices[3].parts(""), Ok(more));
         let mark = json!({INVOKE: {"name": "suggestedActions/submit"}});
-        let approve = Part {
-            metadata: mark.as_object().cloned(),
-            ..Part::data(json!({"vote": "approve"}))
-        };
+        let approve =
+            Part { metadata: mark.as_object().cloned(), ..Part::data(json!({"vote": "approve"})) };
         assert_eq!(choices[4].parts(""), Ok(vec![approve]));
     }
 
@@ -232,25 +208,17 @@ mod tests {
     #[test]
     fn fields_of_a_card_are_filled_in() {
         let submit = Choice::new("Send", Payload::Data(json!({"a": 1, "note": ""})));
-        assert_eq!(
-            submit.parts("note=x"),
-            Ok(vec![Part::data(json!({"a": 1, "note": "x"}))])
-        );
+        assert_eq!(submit.parts("note=x"), Ok(vec![Part::data(json!({"a": 1, "note": "x"}))]));
         assert!(submit.parts("note").unwrap_err().contains("NAME=VALUE"));
         let run = Choice::new(
             "Run",
-            Payload::Invoke(
-                CARD_ACTION,
-                json!({"action": {"verb": "run", "data": null}}),
-            ),
+            Payload::Invoke(CARD_ACTION, json!({"action": {"verb": "run", "data": null}})),
         );
         let parts = run.parts("n=1").unwrap();
         assert_eq!(
             parts,
             [Part {
-                metadata: json!({INVOKE: {"name": "adaptiveCard/action"}})
-                    .as_object()
-                    .cloned(),
+                metadata: json!({INVOKE: {"name": "adaptiveCard/action"}}).as_object().cloned(),
                 ..Part::data(json!({"action": {"verb": "run", "data": {"n": "1"}}}))
             }]
         );

@@ -32,13 +32,11 @@ pub(super) fn read(parts: &[Part]) -> RenderedParts {
             Content::Text(text) if text.is_empty() => {}
             Content::Text(text) => rendered.texts.push(text.clone()),
             Content::Data(data) => rendered.data(data, kind),
-            Content::Raw(bytes) => rendered
-                .lines
-                .push(format!("[{name}, {typed}, {} bytes]", bytes.len())),
+            Content::Raw(bytes) => {
+                rendered.lines.push(format!("[{name}, {typed}, {} bytes]", bytes.len()));
+            }
             Content::Url(url) => rendered.lines.push(format!("[{name}, {typed}, {url}]")),
-            Content::Unknown => rendered
-                .lines
-                .push("[content of an unknown kind]".to_owned()),
+            Content::Unknown => rendered.lines.push("[content of an unknown kind]".to_owned()),
         }
     }
     rendered.forget_repeated();
@@ -71,15 +69,8 @@ fn citations(entity: &Value) -> Vec<String> {
     let one = |citation: &Value| {
         let source = citation.get("appearance")?;
         let text = |name: &str| source.get(name).and_then(Value::as_str).unwrap_or_default();
-        let position = citation
-            .get("position")
-            .and_then(Value::as_i64)
-            .unwrap_or_default();
-        Some(
-            format!("[{position}] {} {}", text("name"), text("url"))
-                .trim_end()
-                .to_owned(),
-        )
+        let position = citation.get("position").and_then(Value::as_i64).unwrap_or_default();
+        Some(format!("[{position}] {} {}", text("name"), text("url")).trim_end().to_owned())
     };
     all.into_iter().flatten().filter_map(one).collect()
 }

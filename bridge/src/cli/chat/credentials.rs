@@ -21,10 +21,7 @@ pub(in crate::cli) enum CredentialArgsError {
     #[error("expected a value in the environment variable {0}: set it, and export it")]
     Missing(String),
     #[error("environment variable {name}: {error}")]
-    Unfit {
-        name: String,
-        error: CredentialError,
-    },
+    Unfit { name: String, error: CredentialError },
 }
 
 impl CredentialArgs {
@@ -88,23 +85,11 @@ mod tests {
         };
         for (bearer, headers, expected) in [
             (None, &[][..], "[]"),
-            (
-                Some("TOKEN"),
-                &["X-Key=TOKEN"],
-                r#"["authorization", "x-key"]"#,
-            ),
+            (Some("TOKEN"), &["X-Key=TOKEN"], r#"["authorization", "x-key"]"#),
             (Some("NONE"), &[], "environment variable NONE: set it"),
             (None, &["X-Key=EMPTY"], "environment variable EMPTY: set it"),
-            (
-                Some("BROKEN"),
-                &[],
-                "environment variable BROKEN: expected a secret of one line",
-            ),
-            (
-                None,
-                &["a b=TOKEN"],
-                "expected the name of an HTTP header, found \"a b\"",
-            ),
+            (Some("BROKEN"), &[], "environment variable BROKEN: expected a secret of one line"),
+            (None, &["a b=TOKEN"], "expected the name of an HTTP header, found \"a b\""),
         ] {
             let told = told(bearer, headers);
             assert!(told.contains(expected), "{told}");

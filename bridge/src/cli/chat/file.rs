@@ -30,22 +30,14 @@ pub(super) fn part(path: &Path) -> Result<Part, String> {
     let message = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let size = fs::metadata(path).map_err(|error| message(&error))?.len();
     if size > LIMIT {
-        return Err(message(&format!(
-            "expected at most {LIMIT} bytes, found {size}"
-        )));
+        return Err(message(&format!("expected at most {LIMIT} bytes, found {size}")));
     }
     let bytes = fs::read(path).map_err(|error| message(&error))?;
-    let ending = path
-        .extension()
-        .map(|ending| ending.to_string_lossy().to_lowercase());
-    let known = TYPES
-        .iter()
-        .find(|(name, _)| Some(*name) == ending.as_deref());
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    let known = TYPES.iter().find(|(name, _)| Some(*name) == ending.as_deref());
     let media_type = known.map_or("application/octet-stream", |(_, kind)| kind);
     Ok(Part {
-        filename: path
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned()),
+        filename: path.file_name().map(|name| name.to_string_lossy().into_owned()),
         media_type: Some(media_type.to_owned()),
         ..Part::new(Content::Raw(bytes))
     })

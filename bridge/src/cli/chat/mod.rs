@@ -184,17 +184,11 @@ impl Chat {
             extensions: self.extension.clone(),
             credentials: shown.map_err(Stopped::from_other)?,
             tls: self.trust.tls().map_err(Stopped::by_file)?,
-            limits: Limits {
-                reply: wait,
-                idle: wait,
-                ..Limits::default()
-            },
+            limits: Limits { reply: wait, idle: wait, ..Limits::default() },
             ..Options::default()
         };
         let files = self.file.iter().map(|path| file::part(path));
-        let files = files
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(Stopped::by_file)?;
+        let files = files.collect::<Result<Vec<_>, _>>().map_err(Stopped::by_file)?;
         let client = Client::connect(&self.url, &options).await?;
         // Output for programs has no decoration.
         let is_seen = self.message.is_none() && std::io::stdin().is_terminal() && !self.json;
@@ -221,25 +215,16 @@ struct Stopped {
 
 impl Stopped {
     fn from_other(why: impl Error + 'static) -> Self {
-        Self {
-            exit: Exit::Failed,
-            why: why.into(),
-        }
+        Self { exit: Exit::Failed, why: why.into() }
     }
 
     /// Ends the conversation because of the user's input.
     fn by_line(why: impl Into<Box<dyn Error>>) -> Self {
-        Self {
-            exit: Exit::Failed,
-            why: why.into(),
-        }
+        Self { exit: Exit::Failed, why: why.into() }
     }
 
     fn by_file(why: impl Into<Box<dyn Error>>) -> Self {
-        Self {
-            exit: Exit::Unreadable,
-            why: why.into(),
-        }
+        Self { exit: Exit::Unreadable, why: why.into() }
     }
 }
 
@@ -293,10 +278,7 @@ fn exit_of(fault: &Fault) -> Exit {
 
 async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped> {
     if is_seen {
-        errln!(
-            "{}; /help lists the commands",
-            terminal::line(&session.agent())
-        );
+        errln!("{}; /help lists the commands", terminal::line(&session.agent()));
     }
     let mut lines = BufReader::new(stdin()).lines();
     let mut worst = Exit::Passed;

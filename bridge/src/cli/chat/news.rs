@@ -87,10 +87,6 @@ impl Session {
         let is_news = |task: &bridge_protocol::a2a::Task| {
             !self.tasks.contains(&task.id) || self.task.as_ref() == Some(&task.id)
         };
-        Ok(tasks
-            .into_iter()
-            .filter(is_news)
-            .map(StreamResponse::Task)
-            .collect())
+        Ok(tasks.into_iter().filter(is_news).map(StreamResponse::Task).collect())
     }
 }

@@ -126,10 +126,9 @@ impl Session {
         while let Some(event) = self.next().await {
             match event {
                 Ok(event) => self.record(&event),
-                Err(ClientError {
-                    fault: Fault::Timeout(limit),
-                    ..
-                }) if self.show.has_told() => return Ok(Some(limit)),
+                Err(ClientError { fault: Fault::Timeout(limit), .. }) if self.show.has_told() => {
+                    return Ok(Some(limit));
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -164,11 +163,7 @@ impl Session {
                 self.set_state(&task.id, task.context_id.as_deref(), &task.status.state);
             }
             StreamResponse::StatusUpdate(update) => {
-                self.set_state(
-                    &update.task_id,
-                    Some(&update.context_id),
-                    &update.status.state,
-                );
+                self.set_state(&update.task_id, Some(&update.context_id), &update.status.state);
             }
             StreamResponse::Message(message) => {
                 self.context = message.context_id.clone().or(self.context.take());

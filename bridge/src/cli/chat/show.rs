@@ -82,19 +82,13 @@ struct ShownArtifact {
 
 impl Printer {
     pub(super) fn new(json: bool) -> Self {
-        Self {
-            json,
-            ..Self::default()
-        }
+        Self { json, ..Self::default() }
     }
 
     /// Starts a turn with the user's message of this id.
     pub(super) fn begin(&mut self, message: &str) {
         let message = Some(message.to_owned());
-        self.turn = Turn {
-            message,
-            ..Turn::default()
-        };
+        self.turn = Turn { message, ..Turn::default() };
     }
 
     pub(super) fn event(&mut self, event: &StreamResponse) {
@@ -137,9 +131,7 @@ impl Printer {
 
     /// Returns whether anything was printed since the user's last message.
     pub(super) fn has_told(&self) -> bool {
-        let Turn {
-            told, made, state, ..
-        } = &self.turn;
+        let Turn { told, made, state, .. } = &self.turn;
         !told.is_empty() || !made.is_empty() || state.is_some()
     }
 
@@ -187,9 +179,7 @@ impl Printer {
     }
 
     fn closed(&mut self) -> String {
-        self.open
-            .take()
-            .map_or_else(String::new, |_| "\n".to_owned())
+        self.open.take().map_or_else(String::new, |_| "\n".to_owned())
     }
 }
 
@@ -207,9 +197,7 @@ fn report(metadata: &Metadata) -> Option<String> {
         | ActivityType::Command
         | ActivityType::CommandResult => {
             let name = activity.name.unwrap_or_default();
-            let value = activity
-                .value
-                .map_or_else(String::new, |value| format!(" {value}"));
+            let value = activity.value.map_or_else(String::new, |value| format!(" {value}"));
             Some(format!("{} {name}{value}", activity.kind))
         }
         // Others are for programs.

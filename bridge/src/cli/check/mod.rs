@@ -99,19 +99,13 @@ impl Check {
         let mut all = Vec::new();
         for subject in &self.what {
             let found = subject.check(signers.as_ref(), &options).await;
-            all.push(Checked {
-                subject: subject.to_string(),
-                found,
-            });
+            all.push(Checked { subject: subject.to_string(), found });
         }
         match self.json {
             true => outln!("{}", show::json(&all)),
             false => all.iter().for_each(|one| out!("{one}")),
         }
-        all.iter()
-            .map(|one| self.exit(one))
-            .max()
-            .unwrap_or_default()
+        all.iter().map(|one| self.exit(one)).max().unwrap_or_default()
     }
 
     /// Returns the options. Private addresses are allowed, because the user has named the address.

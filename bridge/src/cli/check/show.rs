@@ -38,9 +38,7 @@ impl fmt::Display for Checked {
         };
         writeln!(f, "{}: {}", line(&self.subject), line(&report.summary()))?;
         for finding in &report.findings {
-            let Finding {
-                level, rule, path, ..
-            } = finding;
+            let Finding { level, rule, path, .. } = finding;
             writeln!(f, "  {level} {} [{rule}]", line(path))?;
             writeln!(f, "    {}", line(&finding.message))?;
             writeln!(f, "    fix: {}", line(&finding.fix))?;
@@ -59,12 +57,7 @@ impl Report {
         };
         let signed = self.signed.as_ref();
         let signed = signed.map_or_else(String::new, |key| format!(", signed by the key {key}"));
-        let count = |level: Level| {
-            self.findings
-                .iter()
-                .filter(|one| one.level == level)
-                .count()
-        };
+        let count = |level: Level| self.findings.iter().filter(|one| one.level == level).count();
         let (errors, warnings) = (count(Level::Error), count(Level::Warning));
         match errors + warnings {
             0 => format!("{kind}{signed}, no mistakes"),

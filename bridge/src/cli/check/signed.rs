@@ -18,19 +18,12 @@ pub(super) fn signers(keys: Option<&Path>, places: &[Url]) -> Result<Option<Sign
     }
     let known = keys.map_or(Ok(Vec::new()), read)?;
     let signers = places.iter().cloned();
-    Ok(Some(
-        signers.fold(Signers::keys(known), Signers::and_sets_below),
-    ))
+    Ok(Some(signers.fold(Signers::keys(known), Signers::and_sets_below)))
 }
 
 fn read(path: &Path) -> Result<Vec<Jwk>, CheckError> {
     let document = card_file::document(path).map_err(CheckError::Unreadable)?;
-    let wrong = || {
-        format!(
-            "{}: expected a set of keys: {{\"keys\": [..]}}",
-            path.display()
-        )
-    };
+    let wrong = || format!("{}: expected a set of keys: {{\"keys\": [..]}}", path.display());
     let set = Jwks::read(document).ok_or_else(|| CheckError::Unreadable(wrong()))?;
     Ok(set.keys)
 }
@@ -42,10 +35,7 @@ pub(super) async fn check(
     card: &Value,
     options: &DiscoveryOptions,
 ) -> Result<String, Finding> {
-    let options = DiscoveryOptions {
-        credentials: Credentials::default(),
-        ..options.clone()
-    };
+    let options = DiscoveryOptions { credentials: Credentials::default(), ..options.clone() };
     let (mut fetched, mut missing) = (BTreeMap::new(), Vec::new());
     for url in signers.key_sets(card) {
         let document = subject::document(&url, &options).await;
@@ -56,15 +46,11 @@ pub(super) async fn check(
         }
     }
     let verified = signers.verify(card, &fetched);
-    verified
-        .map(|signed| signed.key_id)
-        .map_err(|error| Finding {
-            level: Level::Error,
-            rule: "signature",
-            path: "signatures".to_owned(),
-            message: [&[error.to_string()], missing.as_slice()]
-                .concat()
-                .join("; "),
-            fix: "have the card signed by a key that is trusted here, or trust its key".to_owned(),
-        })
+    verified.map(|signed| signed.key_id).map_err(|error| Finding {
+        level: Level::Error,
+        rule: "signature",
+        path: "signatures".to_owned(),
+        message: [&[error.to_string()], missing.as_slice()].concat().join("; "),
+        fix: "have the card signed by a key that is trusted here, or trust its key".to_owned(),
+    })
 }

@@ -89,12 +89,7 @@ impl Subject {
                 Err(finding) => findings.insert(0, finding),
             }
         }
-        Ok(Report {
-            generation,
-            signed,
-            findings,
-            is_configuration: false,
-        })
+        Ok(Report { generation, signed, findings, is_configuration: false })
     }
 }
 
@@ -114,11 +109,8 @@ async fn fetch(url: &Url, options: &DiscoveryOptions) -> Result<(Value, Vec<u8>)
             Err(error) => first = first.or(Some(error)),
         }
     }
-    let nowhere = || {
-        CheckError::Unreachable(format!(
-            "{url}: no address of a card can be derived from it"
-        ))
-    };
+    let nowhere =
+        || CheckError::Unreachable(format!("{url}: no address of a card can be derived from it"));
     Err(first.unwrap_or_else(nowhere))
 }
 
@@ -138,33 +130,25 @@ pub(super) async fn document(
 
 /// Checks a configuration and the cards that it names.
 async fn configuration(path: &Path) -> Result<Report, CheckError> {
-    let mut report = Report {
-        is_configuration: true,
-        ..Report::default()
-    };
+    let mut report = Report { is_configuration: true, ..Report::default() };
     match config::read(path, &builtin::names()) {
         Err(ConfigErrors(errors)) => {
             report.findings.extend(errors.iter().map(mistake));
         }
         Ok(config) => {
             report.findings.extend(refused(&config).await);
-            report
-                .findings
-                .extend(config.agents.iter().filter_map(waits));
+            report.findings.extend(config.agents.iter().filter_map(waits));
             report.findings.extend(in_the_clear(&config));
             report.findings.extend(certificate(&config));
-            for file in config
-                .agents
-                .iter()
-                .filter_map(|agent| agent.card_file.as_deref())
-            {
+            for file in config.agents.iter().filter_map(|agent| agent.card_file.as_deref()) {
                 let document = card_file::document(file).map_err(CheckError::Unreadable)?;
                 let (_, found) = lint(&document);
                 let name = file.display();
-                report.findings.extend(found.into_iter().map(|one| Finding {
-                    path: format!("{name}: {}", one.path),
-                    ..one
-                }));
+                report.findings.extend(
+                    found
+                        .into_iter()
+                        .map(|one| Finding { path: format!("{name}: {}", one.path), ..one }),
+                );
             }
         }
     }
@@ -185,20 +169,13 @@ async fn refused(config: &Config) -> Option<Finding> {
 
 /// Warns about a bot whose turns do not end with its HTTP answer, because clients have to wait longer.
 fn waits(agent: &AgentConfig) -> Option<Finding> {
-    let serve::WaitNotice {
-        key,
-        message,
-        is_endless,
-    } = serve::awaited(agent)?;
+    let serve::WaitNotice { key, message, is_endless } = serve::awaited(agent)?;
     let (level, fix) = match is_endless {
         true => (
             Level::Warning,
             "leave it out, unless the bot ends its conversations (endOfConversation)",
         ),
-        false => (
-            Level::Note,
-            "leave it out, unless the bot answers after its turn",
-        ),
+        false => (Level::Note, "leave it out, unless the bot answers after its turn"),
     };
     Some(Finding {
         level,
@@ -224,12 +201,7 @@ fn certificate(config: &Config) -> Option<Finding> {
 fn in_the_clear(config: &Config) -> Option<Finding> {
     let is_on = config.push.enabled.unwrap_or(true) && config.push.seal.is_empty();
     let is_kept = config.store.as_ref().is_none_or(|store| {
-        store
-            .get_ref()
-            .0
-            .place
-            .as_ref()
-            .is_none_or(|place| place.0 != "memory")
+        store.get_ref().0.place.as_ref().is_none_or(|place| place.0 != "memory")
     });
     (is_on && is_kept).then(|| Finding {
         level: Level::Note,

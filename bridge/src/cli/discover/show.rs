@@ -32,12 +32,7 @@ pub(super) fn table(agents: &[Listed]) -> String {
         let found_at = shown(&agent.found_at);
         let place = listed.card.as_deref().unwrap_or(&found_at);
         let standing = SignatureState::of(&agent.card.signatures);
-        let _ = writeln!(
-            text,
-            "  card at {}, {}",
-            line(place),
-            line(&standing.to_string())
-        );
+        let _ = writeln!(text, "  card at {}, {}", line(place), line(&standing.to_string()));
         for other in &agent.others {
             let (speaks, url) = (other.name(), shown(other.url()));
             let _ = writeln!(text, "  speaks {speaks} at {url} too");
@@ -162,14 +157,8 @@ mod tests {
         assert_eq!(json["requires"], json!(["urn:needed\u{1b}[2J"]));
         let said = table(&listed);
         let lines: Vec<_> = said.lines().skip(2).collect();
-        assert_eq!(
-            lines[0],
-            "  speaks HTTP+JSON 1.0 at http://localhost:8001/rest too"
-        );
-        assert!(
-            lines[1].starts_with("  requires the extension urn:needed"),
-            "{said}"
-        );
+        assert_eq!(lines[0], "  speaks HTTP+JSON 1.0 at http://localhost:8001/rest too");
+        assert!(lines[1].starts_with("  requires the extension urn:needed"), "{said}");
         assert!(!said.contains('\u{1b}'), "{said:?}");
     }
 }

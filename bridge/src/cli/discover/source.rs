@@ -13,9 +13,7 @@ impl Discover {
     pub(super) async fn find(&self) -> Result<Vec<Listed>, Box<dyn Error>> {
         if let Some(host) = self.target.strip_prefix("oci://") {
             let registry = self.login.open(host)?;
-            return registry::agents(&registry, self.skill.as_deref())
-                .await
-                .map(list);
+            return registry::agents(&registry, self.skill.as_deref()).await.map(list);
         }
         let target = address::parse(&self.target)
             .map_err(|why| format!("{why}; registries are such as oci://localhost:5000"))?;
@@ -33,11 +31,7 @@ impl Discover {
         };
         let looked: Vec<String> = found.iter().map(described).collect();
         let has = |agent: &Discovered| agent.skills.iter().any(|one| one.id == *skill);
-        let found: Vec<_> = found
-            .into_iter()
-            .filter(has)
-            .map(|agent| (agent, None))
-            .collect();
+        let found: Vec<_> = found.into_iter().filter(has).map(|agent| (agent, None)).collect();
         match found.is_empty() {
             false => Ok(list(found)),
             true => Err(format!(

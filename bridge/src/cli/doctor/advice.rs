@@ -37,10 +37,7 @@ pub(super) fn advice(url: &Url, probes: &[Probe]) -> Result<String, String> {
 
 /// Returns the advice for a bot that requires a token and gets none.
 pub(super) fn wants_token(url: &Url, status: u16) -> String {
-    format!(
-        "the bot requires a token ({status}):\n\n{}{ACCESS}",
-        agent(url)
-    )
+    format!("the bot requires a token ({status}):\n\n{}{ACCESS}", agent(url))
 }
 
 /// Returns the recommended delivery mode: the first in which the bot answers.
@@ -128,9 +125,9 @@ pub(super) fn denied(outcome: &Outcome) -> Option<u16> {
 /// Returns whether a bot sent any text.
 pub(super) fn speaks(outcome: &Outcome) -> bool {
     match outcome {
-        Outcome::Accepted(ProbeAnswer {
-            answered, called, ..
-        }) => !answered.is_empty() || !called.is_empty(),
+        Outcome::Accepted(ProbeAnswer { answered, called, .. }) => {
+            !answered.is_empty() || !called.is_empty()
+        }
         Outcome::Refused(..) | Outcome::Unreachable(_) => false,
     }
 }
@@ -202,11 +199,7 @@ mod tests {
     }
 
     fn advise(outcomes: [Outcome; 3]) -> Result<String, String> {
-        let modes = [
-            DeliveryMode::Normal,
-            DeliveryMode::ExpectReplies,
-            DeliveryMode::Stream,
-        ];
+        let modes = [DeliveryMode::Normal, DeliveryMode::ExpectReplies, DeliveryMode::Stream];
         let probes = modes.into_iter().zip(outcomes);
         let probes: Vec<_> = probes
             .map(|(mode, outcome)| Probe {
@@ -222,33 +215,18 @@ mod tests {
     #[test]
     fn settings_follow_from_answers() {
         let refused = |status: u16| Outcome::Refused(status, String::new());
-        let plain = advise([
-            taken(&[], false, &["a"]),
-            taken(&["a"], false, &[]),
-            refused(500),
-        ])
-        .unwrap();
+        let plain =
+            advise([taken(&[], false, &["a"]), taken(&["a"], false, &[]), refused(500)]).unwrap();
         let agent = "[[agents]]\nname = \"bot\"\nbot = \"http://h/api/messages\"\n";
         assert!(plain.contains(agent), "{plain}");
         assert!(plain.contains("# turns = \"late\" "), "{plain}");
-        let deaf = advise([
-            taken(&[], false, &[]),
-            taken(&["a"], false, &[]),
-            refused(500),
-        ])
-        .unwrap();
-        assert!(
-            deaf.ends_with("\ndelivery = \"expectRepliesAlways\"\n"),
-            "{deaf}"
-        );
+        let deaf =
+            advise([taken(&[], false, &[]), taken(&["a"], false, &[]), refused(500)]).unwrap();
+        assert!(deaf.ends_with("\ndelivery = \"expectRepliesAlways\"\n"), "{deaf}");
         let suggests = |told: &str| told.contains("\n# delivery = \"expectReplies\" works too");
         assert!(suggests(&plain) && !suggests(&deaf));
-        let streams = advise([
-            taken(&[], false, &["a"]),
-            refused(500),
-            taken(&["a"], true, &[]),
-        ])
-        .unwrap();
+        let streams =
+            advise([taken(&[], false, &["a"]), refused(500), taken(&["a"], true, &[])]).unwrap();
         assert!(streams.contains("# delivery = \"stream\""), "{streams}");
         assert!(!suggests(&streams), "{streams}");
         let shut = advise([refused(401), refused(401), refused(401)]).unwrap();
@@ -256,10 +234,7 @@ mod tests {
         for (outcome, expected) in [
             (refused as fn(u16) -> Outcome, "often /api/messages"),
             (|_| taken(&[], false, &[]), "sends no answer"),
-            (
-                |_| Outcome::Unreachable("refused".into()),
-                "cannot be reached",
-            ),
+            (|_| Outcome::Unreachable("refused".into()), "cannot be reached"),
         ] {
             let error = advise([outcome(404), outcome(404), outcome(404)]).unwrap_err();
             assert!(error.contains(expected), "{error}");

@@ -103,18 +103,8 @@ impl CallbackListener {
             .route(&format!("/{secret}/{{*rest}}"), axum::routing::any(take))
             .layer(DefaultBodyLimit::max(BODY))
             .with_state(sender);
-        tokio::spawn(run::listen(
-            Limits::default(),
-            listener,
-            way.encryption,
-            app,
-            pending(),
-        ));
-        Ok(Self {
-            base: base.clone(),
-            service_url: format!("{base}/{secret}/"),
-            heard,
-        })
+        tokio::spawn(run::listen(Limits::default(), listener, way.encryption, app, pending()));
+        Ok(Self { base: base.clone(), service_url: format!("{base}/{secret}/"), heard })
     }
 
     /// Waits for the bot's next activity.
@@ -134,11 +124,7 @@ async fn take(
     if let Ok(activity) = activity {
         let authorization = headers.get(AUTHORIZATION).cloned();
         // Calls beyond the backlog are not needed.
-        let _ = sender.try_send(ReceivedActivity {
-            activity,
-            path,
-            authorization,
-        });
+        let _ = sender.try_send(ReceivedActivity { activity, path, authorization });
     }
     Json(json!({"id": clock::new_id()}))
 }

@@ -82,12 +82,7 @@ impl ExaminedBot {
     ) -> Result<Self, Box<dyn Error>> {
         let config = config::read(file, &builtin::names())?;
         let agent = agent(&config, name).map_err(|why| format!("{}: {why}", file.display()))?;
-        let url = agent
-            .bot
-            .as_ref()
-            .ok_or_else(|| is_built_in(agent))?
-            .0
-            .clone();
+        let url = agent.bot.as_ref().ok_or_else(|| is_built_in(agent))?.0.clone();
         let issuer = issuer(&config, agent).await?;
         let access = BotCredentials {
             issuer: issuer.as_ref().map(|(_, issuer)| issuer),
@@ -107,10 +102,7 @@ impl ExaminedBot {
 
     /// Returns the channel reported to the bot.
     pub(super) fn channel(&self) -> &str {
-        let channel = self
-            .tried
-            .as_ref()
-            .and_then(|tried| tried.agent.channel_id.as_deref());
+        let channel = self.tried.as_ref().and_then(|tried| tried.agent.channel_id.as_deref());
         channel.unwrap_or(WEBCHAT)
     }
 
@@ -119,10 +111,7 @@ impl ExaminedBot {
         &self,
         service_url: &str,
     ) -> Result<Option<HeaderValue>, Box<dyn Error>> {
-        let call = BotCall {
-            bot: &self.url,
-            service_url,
-        };
+        let call = BotCall { bot: &self.url, service_url };
         let shown = self.credential.authorization(&call).await;
         let source = self.tried.as_ref().and_then(|tried| tried.proof.as_ref());
         let source = source.map_or("", |proof| proof.source.as_str());
@@ -136,11 +125,7 @@ impl ExaminedBot {
         authorization: Option<&HeaderValue>,
     ) -> Option<String> {
         let agent = self.tried.as_ref()?.agent.name.get_ref();
-        let call = ConnectorCall {
-            agent: &agent.0,
-            service_url,
-            authorization,
-        };
+        let call = ConnectorCall { agent: &agent.0, service_url, authorization };
         let admitted = self.admission.admit(&call).await;
         admitted.err().map(|refusal| refusal.to_string())
     }
@@ -150,18 +135,13 @@ fn agent<'a>(config: &'a Config, name: Option<&str>) -> Result<&'a AgentConfig, 
     let named = |agent: &&AgentConfig| name.is_none_or(|name| agent.name.get_ref().0 == name);
     let mut bots = config.agents.iter().filter(named);
     let bot = bots.next();
-    let names: Vec<&str> = config
-        .agents
-        .iter()
-        .map(|one| one.name.get_ref().0.as_str())
-        .collect();
+    let names: Vec<&str> = config.agents.iter().map(|one| one.name.get_ref().0.as_str()).collect();
     let all = names.join(", ");
     match (bot, bots.next()) {
         (Some(agent), None) => Ok(agent),
-        (None, _) => Err(format!(
-            "there is no agent {:?}: expected one of {all}",
-            name.unwrap_or_default()
-        )),
+        (None, _) => {
+            Err(format!("there is no agent {:?}: expected one of {all}", name.unwrap_or_default()))
+        }
         (Some(_), Some(_)) => Err(format!("--agent NAME says which one is meant: {all}")),
     }
 }

@@ -98,10 +98,7 @@ impl<'a> Prober<'a> {
         say: &'a str,
         ear: CallbackListener,
     ) -> Result<Self, Box<dyn Error>> {
-        let http = Client::builder()
-            .redirect(redirect::Policy::none())
-            .timeout(ANSWER)
-            .build()?;
+        let http = Client::builder().redirect(redirect::Policy::none()).timeout(ANSWER).build()?;
         Ok(Self {
             http,
             case,
@@ -155,9 +152,7 @@ impl<'a> Prober<'a> {
                 }
             }
         };
-        let conversation = activity
-            .conversation
-            .and_then(|conversation| conversation.id);
+        let conversation = activity.conversation.and_then(|conversation| conversation.id);
         self.earlier.extend(conversation);
         Ok(Probe {
             mode,
@@ -239,8 +234,7 @@ fn activities(body: &[u8], streamed: bool) -> Vec<Activity> {
         true => {
             let text = String::from_utf8_lossy(body);
             let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
-            data.filter_map(|data| serde_json::from_str(data).ok())
-                .collect()
+            data.filter_map(|data| serde_json::from_str(data).ok()).collect()
         }
         false => match from_slice::<Value>(body) {
             Ok(mut answer) => match answer["activities"].take() {
@@ -251,9 +245,7 @@ fn activities(body: &[u8], streamed: bool) -> Vec<Activity> {
         },
     };
     let activities = activities.into_iter();
-    activities
-        .filter_map(|value| Activity::read(value).ok())
-        .collect()
+    activities.filter_map(|value| Activity::read(value).ok()).collect()
 }
 
 fn text_of(activity: &Activity) -> Option<String> {
@@ -293,11 +285,7 @@ impl fmt::Display for Probe {
 impl fmt::Display for ProbeAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} in {} ms, ", self.status, self.took.as_millis())?;
-        let how = if self.streamed {
-            "streamed"
-        } else {
-            "answered"
-        };
+        let how = if self.streamed { "streamed" } else { "answered" };
         if self.pieces > 0 {
             write!(f, "streamed in {} pieces, ", self.pieces)?;
         }
@@ -306,12 +294,7 @@ impl fmt::Display for ProbeAnswer {
             ([], called) => write!(f, "called back: {}", called.join(" | ")),
             (answered, []) => write!(f, "{how}: {}", answered.join(" | ")),
             (answered, called) => {
-                write!(
-                    f,
-                    "{how}: {}; called back: {}",
-                    answered.join(" | "),
-                    called.join(" | ")
-                )
+                write!(f, "{how}: {}; called back: {}", answered.join(" | "), called.join(" | "))
             }
         }
     }

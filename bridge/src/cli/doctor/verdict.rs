@@ -84,9 +84,7 @@ fn speaks_in(mode: &DeliveryMode, probes: &[Probe]) -> bool {
 
 /// Returns whether the bot fails in the default delivery mode.
 fn fails(probes: &[Probe]) -> bool {
-    let mut normal = probes
-        .iter()
-        .filter(|probe| probe.mode == DeliveryMode::Normal);
+    let mut normal = probes.iter().filter(|probe| probe.mode == DeliveryMode::Normal);
     normal.any(|probe| matches!(probe.outcome, Outcome::Refused(..)))
 }
 
@@ -115,10 +113,7 @@ mod tests {
             source: String::new(),
             next: next.to_owned(),
         });
-        TriedSettings {
-            agent: config.agents[0].clone(),
-            proof,
-        }
+        TriedSettings { agent: config.agents[0].clone(), proof }
     }
 
     fn taken(called: &[&str], refused: Option<&str>) -> Outcome {
@@ -135,16 +130,10 @@ mod tests {
     }
 
     fn verdict_text(tried: &TriedSettings, normal: Outcome, replies: Outcome) -> String {
-        let probe = |mode, outcome| Probe {
-            mode,
-            channel: "webchat".to_owned(),
-            is_other: false,
-            outcome,
-        };
-        let probes = [
-            probe(DeliveryMode::Normal, normal),
-            probe(DeliveryMode::ExpectReplies, replies),
-        ];
+        let probe =
+            |mode, outcome| Probe { mode, channel: "webchat".to_owned(), is_other: false, outcome };
+        let probes =
+            [probe(DeliveryMode::Normal, normal), probe(DeliveryMode::ExpectReplies, replies)];
         let url = "http://h/api/messages".parse().unwrap();
         verdict(&url, tried, &probes).unwrap_or_else(|error| error)
     }
@@ -153,20 +142,14 @@ mod tests {
     fn settings_are_held_against_what_the_bot_does() {
         let hello = || taken(&["hello"], None);
         let answered = || match taken(&[], None) {
-            Outcome::Accepted(taken) => Outcome::Accepted(ProbeAnswer {
-                answered: vec!["hello".to_owned()],
-                ..taken
-            }),
+            Outcome::Accepted(taken) => {
+                Outcome::Accepted(ProbeAnswer { answered: vec!["hello".to_owned()], ..taken })
+            }
             other => other,
         };
         let denied = || Outcome::Refused(401, String::new());
         for (tried, normal, replies, expected) in [
-            (
-                tried("", None),
-                hello(),
-                hello(),
-                "the settings of a are right",
-            ),
+            (tried("", None), hello(), hello(), "the settings of a are right"),
             (
                 tried("silent_end = 'working'\n", None),
                 hello(),
@@ -241,12 +224,7 @@ mod tests {
                 hello(),
                 "the bridge would refuse the bot's calls: no token",
             ),
-            (
-                tried("", None),
-                taken(&[], None),
-                taken(&[], None),
-                "sends no answer",
-            ),
+            (tried("", None), taken(&[], None), taken(&[], None), "sends no answer"),
         ] {
             let told = verdict_text(&tried, normal, replies);
             assert!(told.contains(expected), "{told}");

@@ -122,11 +122,7 @@ impl Addresses {
         config: &Config,
         listening: SocketAddr,
     ) -> Result<Self, Box<dyn Error>> {
-        let scheme = if config.tls.is_some() {
-            "https"
-        } else {
-            "http"
-        };
+        let scheme = if config.tls.is_some() { "https" } else { "http" };
         let port = listening.port();
         let near = match listening.ip() {
             ip if !ip.is_unspecified() => listening.to_string(),
@@ -176,11 +172,7 @@ impl Addresses {
 
     /// Returns the gRPC settings; `listening` is the address of the separate gRPC listener, if any.
     pub(super) fn grpc(&self, config: &Config, listening: Option<SocketAddr>) -> Grpc {
-        let configured = config
-            .grpc
-            .address
-            .as_ref()
-            .map(|address| address.0.clone());
+        let configured = config.grpc.address.as_ref().map(|address| address.0.clone());
         let own = listening.and_then(|own| {
             let host = self.public_url.host()?;
             Some(format!("{host}:{}", own.port()))
@@ -257,12 +249,7 @@ mod tests {
         for (top, bot, is_needed, expected) in [
             (tls, &here, true, local),
             (&format!("{tls}{public}"), &here, true, local),
-            (
-                &format!("{tls}{public}"),
-                &there,
-                false,
-                Some("https://agents.example/"),
-            ),
+            (&format!("{tls}{public}"), &there, false, Some("https://agents.example/")),
             (tls, &there, false, None),
             (&format!("{tls}{told}"), &here, false, None),
             (public, &here, false, None),
@@ -280,11 +267,7 @@ mod tests {
         }
         let text = format!("callback_listen = '0.0.0.0:444'\n{here}");
         let config = parse(Path::new("a.toml"), &text, &[]).unwrap();
-        assert!(
-            check(&config)
-                .unwrap_err()
-                .contains("expected a loopback address")
-        );
+        assert!(check(&config).unwrap_err().contains("expected a loopback address"));
     }
 
     #[test]
@@ -294,26 +277,10 @@ mod tests {
         for (top, agent, expected) in [
             ("", bot, None),
             ("listen = '[::1]:1'\n", bot, None),
-            (
-                "listen = '0.0.0.0:1'\n",
-                builtin,
-                Some("--allow-plain-http"),
-            ),
-            (
-                "listen = '0.0.0.0:1'\nallow_plain_http = true\n",
-                builtin,
-                None,
-            ),
-            (
-                "listen = '10.0.0.1:1'\nallow_plain_http = true\n",
-                bot,
-                Some("accept"),
-            ),
-            (
-                "listen = '10.0.0.1:1'\ntls = { certificate = 'c', key = 'k' }\n",
-                builtin,
-                None,
-            ),
+            ("listen = '0.0.0.0:1'\n", builtin, Some("--allow-plain-http")),
+            ("listen = '0.0.0.0:1'\nallow_plain_http = true\n", builtin, None),
+            ("listen = '10.0.0.1:1'\nallow_plain_http = true\n", bot, Some("accept")),
+            ("listen = '10.0.0.1:1'\ntls = { certificate = 'c', key = 'k' }\n", builtin, None),
         ] {
             let text = format!("{top}{agent}");
             let config = parse(Path::new("a.toml"), &text, &["echo"]).unwrap();

@@ -69,22 +69,18 @@ impl AgentFactory {
         let extended = extended.filter_map(|(name, card)| Some((name, card?)));
         let extended: Vec<_> = extended.collect();
         let host = Host::new(self.store.clone(), agents).retention(retention(config));
-        let host = extended
-            .into_iter()
-            .fold(host, |host, (name, card)| host.extended_card(name, card));
+        let host =
+            extended.into_iter().fold(host, |host, (name, card)| host.extended_card(name, card));
         let with_path = |host: Host, agent: &AgentConfig| match &agent.path {
             Some(path) => host.path(&agent.name.get_ref().0, &path.get_ref().0),
             None => host,
         };
         let host = config.agents.iter().fold(host, with_path);
         let flat = config.agents.iter().filter(|agent| agent.flat_results);
-        let host = flat.fold(host, |host, agent| {
-            host.flat_results(&agent.name.get_ref().0)
-        });
+        let host = flat.fold(host, |host, agent| host.flat_results(&agent.name.get_ref().0));
         let described = config.agents.iter().filter(|agent| agent.bot.is_some());
-        let host = described.fold(host, |host, agent| {
-            host.turns(&agent.name.get_ref().0, agent.turns_in_words())
-        });
+        let host = described
+            .fold(host, |host, agent| host.turns(&agent.name.get_ref().0, agent.turns_in_words()));
         let named = config.agents.iter().zip(accesses);
         Ok(named.fold(host, |host, (agent, access)| {
             let name = &agent.name.get_ref().0;
@@ -101,10 +97,8 @@ impl AgentFactory {
         agent: &'a AgentConfig,
     ) -> Result<AgentKind<'a>, Box<dyn Error>> {
         let name = &agent.name.get_ref().0;
-        let access = BotCredentials {
-            issuer: self.issuer.as_ref(),
-            plain_http: config.allow_plain_http,
-        };
+        let access =
+            BotCredentials { issuer: self.issuer.as_ref(), plain_http: config.allow_plain_http };
         let named = |error: Box<dyn Error>| format!("agent {name}: {error}");
         if let Some(url) = &agent.bot {
             return Ok(AgentKind::Bot(
@@ -120,10 +114,7 @@ impl AgentFactory {
                 }),
             ));
         }
-        let builtin_name = agent
-            .builtin
-            .as_ref()
-            .map_or("", |name| name.get_ref().as_str());
+        let builtin_name = agent.builtin.as_ref().map_or("", |name| name.get_ref().as_str());
         match builtin::find(builtin_name, name).ok_or_else(|| unknown(builtin_name))? {
             Builtin::Bot(bot) => {
                 let settings = builtin_settings(agent);
@@ -153,10 +144,7 @@ impl AgentFactory {
 
 /// Returns the rules for keeping the tasks of all agents.
 fn retention(config: &Config) -> RetentionSettings {
-    let configured = config
-        .store
-        .as_ref()
-        .map(|configured| &configured.get_ref().0.retention);
+    let configured = config.store.as_ref().map(|configured| &configured.get_ref().0.retention);
     let usual = RetentionRule::default();
     let usual = configured.map_or(usual, |configured| rule(configured, usual));
     let agents = config.agents.iter();
@@ -164,10 +152,7 @@ fn retention(config: &Config) -> RetentionSettings {
         let name = agent.name.get_ref().0.clone();
         (name, rule(&agent.retention, usual))
     });
-    RetentionSettings {
-        usual,
-        agents: agents.collect(),
-    }
+    RetentionSettings { usual, agents: agents.collect() }
 }
 
 /// Returns the rule; absent settings are taken from `usual`.
@@ -275,11 +260,7 @@ fn silent_end(config: &AgentConfig, usual: SilentEnd) -> SilentEnd {
 fn ending(config: &EndingConfig, usual: &TurnEndRules) -> TurnEndRules {
     let quiet = or(config.quiet, usual.quiet);
     // A bot that answers late may have spoken before its HTTP answer without having finished.
-    let settle = if usual.answer {
-        usual.settle
-    } else {
-        Some(quiet)
-    };
+    let settle = if usual.answer { usual.settle } else { Some(quiet) };
     TurnEndRules {
         answer: config.answer.unwrap_or(usual.answer),
         final_piece: config.final_piece.unwrap_or(usual.final_piece),
@@ -296,11 +277,6 @@ fn or(said: Option<Period>, usual: Duration) -> Duration {
 
 fn unknown(name: &str) -> String {
     let known = builtin::all().into_iter();
-    let known: Vec<_> = known
-        .map(|(name, purpose)| format!("  {name:11} {purpose}"))
-        .collect();
-    format!(
-        "there is no built-in agent {name:?}; there are:\n{}",
-        known.join("\n")
-    )
+    let known: Vec<_> = known.map(|(name, purpose)| format!("  {name:11} {purpose}")).collect();
+    format!("there is no built-in agent {name:?}; there are:\n{}", known.join("\n"))
 }

@@ -63,29 +63,14 @@ mod tests {
             (bot.to_owned(), None),
             (format!("{bot}turns = 'answers'"), None),
             (format!("{bot}turns = 'dotnet'"), Some(("turns", true))),
-            (
-                format!("{bot}turns = 'dotnet'\nsilent_end = 'completed'"),
-                None,
-            ),
-            (
-                format!("{bot}silent_end = 'working'"),
-                Some(("silent_end", true)),
-            ),
+            (format!("{bot}turns = 'dotnet'\nsilent_end = 'completed'"), None),
+            (format!("{bot}silent_end = 'working'"), Some(("silent_end", true))),
             (format!("{bot}turns = 'late'"), Some(("turns", false))),
-            (
-                format!("{bot}turns = 'late'\nsilent_end = 'working'"),
-                Some(("silent_end", true)),
-            ),
+            (format!("{bot}turns = 'late'\nsilent_end = 'working'"), Some(("silent_end", true))),
             (format!("{bot}turns = 'late'\nending.answer = true"), None),
-            (
-                format!("{bot}ending.answer = false"),
-                Some(("ending.answer", false)),
-            ),
+            (format!("{bot}ending.answer = false"), Some(("ending.answer", false))),
             ("builtin = 'echo'".to_owned(), None),
-            (
-                "builtin = 'echo'\nturns = 'dotnet'".to_owned(),
-                Some(("turns", true)),
-            ),
+            ("builtin = 'echo'\nturns = 'dotnet'".to_owned(), Some(("turns", true))),
         ] {
             let text = format!("[[agents]]\nname = 'a'\n{agent}\n");
             let config = config::parse(Path::new("a.toml"), &text, &["echo"]).unwrap();

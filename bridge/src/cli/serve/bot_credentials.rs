@@ -17,10 +17,7 @@ const ENTRA: &str = "https://login.microsoftonline.com/{tenant}/oauth2/v2.0/toke
 const TENANT: &str = "botframework.com";
 
 /// The token endpoint of machines in Azure, and its version.
-const IMDS: (&str, &str) = (
-    "http://169.254.169.254/metadata/identity/oauth2/token",
-    "2018-02-01",
-);
+const IMDS: (&str, &str) = ("http://169.254.169.254/metadata/identity/oauth2/token", "2018-02-01");
 
 /// The audience of assertions that Entra accepts in place of a secret.
 const EXCHANGE: &str = "api://AzureADTokenExchange";
@@ -112,34 +109,25 @@ impl BotCredentials<'_> {
 fn identity(config: &ManagedIdentity) -> Result<Grant, url::ParseError> {
     let (endpoint, version) = IMDS;
     let text = |config: &Option<String>, usual: &str| config.as_deref().unwrap_or(usual).to_owned();
-    let value = config
-        .header_value
-        .as_ref()
-        .map(|value| value.get_ref().secret());
+    let value = config.header_value.as_ref().map(|value| value.get_ref().secret());
     Ok(Grant::ManagedIdentity {
         endpoint: match &config.endpoint {
             Some(HttpUrl(url)) => url.clone(),
             None => Url::parse(endpoint)?,
         },
         api_version: text(&config.api_version, version),
-        header: (
-            text(&config.header, "Metadata"),
-            value.unwrap_or_else(|| Secret::new("true")),
-        ),
+        header: (text(&config.header, "Metadata"), value.unwrap_or_else(|| Secret::new("true"))),
         client_id: config.client_id.clone(),
         resource: text(&config.resource, &config.app_id),
     })
 }
 
 fn endpoint(said: Option<&str>, tenant: Option<&str>) -> Result<Url, String> {
-    let text = said
-        .unwrap_or(ENTRA)
-        .replace("{tenant}", tenant.unwrap_or(TENANT));
+    let text = said.unwrap_or(ENTRA).replace("{tenant}", tenant.unwrap_or(TENANT));
     let wrong = |error| format!("token_endpoint: expected a URL, found {text:?}: {error}");
     Url::parse(&text).map_err(wrong)
 }
 
 fn scope(said: Option<&String>, app_id: &str) -> String {
-    said.cloned()
-        .unwrap_or_else(|| format!("{app_id}/.default"))
+    said.cloned().unwrap_or_else(|| format!("{app_id}/.default"))
 }

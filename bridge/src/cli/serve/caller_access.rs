@@ -46,11 +46,7 @@ fn check(
     for (name, secret) in &check.secrets {
         secrets = secrets.with(name, &secret.get_ref().secret())?;
     }
-    if check.certificates.is_some()
-        && config
-            .tls
-            .as_ref()
-            .is_none_or(|tls| tls.client_ca.is_none())
+    if check.certificates.is_some() && config.tls.as_ref().is_none_or(|tls| tls.client_ca.is_none())
     {
         return Err(
             "expected client_ca in the table tls: client certificates have no trusted issuer"
@@ -59,13 +55,12 @@ fn check(
     }
     let token = check.token.as_ref();
     Ok(Check {
-        token: token
-            .map(|token| self::token(config, token, declared))
-            .transpose()?,
+        token: token.map(|token| self::token(config, token, declared)).transpose()?,
         secrets,
-        certificates: check.certificates.as_ref().map(|some| Certificates {
-            only: some.only.clone(),
-        }),
+        certificates: check
+            .certificates
+            .as_ref()
+            .map(|some| Certificates { only: some.only.clone() }),
     })
 }
 

@@ -49,11 +49,7 @@ impl Validity {
 fn validity(config: &Config) -> Option<Validity> {
     let file = &config.tls.as_ref()?.certificate;
     let (from, until) = crate::tls::validity(file)?;
-    Some(Validity {
-        file: file.display().to_string(),
-        from,
-        until,
-    })
+    Some(Validity { file: file.display().to_string(), from, until })
 }
 
 #[cfg(not(feature = "tls"))]
@@ -74,20 +70,11 @@ mod tests {
             until: at("2026-04-01T00:00:00Z"),
         };
         for (now, told) in [
-            (
-                "2025-12-31T23:59:59Z",
-                Some("is not valid before 2026-01-01T00:00:00Z"),
-            ),
+            ("2025-12-31T23:59:59Z", Some("is not valid before 2026-01-01T00:00:00Z")),
             ("2026-01-02T00:00:00Z", None),
             ("2026-03-17T23:00:00Z", None),
-            (
-                "2026-03-18T01:00:00Z",
-                Some("expires at 2026-04-01T00:00:00Z"),
-            ),
-            (
-                "2026-04-01T00:00:01Z",
-                Some("has expired at 2026-04-01T00:00:00Z"),
-            ),
+            ("2026-03-18T01:00:00Z", Some("expires at 2026-04-01T00:00:00Z")),
+            ("2026-04-01T00:00:01Z", Some("has expired at 2026-04-01T00:00:00Z")),
         ] {
             let expected = told.map(|told| {
                 format!(

@@ -113,10 +113,7 @@ impl Serve {
         let builtins = builtin::names();
         let mut config = match &self.config {
             Some(path) => self.with_bots(config::read(path, &builtins)?),
-            None => Config {
-                agents: self.agents(),
-                ..Config::default()
-            },
+            None => Config { agents: self.agents(), ..Config::default() },
         };
         config.listen = self.listen.or(config.listen);
         config.public_url = self.public_url.clone().or(config.public_url);
@@ -158,10 +155,9 @@ impl Serve {
             let url = Some(choice.url.clone());
             match config.agents.iter_mut().find(named) {
                 Some(agent) => (agent.bot, agent.builtin) = (url, None),
-                None => config.agents.push(AgentConfig {
-                    bot: url,
-                    ..AgentConfig::named(choice.name.clone())
-                }),
+                None => config
+                    .agents
+                    .push(AgentConfig { bot: url, ..AgentConfig::named(choice.name.clone()) }),
             }
         }
         config
@@ -191,7 +187,6 @@ impl Serve {
             ..AgentConfig::named(AgentName(name.clone()))
         };
         let sample = (self.bot.is_empty() && self.builtin.is_empty()).then(|| "sample".to_owned());
-        bots.chain(self.builtin.iter().chain(&sample).map(builtin))
-            .collect()
+        bots.chain(self.builtin.iter().chain(&sample).map(builtin)).collect()
     }
 }

@@ -34,11 +34,7 @@ impl std::error::Error for ListenError {}
 
 impl fmt::Display for ListenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            kind,
-            address,
-            source,
-        } = self;
+        let Self { kind, address, source } = self;
         let (what, flag) = match kind {
             ListenerKind::Clients => ("", "--listen"),
             ListenerKind::Grpc => ("for gRPC ", "--grpc-listen"),
@@ -53,10 +49,7 @@ impl fmt::Display for ListenError {
             )?;
         }
         if source.kind() == ErrorKind::AddrInUse {
-            write!(
-                f,
-                "; another program listens there: choose another address with {flag}"
-            )?;
+            write!(f, "; another program listens there: choose another address with {flag}")?;
             if address.port() == USUAL_PORT {
                 write!(f, " (samples of bots use port {USUAL_PORT}, too)")?;
             }
@@ -80,11 +73,7 @@ pub(super) async fn listen_for_grpc(config: &Config) -> Result<Option<TcpListene
 
 async fn open(kind: ListenerKind, address: SocketAddr) -> Result<TcpListener, ListenError> {
     let listener = bridge_program::listen(address).await;
-    listener.map_err(|error| ListenError {
-        kind,
-        address,
-        source: error.error,
-    })
+    listener.map_err(|error| ListenError { kind, address, source: error.error })
 }
 
 /// Listens for bots in addition to the main listener. If the expected port is in use, any free one is taken.
@@ -103,11 +92,7 @@ pub(super) async fn listen_for_bots(
         }
         bound => bound,
     };
-    let failed = |source| ListenError {
-        kind: ListenerKind::Bots,
-        address,
-        source,
-    };
+    let failed = |source| ListenError { kind: ListenerKind::Bots, address, source };
     bound.map(Some).map_err(failed)
 }
 

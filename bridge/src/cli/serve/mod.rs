@@ -73,10 +73,7 @@ impl Serve {
         let grpc = listeners::listen_for_grpc(&config).await?;
         let grpc_address = grpc.as_ref().map(TcpListener::local_addr).transpose()?;
         let callbacks = listeners::listen_for_bots(&config, listener.local_addr()?).await?;
-        let callback_address = callbacks
-            .as_ref()
-            .map(TcpListener::local_addr)
-            .transpose()?;
+        let callback_address = callbacks.as_ref().map(TcpListener::local_addr).transpose()?;
         let place = Addresses::of(&config, listener.local_addr()?)?;
         let place = place.with_local(&config, callback_address)?;
         let store = choice.open().await?;
@@ -167,12 +164,7 @@ pub(super) async fn judge(config: &Config) -> Result<(), Box<dyn Error>> {
     let choice = StoreChoice::Memory;
     let agent_factory =
         agent_factory(&config, &place, choice.open().await?, &choice, false).await?;
-    let host = assembled(
-        &config,
-        &agent_factory,
-        &place,
-        addresses::grpc_listen(&config),
-    )?;
+    let host = assembled(&config, &agent_factory, &place, addresses::grpc_listen(&config))?;
     host.start(place.public_url.as_str()).await?;
     addresses::encryption(&config)?;
     Ok(())
@@ -209,9 +201,7 @@ fn assembled(
     place: &Addresses,
     grpc: Option<SocketAddr>,
 ) -> Result<Host, Box<dyn Error>> {
-    let host = agent_factory
-        .host(config)?
-        .connector(agent_factory.channel.clone());
+    let host = agent_factory.host(config)?.connector(agent_factory.channel.clone());
     let host = with_issuer(host, agent_factory.issuer.clone()).grpc(place.grpc(config, grpc));
     let host = match config.limits.body {
         Some(size) => host.body_limit(size.0),
@@ -292,12 +282,8 @@ pub(super) fn issuer_settings(
     let usual = IssuerSettings::new(url.as_str());
     IssuerSettings {
         keys: issuer.keys.clone().or_else(|| store.beside("issuer.json")),
-        rotate_every: issuer
-            .rotate_every
-            .map_or(usual.rotate_every, |period| period.0),
-        lifetime: issuer
-            .token_lifetime
-            .map_or(usual.lifetime, |period| period.0),
+        rotate_every: issuer.rotate_every.map_or(usual.rotate_every, |period| period.0),
+        lifetime: issuer.token_lifetime.map_or(usual.lifetime, |period| period.0),
         ..usual
     }
 }

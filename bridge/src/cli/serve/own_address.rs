@@ -13,10 +13,7 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
     let listening = addresses::listen(config);
     let callbacks = addresses::callback_listen(config, listening);
     let grpc = addresses::grpc_listen(config);
-    let own: Vec<SocketAddr> = [Some(listening), grpc, callbacks]
-        .into_iter()
-        .flatten()
-        .collect();
+    let own: Vec<SocketAddr> = [Some(listening), grpc, callbacks].into_iter().flatten().collect();
     for agent in &config.agents {
         let Some(bot) = &agent.bot else {
             continue;
@@ -51,16 +48,12 @@ enum Destination {
 
 /// Returns where a URL leads, if the bridge listens at these addresses. A port that the system chooses is in no URL.
 fn leads_to(url: &Url, own: &[SocketAddr]) -> Destination {
-    let own = own
-        .iter()
-        .filter(|own| Some(own.port()) == url.port_or_known_default());
+    let own = own.iter().filter(|own| Some(own.port()) == url.port_or_known_default());
     let targets = targets(url);
     let reached = |own: &SocketAddr, target: &IpAddr| is_at(own.ip(), *target);
     if let Some(first) = own.clone().next()
         && !targets.is_empty()
-        && targets
-            .iter()
-            .all(|target| own.clone().any(|own| reached(own, target)))
+        && targets.iter().all(|target| own.clone().any(|own| reached(own, target)))
     {
         return Destination::Here(*first);
     }
@@ -68,19 +61,14 @@ fn leads_to(url: &Url, own: &[SocketAddr]) -> Destination {
     let may_reach = |own: &SocketAddr, target: &IpAddr| {
         own.ip() == Ipv6Addr::UNSPECIFIED && target.is_loopback() || reached(own, target)
     };
-    let found = own
-        .clone()
-        .find(|own| targets.iter().any(|target| may_reach(own, target)));
+    let found = own.clone().find(|own| targets.iter().any(|target| may_reach(own, target)));
     found.map_or(Destination::Elsewhere, |own| Destination::MaybeHere(*own))
 }
 
 /// Returns the addresses to which a URL leads for certain, without a query of names: none for a name other than localhost,
 /// which has two.
 fn targets(url: &Url) -> Vec<IpAddr> {
-    let loopback = [
-        Ipv4Addr::LOCALHOST.into(),
-        IpAddr::from(Ipv6Addr::LOCALHOST),
-    ];
+    let loopback = [Ipv4Addr::LOCALHOST.into(), IpAddr::from(Ipv6Addr::LOCALHOST)];
     let address = match url.host() {
         Some(Host::Ipv4(address)) => IpAddr::from(address),
         Some(Host::Ipv6(address)) => IpAddr::from(address).to_canonical(),
@@ -119,11 +107,7 @@ mod tests {
             Destination::MaybeHere(_) => "maybe",
         };
         for (own, url, expected) in [
-            (
-                "127.0.0.1:3978",
-                "http://127.0.0.1:3978/api/messages",
-                "yes",
-            ),
+            ("127.0.0.1:3978", "http://127.0.0.1:3978/api/messages", "yes"),
             ("127.0.0.1:3978", "https://127.0.0.1:3978/", "yes"),
             ("127.0.0.1:80", "http://127.0.0.1/", "yes"),
             ("127.0.0.1:3978", "http://0.0.0.0:3978/", "yes"),
@@ -150,21 +134,9 @@ mod tests {
         for (top, bot, is_refused) in [
             ("", "http://127.0.0.1:3978/a2a/other", true),
             ("", "http://127.0.0.1:3979/api/messages", false),
-            (
-                "grpc = { listen = '127.0.0.1:9' }",
-                "http://127.0.0.1:9/",
-                true,
-            ),
-            (
-                "public_url = 'https://agents.example'",
-                "https://agents.example/bot",
-                false,
-            ),
-            (
-                "tls = { certificate = 'c', key = 'k' }",
-                "http://127.0.0.1:3979/",
-                true,
-            ),
+            ("grpc = { listen = '127.0.0.1:9' }", "http://127.0.0.1:9/", true),
+            ("public_url = 'https://agents.example'", "https://agents.example/bot", false),
+            ("tls = { certificate = 'c', key = 'k' }", "http://127.0.0.1:3979/", true),
         ] {
             let text = format!("{top}\n[[agents]]\nname = 'a'\nbot = '{bot}'\n");
             let config = parse(Path::new("a.toml"), &text, &[]).unwrap();

@@ -31,9 +31,7 @@ fn settings(config: &PushConfig) -> Result<PushSettings, String> {
         per_host: many(config.per_host, usual.per_host),
         per_caller: many(config.per_caller, usual.per_caller),
         retry: RetrySettings {
-            attempts: config
-                .attempts
-                .map_or(usual.retry.attempts, NonZeroU32::get),
+            attempts: config.attempts.map_or(usual.retry.attempts, NonZeroU32::get),
             age: long(config.max_age, usual.retry.age),
             ..usual.retry
         },

@@ -23,9 +23,7 @@ impl Reload {
         match self.replace() {
             Ok(()) => {
                 let agents = self.config.agents.len();
-                print(&format!(
-                    "the configuration was read again, agents: {agents}"
-                ));
+                print(&format!("the configuration was read again, agents: {agents}"));
             }
             Err(error) => tracing::error!("the previous configuration stays in use: {error}"),
         }
@@ -66,19 +64,13 @@ fn fixed<'a>(old: &Config, new: &Config) -> impl Iterator<Item = &'a str> {
         ("listen", old.listen != new.listen),
         ("public_url", old.public_url != new.public_url),
         ("callback_url", old.callback_url != new.callback_url),
-        (
-            "callback_listen",
-            old.callback_listen != new.callback_listen,
-        ),
+        ("callback_listen", old.callback_listen != new.callback_listen),
         (
             "store",
             old.store.as_ref().map(toml::Spanned::get_ref)
                 != new.store.as_ref().map(toml::Spanned::get_ref),
         ),
-        (
-            "trusted_proxies",
-            old.trusted_proxies != new.trusted_proxies,
-        ),
+        ("trusted_proxies", old.trusted_proxies != new.trusted_proxies),
         ("grpc", old.grpc != new.grpc),
         ("admin", old.admin != new.admin),
         ("drain", old.drain != new.drain),
@@ -90,10 +82,7 @@ fn fixed<'a>(old: &Config, new: &Config) -> impl Iterator<Item = &'a str> {
         ("push", old.push != new.push),
         ("card_key", old.card_key != new.card_key),
     ];
-    changes
-        .into_iter()
-        .filter(|(_, changed)| *changed)
-        .map(|(key, _)| key)
+    changes.into_iter().filter(|(_, changed)| *changed).map(|(key, _)| key)
 }
 
 #[cfg(test)]
@@ -174,20 +163,8 @@ mod tests {
             let host = agent_factory.host(&config).unwrap().connector(channel);
             let hosted = host.start("http://127.0.0.1:3978").await.unwrap();
             let app = hosted.router();
-            let reload = Reload {
-                flags,
-                config,
-                agent_factory,
-                hosted,
-                encryption: None,
-            };
-            Self {
-                reload,
-                app,
-                heard,
-                file,
-                bot,
-            }
+            let reload = Reload { flags, config, agent_factory, hosted, encryption: None };
+            Self { reload, app, heard, file, bot }
         }
 
         fn again(&mut self, config: &str) {

@@ -37,13 +37,7 @@ pub(super) async fn run(
     app: Router,
     stop: watch::Receiver<bool>,
 ) -> io::Result<()> {
-    let Listeners {
-        listener,
-        grpc,
-        encryption,
-        limits,
-        callbacks,
-    } = doors;
+    let Listeners { listener, grpc, encryption, limits, callbacks } = doors;
     let beside = (encryption.clone(), app.clone(), stop.clone());
     let grpc = async move {
         let (encryption, app, stop) = beside;
@@ -190,10 +184,7 @@ mod tests {
         };
         run_on(&store, served).await.unwrap();
         let sample = Sample::new("t");
-        disk.set_faults(Faults {
-            sync: 100,
-            ..Faults::default()
-        });
+        disk.set_faults(Faults { sync: 100, ..Faults::default() });
         let append = sample.append(0, 1, vec![sample.created()]);
         store.append(&sample.caller, append).await.unwrap_err();
         disk.set_faults(Faults::default());

@@ -140,10 +140,7 @@ fn positions(
     let (millis, task) = from.map_or((i64::MAX, ""), |from| (from.millis, &from.task));
     let later = list.after((Reverse(millis), Arc::from(task)));
     let later = later.take_while(|(Reverse(millis), _)| query.includes_time(*millis));
-    later.map(|(Reverse(millis), task)| ListPosition {
-        millis: *millis,
-        task: task.to_string(),
-    })
+    later.map(|(Reverse(millis), task)| ListPosition { millis: *millis, task: task.to_string() })
 }
 
 /// Returns the entry of a task in its lists.

@@ -34,11 +34,7 @@ pub struct MemoryStore {
 impl MemoryStore {
     /// Creates an empty store.
     pub fn new() -> Self {
-        Self {
-            tables: Mutex::default(),
-            cache: Cache::new(CACHE_BYTES),
-            feed: Feed::default(),
-        }
+        Self { tables: Mutex::default(), cache: Cache::new(CACHE_BYTES), feed: Feed::default() }
     }
 
     /// Returns the task after the last event of this head, from the cache if possible.
@@ -50,14 +46,9 @@ impl MemoryStore {
         let mut cached = known.unwrap_or_else(|| CachedTask::empty(head));
         let seen = cached.snapshot.seq;
         // The events are read without the lock.
-        let later = self
-            .lock()
-            .entry(&head.owner, &head.task)?
-            .later(seen, usize::MAX);
+        let later = self.lock().entry(&head.owner, &head.task)?.later(seen, usize::MAX);
         let later = later.events(seen, usize::MAX)?.into_iter();
-        later
-            .take_while(|stored| stored.seq <= head.seq)
-            .for_each(|stored| cached.add(stored));
+        later.take_while(|stored| stored.seq <= head.seq).for_each(|stored| cached.add(stored));
         let snapshot = cached.snapshot.clone();
         self.cache.put(&head.task, cached);
         Ok(snapshot)
@@ -117,8 +108,7 @@ impl Store for MemoryStore {
                 // The task was deleted meanwhile.
                 Err(_) => return Ok(None),
             };
-            self.snapshot(&head)
-                .map(|snapshot| Some(query.select(snapshot)))
+            self.snapshot(&head).map(|snapshot| Some(query.select(snapshot)))
         };
         let (tasks, next) = query.fill(tasks, next, load)?;
         Ok(Page { tasks, next, total })
@@ -232,11 +222,7 @@ impl Store for MemoryStore {
         kind: &str,
         scope: &str,
     ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-        let first = RecordKey {
-            kind: kind.into(),
-            scope: scope.into(),
-            id: String::new(),
-        };
+        let first = RecordKey { kind: kind.into(), scope: scope.into(), id: String::new() };
         let tables = self.lock();
         let from = tables.records.range((caller.clone(), first)..);
         let ours = from

@@ -78,11 +78,7 @@ impl StoredAppend {
         let mut json = Vec::new();
         let written = wire::write_json(&mut json, &append.events);
         written.map_err(|error| StoreError::corrupt("an event", &error))?;
-        Ok(Self {
-            last: append.last(),
-            millis: append.time.as_millisecond(),
-            json: json.into(),
-        })
+        Ok(Self { last: append.last(), millis: append.time.as_millisecond(), json: json.into() })
     }
 
     fn events(&self) -> Result<impl Iterator<Item = StoredEvent> + use<>, StoreError> {
@@ -122,9 +118,7 @@ impl TaskEntry {
 impl MemoryTables {
     pub(super) fn entry(&self, caller: &Caller, task: &str) -> Result<&TaskEntry, StoreError> {
         let entry = self.tasks.get(task);
-        entry
-            .filter(|entry| entry.head.owner == *caller)
-            .ok_or_else(|| StoreError::not_found(task))
+        entry.filter(|entry| entry.head.owner == *caller).ok_or_else(|| StoreError::not_found(task))
     }
 
     pub(super) fn append(
@@ -272,9 +266,8 @@ impl MemoryTables {
     ) -> Vec<Head> {
         let after = after.map(|after| (after.millis, Arc::from(after.task.as_str())));
         let after = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let later = table
-            .into_iter()
-            .flat_map(|table| table.range((after.clone(), Bound::Unbounded)));
+        let later =
+            table.into_iter().flat_map(|table| table.range((after.clone(), Bound::Unbounded)));
         let due = later.take_while(|(heads_until, _)| *heads_until <= until);
         self.heads(due.take(limit).map(|(_, task)| task))
     }
@@ -314,10 +307,7 @@ impl CallerIndex {
         if let Some(client_id) = new_client_id(head, append)
             && let Some(task) = self.client_tasks.get(client_id)
         {
-            return Err(StoreError::Taken {
-                client_id: client_id.clone(),
-                task: task.to_string(),
-            });
+            return Err(StoreError::Taken { client_id: client_id.clone(), task: task.to_string() });
         }
         for (id, _) in append.message_ids() {
             if let Some((task, seq)) = self.messages.get(id) {
@@ -347,8 +337,7 @@ impl CallerIndex {
 
     fn add_ids(&mut self, task: &Arc<str>, head: &Head, append: &Append) {
         if let Some(client_id) = new_client_id(head, append) {
-            self.client_tasks
-                .insert(client_id.clone(), Arc::clone(task));
+            self.client_tasks.insert(client_id.clone(), Arc::clone(task));
         }
         for (id, seq) in append.message_ids() {
             self.messages.insert(id.into(), (Arc::clone(task), seq));

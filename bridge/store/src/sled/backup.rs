@@ -39,20 +39,13 @@ const BLOCK: usize = 16 << 10;
 /// # Errors
 /// If there is no store, the folder has a store already, or a file cannot be read or written.
 pub fn copy_store(from: &Path, to: &Path) -> Result<u64, StoreError> {
-    let failed = |error| {
-        StoreError::io(
-            format!("copying {} to {}", from.display(), to.display()),
-            error,
-        )
-    };
+    let failed =
+        |error| StoreError::io(format!("copying {} to {}", from.display(), to.display()), error);
     if is_unfinished(from) {
         return Err(StoreError::Unfinished { path: from.into() });
     }
     if !from.join(LOG).is_dir() {
-        return Err(failed(io::Error::new(
-            io::ErrorKind::NotFound,
-            "it holds no store",
-        )));
+        return Err(failed(io::Error::new(io::ErrorKind::NotFound, "it holds no store")));
     }
     if to.join(LOG).exists() {
         let error = io::Error::new(io::ErrorKind::AlreadyExists, "there is a store already");

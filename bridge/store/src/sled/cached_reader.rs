@@ -62,8 +62,7 @@ impl CachedReader {
             return self.owned(found, caller, task);
         }
         let (owner, id) = (caller.clone(), task.to_owned());
-        self.blocking(move |reader| reader.owned(reader.disk.find(&id)?, &owner, &id))
-            .await
+        self.blocking(move |reader| reader.owned(reader.disk.find(&id)?, &owner, &id)).await
     }
 
     /// Reads a task again that was found damaged, since the disk may only have failed for a while.
@@ -87,8 +86,7 @@ impl CachedReader {
             return Ok(found.is_some());
         }
         let task = task.to_owned();
-        self.blocking(move |reader| Ok(reader.disk.indexed_task(&task)?.is_some()))
-            .await
+        self.blocking(move |reader| Ok(reader.disk.indexed_task(&task)?.is_some())).await
     }
 
     /// Returns the index entry of a key.
@@ -98,10 +96,7 @@ impl CachedReader {
     ) -> Result<Option<T>, StoreError> {
         let entry = match self.disk.index().peek(&key) {
             Some(entry) => entry,
-            None => {
-                self.blocking(move |reader| reader.disk.index().get(&key))
-                    .await?
-            }
+            None => self.blocking(move |reader| reader.disk.index().get(&key)).await?,
         };
         entry.map(|entry| keys::read(&entry)).transpose()
     }
@@ -148,11 +143,7 @@ impl CachedReader {
             }
         };
         let (tasks, next) = query.fill(positions.tasks, positions.next, load)?;
-        Ok(Page {
-            tasks,
-            next,
-            total: positions.total,
-        })
+        Ok(Page { tasks, next, total: positions.total })
     }
 
     fn compute(&self, latest: &LatestAppend) -> Result<Snapshot, StoreError> {

@@ -79,23 +79,11 @@ fn parse(offset: LogOffset, record: &[u8]) -> Result<ReplayedRecord, StoreError>
         Record::Append(append) => {
             let (latest, messages) = latest_append(offset, &append, 0)?;
             let is_first = append.previous.is_none();
-            ReplayedRecord::Append {
-                latest,
-                is_first,
-                messages,
-            }
+            ReplayedRecord::Append { latest, is_first, messages }
         }
-        Record::Copy {
-            append,
-            bytes,
-            is_last,
-        } => {
+        Record::Copy { append, bytes, is_last } => {
             let (latest, messages) = latest_append(offset, &append, bytes)?;
-            ReplayedRecord::Copy {
-                latest,
-                is_last,
-                messages,
-            }
+            ReplayedRecord::Copy { latest, is_last, messages }
         }
         Record::Deleted { task } => ReplayedRecord::Deleted(task.to_owned()),
         Record::Small { key, value } => ReplayedRecord::Small(key.into(), value.map(|_| offset)),
@@ -106,10 +94,7 @@ fn parse(offset: LogOffset, record: &[u8]) -> Result<ReplayedRecord, StoreError>
 /// the previous append of such a task is not taken for the latest.
 pub(super) fn lost_appends(mut at: u64, mut stretch: &[u8]) -> Vec<ReplayedRecord> {
     let mut lost_appends = Vec::new();
-    while let Some(length) = stretch
-        .first_chunk()
-        .map(|length| u32::from_be_bytes(*length))
-    {
+    while let Some(length) = stretch.first_chunk().map(|length| u32::from_be_bytes(*length)) {
         let record = stretch.get(FRAME..).unwrap_or_default();
         lost_appends.extend(lost_append(LogOffset { at, length }, record));
         // The next append can only be found by the length of this one.
@@ -150,10 +135,7 @@ impl Rebuilder {
         let name = FOLDERS.iter().find(is_other).unwrap_or(&FOLDERS[0]);
         let folder = self.0.folder.join(name);
         remove(&folder)?;
-        let rebuilt = Reader {
-            index: open_index(&folder, &self.0)?,
-            ..reader.clone()
-        };
+        let rebuilt = Reader { index: open_index(&folder, &self.0)?, ..reader.clone() };
         catch_up(&rebuilt)?;
         reader.index.swap(&rebuilt.index);
         // The old index is closed before its folder is removed.

@@ -25,9 +25,7 @@ pub(super) fn check_in_use(reader: &Reader) -> Result<StoreReport, StoreError> {
     let mut report = StoreReport::default();
     for entry in reader.index().scan(vec![keys::STATE_LIST], None) {
         report.tasks += 1;
-        report
-            .damaged
-            .extend(check_task(reader, &keys::last_name(&entry?.0)?)?);
+        report.damaged.extend(check_task(reader, &keys::last_name(&entry?.0)?)?);
     }
     for entry in reader.index().scan(vec![keys::RECORD], None) {
         let (key, offset) = entry?;
@@ -36,9 +34,7 @@ pub(super) fn check_in_use(reader: &Reader) -> Result<StoreReport, StoreError> {
             read => drop(read?),
         }
     }
-    report
-        .damaged
-        .sort_by(|one, other| one.task.cmp(&other.task));
+    report.damaged.sort_by(|one, other| one.task.cmp(&other.task));
     report.lost = merged(reader.log.lost());
     Ok(report)
 }
@@ -50,11 +46,7 @@ fn check_task(reader: &Reader, task: &str) -> Result<Option<DamagedTask>, StoreE
     let owner = latest.head.owner.clone();
     match reader.intact(latest).and_then(|one| reader.read_all(&one)) {
         Ok(()) => Ok(None),
-        Err(StoreError::Damaged { task, reason }) => Ok(Some(DamagedTask {
-            task,
-            owner,
-            reason,
-        })),
+        Err(StoreError::Damaged { task, reason }) => Ok(Some(DamagedTask { task, owner, reason })),
         // The task was deleted meanwhile.
         Err(StoreError::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),

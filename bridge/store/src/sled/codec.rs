@@ -76,10 +76,7 @@ pub(super) enum Record<'r> {
     /// A task was deleted.
     Deleted { task: &'r str },
     /// A small record was stored, or removed (`None`).
-    Small {
-        key: &'r [u8],
-        value: Option<&'r [u8]>,
-    },
+    Small { key: &'r [u8], value: Option<&'r [u8]> },
 }
 
 /// An append in the log.
@@ -105,9 +102,7 @@ pub(super) struct Link {
 }
 
 pub(super) fn events_json(append: &Append) -> Result<Vec<u8>, StoreError> {
-    write_json(&append.events, || {
-        format!("an event of task {}", append.task)
-    })
+    write_json(&append.events, || format!("an event of task {}", append.task))
 }
 
 pub(super) fn head_json(head: &Head) -> Result<Vec<u8>, StoreError> {
@@ -122,9 +117,7 @@ pub(super) fn write_append(
     head: &[u8],
     events: &[u8],
 ) {
-    let previous = link
-        .previous
-        .map_or([0; LogOffset::BYTES], LogOffset::to_bytes);
+    let previous = link.previous.map_or([0; LogOffset::BYTES], LogOffset::to_bytes);
     to.reserve(1 + HEADER + head.len() + events.len());
     to.push(APPEND);
     to.extend(append.time.as_millisecond().to_be_bytes());
@@ -305,9 +298,7 @@ pub(super) fn guess_task(record: &[u8]) -> Option<(String, Option<Head>)> {
 /// Returns the value of a small record.
 pub(super) fn small_value(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
     match Record::read(bytes)? {
-        Record::Small {
-            value: Some(value), ..
-        } => Ok(value.to_vec()),
+        Record::Small { value: Some(value), .. } => Ok(value.to_vec()),
         Record::Small { value: None, .. }
         | Record::Append(_)
         | Record::Copy { .. }
@@ -317,9 +308,7 @@ pub(super) fn small_value(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
 
 /// Takes the next `N` bytes.
 fn take<const N: usize>(from: &mut &[u8]) -> Result<[u8; N], StoreError> {
-    let (taken, rest) = from
-        .split_first_chunk()
-        .ok_or_else(|| corrupt("it is too short"))?;
+    let (taken, rest) = from.split_first_chunk().ok_or_else(|| corrupt("it is too short"))?;
     *from = rest;
     Ok(*taken)
 }
@@ -327,9 +316,7 @@ fn take<const N: usize>(from: &mut &[u8]) -> Result<[u8; N], StoreError> {
 /// Takes the next bytes, whose number is before them.
 fn take_counted<'r>(from: &mut &'r [u8]) -> Result<&'r [u8], StoreError> {
     let length = u32::from_be_bytes(take(from)?) as usize;
-    let taken = from
-        .split_at_checked(length)
-        .ok_or_else(|| corrupt("it is too short"))?;
+    let taken = from.split_at_checked(length).ok_or_else(|| corrupt("it is too short"))?;
     *from = taken.1;
     Ok(taken.0)
 }
@@ -371,10 +358,7 @@ mod tests {
         let mut head = Head::after(None, &sample.caller, &created).unwrap();
         head.seq = 6;
         let append = sample.append(4, 7, events);
-        let link = Link {
-            number: 3,
-            previous: Some(LogOffset { at: 16, length: 9 }),
-        };
+        let link = Link { number: 3, previous: Some(LogOffset { at: 16, length: 9 }) };
         let (head, events) = (head_json(&head).unwrap(), events_json(&append).unwrap());
         let mut bytes = Vec::new();
         write_append(&mut bytes, &append, link, &head, &events);
@@ -407,10 +391,7 @@ mod tests {
         let inner = json!({ "message": { "messageId": "of metadata" } });
         metadata.insert("list".to_owned(), json!([inner]));
         let revised = None;
-        assert_eq!(
-            ids(vec![Event::Metadata { metadata, revised }]).unwrap(),
-            []
-        );
+        assert_eq!(ids(vec![Event::Metadata { metadata, revised }]).unwrap(), []);
     }
 
     #[test]
@@ -458,13 +439,7 @@ mod tests {
         let (mut removed, gone) = (Vec::new(), None);
         write_small(&mut removed, b"key", gone);
         let read = Record::read(&removed).unwrap();
-        assert!(matches!(
-            read,
-            Record::Small {
-                key: b"key",
-                value: None
-            }
-        ));
+        assert!(matches!(read, Record::Small { key: b"key", value: None }));
         assert!(small_value(&removed).is_err() && small_value(&record()).is_err());
     }
 }

@@ -77,10 +77,7 @@ impl<J: Send + 'static> CommitQueue<J> {
             }
         };
         let thread = Builder::new().name("store-committer".into()).spawn(run)?;
-        Ok(Self {
-            jobs: Some(jobs),
-            thread: Some(thread),
-        })
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
     /// Queues a job, and waits for the answer. It waits for room in the queue and for the disk, without a time limit.

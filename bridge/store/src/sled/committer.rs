@@ -23,11 +23,7 @@ use super::{
 use crate::{Append, Deletion, Head, StoreError, cache::Cache, caller::Caller, feed::Feed};
 
 /// The limits of the queue and of batches. Batches are limited because readers wait for them too.
-const LIMITS: Limits = Limits {
-    queue: 1024,
-    jobs: 1024,
-    bytes: 4 << 20,
-};
+const LIMITS: Limits = Limits { queue: 1024, jobs: 1024, bytes: 4 << 20 };
 /// The usual overhead of a record in the log, in bytes.
 const OVERHEAD: usize = 2 << 10;
 /// The pause between two attempts to rebuild the index.
@@ -72,13 +68,7 @@ impl Committer {
         log: log::Writer,
         rebuilder: Rebuilder,
     ) -> Result<Self, StoreError> {
-        let writer = LogWriter {
-            reader,
-            log,
-            rebuilder,
-            rebuilding: None,
-            last_rebuild: None,
-        };
+        let writer = LogWriter { reader, log, rebuilder, rebuilding: None, last_rebuild: None };
         let queue = CommitQueue::start(writer, LIMITS);
         let failed = |error| StoreError::io("starting the committer", error);
         Ok(Self(queue.map_err(failed)?))
@@ -245,10 +235,7 @@ impl LogWriter {
 
     /// Rebuilds the index if it has failed. No batch is written meanwhile, so that the log does not grow.
     fn rebuild(&mut self) -> Result<(), StoreError> {
-        if let Some(rebuilding) = self
-            .rebuilding
-            .take_if(|rebuilding| rebuilding.is_finished())
-        {
+        if let Some(rebuilding) = self.rebuilding.take_if(|rebuilding| rebuilding.is_finished()) {
             match rebuilding.join() {
                 Ok(Ok(())) => tracing::warn!("the index was rebuilt"),
                 Ok(Err(error)) => tracing::error!("the index could not be rebuilt: {error}"),

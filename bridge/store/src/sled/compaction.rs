@@ -86,14 +86,13 @@ impl Compaction {
             return Ok(false);
         }
         let removed = std::mem::take(&mut progress.emptied);
-        progress.emptied = reader
-            .blocking(move |reader| remove_emptied(&reader.disk, removed))
-            .await?;
+        progress.emptied =
+            reader.blocking(move |reader| remove_emptied(&reader.disk, removed)).await?;
         let before = match goal {
             CompactionGoal::Bounded => u64::MAX,
-            CompactionGoal::All => *progress
-                .all_before
-                .get_or_insert_with(|| reader.disk.index().end().at),
+            CompactionGoal::All => {
+                *progress.all_before.get_or_insert_with(|| reader.disk.index().end().at)
+            }
         };
         let wanted = reader
             .blocking({
@@ -110,14 +109,10 @@ impl Compaction {
             }
             return Ok(!is_done);
         };
-        let (found, next) = reader
-            .blocking(move |reader| read_items(&reader.disk, start, end))
-            .await?;
+        let (found, next) =
+            reader.blocking(move |reader| read_items(&reader.disk, start, end)).await?;
         let writes = stream::iter(found).map(|found| copy_item(reader, committer, found, end));
-        let outcomes: Vec<bool> = writes
-            .buffer_unordered(CONCURRENT_COPIES)
-            .try_collect()
-            .await?;
+        let outcomes: Vec<bool> = writes.buffer_unordered(CONCURRENT_COPIES).try_collect().await?;
         if outcomes.contains(&false) {
             return Ok(true);
         }
@@ -223,13 +218,8 @@ fn live_task(reader: &Reader, task: &str, end: u64) -> Result<Option<TaskCopy>, 
     let Some(latest) = reader.find(task)? else {
         return Ok(None);
     };
-    let mut copy = TaskCopy {
-        records: Vec::new(),
-        previous: None,
-        bytes: 0,
-        is_last: true,
-        latest,
-    };
+    let mut copy =
+        TaskCopy { records: Vec::new(), previous: None, bytes: 0, is_last: true, latest };
     if copy.latest.state == DataState::Damaged {
         return Ok((copy.latest.offset.at < end).then_some(copy));
     }

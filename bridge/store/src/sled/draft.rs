@@ -36,10 +36,7 @@ pub(super) struct PreparedAppend {
 impl<'a> Draft<'a> {
     /// Creates an empty batch on top of the durable state.
     pub(super) fn new(reader: &'a Reader) -> Self {
-        Self {
-            reader,
-            changes: Changes::default(),
-        }
+        Self { reader, changes: Changes::default() }
     }
 
     /// Adds an append. After an error nothing of it is written.
@@ -109,10 +106,7 @@ impl<'a> Draft<'a> {
             gone.into_iter().for_each(|key| self.put(key, None));
         }
         let state = DataState::Deleted;
-        let gone = LatestAppend {
-            state,
-            ..latest.clone()
-        };
+        let gone = LatestAppend { state, ..latest.clone() };
         self.changes.update_task(Some(latest), gone);
         Ok(())
     }
@@ -222,11 +216,7 @@ impl<'a> Draft<'a> {
     /// Adds a record that was read from the log.
     pub(super) fn replay(&mut self, logged: ReplayedRecord) -> Result<(), StoreError> {
         match logged {
-            ReplayedRecord::Append {
-                latest,
-                is_first,
-                messages,
-            } => {
+            ReplayedRecord::Append { latest, is_first, messages } => {
                 let before = match is_first {
                     false => self.latest_known(&latest.head.task)?,
                     true => None,
@@ -240,11 +230,7 @@ impl<'a> Draft<'a> {
                 let before = self.get(&key)?;
                 self.index_record(key, before.as_deref(), offset)?;
             }
-            ReplayedRecord::Copy {
-                latest,
-                is_last,
-                messages,
-            } => {
+            ReplayedRecord::Copy { latest, is_last, messages } => {
                 let before = self.latest_known(&latest.head.task)?;
                 self.index_copy(before, latest, messages, is_last);
             }
@@ -334,10 +320,7 @@ impl<'a> Draft<'a> {
         }
         let latest = self.reader.intact(latest)?;
         match self.reader.quarantine.reason(task) {
-            Some(reason) => Err(StoreError::Damaged {
-                task: task.to_owned(),
-                reason,
-            }),
+            Some(reason) => Err(StoreError::Damaged { task: task.to_owned(), reason }),
             None => Ok(Some(latest)),
         }
     }
@@ -376,11 +359,7 @@ impl<'a> Draft<'a> {
                 let (seq, task) = keys::read::<(Seq, String)>(&event)?;
                 let message_id = id.into();
                 if self.exists(&task)? {
-                    return Err(StoreError::Duplicate {
-                        message_id,
-                        task,
-                        seq,
-                    });
+                    return Err(StoreError::Duplicate { message_id, task, seq });
                 }
             }
         }

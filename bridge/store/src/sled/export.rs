@@ -11,14 +11,12 @@ use crate::{
 impl ExportStore for SledStore {
     async fn all_tasks(&self, after: &[u8], limit: usize) -> Result<TaskPage, StoreError> {
         let after = after.to_owned();
-        self.read_disk(move |reader| tasks(reader, after, limit))
-            .await
+        self.read_disk(move |reader| tasks(reader, after, limit)).await
     }
 
     async fn all_records(&self, after: &[u8], limit: usize) -> Result<RecordPage, StoreError> {
         let after = after.to_owned();
-        self.read_disk(move |reader| records(reader, after, limit))
-            .await
+        self.read_disk(move |reader| records(reader, after, limit)).await
     }
 }
 
@@ -26,11 +24,7 @@ impl ExportStore for SledStore {
 fn tasks(reader: &Reader, after: Vec<u8>, limit: usize) -> Result<TaskPage, StoreError> {
     let mut page = TaskPage::default();
     let after = (!after.is_empty()).then_some(after);
-    for entry in reader
-        .index()
-        .scan(vec![keys::STATE_LIST], after)
-        .take(limit)
-    {
+    for entry in reader.index().scan(vec![keys::STATE_LIST], after).take(limit) {
         let (key, _) = entry?;
         let task = keys::last_name(&key)?;
         if let Some(latest) = reader.find(&task)? {
@@ -53,11 +47,7 @@ fn records(reader: &Reader, after: Vec<u8>, limit: usize) -> Result<RecordPage, 
         match keys::read(&offset).and_then(|offset| reader.record(&key, offset)) {
             Ok(Some(value)) => {
                 let (owner, record) = keys::record_names(&key)?;
-                page.records.push(RecordEntry {
-                    owner: Caller::new(owner),
-                    key: record,
-                    value,
-                });
+                page.records.push(RecordEntry { owner: Caller::new(owner), key: record, value });
             }
             Ok(None) => {}
             Err(StoreError::Corrupt { .. }) => page.damaged += 1,

@@ -65,10 +65,9 @@ fn is_locked(error: &io::Error) -> bool {
 /// Removes a folder, if it exists.
 pub(super) fn remove(folder: &Path) -> Result<(), StoreError> {
     match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io(
-            format!("removing {}", folder.display()),
-            error,
-        )),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(StoreError::io(format!("removing {}", folder.display()), error))
+        }
         Ok(()) | Err(_) => Ok(()),
     }
 }

@@ -298,18 +298,10 @@ pub(super) fn list_keys(latest: &LatestAppend) -> Vec<Key> {
     };
     let mut list_keys = vec![in_state(None), in_state(Some(&head.context_id))];
     if head.waits() {
-        list_keys.push(ordered_key(
-            waiting(&head.agent),
-            Order::OldestFirst,
-            &position,
-        ));
+        list_keys.push(ordered_key(waiting(&head.agent), Order::OldestFirst, &position));
     }
     if !head.is_open() {
-        list_keys.push(ordered_key(
-            ended(&head.agent),
-            Order::OldestFirst,
-            &position,
-        ));
+        list_keys.push(ordered_key(ended(&head.agent), Order::OldestFirst, &position));
     }
     if !head.turns.is_empty() {
         list_keys.push(turn(&head.task));
@@ -401,10 +393,7 @@ mod tests {
     use super::*;
 
     fn position(millis: i64, task: &str) -> ListPosition {
-        ListPosition {
-            millis,
-            task: task.into(),
-        }
+        ListPosition { millis, task: task.into() }
     }
 
     #[test]
@@ -418,9 +407,7 @@ mod tests {
             position(i64::MIN, "a"),
         ];
         let list = counted_list(&states(&Caller::new("a"), "b", None, Some("s")));
-        let keys = ordered
-            .clone()
-            .map(|one| ordered_key(list.clone(), Order::NewestFirst, &one));
+        let keys = ordered.clone().map(|one| ordered_key(list.clone(), Order::NewestFirst, &one));
         assert!(ordered.is_sorted() && keys.is_sorted());
         for (key, one) in keys.iter().zip(&ordered) {
             assert_eq!(super::position(key).as_ref().unwrap(), one);
@@ -439,11 +426,7 @@ mod tests {
 
     #[test]
     fn the_key_of_a_record_is_parsed() {
-        let key = RecordKey {
-            kind: "push".to_owned(),
-            scope: "t".to_owned(),
-            id: "a".to_owned(),
-        };
+        let key = RecordKey { kind: "push".to_owned(), scope: "t".to_owned(), id: "a".to_owned() };
         let found = record_names(&record(&Caller::new("me"), &key)).unwrap();
         assert_eq!(found, ("me".to_owned(), key));
         assert!(record_names(&[RECORD, 0, 0, 0, 9]).is_err());
@@ -471,10 +454,7 @@ mod tests {
             let place = ordered_key(list.clone(), Order::NewestFirst, &position(-7, "t"));
             assert_eq!((filter_key(&place), time(&place)), (Some(&*list), Some(-7)));
             assert_eq!(last_name(&place).unwrap(), "t");
-            assert_eq!(
-                (filter_key(&list), filter_key(&list[..1])),
-                (Some(&*list), None)
-            );
+            assert_eq!((filter_key(&list), filter_key(&list[..1])), (Some(&*list), None));
         }
         let appends = appends("t");
         assert_eq!(filter_key(&append("t", 9)), Some(&*appends));

@@ -51,10 +51,7 @@ impl Reader {
         let states = keys::states(caller, agent, context, state);
         for (state, count) in self.index().counts(&states)? {
             let list = keys::counted_list(&state);
-            for place in self
-                .state_list(&list, from, query)
-                .take(query.page_size + 1)
-            {
+            for place in self.state_list(&list, from, query).take(query.page_size + 1) {
                 found.push(place?);
             }
             total += match query.after {

@@ -158,12 +158,7 @@ impl SledStore {
             Some(_) => self.message_keys(caller, &append).await?,
             None => Vec::new(),
         };
-        Ok(PreparedAppend {
-            caller: caller.clone(),
-            append,
-            messages,
-            json,
-        })
+        Ok(PreparedAppend { caller: caller.clone(), append, messages, json })
     }
 
     /// Reads from the disk on a thread of the store.
@@ -181,8 +176,7 @@ impl SledStore {
     ) -> Result<Vec<keys::Key>, StoreError> {
         let key = |agent: &str| {
             let ids = append.message_ids();
-            ids.map(|(id, _)| keys::message(caller, agent, id))
-                .collect()
+            ids.map(|(id, _)| keys::message(caller, agent, id)).collect()
         };
         Ok(match append.events.first() {
             Some(Event::Created(created)) => key(&created.agent),
@@ -214,8 +208,7 @@ impl Store for SledStore {
         if after >= latest.head.seq {
             return Ok(Vec::new());
         }
-        self.read_disk(move |disk| disk.events(&latest, after, limit))
-            .await
+        self.read_disk(move |disk| disk.events(&latest, after, limit)).await
     }
 
     async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
@@ -229,9 +222,7 @@ impl Store for SledStore {
 
     async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
         let (caller, query) = (caller.clone(), query.clone());
-        self.reader
-            .blocking(move |reader| reader.list(&caller, &query))
-            .await
+        self.reader.blocking(move |reader| reader.list(&caller, &query)).await
     }
 
     async fn find_message(
@@ -240,9 +231,7 @@ impl Store for SledStore {
         agent: &str,
         message_id: &str,
     ) -> Result<Option<(String, Seq)>, StoreError> {
-        let found = self
-            .reader
-            .entry::<(Seq, String)>(keys::message(caller, agent, message_id));
+        let found = self.reader.entry::<(Seq, String)>(keys::message(caller, agent, message_id));
         match found.await? {
             Some((seq, task)) if self.reader.exists(&task).await? => Ok(Some((task, seq))),
             Some(_) | None => Ok(None),
@@ -255,9 +244,7 @@ impl Store for SledStore {
         agent: &str,
         client_id: &str,
     ) -> Result<Option<String>, StoreError> {
-        let found = self
-            .reader
-            .entry::<String>(keys::client_task(caller, agent, client_id));
+        let found = self.reader.entry::<String>(keys::client_task(caller, agent, client_id));
         match found.await? {
             Some(task) if self.reader.exists(&task).await? => Ok(Some(task)),
             Some(_) | None => Ok(None),
@@ -271,8 +258,7 @@ impl Store for SledStore {
 
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         let after = after.to_owned();
-        self.read_disk(move |disk| disk.open_turns(&after, limit))
-            .await
+        self.read_disk(move |disk| disk.open_turns(&after, limit)).await
     }
 
     async fn waiting_tasks(
@@ -283,8 +269,7 @@ impl Store for SledStore {
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
         let (list, after) = (keys::waiting(agent), after.cloned());
-        self.read_disk(move |disk| disk.heads_until(list, after.as_ref(), until, limit))
-            .await
+        self.read_disk(move |disk| disk.heads_until(list, after.as_ref(), until, limit)).await
     }
 
     async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
@@ -315,8 +300,7 @@ impl Store for SledStore {
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
         let (list, after) = (keys::ended(agent), after.cloned());
-        self.read_disk(move |disk| disk.heads_until(list, after.as_ref(), until, limit))
-            .await
+        self.read_disk(move |disk| disk.heads_until(list, after.as_ref(), until, limit)).await
     }
 
     async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
@@ -324,21 +308,16 @@ impl Store for SledStore {
     }
 
     async fn maintain(&self) -> Result<bool, StoreError> {
-        let step = self
-            .compaction
-            .step(&self.reader, &self.committer, CompactionGoal::Bounded);
+        let step = self.compaction.step(&self.reader, &self.committer, CompactionGoal::Bounded);
         step.await
     }
 
     async fn compact_step(&self) -> Result<bool, StoreError> {
-        self.compaction
-            .step(&self.reader, &self.committer, CompactionGoal::All)
-            .await
+        self.compaction.step(&self.reader, &self.committer, CompactionGoal::All).await
     }
 
     async fn inspect(&self) -> Result<Option<StoreReport>, StoreError> {
-        self.read_disk(|reader| check::check_in_use(reader).map(Some))
-            .await
+        self.read_disk(|reader| check::check_in_use(reader).map(Some)).await
     }
 
     async fn disk_use(&self) -> Result<Option<DiskUse>, StoreError> {

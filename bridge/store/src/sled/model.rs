@@ -8,12 +8,8 @@ use super::{test_rng::TestRng, *};
 use crate::{Event, MemoryStore, testing::Sample};
 
 const AGENT: &str = "sample";
-const STATES: [TaskState; 4] = [
-    TaskState::Working,
-    TaskState::InputRequired,
-    TaskState::Completed,
-    TaskState::Failed,
-];
+const STATES: [TaskState; 4] =
+    [TaskState::Working, TaskState::InputRequired, TaskState::Completed, TaskState::Failed];
 
 struct Pair {
     folder: tempfile::TempDir,
@@ -88,10 +84,7 @@ impl Pair {
 
     async fn compare(&self, rng: &mut TestRng) {
         let [disk, memory] = self.stores();
-        let open = (
-            disk.open_turns("", 99).await,
-            memory.open_turns("", 99).await,
-        );
+        let open = (disk.open_turns("", 99).await, memory.open_turns("", 99).await);
         assert_eq!(open.0.unwrap(), open.1.unwrap());
         let (until, limit) = (jiff::Timestamp::from_millisecond(30), 1 + rng.below(99));
         let until = until.unwrap();
@@ -119,17 +112,11 @@ impl Pair {
                 page_size: 1 + rng.below(20),
                 ..ListQuery::of(AGENT)
             };
-            assert_eq!(
-                all(disk, &caller, &query).await,
-                all(memory, &caller, &query).await
-            );
+            assert_eq!(all(disk, &caller, &query).await, all(memory, &caller, &query).await);
         }
         for number in 0..self.tasks {
             let Sample { caller, task, .. } = &Self::sample(number);
-            let one = (
-                disk.task(caller, task).await,
-                memory.task(caller, task).await,
-            );
+            let one = (disk.task(caller, task).await, memory.task(caller, task).await);
             let exists = one.1.is_ok();
             assert_eq!(one.0.map_err(shown), one.1.map_err(shown));
             let id = format!("{task}-1");

@@ -79,10 +79,8 @@ pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<Open
     let logs = folder.join("log");
     disk.make_folder(&logs).map_err(failed)?;
     disk.sync_folder(folder).map_err(failed)?;
-    for former in FORMER_FOLDERS
-        .map(|name| folder.join(name))
-        .iter()
-        .filter(|former| former.exists())
+    for former in
+        FORMER_FOLDERS.map(|name| folder.join(name)).iter().filter(|former| former.exists())
     {
         tracing::warn!(folder = %former.display(), "an index of an earlier layout is rebuilt from the log");
         remove(former)?;
@@ -90,9 +88,7 @@ pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<Open
     match open_all(settings, disk, &logs, &lock) {
         Err(error) if !is_permanent(&error) => {
             tracing::warn!("the index is rebuilt from the log, which takes a while: {error}");
-            FOLDERS
-                .iter()
-                .try_for_each(|name| remove(&folder.join(name)))?;
+            FOLDERS.iter().try_for_each(|name| remove(&folder.join(name)))?;
             open_all(settings, disk, &logs, &lock)
         }
         opened => opened,
@@ -134,10 +130,7 @@ fn open_all(
     };
     // An index that was copied from elsewhere may refer to segments that were removed since.
     if reader.index().durable_end() > 0 && reader.index().end().at < reader.log.begin() {
-        return Err(StoreError::corrupt(
-            "the index",
-            "it ends before the log begins",
-        ));
+        return Err(StoreError::corrupt("the index", "it ends before the log begins"));
     }
     let log = log::writer(&reader.log, catch_up(&reader)?)?;
     Ok(Opened { reader, log })

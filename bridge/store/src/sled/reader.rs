@@ -141,9 +141,7 @@ impl Reader {
     /// Returns the latest append of a task if it is at another offset now.
     fn moved_append(&self, latest: &LatestAppend) -> Result<Option<LatestAppend>, StoreError> {
         let task = &latest.head.task;
-        let now = self
-            .find(task)?
-            .ok_or_else(|| StoreError::not_found(task))?;
+        let now = self.find(task)?.ok_or_else(|| StoreError::not_found(task))?;
         let is_moved = now.state == DataState::Intact && now.offset != latest.offset;
         Ok(is_moved.then_some(now))
     }
@@ -168,10 +166,7 @@ impl Reader {
             let is_gap = covered.is_some_and(|covered| append.last + 1 != covered);
             if is_gap || (append.first() > 1 && append.previous.is_none()) {
                 let reason = format!("the events before {} are missing", append.first());
-                return Err(StoreError::corrupt(
-                    format!("task {}", latest.head.task),
-                    &reason,
-                ));
+                return Err(StoreError::corrupt(format!("task {}", latest.head.task), &reason));
             }
             if append.first() <= wanted {
                 appends.push(append.events()?);
@@ -241,9 +236,7 @@ impl Reader {
     pub(super) fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
         let counts = self.index().counts(&[keys::OPEN])?.into_iter();
         let counts = counts.filter(|(_, count)| *count > 0);
-        counts
-            .map(|(key, count)| Ok((keys::agent(&key)?, count)))
-            .collect()
+        counts.map(|(key, count)| Ok((keys::agent(&key)?, count))).collect()
     }
 
     /// Returns the number and size of the ended tasks of each agent.
@@ -279,12 +272,7 @@ impl Reader {
 
     /// Returns whether there is a small record whose key begins with `prefix`.
     pub(super) fn has_record(&self, prefix: Key) -> Result<bool, StoreError> {
-        Ok(self
-            .index()
-            .scan(prefix, None)
-            .next()
-            .transpose()?
-            .is_some())
+        Ok(self.index().scan(prefix, None).next().transpose()?.is_some())
     }
 
     /// Returns the value of a small record.

@@ -44,12 +44,7 @@ pub(super) fn latest_append(
     let head = Arc::new(append.head()?);
     let key = |(id, seq): (String, Seq)| (keys::message(&head.owner, &head.agent, &id), seq);
     let messages = append.message_ids()?.into_iter().map(key).collect();
-    let latest = LatestAppend {
-        head,
-        offset,
-        number: append.number,
-        bytes,
-        state: DataState::Intact,
-    };
+    let latest =
+        LatestAppend { head, offset, number: append.number, bytes, state: DataState::Intact };
     Ok((latest, messages))
 }

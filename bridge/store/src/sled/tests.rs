@@ -25,10 +25,7 @@ impl Sled {
     }
 
     fn settings(&self) -> SledSettings {
-        SledSettings {
-            page_cache: 16 << 20,
-            ..SledSettings::in_folder(self.0.path())
-        }
+        SledSettings { page_cache: 16 << 20, ..SledSettings::in_folder(self.0.path()) }
     }
 
     fn try_open(&self) -> Result<SledStore, StoreError> {
@@ -77,11 +74,7 @@ async fn a_durable_append_is_announced_after_its_writer_left() {
     let sample = Sample::new("t");
     sample.create(&store, 1).await;
     let seq = sample.head(&store).await.seq;
-    let mut watch = store
-        .watch(&sample.caller, "t")
-        .await
-        .unwrap()
-        .with_events();
+    let mut watch = store.watch(&sample.caller, "t").await.unwrap().with_events();
     let append = sample.append(seq, 2, vec![Event::TurnEnded { turn: 1 }]);
     tokio::select! {
         biased;
@@ -117,10 +110,7 @@ fn other_users_cannot_read_the_files() {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
     open();
-    assert_eq!(
-        folders.each_ref().map(|path| mode(path)),
-        [0o755, 0o700, 0o700]
-    );
+    assert_eq!(folders.each_ref().map(|path| mode(path)), [0o755, 0o700, 0o700]);
 }
 
 #[test]
@@ -129,11 +119,7 @@ fn a_store_from_before_the_log_is_refused() {
     fs::write(backend.0.path().join("db"), b"").unwrap();
     let error = backend.try_open().unwrap_err();
     assert!(matches!(error, StoreError::Older { .. }), "{error}");
-    assert!(
-        error
-            .to_string()
-            .contains("has format 1, this program knows 2: name another")
-    );
+    assert!(error.to_string().contains("has format 1, this program knows 2: name another"));
 }
 
 /// Writes tasks of three events, each third of which ends, and some records.
@@ -146,16 +132,11 @@ async fn fill(store: &SledStore, tasks: std::ops::Range<i64>) {
             let metadata = None;
             let ended = Event::Status { status, metadata };
             sample.then(store, number + 1, ended).await;
-            sample
-                .then(store, number + 2, Event::TurnEnded { turn: 1 })
-                .await;
+            sample.then(store, number + 2, Event::TurnEnded { turn: 1 }).await;
         }
         if number % 10 == 0 {
             let key = record_key(&number.to_string());
-            store
-                .put_record(&sample.caller, &key, b"v".into())
-                .await
-                .unwrap();
+            store.put_record(&sample.caller, &key, b"v".into()).await.unwrap();
             let gone = record_key(&(number - 10).to_string());
             store.delete_record(&sample.caller, &gone).await.unwrap();
         }
@@ -163,11 +144,7 @@ async fn fill(store: &SledStore, tasks: std::ops::Range<i64>) {
 }
 
 fn record_key(id: &str) -> RecordKey {
-    RecordKey {
-        kind: "k".into(),
-        scope: "s".into(),
-        id: id.into(),
-    }
+    RecordKey { kind: "k".into(), scope: "s".into(), id: id.into() }
 }
 
 /// Checks the tasks and records that [`fill`] wrote.
@@ -177,13 +154,8 @@ async fn check(store: &SledStore, tasks: i64) {
         let task = format!("t{number}");
         let seq = if number % 3 == 0 { 5 } else { 3 };
         assert_eq!(store.head(&alice, &task).await.unwrap().seq, seq);
-        assert_eq!(
-            store.read(&alice, &task, 1, 99).await.unwrap().len(),
-            seq as usize - 1
-        );
-        let found = store
-            .find_message(&alice, "sample", &format!("{task}-1"))
-            .await;
+        assert_eq!(store.read(&alice, &task, 1, 99).await.unwrap().len(), seq as usize - 1);
+        let found = store.find_message(&alice, "sample", &format!("{task}-1")).await;
         assert_eq!(found.unwrap(), Some((task, 2)));
     }
     let page = store.list(&alice, &ListQuery::of("sample")).await.unwrap();
@@ -313,10 +285,7 @@ async fn the_size_of_ids_is_limited() {
     let error = store.head(&sample.caller, "t").await.unwrap_err();
     assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
     let key = record_key(&"i".repeat(17 << 10));
-    let error = store
-        .put_record(&sample.caller, &key, Vec::new())
-        .await
-        .unwrap_err();
+    let error = store.put_record(&sample.caller, &key, Vec::new()).await.unwrap_err();
     assert!(matches!(error, StoreError::TooLarge { .. }), "{error}");
 }
 
@@ -326,18 +295,14 @@ async fn answers_do_not_wait_for_callers_that_are_not_polled() {
     let backend = Sled::new();
     let store = backend.try_open().unwrap();
     for round in 0..20 {
-        let samples: Vec<_> = (0..32)
-            .map(|number| Sample::new(format!("t{round}-{number}")))
-            .collect();
+        let samples: Vec<_> =
+            (0..32).map(|number| Sample::new(format!("t{round}-{number}"))).collect();
         let begin = |sample: &'_ Sample| {
             let created = sample.append(0, 1, vec![sample.created()]);
             store.append(&samples[0].caller, created)
         };
         let mut waiting: Vec<_> = samples.iter().map(begin).collect();
-        let begun: Vec<_> = waiting
-            .iter_mut()
-            .map(|one| one.now_or_never().is_none())
-            .collect();
+        let begun: Vec<_> = waiting.iter_mut().map(|one| one.now_or_never().is_none()).collect();
         // The other callers are not polled again.
         if begun[0] {
             let told = tokio::time::timeout(std::time::Duration::from_secs(60), &mut waiting[0]);

@@ -51,21 +51,12 @@ pub async fn a_deleted_task_is_not_found(backend: &impl Backend) {
     end(&*store, &one, 10).await;
     end(&*store, &other, 20).await;
     let mut watch = store.watch(&one.caller, "one").await.unwrap();
-    store
-        .delete(&one.caller, "one", Deletion::Ended)
-        .await
-        .unwrap();
+    store.delete(&one.caller, "one", Deletion::Ended).await.unwrap();
     assert_eq!(watch.after(5).await, None);
     check_not_found(&*store, &one).await;
     let all = ListQuery::of(AGENT);
-    let completed = ListQuery {
-        state: Some(TaskState::Completed),
-        ..all.clone()
-    };
-    let within = ListQuery {
-        context_id: Some("c".into()),
-        ..all.clone()
-    };
+    let completed = ListQuery { state: Some(TaskState::Completed), ..all.clone() };
+    let within = ListQuery { context_id: Some("c".into()), ..all.clone() };
     for query in [&all, &completed, &within] {
         assert_eq!(listed(&*store, query).await, (vec!["other".into()], 1));
     }
@@ -73,14 +64,8 @@ pub async fn a_deleted_task_is_not_found(backend: &impl Backend) {
     assert_eq!(counts[AGENT].tasks, 1);
     assert_eq!(store.head(&other.caller, "other").await.unwrap().seq, 5);
     // A page token with the deleted task is refused.
-    let token = ListPosition {
-        millis: 10,
-        task: "one".into(),
-    };
-    let query = ListQuery {
-        page_token: token.token(),
-        ..all
-    };
+    let token = ListPosition { millis: 10, task: "one".into() };
+    let query = ListQuery { page_token: token.token(), ..all };
     let error = store.list(&one.caller, &query).await.unwrap_err();
     assert!(matches!(error, StoreError::PageToken { .. }), "{error}");
 }
@@ -122,9 +107,7 @@ pub async fn ids_of_deleted_tasks_can_be_used_again(backend: &impl Backend) {
     let store = backend.open();
     let create = async |task: &str| {
         let sample = Sample::new(task);
-        let Event::Created(mut created) = sample.created() else {
-            unreachable!()
-        };
+        let Event::Created(mut created) = sample.created() else { unreachable!() };
         created.client_id = Some("mine".into());
         let events = vec![Event::Created(created), said("same", "hi")];
         let append = sample.append(0, 1, events);
@@ -157,10 +140,7 @@ pub async fn ended_tasks_are_listed_by_time(backend: &impl Backend) {
     }
     Sample::new("open").create(&*store, 1).await;
     let ended = async |after: Option<(i64, &str)>, until, limit| {
-        let after = after.map(|(millis, task)| ListPosition {
-            millis,
-            task: task.into(),
-        });
+        let after = after.map(|(millis, task)| ListPosition { millis, task: task.into() });
         let found = store.ended_tasks(AGENT, after.as_ref(), at(until), limit);
         let found = found.await.unwrap().into_iter().map(|head| head.task);
         found.collect::<Vec<_>>()
@@ -179,10 +159,7 @@ pub async fn ended_tasks_are_listed_by_time(backend: &impl Backend) {
     assert_eq!(ended(None, 99, 99).await, ["b", "c", "d"]);
     assert_eq!(ended(Some((20, "a")), 99, 99).await, ["c", "d"]);
     let after = store.ended_counts().await.unwrap()[AGENT];
-    assert!(
-        after.tasks == 3 && after.bytes < before.bytes,
-        "{before:?}, {after:?}"
-    );
+    assert!(after.tasks == 3 && after.bytes < before.bytes, "{before:?}, {after:?}");
     for (caller, task) in [("alice", "b"), ("alice", "c"), ("bob", "d")] {
         let caller = Caller::new(caller);
         store.delete(&caller, task, Deletion::Ended).await.unwrap();

@@ -74,8 +74,7 @@ impl FailingStore {
 /// Decrements a counter. Returns whether it was above zero.
 fn decrement(left: &AtomicUsize) -> bool {
     let less = |left: usize| left.checked_sub(1);
-    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
-        .is_ok()
+    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
 }
 
 #[async_trait]
@@ -84,9 +83,9 @@ impl Store for FailingStore {
         let is_delayed = decrement(&self.delayed);
         let appended = match decrement(&self.unwritable) {
             true => Err(StoreError::Closed),
-            false if decrement(&self.unavailable) => Err(StoreError::Unavailable {
-                reason: "a test says so".to_owned(),
-            }),
+            false if decrement(&self.unavailable) => {
+                Err(StoreError::Unavailable { reason: "a test says so".to_owned() })
+            }
             false => self.store.append(caller, append).await,
         };
         if is_delayed && let Ok(release) = self.release.acquire().await {
@@ -180,9 +179,7 @@ impl Store for FailingStore {
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
         let deleted_before_list = self.deleted_before_list.swap(0, Ordering::SeqCst);
-        let oldest = self
-            .store
-            .ended_tasks(agent, None, Timestamp::MAX, deleted_before_list);
+        let oldest = self.store.ended_tasks(agent, None, Timestamp::MAX, deleted_before_list);
         for head in oldest.await? {
             let deletion = Deletion::Ended;
             self.store.delete(&head.owner, &head.task, deletion).await?;

@@ -25,11 +25,7 @@ pub async fn messages_are_stored_once(backend: &impl Backend) {
     }
     assert_eq!(duplicates.len(), 7);
     let alice = Caller::new("alice");
-    let (task, seq) = store
-        .find_message(&alice, AGENT, "same")
-        .await
-        .unwrap()
-        .unwrap();
+    let (task, seq) = store.find_message(&alice, AGENT, "same").await.unwrap().unwrap();
     assert!(seq == 2 && duplicates.iter().all(|one| *one == task));
     let bob = Sample::new("b").of(Caller::new("bob"));
     let append = bob.append(0, 1, vec![bob.created(), said("same", "hi")]);
@@ -43,9 +39,7 @@ pub async fn client_tasks_are_found(backend: &impl Backend) {
     let store = backend.open();
     let create = async |task: &str, caller: &str, agent: &str| {
         let sample = Sample::new(task).of(Caller::new(caller));
-        let Event::Created(mut created) = sample.created() else {
-            unreachable!()
-        };
+        let Event::Created(mut created) = sample.created() else { unreachable!() };
         created.client_id = Some("mine".into());
         created.agent = agent.into();
         let append = sample.append(0, 1, vec![Event::Created(created)]);

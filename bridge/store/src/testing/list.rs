@@ -14,9 +14,7 @@ pub async fn filters_narrow_the_list(backend: &impl Backend) {
     let create = async |task: &str, context: &str, millis: i64, state: TaskState| {
         let sample = Sample::new(task).within(context);
         sample.create(&*store, 1).await;
-        sample
-            .then(&*store, millis, status(state, "so it is"))
-            .await;
+        sample.then(&*store, millis, status(state, "so it is")).await;
     };
     create("a", "x", 10, TaskState::Working).await;
     create("b", "x", 40, TaskState::Completed).await;
@@ -24,18 +22,10 @@ pub async fn filters_narrow_the_list(backend: &impl Backend) {
     create("d", "x", 20, TaskState::Working).await;
     create("e", "y", 40, TaskState::InputRequired).await;
     let all = ListQuery::of(AGENT);
-    let context = |query: &ListQuery| ListQuery {
-        context_id: Some("x".into()),
-        ..query.clone()
-    };
-    let working = |query: &ListQuery| ListQuery {
-        state: Some(TaskState::Working),
-        ..query.clone()
-    };
-    let later = |query: &ListQuery| ListQuery {
-        after: Some(at(20)),
-        ..query.clone()
-    };
+    let context = |query: &ListQuery| ListQuery { context_id: Some("x".into()), ..query.clone() };
+    let working =
+        |query: &ListQuery| ListQuery { state: Some(TaskState::Working), ..query.clone() };
+    let later = |query: &ListQuery| ListQuery { after: Some(at(20)), ..query.clone() };
     for (query, expected) in [
         (all.clone(), "b e c d a"),
         (context(&all), "b d a"),
@@ -43,22 +33,13 @@ pub async fn filters_narrow_the_list(backend: &impl Backend) {
         (later(&all), "b e c d"),
         (working(&context(&all)), "d a"),
         (later(&working(&context(&all))), "d"),
-        (
-            ListQuery {
-                state: Some(TaskState::Failed),
-                ..all.clone()
-            },
-            "",
-        ),
+        (ListQuery { state: Some(TaskState::Failed), ..all.clone() }, ""),
     ] {
         let page = list(&*store, &query).await;
         assert_eq!(names(&page), expected, "{query:?}");
         assert_eq!(page.total, expected.split_whitespace().count(), "{query:?}");
         assert_eq!(page.next, "");
-        let known = ListQuery {
-            known_total: Some(7),
-            ..query
-        };
+        let known = ListQuery { known_total: Some(7), ..query };
         let page = list(&*store, &known).await;
         assert_eq!((names(&page).as_str(), page.total), (expected, 7));
     }
@@ -69,21 +50,12 @@ pub async fn page_tokens_are_valid_for_one_list(backend: &impl Backend) {
     let store = backend.open();
     Sample::new("a").create(&*store, 2).await;
     Sample::new("b").create(&*store, 1).await;
-    let first = ListQuery {
-        page_size: 1,
-        ..ListQuery::of(AGENT)
-    };
+    let first = ListQuery { page_size: 1, ..ListQuery::of(AGENT) };
     let page = list(&*store, &first).await;
-    let begun = |token: &str| ListQuery {
-        page_token: token.into(),
-        ..first.clone()
-    };
+    let begun = |token: &str| ListQuery { page_token: token.into(), ..first.clone() };
     assert_eq!(names(&list(&*store, &begun(&page.next)).await), "b");
     let (own, other) = (Sample::new("a").caller, Caller::new("somebody else"));
-    let elsewhere = ListQuery {
-        agent: "another".into(),
-        ..begun(&page.next)
-    };
+    let elsewhere = ListQuery { agent: "another".into(), ..begun(&page.next) };
     for (caller, query) in [
         (&own, begun("nonsense")),
         (&own, begun("100.never")),
@@ -91,10 +63,7 @@ pub async fn page_tokens_are_valid_for_one_list(backend: &impl Backend) {
         (&other, begun(&page.next)),
     ] {
         let error = store.list(caller, &query).await;
-        assert!(
-            matches!(error, Err(StoreError::PageToken { .. })),
-            "{query:?}"
-        );
+        assert!(matches!(error, Err(StoreError::PageToken { .. })), "{query:?}");
     }
 }
 
@@ -106,10 +75,7 @@ pub async fn pages_are_stable_under_updates(backend: &impl Backend) {
         let sample = Sample::new(format!("t{index}"));
         sample.create(&*store, 100 - index / 2).await;
     }
-    let mut query = ListQuery {
-        page_size: 3,
-        ..ListQuery::of(AGENT)
-    };
+    let mut query = ListQuery { page_size: 3, ..ListQuery::of(AGENT) };
     let mut seen = Vec::new();
     for round in 0.. {
         let page = list(&*store, &query).await;
@@ -122,9 +88,7 @@ pub async fn pages_are_stable_under_updates(backend: &impl Backend) {
         let event = status(TaskState::Working, "moved");
         let moved = ["t0", "t8", "t9"][round.min(2)];
         Sample::new(moved).then(&*store, 200, event).await;
-        Sample::new(format!("new{round}"))
-            .create(&*store, 300)
-            .await;
+        Sample::new(format!("new{round}")).create(&*store, 300).await;
     }
     assert_eq!(seen, ["t0 t1 t2", "t3 t4 t5", "t6 t7 t9"]);
 }
@@ -133,33 +97,17 @@ pub async fn pages_are_stable_under_updates(backend: &impl Backend) {
 /// that was not requested does not count.
 pub async fn pages_are_limited_in_bytes(backend: &impl Backend) {
     let store = backend.open();
-    for (millis, task, size) in [
-        (1, "e", 10),
-        (2, "d", 10),
-        (3, "c", 5_000),
-        (4, "b", 500),
-        (5, "a", 500),
-    ] {
+    for (millis, task, size) in
+        [(1, "e", 10), (2, "d", 10), (3, "c", 5_000), (4, "b", 500), (5, "a", 500)]
+    {
         let sample = Sample::new(task);
         sample.create(&*store, millis).await;
         let part = Part::text("x".repeat(size));
-        sample
-            .then(&*store, millis, artifact("made", part, false))
-            .await;
+        sample.then(&*store, millis, artifact("made", part, false)).await;
     }
-    let whole = ListQuery {
-        page_bytes: 2_000,
-        ..ListQuery::of(AGENT)
-    };
-    let small = ListQuery {
-        artifacts: false,
-        history: Some(0),
-        ..whole.clone()
-    };
-    let short = ListQuery {
-        page_size: 2,
-        ..small.clone()
-    };
+    let whole = ListQuery { page_bytes: 2_000, ..ListQuery::of(AGENT) };
+    let small = ListQuery { artifacts: false, history: Some(0), ..whole.clone() };
+    let short = ListQuery { page_size: 2, ..small.clone() };
     for (query, expected) in [
         (whole, vec!["a b", "c", "d e"]),
         (small, vec!["a b c d e"]),

@@ -19,15 +19,7 @@ pub async fn events_are_read_in_order(backend: &impl Backend) {
         let seq = sample.then(&*store, turn, said(&text, &text)).await;
         assert_eq!(seq, turn.cast_unsigned());
     }
-    for (after, limit) in [
-        (0, 100),
-        (0, 2),
-        (1, 1),
-        (2, 5),
-        (17, 100),
-        (20, 7),
-        (99, 1),
-    ] {
+    for (after, limit) in [(0, 100), (0, 2), (1, 1), (2, 5), (17, 100), (20, 7), (99, 1)] {
         let events = store.read(&sample.caller, "t", after, limit).await;
         let numbers: Vec<Seq> = events.unwrap().iter().map(|stored| stored.seq).collect();
         let expected: Vec<Seq> = (after + 1..=20).take(limit).collect();
@@ -44,23 +36,14 @@ pub async fn tasks_are_their_events_applied(backend: &impl Backend) {
     let sample = Sample::new("t");
     sample.create(&*store, 1).await;
     let fresh = store.task(&sample.caller, "t").await.unwrap();
-    assert_eq!(
-        (fresh.seq, &fresh.task.status.state),
-        (3, &TaskState::Submitted)
-    );
+    assert_eq!((fresh.seq, &fresh.task.status.state), (3, &TaskState::Submitted));
     let metadata = json!({"k": 1}).as_object().cloned().unwrap();
     for (millis, event) in [
         (1001, status(TaskState::InputRequired, "which one?")),
         (1002, said("u2", "that one")),
         (1003, artifact("a", Part::text("Hel"), false)),
         (1004, artifact("a", Part::text("lo"), true)),
-        (
-            1005,
-            Event::Metadata {
-                metadata,
-                revised: None,
-            },
-        ),
+        (1005, Event::Metadata { metadata, revised: None }),
         (1006, status(TaskState::Completed, "done")),
     ] {
         sample.then(&*store, millis, event).await;
@@ -102,9 +85,9 @@ pub async fn conflicts_report_the_last_event(backend: &impl Backend) {
     for writer in (0..16).map(write).collect::<Vec<_>>() {
         match writer.await.unwrap() {
             Ok(head) if head.seq == 4 => won += 1,
-            Err(StoreError::Conflict {
-                expected, actual, ..
-            }) => assert_eq!((expected, actual), (3, 4)),
+            Err(StoreError::Conflict { expected, actual, .. }) => {
+                assert_eq!((expected, actual), (3, 4));
+            }
             other => panic!("expected event 4 or a conflict, found {other:?}"),
         }
     }
@@ -148,9 +131,7 @@ pub async fn ended_tasks_accept_no_events(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");
     sample.create(&*store, 1).await;
-    sample
-        .then(&*store, 2, status(TaskState::Canceled, "stopped"))
-        .await;
+    sample.then(&*store, 2, status(TaskState::Canceled, "stopped")).await;
     for event in [
         said("late", "late"),
         status(TaskState::Working, "late"),
@@ -169,11 +150,7 @@ pub async fn invalid_events_are_refused(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");
     sample.create(&*store, 1).await;
-    let started = |turn| Event::TurnStarted {
-        turn,
-        open_until: None,
-        reference: None,
-    };
+    let started = |turn| Event::TurnStarted { turn, open_until: None, reference: None };
     let queued = |turn| Event::TurnQueued {
         turn,
         message_id: "t-1".into(),
@@ -191,10 +168,7 @@ pub async fn invalid_events_are_refused(backend: &impl Backend) {
     ] {
         let append = sample.append(3, 2, events.clone());
         let error = store.append(&sample.caller, append).await.unwrap_err();
-        assert!(
-            matches!(error, StoreError::Invalid { .. }),
-            "{events:?}: {error}"
-        );
+        assert!(matches!(error, StoreError::Invalid { .. }), "{events:?}: {error}");
     }
     let other = Sample::new("u").append(0, 2, vec![said("first", "?")]);
     let error = store.append(&sample.caller, other).await.unwrap_err();

@@ -4,10 +4,7 @@
 //! test function for each test. A test panics if the store breaks a guarantee of [`Store`]. [`FailingStore`] is a store
 //! whose operations fail, for tests of code that uses a store.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on should say where"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod deletion;
 mod failing_store;

@@ -23,10 +23,7 @@ pub async fn small_records_are_read_back(backend: &impl Backend) {
         store.put_record(caller, &key, value.into()).await.unwrap();
     }
     let records = store.records(&alice, "push", "t").await.unwrap();
-    assert_eq!(
-        records,
-        [("a".into(), b"one".to_vec()), ("b".into(), b"two".to_vec())]
-    );
+    assert_eq!(records, [("a".into(), b"one".to_vec()), ("b".into(), b"two".to_vec())]);
     let one = store.record(&alice, &key("t", "b")).await.unwrap();
     assert_eq!(one.as_deref(), Some(b"two".as_slice()));
     assert_eq!(store.record(&bob, &key("t", "b")).await.unwrap(), None);
@@ -45,8 +42,6 @@ pub async fn small_records_are_read_back(backend: &impl Backend) {
     assert_eq!(found, [false; 4]);
     assert!(store.have_records("push", &[]).await.unwrap().is_empty());
 
-    let large = store
-        .put_record(&alice, &key("t", "l"), vec![0; 1 << 20])
-        .await;
+    let large = store.put_record(&alice, &key("t", "l"), vec![0; 1 << 20]).await;
     assert!(matches!(large, Err(StoreError::TooLarge { .. })));
 }

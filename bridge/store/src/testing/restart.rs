@@ -17,11 +17,7 @@ pub async fn open_turns_are_listed(backend: &impl Backend) {
     for task in ["done", "ending", "queued", "started", "waiting"] {
         Sample::new(task).create(&*store, 1).await;
     }
-    let started = Event::TurnStarted {
-        turn: 1,
-        open_until: Some(at(9000)),
-        reference: None,
-    };
+    let started = Event::TurnStarted { turn: 1, open_until: Some(at(9000)), reference: None };
     let ended = || Event::TurnEnded { turn: 1 };
     for (task, event) in [
         ("done", ended()),
@@ -43,10 +39,7 @@ pub async fn open_turns_are_listed(backend: &impl Backend) {
         let turn = head.turns.into_iter().next().map(|turn| turn.state);
         (head.task, turn)
     });
-    let started = TurnState::Started {
-        open_until: Some(at(9000)),
-        reference: None,
-    };
+    let started = TurnState::Started { open_until: Some(at(9000)), reference: None };
     assert_eq!(
         turns.collect::<Vec<_>>(),
         [
@@ -76,10 +69,7 @@ pub async fn waiting_tasks_are_listed_by_time(backend: &impl Backend) {
         }
     }
     let waiting = async |after: Option<(i64, &str)>, until, limit| {
-        let after = after.map(|(millis, task)| ListPosition {
-            millis,
-            task: task.into(),
-        });
+        let after = after.map(|(millis, task)| ListPosition { millis, task: task.into() });
         let found = store.waiting_tasks(AGENT, after.as_ref(), at(until), limit);
         let found = found.await.unwrap().into_iter().map(|head| head.task);
         found.collect::<Vec<_>>()
@@ -93,11 +83,9 @@ pub async fn waiting_tasks_are_listed_by_time(backend: &impl Backend) {
     assert_eq!(other.unwrap(), []);
     // A task whose caller answers no longer waits. When it waits again, the new time counts.
     let bob = Sample::new("a").of(Caller::new("bob"));
-    bob.then(&*store, 80, status(TaskState::Working, "so"))
-        .await;
+    bob.then(&*store, 80, status(TaskState::Working, "so")).await;
     assert_eq!(waiting(None, 99, 99).await, ["b", "c", "f"]);
-    bob.then(&*store, 90, status(TaskState::AuthRequired, "who?"))
-        .await;
+    bob.then(&*store, 90, status(TaskState::AuthRequired, "who?")).await;
     assert_eq!(waiting(None, 99, 99).await, ["b", "c", "f", "a"]);
 }
 
@@ -112,19 +100,13 @@ pub async fn everything_survives_reopening(backend: &impl Backend) {
         sample.create(&*store, index).await;
         let size = usize::try_from(index).unwrap() * 5_000;
         let part = Part::new(Content::Raw(vec![7; size]));
-        sample
-            .then(&*store, index, artifact("a", part, false))
-            .await;
+        sample.then(&*store, index, artifact("a", part, false)).await;
         if index % 3 == 0 {
             let event = status(TaskState::Completed, "done");
             sample.then(&*store, 100 - index, event).await;
         }
     }
-    let key = RecordKey {
-        kind: "k".into(),
-        scope: "s".into(),
-        id: "i".into(),
-    };
+    let key = RecordKey { kind: "k".into(), scope: "s".into(), id: "i".into() };
     let alice = Sample::new("t0").caller;
     store.put_record(&alice, &key, b"v".into()).await.unwrap();
     let before = everything(&*store).await;
@@ -134,9 +116,7 @@ pub async fn everything_survives_reopening(backend: &impl Backend) {
     assert!(store.record(&alice, &key).await.unwrap().is_some());
     let found = store.find_message(&alice, AGENT, "t7-1").await.unwrap();
     assert_eq!(found, Some(("t7".into(), 2)));
-    Sample::new("t1")
-        .then(&*store, 200, status(TaskState::Failed, "no"))
-        .await;
+    Sample::new("t1").then(&*store, 200, status(TaskState::Failed, "no")).await;
 }
 
 /// Returns the list, heads and logs of all tasks.

@@ -24,11 +24,7 @@ pub(super) const AGENT: &str = "sample";
 impl Sample {
     /// Creates a task of `alice` in the context `c`.
     pub fn new(task: impl Into<String>) -> Self {
-        Self {
-            caller: Caller::new("alice"),
-            task: task.into(),
-            context: "c".into(),
-        }
+        Self { caller: Caller::new("alice"), task: task.into(), context: "c".into() }
     }
 
     /// Sets the caller.
@@ -58,12 +54,7 @@ impl Sample {
 
     /// Returns an append of these events, `millis` milliseconds after 1970.
     pub fn append(&self, expected: Seq, millis: i64, events: Vec<Event>) -> Append {
-        Append {
-            task: self.task.clone(),
-            expected,
-            time: at(millis),
-            events,
-        }
+        Append { task: self.task.clone(), expected, time: at(millis), events }
     }
 
     /// Creates the task with a first message `TASK-1` and its queued turn: events 1 to 3.

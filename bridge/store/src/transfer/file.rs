@@ -47,10 +47,7 @@ enum Line {
         events: Vec<Event>,
     },
     /// The last line.
-    End {
-        report: TransferReport,
-        sha256: String,
-    },
+    End { report: TransferReport, sha256: String },
 }
 
 /// A file to which a copy is written. It gets its name when it is complete.
@@ -78,11 +75,7 @@ impl FileTarget {
         partial.push(".partial");
         let partial = PathBuf::from(partial);
         let mut options = system::private_file();
-        let file = options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&partial);
+        let file = options.write(true).create(true).truncate(true).open(&partial);
         let mut target = Self {
             file: BufWriter::new(file.map_err(|error| file_error(&partial, error))?),
             path,
@@ -120,10 +113,7 @@ impl FileTarget {
             sha256: format!("{:x}", self.digest.clone().finalize()),
         };
         self.write(&end)?;
-        let synced = self
-            .file
-            .flush()
-            .and_then(|()| self.file.get_ref().sync_all());
+        let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
         synced.map_err(|error| file_error(&self.path, error))?;
         // The file is read and checked before it gets its name.
         FileSource::open(&self.partial)?;
@@ -203,34 +193,16 @@ impl FileSource {
             return Ok(Some(match line {
                 Line::BridgeStore { .. } => continue,
                 Line::End { .. } => return Ok(None),
-                Line::Record {
-                    owner,
-                    kind,
-                    scope,
-                    id,
-                    value,
-                } => {
+                Line::Record { owner, kind, scope, id, value } => {
                     let value = STANDARD.decode(value);
                     let value =
                         value.map_err(|error| self.lines.content_error(&error.to_string()))?;
                     let key = RecordKey { kind, scope, id };
                     Item::Record(RecordEntry { owner, key, value })
                 }
-                Line::Append {
-                    owner,
-                    task,
-                    expected,
-                    time,
-                    events,
-                } => Item::Append(
-                    owner,
-                    Append {
-                        task,
-                        expected,
-                        time,
-                        events,
-                    },
-                ),
+                Line::Append { owner, task, expected, time, events } => {
+                    Item::Append(owner, Append { task, expected, time, events })
+                }
             }));
         }
     }
@@ -239,11 +211,7 @@ impl FileSource {
 impl Lines {
     fn open(path: &Path) -> Result<Self, TransferError> {
         let file = File::open(path).map_err(|error| file_error(path, error))?;
-        Ok(Self {
-            path: path.to_owned(),
-            file: BufReader::new(file),
-            number: 0,
-        })
+        Ok(Self { path: path.to_owned(), file: BufReader::new(file), number: 0 })
     }
 
     /// Returns the next line with its text.
@@ -273,8 +241,5 @@ impl Lines {
 }
 
 fn file_error(path: &Path, error: io::Error) -> TransferError {
-    TransferError::File {
-        path: path.to_owned(),
-        error,
-    }
+    TransferError::File { path: path.to_owned(), error }
 }

@@ -65,16 +65,8 @@ impl fmt::Display for TransferReport {
         if self.damaged_records > 0 {
             writeln!(f, "left out: {} small records", self.damaged_records)?;
         }
-        let Self {
-            tasks,
-            events,
-            records,
-            ..
-        } = self;
-        write!(
-            f,
-            "{tasks} tasks with {events} events, {records} small records"
-        )
+        let Self { tasks, events, records, .. } = self;
+        write!(f, "{tasks} tasks with {events} events, {records} small records")
     }
 }
 
@@ -144,10 +136,7 @@ async fn wait_for_others(store: &dyn ExportStore, place: &str) -> Result<(), Tra
         let others = store
             .other_processes()
             .await
-            .map_err(|error| TransferError::Store {
-                place: place.to_owned(),
-                error,
-            })?;
+            .map_err(|error| TransferError::Store { place: place.to_owned(), error })?;
         if others == 0 {
             return Ok(());
         }

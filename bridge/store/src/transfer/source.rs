@@ -25,12 +25,7 @@ pub struct StoreSource {
 enum Stage {
     Records(Vec<u8>),
     Tasks(Vec<u8>),
-    Task {
-        task: String,
-        owner: Caller,
-        seen: Seq,
-        remaining: RemainingTasks,
-    },
+    Task { task: String, owner: Caller, seen: Seq, remaining: RemainingTasks },
     Done,
 }
 
@@ -71,10 +66,8 @@ impl StoreSource {
                 return Ok(None);
             }
             let next = self.read(stage).await;
-            self.stage = next.map_err(|error| TransferError::Store {
-                place: self.place.clone(),
-                error,
-            })?;
+            self.stage =
+                next.map_err(|error| TransferError::Store { place: self.place.clone(), error })?;
         }
     }
 
@@ -99,12 +92,9 @@ impl StoreSource {
                     None => Stage::Done,
                 })
             }
-            Stage::Task {
-                task,
-                owner,
-                seen,
-                remaining,
-            } => self.read_task(task, owner, seen, remaining).await,
+            Stage::Task { task, owner, seen, remaining } => {
+                self.read_task(task, owner, seen, remaining).await
+            }
             Stage::Done => Ok(Stage::Done),
         }
     }
@@ -114,12 +104,7 @@ impl StoreSource {
         while let Some(next) = remaining.tasks.pop_front() {
             match next {
                 TaskEntry::Intact(task, owner) => {
-                    return Stage::Task {
-                        task,
-                        owner,
-                        seen: 0,
-                        remaining,
-                    };
+                    return Stage::Task { task, owner, seen: 0, remaining };
                 }
                 TaskEntry::Damaged(task, reason) => {
                     self.ready.push_back(Item::Damaged(task, reason));
@@ -149,18 +134,11 @@ impl StoreSource {
         let is_last = events.len() < PAGE;
         let last = events.last().map_or(seen, |event| event.seq);
         let appends = appends(&task, events);
-        let items = appends
-            .into_iter()
-            .map(|append| Item::Append(owner.clone(), append));
+        let items = appends.into_iter().map(|append| Item::Append(owner.clone(), append));
         self.ready.extend(items);
         Ok(match is_last {
             true => self.begin(remaining),
-            false => Stage::Task {
-                task,
-                owner,
-                seen: last,
-                remaining,
-            },
+            false => Stage::Task { task, owner, seen: last, remaining },
         })
     }
 
@@ -207,10 +185,7 @@ impl StoreSource {
 }
 
 fn missing(task: &str) -> StoreError {
-    StoreError::Damaged {
-        task: task.to_owned(),
-        reason: "events are missing".to_owned(),
-    }
+    StoreError::Damaged { task: task.to_owned(), reason: "events are missing".to_owned() }
 }
 
 /// Groups events into appends: events of the same time become one append up to a size. Readers cannot see the difference.

@@ -23,11 +23,7 @@ const MAX_PENDING_SIZE: usize = 16 << 20;
 const MARK_KIND: &str = "unfinished-copy";
 
 fn mark_key() -> RecordKey {
-    RecordKey {
-        kind: MARK_KIND.to_owned(),
-        scope: String::new(),
-        id: String::new(),
-    }
+    RecordKey { kind: MARK_KIND.to_owned(), scope: String::new(), id: String::new() }
 }
 
 pub(super) fn is_mark(key: &RecordKey) -> bool {
@@ -64,13 +60,7 @@ impl StoreTarget {
         place: impl Into<String>,
         source: &str,
     ) -> Result<Self, TransferError> {
-        let target = Self {
-            store,
-            place: place.into(),
-            pending: Vec::new(),
-            count: 0,
-            size: 0,
-        };
+        let target = Self { store, place: place.into(), pending: Vec::new(), count: 0, size: 0 };
         super::wait_for_others(&*target.store, &target.place).await?;
         let found = target.store_result(unfinished_source(&*target.store).await)?;
         let is_resumed = found.as_deref() == Some(source);
@@ -209,17 +199,11 @@ impl StoreTarget {
     }
 
     fn store_result<T>(&self, done: Result<T, StoreError>) -> Result<T, TransferError> {
-        done.map_err(|error| TransferError::Store {
-            place: self.place.clone(),
-            error,
-        })
+        done.map_err(|error| TransferError::Store { place: self.place.clone(), error })
     }
 
     fn difference(&self, what: String) -> TransferError {
-        TransferError::Different {
-            place: self.place.clone(),
-            what,
-        }
+        TransferError::Different { place: self.place.clone(), what }
     }
 }
 

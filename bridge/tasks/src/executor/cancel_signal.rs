@@ -22,10 +22,7 @@ impl CancelSignal {
     /// Returns a signal that never changes.
     pub fn fixed(is_canceled: bool) -> Self {
         let cancel_signal = Self::default();
-        cancel_signal
-            .0
-            .is_canceled
-            .store(is_canceled, Ordering::Release);
+        cancel_signal.0.is_canceled.store(is_canceled, Ordering::Release);
         cancel_signal
     }
 
@@ -37,10 +34,7 @@ impl CancelSignal {
 
     /// Waits until the task is canceled; never returns otherwise.
     pub async fn canceled(&mut self) {
-        let Canceled {
-            is_canceled,
-            changed,
-        } = &*self.0;
+        let Canceled { is_canceled, changed } = &*self.0;
         loop {
             // The waiter is registered before the check, so that no signal is missed.
             let changed = changed.notified();

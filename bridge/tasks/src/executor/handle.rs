@@ -58,10 +58,7 @@ impl TaskHandle {
 
     /// Limits the bytes that an agent may add with this handle.
     pub(crate) fn within(self, limit: usize) -> Self {
-        Self {
-            output: Some(Arc::new(OutputBudget::new(limit))),
-            ..self
-        }
+        Self { output: Some(Arc::new(OutputBudget::new(limit))), ..self }
     }
 
     /// Returns the rest of the output that the agent may add, if it is limited.
@@ -111,10 +108,7 @@ impl TaskHandle {
     /// refuse or drop a piece that is appended to nothing. May be called repeatedly.
     pub async fn begin(&self, events: &mut [Event]) -> Result<(), EmitError> {
         for event in events {
-            if let Event::Artifact {
-                artifact, append, ..
-            } = event
-            {
+            if let Event::Artifact { artifact, append, .. } = event {
                 *append = *append && self.has_begun(&artifact.artifact_id).await?;
                 lock(&self.begun).insert(artifact.artifact_id.clone());
             }
@@ -142,14 +136,13 @@ impl TaskHandle {
         let arrived = |head: &Head| {
             let open = head.turns.iter().find(|one| one.turn == turn)?;
             match open.state {
-                TurnState::Started {
-                    open_until,
-                    reference: None,
-                } => Some(vec![Event::TurnStarted {
-                    turn,
-                    open_until,
-                    reference: Some(reference.clone()),
-                }]),
+                TurnState::Started { open_until, reference: None } => {
+                    Some(vec![Event::TurnStarted {
+                        turn,
+                        open_until,
+                        reference: Some(reference.clone()),
+                    }])
+                }
                 TurnState::Queued | TurnState::Started { .. } => None,
             }
         };
@@ -195,12 +188,8 @@ impl TaskHandle {
                 head = newest;
                 continue;
             };
-            let append = Append {
-                task: head.task.clone(),
-                expected: head.seq,
-                time: clock::now(),
-                events,
-            };
+            let append =
+                Append { task: head.task.clone(), expected: head.seq, time: clock::now(), events };
             match self.store.append(&head.owner, append).await {
                 Ok(after) => {
                     *lock(&self.known) = Arc::clone(&after);

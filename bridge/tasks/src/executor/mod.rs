@@ -97,14 +97,7 @@ impl Turn {
     /// Replaces the task by one without artifacts and without a history, except for the message. A turn that holds the whole
     /// task while it changes it lets readers copy the task, which may be long.
     pub fn release_history(&mut self) {
-        let Task {
-            id,
-            context_id,
-            status,
-            metadata,
-            extra,
-            ..
-        } = &*self.task;
+        let Task { id, context_id, status, metadata, extra, .. } = &*self.task;
         let task = Arc::new(Task {
             id: id.clone(),
             context_id: context_id.clone(),
@@ -114,10 +107,7 @@ impl Turn {
             metadata: metadata.clone(),
             extra: extra.clone(),
         });
-        self.message = MessageOfTask {
-            task: Arc::clone(&task),
-            place: 0,
-        };
+        self.message = MessageOfTask { task: Arc::clone(&task), place: 0 };
         self.task = task;
     }
 }
@@ -139,10 +129,7 @@ impl MessageOfTask {
         let messages = || task.history.iter();
         let place = messages().rposition(is_caller);
         let place = place.or_else(|| messages().rposition(has_id))?;
-        Some(Self {
-            task: Arc::clone(task),
-            place,
-        })
+        Some(Self { task: Arc::clone(task), place })
     }
 }
 
@@ -195,22 +182,14 @@ pub enum Update {
 impl Update {
     /// Returns a status without a message.
     pub fn state(state: TaskState) -> Self {
-        Self::Status {
-            state,
-            message: None,
-            metadata: None,
-        }
+        Self::Status { state, message: None, metadata: None }
     }
 
     /// Returns a status with a message of the agent.
     pub fn said(state: TaskState, message_id: impl Into<String>, text: impl Into<String>) -> Self {
         Self::Status {
             state,
-            message: Some(Message::new(
-                message_id,
-                Role::Agent,
-                vec![Part::text(text)],
-            )),
+            message: Some(Message::new(message_id, Role::Agent, vec![Part::text(text)])),
             metadata: None,
         }
     }
@@ -236,10 +215,7 @@ impl Update {
     /// Returns a complete artifact.
     pub fn artifact(id: impl Into<String>, name: impl Into<String>, parts: Vec<Part>) -> Self {
         Self::Artifact {
-            artifact: Artifact {
-                name: Some(name.into()),
-                ..Artifact::new(id, parts)
-            },
+            artifact: Artifact { name: Some(name.into()), ..Artifact::new(id, parts) },
             append: false,
             last_chunk: true,
             metadata: None,
@@ -265,11 +241,7 @@ impl Update {
     /// fields.
     pub fn into_event(self, task: &str, context: &str) -> Event {
         match self {
-            Self::Status {
-                state,
-                message,
-                metadata,
-            } => Event::Status {
+            Self::Status { state, message, metadata } => Event::Status {
                 status: TaskStatus {
                     message: message.map(|message| belonging(message, task, context)),
                     ..TaskStatus::new(state)
@@ -277,30 +249,17 @@ impl Update {
                 metadata,
             },
             Self::Said(message) => Event::Said(belonging(message, task, context)),
-            Self::Artifact {
-                artifact,
-                append,
-                last_chunk,
-                metadata,
-            } => Event::Artifact {
-                artifact: Artifact {
-                    parts: validity::with_content(artifact.parts),
-                    ..artifact
-                },
+            Self::Artifact { artifact, append, last_chunk, metadata } => Event::Artifact {
+                artifact: Artifact { parts: validity::with_content(artifact.parts), ..artifact },
                 append,
                 last_chunk,
                 metadata,
             },
-            Self::Metadata(metadata) => Event::Metadata {
-                metadata,
-                revised: None,
-            },
+            Self::Metadata(metadata) => Event::Metadata { metadata, revised: None },
             Self::Revised { revised, metadata } => Event::Metadata {
                 metadata,
                 revised: Some(Revised {
-                    message: revised
-                        .message
-                        .map(|message| belonging(message, task, context)),
+                    message: revised.message.map(|message| belonging(message, task, context)),
                     ..revised
                 }),
             },

@@ -21,11 +21,7 @@ pub(crate) struct OutputBudget {
 impl OutputBudget {
     /// Creates a budget of this many bytes.
     pub(crate) fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            used: AtomicUsize::new(0),
-            working: OnceLock::new(),
-        }
+        Self { limit, used: AtomicUsize::new(0), working: OnceLock::new() }
     }
 
     /// Sets the work that ends when the agent exceeds the limit.

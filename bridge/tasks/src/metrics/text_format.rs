@@ -53,9 +53,7 @@ impl TextFormat {
             if line == "# EOF" || line.starts_with("# UNIT ") {
                 continue;
             }
-            let described = line
-                .strip_prefix("# HELP ")
-                .or(line.strip_prefix("# TYPE "));
+            let described = line.strip_prefix("# HELP ").or(line.strip_prefix("# TYPE "));
             let name = described.and_then(|described| described.split(' ').next());
             // The line with the type is this one or the next.
             let is_counter = name.is_some_and(|name| {
@@ -87,18 +85,9 @@ mod tests {
             (&["text/plain;version=0.0.4"], TextFormat::Prometheus),
             (&[prometheus], TextFormat::OpenMetrics),
             (&["application/openmetrics-text"], TextFormat::OpenMetrics),
-            (
-                &["Application/OpenMetrics-Text; version=0.0.1"],
-                TextFormat::OpenMetrics,
-            ),
-            (
-                &["text/plain", "application/openmetrics-text; q=0.5"],
-                TextFormat::Prometheus,
-            ),
-            (
-                &["application/openmetrics-text;q=0"],
-                TextFormat::Prometheus,
-            ),
+            (&["Application/OpenMetrics-Text; version=0.0.1"], TextFormat::OpenMetrics),
+            (&["text/plain", "application/openmetrics-text; q=0.5"], TextFormat::Prometheus),
+            (&["application/openmetrics-text;q=0"], TextFormat::Prometheus),
         ] {
             let found = TextFormat::accepted(headers.iter().copied());
             assert_eq!(found, expected, "{headers:?}");

@@ -54,13 +54,7 @@ impl AgentCall {
         prepared: PreparedTurn,
         cancel_signal: CancelSignal,
     ) -> Self {
-        let PreparedTurn {
-            handle,
-            message,
-            task,
-            awaited,
-            until,
-        } = prepared;
+        let PreparedTurn { handle, message, task, awaited, until } = prepared;
         let span = bridge_telemetry::current();
         let conversation = task.context_id.as_deref().unwrap_or_default();
         set(&span, "gen_ai.conversation.id", conversation);
@@ -91,21 +85,11 @@ impl AgentCall {
         if let Some(output) = output {
             output.watch(executing.abort_handle());
         }
-        Self {
-            executing,
-            cancel_signal,
-            limit,
-            is_recovered: until.is_some(),
-        }
+        Self { executing, cancel_signal, limit, is_recovered: until.is_some() }
     }
 
     pub(super) async fn ended(self) -> CallEnd {
-        let Self {
-            mut executing,
-            cancel_signal,
-            limit,
-            is_recovered,
-        } = self;
+        let Self { mut executing, cancel_signal, limit, is_recovered } = self;
         let ended = tokio::select! {
             executed = timeout(limit, &mut executing) => match executed {
                 Ok(Ok(updates)) => return CallEnd::Answered(updates),
@@ -130,9 +114,6 @@ async fn cleanup_timed_out(mut cancel_signal: CancelSignal) {
 pub(super) fn timeout_message(agent: &Agent, is_recovered: bool) -> String {
     match is_recovered {
         true => "The bridge was restarted, and the agent did not answer in time.".into(),
-        false => format!(
-            "The agent did not answer within {:?}.",
-            agent.settings.limit
-        ),
+        false => format!("The agent did not answer within {:?}.", agent.settings.limit),
     }
 }

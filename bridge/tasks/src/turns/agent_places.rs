@@ -45,21 +45,13 @@ pub(super) struct RunPermit(
 
 impl AgentPlaces {
     pub(super) fn new(limits: TurnLimits) -> Self {
-        Self {
-            limits,
-            agents: Mutex::default(),
-        }
+        Self { limits, agents: Mutex::default() }
     }
 
     /// Counts a turn for a message of this size. If no more turns are allowed, the error is the number of turns that
     /// have not ended.
     pub(super) fn enter(&self, agent: &str, bytes: usize) -> Result<CountedTurn, usize> {
-        let TurnLimits {
-            at_once,
-            waiting,
-            waiting_bytes,
-            ..
-        } = self.limits;
+        let TurnLimits { at_once, waiting, waiting_bytes, .. } = self.limits;
         let agent = self.of(agent);
         {
             // Checking and counting is one step, so that refused messages do not count for others.

@@ -47,10 +47,7 @@ impl Turns {
             EmitError::Ended { task } => TurnError::Ended { task },
             EmitError::Store(error) => error.into(),
         })?;
-        self.0.queues.cancel(
-            &conversation_key(&agent, caller, task, &head.context_id),
-            task,
-        );
+        self.0.queues.cancel(&conversation_key(&agent, caller, task, &head.context_id), task);
         let snapshot = self.0.store.task(caller, task).await?;
         if agent_is_aware.into_inner() {
             notify_agent(agent, snapshot.task.clone(), caller.clone());
@@ -61,10 +58,7 @@ impl Turns {
 
 /// Returns the events that cancel the task and end all of its open turns.
 fn cancelation(handle: &TaskHandle, head: &Head) -> Vec<Event> {
-    let ended = head
-        .turns
-        .iter()
-        .map(|turn| Event::TurnEnded { turn: turn.turn });
+    let ended = head.turns.iter().map(|turn| Event::TurnEnded { turn: turn.turn });
     let canceled = handle.events(vec![Update::state(TaskState::Canceled)]);
     canceled.into_iter().chain(ended).collect()
 }
@@ -81,14 +75,8 @@ fn agent_knows(head: &Head) -> bool {
 pub(super) fn notify_agent(agent: Arc<Agent>, task: Arc<Task>, caller: Caller) {
     tokio::spawn(async move {
         let id = task.id.clone();
-        if timeout(CLEANUP_TIME, agent.executor.canceled(task, caller))
-            .await
-            .is_err()
-        {
-            tracing::warn!(
-                task = id,
-                "the agent takes too long to clean up after a canceled task"
-            );
+        if timeout(CLEANUP_TIME, agent.executor.canceled(task, caller)).await.is_err() {
+            tracing::warn!(task = id, "the agent takes too long to clean up after a canceled task");
         }
     });
 }

@@ -20,12 +20,7 @@ pub(super) struct ConversationSlot {
 
 impl ConversationSlot {
     pub(super) fn new(turns: &Turns, key: ConversationKey) -> Self {
-        Self {
-            turns: turns.clone(),
-            key,
-            is_released: false,
-            is_leased: false,
-        }
+        Self { turns: turns.clone(), key, is_released: false, is_leased: false }
     }
 
     /// Passes the slot to the next waiting turn; if there is none, the conversation becomes free. A turn that is not in
@@ -65,8 +60,7 @@ impl Drop for ConversationSlot {
             self.go_on_later();
         } else if let Some((job, cancel_signal)) = self.next_here() {
             let slot = Self::new(&self.turns, Arc::clone(&self.key));
-            self.turns
-                .spawn(ReadyTurn::queued(slot, job, cancel_signal));
+            self.turns.spawn(ReadyTurn::queued(slot, job, cancel_signal));
         }
     }
 }

@@ -27,12 +27,7 @@ pub struct EventProjection {
 impl EventProjection {
     /// Creates the projection of a task's events for its caller.
     pub fn new(store: Arc<dyn Store>, caller: Caller, task: String) -> Self {
-        Self {
-            store,
-            caller,
-            task,
-            snapshot: None,
-        }
+        Self { store, caller, task, snapshot: None }
     }
 
     /// Records the next event. It must be called for every event, shown or not.
@@ -50,16 +45,13 @@ impl EventProjection {
     ) -> Result<Option<Arc<Task>>, StoreError> {
         match event {
             // Boxed because it is rarely needed.
-            Event::Metadata {
-                revised: Some(_), ..
-            } => Box::pin(self.task(seq)).await.map(Some),
+            Event::Metadata { revised: Some(_), .. } => Box::pin(self.task(seq)).await.map(Some),
             Event::Status { status, .. } if is_with_others(status) => {
                 Box::pin(self.task(seq)).await.map(Some)
             }
-            Event::Metadata {
-                metadata,
-                revised: None,
-            } if events::reported(metadata).is_some() => Box::pin(self.task(seq)).await.map(Some),
+            Event::Metadata { metadata, revised: None } if events::reported(metadata).is_some() => {
+                Box::pin(self.task(seq)).await.map(Some)
+            }
             _ => Ok(None),
         }
     }
@@ -74,13 +66,9 @@ impl EventProjection {
         let unknown = || TaskStatus::new(TaskState::Unspecified);
         let status = needed.map_or_else(unknown, |task| question::status(task));
         let event = match event {
-            Event::Status {
-                metadata,
-                status: asked,
-            } if is_with_others(&asked) => Event::Status {
-                status: status.clone(),
-                metadata,
-            },
+            Event::Status { metadata, status: asked } if is_with_others(&asked) => {
+                Event::Status { status: status.clone(), metadata }
+            }
             other => other,
         };
         event.into_stream_response(self.task.clone(), context_id.to_owned(), &status)
@@ -156,15 +144,11 @@ async fn replayed_snapshot(
     let head = store.head(caller, task).await?;
     let mut replayed = CachedTask::empty(&head);
     while replayed.snapshot.seq < seq {
-        let page = store
-            .read(caller, task, replayed.snapshot.seq, PAGE)
-            .await?;
+        let page = store.read(caller, task, replayed.snapshot.seq, PAGE).await?;
         if page.is_empty() {
             break;
         }
-        page.into_iter()
-            .filter(|one| one.seq <= seq)
-            .for_each(|one| replayed.add(one));
+        page.into_iter().filter(|one| one.seq <= seq).for_each(|one| replayed.add(one));
     }
     Ok(replayed.snapshot)
 }

@@ -30,9 +30,7 @@ impl Turns {
     pub fn start_expiry(&self) {
         if self.can_expire() {
             let inner = Arc::downgrade(&self.0);
-            self.0
-                .expiry_started
-                .call_once(|| drop(tokio::spawn(expire_periodically(inner))));
+            self.0.expiry_started.call_once(|| drop(tokio::spawn(expire_periodically(inner))));
         }
     }
 
@@ -138,9 +136,7 @@ impl Turns {
     /// Returns the interval between checks, a fraction of the shortest limit.
     fn interval(&self) -> Duration {
         let agents = self.agents();
-        let limits = agents
-            .values()
-            .filter_map(|agent| agent.settings.expire_after);
+        let limits = agents.values().filter_map(|agent| agent.settings.expire_after);
         let shortest = limits.min().unwrap_or(Duration::MAX);
         let [least, most] = CHECK_INTERVALS;
         (shortest / 4).clamp(least, most)
@@ -203,10 +199,7 @@ mod tests {
             name: "asking".into(),
             card: AgentCard::named("Asking", "Asks"),
             executor,
-            settings: TurnSettings {
-                expire_after,
-                ..TurnSettings::default()
-            },
+            settings: TurnSettings { expire_after, ..TurnSettings::default() },
         }
     }
 
@@ -221,11 +214,7 @@ mod tests {
             is_watched: false,
         };
         let submitted = turns.submit(incoming).await.unwrap();
-        let mut watch = turns
-            .store()
-            .watch(&Caller::anonymous(), &submitted.task)
-            .await
-            .unwrap();
+        let mut watch = turns.store().watch(&Caller::anonymous(), &submitted.task).await.unwrap();
         let mut seen = 0;
         loop {
             let head = watch.after(seen).await.unwrap();
@@ -248,11 +237,7 @@ mod tests {
         let turns = Turns::new(Arc::new(MemoryStore::new()), [agent(asking.clone(), None)]);
         let (waits, done) = (say(&turns, "hello").await, say(&turns, "done").await);
         let now = clock::now();
-        assert_eq!(
-            turns.expire(now + 2 * hour).await.unwrap(),
-            0,
-            "it may wait for ever"
-        );
+        assert_eq!(turns.expire(now + 2 * hour).await.unwrap(), 0, "it may wait for ever");
         turns.replace([agent(asking.clone(), Some(hour))]);
         assert_eq!(turns.expire(now + hour / 2).await.unwrap(), 0);
         assert_eq!(turns.expire(now + 2 * hour).await.unwrap(), 1);

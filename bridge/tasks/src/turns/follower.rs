@@ -149,9 +149,7 @@ impl Follower {
 
     async fn read(&self) -> Result<Vec<StoredEvent>, StoreError> {
         let Self { caller, task, .. } = self;
-        self.store
-            .read(caller, task, self.seen, self.page_size)
-            .await
+        self.store.read(caller, task, self.seen, self.page_size).await
     }
 
     /// Waits until the log holds further events; returns false if it will not.

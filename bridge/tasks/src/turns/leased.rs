@@ -162,9 +162,7 @@ impl ConversationSlot {
         tokio::spawn(async move {
             let mut slot = ConversationSlot::new(&turns, key);
             if let Some((job, cancel_signal)) = slot.next().await {
-                turns
-                    .run_all(ReadyTurn::queued(slot, job, cancel_signal))
-                    .await;
+                turns.run_all(ReadyTurn::queued(slot, job, cancel_signal)).await;
             }
         });
     }

@@ -69,10 +69,7 @@ pub(super) fn bytes_of_turn(task: usize, message: &Message) -> usize {
 impl MemoryBudget {
     pub(super) fn new(bytes: usize) -> Self {
         let small = bytes / SMALL_FRACTION;
-        Self {
-            small: BudgetPool::new(small),
-            large: BudgetPool::new(bytes - small),
-        }
+        Self { small: BudgetPool::new(small), large: BudgetPool::new(bytes - small) }
     }
 
     /// Reserves memory for a turn if it is available now. If the turn is larger than a caller's share, it gets the
@@ -124,15 +121,11 @@ impl BudgetPool {
             return caller_share;
         }
         if callers.shares.len() >= callers.next_cleanup {
-            callers
-                .shares
-                .retain(|_, caller_share| caller_share.strong_count() > 0);
+            callers.shares.retain(|_, caller_share| caller_share.strong_count() > 0);
             callers.next_cleanup = 2 * callers.shares.len() + 16;
         }
         let caller_share = Arc::new(Semaphore::new(self.units_per_caller));
-        callers
-            .shares
-            .insert(caller.clone(), Arc::downgrade(&caller_share));
+        callers.shares.insert(caller.clone(), Arc::downgrade(&caller_share));
         caller_share
     }
 }

@@ -308,40 +308,24 @@ impl Turns {
         let agents = named(agents);
         agents.values().for_each(|agent| agent.executor.on_added());
         let before = {
-            let mut current = self
-                .0
-                .agents
-                .write()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut current = self.0.agents.write().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *current, agents.clone())
         };
-        before
-            .values()
-            .for_each(|agent| agent.executor.on_removed());
+        before.values().for_each(|agent| agent.executor.on_removed());
         let is_new = |name: &&String| !before.contains_key(*name);
         agents.keys().filter(is_new).cloned().collect()
     }
 
     fn agents(&self) -> Arc<Agents> {
-        self.0
-            .agents
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.agents.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn known_agent(&self, name: &str) -> Result<Arc<Agent>, TurnError> {
-        self.agent(name).ok_or_else(|| TurnError::NoAgent {
-            agent: name.to_owned(),
-        })
+        self.agent(name).ok_or_else(|| TurnError::NoAgent { agent: name.to_owned() })
     }
 }
 
 fn named(agents: impl IntoIterator<Item = Agent>) -> Arc<Agents> {
     let agents = agents.into_iter();
-    Arc::new(
-        agents
-            .map(|agent| (agent.name.clone(), Arc::new(agent)))
-            .collect(),
-    )
+    Arc::new(agents.map(|agent| (agent.name.clone(), Arc::new(agent))).collect())
 }

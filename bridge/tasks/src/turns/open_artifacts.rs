@@ -71,11 +71,9 @@ impl OpenArtifacts {
 
     fn take(&mut self, event: &Event) {
         match event {
-            Event::Artifact {
-                artifact,
-                last_chunk: true,
-                ..
-            } => drop(self.artifacts.remove(&artifact.artifact_id)),
+            Event::Artifact { artifact, last_chunk: true, .. } => {
+                self.artifacts.remove(&artifact.artifact_id);
+            }
             Event::Artifact { artifact, .. } => {
                 self.artifacts.insert(artifact.artifact_id.clone());
             }

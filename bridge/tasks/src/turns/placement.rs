@@ -23,10 +23,7 @@ pub(super) enum Placement {
         held: (RunPermit, BudgetReservation),
     },
     /// The turn has its conversation, but its agent runs as many turns as it may.
-    AgentFull {
-        slot: ConversationSlot,
-        cancel_signal: CancelSignal,
-    },
+    AgentFull { slot: ConversationSlot, cancel_signal: CancelSignal },
     /// The turn waits for others of its conversation in this process.
     Queued(QueuePlace),
     /// Another process may work on the conversation, or have left turns in it.
@@ -46,21 +43,10 @@ impl Placement {
         head: Arc<Head>,
     ) -> Option<ReadyTurn> {
         match self {
-            Self::AtOnce {
-                slot,
-                cancel_signal,
-                held,
-            } => Some(ReadyTurn {
-                slot,
-                job,
-                cancel_signal,
-                known: Some(head),
-                held: Some(held),
-            }),
-            Self::AgentFull {
-                slot,
-                cancel_signal,
-            } => {
+            Self::AtOnce { slot, cancel_signal, held } => {
+                Some(ReadyTurn { slot, job, cancel_signal, known: Some(head), held: Some(held) })
+            }
+            Self::AgentFull { slot, cancel_signal } => {
                 turns.spawn(ReadyTurn::queued(slot, job, cancel_signal));
                 None
             }
@@ -114,15 +100,8 @@ impl Turns {
             return Err(self.unless_repeated(incoming, refusal).await);
         };
         Ok(match self.0.places.try_run(&agent.name) {
-            Some(permit) => Placement::AtOnce {
-                slot,
-                cancel_signal,
-                held: (permit, reservation),
-            },
-            None => Placement::AgentFull {
-                slot,
-                cancel_signal,
-            },
+            Some(permit) => Placement::AtOnce { slot, cancel_signal, held: (permit, reservation) },
+            None => Placement::AgentFull { slot, cancel_signal },
         })
     }
 
@@ -135,9 +114,7 @@ impl Turns {
     ) -> Result<(), TurnError> {
         match waiting < agent.settings.queue {
             true => Ok(()),
-            false => Err(self
-                .unless_repeated(incoming, TurnError::Busy { waiting })
-                .await),
+            false => Err(self.unless_repeated(incoming, TurnError::Busy { waiting }).await),
         }
     }
 }

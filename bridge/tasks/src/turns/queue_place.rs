@@ -22,12 +22,7 @@ pub(super) struct QueuePlace {
 
 impl QueuePlace {
     pub(super) fn new(turns: &Turns, key: &ConversationKey, job: &Arc<TurnJob>) -> Self {
-        Self {
-            turns: turns.clone(),
-            key: Arc::clone(key),
-            job: Arc::clone(job),
-            is_settled: false,
-        }
+        Self { turns: turns.clone(), key: Arc::clone(key), job: Arc::clone(job), is_settled: false }
     }
 
     /// Keeps the place, because the turn is in the log now. Returns the turn if the turns before it have ended

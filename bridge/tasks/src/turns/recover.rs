@@ -46,8 +46,7 @@ impl Turns {
     /// # Errors
     /// Returns an error if the store fails.
     pub async fn recover_agents(&self, agents: &BTreeSet<String>) -> Result<usize, TurnError> {
-        self.recover_open_tasks(|head| agents.contains(&head.agent))
-            .await
+        self.recover_open_tasks(|head| agents.contains(&head.agent)).await
     }
 
     pub(super) async fn recover_open_tasks(
@@ -109,18 +108,17 @@ impl Turns {
             let lost = match &turn.state {
                 TurnState::Queued => None,
                 // The agent may have seen the message and acted on it, so it is not called again.
-                TurnState::Started {
-                    open_until,
-                    reference,
-                } => match survives_restart(&agent) && open_until.is_some() {
-                    false => Some(INTERRUPTED),
-                    true if reference.is_some()
-                        || self.agent_has_spoken(head, turn.turn).await? =>
-                    {
-                        None
+                TurnState::Started { open_until, reference } => {
+                    match survives_restart(&agent) && open_until.is_some() {
+                        false => Some(INTERRUPTED),
+                        true if reference.is_some()
+                            || self.agent_has_spoken(head, turn.turn).await? =>
+                        {
+                            None
+                        }
+                        true => Some(MAYBE_UNDELIVERED),
                     }
-                    true => Some(MAYBE_UNDELIVERED),
-                },
+                }
             };
             if matches!(turn.state, TurnState::Started { .. }) {
                 let outcome = match lost {

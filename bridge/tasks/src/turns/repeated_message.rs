@@ -62,16 +62,9 @@ impl Turns {
         &self,
         incoming: &IncomingMessage,
     ) -> Result<Option<StoreError>, StoreError> {
-        let IncomingMessage {
-            agent,
-            caller,
-            message,
-            ..
-        } = incoming;
+        let IncomingMessage { agent, caller, message, .. } = incoming;
         let store = &self.0.store;
-        let known = store
-            .find_message(caller, agent, &message.message_id)
-            .await?;
+        let known = store.find_message(caller, agent, &message.message_id).await?;
         Ok(known.map(|(task, seq)| StoreError::Duplicate {
             message_id: message.message_id.clone(),
             task,
@@ -97,11 +90,7 @@ impl<'e> LoggedMessage<'e> {
         };
         let before = seq.checked_sub(1).and_then(at).map(|stored| &stored.event);
         let (turn, names_context) = match at(seq + 1).map(|stored| &stored.event) {
-            Some(Event::TurnQueued {
-                turn,
-                names_context,
-                ..
-            }) => (*turn, *names_context),
+            Some(Event::TurnQueued { turn, names_context, .. }) => (*turn, *names_context),
             _ => (1, None),
         };
         Some(Self {

@@ -44,13 +44,7 @@ impl ReadyTurn {
         job: Arc<TurnJob>,
         cancel_signal: CancelSignal,
     ) -> Self {
-        Self {
-            slot,
-            job,
-            cancel_signal,
-            known: None,
-            held: None,
-        }
+        Self { slot, job, cancel_signal, known: None, held: None }
     }
 }
 
@@ -63,28 +57,16 @@ impl Turns {
 
     /// Runs a turn and those that wait behind it.
     pub(super) async fn run_all(&self, begun: ReadyTurn) {
-        let ReadyTurn {
-            mut slot,
-            job,
-            cancel_signal,
-            mut known,
-            mut held,
-        } = begun;
+        let ReadyTurn { mut slot, job, cancel_signal, mut known, mut held } = begun;
         if !slot.hold().await {
             return;
         }
         let mut next = Some((job, cancel_signal));
         while let Some((job, cancel_signal)) = next {
             let span = trace::turn(&job.agent, &job.task, job.turn, &job.cause);
-            let running = self
-                .run(&job, cancel_signal, known.take(), held.take())
-                .instrument(span);
+            let running = self.run(&job, cancel_signal, known.take(), held.take()).instrument(span);
             if AssertUnwindSafe(running).catch_unwind().await.is_err() {
-                tracing::error!(
-                    task = job.task,
-                    turn = job.turn,
-                    "the work on a turn panicked"
-                );
+                tracing::error!(task = job.task, turn = job.turn, "the work on a turn panicked");
                 let text = "The bridge failed while the agent worked on this message.";
                 // Boxed, like all rare steps: their state would enlarge the future of every turn for its whole duration.
                 Box::pin(self.fail(&job, text)).await;
@@ -171,9 +153,7 @@ impl Turns {
         let bytes = {
             let snapshot = shared.store.task(&job.caller, &job.task).await?;
             let message = MessageOfTask::find(&snapshot.task, &turn.message_id);
-            message.map_or(0, |message| {
-                memory_budget::bytes_of_turn(snapshot.size(), &message)
-            })
+            message.map_or(0, |message| memory_budget::bytes_of_turn(snapshot.size(), &message))
         };
         let reservation = match turn.state {
             TurnState::Queued => shared.memory_budget.reserve(&job.caller, bytes).await,
@@ -305,9 +285,7 @@ impl Turns {
         };
         if handle.output().is_some_and(|output| output.is_exceeded()) {
             let limit = self.0.limits.task;
-            last = failing(&format!(
-                "The agent's output for one message exceeds {limit} bytes."
-            ));
+            last = failing(&format!("The agent's output for one message exceeds {limit} bytes."));
             outcome = "too_large";
         }
         self.0.metrics.turn(&job.agent, outcome, begun.elapsed());

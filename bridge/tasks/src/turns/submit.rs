@@ -273,11 +273,9 @@ impl Turns {
     fn check_size(&self, target: &Target, message: usize) -> Result<(), TurnError> {
         let limit = self.0.limits.task;
         match target.head.as_ref().map(|_| target.size + message) {
-            Some(bytes) if bytes > limit => Err(TurnError::TaskTooLarge {
-                task: target.task.clone(),
-                bytes,
-                limit,
-            }),
+            Some(bytes) if bytes > limit => {
+                Err(TurnError::TaskTooLarge { task: target.task.clone(), bytes, limit })
+            }
             Some(_) | None => Ok(()),
         }
     }
@@ -287,22 +285,11 @@ impl Turns {
         &self,
         incoming: &IncomingMessage,
     ) -> Result<Option<(Arc<Head>, usize)>, TurnError> {
-        let IncomingMessage {
-            agent,
-            caller,
-            message,
-            client_id,
-            ..
-        } = incoming;
+        let IncomingMessage { agent, caller, message, client_id, .. } = incoming;
         let task = match (&message.task_id, client_id) {
             (Some(task), _) => task.clone(),
             (None, Some(client_id)) => {
-                match self
-                    .0
-                    .store
-                    .find_client_task(caller, agent, client_id)
-                    .await?
-                {
+                match self.0.store.find_client_task(caller, agent, client_id).await? {
                     Some(task) => task,
                     None => return Ok(None),
                 }
@@ -316,9 +303,7 @@ impl Turns {
         }
         // A repetition is recognized even if its task has ended since.
         if head.state.is_terminal() {
-            return Err(self
-                .unless_repeated(incoming, TurnError::Ended { task })
-                .await);
+            return Err(self.unless_repeated(incoming, TurnError::Ended { task }).await);
         }
         match &message.context_id {
             Some(named) if *named != head.context_id => Err(TurnError::OtherContext {
@@ -345,11 +330,7 @@ impl Turns {
         if !has_moved {
             return Ok(());
         }
-        let moved = TurnError::MovedOn {
-            task: head.task.clone(),
-            newest: head.seq,
-            seen,
-        };
+        let moved = TurnError::MovedOn { task: head.task.clone(), newest: head.seq, seen };
         Err(self.unless_repeated(incoming, moved).await)
     }
 
@@ -363,11 +344,7 @@ impl Turns {
     ) -> Result<bool, StoreError> {
         let mut last = seen;
         while last < head.seq {
-            let page = self
-                .0
-                .store
-                .read(&incoming.caller, &head.task, last, PAGE)
-                .await?;
+            let page = self.0.store.read(&incoming.caller, &head.task, last, PAGE).await?;
             if page.iter().any(|stored| stored.event.is_news()) {
                 return Ok(true);
             }

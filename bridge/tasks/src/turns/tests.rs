@@ -144,11 +144,7 @@ async fn settled(turns: &Turns, task: &str) -> Arc<Head> {
 }
 
 async fn said(turns: &Turns, task: &str) -> String {
-    let task = turns
-        .store()
-        .task(&Caller::anonymous(), task)
-        .await
-        .unwrap();
+    let task = turns.store().task(&Caller::anonymous(), task).await.unwrap();
     task.task.status.message.as_ref().unwrap().text()
 }
 
@@ -160,20 +156,10 @@ async fn a_turn_whose_work_panics_fails_and_the_next_one_runs() {
     let second = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
     let third = turns.submit(incoming("m-3", "hello", None)).await.unwrap();
     acting.may_go_on.add_permits(1);
-    assert_eq!(
-        settled(&turns, &first.task).await.state,
-        TaskState::Completed
-    );
+    assert_eq!(settled(&turns, &first.task).await.state, TaskState::Completed);
     assert_eq!(settled(&turns, &second.task).await.state, TaskState::Failed);
-    assert!(
-        said(&turns, &second.task)
-            .await
-            .starts_with("The bridge failed")
-    );
-    assert_eq!(
-        settled(&turns, &third.task).await.state,
-        TaskState::Completed
-    );
+    assert!(said(&turns, &second.task).await.starts_with("The bridge failed"));
+    assert_eq!(settled(&turns, &third.task).await.state, TaskState::Completed);
 }
 
 #[tokio::test]
@@ -196,14 +182,8 @@ async fn a_message_of_the_agent_with_the_callers_id_leaves_the_callers() {
     settled(&turns, &task).await;
     let found = turns.store().task(&Caller::anonymous(), &task).await;
     let history = &found.unwrap().task.history;
-    let said: Vec<_> = history
-        .iter()
-        .map(|one| (one.role.clone(), one.text()))
-        .collect();
-    let expected = [
-        (Role::User, "speak with the caller's id"),
-        (Role::Agent, "mine"),
-    ];
+    let said: Vec<_> = history.iter().map(|one| (one.role.clone(), one.text())).collect();
+    let expected = [(Role::User, "speak with the caller's id"), (Role::Agent, "mine")];
     assert_eq!(said, expected.map(|(role, text)| (role, text.to_owned())));
 }
 
@@ -215,19 +195,13 @@ async fn a_message_whose_taking_panics_leaves_its_conversation_free() {
     let taken = tokio::spawn(async move { taking.submit(incoming("m-1", "hello", None)).await });
     assert!(taken.await.unwrap_err().is_panic());
     let next = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
-    assert_eq!(
-        settled(&turns, &next.task).await.state,
-        TaskState::Completed
-    );
+    assert_eq!(settled(&turns, &next.task).await.state, TaskState::Completed);
 }
 
 #[test]
 fn a_message_on_its_way_when_the_program_ends_may_be_sent_again() {
     let turns = Turns::new(Arc::new(MemoryStore::new()), [agent(&Acting::new(0))]);
-    let program = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let program = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut submitting = pin!(turns.submit(incoming("m-1", "hello", None)));
     let mut context = Context::from_waker(Waker::noop());
     {
@@ -236,20 +210,15 @@ fn a_message_on_its_way_when_the_program_ends_may_be_sent_again() {
     }
     drop(program);
     let ended = submitting.as_mut().poll(&mut context);
-    let may_be_sent_again = matches!(
-        ended,
-        Poll::Ready(Err(TurnError::Store(StoreError::Unavailable { .. })))
-    );
+    let may_be_sent_again =
+        matches!(ended, Poll::Ready(Err(TurnError::Store(StoreError::Unavailable { .. }))));
     assert!(may_be_sent_again, "{ended:?}");
 }
 
 #[tokio::test]
 async fn an_answer_that_the_disk_has_no_room_for_is_kept_when_it_has() {
     let (folder, acting) = (tempfile::tempdir().unwrap(), Acting::new(0));
-    let (settings, disk) = (
-        SledSettings::in_folder(folder.path()),
-        SimulatedDisk::new(1),
-    );
+    let (settings, disk) = (SledSettings::in_folder(folder.path()), SimulatedDisk::new(1));
     let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
     let turns = Turns::new(store.clone(), [agent(&acting)]);
     let submitted = turns.submit(incoming("m-1", "wait", None)).await.unwrap();
@@ -263,10 +232,7 @@ async fn an_answer_that_the_disk_has_no_room_for_is_kept_when_it_has() {
     assert_eq!(head.state, TaskState::Completed);
     assert_eq!(said(&turns, &submitted.task).await, "done");
     let again = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
-    assert_eq!(
-        settled(&turns, &again.task).await.state,
-        TaskState::Completed
-    );
+    assert_eq!(settled(&turns, &again.task).await.state, TaskState::Completed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -281,10 +247,7 @@ async fn a_read_that_fails_after_the_start_of_a_turn_ends_it_as_failed() {
     let text = said(&turns, &first.task).await;
     assert!(text.starts_with("The bridge could not store"), "{text}");
     let next = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
-    assert_eq!(
-        settled(&turns, &next.task).await.state,
-        TaskState::Completed
-    );
+    assert_eq!(settled(&turns, &next.task).await.state, TaskState::Completed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -298,19 +261,10 @@ async fn a_panic_while_a_turn_is_failed_leaves_its_conversation_free() {
     // The second query reads the head at the start, and so does the code that fails the turn after that.
     store.panicking.store(2, Ordering::SeqCst);
     acting.may_go_on.add_permits(1);
-    assert_eq!(
-        settled(&turns, &first.task).await.state,
-        TaskState::Completed
-    );
-    assert_eq!(
-        settled(&turns, &third.task).await.state,
-        TaskState::Completed
-    );
+    assert_eq!(settled(&turns, &first.task).await.state, TaskState::Completed);
+    assert_eq!(settled(&turns, &third.task).await.state, TaskState::Completed);
     let fourth = turns.submit(incoming("m-4", "hello", None)).await.unwrap();
-    assert_eq!(
-        settled(&turns, &fourth.task).await.state,
-        TaskState::Completed
-    );
+    assert_eq!(settled(&turns, &fourth.task).await.state, TaskState::Completed);
 }
 
 /// Opens the store in a folder, once earlier users have released it.
@@ -335,11 +289,7 @@ fn damage(folder: &Path) {
 async fn a_damaged_task_refuses_what_is_said_in_it_and_stops_nothing_else() {
     let (folder, acting) = (tempfile::tempdir().unwrap(), Acting::new(0));
     let turns = Turns::new(opened(folder.path()).await, [agent(&acting)]);
-    let task = turns
-        .submit(incoming("m-1", "ask", None))
-        .await
-        .unwrap()
-        .task;
+    let task = turns.submit(incoming("m-1", "ask", None)).await.unwrap().task;
     settled(&turns, &task).await;
     drop(turns);
     damage(folder.path());
@@ -355,10 +305,7 @@ async fn a_damaged_task_refuses_what_is_said_in_it_and_stops_nothing_else() {
         }
         let other = incoming(&format!("m-3-{round}"), "hello", None);
         let other = turns.submit(other).await.unwrap();
-        assert_eq!(
-            settled(&turns, &other.task).await.state,
-            TaskState::Completed
-        );
+        assert_eq!(settled(&turns, &other.task).await.state, TaskState::Completed);
     }
 }
 
@@ -384,22 +331,13 @@ async fn begun(later: Vec<Event>) -> Arc<dyn Store> {
         started(now, None),
     ];
     events.extend(later);
-    let append = Append {
-        task: "t".into(),
-        expected: 0,
-        time: now,
-        events,
-    };
+    let append = Append { task: "t".into(), expected: 0, time: now, events };
     store.append(&caller, append).await.unwrap();
     Arc::new(store)
 }
 
 fn started(now: Timestamp, reference: Option<Metadata>) -> Event {
-    Event::TurnStarted {
-        turn: 1,
-        open_until: Some(now + Duration::from_secs(3600)),
-        reference,
-    }
+    Event::TurnStarted { turn: 1, open_until: Some(now + Duration::from_secs(3600)), reference }
 }
 
 #[tokio::test]

@@ -20,9 +20,7 @@ impl Turns {
     /// Keeps the timer running as long as these turns exist.
     pub(super) fn keep_heartbeat(&self) {
         let held = Arc::downgrade(&self.0);
-        self.0
-            .heartbeat
-            .call_once(|| drop(tokio::spawn(run_heartbeat(held))));
+        self.0.heartbeat.call_once(|| drop(tokio::spawn(run_heartbeat(held))));
     }
 }
 

@@ -55,10 +55,7 @@ fn created_event(agent: &Agent, incoming: &IncomingMessage, context: &str) -> Cr
 fn metadata_event(incoming: &IncomingMessage) -> Option<Event> {
     let mut metadata = incoming.metadata.clone()?;
     metadata.retain(|key, _| !matches!(key.as_str(), EVENT | EVENTS));
-    (!metadata.is_empty()).then_some(Event::Metadata {
-        metadata,
-        revised: None,
-    })
+    (!metadata.is_empty()).then_some(Event::Metadata { metadata, revised: None })
 }
 
 /// Returns the events for a message.
@@ -76,12 +73,7 @@ fn message_events(
     let message_id = message.message_id.clone();
     [
         Event::Message(message),
-        Event::TurnQueued {
-            turn,
-            message_id,
-            names_context,
-            traceparent: cause.traceparent(),
-        },
+        Event::TurnQueued { turn, message_id, names_context, traceparent: cause.traceparent() },
     ]
 }
 
@@ -93,10 +85,7 @@ fn queued_status(head: &Head) -> Event {
         true => TaskState::Working,
         false => TaskState::Submitted,
     };
-    Event::Status {
-        status: TaskStatus::new(state),
-        metadata: None,
-    }
+    Event::Status { status: TaskStatus::new(state), metadata: None }
 }
 
 pub(super) fn start_events(turn: u64, agent: &Agent) -> [Event; 2] {
@@ -106,9 +95,6 @@ pub(super) fn start_events(turn: u64, agent: &Agent) -> [Event; 2] {
         open_until: survives_restart_for.and_then(|limit| clock::now().checked_add(limit).ok()),
         reference: None,
     };
-    let working = Event::Status {
-        status: TaskStatus::new(TaskState::Working),
-        metadata: None,
-    };
+    let working = Event::Status { status: TaskStatus::new(TaskState::Working), metadata: None };
     [start, working]
 }

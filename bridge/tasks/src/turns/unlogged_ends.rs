@@ -111,12 +111,7 @@ impl Turns {
 
     /// Returns the number of turns whose end the store refused, and which are retried.
     pub fn unlogged_end_count(&self) -> usize {
-        self.0
-            .unlogged_ends
-            .lock()
-            .values()
-            .map(BTreeMap::len)
-            .sum()
+        self.0.unlogged_ends.lock().values().map(BTreeMap::len).sum()
     }
 }
 
@@ -154,8 +149,7 @@ impl<'a> EndRetry<'a> {
                 if self.is_reported || self.since.elapsed() >= REPORT_AFTER {
                     self.is_reported = true;
                     let cause = RetryCause::of(&error);
-                    self.unlogged_ends
-                        .add(self.job, UnloggedEnd::Retrying(cause));
+                    self.unlogged_ends.add(self.job, UnloggedEnd::Retrying(cause));
                 }
                 Box::pin(sleep(self.pause)).await;
                 self.pause = (self.pause * 2).min(RETRY_PAUSES[1]);

@@ -24,14 +24,8 @@ static PROVIDER: OnceLock<SdkTracerProvider> = OnceLock::new();
 /// The time to send the last spans when the program ends.
 const LAST: Duration = Duration::from_secs(2);
 
-const ENDPOINTS: [&str; 2] = [
-    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-    "OTEL_EXPORTER_OTLP_ENDPOINT",
-];
-const PROTOCOLS: [&str; 2] = [
-    "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
-    "OTEL_EXPORTER_OTLP_PROTOCOL",
-];
+const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
+const PROTOCOLS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
 
 pub(crate) fn start(program: &'static str) -> Result<Option<ExportLayer>, StartError> {
     if !is_wanted(variable_value) {
@@ -106,9 +100,7 @@ fn is_wanted(said: impl Fn(&'static str) -> Option<String>) -> bool {
 }
 
 fn check_protocol(said: impl Fn(&'static str) -> Option<String>) -> Result<(), StartError> {
-    let named = PROTOCOLS
-        .iter()
-        .find_map(|variable| Some((*variable, said(variable)?)));
+    let named = PROTOCOLS.iter().find_map(|variable| Some((*variable, said(variable)?)));
     match named {
         Some((variable, found)) if found != "http/protobuf" => {
             Err(StartError::Protocol { variable, found })

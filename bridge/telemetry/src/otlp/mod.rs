@@ -93,10 +93,7 @@ pub(crate) fn traceparent(context: &Context) -> Option<String> {
 
 pub(crate) fn ids(context: &Context) -> Option<(String, String)> {
     let context = context.as_deref()?;
-    Some((
-        context.trace_id().to_string(),
-        context.span_id().to_string(),
-    ))
+    Some((context.trace_id().to_string(), context.span_id().to_string()))
 }
 
 pub(crate) fn adopt(context: &Context, span: &Span) {

@@ -11,9 +11,7 @@ const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 /// Runs this with an exporter that keeps spans, and returns them.
 fn exported(work: impl FnOnce()) -> Vec<SpanData> {
     let exporter = InMemorySpanExporter::default();
-    let provider = SdkTracerProvider::builder()
-        .with_simple_exporter(exporter.clone())
-        .build();
+    let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
     let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
     let subscriber = tracing_subscriber::registry().with(layer);
     IS_ON.store(true, Ordering::Relaxed);
@@ -56,12 +54,7 @@ fn a_request_stays_in_its_callers_trace_and_propagates_it() {
 
 #[test]
 fn a_malformed_traceparent_starts_a_new_trace() {
-    for bad in [
-        "",
-        "00-0-0-00",
-        "zz",
-        "00-00000000000000000000000000000000-b7ad6b7169203331-01",
-    ] {
+    for bad in ["", "00-0-0-00", "zz", "00-00000000000000000000000000000000-b7ad6b7169203331-01"] {
         IS_ON.store(true, Ordering::Relaxed);
         assert!(!TraceContext::read(&headers(bad)).is_some(), "{bad}");
     }

@@ -152,10 +152,7 @@ async fn asked(app: &Router, ask: &Ask, caller: &str, id: &str) -> (StatusCode, 
         "POST" => Body::from((ask.body)(id).to_string()),
         _ => Body::empty(),
     };
-    let answer = app
-        .clone()
-        .oneshot(app::named(request).body(body).unwrap())
-        .await;
+    let answer = app.clone().oneshot(app::named(request).body(body).unwrap()).await;
     let answer = answer.unwrap();
     let status = answer.status();
     (status, app::text(answer).await.replace(id, "ID"))
@@ -173,15 +170,9 @@ async fn anothers_task_is_answered_as_one_that_never_was() {
             assert!(!seen.1.contains("You said"), "{}: {}", ask.what, seen.1);
         }
     }
-    let got = ASKS
-        .iter()
-        .find(|ask| ask.what.ends_with("GetTask"))
-        .unwrap();
+    let got = ASKS.iter().find(|ask| ask.what.ends_with("GetTask")).unwrap();
     let (_, text) = asked(&app, got, &owner, &id).await;
-    assert!(
-        text.contains("You said: hi"),
-        "the owner still has it: {text}"
-    );
+    assert!(text.contains("You said: hi"), "the owner still has it: {text}");
 }
 
 #[tokio::test]

@@ -20,22 +20,13 @@ fn schemes() -> Value {
 fn ways() -> Vec<(&'static str, ApiCall)> {
     let get = |path: &str| ApiCall::Get(path.to_owned());
     vec![
-        (
-            "/result/supportedInterfaces",
-            ApiCall::Rpc("1.0", "GetExtendedAgentCard", json!({})),
-        ),
-        (
-            "/result/url",
-            ApiCall::Rpc("0.3", "agent/getAuthenticatedExtendedCard", json!({})),
-        ),
+        ("/result/supportedInterfaces", ApiCall::Rpc("1.0", "GetExtendedAgentCard", json!({}))),
+        ("/result/url", ApiCall::Rpc("0.3", "agent/getAuthenticatedExtendedCard", json!({}))),
         ("/supportedInterfaces", get("/a2a/extendedAgentCard")),
         ("/supportedInterfaces", get("/extendedAgentCard")),
         ("/url", get("/a2a/v1/card")),
         #[cfg(feature = "grpc")]
-        (
-            "/supportedInterfaces",
-            ApiCall::Grpc(Operation::GetExtendedAgentCard, json!({})),
-        ),
+        ("/supportedInterfaces", ApiCall::Grpc(Operation::GetExtendedAgentCard, json!({}))),
     ]
 }
 
@@ -50,10 +41,7 @@ async fn known_callers_are_shown_more() {
             let card = told.json();
             assert!(!card.pointer(at).unwrap().is_null(), "{card}");
             let of = at.rsplit_once('/').unwrap().0;
-            assert_eq!(
-                card.pointer(&format!("{of}/skills/0/id")),
-                Some(&json!("secret"))
-            );
+            assert_eq!(card.pointer(&format!("{of}/skills/0/id")), Some(&json!("secret")));
             for wrong in [None, Some(("authorization", "Bearer e30.e30.e30"))] {
                 let told = way.ask(&app, wrong.as_slice()).await;
                 assert_eq!(told.status, 401, "{at}: {told:?}");
@@ -68,12 +56,7 @@ async fn known_callers_are_shown_more() {
 async fn nobody_keeps_what_is_one_callers() {
     let app = guarded(&schemes(), &json!([]), &[("s", tokens())]).await;
     let good = bearer();
-    for path in [
-        "/a2a/extendedAgentCard",
-        "/a2a/v1/card",
-        "/a2a/tasks",
-        "/a2a/tasks/none",
-    ] {
+    for path in ["/a2a/extendedAgentCard", "/a2a/v1/card", "/a2a/tasks", "/a2a/tasks/none"] {
         let told = ApiCall::Get(path.to_owned());
         let told = told.ask(&app, &[("authorization", &good)]).await;
         assert_eq!(told.headers["cache-control"], "no-store", "{path}");
@@ -95,10 +78,7 @@ async fn everybody_sees_the_same_card_and_may_keep_it() {
         let way = ApiCall::Get(path.to_owned());
         let told = way.ask(&app, &[]).await;
         assert_eq!(told.status, 200, "{path}");
-        assert_eq!(
-            told.headers["cache-control"], "public, max-age=60",
-            "{path}"
-        );
+        assert_eq!(told.headers["cache-control"], "public, max-age=60", "{path}");
         assert_eq!(told.headers["vary"], "A2A-Version", "{path}");
         assert!(told.headers.contains_key("last-modified"), "{path}");
         let known = way.ask(&app, &[("authorization", &good)]).await;
@@ -109,10 +89,7 @@ async fn everybody_sees_the_same_card_and_may_keep_it() {
         assert_eq!(again.headers["etag"], told.headers["etag"], "{path}");
     }
     let both = ApiCall::Get("/.well-known/agent-card.json".to_owned());
-    let (both, pure) = (
-        both.ask(&app, &[]).await,
-        both.ask(&app, &[("a2a-version", "1.0")]).await,
-    );
+    let (both, pure) = (both.ask(&app, &[]).await, both.ask(&app, &[("a2a-version", "1.0")]).await);
     assert_ne!(both.headers["etag"], pure.headers["etag"]);
 }
 

@@ -85,9 +85,7 @@ fn forged() -> Vec<(&'static str, String, &'static str)> {
         ),
         (
             "another's key under the same name",
-            signed(&eddsa(), &plain(), |message| {
-                stranger.sign(message).as_ref().to_vec()
-            }),
+            signed(&eddsa(), &plain(), |message| stranger.sign(message).as_ref().to_vec()),
             "the signature is wrong",
         ),
         (
@@ -111,36 +109,16 @@ fn forged() -> Vec<(&'static str, String, &'static str)> {
             "the issuer has no key",
         ),
         ("expired", claiming(&json!({"exp": 1})), "the token expired"),
-        (
-            "without an end",
-            claiming(&json!({"exp": null})),
-            "expected a token with an expiry",
-        ),
+        ("without an end", claiming(&json!({"exp": null})), "expected a token with an expiry"),
         (
             "not valid yet",
             claiming(&json!({"nbf": 9_999_999_998_u64})),
             "the token is not valid for another",
         ),
-        (
-            "for somebody else",
-            claiming(&json!({"aud": "another-agent"})),
-            "not for this audience",
-        ),
-        (
-            "by somebody else",
-            claiming(&json!({"iss": "https://evil.test"})),
-            "is not trusted here",
-        ),
-        (
-            "about nobody",
-            claiming(&json!({"sub": ""})),
-            "expected a token with a subject",
-        ),
-        (
-            "nonsense",
-            "guess".to_owned(),
-            "expected a signed JSON Web Token",
-        ),
+        ("for somebody else", claiming(&json!({"aud": "another-agent"})), "not for this audience"),
+        ("by somebody else", claiming(&json!({"iss": "https://evil.test"})), "is not trusted here"),
+        ("about nobody", claiming(&json!({"sub": ""})), "expected a token with a subject"),
+        ("nonsense", "guess".to_owned(), "expected a signed JSON Web Token"),
     ]
 }
 
@@ -151,32 +129,21 @@ async fn a_forged_token_is_refused() {
     let app = guarded(&schemes, &needed, &[("s", tokens())]).await;
     for (what, token, expected) in forged() {
         for way in ways() {
-            let told = way
-                .ask(&app, &[("authorization", &format!("Bearer {token}"))])
-                .await;
+            let told = way.ask(&app, &[("authorization", &format!("Bearer {token}"))]).await;
             assert_eq!(told.status, 401, "{what}: {told:?}");
             let [challenge] = &told.challenges[..] else {
                 panic!("{what}: {told:?}");
             };
             let start = "Bearer realm=\"echo\", error=\"invalid_token\", error_description=\"";
             let why = challenge.strip_prefix(start);
-            assert!(
-                why.is_some_and(|why| why.contains(expected)),
-                "{what}: {challenge}"
-            );
+            assert!(why.is_some_and(|why| why.contains(expected)), "{what}: {challenge}");
             assert!(told.text.contains(expected), "{what}: {told:?}");
             assert!(!told.text.contains(&token), "{what}: {told:?}");
         }
     }
-    let good = signed(
-        &json!({"alg": "EdDSA", "kid": "k"}),
-        &claims(&json!({})),
-        by_issuer,
-    );
+    let good = signed(&json!({"alg": "EdDSA", "kid": "k"}), &claims(&json!({})), by_issuer);
     for way in ways() {
-        let told = way
-            .ask(&app, &[("authorization", &format!("Bearer {good}"))])
-            .await;
+        let told = way.ask(&app, &[("authorization", &format!("Bearer {good}"))]).await;
         assert!(told.status == 200 || told.status == 404, "{told:?}");
     }
 }
@@ -199,36 +166,17 @@ async fn each_scheme_says_what_to_show() {
         (http("Bearer"), tokens(), bearer),
         (oauth, tokens(), bearer),
         (oidc, tokens(), bearer),
-        (
-            http("Basic"),
-            known(),
-            "Basic realm=\"echo\", charset=\"UTF-8\"",
-        ),
-        (
-            key("header"),
-            known(),
-            "ApiKey realm=\"echo\", in=\"header\", name=\"x-key\"",
-        ),
-        (
-            key("query"),
-            known(),
-            "ApiKey realm=\"echo\", in=\"query\", name=\"X-Key\"",
-        ),
-        (
-            key("cookie"),
-            known(),
-            "ApiKey realm=\"echo\", in=\"cookie\", name=\"X-Key\"",
-        ),
+        (http("Basic"), known(), "Basic realm=\"echo\", charset=\"UTF-8\""),
+        (key("header"), known(), "ApiKey realm=\"echo\", in=\"header\", name=\"x-key\""),
+        (key("query"), known(), "ApiKey realm=\"echo\", in=\"query\", name=\"X-Key\""),
+        (key("cookie"), known(), "ApiKey realm=\"echo\", in=\"cookie\", name=\"X-Key\""),
         (mutual, certificates, "Certificate realm=\"echo\""),
     ] {
         let needed = json!([{"schemes": {"s": {"list": []}}}]);
         let app = guarded(&json!({"s": scheme}), &needed, &[("s", check)]).await;
         for way in ways() {
             let told = way.ask(&app, &[]).await;
-            assert_eq!(
-                (told.status, &told.challenges[..]),
-                (401, &[expected.to_owned()][..])
-            );
+            assert_eq!((told.status, &told.challenges[..]), (401, &[expected.to_owned()][..]));
         }
     }
 }

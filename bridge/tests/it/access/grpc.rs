@@ -60,8 +60,7 @@ async fn answered(
     let messages = messages.map(|message| ("message".to_owned(), message.to_vec()));
     let all = headers.chain(messages);
     // Both ids are equally long, so that lengths within the bytes do not change.
-    all.map(|(name, value)| (name, without(&value, id.as_bytes())))
-        .collect()
+    all.map(|(name, value)| (name, without(&value, id.as_bytes()))).collect()
 }
 
 fn without(bytes: &[u8], id: &[u8]) -> Vec<u8> {
@@ -76,9 +75,7 @@ fn without(bytes: &[u8], id: &[u8]) -> Vec<u8> {
 fn every_operation_that_names_a_task_is_asked() {
     let asked: BTreeSet<&str> = asks().map(|(operation, _)| operation.name()).collect();
     let others = [Operation::ListTasks, Operation::GetExtendedAgentCard];
-    let all = Operation::ALL
-        .into_iter()
-        .filter(|one| !others.contains(one));
+    let all = Operation::ALL.into_iter().filter(|one| !others.contains(one));
     assert_eq!(asked, all.map(Operation::name).collect());
 }
 
@@ -111,21 +108,10 @@ async fn refusals_are_those_of_the_other_bindings() {
     let needed = json!([{"schemes": {"s": {"list": ["ask", "tell"]}}}]);
     let app = guarded(&schemes, &needed, &[("s", tokens())]).await;
     let poor = format!("Bearer {}", token(ISSUER, "me", &json!({"scope": "ask"})));
-    for (shown, code) in [
-        (None, 16),
-        (Some("Bearer e30.e30.e30"), 16),
-        (Some(poor.as_str()), 7),
-    ] {
-        let shown: Vec<_> = shown
-            .map(|shown| ("authorization", shown))
-            .into_iter()
-            .collect();
-        let over_grpc = ApiCall::Grpc(Operation::ListTasks, json!({}))
-            .ask(&app, &shown)
-            .await;
-        let over_http = ApiCall::Get("/a2a/tasks".to_owned())
-            .ask(&app, &shown)
-            .await;
+    for (shown, code) in [(None, 16), (Some("Bearer e30.e30.e30"), 16), (Some(poor.as_str()), 7)] {
+        let shown: Vec<_> = shown.map(|shown| ("authorization", shown)).into_iter().collect();
+        let over_grpc = ApiCall::Grpc(Operation::ListTasks, json!({})).ask(&app, &shown).await;
+        let over_http = ApiCall::Get("/a2a/tasks".to_owned()).ask(&app, &shown).await;
         assert_eq!(over_grpc.status, over_http.status);
         assert_eq!(over_grpc.challenges, over_http.challenges);
         let (status, error) = (over_grpc.json(), &over_http.json()["error"]);

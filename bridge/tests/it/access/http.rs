@@ -24,18 +24,8 @@ async fn each_scheme_accepts_its_declared_credential() {
     let other = format!("Bearer {}", token(ISSUER, "me", &json!({"aud": "x"})));
     let known = || secrets(&[("me", "s3cret")]);
     for (scheme, check, right, wrong) in [
-        (
-            key("header"),
-            known(),
-            ("x-key", "s3cret"),
-            ("x-key", "guess"),
-        ),
-        (
-            key("cookie"),
-            known(),
-            ("cookie", "x-key=s3cret"),
-            ("cookie", "x-key=guess"),
-        ),
+        (key("header"), known(), ("x-key", "s3cret"), ("x-key", "guess")),
+        (key("cookie"), known(), ("cookie", "x-key=s3cret"), ("cookie", "x-key=guess")),
         (
             http("basic"),
             known(),
@@ -48,24 +38,9 @@ async fn each_scheme_accepts_its_declared_credential() {
             ("authorization", "Bearer s3cret"),
             ("authorization", "Bearer guess"),
         ),
-        (
-            http("Bearer"),
-            tokens(),
-            ("authorization", &good),
-            ("authorization", &late),
-        ),
-        (
-            oauth,
-            tokens(),
-            ("authorization", &good),
-            ("authorization", &other),
-        ),
-        (
-            oidc,
-            tokens(),
-            ("authorization", &good),
-            ("authorization", "Bearer e30.e30.e30"),
-        ),
+        (http("Bearer"), tokens(), ("authorization", &good), ("authorization", &late)),
+        (oauth, tokens(), ("authorization", &good), ("authorization", &other)),
+        (oidc, tokens(), ("authorization", &good), ("authorization", "Bearer e30.e30.e30")),
     ] {
         let app = guarded(&json!({"s": scheme}), &need(&["s"]), &[("s", check)]).await;
         let answer = send(&app, "/a2a", &[right]).await;
@@ -77,26 +52,12 @@ async fn each_scheme_accepts_its_declared_credential() {
             assert_eq!(refused.status(), StatusCode::UNAUTHORIZED, "{scheme}");
             assert!(refused.headers().contains_key(WWW_AUTHENTICATE));
             let text = app::text(refused).await;
-            assert!(
-                !text.contains("guess") && !text.contains("s3cret"),
-                "{text}"
-            );
+            assert!(!text.contains("guess") && !text.contains("s3cret"), "{text}");
         }
     }
-    let app = guarded(
-        &json!({"s": key("query")}),
-        &need(&["s"]),
-        &[("s", known())],
-    )
-    .await;
-    assert_eq!(
-        send(&app, "/a2a?x-key=s3cret", &[]).await.status(),
-        StatusCode::OK
-    );
-    assert_eq!(
-        send(&app, "/a2a?x-key=guess", &[]).await.status(),
-        StatusCode::UNAUTHORIZED
-    );
+    let app = guarded(&json!({"s": key("query")}), &need(&["s"]), &[("s", known())]).await;
+    assert_eq!(send(&app, "/a2a?x-key=s3cret", &[]).await.status(), StatusCode::OK);
+    assert_eq!(send(&app, "/a2a?x-key=guess", &[]).await.status(), StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]
@@ -114,10 +75,7 @@ async fn refusals_say_what_to_show() {
     let checks = [("key", known()), ("password", known()), ("token", tokens())];
     let app = guarded(&schemes, &requirements, &checks).await;
     let poor = format!("Bearer {}", token(ISSUER, "me", &json!({"scope": "ask"})));
-    let rich = format!(
-        "Bearer {}",
-        token(ISSUER, "me", &json!({"scope": "ask tell"}))
-    );
+    let rich = format!("Bearer {}", token(ISSUER, "me", &json!({"scope": "ask tell"})));
     let stranger = format!("Bearer {}", token("https://evil.test\"", "me", &json!({})));
     let mut told = String::new();
     for (what, path, headers) in [
@@ -125,11 +83,7 @@ async fn refusals_say_what_to_show() {
         ("nothing, in 0.3", "/a2a/echo", &[]),
         ("a bare task of 0.1", "/tasks/send", &[]),
         ("a key alone", "/", &[("x-key", "s3cret")]),
-        (
-            "a stranger's token",
-            "/a2a",
-            &[("authorization", &stranger)],
-        ),
+        ("a stranger's token", "/a2a", &[("authorization", &stranger)]),
         ("too few scopes", "/a2a", &[("authorization", &poor)]),
         ("all scopes", "/a2a", &[("authorization", &rich)]),
     ] {
@@ -158,11 +112,7 @@ async fn cards_and_health_are_for_everybody() {
         "/healthz",
         "/readyz",
     ] {
-        assert_eq!(
-            app::get(&app, path, None).await.status(),
-            StatusCode::OK,
-            "{path}"
-        );
+        assert_eq!(app::get(&app, path, None).await.status(), StatusCode::OK, "{path}");
     }
 }
 

@@ -46,14 +46,9 @@ async fn agent(bridge: &Bridge, path: &str) -> Discovered {
 
 fn options(binding: Option<Binding>, scope: Option<&str>) -> Options {
     let token = |scope| token(ISSUER, "me", &json!({"scope": scope}));
-    let credentials = scope.into_iter().fold(Credentials::default(), |all, one| {
-        all.bearer(&token(one)).unwrap()
-    });
-    Options {
-        binding,
-        credentials,
-        ..Options::default()
-    }
+    let credentials =
+        scope.into_iter().fold(Credentials::default(), |all, one| all.bearer(&token(one)).unwrap());
+    Options { binding, credentials, ..Options::default() }
 }
 
 /// Returns the outcome of a call: a word, and the required credentials.
@@ -67,10 +62,7 @@ async fn called(agent: &Discovered, skill: &str, options: &Options) -> (&'static
     };
     match error {
         Fault::Unauthenticated { challenge, .. } => ("unknown", challenge.unwrap_or_default()),
-        Fault::Forbidden {
-            challenge,
-            explanation,
-        } => {
+        Fault::Forbidden { challenge, explanation } => {
             let expected = "the skill refund: the token for token lacks";
             assert!(explanation.contains(expected), "{explanation}");
             ("forbidden", challenge.unwrap_or_default())

@@ -124,10 +124,7 @@ async fn assert_refused(app: &Router, way: &ApiCall, shown: (&str, &str), messag
 
 #[tokio::test(start_paused = true)]
 async fn a_caller_above_its_rate_gets_retry_after() {
-    let quota = QuotaSettings {
-        requests: of(1),
-        ..QuotaSettings::default()
-    };
+    let quota = QuotaSettings { requests: of(1), ..QuotaSettings::default() };
     let app = app(quota, "127.0.0.1:1").await;
     // Two at once, and one that waits for a second.
     for _ in 0..3 {
@@ -149,10 +146,7 @@ async fn a_caller_above_its_rate_gets_retry_after() {
 
 #[tokio::test(start_paused = true)]
 async fn each_binding_says_that_a_caller_asked_too_often() {
-    let quota = QuotaSettings {
-        requests: of(1),
-        ..QuotaSettings::default()
-    };
+    let quota = QuotaSettings { requests: of(1), ..QuotaSettings::default() };
     for way in ways() {
         let app = app(quota, "127.0.0.1:1").await;
         let early = (0..4).map(|_| way.ask(&app, &[ALICE]));
@@ -167,11 +161,8 @@ async fn each_binding_says_that_a_caller_asked_too_often() {
 
 #[tokio::test(start_paused = true)]
 async fn each_binding_says_that_a_caller_has_too_many_requests_at_once() {
-    let quota = QuotaSettings {
-        requests: of(1),
-        requests_at_once: of(1),
-        ..QuotaSettings::default()
-    };
+    let quota =
+        QuotaSettings { requests: of(1), requests_at_once: of(1), ..QuotaSettings::default() };
     for way in ways() {
         let app = app(quota, "127.0.0.1:1").await;
         for _ in 0..2 {
@@ -190,10 +181,7 @@ async fn each_binding_says_that_a_caller_has_too_many_requests_at_once() {
 
 #[tokio::test]
 async fn an_address_that_guesses_credentials_is_blocked() {
-    let quota = QuotaSettings {
-        wrong_credentials: of(3),
-        ..QuotaSettings::default()
-    };
+    let quota = QuotaSettings { wrong_credentials: of(3), ..QuotaSettings::default() };
     let app = app(quota, "192.0.2.1:1").await;
     let ask = ways();
     for way in ask.iter().cycle().take(3) {
@@ -211,11 +199,7 @@ async fn an_address_that_guesses_credentials_is_blocked() {
 
 #[tokio::test]
 async fn streams_and_open_tasks_of_a_caller_are_limited() {
-    let quota = QuotaSettings {
-        streams: of(1),
-        open_tasks: of(2),
-        ..QuotaSettings::default()
-    };
+    let quota = QuotaSettings { streams: of(1), open_tasks: of(2), ..QuotaSettings::default() };
     let app = app(quota, "192.0.2.1:1").await;
     let send = |id| ApiCall::Post("/a2a/message:send".to_owned(), say(id));
     let mut tasks = Vec::new();

@@ -17,10 +17,7 @@ fn pages(token: &str) -> Vec<(&'static str, ApiCall)> {
     let asked = json!({"pageSize": 1, "pageToken": token});
     vec![
         ("/result", ApiCall::Rpc("1.0", "ListTasks", asked.clone())),
-        (
-            "",
-            ApiCall::Get(format!("/a2a/tasks?pageSize=1&pageToken={token}")),
-        ),
+        ("", ApiCall::Get(format!("/a2a/tasks?pageSize=1&pageToken={token}"))),
         #[cfg(feature = "grpc")]
         ("", ApiCall::Grpc(Operation::ListTasks, asked)),
     ]
@@ -67,10 +64,7 @@ async fn two_tasks(app: &Router, caller: &str) -> [String; 2] {
     for id in &mut ids {
         let way = ApiCall::Rpc("1.0", "SendMessage", whole::say(id, "hi"));
         let told = ask(app, &way, caller).await.json();
-        told["result"]["task"]["id"]
-            .as_str()
-            .unwrap()
-            .clone_into(id);
+        told["result"]["task"]["id"].as_str().unwrap().clone_into(id);
     }
     ids
 }
@@ -88,10 +82,7 @@ async fn anothers_page_is_refused_as_one_that_never_was() {
         };
         let ids = |told: &Answer| told.json().pointer(&format!("{at}/tasks/0/id")).cloned();
         let first = ask(&app, &first, &me).await;
-        let next = first
-            .json()
-            .pointer(&format!("{at}/nextPageToken"))
-            .cloned();
+        let next = first.json().pointer(&format!("{at}/nextPageToken")).cloned();
         let next = next.unwrap().as_str().unwrap().to_owned();
         let seen = [ids(&first), ids(&page(&next, &me).await)];
         let mut seen = seen.map(|id| id.unwrap().as_str().unwrap().to_owned());
@@ -103,10 +94,7 @@ async fn anothers_page_is_refused_as_one_that_never_was() {
         assert!(yours.text.contains("pageToken"), "{yours:?}");
         for garbage in ["nonsense".to_owned(), format!("1.{NEVER}")] {
             let refused = page(&garbage, &you).await;
-            assert_eq!(
-                (refused.status, refused.text),
-                (yours.status, yours.text.clone())
-            );
+            assert_eq!((refused.status, refused.text), (yours.status, yours.text.clone()));
         }
     }
 }
@@ -132,10 +120,7 @@ async fn no_last_event_leads_into_anothers_task() {
     for (number, own) in streams(&mine).into_iter().enumerate() {
         let asked = async |way: &ApiCall, of: &str| {
             let last = format!("{of}/1");
-            let shown = [
-                ("authorization", me.as_str()),
-                ("last-event-id", last.as_str()),
-            ];
+            let shown = [("authorization", me.as_str()), ("last-event-id", last.as_str())];
             let told = way.ask(&app, &shown).await;
             (told.status, told.text.replace(of, "ID"))
         };
@@ -148,18 +133,12 @@ async fn no_last_event_leads_into_anothers_task() {
         assert!(status == 200 && !text.contains("TASK_NOT_FOUND"), "{text}");
     }
     let last = format!("{yours}/1");
-    let shown = [
-        ("authorization", me.as_str()),
-        ("last-event-id", last.as_str()),
-    ];
+    let shown = [("authorization", me.as_str()), ("last-event-id", last.as_str())];
     for way in [
         ApiCall::Rpc("1.0", "SendStreamingMessage", whole::say("3", "ho")),
         ApiCall::Post("/a2a/message:stream".to_owned(), whole::say("4", "ho")),
     ] {
         let text = way.ask(&app, &shown).await.text;
-        assert!(
-            text.contains("You said: ho") && !text.contains(&yours),
-            "{text}"
-        );
+        assert!(text.contains("You said: ho") && !text.contains(&yours), "{text}");
     }
 }

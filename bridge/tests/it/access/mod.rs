@@ -76,20 +76,14 @@ fn tokens() -> Check {
     });
     let mut check = TokenCheck::new(Verifier::new(trusted, [AUDIENCE.to_owned()]));
     check.tenants = None;
-    Check {
-        token: Some(check),
-        ..Check::default()
-    }
+    Check { token: Some(check), ..Check::default() }
 }
 
 fn secrets(all: &[(&str, &str)]) -> Check {
     let add = |secrets: Secrets, (name, secret): &(&str, &str)| {
         secrets.with(name, &Secret::new(*secret)).unwrap()
     };
-    Check {
-        secrets: all.iter().fold(Secrets::default(), add),
-        ..Check::default()
-    }
+    Check { secrets: all.iter().fold(Secrets::default(), add), ..Check::default() }
 }
 
 /// Returns an agent whose card has these schemes and requirements.
@@ -100,11 +94,7 @@ async fn guarded(schemes: &Value, requirements: &Value, checks: &[(&str, Check)]
 
 /// Returns an agent with such a card, which has one more skill for authenticated callers.
 async fn hosted(more: &Value, checks: &[(&str, Check)]) -> Router {
-    let host = host(
-        more,
-        checks,
-        Arc::new(FnExecutor(|text: &str| format!("You said: {text}"))),
-    );
+    let host = host(more, checks, Arc::new(FnExecutor(|text: &str| format!("You said: {text}"))));
     host.router("http://localhost:3978").await.unwrap()
 }
 
@@ -116,9 +106,7 @@ fn host(more: &Value, checks: &[(&str, Check)], executor: Arc<dyn Executor>) -> 
         card[name] = value.clone();
     }
     let card = AgentCard::read(card).unwrap();
-    let checks = checks
-        .iter()
-        .map(|(name, check)| ((*name).to_owned(), check.clone()));
+    let checks = checks.iter().map(|(name, check)| ((*name).to_owned(), check.clone()));
     let checks = checks.collect::<BTreeMap<_, _>>();
     let mut extended = card.clone();
     extended.skills.push(
@@ -127,12 +115,8 @@ fn host(more: &Value, checks: &[(&str, Check)], executor: Arc<dyn Executor>) -> 
     );
     let access = Access::new(&card, "echo", checks).unwrap();
     let access = access.extended(&card, &extended).unwrap();
-    let agent = Agent {
-        name: "echo".to_owned(),
-        card,
-        executor,
-        settings: TurnSettings::default(),
-    };
+    let agent =
+        Agent { name: "echo".to_owned(), card, executor, settings: TurnSettings::default() };
     Host::new(Arc::new(MemoryStore::new()), [agent])
         .access("echo", access)
         .extended_card("echo", extended)
@@ -146,8 +130,5 @@ async fn send(app: &Router, path: &str, headers: &[(&str, &str)]) -> Response<Bo
 
 async fn json(response: Response<Body>) -> (StatusCode, Value) {
     let status = response.status();
-    (
-        status,
-        serde_json::from_str(&app::text(response).await).unwrap(),
-    )
+    (status, serde_json::from_str(&app::text(response).await).unwrap())
 }

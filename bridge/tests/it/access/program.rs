@@ -34,9 +34,7 @@ pub(super) fn serve(folder: &Path) -> Bridge {
 async fn send(http: &reqwest::Client, bridge: &Bridge, header: (&str, &str)) -> StatusCode {
     let body =
         json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": say("m", "hi")});
-    let post = http
-        .post(format!("{}/a2a", bridge.url()))
-        .header(header.0, header.1);
+    let post = http.post(format!("{}/a2a", bridge.url())).header(header.0, header.1);
     post.json(&body).send().await.unwrap().status()
 }
 
@@ -65,18 +63,10 @@ access.key.secrets = { ci = { file = "key" } }
         ("authorization", "Bearer X".to_owned(), StatusCode::OK),
         ("x-key", "open sesame".to_owned(), StatusCode::OK),
         ("x-key", "X".to_owned(), StatusCode::UNAUTHORIZED),
-        (
-            "authorization",
-            "Bearer Y".to_owned(),
-            StatusCode::UNAUTHORIZED,
-        ),
+        ("authorization", "Bearer Y".to_owned(), StatusCode::UNAUTHORIZED),
         ("accept", "*/*".to_owned(), StatusCode::UNAUTHORIZED),
     ] {
-        assert_eq!(
-            send(&http, &bridge, (header, &value)).await,
-            expected,
-            "{header}: {value}"
-        );
+        assert_eq!(send(&http, &bridge, (header, &value)).await, expected, "{header}: {value}");
     }
 }
 
@@ -117,9 +107,7 @@ card.security_schemes.oidc.openIdConnectSecurityScheme.openIdConnectUrl = "{url}
         assert_eq!(seen, expected, "{audience} {:?}", subject.subject);
         if expected == StatusCode::OK {
             let body = json!({"jsonrpc": "2.0", "id": 1, "method": "GetExtendedAgentCard"});
-            let post = http
-                .post(format!("{}/a2a", bridge.url()))
-                .bearer_auth(token.expose());
+            let post = http.post(format!("{}/a2a", bridge.url())).bearer_auth(token.expose());
             let card: Value = post.json(&body).send().await.unwrap().json().await.unwrap();
             let ids = [0, 1].map(|place| &card["result"]["skills"][place]["id"]);
             assert_eq!(ids, ["echo", "more"], "{card}");
@@ -140,18 +128,13 @@ impl Authority {
         parameters.distinguished_name.push(DnType::CommonName, name);
         let key = KeyPair::generate().unwrap();
         let certificate = parameters.self_signed(&key).unwrap();
-        Self {
-            certificate,
-            issuer: Issuer::new(parameters, key),
-        }
+        Self { certificate, issuer: Issuer::new(parameters, key) }
     }
 
     /// Returns a certificate with its key in PEM.
     fn vouch(&self, common_name: &str, host: &str) -> String {
         let mut parameters = CertificateParams::new([host.to_owned()]).unwrap();
-        parameters
-            .distinguished_name
-            .push(DnType::CommonName, common_name);
+        parameters.distinguished_name.push(DnType::CommonName, common_name);
         let key = KeyPair::generate().unwrap();
         let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
         format!("{}{}", certificate.pem(), key.serialize_pem())
@@ -194,20 +177,14 @@ access.mutual.certificates.only = ["alice.test", "CN=bob"]
         (None, StatusCode::UNAUTHORIZED),
         (Some(authority.vouch("alice", "alice.test")), StatusCode::OK),
         (Some(authority.vouch("bob", "host.test")), StatusCode::OK),
-        (
-            Some(authority.vouch("eve", "eve.test")),
-            StatusCode::UNAUTHORIZED,
-        ),
+        (Some(authority.vouch("eve", "eve.test")), StatusCode::UNAUTHORIZED),
     ] {
         let http = client(identity);
         assert_eq!(send(&http, &bridge, ("accept", "*/*")).await, expected);
     }
     let strangers = Authority::new("strangers").vouch("alice", "alice.test");
     let post = client(Some(strangers)).post(format!("{}/a2a", bridge.url()));
-    assert!(
-        post.body("{}").send().await.is_err(),
-        "nobody vouches for it"
-    );
+    assert!(post.body("{}").send().await.is_err(), "nobody vouches for it");
 }
 
 #[tokio::test]
@@ -230,33 +207,15 @@ access.mutual.certificates = {}
     write("server.pem", authority.vouch("server", "127.0.0.1"));
     write("alice.pem", authority.vouch("alice", "alice.test"));
     write("other.pem", authority.vouch("other", "other.test"));
-    write(
-        "strange.pem",
-        Authority::new("strangers").vouch("alice", "alice.test"),
-    );
+    write("strange.pem", Authority::new("strangers").vouch("alice", "alice.test"));
     let bridge = serve(folder.path());
     let alice = ["--cert", "alice.pem", "--key", "alice.pem"];
     for (command, own, passes, expected) in [
         (&["chat", "-m", "hi"][..], &alice[..], true, "Echo: hi"),
-        (
-            &["chat", "-m", "hi", "--binding", "rest"],
-            &alice,
-            true,
-            "Echo: hi",
-        ),
-        (
-            &["chat", "-m", "hi", "--binding", "grpc"],
-            &alice,
-            true,
-            "Echo: hi",
-        ),
+        (&["chat", "-m", "hi", "--binding", "rest"], &alice, true, "Echo: hi"),
+        (&["chat", "-m", "hi", "--binding", "grpc"], &alice, true, "Echo: hi"),
         (&["discover"], &alice, true, "a 1.0.0  speaks"),
-        (
-            &["chat", "-m", "hi"],
-            &[],
-            false,
-            "or --cert FILE --key FILE",
-        ),
+        (&["chat", "-m", "hi"], &[], false, "or --cert FILE --key FILE"),
         (
             &["chat", "-m", "hi"],
             &["--cert", "strange.pem", "--key", "strange.pem"],
@@ -275,12 +234,7 @@ access.mutual.certificates = {}
             false,
             "--key ca.pem: expected the certificate's private key",
         ),
-        (
-            &["chat", "-m", "hi"],
-            &["--cert", "alice.pem"],
-            false,
-            "--key <FILE>",
-        ),
+        (&["chat", "-m", "hi"], &["--cert", "alice.pem"], false, "--key <FILE>"),
     ] {
         let mut program = Command::new(env!("CARGO_BIN_EXE_bridge"));
         program.current_dir(folder.path()).args(command).args(own);
@@ -296,22 +250,10 @@ async fn an_agent_with_unchecked_security_is_not_served() {
     let bearer = "card.security_schemes.s.httpAuthSecurityScheme = { scheme = 'Bearer' }\n";
     let mutual = "card.security_schemes.s.mtlsSecurityScheme = {}\n";
     for (more, expected) in [
-        (
-            bearer.to_owned(),
-            "expected [agents.access.s] with token or secrets",
-        ),
-        (
-            format!("{mutual}access.s.certificates = {{}}\n"),
-            "client_ca in the table tls",
-        ),
-        (
-            format!("{bearer}access.s.token = {{ audience = ['a'] }}\n"),
-            "token: expected issuer",
-        ),
-        (
-            format!("{bearer}access.s.secrets = {{ 'a b' = 'x' }}\n"),
-            "without white space",
-        ),
+        (bearer.to_owned(), "expected [agents.access.s] with token or secrets"),
+        (format!("{mutual}access.s.certificates = {{}}\n"), "client_ca in the table tls"),
+        (format!("{bearer}access.s.token = {{ audience = ['a'] }}\n"), "token: expected issuer"),
+        (format!("{bearer}access.s.secrets = {{ 'a b' = 'x' }}\n"), "without white space"),
         (
             format!(
                 "{bearer}access.s.secrets = {{ a = 'x' }}\n\
@@ -332,10 +274,7 @@ async fn an_agent_with_unchecked_security_is_not_served() {
             ),
             "the extended card differs from the card in its security requirements",
         ),
-        (
-            "access.t.secrets = { a = 'x' }\n".to_owned(),
-            "\"t\", which the card does not declare",
-        ),
+        ("access.t.secrets = { a = 'x' }\n".to_owned(), "\"t\", which the card does not declare"),
     ] {
         let folder = folder(&format!("{agent}{more}"));
         let config = folder.path().join("bridge.toml");

@@ -65,25 +65,11 @@ fn ways(skill: &str, round: usize) -> Vec<(&'static str, ApiCall)> {
     asked["metadata"] = json!({"skill": skill});
     vec![
         ("1.0", ApiCall::Rpc("1.0", "SendMessage", called.clone())),
-        (
-            "1.0, stream",
-            ApiCall::Rpc("1.0", "SendStreamingMessage", named.clone()),
-        ),
-        (
-            "0.3",
-            ApiCall::Rpc(
-                "0.3",
-                "message/send",
-                old(json!([{"kind": "data", "data": data}])),
-            ),
-        ),
+        ("1.0, stream", ApiCall::Rpc("1.0", "SendStreamingMessage", named.clone())),
+        ("0.3", ApiCall::Rpc("0.3", "message/send", old(json!([{"kind": "data", "data": data}])))),
         (
             "0.3, stream",
-            ApiCall::Rpc(
-                "0.3",
-                "message/stream",
-                old(json!([{"kind": "data", "data": function}])),
-            ),
+            ApiCall::Rpc("0.3", "message/stream", old(json!([{"kind": "data", "data": function}]))),
         ),
         (
             "0.1, bare",
@@ -93,14 +79,8 @@ fn ways(skill: &str, round: usize) -> Vec<(&'static str, ApiCall)> {
                     "parts": [{"type": "data", "data": data}]}}),
             ),
         ),
-        (
-            "HTTP+JSON",
-            ApiCall::Post("/a2a/message:send".to_owned(), asked.clone()),
-        ),
-        (
-            "HTTP+JSON, stream",
-            ApiCall::Post("/a2a/message:stream".to_owned(), called.clone()),
-        ),
+        ("HTTP+JSON", ApiCall::Post("/a2a/message:send".to_owned(), asked.clone())),
+        ("HTTP+JSON, stream", ApiCall::Post("/a2a/message:stream".to_owned(), called.clone())),
         (
             "HTTP+JSON of 0.3",
             ApiCall::Post(
@@ -118,10 +98,7 @@ fn ways(skill: &str, round: usize) -> Vec<(&'static str, ApiCall)> {
         #[cfg(feature = "grpc")]
         ("gRPC", ApiCall::Grpc(Operation::SendMessage, called)),
         #[cfg(feature = "grpc")]
-        (
-            "gRPC, stream",
-            ApiCall::Grpc(Operation::SendStreamingMessage, named),
-        ),
+        ("gRPC, stream", ApiCall::Grpc(Operation::SendStreamingMessage, named)),
     ]
 }
 
@@ -156,11 +133,7 @@ async fn naming_a_skill_requires_its_credentials() {
         for (what, way) in ways(skill, round) {
             let told = way.ask(&app, shown).await;
             assert_eq!(told.status, status, "{what}: {skill} {shown:?} {told:?}");
-            assert_eq!(
-                told.challenges.is_empty(),
-                status == 200,
-                "{what}: {told:?}"
-            );
+            assert_eq!(told.challenges.is_empty(), status == 200, "{what}: {told:?}");
             assert!(!told.text.contains("s3cret") && !told.text.contains("guess"));
         }
     }
@@ -172,17 +145,13 @@ async fn refusals_say_what_the_skill_needs() {
     let (poor, key) = (bearer("ask"), ("x-key", "s3cret"));
     let poor = ("authorization", poor.as_str());
     let mut seen = String::new();
-    for (title, skill, shown) in [
-        ("too few scopes", "refund", poor),
-        ("another scheme", "refund", key),
-    ] {
+    for (title, skill, shown) in
+        [("too few scopes", "refund", poor), ("another scheme", "refund", key)]
+    {
         for (what, way) in ways(skill, 0) {
             let told = way.ask(&app, &[shown]).await;
             let challenges = told.challenges.join("\n");
-            seen += &format!(
-                "## {title}, {what}\n{}\n{challenges}\n{}\n",
-                told.status, told.text
-            );
+            seen += &format!("## {title}, {what}\n{}\n{challenges}\n{}\n", told.status, told.text);
         }
     }
     assert_snapshot!(seen);

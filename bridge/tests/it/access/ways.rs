@@ -43,12 +43,7 @@ impl Answer {
     fn new(status: u16, headers: HeaderMap, text: String) -> Self {
         let challenges = headers.get_all(WWW_AUTHENTICATE).iter();
         let challenges = challenges.map(|value| value.to_str().unwrap().to_owned());
-        Self {
-            status,
-            challenges: challenges.collect(),
-            headers,
-            text,
-        }
+        Self { status, challenges: challenges.collect(), headers, text }
     }
 }
 
@@ -85,10 +80,7 @@ async fn http(
         Value::Null => Body::empty(),
         body => Body::from(body.to_string()),
     };
-    let answer = app
-        .clone()
-        .oneshot(app::named(request).body(body).unwrap())
-        .await;
+    let answer = app.clone().oneshot(app::named(request).body(body).unwrap()).await;
     let answer = answer.unwrap();
     let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
     Answer::new(status, headers, app::text(answer).await)

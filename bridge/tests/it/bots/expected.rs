@@ -39,23 +39,15 @@ impl Gate {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}/api/messages", listener.local_addr().unwrap());
         let modes = Arc::default();
-        let gate = Self {
-            bot: format!("{}/api/messages", bot.url()),
-            modes: Arc::clone(&modes),
-        };
-        let app = Router::new()
-            .route("/api/messages", post(Self::pass))
-            .with_state(gate);
+        let gate = Self { bot: format!("{}/api/messages", bot.url()), modes: Arc::clone(&modes) };
+        let app = Router::new().route("/api/messages", post(Self::pass)).with_state(gate);
         tokio::spawn(async move { axum::serve(listener, app).await });
         (url, modes)
     }
 
     async fn pass(State(gate): State<Self>, body: Bytes) -> (StatusCode, Bytes) {
         let activity: Value = serde_json::from_slice(&body).unwrap();
-        gate.modes
-            .lock()
-            .unwrap()
-            .push(activity["deliveryMode"].clone());
+        gate.modes.lock().unwrap().push(activity["deliveryMode"].clone());
         let request = reqwest::Client::new().post(&gate.bot).body(body);
         let request = request.header(CONTENT_TYPE, "application/json");
         let answer = request.send().await.unwrap();
@@ -66,10 +58,9 @@ impl Gate {
 
 #[tokio::test]
 async fn waiting_clients_get_the_reply_and_streams_get_each_message() {
-    for (bot, streams) in [
-        (AGENTS_SDK.start().await, true),
-        (on_node("bot_framework.js", &[]).await, false),
-    ] {
+    for (bot, streams) in
+        [(AGENTS_SDK.start().await, true), (on_node("bot_framework.js", &[]).await, false)]
+    {
         let (url, modes) = Gate::before(&bot).await;
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("bridge.toml");
@@ -82,15 +73,8 @@ async fn waiting_clients_get_the_reply_and_streams_get_each_message() {
         let text = &task["artifacts"][0]["parts"][0]["text"];
         assert_eq!(text, "Echo: hello");
         let shown = watched(&served, if streams { "stream" } else { "hello" }).await;
-        assert_eq!(
-            shown.matches("artifactUpdate").count() > 1,
-            streams,
-            "{shown}"
-        );
-        assert_eq!(
-            *modes.lock().unwrap(),
-            [json!("expectReplies"), Value::Null]
-        );
+        assert_eq!(shown.matches("artifactUpdate").count() > 1, streams, "{shown}");
+        assert_eq!(*modes.lock().unwrap(), [json!("expectReplies"), Value::Null]);
     }
 }
 

@@ -24,11 +24,7 @@ struct Found {
 #[tokio::test]
 async fn google_adk_is_understood() {
     let agent = python("google_adk.py", &venv::SHOWING).await;
-    let found = Found {
-        name: "google_adk",
-        speaks: "JSONRPC 1.0",
-        errors: &[],
-    };
+    let found = Found { name: "google_adk", speaks: "JSONRPC 1.0", errors: &[] };
     meet(agent.url(), &found).await;
     turns(agent.url()).await;
 }
@@ -39,10 +35,7 @@ async fn microsoft_s_agent_framework_is_understood() {
     let found = Found {
         name: "Microsoft Agent Framework",
         speaks: "JSONRPC 1.0",
-        errors: &[
-            "supportedInterfaces[0].protocolVersion",
-            "supportedInterfaces",
-        ],
+        errors: &["supportedInterfaces[0].protocolVersion", "supportedInterfaces"],
     };
     meet(agent.url(), &found).await;
     turns(agent.url()).await;
@@ -51,11 +44,7 @@ async fn microsoft_s_agent_framework_is_understood() {
 #[tokio::test]
 async fn strands_is_understood() {
     let agent = python("strands_agent.py", &venv::STRANDS).await;
-    let found = Found {
-        name: "strands",
-        speaks: "JSONRPC 0.3",
-        errors: &[],
-    };
+    let found = Found { name: "strands", speaks: "JSONRPC 0.3", errors: &[] };
     meet(agent.url(), &found).await;
     turns(agent.url()).await;
 }
@@ -63,11 +52,7 @@ async fn strands_is_understood() {
 #[tokio::test]
 async fn fasta2a_is_understood() {
     let agent = python("fasta2a_agent.py", &venv::FASTA2A).await;
-    let found = Found {
-        name: "fasta2a",
-        speaks: "JSONRPC 1.0",
-        errors: &[],
-    };
+    let found = Found { name: "fasta2a", speaks: "JSONRPC 1.0", errors: &[] };
     meet(agent.url(), &found).await;
     turns(agent.url()).await;
 }
@@ -75,11 +60,7 @@ async fn fasta2a_is_understood() {
 #[tokio::test]
 async fn langgraph_is_understood() {
     let agent = python("langgraph_dev.py", &venv::LANGGRAPH).await;
-    let found = Found {
-        name: "echo",
-        speaks: "JSONRPC 1.0",
-        errors: &[],
-    };
+    let found = Found { name: "echo", speaks: "JSONRPC 1.0", errors: &[] };
     meet(agent.url(), &found).await;
     turns(agent.url()).await;
 }
@@ -87,11 +68,7 @@ async fn langgraph_is_understood() {
 #[tokio::test]
 async fn voltagent_is_understood() {
     let agent = javascript("voltagent.mjs", &node::VOLTAGENT).await;
-    let found = Found {
-        name: "volt",
-        speaks: "JSONRPC 0.3",
-        errors: &[],
-    };
+    let found = Found { name: "volt", speaks: "JSONRPC 0.3", errors: &[] };
     meet(agent.url(), &found).await;
     turns(agent.url()).await;
 }
@@ -99,11 +76,7 @@ async fn voltagent_is_understood() {
 #[tokio::test]
 async fn strands_for_javascript_is_understood() {
     let agent = javascript("strands_agent.mjs", &node::STRANDS).await;
-    let found = Found {
-        name: "strands",
-        speaks: "JSONRPC 0.3",
-        errors: &[],
-    };
+    let found = Found { name: "strands", speaks: "JSONRPC 0.3", errors: &[] };
     meet(agent.url(), &found).await;
     turns(agent.url()).await;
 }
@@ -111,11 +84,8 @@ async fn strands_for_javascript_is_understood() {
 #[tokio::test]
 async fn ag2_is_understood() {
     let agent = python("ag2_agent.py", &venv::AG2).await;
-    let found = Found {
-        name: "ag2",
-        speaks: "JSONRPC 1.0",
-        errors: &["description", "skills[0].tags"],
-    };
+    let found =
+        Found { name: "ag2", speaks: "JSONRPC 1.0", errors: &["description", "skills[0].tags"] };
     meet(agent.url(), &found).await;
     turns(agent.url()).await;
 }
@@ -124,11 +94,7 @@ async fn ag2_is_understood() {
 #[tokio::test]
 async fn agno_is_understood() {
     let agent = python("agno_os.py", &venv::AGNO).await;
-    let found = Found {
-        name: "agno",
-        speaks: "JSONRPC 0.3",
-        errors: &[],
-    };
+    let found = Found { name: "agno", speaks: "JSONRPC 0.3", errors: &[] };
     meet(agent.url(), &found).await;
     turns(agent.url()).await;
 }
@@ -139,11 +105,7 @@ async fn crewai_is_understood() {
         return;
     }
     let agent = python("crewai_agent.py", &venv::CREWAI).await;
-    let found = Found {
-        name: "crewai",
-        speaks: "JSONRPC 0.3",
-        errors: &[],
-    };
+    let found = Found { name: "crewai", speaks: "JSONRPC 0.3", errors: &[] };
     meet(agent.url(), &found).await;
     turns(agent.url()).await;
 }
@@ -164,11 +126,7 @@ async fn meet(url: &str, found: &Found) {
         assert_eq!(seen, (Some(0), "You said: hi"), "{more:?}: {told}");
     }
     let (code, said, told) = output(&mut bridge(&["discover", url]), LIMIT).await;
-    let Found {
-        name,
-        speaks,
-        errors,
-    } = found;
+    let Found { name, speaks, errors } = found;
     assert_eq!(code, Some(0), "{said}{told}");
     assert!(said.starts_with(&format!("{name} ")), "{said}");
     assert!(said.contains(&format!("speaks {speaks} at ")), "{said}");

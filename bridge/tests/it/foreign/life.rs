@@ -64,10 +64,7 @@ async fn send(client: &Client, text: &str, task: Option<&Task>) -> Task {
 }
 
 async fn get(client: &Client, task: &Task) -> Task {
-    client
-        .get_task(GetTaskRequest::new(task.id.as_str()))
-        .await
-        .unwrap()
+    client.get_task(GetTaskRequest::new(task.id.as_str())).await.unwrap()
 }
 
 fn said(task: &Task) -> String {
@@ -78,32 +75,20 @@ fn said(task: &Task) -> String {
 /// Sends a message and waits for its task.
 async fn answer(client: &Client) -> Task {
     let task = send(client, "hi", None).await;
-    assert_eq!(
-        (&task.status.state, &*said(&task)),
-        (&TaskState::Completed, "You said: hi")
-    );
+    assert_eq!((&task.status.state, &*said(&task)), (&TaskState::Completed, "You said: hi"));
     let got = get(client, &task).await;
-    assert_eq!(
-        (&got.status.state, said(&got)),
-        (&TaskState::Completed, said(&task))
-    );
+    assert_eq!((&got.status.state, said(&got)), (&TaskState::Completed, said(&task)));
     task
 }
 
 /// Receives the same answer as events, whether the agent streams or has to be polled.
 async fn streamed(client: &Client) {
-    let stream = client
-        .send_streaming_message(request("hi", None))
-        .await
-        .unwrap();
+    let stream = client.send_streaming_message(request("hi", None)).await.unwrap();
     let events: Vec<_> = stream.map(Result::unwrap).collect().await;
     let mut events = events.into_iter();
     let mut task = Task::begun_by(events.next().unwrap()).unwrap();
     events.for_each(|event| task.apply(event));
-    assert_eq!(
-        (&task.status.state, &*said(&task)),
-        (&TaskState::Completed, "You said: hi")
-    );
+    assert_eq!((&task.status.state, &*said(&task)), (&TaskState::Completed, "You said: hi"));
 }
 
 /// Runs a task of two turns.
@@ -111,18 +96,12 @@ async fn asked(client: &Client) {
     let task = send(client, "ask", None).await;
     assert_eq!(task.status.state, TaskState::InputRequired);
     let ended = send(client, "end", Some(&task)).await;
-    assert_eq!(
-        (&ended.id, &ended.status.state),
-        (&task.id, &TaskState::Completed)
-    );
+    assert_eq!((&ended.id, &ended.status.state), (&task.id, &TaskState::Completed));
 }
 
 /// Subscribes to a task, lists it and cancels it while it is worked on.
 async fn canceled(client: &Client, life: Life) {
-    let mut stream = client
-        .send_streaming_message(request("wait", None))
-        .await
-        .unwrap();
+    let mut stream = client.send_streaming_message(request("wait", None)).await.unwrap();
     let first = stream.next().await.unwrap().unwrap();
     let mut task = Task::begun_by(first).unwrap();
     while task.status.state != TaskState::Working {
@@ -136,19 +115,12 @@ async fn canceled(client: &Client, life: Life) {
         let ids: Vec<_> = listed.tasks.iter().map(|one| &one.id).collect();
         assert_eq!(ids, [&task.id]);
     }
-    let ended = client
-        .cancel_task(CancelTaskRequest::new(task.id.as_str()))
-        .await
-        .unwrap();
+    let ended = client.cancel_task(CancelTaskRequest::new(task.id.as_str())).await.unwrap();
     assert_eq!(ended.status.state, TaskState::Canceled);
     let streams = [stream, subscribed].into_iter();
     for events in streams.filter(|_| life.tells_cancel) {
         let events: Vec<_> = events.map(Result::unwrap).collect().await;
-        assert_eq!(
-            last_state(&events),
-            Some(&TaskState::Canceled),
-            "{events:?}"
-        );
+        assert_eq!(last_state(&events), Some(&TaskState::Canceled), "{events:?}");
     }
     assert_eq!(get(client, &task).await.status.state, TaskState::Canceled);
 }
@@ -165,34 +137,19 @@ fn last_state(events: &[StreamResponse]) -> Option<&TaskState> {
 async fn pushed(client: &Client, task: &Task, life: Life) {
     let config = json!({"taskId": task.id, "id": "p", "url": "https://hook.test/", "token": "t"});
     let config: TaskPushNotificationConfig = read(config);
-    let made = client
-        .create_task_push_notification_config(config.clone())
-        .await
-        .unwrap();
+    let made = client.create_task_push_notification_config(config.clone()).await.unwrap();
     assert_eq!((&made.url, &made.token), (&config.url, &config.token));
     let named = json!({"taskId": task.id, "id": made.id});
-    let got = client
-        .get_task_push_notification_config(read(named.clone()))
-        .await
-        .unwrap();
+    let got = client.get_task_push_notification_config(read(named.clone())).await.unwrap();
     assert_eq!((&got.id, &got.url), (&made.id, &made.url));
     if !life.lists_pushes {
         return;
     }
     let of_task = json!({"taskId": task.id});
-    let all = client
-        .list_task_push_notification_configs(read(of_task.clone()))
-        .await
-        .unwrap();
+    let all = client.list_task_push_notification_configs(read(of_task.clone())).await.unwrap();
     assert_eq!(all.configs.len(), 1);
-    client
-        .delete_task_push_notification_config(read(named))
-        .await
-        .unwrap();
-    let all = client
-        .list_task_push_notification_configs(read(of_task))
-        .await
-        .unwrap();
+    client.delete_task_push_notification_config(read(named)).await.unwrap();
+    let all = client.list_task_push_notification_configs(read(of_task)).await.unwrap();
     assert!(all.configs.is_empty());
 }
 
@@ -205,8 +162,5 @@ async fn refused(client: &Client) {
     };
     // Bindings without error codes have words instead.
     let is_told = said.message.starts_with("Task not found");
-    assert!(
-        is_told || said.kind() == Some(ErrorKind::TaskNotFound),
-        "{error}"
-    );
+    assert!(is_told || said.kind() == Some(ErrorKind::TaskNotFound), "{error}");
 }

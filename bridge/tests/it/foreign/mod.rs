@@ -30,26 +30,16 @@ async fn a2a_sdk_is_spoken_to_in_1_0_and_in_0_3_over_grpc() {
     for binding in Binding::ALL {
         speak(&agent, Version::V1_0, binding, WHOLE).await;
     }
-    let life = Life {
-        lists: false,
-        ..WHOLE
-    };
+    let life = Life { lists: false, ..WHOLE };
     speak(&agent, Version::V0_3, Binding::Grpc, life).await;
 }
 
 #[tokio::test]
 async fn a2a_sdk_is_spoken_to_in_0_3() {
     let agent = python("a2a_sdk_0_3.py", &venv::A2A_SDK_0_3).await;
-    let life = Life {
-        tells_cancel: false,
-        lists: false,
-        ..WHOLE
-    };
+    let life = Life { tells_cancel: false, lists: false, ..WHOLE };
     speak(&agent, Version::V0_3, Binding::JsonRpc, life).await;
-    let life = Life {
-        lists_pushes: false,
-        ..life
-    };
+    let life = Life { lists_pushes: false, ..life };
     for binding in [Binding::HttpJson, Binding::Grpc] {
         speak(&agent, Version::V0_3, binding, life).await;
     }
@@ -59,16 +49,12 @@ async fn a2a_sdk_is_spoken_to_in_0_3() {
 async fn the_js_sdk_is_spoken_to_in_1_0_and_0_3() {
     let modules = node::with(&node::A2A_JS_SDK).await;
     let mut node = Command::new("node");
-    node.arg(interop("a2a_js_sdk.mjs"))
-        .env("NODE_PATH", modules);
+    node.arg(interop("a2a_js_sdk.mjs")).env("NODE_PATH", modules);
     let agent = Bridge::listening(&mut node);
     for binding in Binding::ALL {
         speak(&agent, Version::V1_0, binding, WHOLE).await;
     }
-    let life = Life {
-        lists: false,
-        ..WHOLE
-    };
+    let life = Life { lists: false, ..WHOLE };
     for binding in Binding::ALL {
         speak(&agent, Version::V0_3, binding, life).await;
     }
@@ -107,11 +93,7 @@ async fn python(agent: &str, packages: &[&str]) -> Bridge {
 }
 
 async fn speak(agent: &Bridge, version: Version, binding: Binding, life: Life) {
-    let options = Options {
-        version: Some(version),
-        binding: Some(binding),
-        ..Options::default()
-    };
+    let options = Options { version: Some(version), binding: Some(binding), ..Options::default() };
     let url = Url::parse(agent.url()).unwrap();
     let client = Client::connect(&url, &options).await.unwrap();
     assert_eq!((client.version(), client.binding()), (version, binding));

@@ -23,11 +23,8 @@ async fn clients(bridge: &Bridge) -> Vec<Client> {
     let mut clients = Vec::new();
     for version in [Version::V1_0, Version::V0_3] {
         for binding in [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc] {
-            let options = Options {
-                version: Some(version),
-                binding: Some(binding),
-                ..Options::default()
-            };
+            let options =
+                Options { version: Some(version), binding: Some(binding), ..Options::default() };
             let url = bridge.url().parse().unwrap();
             let client = Client::connect(&url, &options).await.unwrap();
             assert_eq!(client.binding(), binding);
@@ -90,26 +87,17 @@ fn part(rng: &mut Rng) -> Part {
         0 => Part::data(value(rng, 0)),
         _ => Part::text(text(rng)),
     };
-    Part {
-        metadata: metadata(rng),
-        ..part
-    }
+    Part { metadata: metadata(rng), ..part }
 }
 
 fn message(rng: &mut Rng) -> Message {
     let parts = (0..=rng.below(3)).map(|_| part(rng)).collect();
-    Message {
-        metadata: metadata(rng),
-        ..Message::new("", Role::User, parts)
-    }
+    Message { metadata: metadata(rng), ..Message::new("", Role::User, parts) }
 }
 
 /// Sends a message with this id.
 async fn send(client: &Client, id: &str, message: &Message) -> Result<Task, String> {
-    let message = Message {
-        message_id: id.to_owned(),
-        ..message.clone()
-    };
+    let message = Message { message_id: id.to_owned(), ..message.clone() };
     match code(client.send_message(SendMessageRequest::new(message)).await)? {
         SendMessageResponse::Task(task) => Ok(task),
         SendMessageResponse::Message(message) => panic!("{message:?} is no task"),
@@ -151,17 +139,12 @@ async fn a_wrong_call_leads_to_the_same_error() {
     let mut outcomes = Vec::new();
     for (index, client) in clients(&bridge).await.iter().enumerate() {
         let hello = Message::new("", Role::User, vec![Part::text("hello")]);
-        let of_task = |task: &str| Message {
-            task_id: Some(task.to_owned()),
-            ..hello.clone()
-        };
+        let of_task = |task: &str| Message { task_id: Some(task.to_owned()), ..hello.clone() };
         let empty = Message::new("", Role::User, Vec::new());
         let id = |name: &str| format!("{name}-{index}");
         let task = send(client, &id("good"), &hello).await.unwrap().id;
-        let negative = GetTaskRequest {
-            history_length: Some(-1),
-            ..GetTaskRequest::new(task.as_str())
-        };
+        let negative =
+            GetTaskRequest { history_length: Some(-1), ..GetTaskRequest::new(task.as_str()) };
         let cancel = |task: &str| client.cancel_task(CancelTaskRequest::new(task));
         outcomes.push([
             code(client.get_task(GetTaskRequest::new("none")).await).err(),
@@ -175,9 +158,8 @@ async fn a_wrong_call_leads_to_the_same_error() {
             send(client, &id("ended"), &of_task(&task)).await.err(),
         ]);
     }
-    let codes = [
-        "-32001", "-32602", "-32001", "-32001", "-32602", "-32602", "", "-32002", "-32004",
-    ];
+    let codes =
+        ["-32001", "-32602", "-32001", "-32001", "-32602", "-32602", "", "-32002", "-32004"];
     let codes = codes.map(|code| Some(code.to_owned()).filter(|code| !code.is_empty()));
     for (index, outcome) in outcomes.iter().enumerate() {
         assert_eq!(*outcome, codes, "{index}");

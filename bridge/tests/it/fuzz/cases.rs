@@ -2,29 +2,17 @@
 
 /// Target and input.
 const CASES: &[(&str, &str)] = &[
-    (
-        "params",
-        r#"{"params":{"id":"t","pushNotificationConfig":{"taskId":true,"url":""}}}"#,
-    ),
+    ("params", r#"{"params":{"id":"t","pushNotificationConfig":{"taskId":true,"url":""}}}"#),
     // An empty id names no context, and is not written as one.
-    (
-        "params",
-        r#"{"params":{"message":{"role":"user","parts":[{"text":""}],"contextId":""}}}"#,
-    ),
+    ("params", r#"{"params":{"message":{"role":"user","parts":[{"text":""}],"contextId":""}}}"#),
     // A part is identified by `kind` or by `type`, and is written with `type`.
-    (
-        "params",
-        r#"{"params":{"message":{"role":"user","parts":[{"kind":"error","":1}]}}}"#,
-    ),
+    ("params", r#"{"params":{"message":{"role":"user","parts":[{"kind":"error","":1}]}}}"#),
     (
         "results",
         r#"{"id":"","artifacts":[{"parts":[{"kind":"function_response","":{"":3}}]}],"status":{"state":"","":""}}"#,
     ),
     // A card was refused in plain text.
-    (
-        "http_requests",
-        "GET /a2a/agent/.well-known/agent-card.json\nA2A-Version: 1",
-    ),
+    ("http_requests", "GET /a2a/agent/.well-known/agent-card.json\nA2A-Version: 1"),
     // Names of schemes are no fields.
     (
         "unknown_fields",

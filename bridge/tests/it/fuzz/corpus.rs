@@ -25,18 +25,13 @@ pub(super) fn recorded(is_it: impl Fn(&Value) -> bool) -> Vec<Vec<u8>> {
     collect(&root, &mut found);
     found.retain(|document| is_it(document));
     assert!(!found.is_empty(), "{} holds none", root.display());
-    found
-        .iter()
-        .map(|document| document.to_string().into_bytes())
-        .collect()
+    found.iter().map(|document| document.to_string().into_bytes()).collect()
 }
 
 /// Collects the documents of a folder's files and lines, in the order of their names.
 fn collect(folder: &Path, found: &mut Vec<Value>) {
-    let mut paths: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut paths: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     for path in paths {
         match path.extension().and_then(|ending| ending.to_str()) {
@@ -44,9 +39,7 @@ fn collect(folder: &Path, found: &mut Vec<Value>) {
             Some("json") => found.extend(serde_json::from_slice(&fs::read(&path).unwrap())),
             Some("jsonl") => {
                 let text = fs::read_to_string(&path).unwrap();
-                let lines = text
-                    .lines()
-                    .filter_map(|line| serde_json::from_str(line).ok());
+                let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
                 found.extend(lines);
             }
             Some(_) => {}

@@ -33,9 +33,7 @@ fn cards() -> Vec<Vec<u8>> {
 
 #[test]
 fn found_cards() {
-    let place: Url = "http://agents.test/.well-known/agent-card.json"
-        .parse()
-        .unwrap();
+    let place: Url = "http://agents.test/.well-known/agent-card.json".parse().unwrap();
     fuzz("found_cards", &cards(), documents::change, |input| {
         let Ok(document) = serde_json::from_slice::<Value>(input) else {
             return Ok(());
@@ -49,9 +47,8 @@ fn found_cards() {
             };
         };
         let interfaces = read.supported_interfaces.iter();
-        let offered: Vec<Option<Version>> = interfaces
-            .map(|one| Version::of(&one.protocol_version))
-            .collect();
+        let offered: Vec<Option<Version>> =
+            interfaces.map(|one| Version::of(&one.protocol_version)).collect();
         let client = Client::for_card(read, &place, &Options::default());
         let found = found.map(|found| spoken(&found));
         let client = client.map(|client| Some(client.version()));
@@ -60,10 +57,7 @@ fn found_cards() {
         let is_offered = |version| offered.contains(&Some(version));
         match chosen.clone().all(is_offered) {
             true => Ok(()),
-            false => Err(format!(
-                "{:?} is not among {offered:?}",
-                chosen.collect::<Vec<_>>()
-            )),
+            false => Err(format!("{:?} is not among {offered:?}", chosen.collect::<Vec<_>>())),
         }
     });
 }
@@ -144,9 +138,7 @@ async fn manifest(State(said): State<RegistryAnswers>) -> Response<Body> {
     let said = said.lock().unwrap();
     let manifest = said["manifest"].to_string();
     let manifest = manifest.replace(DIGEST, &digest(&said["card"].to_string()));
-    let media_type = said["manifest"]["mediaType"]
-        .as_str()
-        .unwrap_or("application/json");
+    let media_type = said["manifest"]["mediaType"].as_str().unwrap_or("application/json");
     let response = Response::builder()
         .header(CONTENT_TYPE, media_type)
         .header("docker-content-digest", digest(&manifest))
@@ -190,33 +182,26 @@ fn registries_of_cards() {
     let (runtime, said) = (Runtime::new().unwrap(), RegistryAnswers::default());
     let url = runtime.block_on(registry(&said));
     let registry = Registry::new(&url, RegistryOptions::default()).unwrap();
-    fuzz(
-        "registries_of_cards",
-        &registries(),
-        documents::change,
-        |input| {
-            let Ok(document) = serde_json::from_slice::<Value>(input) else {
-                return Ok(());
-            };
-            *said.lock().unwrap() = document.clone();
-            let asked = async {
-                let _ = registry.list().await;
-                let _ = registry.tags("plan").await;
-                registry.pull("plan", "v1").await
-            };
-            let pulled = runtime.block_on(async { timeout(LIMIT, asked).await });
-            match pulled.map_err(|_| "the registry is asked without end".to_owned())? {
-                Ok(pulled) if pulled.card != document["card"] => {
-                    Err(format!("{pulled:?} is not the card"))
-                }
-                Ok(_) if !names_card(&document) => {
-                    Err("a card of another digest was taken".to_owned())
-                }
-                Err(error @ RegistryError::Timeout { .. }) => Err(error.to_string()),
-                Ok(_) | Err(_) => Ok(()),
+    fuzz("registries_of_cards", &registries(), documents::change, |input| {
+        let Ok(document) = serde_json::from_slice::<Value>(input) else {
+            return Ok(());
+        };
+        *said.lock().unwrap() = document.clone();
+        let asked = async {
+            let _ = registry.list().await;
+            let _ = registry.tags("plan").await;
+            registry.pull("plan", "v1").await
+        };
+        let pulled = runtime.block_on(async { timeout(LIMIT, asked).await });
+        match pulled.map_err(|_| "the registry is asked without end".to_owned())? {
+            Ok(pulled) if pulled.card != document["card"] => {
+                Err(format!("{pulled:?} is not the card"))
             }
-        },
-    );
+            Ok(_) if !names_card(&document) => Err("a card of another digest was taken".to_owned()),
+            Err(error @ RegistryError::Timeout { .. }) => Err(error.to_string()),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    });
 }
 
 /// Returns whether some layer has the digest of the card.

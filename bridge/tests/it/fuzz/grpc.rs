@@ -78,9 +78,7 @@ fn said() -> Vec<Vec<u8>> {
             _ => protobuf::write::<v1::StreamResponse, _>(&item),
         })
     });
-    bytes
-        .map(|bytes| [b"\n".to_vec(), bytes].concat())
-        .collect()
+    bytes.map(|bytes| [b"\n".to_vec(), bytes].concat()).collect()
 }
 
 fn message(input: &[u8]) -> (String, &[u8]) {
@@ -101,9 +99,7 @@ where
     };
     let again = protobuf::read::<P, T>(&protobuf::write::<P, T>(&first));
     if again.as_ref() != Ok(&first) {
-        return Err(format!(
-            "{what} does not come back: {first:?}\nis {again:?}"
-        ));
+        return Err(format!("{what} does not come back: {first:?}\nis {again:?}"));
     }
     let json = to_value(&first);
     match T::read(json.clone()) {
@@ -152,16 +148,12 @@ fn protocol_buffers() {
     let seeds = [calls(), older_calls(), said()].concat();
     fuzz("protocol_buffers", &seeds, bytes::change, |input| {
         let (_, bytes) = message(input);
-        Operation::ALL
-            .into_iter()
-            .try_for_each(|operation| call_comes_back(operation, bytes))?;
+        Operation::ALL.into_iter().try_for_each(|operation| call_comes_back(operation, bytes))?;
         let older = Operation::ALL.into_iter();
-        older
-            .filter(|one| method(*one).is_some())
-            .try_for_each(|operation| {
-                let _ = OLDER.read_answer(operation, bytes);
-                older_call_comes_back(operation, bytes)
-            })?;
+        older.filter(|one| method(*one).is_some()).try_for_each(|operation| {
+            let _ = OLDER.read_answer(operation, bytes);
+            older_call_comes_back(operation, bytes)
+        })?;
         comes_back::<v1::Task, Task>("a task", bytes)?;
         comes_back::<v1::StreamResponse, StreamResponse>("an item", bytes)?;
         comes_back::<v1::SendMessageResponse, SendMessageResponse>("an answer", bytes)?;

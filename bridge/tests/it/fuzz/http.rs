@@ -95,11 +95,7 @@ fn seeds() -> Vec<Vec<u8>> {
 /// Returns one of the seeds with other bytes, parameters or headers, or in another spelling.
 fn change(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
     // Requests of one line are chosen as often as the many with bodies.
-    let seeds = if rng.one_in(2) {
-        seeds
-    } else {
-        &seeds[..LINES.len()]
-    };
+    let seeds = if rng.one_in(2) { seeds } else { &seeds[..LINES.len()] };
     let mut text = rng.pick(seeds).clone();
     for _ in 0..=rng.below(5) {
         match rng.below(5) {
@@ -193,9 +189,7 @@ impl Asked {
         let is_spoken = |version: &str| {
             let known = ["", "0.1", "0.2", "0.3", "1.0"];
             known.contains(&version)
-                || known[1..]
-                    .iter()
-                    .any(|one| version.starts_with(&format!("{one}.")))
+                || known[1..].iter().any(|one| version.starts_with(&format!("{one}.")))
         };
         match self.version().map(str::trim) {
             Some(version)
@@ -212,13 +206,9 @@ impl Asked {
 
 /// Checks an error of HTTP+JSON: its kind is known, and for a request without a body it names the wrong parameter.
 fn refusal(error: &Value, is_bare: bool) -> Verdict {
-    let details = error["details"]
-        .as_array()
-        .ok_or("an error without details")?;
+    let details = error["details"].as_array().ok_or("an error without details")?;
     let reason = details.first().and_then(|info| info["reason"].as_str());
-    let kind = ErrorKind::ALL
-        .iter()
-        .find(|kind| Some(kind.reason()) == reason);
+    let kind = ErrorKind::ALL.iter().find(|kind| Some(kind.reason()) == reason);
     match kind {
         None => Err(format!("{reason:?} is no reason")),
         Some(ErrorKind::InvalidParams) if is_bare && !names_what(error) => {
@@ -252,14 +242,8 @@ fn http_requests() {
         };
         let answer = served.send(asked.request())?;
         let judged = asked.judge(&answer);
-        let told = |problem| {
-            format!(
-                "{} {}: {}: {problem}",
-                asked.method,
-                asked.uri,
-                answer.shown()
-            )
-        };
+        let told =
+            |problem| format!("{} {}: {}: {problem}", asked.method, asked.uri, answer.shown());
         judged.map_err(told)?;
         match Query::read(&asked.method, &asked.uri, &asked.headers, &task) {
             Some(query) => query.judge(&served, &answer).map_err(told),

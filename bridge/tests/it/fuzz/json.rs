@@ -114,9 +114,7 @@ fn change_once(rng: &mut Rng, place: &mut Value, mut other: Value) {
         0 => *place = junk(rng),
         1 => {
             let mut at = rng.below(size(&other));
-            *place = find(&mut other, &mut at)
-                .map(Value::take)
-                .unwrap_or_default();
+            *place = find(&mut other, &mut at).map(Value::take).unwrap_or_default();
         }
         2 => *place = json!([place.take()]),
         3 => *place = json!({*rng.pick(&NAMES): place.take()}),

@@ -52,9 +52,7 @@ fn fuzz(name: &str, seeds: &[Vec<u8>], change: Change, mut target: impl FnMut(&[
     let mut rng = Rng::new(number("BRIDGE_FUZZ_SEED").unwrap_or(1));
     let seconds = number("BRIDGE_FUZZ_SECONDS");
     let (begun, mut count) = (Instant::now(), 0_u64);
-    while seconds.map_or(count < INPUTS, |seconds| {
-        begun.elapsed().as_secs() < seconds
-    }) {
+    while seconds.map_or(count < INPUTS, |seconds| begun.elapsed().as_secs() < seconds) {
         let input = change(&mut rng, seeds);
         settle(name, &input, &mut try_out);
         count += 1;
@@ -79,10 +77,7 @@ fn settle(name: &str, input: &[u8], try_out: &mut impl FnMut(&[u8]) -> Verdict) 
     };
     let small = smaller(input, try_out);
     let problem = try_out(&small).err().unwrap_or(problem);
-    panic!(
-        "{name}: {problem}\ninput: {:?}",
-        String::from_utf8_lossy(&small)
-    );
+    panic!("{name}: {problem}\ninput: {:?}", String::from_utf8_lossy(&small));
 }
 
 /// Returns the input without the parts that are not needed for its failure.

@@ -93,11 +93,7 @@ impl Query {
             true => *rng.pick(&NAMES),
             false => rng.pick(&PARAMETERS).0,
         };
-        let start = if text[..end].contains(&b'?') {
-            '&'
-        } else {
-            '?'
-        };
+        let start = if text[..end].contains(&b'?') { '&' } else { '?' };
         let (name, value) = (escaped(rng, name), *rng.pick(&VALUES));
         let parameter = format!("{start}{name}={}", escaped(rng, value));
         text.splice(end..end, parameter.into_bytes());
@@ -140,11 +136,7 @@ impl Query {
                 wrong.insert((*known).to_owned());
             }
         }
-        Some(Self {
-            method,
-            params,
-            wrong,
-        })
+        Some(Self { method, params, wrong })
     }
 
     pub(super) fn judge(&self, served: &Served, answer: &Answer) -> Verdict {
@@ -157,9 +149,8 @@ impl Query {
             };
         }
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": self.method, "params": self.params});
-        let request = Request::post("/a2a")
-            .header("a2a-version", "1.0")
-            .body(Body::from(body.to_string()));
+        let request =
+            Request::post("/a2a").header("a2a-version", "1.0").body(Body::from(body.to_string()));
         let expected = served.send(request.unwrap())?.documents()?.remove(0);
         let is_same = match expected.get("error") {
             Some(error) => error["data"] == said["error"]["details"],

@@ -35,25 +35,20 @@ fn comes_back<T: PartialEq + Debug>(
     let written = write(&first);
     match read(written.clone()) {
         Ok(second) if second == first || write(&second) == written => Ok(()),
-        other => Err(format!(
-            "{what} does not come back: {first:?}\nas {written}\nis {other:?}"
-        )),
+        other => Err(format!("{what} does not come back: {first:?}\nas {written}\nis {other:?}")),
     }
 }
 
 #[test]
 fn json_rpc() {
-    fuzz(
-        "json_rpc",
-        &corpus::requests(),
-        documents::change,
-        |input| match Request::from_slice(input) {
+    fuzz("json_rpc", &corpus::requests(), documents::change, |input| {
+        match Request::from_slice(input) {
             Ok(request) => comes_back("a request", to_value(&request), read_request, |request| {
                 to_value(request)
             }),
             Err(_) => Ok(()),
-        },
-    );
+        }
+    });
 }
 
 fn read_request(value: Value) -> Result<Request, FieldError> {
@@ -64,37 +59,32 @@ fn read_request(value: Value) -> Result<Request, FieldError> {
 /// parameters of a text shows only when they are read.
 #[test]
 fn one_pass() {
-    fuzz(
-        "one_pass",
-        &corpus::requests(),
-        documents::change,
-        |input| {
-            let whole = Request::from_slice(input);
-            // The depth of parameters is counted from where they begin.
-            let is_deep = |bad: &BadRequest| bad.error.message.contains("recursion limit");
-            if whole.as_ref().is_err_and(is_deep) {
-                return Ok(());
+    fuzz("one_pass", &corpus::requests(), documents::change, |input| {
+        let whole = Request::from_slice(input);
+        // The depth of parameters is counted from where they begin.
+        let is_deep = |bad: &BadRequest| bad.error.message.contains("recursion limit");
+        if whole.as_ref().is_err_and(is_deep) {
+            return Ok(());
+        }
+        let asked = match (RawRequest::from_slice(input), &whole) {
+            (Ok(asked), _) => asked,
+            (Err(bad), Err(whole)) if bad == *whole => return Ok(()),
+            (bad, whole) => return Err(format!("{bad:?}, in one pass, is not {whole:?}")),
+        };
+        Operation::ALL.into_iter().try_for_each(|operation| {
+            let read = Version::V1_0.params_text_to_v1(operation, asked.params.as_bytes(), "m");
+            let expected = whole.clone().map_err(|bad| bad.error).and_then(|whole| {
+                let same = (&asked.id, &*asked.method) == (&whole.id, &*whole.method);
+                assert!(same, "{asked:?} is not {whole:?}");
+                Ok(Version::V1_0.params_to_v1(operation, whole.params, "m")?)
+            });
+            match (&read, &expected) {
+                (Ok(read), Ok(expected)) if read == expected => Ok(()),
+                (Err(_), Err(_)) => Ok(()),
+                _ => Err(format!("{read:?}, in one pass, is not {expected:?}")),
             }
-            let asked = match (RawRequest::from_slice(input), &whole) {
-                (Ok(asked), _) => asked,
-                (Err(bad), Err(whole)) if bad == *whole => return Ok(()),
-                (bad, whole) => return Err(format!("{bad:?}, in one pass, is not {whole:?}")),
-            };
-            Operation::ALL.into_iter().try_for_each(|operation| {
-                let read = Version::V1_0.params_text_to_v1(operation, asked.params.as_bytes(), "m");
-                let expected = whole.clone().map_err(|bad| bad.error).and_then(|whole| {
-                    let same = (&asked.id, &*asked.method) == (&whole.id, &*whole.method);
-                    assert!(same, "{asked:?} is not {whole:?}");
-                    Ok(Version::V1_0.params_to_v1(operation, whole.params, "m")?)
-                });
-                match (&read, &expected) {
-                    (Ok(read), Ok(expected)) if read == expected => Ok(()),
-                    (Err(_), Err(_)) => Ok(()),
-                    _ => Err(format!("{read:?}, in one pass, is not {expected:?}")),
-                }
-            })
-        },
-    );
+        })
+    });
 }
 
 #[test]
@@ -127,9 +117,7 @@ fn results() {
             return Ok(());
         };
         let value = value.get("result").unwrap_or(&value);
-        Version::ALL
-            .into_iter()
-            .try_for_each(|version| result(version, value))
+        Version::ALL.into_iter().try_for_each(|version| result(version, value))
     });
 }
 
@@ -165,9 +153,7 @@ fn cards() {
         let Ok((read, _)) = card::read(value) else {
             return Ok(());
         };
-        comes_back("a card", to_value(&read), AgentCard::read, |card| {
-            to_value(card)
-        })?;
+        comes_back("a card", to_value(&read), AgentCard::read, to_value)?;
         for write in [card::to_v0_3, card::to_v0_1] {
             // Without a usable address no older card can be read; but it can be written.
             let _ = card::read(write(&read, &mut Losses::new()));
@@ -209,10 +195,7 @@ fn turn(activities: &[Activity]) -> Verdict {
     }
     let _ = turn.handle(Input::TurnEnded);
     let outputs: Vec<Output> = std::iter::from_fn(|| turn.poll()).collect();
-    let ends = outputs
-        .iter()
-        .filter(|output| **output == Output::Ended)
-        .count();
+    let ends = outputs.iter().filter(|output| **output == Output::Ended).count();
     match (ends, outputs.last()) {
         (1, Some(Output::Ended)) => Ok(()),
         _ => Err(format!("a turn without one end: {outputs:?}")),
@@ -277,18 +260,10 @@ fn push_urls() {
         "https://8.8.8.8@[::1]/",
     ];
     let seeds = seeds.map(|text| text.as_bytes().to_vec());
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let _within = runtime.enter();
     let settings = PushSettings::default();
-    let push = Push::new(
-        Arc::new(MemoryStore::new()),
-        Metrics::default(),
-        settings,
-        None,
-    )
-    .unwrap();
+    let push = Push::new(Arc::new(MemoryStore::new()), Metrics::default(), settings, None).unwrap();
     fuzz("push_urls", &seeds, bytes::change, |input| {
         let url = String::from_utf8_lossy(input).into_owned();
         let config = TaskPushNotificationConfig::read(json!({"url": url})).unwrap();
@@ -316,8 +291,6 @@ fn push_urls() {
                 }
                 None => false,
             };
-        is_safe
-            .then_some(())
-            .ok_or_else(|| format!("{url:?} was taken"))
+        is_safe.then_some(()).ok_or_else(|| format!("{url:?} was taken"))
     });
 }

@@ -58,12 +58,7 @@ impl Served {
         let app = runtime.block_on(app());
         let asked = runtime.block_on(rpc(&app, Some("1.0"), "SendMessage", say("ask", "ask")));
         let task = asked["result"]["task"]["id"].as_str().unwrap().to_owned();
-        Self {
-            runtime,
-            app,
-            task,
-            asked: 0,
-        }
+        Self { runtime, app, task, asked: 0 }
     }
 
     /// Returns the id of the existing task. It must be called before each input.
@@ -78,9 +73,7 @@ impl Served {
     /// Sends a request and waits for its answer, of a stream for what it has to say at once.
     pub(super) fn send(&self, request: Request<Body>) -> Result<Answer, String> {
         let answered = answered(self.app.clone(), request);
-        let answer = self
-            .runtime
-            .block_on(async { timeout(LIMIT, answered).await });
+        let answer = self.runtime.block_on(async { timeout(LIMIT, answered).await });
         answer.map_err(|_| "no answer".to_owned())
     }
 
@@ -114,9 +107,7 @@ impl Answer {
     }
 
     pub(super) fn is_stream(&self) -> bool {
-        self.headers
-            .get(CONTENT_TYPE)
-            .is_some_and(|value| value == "text/event-stream")
+        self.headers.get(CONTENT_TYPE).is_some_and(|value| value == "text/event-stream")
     }
 
     pub(super) fn shown(&self) -> String {
@@ -136,10 +127,7 @@ async fn app() -> Router {
         executor: Arc::new(CommandAgent::default()),
         settings: TurnSettings::default(),
     };
-    let settings = PushSettings {
-        allowed,
-        ..PushSettings::default()
-    };
+    let settings = PushSettings { allowed, ..PushSettings::default() };
     let host = Host::new(Arc::new(MemoryStore::new()), [agent]).push(Some(settings));
     host.router("http://localhost:3978").await.unwrap()
 }
@@ -179,19 +167,10 @@ pub(super) fn check(answer: &Value) -> Verdict {
 #[test]
 fn requests() {
     let mut served = Served::new();
-    fuzz(
-        "requests",
-        &corpus::requests(),
-        documents::change,
-        |input| {
-            for (path, version) in [
-                ("/a2a", None),
-                ("/a2a", Some("1.0")),
-                ("/a2a/tasks/send", None),
-            ] {
-                served.ask(path, version, input)?;
-            }
-            Ok(())
-        },
-    );
+    fuzz("requests", &corpus::requests(), documents::change, |input| {
+        for (path, version) in [("/a2a", None), ("/a2a", Some("1.0")), ("/a2a/tasks/send", None)] {
+            served.ask(path, version, input)?;
+        }
+        Ok(())
+    });
 }

@@ -69,10 +69,7 @@ fn verifier(issuer: &Issuer, folder: &tempfile::TempDir) -> Verifier {
     let keys = folder.path().join("keys.json");
     let published = serde_json::to_vec(&issuer.jwks(moment(0))).unwrap();
     std::fs::write(&keys, published).unwrap();
-    let trusted = TrustedIssuer {
-        issuer: ISSUER.to_owned(),
-        keys: KeySource::file(keys).unwrap(),
-    };
+    let trusted = TrustedIssuer { issuer: ISSUER.to_owned(), keys: KeySource::file(keys).unwrap() };
     Verifier::new([trusted], [AUDIENCE.to_owned()])
 }
 
@@ -128,28 +125,19 @@ fn signed_cards() {
     // The signed one comes as often as all others.
     let signed = vec![card.to_string().into_bytes(); unsigned.len()];
     let payloads = payloads(card);
-    fuzz(
-        "signed_cards",
-        &[signed, unsigned].concat(),
-        documents::change,
-        |input| {
-            let Ok(changed) = serde_json::from_slice::<Value>(input) else {
-                return Ok(());
-            };
-            stays(&changed)?;
-            headers(&changed)?;
-            match signers.verify(&changed, &[].into()) {
-                Ok(_)
-                    if !self::payloads(&changed)
-                        .iter()
-                        .any(|one| payloads.contains(one)) =>
-                {
-                    Err("another card is taken for the signed one".to_owned())
-                }
-                Ok(_) | Err(_) => Ok(()),
+    fuzz("signed_cards", &[signed, unsigned].concat(), documents::change, |input| {
+        let Ok(changed) = serde_json::from_slice::<Value>(input) else {
+            return Ok(());
+        };
+        stays(&changed)?;
+        headers(&changed)?;
+        match signers.verify(&changed, &[].into()) {
+            Ok(_) if !self::payloads(&changed).iter().any(|one| payloads.contains(one)) => {
+                Err("another card is taken for the signed one".to_owned())
             }
-        },
-    );
+            Ok(_) | Err(_) => Ok(()),
+        }
+    });
 }
 
 fn payloads(card: &Value) -> [String; 2] {

@@ -59,9 +59,7 @@ fn without(value: &Value) -> Value {
         Value::Array(items) => items.iter().map(without).collect(),
         Value::Object(members) => {
             let known = members.iter().filter(|(name, _)| *name != NAME);
-            known
-                .map(|(name, member)| (name.clone(), without(member)))
-                .collect()
+            known.map(|(name, member)| (name.clone(), without(member))).collect()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }

@@ -39,10 +39,7 @@ fn runtime() -> Runtime {
 
 async fn stream(State(next): State<Next>) -> Response<Body> {
     let body = Body::from(next.lock().unwrap().clone());
-    Response::builder()
-        .header(CONTENT_TYPE, "text/event-stream")
-        .body(body)
-        .unwrap()
+    Response::builder().header(CONTENT_TYPE, "text/event-stream").body(body).unwrap()
 }
 
 /// Serves an app with streams, and tells where.
@@ -50,10 +47,7 @@ async fn serve(app: Router<Next>, next: &Next) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let (app, card) = (app.with_state(next.clone()), card(&url));
-    let app = app.route(
-        "/.well-known/agent-card.json",
-        get(async move || Json(card)),
-    );
+    let app = app.route("/.well-known/agent-card.json", get(async move || Json(card)));
     tokio::spawn(async move { axum::serve(listener, app).await });
     url
 }
@@ -71,17 +65,13 @@ fn events(documents: &[Vec<u8>], wrap: impl Fn(&str) -> String) -> Vec<Vec<u8>> 
         format!("event: message\nid: t/1\ndata: {text}\n\n")
     };
     let all: Vec<String> = documents.iter().map(event).collect();
-    all.chunks(3)
-        .map(|some| some.concat().into_bytes())
-        .collect()
+    all.chunks(3).map(|some| some.concat().into_bytes()).collect()
 }
 
 #[test]
 fn agents_streams() {
     let updates = corpus::recorded(|document| {
-        ["task", "statusUpdate", "artifactUpdate"]
-            .iter()
-            .any(|name| document.get(name).is_some())
+        ["task", "statusUpdate", "artifactUpdate"].iter().any(|name| document.get(name).is_some())
             || document.get("result").is_some()
     });
     let seeds = events(&updates, |text| match text.contains("\"result\"") {
@@ -96,9 +86,7 @@ fn agents_streams() {
         *next.lock().unwrap() = input.to_vec();
         let read = async {
             let message = Message::new("m", Role::User, vec![Part::text("hi")]);
-            let sent = client
-                .send_streaming_message(SendMessageRequest::new(message))
-                .await;
+            let sent = client.send_streaming_message(SendMessageRequest::new(message)).await;
             if let Ok(mut items) = sent {
                 while let Some(Ok(_)) = items.next().await {}
             }
@@ -125,12 +113,7 @@ fn bots_streams() {
             app = runtime.block_on(bridge(&bot));
         }
         let message = json!({"messageId": format!("m-{count}"), "role": "ROLE_USER", "parts": [{"text": "hi"}]});
-        let asked = rpc(
-            &app,
-            Some("1.0"),
-            "SendMessage",
-            json!({ "message": message }),
-        );
+        let asked = rpc(&app, Some("1.0"), "SendMessage", json!({ "message": message }));
         let answer = runtime.block_on(async { timeout(LIMIT, asked).await });
         let answer = answer.map_err(|_| "no answer".to_owned())?;
         judge(&answer)
@@ -156,15 +139,9 @@ async fn bridge(bot: &str) -> Router {
         patience: Duration::from_millis(1),
         ..TurnEndRules::default()
     };
-    let settings = RemoteSettings {
-        delivery: Delivery::Stream,
-        ending,
-        ..RemoteSettings::default()
-    };
-    let bot = RemoteBot {
-        settings,
-        ..RemoteBot::new("bot", bot.parse().unwrap())
-    };
+    let settings =
+        RemoteSettings { delivery: Delivery::Stream, ending, ..RemoteSettings::default() };
+    let bot = RemoteBot { settings, ..RemoteBot::new("bot", bot.parse().unwrap()) };
     let host = Host::new(store, [channel.agent(bot)]).connector(channel);
     host.router("http://127.0.0.1:9").await.unwrap()
 }

@@ -140,9 +140,7 @@ async fn cards(cli: &Cli) {
     let older =
         "('additionalInterfaces', 'preferredTransport', 'protocolVersion', 'url' were unexpected)";
     assert!(violations[0].to_string().contains(older), "{invalid}");
-    let valid = cli
-        .ask(&[&["card", "get", "--validate"], &version[..]].concat())
-        .await;
+    let valid = cli.ask(&[&["card", "get", "--validate"], &version[..]].concat()).await;
     assert_eq!(valid["name"], "sample");
     let failed = cli.fail(&["card", "get", "--extended"]).await;
     assert_eq!(failed, "UNSUPPORTED_OPERATION");
@@ -152,10 +150,7 @@ async fn cards(cli: &Cli) {
 async fn turns(cli: &Cli) -> Value {
     let answered = cli.say(&["hi"]).await;
     assert_eq!(state(&answered), "TASK_STATE_COMPLETED");
-    assert_eq!(
-        answered["artifacts"][0]["parts"],
-        json!([{"text": "You said: hi"}])
-    );
+    assert_eq!(answered["artifacts"][0]["parts"], json!([{"text": "You said: hi"}]));
     assert_eq!(cli.ask(&["task", "get", id(&answered)]).await, answered);
 
     let asked = cli.say(&["--", "-multi"]).await;
@@ -163,15 +158,9 @@ async fn turns(cli: &Cli) -> Value {
     let task = ["--task-id", id(&asked)];
     let parts = ["--text-part", "one", "--data-part", r#"{"n":1}"#];
     let again = cli.say(&[&parts[..], &task].concat()).await;
-    assert_eq!(
-        (id(&again), state(&again)),
-        (id(&asked), "TASK_STATE_INPUT_REQUIRED")
-    );
+    assert_eq!((id(&again), state(&again)), (id(&asked), "TASK_STATE_INPUT_REQUIRED"));
     let ended = cli.say(&[&["end"], &task[..]].concat()).await;
-    assert_eq!(
-        (id(&ended), state(&ended)),
-        (id(&asked), "TASK_STATE_COMPLETED")
-    );
+    assert_eq!((id(&ended), state(&ended)), (id(&asked), "TASK_STATE_COMPLETED"));
     answered
 }
 
@@ -180,9 +169,7 @@ async fn streamed(cli: &Cli) {
     assert_eq!(printed.error, None);
     let events = printed.documents;
     assert_eq!(state(&events[0]["task"]), "TASK_STATE_WORKING");
-    let pieces = events
-        .iter()
-        .filter_map(|event| event.get("artifactUpdate"));
+    let pieces = events.iter().filter_map(|event| event.get("artifactUpdate"));
     let text = pieces.fold(String::new(), |text, update| {
         let piece = update["artifact"]["parts"][0]["text"].as_str();
         let piece = piece.unwrap_or_default();
@@ -193,11 +180,7 @@ async fn streamed(cli: &Cli) {
     });
     assert_eq!(text, STREAMED);
     let last = events.last().unwrap();
-    assert_eq!(
-        state(&last["statusUpdate"]),
-        "TASK_STATE_COMPLETED",
-        "{last}"
-    );
+    assert_eq!(state(&last["statusUpdate"]), "TASK_STATE_COMPLETED", "{last}");
 }
 
 /// Finds a waiting task by its context and state, and cancels it.
@@ -206,11 +189,7 @@ async fn listed(cli: &Cli) {
     let context = task["contextId"].as_str().unwrap();
     let filters = ["--context-id", context, "--status", "input-required"];
     let listed = cli.ask(&[&["task", "list"], &filters[..]].concat()).await;
-    assert_eq!(
-        listed["tasks"].as_array().map(Vec::len),
-        Some(1),
-        "{listed}"
-    );
+    assert_eq!(listed["tasks"].as_array().map(Vec::len), Some(1), "{listed}");
     assert_eq!(id(&listed["tasks"][0]), id(&task));
     let canceled = cli.ask(&["task", "cancel", id(&task)]).await;
     assert_eq!(state(&canceled), "TASK_STATE_CANCELED");
@@ -247,10 +226,7 @@ async fn refused(cli: &Cli, ended: &Value) {
         (&["task", "get", "unknown"][..], "TASK_NOT_FOUND"),
         (&["task", "cancel", task], "TASK_NOT_CANCELABLE"),
         (&["task", "subscribe", task], "UNSUPPORTED_OPERATION"),
-        (
-            &["send", "more", "--task-id", task],
-            "UNSUPPORTED_OPERATION",
-        ),
+        (&["send", "more", "--task-id", task], "UNSUPPORTED_OPERATION"),
     ] {
         assert_eq!(cli.fail(arguments).await, code, "{arguments:?}");
     }
@@ -258,9 +234,7 @@ async fn refused(cli: &Cli, ended: &Value) {
 
 /// Follows a task that was begun without waiting, and cancels it with another command.
 async fn subscribed(hanging: &Cli) {
-    let task = hanging
-        .say(&["hi", "--async", "--return-immediately"])
-        .await;
+    let task = hanging.say(&["hi", "--async", "--return-immediately"]).await;
     assert_eq!(state(&task), "TASK_STATE_WORKING");
     let mut follower = hanging.command(&["task", "subscribe", id(&task)]);
     let mut follower = follower.stdout(Stdio::piped()).spawn().unwrap();

@@ -100,12 +100,8 @@ async fn python(client: &str, packages: &[&str]) {
 
 /// The messages to agents before they repeat messages: both built-in ones, and a bot of another SDK in Python and in
 /// JavaScript each.
-const SAY: [(&str, &str); 4] = [
-    ("sample", "You said: "),
-    ("echo", "Echo: "),
-    ("python", "Echo: "),
-    ("javascript", "Echo: "),
-];
+const SAY: [(&str, &str); 4] =
+    [("sample", "You said: "), ("echo", "Echo: "), ("python", "Echo: "), ("javascript", "Echo: ")];
 
 /// A bridge whose cards are as they are by default, and the bots behind it. The agent `asking` is set up for clients that
 /// show artifacts only.
@@ -123,15 +119,9 @@ async fn stage() -> Arc<Stage> {
     if let Some(stage) = shared.upgrade() {
         return stage;
     }
-    let (python, javascript) = (
-        AGENTS_SDK.start().await,
-        on_node("bot_framework.js", &[]).await,
-    );
+    let (python, javascript) = (AGENTS_SDK.start().await, on_node("bot_framework.js", &[]).await);
     let remote = |name: &str, bot: &Bridge| {
-        format!(
-            "[[agents]]\nname = '{name}'\nbot = '{}/api/messages'\n",
-            bot.url()
-        )
+        format!("[[agents]]\nname = '{name}'\nbot = '{}/api/messages'\n", bot.url())
     };
     let builtin = |name: &str| format!("[[agents]]\nname = '{name}'\nbuiltin = '{name}'\n");
     let config = [
@@ -157,10 +147,8 @@ async fn stage() -> Arc<Stage> {
 /// Lets a client talk to all agents; its checks are this test's.
 async fn show(mut client: Command) {
     let stage = stage().await;
-    let say: Map<String, Value> = SAY
-        .map(|(name, before)| (name.into(), before.into()))
-        .into_iter()
-        .collect();
+    let say: Map<String, Value> =
+        SAY.map(|(name, before)| (name.into(), before.into())).into_iter().collect();
     client.env("SHOWN", Value::Object(say).to_string());
     let (passed, said) = run(client.arg(stage.bridge.url()), LIMIT).await;
     assert!(passed, "it does not show each answer once:\n{said}");

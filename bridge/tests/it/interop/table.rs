@@ -24,9 +24,7 @@ fn programs(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
     let wanted = entries.filter(|entry| entry.file_type().unwrap().is_dir() == is_rust);
     let names = wanted.map(|entry| entry.file_name().into_string().unwrap());
-    names
-        .filter(|name| name != "target" && !name.ends_with(".md"))
-        .collect()
+    names.filter(|name| name != "target" && !name.ends_with(".md")).collect()
 }
 
 #[test]
@@ -36,10 +34,7 @@ fn every_version_is_the_one_that_is_installed() {
     let python = python.chain(&venv::SHOWING).chain(&venv::STRANDS);
     let python = python.chain(&venv::FASTA2A).chain(&venv::CREWAI);
     let python = python.chain(&venv::AG2);
-    let python = python
-        .chain(&venv::BEEAI)
-        .chain(&venv::NAT)
-        .chain(&venv::LANGGRAPH);
+    let python = python.chain(&venv::BEEAI).chain(&venv::NAT).chain(&venv::LANGGRAPH);
     let python = python.filter_map(|one| {
         let (name, version) = one.split_once("==")?;
         Some((name.split('[').next()?, version))
@@ -51,16 +46,7 @@ fn every_version_is_the_one_that_is_installed() {
     let manifest = fs::read_to_string(interop("rust/Cargo.toml")).unwrap();
     let rust = manifest.lines().filter_map(exact);
     // A package that an SDK needs has no row.
-    let counts = [
-        "a2a",
-        "adk",
-        "ag2",
-        "health",
-        "beeai",
-        "crewai",
-        "langgraph-api",
-        "strands",
-    ];
+    let counts = ["a2a", "adk", "ag2", "health", "beeai", "crewai", "langgraph-api", "strands"];
     let beside = |name: &str| !counts.iter().any(|one| name.contains(one));
     let all = python.chain(node).chain(rust);
     let inside = ["a2a-lf", "a2a-pb"];

@@ -35,11 +35,7 @@ impl Address {
         let places = Arc::new(Places::default());
         let app = Router::new().fallback(pass_on).with_state(places.clone());
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        Self {
-            url,
-            places,
-            server,
-        }
+        Self { url, places, server }
     }
 
     /// Requests go to these from now on, beginning with the first.

@@ -39,11 +39,7 @@ impl Replicas {
         let agent = format!("[[agents]]\nname = 'bot'\nbot = '{bot}'\n{keys}\n");
         let bridges = [(); 3].map(|()| Talk::of(&database, &callback, &agent));
         address.leads_to(bridges.iter().map(|talk| talk.bridge.url()));
-        Self {
-            database,
-            address,
-            bridges: bridges.into(),
-        }
+        Self { database, address, bridges: bridges.into() }
     }
 
     /// Begins a task at the first bridge, and returns it with what the bot got.
@@ -184,9 +180,7 @@ async fn a_repeated_activity_is_logged_once() {
     assert_eq!(again, first);
     let end = post.reply(json!({"type": "endOfConversation", "text": "over"}));
     replicas.post_to(2, &post, &end).await;
-    let done = replicas.bridges[1]
-        .becomes("bot", &id, "TASK_STATE_COMPLETED")
-        .await;
+    let done = replicas.bridges[1].becomes("bot", &id, "TASK_STATE_COMPLETED").await;
     let text = done.to_string();
     for said in ["in the turn", "to the one that dies"] {
         assert_eq!(text.matches(said).count(), 1, "{text}");
@@ -199,21 +193,12 @@ async fn a_repeated_activity_is_logged_once() {
     let page = replicas.bridges[2].call("bot", "ListTasks", json!({"includeArtifacts": true}));
     let page = page.await;
     assert_eq!(page["totalSize"], 2, "{page}");
-    assert_eq!(
-        page.to_string().matches("after the turn").count(),
-        1,
-        "{page}"
-    );
+    assert_eq!(page.to_string().matches("after the turn").count(), 1, "{page}");
 }
 
 /// The messages of users to a bot in one task, and its answers.
-const TALKS: [&[&str]; 5] = [
-    &["hello"],
-    &["count", "count", "count"],
-    &["ask", "that one"],
-    &["correct"],
-    &["later"],
-];
+const TALKS: [&[&str]; 5] =
+    [&["hello"], &["count", "count", "count"], &["ask", "that one"], &["correct"], &["later"]];
 
 /// Runs the talks with these bridges in turn, and returns the states and texts after each message.
 async fn talks(bridges: &[Talk], bot: &Bridge) -> Vec<(Value, Vec<String>)> {

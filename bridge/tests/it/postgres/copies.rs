@@ -55,16 +55,8 @@ async fn fill(store: &dyn Store, tasks: usize) {
         let append = long.append(long.head(store).await.seq, 7 + part / 4, pieces.collect());
         store.append(&long.caller, append).await.unwrap();
     }
-    for (kind, scope, id) in [
-        ("push", "t1", "a"),
-        ("bot-state", "", "ä"),
-        ("other", "s", ""),
-    ] {
-        let key = RecordKey {
-            kind: kind.to_owned(),
-            scope: scope.to_owned(),
-            id: id.to_owned(),
-        };
+    for (kind, scope, id) in [("push", "t1", "a"), ("bot-state", "", "ä"), ("other", "s", "")] {
+        let key = RecordKey { kind: kind.to_owned(), scope: scope.to_owned(), id: id.to_owned() };
         for caller in [Caller::anonymous(), Caller::new("bob")] {
             let value = vec![0, 255, b'{', id.len() as u8];
             store.put_record(&caller, &key, value).await.unwrap();
@@ -93,21 +85,15 @@ async fn fill_task(store: &dyn Store, number: usize) {
     let events = vec![Event::Created(created), said(&message), queued];
     let append = sample.append(0, millis, events);
     store.append(&caller, append).await.unwrap();
-    let started = Event::TurnStarted {
-        turn: 1,
-        open_until: None,
-        reference: Some(Metadata::new()),
-    };
+    let started =
+        Event::TurnStarted { turn: 1, open_until: None, reference: Some(Metadata::new()) };
     let mut rest = vec![];
     if !number.is_multiple_of(4) {
         rest.extend([started, piece("one", false), piece("two", true)]);
     }
     match number % 4 {
         0 | 1 => {}
-        2 => rest.extend([
-            status(TaskState::InputRequired),
-            Event::TurnEnded { turn: 1 },
-        ]),
+        2 => rest.extend([status(TaskState::InputRequired), Event::TurnEnded { turn: 1 }]),
         _ => rest.extend([status(TaskState::Canceled), Event::TurnEnded { turn: 1 }]),
     }
     for (at, event) in rest.into_iter().enumerate() {
@@ -115,10 +101,7 @@ async fn fill_task(store: &dyn Store, number: usize) {
         store.append(&caller, append).await.unwrap();
     }
     if number % 7 == 3 {
-        store
-            .delete(&caller, &sample.task, Deletion::Forced)
-            .await
-            .unwrap();
+        store.delete(&caller, &sample.task, Deletion::Forced).await.unwrap();
     }
 }
 
@@ -146,10 +129,7 @@ async fn content(store: &dyn ExportStore) -> Content {
                     let found = store.find_message(&owner, &head.agent, id).await.unwrap();
                     (found.map(|(task, _)| task), Some(task.clone()))
                 }
-                Event::Created(Created {
-                    client_id: Some(id),
-                    ..
-                }) => {
+                Event::Created(Created { client_id: Some(id), .. }) => {
                     let found = store.find_client_task(&owner, &head.agent, id).await;
                     (found.unwrap(), Some(task.clone()))
                 }
@@ -164,26 +144,15 @@ async fn content(store: &dyn ExportStore) -> Content {
     records.sort_by(|one, other| (&one.owner.id, &one.key).cmp(&(&other.owner.id, &other.key)));
     let mut lists = Vec::new();
     for caller in ["alice", "bob", ""] {
-        let query = ListQuery {
-            page_size: 100,
-            ..ListQuery::of("sample")
-        };
+        let query = ListQuery { page_size: 100, ..ListQuery::of("sample") };
         let page = store.list(&Caller::new(caller), &query).await.unwrap();
         let ids = page.tasks.into_iter().map(|found| found.task.id.clone());
         lists.push(ids.chain([page.total.to_string()]).collect());
     }
     let ended = store.ended_counts().await.unwrap();
-    let ended: Vec<_> = ended
-        .into_iter()
-        .map(|(agent, ended)| (agent, ended.tasks))
-        .collect();
+    let ended: Vec<_> = ended.into_iter().map(|(agent, ended)| (agent, ended.tasks)).collect();
     let counts = format!("{:?} {ended:?}", store.open_counts().await.unwrap());
-    Content {
-        tasks,
-        records,
-        lists,
-        counts,
-    }
+    Content { tasks, records, lists, counts }
 }
 
 fn sled(folder: &Path) -> SledStore {
@@ -213,10 +182,7 @@ fn copies(arguments: &[&str]) -> String {
 
 fn fails(arguments: &[&str], expected: &str) {
     let (code, text) = bridge(arguments);
-    assert!(
-        code == Some(4) && text.contains(expected),
-        "{code:?}: {text}"
-    );
+    assert!(code == Some(4) && text.contains(expected), "{code:?}: {text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -229,10 +195,7 @@ async fn a_store_there_and_back_is_the_original() {
     let original = content(&store).await;
     assert!(original.tasks.len() > 50 && original.records.len() == 6);
     drop(store);
-    let (one, two) = (
-        Server::shared().database().await,
-        Server::shared().database().await,
-    );
+    let (one, two) = (Server::shared().database().await, Server::shared().database().await);
     let told = copies(&["migrate", &place("original"), &one.url]);
     let count = format!("{} tasks", original.tasks.len());
     assert!(told.contains(&count), "{told}");
@@ -243,57 +206,27 @@ async fn a_store_there_and_back_is_the_original() {
     copies(&["migrate", &one.url, &two.url]);
     assert_eq!(in_database(&two).await, original);
     let (file, changed) = (path("file"), path("changed"));
-    copies(&[
-        "store",
-        "backup",
-        file.to_str().unwrap(),
-        "--store",
-        &one.url,
-    ]);
-    copies(&[
-        "store",
-        "restore",
-        file.to_str().unwrap(),
-        "--store",
-        &place("restored"),
-    ]);
+    copies(&["store", "backup", file.to_str().unwrap(), "--store", &one.url]);
+    copies(&["store", "restore", file.to_str().unwrap(), "--store", &place("restored")]);
     assert_eq!(content(&sled(&path("restored"))).await, original);
     let text = fs::read_to_string(&file).unwrap();
     let three = Server::shared().database().await;
     for (text, expected) in [
         (text.replacen("client-15", "client-16", 1), "were changed"),
         (text[..text.len() / 2].to_owned(), "has no end"),
-        (
-            text.lines().take(9).collect::<Vec<_>>().join("\n") + "\n",
-            "is cut off",
-        ),
+        (text.lines().take(9).collect::<Vec<_>>().join("\n") + "\n", "is cut off"),
         ("{}\n".to_owned(), "line 1"),
     ] {
         fs::write(&changed, text).unwrap();
-        let restore = [
-            "store",
-            "restore",
-            changed.to_str().unwrap(),
-            "--store",
-            &three.url,
-        ];
+        let restore = ["store", "restore", changed.to_str().unwrap(), "--store", &three.url];
         fails(&restore, expected);
     }
-    copies(&[
-        "store",
-        "restore",
-        file.to_str().unwrap(),
-        "--store",
-        &three.url,
-    ]);
+    copies(&["store", "restore", file.to_str().unwrap(), "--store", &three.url]);
     assert_eq!(in_database(&three).await, original);
     // A target with content is not written to.
     fails(&["migrate", &place("original"), &three.url], "is not empty");
     fails(&["migrate", &one.url, &place("back")], "is not empty");
-    fails(
-        &["migrate", &place("none"), &three.url],
-        "contains no store",
-    );
+    fails(&["migrate", &place("none"), &three.url], "contains no store");
 }
 
 fn begin(arguments: &[&str]) -> Child {
@@ -333,18 +266,12 @@ async fn a_killed_copy_is_continued() {
     assert!(unfinished < original.tasks.len() as i64, "it was too fast");
     let refused = ["serve", "--listen", "127.0.0.1:0", "--store", &database.url];
     let (code, text) = bridge(&refused);
-    assert!(
-        code == Some(1) && text.contains("unfinished copy"),
-        "{text}"
-    );
+    assert!(code == Some(1) && text.contains("unfinished copy"), "{text}");
     let other = folder.path().join("other");
     fill(&sled(&other), 3).await;
     database.execute("DELETE FROM bridge.replicas").await;
     let other = format!("sled:{}", other.display());
-    fails(
-        &["migrate", &other, &database.url],
-        "unfinished copy of sled:",
-    );
+    fails(&["migrate", &other, &database.url], "unfinished copy of sled:");
     copies(&arguments);
     assert_eq!(in_database(&database).await, original);
 }
@@ -381,13 +308,7 @@ async fn a_database_in_use_is_backed_up_and_checked() {
     assert!(told.contains("events are missing"), "{told}");
     // Damaged tasks are left out of a copy, which reports them.
     let second = folder.path().join("second");
-    let backup = [
-        "store",
-        "backup",
-        second.to_str().unwrap(),
-        "--store",
-        &restored.url,
-    ];
+    let backup = ["store", "backup", second.to_str().unwrap(), "--store", &restored.url];
     let (code, told) = bridge(&backup);
     assert_eq!(code, Some(1), "{told}");
     assert_eq!(told.matches("left out: task").count(), 2, "{told}");

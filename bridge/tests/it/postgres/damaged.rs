@@ -29,10 +29,7 @@ async fn damaged(database: &Database, events: &[Event]) -> PostgresStore {
 }
 
 fn status(state: TaskState) -> Event {
-    Event::Status {
-        status: TaskStatus::new(state),
-        metadata: None,
-    }
+    Event::Status { status: TaskStatus::new(state), metadata: None }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -56,16 +53,8 @@ async fn open_turns_are_found_despite_damaged_tasks() {
         for (limit, expected) in [(1, &["c"][..]), (2, &["c", "e"]), (9, &["c", "e"])] {
             let found = match which {
                 "turns" => store.open_turns("", limit).await,
-                "waiting" => {
-                    store
-                        .waiting_tasks("sample", None, Timestamp::MAX, limit)
-                        .await
-                }
-                _ => {
-                    store
-                        .ended_tasks("sample", None, Timestamp::MAX, limit)
-                        .await
-                }
+                "waiting" => store.waiting_tasks("sample", None, Timestamp::MAX, limit).await,
+                _ => store.ended_tasks("sample", None, Timestamp::MAX, limit).await,
             };
             assert_eq!(names(found.unwrap()), expected, "{which}, {limit}");
         }

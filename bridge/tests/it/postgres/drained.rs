@@ -37,8 +37,7 @@ async fn slow(begins: FirstAction, may: Arc<Semaphore>) -> StandIn {
             }
             may.acquire().await.unwrap().forget();
             post.say("at last").await;
-            post.send(json!({"text": "done", "type": "endOfConversation"}))
-                .await;
+            post.send(json!({"text": "done", "type": "endOfConversation"})).await;
         });
         async move {
             working.await.unwrap();
@@ -69,14 +68,7 @@ impl Pair {
         let [one, other] = [(); 2].map(|()| Talk::of(&database, &keys, &agent));
         // From the beginning the bot reaches the one that lives on.
         address.leads_to([other.bridge.url()]);
-        Self {
-            database,
-            _address: address,
-            bot,
-            may,
-            one,
-            other,
-        }
+        Self { database, _address: address, bot, may, one, other }
     }
 
     /// Waits until the bot has the message, and has sent its first output.
@@ -97,12 +89,7 @@ impl Pair {
     /// Waits until the other bridge is the only one.
     async fn is_alone(&self) {
         let begun = Instant::now();
-        while self
-            .database
-            .number("SELECT count(*) FROM bridge.replicas")
-            .await
-            > 1
-        {
+        while self.database.number("SELECT count(*) FROM bridge.replicas").await > 1 {
             assert!(begun.elapsed() < LONG, "nobody takes the turn over");
             sleep(Duration::from_millis(5)).await;
         }
@@ -113,9 +100,7 @@ impl Pair {
     async fn is_ended_once(&self, states: &[&str]) {
         let begun = Instant::now();
         let page = loop {
-            let page = self
-                .other
-                .call("bot", "ListTasks", json!({"includeArtifacts": true}));
+            let page = self.other.call("bot", "ListTasks", json!({"includeArtifacts": true}));
             let page = page.await;
             let tasks = page["tasks"].as_array().unwrap().iter();
             let found = tasks.map(|task| task["status"]["state"].as_str().unwrap());
@@ -162,22 +147,16 @@ async fn a_silent_bot_fails_once_when_the_bridge_of_its_turn_dies() {
     let task = task.await;
     pair.bot_is_at_work(FirstAction::Silently).await;
     pair.one.bridge.kill();
-    let failed = pair
-        .other
-        .becomes("bot", &task["id"], "TASK_STATE_FAILED")
-        .await;
+    let failed = pair.other.becomes("bot", &task["id"], "TASK_STATE_FAILED").await;
     let told = failed["status"]["message"]["parts"][0]["text"].as_str();
     assert!(told.unwrap().contains("is not sent again"), "{failed}");
     pair.may.add_permits(1);
-    pair.is_ended_once(&["TASK_STATE_COMPLETED", "TASK_STATE_FAILED"])
-        .await;
+    pair.is_ended_once(&["TASK_STATE_COMPLETED", "TASK_STATE_FAILED"]).await;
 }
 
 async fn line(lines: &mut Lines<BufReader<ChildStdout>>) -> String {
     let line = timeout(LONG, lines.next_line()).await;
-    line.expect("the client says more")
-        .unwrap()
-        .unwrap_or_default()
+    line.expect("the client says more").unwrap().unwrap_or_default()
 }
 
 /// The stream of another client breaks when its bridge stops, and continues at another bridge to the end.
@@ -203,10 +182,7 @@ async fn a_third_party_client_continues_at_another_bridge_when_one_stops() {
     assert!(told.starts_with("ended by A2AClientError"), "{told}");
     let left = line(&mut lines).await;
     assert!(left.starts_with("left in TASK_STATE_"), "{left}");
-    assert!(
-        !left.contains("COMPLETED") && !left.contains("FAILED"),
-        "{left}"
-    );
+    assert!(!left.contains("COMPLETED") && !left.contains("FAILED"), "{left}");
     assert_eq!(line(&mut lines).await, "following");
     assert_eq!(pair.one.bridge.ended().await, Some(0));
     pair.is_alone().await;

@@ -145,9 +145,7 @@ async fn a_server_that_begins_to_refuse_writes_is_left() {
     database.execute("SELECT pg_reload_conf()").await;
     two.promote();
     insist(&store, &sample, 3, "m").await;
-    let moved = Database {
-        url: database.url.replace(&one.folder, &two.folder),
-    };
+    let moved = Database { url: database.url.replace(&one.folder, &two.folder) };
     let events = "SELECT count(*) FROM bridge.events";
     let counts = (database.number(events).await, moved.number(events).await);
     assert!(counts.1 > counts.0, "{counts:?}");

@@ -13,11 +13,7 @@ const CUT_CONNECTIONS: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_s
     WHERE datname = current_database() AND pid <> pg_backend_pid()";
 
 fn record_key() -> RecordKey {
-    RecordKey {
-        kind: "kind".to_owned(),
-        scope: "scope".to_owned(),
-        id: "id".to_owned(),
-    }
+    RecordKey { kind: "kind".to_owned(), scope: "scope".to_owned(), id: "id".to_owned() }
 }
 
 fn said(id: &str) -> Event {
@@ -91,10 +87,7 @@ async fn a_process_presumed_dead_writes_nothing() {
         store.put_record(caller, &key, vec![2]).await,
         store.delete_record(caller, &key).await.map(drop),
     ] {
-        assert!(
-            matches!(done, Err(StoreError::Unavailable { .. })),
-            "{done:?}"
-        );
+        assert!(matches!(done, Err(StoreError::Unavailable { .. })), "{done:?}");
     }
     assert_eq!(store.record(caller, &key).await.unwrap(), Some(vec![1]));
 }
@@ -109,19 +102,13 @@ async fn many_processes_make_the_tables_once() {
     for opening in (0..8).map(open).collect::<Vec<_>>() {
         drop(opening.await.unwrap().unwrap());
     }
-    assert_eq!(
-        database.number("SELECT count(*) FROM bridge.schema").await,
-        1
-    );
+    assert_eq!(database.number("SELECT count(*) FROM bridge.schema").await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_database_is_reported_without_its_password() {
     let folder = tempfile::tempdir().unwrap();
-    let url = format!(
-        "postgres:///d?host={}&user=me&password=hunter2",
-        folder.path().display()
-    );
+    let url = format!("postgres:///d?host={}&user=me&password=hunter2", folder.path().display());
     let settings = url.parse().unwrap();
     let error = PostgresStore::open(&settings).await.unwrap_err();
     assert!(matches!(error, StoreError::Unavailable { .. }), "{error}");
@@ -162,10 +149,7 @@ async fn a_commit_without_a_response_is_looked_up() {
     let writers: Vec<_> = (0..8).map(write).collect();
     let cutting = tokio::spawn(cut_connections(database.clone()));
     for writer in writers {
-        timeout(Duration::from_secs(60), writer)
-            .await
-            .unwrap()
-            .unwrap();
+        timeout(Duration::from_secs(60), writer).await.unwrap().unwrap();
     }
     cutting.abort();
     let events = "SELECT sum(last - first + 1)::bigint FROM bridge.events";
@@ -235,10 +219,7 @@ async fn a_message_whose_commit_had_no_answer_may_be_stored_by_another_process()
         })
     };
     for writer in (0..8).map(write).collect::<Vec<_>>() {
-        timeout(Duration::from_secs(120), writer)
-            .await
-            .unwrap()
-            .unwrap();
+        timeout(Duration::from_secs(120), writer).await.unwrap().unwrap();
     }
     cutting.abort();
     let tasks = "SELECT count(*) FROM bridge.tasks";
@@ -270,8 +251,6 @@ async fn a_database_that_comes_back_is_used_again() {
     }
     let other = PostgresStore::open(&database.settings()).await.unwrap();
     let seq = sample.then(&other, 3, said("found")).await;
-    let head = timeout(Duration::from_secs(30), watch.after(seq - 1))
-        .await
-        .unwrap();
+    let head = timeout(Duration::from_secs(30), watch.after(seq - 1)).await.unwrap();
     assert_eq!(head.unwrap().seq, seq);
 }

@@ -69,11 +69,7 @@ impl Pooler {
             .stderr(Stdio::null())
             .spawn()
             .expect(".ci/tools installs Debian's pgbouncer");
-        Self {
-            port,
-            child,
-            _folder: folder,
-        }
+        Self { port, child, _folder: folder }
     }
 
     /// Opens a store behind it, as soon as it listens.

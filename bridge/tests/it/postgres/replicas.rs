@@ -112,40 +112,26 @@ impl Talk {
 async fn a_message_a_stream_and_a_cancel_may_reach_another_bridge() {
     let database = Server::shared().database().await;
     let (one, two) = (Talk::with(&database), Talk::with(&database));
-    let first = one.send(
-        "hanging",
-        json!({"messageId": "m1", "contextId": "c"}),
-        false,
-    );
+    let first = one.send("hanging", json!({"messageId": "m1", "contextId": "c"}), false);
     let first = first.await;
     assert_eq!(first["status"]["state"], "TASK_STATE_WORKING");
     // The same message is the same task, wherever it arrives.
-    let again = two.send(
-        "hanging",
-        json!({"messageId": "m1", "contextId": "c"}),
-        false,
-    );
+    let again = two.send("hanging", json!({"messageId": "m1", "contextId": "c"}), false);
     assert_eq!(again.await["id"], first["id"]);
     // A message to a conversation in which the other one works has to wait.
-    let second = two.send(
-        "hanging",
-        json!({"messageId": "m2", "contextId": "c"}),
-        false,
-    );
+    let second = two.send("hanging", json!({"messageId": "m2", "contextId": "c"}), false);
     let second = second.await;
     assert_eq!(second["status"]["state"], "TASK_STATE_SUBMITTED");
     let canceling = async {
         sleep(Duration::from_millis(300)).await;
-        two.call("hanging", "CancelTask", json!({"id": first["id"]}))
-            .await
+        two.call("hanging", "CancelTask", json!({"id": first["id"]})).await
     };
     let streaming = timeout(LONG, two.stream("hanging", &first["id"]));
     let (streamed, canceled) = tokio::join!(streaming, canceling);
     assert!(streamed.unwrap().contains("TASK_STATE_CANCELED"));
     assert_eq!(canceled["status"]["state"], "TASK_STATE_CANCELED");
     // The holder of the conversation continues with the turns that wait in the log.
-    one.becomes("hanging", &second["id"], "TASK_STATE_WORKING")
-        .await;
+    one.becomes("hanging", &second["id"], "TASK_STATE_WORKING").await;
     let answered = two.send("echo", json!({"messageId": "m3"}), true).await;
     assert_eq!(one.task("echo", &answered["id"]).await, answered);
 }
@@ -154,34 +140,17 @@ async fn a_message_a_stream_and_a_cancel_may_reach_another_bridge() {
 async fn turns_of_a_killed_bridge_are_taken_up() {
     let database = Server::shared().database().await;
     let (mut one, two) = (Talk::with(&database), Talk::with(&database));
-    let begun = one.send(
-        "hanging",
-        json!({"messageId": "m1", "contextId": "c"}),
-        false,
-    );
+    let begun = one.send("hanging", json!({"messageId": "m1", "contextId": "c"}), false);
     let begun = begun.await;
-    let queued = one.send(
-        "hanging",
-        json!({"messageId": "m2", "contextId": "c"}),
-        false,
-    );
+    let queued = one.send("hanging", json!({"messageId": "m2", "contextId": "c"}), false);
     let queued = queued.await;
-    let elsewhere = two.send(
-        "hanging",
-        json!({"messageId": "m3", "contextId": "d"}),
-        false,
-    );
+    let elsewhere = two.send("hanging", json!({"messageId": "m3", "contextId": "d"}), false);
     let elsewhere = elsewhere.await;
     one.bridge.kill();
-    let failed = two
-        .becomes("hanging", &begun["id"], "TASK_STATE_FAILED")
-        .await;
-    let told = failed["status"]["message"]["parts"][0]["text"]
-        .as_str()
-        .unwrap();
+    let failed = two.becomes("hanging", &begun["id"], "TASK_STATE_FAILED").await;
+    let told = failed["status"]["message"]["parts"][0]["text"].as_str().unwrap();
     assert!(told.contains("was restarted"), "{told}");
-    two.becomes("hanging", &queued["id"], "TASK_STATE_WORKING")
-        .await;
+    two.becomes("hanging", &queued["id"], "TASK_STATE_WORKING").await;
     let untouched = two.task("hanging", &elsewhere["id"]).await;
     assert_eq!(untouched["status"]["state"], "TASK_STATE_WORKING");
     // A restarted bridge touches nothing that others work on.
@@ -190,12 +159,8 @@ async fn turns_of_a_killed_bridge_are_taken_up() {
     assert_eq!(untouched["status"]["state"], "TASK_STATE_WORKING");
     // Other bridges need not wait for a bridge that stops in order.
     two.bridge.terminate();
-    three
-        .becomes("hanging", &queued["id"], "TASK_STATE_FAILED")
-        .await;
-    three
-        .becomes("hanging", &elsewhere["id"], "TASK_STATE_FAILED")
-        .await;
+    three.becomes("hanging", &queued["id"], "TASK_STATE_FAILED").await;
+    three.becomes("hanging", &elsewhere["id"], "TASK_STATE_FAILED").await;
 }
 
 /// Messages of one conversation at three bridges at the same time: each is answered once.
@@ -208,14 +173,9 @@ async fn a_lease_that_comes_back_delays_its_conversation_for_seconds() {
     let first = one.send("hanging", message("m1"), false).await;
     let keep = "CREATE TABLE kept AS SELECT * FROM bridge.conversations";
     database.execute(keep).await;
-    one.call("hanging", "CancelTask", json!({"id": first["id"]}))
-        .await;
+    one.call("hanging", "CancelTask", json!({"id": first["id"]})).await;
     let begun = Instant::now();
-    while database
-        .number("SELECT count(*) FROM bridge.conversations")
-        .await
-        > 0
-    {
+    while database.number("SELECT count(*) FROM bridge.conversations").await > 0 {
         assert!(begun.elapsed() < LONG, "the lease is not returned");
         sleep(Duration::from_millis(20)).await;
     }
@@ -236,21 +196,12 @@ async fn three_bridges_serve_one_conversation() {
     };
     let answers = futures_util::future::join_all((0..60).map(send)).await;
     for answer in &answers {
-        assert_eq!(
-            answer["status"]["state"], "TASK_STATE_COMPLETED",
-            "{answer}"
-        );
+        assert_eq!(answer["status"]["state"], "TASK_STATE_COMPLETED", "{answer}");
     }
-    let page = bridges[0]
-        .call("echo", "ListTasks", json!({"pageSize": 100}))
-        .await;
+    let page = bridges[0].call("echo", "ListTasks", json!({"pageSize": 100})).await;
     assert_eq!(page["totalSize"], 60);
     let begun = Instant::now();
-    while database
-        .number("SELECT count(*) FROM bridge.conversations")
-        .await
-        > 0
-    {
+    while database.number("SELECT count(*) FROM bridge.conversations").await > 0 {
         assert!(begun.elapsed() < LONG, "a lease was left");
         sleep(Duration::from_millis(20)).await;
     }
@@ -295,13 +246,11 @@ async fn a_webhook_gets_changes_that_any_bridge_makes() {
         let message = json!({"messageId": format!("m-{is_killed}")});
         let task = one.send("hanging", message, false).await;
         let setting = json!({"taskId": task["id"], "id": "a", "url": url});
-        two.call("hanging", "CreateTaskPushNotificationConfig", setting)
-            .await;
+        two.call("hanging", "CreateTaskPushNotificationConfig", setting).await;
         if is_killed {
             two.bridge.kill();
         }
-        one.call("hanging", "CancelTask", json!({"id": task["id"]}))
-            .await;
+        one.call("hanging", "CancelTask", json!({"id": task["id"]})).await;
         hook.gets("TASK_STATE_CANCELED").await;
         let got = hook.0.lock().unwrap().clone();
         assert_eq!(got, ["TASK_STATE_CANCELED"]);

@@ -50,11 +50,7 @@ impl Server {
     /// Starts a server that speaks TLS at this port, too, with this certificate and key in PEM.
     pub(crate) fn start_with_tls(port: &str, certificate: &str, key: &str) -> Self {
         let options = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"];
-        let variables = [
-            ("PGPORT", port),
-            ("TLS_CERTIFICATE", certificate),
-            ("TLS_KEY", key),
-        ];
+        let variables = [("PGPORT", port), ("TLS_CERTIFICATE", certificate), ("TLS_KEY", key)];
         Self::start_with(&options, &variables)
     }
 
@@ -80,12 +76,7 @@ impl Server {
         let mut command = match nix::unistd::geteuid().is_root() {
             true => {
                 let mut command = Command::new("setpriv");
-                command.args([
-                    "--reuid=postgres",
-                    "--regid=postgres",
-                    "--clear-groups",
-                    "sh",
-                ]);
+                command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "sh"]);
                 command
             }
             false => Command::new("sh"),
@@ -102,10 +93,7 @@ impl Server {
         let mut answers = BufReader::new(script.stdout.take().unwrap());
         let mut folder = String::new();
         answers.read_line(&mut folder).unwrap();
-        assert!(
-            !folder.is_empty(),
-            "PostgreSQL does not start: .ci/tools installs it from Debian"
-        );
+        assert!(!folder.is_empty(), "PostgreSQL does not start: .ci/tools installs it from Debian");
         Self {
             folder: folder.trim().to_owned(),
             input: Mutex::new(ServerPipes {

@@ -38,16 +38,10 @@ async fn another_process_sees_an_append_at_once() {
     assert_eq!(one.task(alice, "t").await.unwrap().seq, 4);
     let late = sample.append(3, 2, vec![said("n")]);
     let error = one.append(alice, late).await.unwrap_err();
-    assert!(
-        matches!(error, StoreError::Conflict { actual: 4, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, StoreError::Conflict { actual: 4, .. }), "{error}");
     let again = sample.append(4, 2, vec![said("m")]);
     let error = one.append(alice, again).await.unwrap_err();
-    assert!(
-        matches!(error, StoreError::Duplicate { seq: 4, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, StoreError::Duplicate { seq: 4, .. }), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -181,15 +175,8 @@ async fn a_deletion_is_noticed_without_its_notification() {
 async fn processes_delete_no_more_together_than_one_alone() {
     let database = Server::shared().database().await;
     let stores = [open(&database).await, open(&database).await].map(Arc::new);
-    let rule = RetentionRule {
-        age: None,
-        tasks: Some(5),
-        bytes: None,
-    };
-    let settings = RetentionSettings {
-        usual: rule,
-        ..RetentionSettings::default()
-    };
+    let rule = RetentionRule { age: None, tasks: Some(5), bytes: None };
+    let settings = RetentionSettings { usual: rule, ..RetentionSettings::default() };
     for round in 0..20 {
         for number in 0..8 {
             let sample = Sample::new(format!("{round}-{number}"));
@@ -271,10 +258,7 @@ async fn a_refused_append_refuses_no_other() {
     let store = Arc::new(open(&database).await);
     let first = Sample::new("first");
     let events = vec![first.created(), said("same")];
-    store
-        .append(&first.caller, first.append(0, 1, events))
-        .await
-        .unwrap();
+    store.append(&first.caller, first.append(0, 1, events)).await.unwrap();
     let create = |number: usize| {
         let (store, sample) = (Arc::clone(&store), Sample::new(format!("t{number:03}")));
         let message = match number % 3 {

@@ -53,18 +53,11 @@ async fn a_server_is_known_by_its_certificate() {
             String::new(),
             "name the file with the authority's certificate in sslrootcert",
         ),
-        (
-            "127.0.0.1",
-            roots(&trusted),
-            "use a name that is in the certificate as the host",
-        ),
+        ("127.0.0.1", roots(&trusted), "use a name that is in the certificate as the host"),
     ] {
         let error = open(host, &more).await.unwrap_err();
         assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
-        assert!(
-            error.to_string().contains(expected),
-            "{host}{more}: {error}"
-        );
+        assert!(error.to_string().contains(expected), "{host}{more}: {error}");
     }
     drop(server);
 }
@@ -77,8 +70,6 @@ async fn a_server_without_tls_is_refused() {
     };
     let _server = Server::start_at(&port.to_string());
     let url = format!("postgres://bridge@localhost:{port}/postgres?sslmode=verify-full");
-    let error = PostgresStore::open(&url.parse().unwrap())
-        .await
-        .unwrap_err();
+    let error = PostgresStore::open(&url.parse().unwrap()).await.unwrap_err();
     assert!(error.to_string().contains("sslmode=disable"), "{error}");
 }

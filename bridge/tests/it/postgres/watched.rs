@@ -30,10 +30,7 @@ impl Talk {
             if told == Some(value) {
                 return;
             }
-            assert!(
-                begun.elapsed() < LONG,
-                "{name}: expected {value}, is {told:?}"
-            );
+            assert!(begun.elapsed() < LONG, "{name}: expected {value}, is {told:?}");
             sleep(Duration::from_millis(20)).await;
         }
     }

@@ -105,13 +105,9 @@ async fn a_webhook_gets_events_in_order_while_its_bridges_are_killed() {
     let mut bridges = [(); 4].map(|()| Talk::of(&database, &keys, &agent));
     address.leads_to([bridges[0].bridge.url()]);
     let (hook, url) = Hook::start().await;
-    let task = bridges[0]
-        .send("bot", json!({"messageId": "m"}), false)
-        .await;
+    let task = bridges[0].send("bot", json!({"messageId": "m"}), false).await;
     let setting = json!({"taskId": task["id"], "id": "a", "url": url});
-    bridges[1]
-        .call("bot", "CreateTaskPushNotificationConfig", setting)
-        .await;
+    bridges[1].call("bot", "CreateTaskPushNotificationConfig", setting).await;
     let begun = Instant::now();
     while bot.posts().is_empty() {
         assert!(begun.elapsed() < LONG, "the bot was not called");
@@ -123,8 +119,7 @@ async fn a_webhook_gets_events_in_order_while_its_bridges_are_killed() {
             post.say(&number.to_string()).await;
         }
         // The last message is delivered when it is known whether the turn is over.
-        post.send(json!({"text": "what else?", "inputHint": "expectingInput"}))
-            .await;
+        post.send(json!({"text": "what else?", "inputHint": "expectingInput"})).await;
     });
     // Numbers of bridges count from one, in the order of their start.
     let deliverer = "SELECT coalesce(min(c.replica), 0)::bigint FROM bridge.conversations AS c
@@ -147,10 +142,7 @@ async fn a_webhook_gets_events_in_order_while_its_bridges_are_killed() {
     }
     hook.reaches(LAST).await;
     saying.await.unwrap();
-    let (most, got) = (
-        hook.most.load(Ordering::SeqCst),
-        hook.got.lock().unwrap().clone(),
-    );
+    let (most, got) = (hook.most.load(Ordering::SeqCst), hook.got.lock().unwrap().clone());
     assert_eq!(most, 1, "{got:?}");
     let mut once = got.clone();
     once.dedup();
@@ -158,10 +150,7 @@ async fn a_webhook_gets_events_in_order_while_its_bridges_are_killed() {
     assert!(got.len() <= LAST + 3, "{got:?}");
     // The paused bridge continues, and ends, because others do its work.
     if let Some(index) = paused {
-        let is_known = format!(
-            "SELECT count(*) FROM bridge.replicas WHERE id = {}",
-            index + 1
-        );
+        let is_known = format!("SELECT count(*) FROM bridge.replicas WHERE id = {}", index + 1);
         let begun = Instant::now();
         while database.number(&is_known).await > 0 {
             assert!(begun.elapsed() < LONG, "it is not taken for dead");

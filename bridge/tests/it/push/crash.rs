@@ -111,10 +111,7 @@ async fn talk(
 /// Returns the state in which a task ends; turns that were running at a kill fail.
 async fn ended(client: &Client, task: &str) -> String {
     loop {
-        let got = client
-            .call("sample", "GetTask", &json!({"id": task}))
-            .await
-            .unwrap();
+        let got = client.call("sample", "GetTask", &json!({"id": task})).await.unwrap();
         let state = got["result"]["status"]["state"].as_str().unwrap();
         if ["TASK_STATE_COMPLETED", "TASK_STATE_FAILED"].contains(&state) {
             return state.to_owned();

@@ -25,26 +25,13 @@ async fn a_setting_that_comes_with_a_message_misses_nothing() {
     });
     let sent = call(&app, "SendMessage", say("m-1", "begin and end", &config)).await;
     let got = receiver.wait_for_end("/hook").await;
-    assert_eq!(
-        states(&got),
-        [
-            "TASK_STATE_WORKING",
-            "TASK_STATE_WORKING",
-            "TASK_STATE_COMPLETED"
-        ]
-    );
+    assert_eq!(states(&got), ["TASK_STATE_WORKING", "TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]);
     let task = sent["task"]["id"].as_str().unwrap();
-    assert_eq!(
-        got[2].body["artifactUpdate"]["artifact"]["artifactId"],
-        "begun"
-    );
+    assert_eq!(got[2].body["artifactUpdate"]["artifact"]["artifactId"], "begun");
     let mut events = Vec::new();
     for one in &got {
         let (_, update) = one.body.as_object().unwrap().iter().next().unwrap();
-        assert_eq!(
-            (one.body.as_object().unwrap().len(), &update["taskId"]),
-            (1, &json!(task))
-        );
+        assert_eq!((one.body.as_object().unwrap().len(), &update["taskId"]), (1, &json!(task)));
         for (name, expected) in [
             ("content-type", "application/a2a+json"),
             ("a2a-version", "1.0"),
@@ -63,12 +50,7 @@ async fn a_setting_that_comes_with_a_message_misses_nothing() {
 
     // A message that comes again has nothing delivered again.
     call(&app, "SendMessage", say("m-1", "begin and end", &config)).await;
-    let list = call(
-        &app,
-        "ListTaskPushNotificationConfigs",
-        json!({"taskId": task}),
-    )
-    .await;
+    let list = call(&app, "ListTaskPushNotificationConfigs", json!({"taskId": task})).await;
     assert_eq!(list["configs"].as_array().unwrap().len(), 1, "{list}");
     let again = json!({"url": receiver.at("/other")});
     call(&app, "SendMessage", say("m-2", "end", &again)).await;
@@ -94,32 +76,18 @@ async fn failed_deliveries_are_retried_in_order() {
     ] {
         receiver.answer(path, answers);
         let config = json!({"url": receiver.at(path)});
-        call(
-            &app,
-            "SendMessage",
-            say(&format!("m{path}"), "end", &config),
-        )
-        .await;
+        call(&app, "SendMessage", say(&format!("m{path}"), "end", &config)).await;
         let got = receiver.wait_for_end(path).await;
-        let keys: Vec<_> = got
-            .iter()
-            .map(|one| &one.headers["idempotency-key"])
-            .collect();
+        let keys: Vec<_> = got.iter().map(|one| &one.headers["idempotency-key"]).collect();
         assert!(keys.is_sorted(), "{keys:?}");
         assert_eq!(got.len(), answers.len() + 3, "{path}: {keys:?}");
     }
-    assert!(
-        receiver.got("/elsewhere").is_empty(),
-        "a redirect was followed"
-    );
+    assert!(receiver.got("/elsewhere").is_empty(), "a redirect was followed");
 }
 
 #[tokio::test]
 async fn a_receiver_that_does_not_answer_is_asked_again() {
-    let settings = PushSettings {
-        timeout: Duration::from_millis(500),
-        ..loopback()
-    };
+    let settings = PushSettings { timeout: Duration::from_millis(500), ..loopback() };
     let app = app_with(Arc::new(MemoryStore::new()), settings).await;
     let receiver = Receiver::start().await;
     receiver.answer("/silent", &[Answer::Silence]);
@@ -139,22 +107,12 @@ async fn given_up_deliveries_are_counted_and_retried_by_their_owner() {
     let mut tasks = Vec::new();
     for path in ["/gone", "/broken"] {
         let config = json!({"id": "hook", "url": receiver.at(path)});
-        let sent = call(
-            &app,
-            "SendMessage",
-            say(&format!("m{path}"), "end", &config),
-        )
-        .await;
+        let sent = call(&app, "SendMessage", say(&format!("m{path}"), "end", &config)).await;
         tasks.push((path, sent["task"]["id"].clone(), config));
     }
     receiver.wait("/broken", |got| got.len() == 3).await;
     let given_up = r#"bridge_push_settings_given_up{agent="agent"} 2"#;
-    until(async || {
-        text(get(&app, "/metrics", None).await)
-            .await
-            .contains(given_up)
-    })
-    .await;
+    until(async || text(get(&app, "/metrics", None).await).await.contains(given_up)).await;
     for (path, task, mut config) in tasks {
         config["taskId"] = task;
         call(&app, "CreateTaskPushNotificationConfig", config).await;
@@ -184,48 +142,26 @@ async fn each_version_gets_what_it_reads() {
     rpc(&app, None, "tasks/send", params).await;
     let got = receiver.wait_for_end("/v0_1").await;
     assert!(got.iter().all(|one| one.body["id"] == "my-own"), "{got:?}");
-    let set = rpc(
-        &app,
-        None,
-        "tasks/pushNotification/get",
-        json!({"id": "my-own"}),
-    )
-    .await;
+    let set = rpc(&app, None, "tasks/pushNotification/get", json!({"id": "my-own"})).await;
     assert_eq!(set["result"]["id"], "my-own", "{set}");
-    assert_eq!(
-        set["result"]["pushNotificationConfig"]["url"],
-        receiver.at("/v0_1")
-    );
+    assert_eq!(set["result"]["pushNotificationConfig"]["url"], receiver.at("/v0_1"));
 }
 
 #[tokio::test]
 async fn a_name_of_this_machine_is_refused_when_the_connection_is_made() {
     let receiver = Receiver::start().await;
-    let mut settings = PushSettings {
-        allowed: bridge::push::AllowedTargets::default(),
-        ..loopback()
-    };
+    let mut settings =
+        PushSettings { allowed: bridge::push::AllowedTargets::default(), ..loopback() };
     settings.allowed.plain_http = true;
     let app = app_with(Arc::new(MemoryStore::new()), settings).await;
-    for url in [
-        receiver.at("/hook"),
-        receiver.at("/hook").replace("127.0.0.1", "2130706433"),
-    ] {
-        let refused = rpc(
-            &app,
-            Some("1.0"),
-            "SendMessage",
-            say("m", "end", &json!({"url": url})),
-        )
-        .await;
+    for url in [receiver.at("/hook"), receiver.at("/hook").replace("127.0.0.1", "2130706433")] {
+        let refused =
+            rpc(&app, Some("1.0"), "SendMessage", say("m", "end", &json!({"url": url}))).await;
         let said = refused["error"]["message"].as_str().unwrap();
         let expected = "configuration.taskPushNotificationConfig.url: expected a host on the public \
                         internet, or one that the bridge's operator allows, found 127.0.0.1";
         assert_eq!(said, expected);
     }
     let listed = call(&app, "ListTasks", json!({})).await;
-    assert_eq!(
-        listed["totalSize"], 0,
-        "what was refused has changed nothing"
-    );
+    assert_eq!(listed["totalSize"], 0, "what was refused has changed nothing");
 }

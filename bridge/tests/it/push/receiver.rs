@@ -71,11 +71,7 @@ impl Receiver {
     /// Sets the next answers at this path; later ones are successes.
     pub(super) fn answer(&self, path: &str, answers: &[Answer]) {
         let answers = answers.iter().copied().collect();
-        self.noted
-            .lock()
-            .unwrap()
-            .answers
-            .insert(path.to_owned(), answers);
+        self.noted.lock().unwrap().answers.insert(path.to_owned(), answers);
     }
 
     /// Returns the deliveries at a path.
@@ -100,10 +96,7 @@ impl Receiver {
 
     /// Waits until a path has received the end of a task.
     pub(super) async fn wait_for_end(&self, path: &str) -> Vec<Delivery> {
-        let is_end = |one: &Delivery| {
-            one.state()
-                .is_some_and(|state| state.ends_with("COMPLETED"))
-        };
+        let is_end = |one: &Delivery| one.state().is_some_and(|state| state.ends_with("COMPLETED"));
         self.wait(path, |got| got.last().is_some_and(is_end)).await
     }
 }
@@ -125,9 +118,7 @@ async fn take(
 ) -> Response {
     let path = uri.path().to_owned();
     let text = |value: &axum::http::HeaderValue| value.to_str().unwrap_or("?").to_owned();
-    let headers = headers
-        .iter()
-        .map(|(name, value)| (name.to_string(), text(value)));
+    let headers = headers.iter().map(|(name, value)| (name.to_string(), text(value)));
     let delivery = Delivery {
         path: path.clone(),
         headers: headers.collect(),

@@ -12,27 +12,21 @@ const SECRET: &str = "hunter2-and-nobody-else";
 
 /// Returns whether any file below a folder contains the secret.
 fn stands_in(folder: &Path) -> bool {
-    let mut entries = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
+    let mut entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.any(|path| match path.is_dir() {
         true => stands_in(&path),
         // The operators' socket is no file.
         false if !path.is_file() => false,
-        false => fs::read(path)
-            .unwrap()
-            .windows(SECRET.len())
-            .any(|bytes| bytes == SECRET.as_bytes()),
+        false => {
+            fs::read(path).unwrap().windows(SECRET.len()).any(|bytes| bytes == SECRET.as_bytes())
+        }
     })
 }
 
 /// Causes a delivery, and returns whether the secrets are on the disk then.
 async fn pushed(receiver: &Receiver, push: &str) -> bool {
     let folder = tempfile::tempdir().unwrap();
-    let (config, data) = (
-        folder.path().join("bridge.toml"),
-        folder.path().join("data"),
-    );
+    let (config, data) = (folder.path().join("bridge.toml"), folder.path().join("data"));
     fs::write(folder.path().join("push.key"), "A".repeat(43) + "=").unwrap();
     let text = format!(
         "[push]\nallow = ['loopback']\n{push}\n[[agents]]\nname = 'agent'\nbuiltin = 'sample'\n"
@@ -45,10 +39,7 @@ async fn pushed(receiver: &Receiver, push: &str) -> bool {
     let hook =
         json!({"url": receiver.at(&path), "token": SECRET, "authentication": authentication});
     let said = say("m", "hi", &hook);
-    Client::of(bridge.url())
-        .call("agent", "SendMessage", &said)
-        .await
-        .unwrap();
+    Client::of(bridge.url()).call("agent", "SendMessage", &said).await.unwrap();
     let got = receiver.wait_for_end(&path).await;
     assert_eq!(got[0].headers["x-a2a-notification-token"], SECRET);
     assert_eq!(got[0].headers["authorization"], format!("Bearer {SECRET}"));

@@ -20,9 +20,7 @@ async fn task(app: &Router) -> String {
 async fn error(app: &Router, version: Option<&str>, method: &str, params: Value) -> (i64, String) {
     let answer = rpc(app, version, method, params).await;
     let error = &answer["error"];
-    let message = error["message"]
-        .as_str()
-        .unwrap_or_else(|| panic!("{method}: {answer}"));
+    let message = error["message"].as_str().unwrap_or_else(|| panic!("{method}: {answer}"));
     (error["code"].as_i64().unwrap(), message.to_owned())
 }
 
@@ -44,28 +42,16 @@ async fn settings_are_made_got_listed_and_removed() {
     );
     for own in ["b", "a"] {
         let config = json!({"taskId": task, "id": own, "url": HOOK, "token": own});
-        assert_eq!(
-            call(&app, "CreateTaskPushNotificationConfig", config.clone()).await,
-            config
-        );
+        assert_eq!(call(&app, "CreateTaskPushNotificationConfig", config.clone()).await, config);
     }
-    let got = call(
-        &app,
-        "GetTaskPushNotificationConfig",
-        json!({"taskId": task, "id": id}),
-    )
-    .await;
+    let got = call(&app, "GetTaskPushNotificationConfig", json!({"taskId": task, "id": id})).await;
     assert_eq!(got, made);
     let mut pages = Vec::new();
     let mut params = json!({"taskId": task, "pageSize": 2});
     loop {
         let page = call(&app, "ListTaskPushNotificationConfigs", params.clone()).await;
         let configs = page["configs"].as_array().unwrap().iter();
-        pages.push(
-            configs
-                .map(|one| one["id"].as_str().unwrap().to_owned())
-                .collect::<Vec<_>>(),
-        );
+        pages.push(configs.map(|one| one["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>());
         match page.get("nextPageToken") {
             Some(token) => params["pageToken"] = token.clone(),
             None => break,
@@ -78,12 +64,8 @@ async fn settings_are_made_got_listed_and_removed() {
     expected.sort_unstable();
     assert_eq!(ids, expected);
     for _ in 0..2 {
-        let removed = call(
-            &app,
-            "DeleteTaskPushNotificationConfig",
-            json!({"taskId": task, "id": id}),
-        )
-        .await;
+        let removed =
+            call(&app, "DeleteTaskPushNotificationConfig", json!({"taskId": task, "id": id})).await;
         assert_eq!(removed, json!({}));
     }
     let (code, _) = error(
@@ -104,35 +86,13 @@ async fn older_versions_have_one_setting_a_task_unless_they_name_others() {
     for url in ["https://client.example/old", HOOK] {
         let answer = rpc(&app, None, "tasks/pushNotificationConfig/set", set(url)).await;
         let config = &answer["result"]["pushNotificationConfig"];
-        assert_eq!(
-            (&config["id"], &config["url"]),
-            (&json!(task), &json!(url)),
-            "{answer}"
-        );
+        assert_eq!((&config["id"], &config["url"]), (&json!(task), &json!(url)), "{answer}");
     }
-    let got = rpc(
-        &app,
-        None,
-        "tasks/pushNotificationConfig/get",
-        json!({"id": task}),
-    )
-    .await;
-    assert_eq!(
-        got["result"]["pushNotificationConfig"]["url"], HOOK,
-        "{got}"
-    );
+    let got = rpc(&app, None, "tasks/pushNotificationConfig/get", json!({"id": task})).await;
+    assert_eq!(got["result"]["pushNotificationConfig"]["url"], HOOK, "{got}");
     let default = json!({"id": task, "pushNotificationConfigId": "default"});
-    let named = rpc(
-        &app,
-        None,
-        "tasks/pushNotificationConfig/get",
-        default.clone(),
-    )
-    .await;
-    assert_eq!(
-        named, got,
-        "the official kit calls the one setting that is nobody's"
-    );
+    let named = rpc(&app, None, "tasks/pushNotificationConfig/get", default.clone()).await;
+    assert_eq!(named, got, "the official kit calls the one setting that is nobody's");
     let (code, _) = error(
         &app,
         Some("1.0"),
@@ -141,24 +101,13 @@ async fn older_versions_have_one_setting_a_task_unless_they_name_others() {
     )
     .await;
     assert_eq!(code, -32001, "1.0 has no such name");
-    let list = rpc(
-        &app,
-        None,
-        "tasks/pushNotificationConfig/list",
-        json!({"id": task}),
-    )
-    .await;
+    let list = rpc(&app, None, "tasks/pushNotificationConfig/list", json!({"id": task})).await;
     assert_eq!(list["result"].as_array().unwrap().len(), 1, "{list}");
     let named = json!({"id": task, "pushNotificationConfigId": task});
     let removed = rpc(&app, None, "tasks/pushNotificationConfig/delete", named).await;
     assert_eq!(removed["result"], Value::Null);
-    let (code, _) = error(
-        &app,
-        None,
-        "tasks/pushNotificationConfig/get",
-        json!({"id": task}),
-    )
-    .await;
+    let (code, _) =
+        error(&app, None, "tasks/pushNotificationConfig/get", json!({"id": task})).await;
     assert_eq!(code, -32001);
 }
 
@@ -247,17 +196,10 @@ async fn nobody_learns_of_anothers_settings() {
     let as_caller = |name: &str| app.clone().layer(Extension(Caller::new(name)));
     let (me, you) = (as_caller("me"), as_caller("you"));
     let task = task(&me).await;
-    call(
-        &me,
-        "CreateTaskPushNotificationConfig",
-        json!({"taskId": task, "id": "a", "url": HOOK}),
-    )
-    .await;
+    call(&me, "CreateTaskPushNotificationConfig", json!({"taskId": task, "id": "a", "url": HOOK}))
+        .await;
     for (method, params) in [
-        (
-            "CreateTaskPushNotificationConfig",
-            json!({"id": "a", "url": "https://evil.example/"}),
-        ),
+        ("CreateTaskPushNotificationConfig", json!({"id": "a", "url": "https://evil.example/"})),
         ("GetTaskPushNotificationConfig", json!({"id": "a"})),
         ("ListTaskPushNotificationConfigs", json!({})),
         ("DeleteTaskPushNotificationConfig", json!({"id": "a"})),
@@ -275,11 +217,6 @@ async fn nobody_learns_of_anothers_settings() {
         let other: Value = serde_json::from_str(&crate::app::text(other).await).unwrap();
         assert_eq!(other["error"]["code"], -32001, "{method} of another agent");
     }
-    let list = call(
-        &me,
-        "ListTaskPushNotificationConfigs",
-        json!({"taskId": task}),
-    )
-    .await;
+    let list = call(&me, "ListTaskPushNotificationConfigs", json!({"taskId": task})).await;
     assert_eq!(list["configs"][0]["url"], HOOK);
 }

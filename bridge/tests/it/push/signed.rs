@@ -20,11 +20,7 @@ async fn claims(bridge: &Bridge, audience: &str, token: &str) -> serde_json::Map
     let keys = format!("{issuer}/.well-known/jwks.json").parse().unwrap();
     let keys = KeySource::keys(keys, false).unwrap();
     let verifier = Verifier::new([TrustedIssuer { issuer, keys }], [audience.to_owned()]);
-    verifier
-        .verify(token, Timestamp::now())
-        .await
-        .unwrap()
-        .claims
+    verifier.verify(token, Timestamp::now()).await.unwrap().claims
 }
 
 /// Returns the algorithm in a token's header.
@@ -39,10 +35,7 @@ async fn check(bridge: &Bridge, url: &str, task: &Value, one: &Delivery) -> Valu
     let token = &one.headers["x-a2a-notification-signature"];
     let claims = claims(bridge, url, token).await;
     let hash = format!("{:x}", Sha256::digest(&one.raw));
-    assert_eq!(
-        (&claims["request_body_sha256"], &claims["taskId"]),
-        (&json!(hash), task)
-    );
+    assert_eq!((&claims["request_body_sha256"], &claims["taskId"]), (&json!(hash), task));
     claims["jti"].clone()
 }
 
@@ -94,19 +87,14 @@ async fn deliveries_are_signed_when_configured() {
     ] {
         let url = receiver.at(path);
         let config = json!({"url": url, "authentication": authentication});
-        let sent = client
-            .call("agent", "SendMessage", &say(path, "hi", &config))
-            .await
-            .unwrap();
+        let sent = client.call("agent", "SendMessage", &say(path, "hi", &config)).await.unwrap();
         let task = &sent["result"]["task"]["id"];
         let got = receiver.wait_for_end(path).await;
         let mut ids = Vec::new();
         for one in &got {
             ids.push(check(&bridge, &url, task, one).await.to_string());
             let signature = &one.headers["x-a2a-notification-signature"];
-            let shown = one.headers["authorization"]
-                .strip_prefix("Bearer ")
-                .unwrap();
+            let shown = one.headers["authorization"].strip_prefix("Bearer ").unwrap();
             assert_eq!(shown == signature, is_signature, "{path}");
             assert_eq!(algorithm(signature), "RS256");
         }
@@ -128,24 +116,13 @@ async fn given_up_deliveries_are_listed_and_retried() {
     let receiver = Receiver::start().await;
     let folder = tempfile::tempdir().unwrap();
     let store = format!("sled:{}", folder.path().join("data").display());
-    let serve = || {
-        Bridge::serve(&[
-            "--store",
-            &store,
-            "--builtin",
-            "sample",
-            "--push-allow",
-            "loopback",
-        ])
-    };
+    let serve =
+        || Bridge::serve(&["--store", &store, "--builtin", "sample", "--push-allow", "loopback"]);
     let mut bridge = serve();
     receiver.answer("/hook", &[Answer::Status(410)]);
     let config = json!({"id": "mine", "url": receiver.at("/hook"), "token": "secret"});
     let said = say("m", "hi", &config);
-    let sent = Client::of(bridge.url())
-        .call("sample", "SendMessage", &said)
-        .await
-        .unwrap();
+    let sent = Client::of(bridge.url()).call("sample", "SendMessage", &said).await.unwrap();
     let task = sent["result"]["task"]["id"].as_str().unwrap().to_owned();
     receiver.wait("/hook", |got| got.len() == 1).await;
     let (done, said) = push(&["list", "--store", &store]);
@@ -158,14 +135,8 @@ async fn given_up_deliveries_are_listed_and_retried() {
     bridge.kill();
     let (done, said) = push(&["list", "--store", &store]);
     let host = receiver.at("").replace("http://", "");
-    assert!(
-        done && said.starts_with(&format!("sample {task} mine {host} event ")),
-        "{said}"
-    );
-    assert!(
-        said.trim_end().ends_with(": HTTP status 410") && !said.contains("secret"),
-        "{said}"
-    );
+    assert!(done && said.starts_with(&format!("sample {task} mine {host} event ")), "{said}");
+    assert!(said.trim_end().ends_with(": HTTP status 410") && !said.contains("secret"), "{said}");
     let (done, said) = push(&["retry", "--store", &store, &task]);
     assert!(done && said.starts_with("1 will be retried"), "{said}");
     let _bridge = serve();

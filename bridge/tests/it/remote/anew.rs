@@ -9,18 +9,14 @@ use serde_json::{Value, json};
 use super::{StandIn, World, all_said, eventually, quick, said, standin::Post, state};
 
 fn in_contexts() -> RemoteSettings {
-    RemoteSettings {
-        conversation: ConversationScope::Context,
-        ..quick()
-    }
+    RemoteSettings { conversation: ConversationScope::Context, ..quick() }
 }
 
 /// Returns a bot that ends the conversation, sends another message in the same turn, and records cancelations.
 async fn ending() -> StandIn {
     StandIn::that(async |post: Post| {
         if post.activity["type"] == "message" {
-            post.send(json!({"type": "endOfConversation", "text": "bye"}))
-                .await;
+            post.send(json!({"type": "endOfConversation", "text": "bye"})).await;
         }
         post.say("and this").await;
         StatusCode::OK.into_response()
@@ -69,11 +65,7 @@ async fn news_after_the_end_of_a_task_begin_one_in_its_context() {
     post.say("the last news").await;
     let tasks = tasks(&world).await;
     assert_eq!(tasks.len(), 3, "{tasks:?}");
-    assert!(
-        tasks
-            .iter()
-            .all(|one| one["contextId"] == task["contextId"])
-    );
+    assert!(tasks.iter().all(|one| one["contextId"] == task["contextId"]));
     let expected = ["more news", "more news", "the last news"];
     assert_eq!(all_said(&tasks[0]), expected);
     assert_eq!(state(&tasks[0]), "TASK_STATE_INPUT_REQUIRED");
@@ -85,10 +77,7 @@ async fn news_after_the_end_of_a_task_begin_one_in_its_context() {
 #[tokio::test]
 async fn only_messages_begin_a_task_and_it_ends_as_turns_do() {
     let bot = ending().await;
-    let settings = RemoteSettings {
-        silent_end: SilentEnd::Completed,
-        ..in_contexts()
-    };
+    let settings = RemoteSettings { silent_end: SilentEnd::Completed, ..in_contexts() };
     let world = World::of(&bot, settings).await;
     world.say("hi").await;
     let post = first(&bot).await;
@@ -98,10 +87,7 @@ async fn only_messages_begin_a_task_and_it_ends_as_turns_do() {
     }
     let tasks = tasks(&world).await;
     assert_eq!(tasks.len(), 2, "{tasks:?}");
-    assert_eq!(
-        (state(&tasks[0]), said(&tasks[0])),
-        ("TASK_STATE_COMPLETED", "news")
-    );
+    assert_eq!((state(&tasks[0]), said(&tasks[0])), ("TASK_STATE_COMPLETED", "news"));
 }
 
 #[tokio::test]
@@ -118,11 +104,7 @@ async fn messages_about_a_cancel_are_dropped() {
     let task = world.begin("hi").await;
     let post = first(&bot).await;
     let params = json!({"id": task["id"]});
-    world
-        .client
-        .call("bot", "CancelTask", &params)
-        .await
-        .unwrap();
+    world.client.call("bot", "CancelTask", &params).await.unwrap();
     eventually("the bot is told", async || bot.posts().into_iter().nth(1)).await;
     post.say("too late").await;
     let tasks = tasks(&world).await;

@@ -26,15 +26,11 @@ struct Recording {
 
 #[test]
 fn recorded_bots_are_understood() {
-    insta::glob!(
-        "../../../../snapshots/wire/bots",
-        "*.request.json",
-        |path| {
-            let runtime = tokio::runtime::Runtime::new().unwrap();
-            let task = runtime.block_on(play(Recording::read(path)));
-            insta::assert_json_snapshot!(task);
-        }
-    );
+    insta::glob!("../../../../snapshots/wire/bots", "*.request.json", |path| {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let task = runtime.block_on(play(Recording::read(path)));
+        insta::assert_json_snapshot!(task);
+    });
 }
 
 async fn play(recording: Recording) -> Value {
@@ -94,16 +90,8 @@ fn check(wanted: &Value, posted: &Value) {
     let fields = wanted.as_object().unwrap().iter();
     for (name, value) in fields.filter(|(name, _)| is_message || *name != "textFormat") {
         assert!(!posted[name].is_null(), "{name} is missing in {posted}");
-        if [
-            "type",
-            "text",
-            "name",
-            "value",
-            "channelId",
-            "locale",
-            "deliveryMode",
-        ]
-        .contains(&name.as_str())
+        if ["type", "text", "name", "value", "channelId", "locale", "deliveryMode"]
+            .contains(&name.as_str())
         {
             assert_eq!(posted[name], *value, "{name}");
         }
@@ -132,10 +120,7 @@ impl Recording {
             let path = path.strip_prefix("/v3").unwrap();
             let named = |value: &Value| value.as_str().unwrap().to_owned();
             let path = path
-                .replace(
-                    &named(&self.request["conversation"]["id"]),
-                    post.conversation(),
-                )
+                .replace(&named(&self.request["conversation"]["id"]), post.conversation())
                 .replace(&named(&self.request["id"]), post.id());
             let method = callback["method"].as_str().unwrap();
             let (status, answered) = post.call(method, &post.route(&path), &body).await;
@@ -154,8 +139,7 @@ impl Recording {
         let status: u16 = head.split(' ').nth(1).unwrap().parse().unwrap();
         let kind = head.lines().find_map(|line| {
             let (name, value) = line.split_once(": ")?;
-            name.eq_ignore_ascii_case("content-type")
-                .then_some(value.trim())
+            name.eq_ignore_ascii_case("content-type").then_some(value.trim())
         });
         let body = match serde_json::from_str::<Value>(body) {
             Ok(json) => self.here(&json, &post.activity).to_string(),
@@ -190,11 +174,7 @@ impl Recording {
 /// Returns the task with stable names for values that are new each time, and without the bytes of files.
 fn redacted(task: &Value, bot: &str) -> Value {
     let id = |field: &str| task[field].as_str().unwrap().to_owned();
-    let names = [
-        (id("id"), "TASK"),
-        (id("contextId"), "CONTEXT"),
-        (bot.to_owned(), "BOT"),
-    ];
+    let names = [(id("id"), "TASK"), (id("contextId"), "CONTEXT"), (bot.to_owned(), "BOT")];
     walk(task, &names)
 }
 

@@ -22,8 +22,7 @@ async fn follow(world: &World, version: &str, method: &str, params: Value) -> Re
 async fn items(stream: Response) -> Vec<Value> {
     let text = stream.text().await.unwrap();
     let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
-    data.map(|data| serde_json::from_str::<Value>(data).unwrap()["result"].take())
-        .collect()
+    data.map(|data| serde_json::from_str::<Value>(data).unwrap()["result"].take()).collect()
 }
 
 async fn change(post: &Post, id: &str) {
@@ -73,10 +72,7 @@ async fn changes_reach_open_streams_of_every_version() {
     expected.as_object_mut().unwrap().remove("message");
     assert_eq!(shown(2), &expected);
     assert_eq!(old[1]["status"]["state"], "input-required");
-    assert_eq!(
-        state(&world.task(&task["id"]).await),
-        "TASK_STATE_COMPLETED"
-    );
+    assert_eq!(state(&world.task(&task["id"]).await), "TASK_STATE_COMPLETED");
 }
 
 /// In 0.3 `final` says that the stream ends there, and clients stop reading.
@@ -88,13 +84,7 @@ async fn updates_of_a_waiting_task_are_not_final() {
     assert_eq!(state(&task), "TASK_STATE_INPUT_REQUIRED");
     let id = task["status"]["message"]["messageId"].as_str().unwrap();
     let post = eventually("the bot is called", async || bot.posts().into_iter().next()).await;
-    let stream = follow(
-        &world,
-        "0.3",
-        "tasks/resubscribe",
-        json!({"id": task["id"]}),
-    )
-    .await;
+    let stream = follow(&world, "0.3", "tasks/resubscribe", json!({"id": task["id"]})).await;
     post.send(json!({"type": "event", "name": "tick"})).await;
     change(&post, id).await;
     post.send(json!({"type": "endOfConversation"})).await;
@@ -126,18 +116,12 @@ async fn unseen_messages_cause_no_change_or_typing_updates() {
     };
     let shown: Vec<String> = items[1..].iter().map(shown).collect();
     assert_eq!(shown, ["Again: "], "{items:?}");
-    assert_eq!(
-        state(&items[1]["statusUpdate"]),
-        "TASK_STATE_INPUT_REQUIRED"
-    );
+    assert_eq!(state(&items[1]["statusUpdate"]), "TASK_STATE_INPUT_REQUIRED");
 }
 
 /// Settings of a bot whose turns leave its tasks so.
 fn leaving(silent_end: SilentEnd) -> RemoteSettings {
-    RemoteSettings {
-        silent_end,
-        ..quick()
-    }
+    RemoteSettings { silent_end, ..quick() }
 }
 
 /// Starts a bot that reports its work, replaces that by its findings, and then, with `slips`, sends a message that it
@@ -184,10 +168,7 @@ async fn a_placeholder_that_is_changed_in_the_turn_is_the_answer() {
             for task in [&task, &world.task(&task["id"]).await] {
                 assert_eq!(all_said(task), ["The answer"], "{task}");
                 let text = task.to_string();
-                assert!(
-                    !text.contains("Working") && !text.contains("slip"),
-                    "{text}"
-                );
+                assert!(!text.contains("Working") && !text.contains("slip"), "{text}");
             }
         }
     }
@@ -259,11 +240,8 @@ async fn a_streamed_answer_is_changed_and_taken_back_too() {
         json!({"type": kind, "text": text, "entities": [info]})
     };
     let bot = StandIn::that(move |post: Post| async move {
-        let began = piece(
-            "typing",
-            "thinking",
-            json!({"streamType": "informative", "streamSequence": 1}),
-        );
+        let began =
+            piece("typing", "thinking", json!({"streamType": "informative", "streamSequence": 1}));
         let id = post.send(began).await;
         let rest = json!({"streamType": "final", "streamId": id});
         post.send(piece("message", "The answer", rest)).await;
@@ -276,10 +254,7 @@ async fn a_streamed_answer_is_changed_and_taken_back_too() {
     let post = bot.posts().remove(0);
     overhaul(&post, id, "A better one").await;
     let changed = world.task(&task["id"]).await;
-    assert_eq!(
-        changed["artifacts"][0]["parts"],
-        json!([{"text": "A better one"}])
-    );
+    assert_eq!(changed["artifacts"][0]["parts"], json!([{"text": "A better one"}]));
     assert_eq!(changed["artifacts"].as_array().unwrap().len(), 1);
     let url = post.below(&format!("/activities/{id}"));
     assert_eq!(post.call("DELETE", &url, &Value::Null).await.0, 200);

@@ -36,13 +36,8 @@ async fn members_are_the_user_and_the_bot() {
         let (status, body) = post.call("GET", &post.below(&path), &Value::Null).await;
         assert_eq!((status, body), (200, expected), "{path}");
     }
-    let (status, body) = post
-        .call("GET", &post.below("/members/x"), &Value::Null)
-        .await;
-    assert_eq!(
-        (status, &body["error"]["code"]),
-        (404, &json!("MemberNotFound"))
-    );
+    let (status, body) = post.call("GET", &post.below("/members/x"), &Value::Null).await;
+    assert_eq!((status, &body["error"]["code"]), (404, &json!("MemberNotFound")));
 }
 
 #[tokio::test]
@@ -58,25 +53,16 @@ async fn messages_are_updated_and_deleted() {
     let (status, body) = post.call("PUT", &url, &update).await;
     assert_eq!((status, body), (200, json!({ "id": id })));
     let told = event().await;
-    assert_eq!(
-        (&told["type"], &told["id"]),
-        (&json!("messageUpdate"), &json!(id))
-    );
+    assert_eq!((&told["type"], &told["id"]), (&json!("messageUpdate"), &json!(id)));
     assert_eq!(told["text"], "second");
     let (status, _) = post.call("DELETE", &url, &Value::Null).await;
     assert_eq!(status, 200);
     let told = event().await;
-    assert_eq!(
-        (&told["type"], &told["id"]),
-        (&json!("messageDelete"), &json!(id))
-    );
+    assert_eq!((&told["type"], &told["id"]), (&json!("messageDelete"), &json!(id)));
     for method in ["PUT", "DELETE"] {
         let unknown = post.below("/activities/unknown");
         let (status, body) = post.call(method, &unknown, &update).await;
-        assert_eq!(
-            (status, &body["error"]["code"]),
-            (404, &json!("ActivityNotFound"))
-        );
+        assert_eq!((status, &body["error"]["code"]), (404, &json!("ActivityNotFound")));
     }
 }
 
@@ -103,15 +89,10 @@ async fn a_repeated_post_is_one_message() {
 async fn histories_and_removals_become_data() {
     let (_bot, world, post, task) = spoken_to().await;
     let history = json!({"activities": [{"type": "message", "text": "earlier"}]});
-    let (status, _) = post
-        .call("POST", &post.below("/activities/history"), &history)
-        .await;
+    let (status, _) = post.call("POST", &post.below("/activities/history"), &history).await;
     assert_eq!(status, 200);
     let metadata = world.task(&task["id"]).await["metadata"]["urn:activity:event"].clone();
-    assert_eq!(
-        (&metadata["name"], &metadata["value"]),
-        (&json!("history"), &history)
-    );
+    assert_eq!((&metadata["name"], &metadata["value"]), (&json!("history"), &history));
     let user = post.activity["from"]["id"].as_str().unwrap();
     let url = post.below(&format!("/members/{user}"));
     assert_eq!(post.call("DELETE", &url, &Value::Null).await.0, 200);
@@ -138,45 +119,23 @@ async fn reactions_become_data() {
 async fn an_invalid_call_is_reported_and_changes_nothing() {
     let (_bot, world, post, task) = spoken_to().await;
     let before = world.task(&task["id"]).await;
-    let secret = post.activity["serviceUrl"]
-        .as_str()
-        .unwrap()
-        .split('/')
-        .nth(4)
-        .unwrap()
-        .to_owned();
-    let guessed = post
-        .below("/activities")
-        .replace(&secret, &"0".repeat(secret.len()));
+    let secret =
+        post.activity["serviceUrl"].as_str().unwrap().split('/').nth(4).unwrap().to_owned();
+    let guessed = post.below("/activities").replace(&secret, &"0".repeat(secret.len()));
     let foreign = post.route("/conversations/01900000-0000-7000-8000-000000000000/activities");
-    let bare = format!(
-        "http://{}/v3/conversations/{}/activities",
-        world.address,
-        post.conversation()
-    );
+    let bare =
+        format!("http://{}/v3/conversations/{}/activities", world.address, post.conversation());
     let good = post.reply(json!({"text": "x"}));
     for (url, body, expected) in [
         (guessed, good.clone(), (404, "NotFound")),
         (foreign, good.clone(), (404, "ConversationNotFound")),
         (bare, good.clone(), (404, "NotFound")),
         (post.below("/nothing/there"), good, (404, "NotFound")),
-        (
-            post.below("/activities"),
-            json!({"text": "x"}),
-            (400, "BadSyntax"),
-        ),
+        (post.below("/activities"), json!({"text": "x"}), (400, "BadSyntax")),
         (post.below("/activities"), json!("x"), (400, "BadSyntax")),
-        (
-            post.below("/activities/history"),
-            json!({}),
-            (400, "BadSyntax"),
-        ),
+        (post.below("/activities/history"), json!({}), (400, "BadSyntax")),
         (post.below("/attachments"), json!({}), (400, "BadSyntax")),
-        (
-            post.below("/attachments"),
-            json!({"originalBase64": "*"}),
-            (400, "BadSyntax"),
-        ),
+        (post.below("/attachments"), json!({"originalBase64": "*"}), (400, "BadSyntax")),
     ] {
         let (status, answer) = post.call("POST", &url, &body).await;
         let code = answer["error"]["code"].as_str().unwrap_or_default();
@@ -193,10 +152,7 @@ struct Words(Arc<Mutex<Vec<String>>>);
 #[async_trait]
 impl Credential for Words {
     async fn authorization(&self, call: &BotCall<'_>) -> Result<Option<HeaderValue>, BotError> {
-        self.0
-            .lock()
-            .unwrap()
-            .push(format!("{} {}", call.bot, call.service_url));
+        self.0.lock().unwrap().push(format!("{} {}", call.bot, call.service_url));
         Ok(Some(HeaderValue::from_static("Bearer to-bot")))
     }
 }
@@ -207,10 +163,7 @@ impl Admission for Words {
         match call.authorization.map(HeaderValue::as_bytes) {
             None => Err(AdmissionError::Unauthenticated("there is none".into())),
             Some(b"Bearer from-bot") => Ok(()),
-            Some(_) => Err(AdmissionError::Forbidden(format!(
-                "it is not {}",
-                call.agent
-            ))),
+            Some(_) => Err(AdmissionError::Forbidden(format!("it is not {}", call.agent))),
         }
     }
 }
@@ -225,10 +178,7 @@ async fn both_sides_authenticate_by_their_tokens() {
             if let Some(word) = word {
                 call = call.bearer_auth(word);
             }
-            let answer = call
-                .json(&post.reply(json!({"text": expected.to_string()})))
-                .send()
-                .await;
+            let answer = call.json(&post.reply(json!({"text": expected.to_string()}))).send().await;
             assert_eq!(answer.unwrap().status(), expected);
         }
         StatusCode::OK.into_response()
@@ -242,10 +192,7 @@ async fn both_sides_authenticate_by_their_tokens() {
     };
     let task = World::with(vec![hosted]).await.say("hi").await;
     assert_eq!(all_said(&task), ["200"]);
-    let service_url = bot.posts()[0].activity["serviceUrl"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let service_url = bot.posts()[0].activity["serviceUrl"].as_str().unwrap().to_owned();
     let asked = words.0.lock().unwrap().clone();
     assert_eq!(asked, [format!("{} {service_url}", bot.url)]);
 }
@@ -293,10 +240,7 @@ async fn a_flood_of_calls_is_kept_whole() {
     .await;
     let task = World::of(&bot, quick()).await.say("hi").await;
     assert_eq!(state(&task), "TASK_STATE_COMPLETED");
-    let mut said: Vec<u32> = all_said(&task)
-        .iter()
-        .map(|text| text.parse().unwrap())
-        .collect();
+    let mut said: Vec<u32> = all_said(&task).iter().map(|text| text.parse().unwrap()).collect();
     said.sort_unstable();
     assert_eq!(said, (0..200).collect::<Vec<_>>());
 }

@@ -52,16 +52,9 @@ fn patient() -> RemoteSettings {
 
 #[tokio::test]
 async fn messages_after_a_202_belong_to_the_turn() {
-    let says = leaked([
-        json!({"type": "typing"}),
-        json!({"text": "one"}),
-        json!({"text": "two"}),
-    ]);
+    let says = leaked([json!({"type": "typing"}), json!({"text": "one"}), json!({"text": "two"})]);
     let settings = RemoteSettings {
-        ending: TurnEndRules {
-            quiet: Duration::from_secs(1),
-            ..quick().ending
-        },
+        ending: TurnEndRules { quiet: Duration::from_secs(1), ..quick().ending },
         ..quick()
     };
     let bot = later(says).await;
@@ -81,10 +74,7 @@ async fn a_bot_that_answers_200_at_once_may_take_longer_than_the_quiet_time() {
     })
     .await;
     let settings = RemoteSettings {
-        ending: TurnEndRules {
-            quiet: Duration::from_millis(400),
-            ..TurnEndRules::default()
-        },
+        ending: TurnEndRules { quiet: Duration::from_millis(400), ..TurnEndRules::default() },
         ..quick()
     };
     let world = World::of(&slow, settings).await;
@@ -132,10 +122,7 @@ async fn signals_end_a_turn_at_once() {
 async fn silence_after_202_is_waited_for_and_no_failure() {
     let bot = later(&[]).await;
     let settings = RemoteSettings {
-        ending: TurnEndRules {
-            patience: Duration::from_millis(100),
-            ..TurnEndRules::default()
-        },
+        ending: TurnEndRules { patience: Duration::from_millis(100), ..TurnEndRules::default() },
         ..quick()
     };
     let task = World::of(&bot, settings).await.say("hi").await;
@@ -151,10 +138,7 @@ async fn replies_come_in_the_answer_if_they_are_expected() {
         axum::Json(json!({ "activities": replies })).into_response()
     })
     .await;
-    let settings = RemoteSettings {
-        delivery: Delivery::ExpectReplies,
-        ..patient()
-    };
+    let settings = RemoteSettings { delivery: Delivery::ExpectReplies, ..patient() };
     let task = World::of(&bot, settings).await.say("hi").await;
     assert_eq!(all_said(&task), ["one", "two"]);
 }
@@ -180,10 +164,7 @@ async fn replies_come_in_a_stream_if_that_is_asked_for() {
         events(&[says.as_slice(), &[response]].concat())
     })
     .await;
-    let settings = RemoteSettings {
-        delivery: Delivery::Stream,
-        ..patient()
-    };
+    let settings = RemoteSettings { delivery: Delivery::Stream, ..patient() };
     let task = World::of(&bot, settings).await.say("hi").await;
     assert_eq!(all_said(&task), ["and more"]);
     assert_eq!(task["artifacts"][0]["parts"], json!([{"text": "a b"}]));
@@ -196,10 +177,7 @@ async fn an_event_that_cannot_be_read_fails_the_turn() {
     let bot = StandIn::that(async |_| events(&[("activity", json!({"text": "typeless"}))])).await;
     let task = World::of(&bot, quick()).await.say("hi").await;
     assert_eq!(state(&task), "TASK_STATE_FAILED");
-    assert!(
-        said(&task).contains("activity.type: expected a type of activity"),
-        "{task}"
-    );
+    assert!(said(&task).contains("activity.type: expected a type of activity"), "{task}");
 }
 
 #[tokio::test]
@@ -207,10 +185,7 @@ async fn an_invoke_is_answered_with_what_the_bot_answers() {
     let bot = StandIn::that(async |post: Post| {
         assert_eq!(post.activity["type"], "invoke");
         assert_eq!(post.activity["name"], "signin/verifyState");
-        (
-            StatusCode::PRECONDITION_FAILED,
-            axum::Json(post.activity["value"].clone()),
-        )
+        (StatusCode::PRECONDITION_FAILED, axum::Json(post.activity["value"].clone()))
             .into_response()
     })
     .await;
@@ -221,10 +196,7 @@ async fn an_invoke_is_answered_with_what_the_bot_answers() {
     let task = world.send("bot", invoke).await;
     let response = &task["metadata"]["urn:activity:event"];
     assert_eq!(response["type"], "invokeResponse");
-    assert_eq!(
-        response["value"],
-        json!({"status": 412, "body": {"state": "123456"}})
-    );
+    assert_eq!(response["value"], json!({"status": 412, "body": {"state": "123456"}}));
 }
 
 /// As the Agents SDKs do: they answer the sign-in, and then repeat the turn that needed it.
@@ -246,10 +218,7 @@ async fn what_a_bot_says_after_it_has_accepted_a_sign_in_answers_it() {
     })
     .await;
     let settings = RemoteSettings {
-        ending: TurnEndRules {
-            quiet: Duration::from_secs(6),
-            ..quick().ending
-        },
+        ending: TurnEndRules { quiet: Duration::from_secs(6), ..quick().ending },
         silent_end: SilentEnd::Completed,
         ..quick()
     };
@@ -288,49 +257,26 @@ async fn a_conversation_has_many_turns_and_begins_with_a_greeting_if_that_is_wan
     let task = world.send("bot", further(&task, "two")).await;
     assert_eq!(all_said(&task), ["welcome", "Echo: one", "Echo: two"]);
     let posts = bot.posts();
-    let of = |name: &str| {
-        posts
-            .iter()
-            .map(|post| post.activity[name].clone())
-            .collect::<Vec<_>>()
-    };
+    let of = |name: &str| posts.iter().map(|post| post.activity[name].clone()).collect::<Vec<_>>();
     assert_eq!(of("type"), ["conversationUpdate", "message", "message"]);
     let id = task["id"].as_str().unwrap();
-    assert_eq!(
-        of("id"),
-        [format!("{id}.0"), format!("{id}.1"), format!("{id}.2")]
-    );
+    assert_eq!(of("id"), [format!("{id}.0"), format!("{id}.1"), format!("{id}.2")]);
     assert_eq!(of("serviceUrl")[0], of("serviceUrl")[2]);
     let told = &posts[1].activity;
-    assert_eq!(
-        (&told["channelId"], &told["locale"]),
-        (&json!("webchat"), &json!("de-DE"))
-    );
-    assert_eq!(
-        told["from"],
-        json!({"id": "user-7", "name": "user-7", "role": "user"})
-    );
-    assert_eq!(
-        told["recipient"],
-        json!({"id": "bot-7", "name": "Seven", "role": "bot"})
-    );
+    assert_eq!((&told["channelId"], &told["locale"]), (&json!("webchat"), &json!("de-DE")));
+    assert_eq!(told["from"], json!({"id": "user-7", "name": "user-7", "role": "user"}));
+    assert_eq!(told["recipient"], json!({"id": "bot-7", "name": "Seven", "role": "bot"}));
     let members = posts[0].activity["membersAdded"].as_array().unwrap();
     assert_eq!(members.len(), 2);
-    assert!(
-        told["channelData"]["history"].is_null(),
-        "a bot is not told all again"
-    );
+    assert!(told["channelData"]["history"].is_null(), "a bot is not told all again");
     assert!(posts[1].headers.get("authorization").is_none());
 }
 
 #[tokio::test]
 async fn a_context_can_be_the_conversation() {
     let bot = StandIn::echo().await;
-    let settings = RemoteSettings {
-        conversation: ConversationScope::Context,
-        first_contact: true,
-        ..quick()
-    };
+    let settings =
+        RemoteSettings { conversation: ConversationScope::Context, first_contact: true, ..quick() };
     let world = World::of(&bot, settings).await;
     for text in ["one", "two"] {
         let mut message = message(text);
@@ -340,8 +286,6 @@ async fn a_context_can_be_the_conversation() {
     }
     let posts = bot.posts();
     assert!(posts.iter().all(|post| post.conversation() == "context-7"));
-    let greetings = posts
-        .iter()
-        .filter(|post| post.activity["type"] == "conversationUpdate");
+    let greetings = posts.iter().filter(|post| post.activity["type"] == "conversationUpdate");
     assert_eq!(greetings.count(), 1);
 }

@@ -45,14 +45,7 @@ async fn world() -> World {
         "params": {"message": message("hi")}});
     post(&app, "/a2a", &[("a2a-version", "1.0")], &said).await;
     let activity = bot.posts().remove(0).activity;
-    let of = |pointer: &str| {
-        activity
-            .pointer(pointer)
-            .unwrap()
-            .as_str()
-            .unwrap()
-            .to_owned()
-    };
+    let of = |pointer: &str| activity.pointer(pointer).unwrap().as_str().unwrap().to_owned();
     World {
         app,
         store,
@@ -75,10 +68,7 @@ impl World {
 
     /// Returns the number of tasks, and the number of empty ones.
     async fn tasks(&self) -> (usize, usize) {
-        let query = ListQuery {
-            page_size: 100,
-            ..ListQuery::of("bot")
-        };
+        let query = ListQuery { page_size: 100, ..ListQuery::of("bot") };
         let page = self.store.list(&Caller::anonymous(), &query).await.unwrap();
         let is_empty = |task: &&bridge::store::Snapshot| {
             task.task.history.is_empty() && task.task.status.message.is_none()
@@ -96,10 +86,7 @@ async fn a_conversation_starts_with_its_first_message() {
     });
     for times in 0.. {
         let answer = world.leave(times, "/conversations", &begin).await;
-        eventually("no task is empty", async || {
-            (world.tasks().await.1 == 0).then_some(())
-        })
-        .await;
+        eventually("no task is empty", async || (world.tasks().await.1 == 0).then_some(())).await;
         if let Some(answer) = answer {
             assert!(answer["activityId"].is_string(), "{answer}");
             return;

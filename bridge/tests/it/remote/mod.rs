@@ -109,10 +109,7 @@ impl World {
     }
 
     async fn task(&self, id: &Value) -> Value {
-        let answer = self
-            .client
-            .call("bot", "GetTask", &json!({ "id": id }))
-            .await;
+        let answer = self.client.call("bot", "GetTask", &json!({ "id": id })).await;
         answer.expect("the bridge answers")["result"].clone()
     }
 
@@ -145,24 +142,15 @@ async fn serve(
     };
     let channel = Channel::new(store.clone(), settings).unwrap();
     let agents: Vec<_> = bots.into_iter().map(|bot| channel.agent(bot)).collect();
-    let app: Router = Host::new(store, agents)
-        .connector(channel)
-        .router(&url)
-        .await
-        .unwrap();
+    let app: Router = Host::new(store, agents).connector(channel).router(&url).await.unwrap();
     ready.send(address).unwrap();
     // As the program serves: a plain axum server resets the connection of a bot whose body it refuses.
-    bridge_program::serve(listener, app, std::future::pending())
-        .await
-        .unwrap();
+    bridge_program::serve(listener, app, std::future::pending()).await.unwrap();
 }
 
 /// Returns a stand-in as a remote bot.
 fn remote(name: &str, bot: &StandIn, settings: RemoteSettings) -> RemoteBot {
-    RemoteBot {
-        settings,
-        ..RemoteBot::new(name, bot.url.parse().unwrap())
-    }
+    RemoteBot { settings, ..RemoteBot::new(name, bot.url.parse().unwrap()) }
 }
 
 /// Settings that wait for no longer than tests like to.
@@ -201,9 +189,7 @@ fn state(task: &Value) -> &str {
 fn said(task: &Value) -> &str {
     let artifacts = task["artifacts"].as_array();
     let answer = artifacts.and_then(|artifacts| artifacts.last());
-    let texts = [Some(&task["status"]["message"]), answer]
-        .into_iter()
-        .flatten();
+    let texts = [Some(&task["status"]["message"]), answer].into_iter().flatten();
     let mut texts = texts.filter_map(|one| one["parts"].as_array()?.last()?["text"].as_str());
     texts.next().unwrap_or_default().trim_start_matches('\n')
 }

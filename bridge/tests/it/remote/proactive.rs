@@ -27,18 +27,13 @@ async fn news_after_the_turn_reach_the_task() {
     let post = first(&bot).await;
     post.say("news").await;
     let url = post.below("/activities");
-    let (status, body) = post
-        .call("POST", &url, &post.reply(json!({"text": "more news"})))
-        .await;
+    let (status, body) = post.call("POST", &url, &post.reply(json!({"text": "more news"}))).await;
     assert_eq!(status, 200, "{body}");
     let task = world.task(&task["id"]).await;
     assert_eq!(all_said(&task), ["Echo: hi", "news", "more news"]);
     assert_eq!(state(&task), "TASK_STATE_INPUT_REQUIRED");
     post.send(json!({"type": "endOfConversation"})).await;
-    assert_eq!(
-        state(&world.task(&task["id"]).await),
-        "TASK_STATE_COMPLETED"
-    );
+    assert_eq!(state(&world.task(&task["id"]).await), "TASK_STATE_COMPLETED");
 }
 
 #[tokio::test]
@@ -50,31 +45,23 @@ async fn news_reach_open_streams() {
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask",
         "params": {"id": task["id"]}});
     let url = format!("http://{}/a2a/bot", world.address);
-    let request = reqwest::Client::new()
-        .post(url)
-        .header("a2a-version", "1.0")
-        .json(&request);
+    let request = reqwest::Client::new().post(url).header("a2a-version", "1.0").json(&request);
     let mut stream = request.send().await.unwrap();
     // The stream begins with the task: it is open.
     let opened = stream.chunk().await.unwrap().unwrap();
     assert!(String::from_utf8_lossy(&opened).contains("Echo: hi"));
-    post.send(json!({"type": "endOfConversation", "text": "done"}))
-        .await;
+    post.send(json!({"type": "endOfConversation", "text": "done"})).await;
     let mut rest = String::new();
     while let Some(chunk) = stream.chunk().await.unwrap() {
         rest += &String::from_utf8_lossy(&chunk);
     }
-    assert!(
-        rest.contains("TASK_STATE_COMPLETED") && rest.contains("done"),
-        "{rest}"
-    );
+    assert!(rest.contains("TASK_STATE_COMPLETED") && rest.contains("done"), "{rest}");
 }
 
 #[tokio::test]
 async fn messages_after_the_end_are_dropped() {
     let bot = StandIn::that(async |post: Post| {
-        post.send(json!({"type": "endOfConversation", "text": "bye"}))
-            .await;
+        post.send(json!({"type": "endOfConversation", "text": "bye"})).await;
         post.say("one thing more").await;
         StatusCode::OK.into_response()
     })
@@ -99,11 +86,7 @@ async fn a_bot_is_notified_of_a_cancel_and_its_answers_are_dropped() {
     let world = World::of(&bot, quick()).await;
     let task = world.begin("hi").await;
     let post = first(&bot).await;
-    world
-        .client
-        .call("bot", "CancelTask", &json!({"id": task["id"]}))
-        .await
-        .unwrap();
+    world.client.call("bot", "CancelTask", &json!({"id": task["id"]})).await.unwrap();
     let told = eventually("the bot is told", async || bot.posts().into_iter().nth(1)).await;
     assert_eq!(told.activity["type"], "endOfConversation");
     assert_eq!(told.activity["code"], "userCancelled");
@@ -121,10 +104,7 @@ async fn a_bot_is_not_told_of_the_end_of_what_it_never_saw() {
         _ => StatusCode::OK.into_response(),
     })
     .await;
-    let settings = RemoteSettings {
-        conversation: ConversationScope::Context,
-        ..quick()
-    };
+    let settings = RemoteSettings { conversation: ConversationScope::Context, ..quick() };
     let world = World::of(&bot, settings).await;
     let mut begun = Vec::new();
     for text in ["one", "two"] {
@@ -175,10 +155,7 @@ async fn a_bot_begins_a_conversation_with_a_user_it_knows() {
         (json!({"members": []}), 400),
         (json!({"members": [{}]}), 400),
         (json!({"members": [{"id": "somebody else"}]}), 404),
-        (
-            json!({"members": [post.activity["from"]], "activity": {"text": "x"}}),
-            400,
-        ),
+        (json!({"members": [post.activity["from"]], "activity": {"text": "x"}}), 400),
     ] {
         let (status, answer) = post.call("POST", &url, &body).await;
         assert_eq!(status, expected, "{answer}");
@@ -198,10 +175,7 @@ async fn a_message_at_the_moment_of_the_end_is_not_lost() {
     .await;
     let settings = RemoteSettings {
         // The turn ends again and again between two things that are said.
-        ending: TurnEndRules {
-            quiet: std::time::Duration::ZERO,
-            ..TurnEndRules::default()
-        },
+        ending: TurnEndRules { quiet: std::time::Duration::ZERO, ..TurnEndRules::default() },
         ..quick()
     };
     let world = World::of(&bot, settings).await;

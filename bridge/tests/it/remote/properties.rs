@@ -126,19 +126,11 @@ struct Setting {
 impl Setting {
     async fn new() -> Self {
         let (caller, other) = (StandIn::echo().await, StandIn::echo().await);
-        let bots = vec![
-            remote("caller", &caller, quick()),
-            remote("bot", &other, quick()),
-        ];
+        let bots = vec![remote("caller", &caller, quick()), remote("bot", &other, quick())];
         let world = World::with(bots).await;
         let task = world.say("hi").await;
         let other = other.posts().remove(0);
-        Self {
-            world,
-            caller,
-            other,
-            task,
-        }
+        Self { world, caller, other, task }
     }
 
     /// Makes one call, in its own conversation or with the name of the other one.
@@ -151,9 +143,7 @@ impl Setting {
             Owner::Own => post.conversation(),
             Owner::Other => self.other.conversation(),
         };
-        let path = call
-            .path
-            .replace("ID", if call.names { post.id() } else { "x" });
+        let path = call.path.replace("ID", if call.names { post.id() } else { "x" });
         let url = post.route(&format!("/conversations/{conversation}{path}"));
         let request = reqwest::Client::new().request(call.method.parse().unwrap(), url);
         let answer = request.json(&call.body).send().await;
@@ -189,16 +179,9 @@ fn any_call() -> impl Strategy<Value = Call> {
 fn no_body_breaks_the_connector_or_changes_what_is_anothers() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let scene = runtime.block_on(Setting::new());
-    let config = Config {
-        cases: 256,
-        failure_persistence: None,
-        ..Config::default()
-    };
+    let config = Config { cases: 256, failure_persistence: None, ..Config::default() };
     let checked = TestRunner::new(config).run(&any_call(), |call| {
-        let Outcome {
-            status,
-            is_untouched,
-        } = runtime.block_on(scene.call(&call));
+        let Outcome { status, is_untouched } = runtime.block_on(scene.call(&call));
         prop_assert!(status.is_some_and(|status| status < 500), "{status:?}");
         prop_assert!(is_untouched);
         if let Owner::Other = call.whose {

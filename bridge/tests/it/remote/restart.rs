@@ -58,13 +58,8 @@ async fn an_open_turn_continues_after_a_restart() {
     assert_eq!(state(&world.task(&task["id"]).await), "TASK_STATE_WORKING");
     let post = first(&bot).await;
     post.say("one").await;
-    post.send(json!({"text": "two", "inputHint": "expectingInput"}))
-        .await;
-    let task = world
-        .until(&task["id"], |task| {
-            state(task) == "TASK_STATE_INPUT_REQUIRED"
-        })
-        .await;
+    post.send(json!({"text": "two", "inputHint": "expectingInput"})).await;
+    let task = world.until(&task["id"], |task| state(task) == "TASK_STATE_INPUT_REQUIRED").await;
     assert_eq!(all_said(&task), ["one", "two"]);
     assert_eq!(bot.posts().len(), 1, "a bot is never asked twice");
 }
@@ -103,11 +98,7 @@ async fn messages_before_a_restart_are_kept() {
     };
     let (world, task) = interrupted(&bot, &settings, &["one", "two"]).await;
     first(&bot).await.say("three").await;
-    let task = world
-        .until(&task["id"], |task| {
-            state(task) == "TASK_STATE_INPUT_REQUIRED"
-        })
-        .await;
+    let task = world.until(&task["id"], |task| state(task) == "TASK_STATE_INPUT_REQUIRED").await;
     assert_eq!(all_said(&task), ["one", "two", "three"]);
     assert_eq!(said(&task), "three");
 }
@@ -116,11 +107,7 @@ async fn messages_before_a_restart_are_kept() {
 async fn messages_before_a_restart_are_in_the_final_task() {
     let bot = silent().await;
     let (world, task) = interrupted(&bot, &quick(), &["all I have to say"]).await;
-    let task = world
-        .until(&task["id"], |task| {
-            state(task) == "TASK_STATE_INPUT_REQUIRED"
-        })
-        .await;
+    let task = world.until(&task["id"], |task| state(task) == "TASK_STATE_INPUT_REQUIRED").await;
     assert_eq!(said(&task), "all I have to say");
 }
 
@@ -166,9 +153,7 @@ async fn an_open_turn_has_its_limit_over_a_restart_too() {
     for open_for in [Duration::ZERO, Duration::from_millis(200)] {
         let bots = vec![remote("bot", &bot, quick())];
         let world = World::start(any, begun(open_for).await, bots).await;
-        let task = world
-            .until(&json!("task"), |task| state(task) == "TASK_STATE_FAILED")
-            .await;
+        let task = world.until(&json!("task"), |task| state(task) == "TASK_STATE_FAILED").await;
         let expected = "The bridge was restarted, and the agent did not answer in time.";
         assert_eq!(said(&task), expected);
     }

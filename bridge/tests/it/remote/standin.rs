@@ -53,9 +53,8 @@ impl StandIn {
     {
         let posts: Arc<Mutex<Vec<Post>>> = Arc::default();
         let behaviour: Behaviour = Arc::new(move |post| Box::pin(does(post)));
-        let app = Router::new()
-            .route("/api/messages", post(take))
-            .with_state((behaviour, posts.clone()));
+        let app =
+            Router::new().route("/api/messages", post(take)).with_state((behaviour, posts.clone()));
         let listener = TcpListener::bind(address).await.unwrap();
         let url = format!("http://{}/api/messages", listener.local_addr().unwrap());
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
@@ -88,11 +87,7 @@ async fn take(
     headers: HeaderMap,
     Json(activity): Json<Value>,
 ) -> Response {
-    let post = Post {
-        activity,
-        headers,
-        http: reqwest::Client::new(),
-    };
+    let post = Post { activity, headers, http: reqwest::Client::new() };
     posts.lock().unwrap().push(post.clone());
     behaviour(post).await
 }

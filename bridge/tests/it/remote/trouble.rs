@@ -27,11 +27,7 @@ pub(super) async fn failure(
     let bot = StandIn::that(move |_| async move { (status, body).into_response() }).await;
     let world = World::of(&bot, settings).await;
     let task = world.say("hi").await;
-    assert_eq!(
-        bot.posts().len(),
-        1,
-        "a bot that may have acted is not asked again"
-    );
+    assert_eq!(bot.posts().len(), 1, "a bot that may have acted is not asked again");
     assert_eq!(state(&task), "TASK_STATE_FAILED");
     hides_the_bot(&task);
     said(&task).to_owned()
@@ -56,30 +52,18 @@ async fn a_bot_that_refuses_is_not_asked_again() {
     ] {
         let status = StatusCode::from_u16(status).unwrap();
         let expected = format!("The agent could not answer: {found}.");
-        assert_eq!(
-            failure(status, "a trace of the bot", quick()).await,
-            expected
-        );
+        assert_eq!(failure(status, "a trace of the bot", quick()).await, expected);
     }
 }
 
 #[tokio::test]
 async fn an_answer_that_was_asked_for_is_as_it_should_be() {
-    let replies = || RemoteSettings {
-        delivery: Delivery::ExpectReplies,
-        answer_limit: 100,
-        ..quick()
-    };
+    let replies =
+        || RemoteSettings { delivery: Delivery::ExpectReplies, answer_limit: 100, ..quick() };
     let long: &'static str = "x".repeat(101).leak();
     for (body, expected) in [
-        (
-            "{\"activ",
-            "expected an object with activities, found something else",
-        ),
-        (
-            "[]",
-            "expected an object with activities, found something else",
-        ),
+        ("{\"activ", "expected an object with activities, found something else"),
+        ("[]", "expected an object with activities, found something else"),
         (
             r#"{"activities": [{"text": "x"}]}"#,
             "activities[0].type: expected a type of activity such as message, found nothing",
@@ -100,10 +84,7 @@ async fn an_unrequested_response_may_have_any_content() {
         })
         .await;
         let task = World::of(&bot, quick()).await.say("hi").await;
-        assert_eq!(
-            (state(&task), said(&task)),
-            ("TASK_STATE_INPUT_REQUIRED", "here")
-        );
+        assert_eq!((state(&task), said(&task)), ("TASK_STATE_INPUT_REQUIRED", "here"));
     }
 }
 
@@ -114,18 +95,12 @@ async fn a_bot_that_never_answers_fails_the_task_after_all_that_it_said() {
         std::future::pending().await
     })
     .await;
-    let settings = RemoteSettings {
-        request_timeout: Duration::from_secs(2),
-        ..quick()
-    };
+    let settings = RemoteSettings { request_timeout: Duration::from_secs(2), ..quick() };
     let task = World::of(&bot, settings).await.say("hi").await;
     assert_eq!(state(&task), "TASK_STATE_FAILED");
     let said = all_said(&task);
     assert_eq!(said[0], "wait");
-    assert!(
-        said[1].ends_with("it did not answer within 2s."),
-        "{said:?}"
-    );
+    assert!(said[1].ends_with("it did not answer within 2s."), "{said:?}");
 }
 
 #[tokio::test]
@@ -155,10 +130,7 @@ async fn a_turn_has_a_limit() {
         StatusCode::ACCEPTED.into_response()
     })
     .await;
-    let settings = RemoteSettings {
-        limit: Duration::from_millis(300),
-        ..quick()
-    };
+    let settings = RemoteSettings { limit: Duration::from_millis(300), ..quick() };
     let task = World::of(&bot, settings).await.say("hi").await;
     assert_eq!(state(&task), "TASK_STATE_FAILED");
     assert_eq!(said(&task), "the agent did not finish its turn in time");
@@ -168,10 +140,8 @@ async fn a_turn_has_a_limit() {
 async fn a_bot_that_is_not_there_is_tried_three_times() {
     let bot = StandIn::echo().await;
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let nobody = format!(
-        "http://user:word@{}/api/messages?code=secret",
-        free.local_addr().unwrap()
-    );
+    let nobody =
+        format!("http://user:word@{}/api/messages?code=secret", free.local_addr().unwrap());
     drop(free);
     let mut absent = remote("bot", &bot, quick());
     absent.url = nobody.parse().unwrap();
@@ -179,10 +149,7 @@ async fn a_bot_that_is_not_there_is_tried_three_times() {
     assert_eq!(state(&task), "TASK_STATE_FAILED");
     hides_the_bot(&task);
     let said = said(&task);
-    assert!(
-        said.ends_with("it cannot be reached, tried 3 times."),
-        "{said}"
-    );
+    assert!(said.ends_with("it cannot be reached, tried 3 times."), "{said}");
 }
 
 #[tokio::test]
@@ -190,10 +157,7 @@ async fn a_bot_that_comes_up_while_it_is_tried_gets_the_message_once() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
-    let mut late = RemoteBot::new(
-        "bot",
-        format!("http://{address}/api/messages").parse().unwrap(),
-    );
+    let mut late = RemoteBot::new("bot", format!("http://{address}/api/messages").parse().unwrap());
     late.settings = quick();
     let world = World::with(vec![late]).await;
     let coming = async {
@@ -229,11 +193,7 @@ async fn a_redirect_is_not_followed() {
 async fn a_call_that_cannot_be_checked_may_come_again() {
     let settings = IssuerSettings::new("http://issuer.test");
     let issuer = Issuer::open(settings, Timestamp::now()).await.unwrap();
-    let subject = Subject {
-        audience: "bridge".into(),
-        subject: None,
-        service_url: None,
-    };
+    let subject = Subject { audience: "bridge".into(), subject: None, service_url: None };
     let token = issuer.token(&subject, Timestamp::now()).await.unwrap();
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let keys = format!("http://{}/keys", silent.local_addr().unwrap());

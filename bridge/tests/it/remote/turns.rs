@@ -52,8 +52,7 @@ async fn stream_0_3(world: &World, params: &Value) -> Vec<Value> {
     let sent = reqwest::Client::new().post(url).json(&body).send().await;
     let text = sent.unwrap().text().await.unwrap();
     let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
-    data.map(|event| serde_json::from_str(event).unwrap())
-        .collect()
+    data.map(|event| serde_json::from_str(event).unwrap()).collect()
 }
 
 /// The metadata of a request is for the agent, also if its message is not the first of its task.
@@ -75,9 +74,8 @@ async fn a_bot_gets_the_metadata_of_each_request() {
     let expected = json!({"plan": "paid", "region": "eu"});
     assert_eq!(greeted["metadata"], expected);
     let got = bot.posts().into_iter();
-    let got: Vec<Value> = got
-        .map(|post| post.activity["channelData"]["metadata"].clone())
-        .collect();
+    let got: Vec<Value> =
+        got.map(|post| post.activity["channelData"]["metadata"].clone()).collect();
     assert_eq!(got, [json!({"plan": "free", "region": "eu"}), expected]);
 }
 
@@ -86,19 +84,13 @@ async fn an_answer_completes_its_task_and_the_conversation_continues_in_the_next
     let bot = host().await;
     let world = World::of(&bot, with(TurnMode::Answers)).await;
     let asked = world.say("hi").await;
-    assert_eq!(
-        (state(&asked), said(&asked)),
-        ("TASK_STATE_INPUT_REQUIRED", "Who is there?")
-    );
+    assert_eq!((state(&asked), said(&asked)), ("TASK_STATE_INPUT_REQUIRED", "Who is there?"));
     assert_eq!(asked["artifacts"], Value::Null);
     let mut answer = in_context(&asked, "Ann");
     answer["taskId"] = asked["id"].clone();
     let greeted = world.send("bot", answer).await;
     assert_eq!(greeted["id"], asked["id"]);
-    assert_eq!(
-        (state(&greeted), said(&greeted)),
-        ("TASK_STATE_COMPLETED", "Hello Ann")
-    );
+    assert_eq!((state(&greeted), said(&greeted)), ("TASK_STATE_COMPLETED", "Hello Ann"));
     let artifacts = greeted["artifacts"].as_array().unwrap();
     let id = artifacts[0]["artifactId"].as_str().unwrap();
     assert_eq!((artifacts.len(), id.ends_with(".answer")), (1, true));
@@ -115,25 +107,19 @@ async fn an_answer_completes_its_task_and_the_conversation_continues_in_the_next
 #[tokio::test]
 async fn a_turn_is_judged_when_it_is_over() {
     let bot = StandIn::that(async |post: Post| {
-        post.send(json!({"text": "Anything else?", "inputHint": "expectingInput"}))
-            .await;
+        post.send(json!({"text": "Anything else?", "inputHint": "expectingInput"})).await;
         post.send(json!({"type": "endOfConversation"})).await;
         StatusCode::ACCEPTED.into_response()
     })
     .await;
     let world = World::of(&bot, with(TurnMode::Answers)).await;
     let task = world.say("hi").await;
-    assert_eq!(
-        (state(&task), said(&task)),
-        ("TASK_STATE_COMPLETED", "Anything else?")
-    );
+    assert_eq!((state(&task), said(&task)), ("TASK_STATE_COMPLETED", "Anything else?"));
     let old = json!({"message": {"kind": "message", "messageId": "old", "role": "user",
         "parts": [{"kind": "text", "text": "hi"}]}});
     let events = stream_0_3(&world, &old).await;
-    let finals: Vec<&Value> = events
-        .iter()
-        .filter(|event| event["result"]["final"] == json!(true))
-        .collect();
+    let finals: Vec<&Value> =
+        events.iter().filter(|event| event["result"]["final"] == json!(true)).collect();
     assert_eq!(finals.len(), 1, "{events:?}");
     assert_eq!(finals[0]["result"]["status"]["state"], "completed");
 }
@@ -154,10 +140,7 @@ async fn a_late_bot_is_waited_for_until_it_is_quiet() {
     settings.ending.settle = Some(Duration::from_secs(20));
     let world = World::of(&bot, settings).await;
     let task = world.say("hi").await;
-    assert_eq!(
-        (state(&task), said(&task)),
-        ("TASK_STATE_COMPLETED", "Done")
-    );
+    assert_eq!((state(&task), said(&task)), ("TASK_STATE_COMPLETED", "Done"));
 }
 
 #[tokio::test]
@@ -166,8 +149,7 @@ async fn a_bot_that_answers_before_it_speaks_is_waited_for() {
         tokio::spawn(async move {
             // Without the wait, the turn is over by then.
             tokio::time::sleep(Duration::from_millis(500)).await;
-            post.send(json!({"text": "Is that all?", "inputHint": "expectingInput"}))
-                .await;
+            post.send(json!({"text": "Is that all?", "inputHint": "expectingInput"})).await;
         });
         StatusCode::OK.into_response()
     })
@@ -198,16 +180,9 @@ async fn a_bot_for_dotnet_works_until_it_ends_the_conversation() {
     let mut end = message("end");
     end["taskId"] = task["id"].clone();
     let ended = world.send("bot", end).await;
-    assert_eq!(
-        (state(&ended), said(&ended)),
-        ("TASK_STATE_COMPLETED", "bye")
-    );
+    assert_eq!((state(&ended), said(&ended)), ("TASK_STATE_COMPLETED", "bye"));
     let posts = bot.posts();
-    assert!(
-        posts
-            .iter()
-            .all(|post| json!(post.conversation()) == task["id"])
-    );
+    assert!(posts.iter().all(|post| json!(post.conversation()) == task["id"]));
 }
 
 /// Returns the reports of a stream's status updates under `urn:activity:event`, and all texts of its artifacts.
@@ -215,10 +190,7 @@ fn reported(items: &[Value]) -> (Vec<Value>, Vec<&str>) {
     let results = || items.iter().map(|item| &item["result"]);
     let events = results().filter_map(|one| one["metadata"].get("urn:activity:event").cloned());
     let parts = results().flat_map(|one| one["artifact"]["parts"].as_array().into_iter().flatten());
-    (
-        events.collect(),
-        parts.filter_map(|part| part["text"].as_str()).collect(),
-    )
+    (events.collect(), parts.filter_map(|part| part["text"].as_str()).collect())
 }
 
 #[tokio::test]
@@ -226,8 +198,7 @@ async fn events_of_a_bot_reach_streams_and_its_task_remembers_all() {
     let bot = StandIn::that(async |post: Post| {
         post.send(json!({"text": "before"})).await;
         for name in ["first", "second"] {
-            post.send(json!({"type": "event", "name": name, "value": {"k": name}}))
-                .await;
+            post.send(json!({"type": "event", "name": name, "value": {"k": name}})).await;
         }
         post.send(json!({"type": "typing"})).await;
         post.send(json!({"text": "done"})).await;
@@ -259,10 +230,8 @@ async fn events_of_a_bot_reach_streams_and_its_task_remembers_all() {
 async fn the_answer_to_a_card_button_is_shown() {
     let bot = StandIn::that(async |post: Post| {
         assert_eq!(post.activity["name"], "adaptiveCard/action");
-        axum::Json(
-            json!({"statusCode": 200, "type": "application/vnd.microsoft.card.adaptive",
-            "value": {"type": "AdaptiveCard", "body": [{"type": "TextBlock", "text": "Booked"}]}}),
-        )
+        axum::Json(json!({"statusCode": 200, "type": "application/vnd.microsoft.card.adaptive",
+            "value": {"type": "AdaptiveCard", "body": [{"type": "TextBlock", "text": "Booked"}]}}))
         .into_response()
     })
     .await;
@@ -299,22 +268,13 @@ async fn a_late_answer_to_an_ended_task_is_no_part_of_the_answer_to_the_next() {
     let posts = eventually("the bot works on the second message", both).await;
     posts[0].say("late, for one").await;
     late_said.notify_one();
-    let two = world
-        .until(&two["id"], |task| state(task) == "TASK_STATE_COMPLETED")
-        .await;
+    let two = world.until(&two["id"], |task| state(task) == "TASK_STATE_COMPLETED").await;
     assert_eq!(all_said(&two), ["did two"]);
     let params = json!({"contextId": one["contextId"], "includeArtifacts": true});
-    let listed = world
-        .client
-        .call("bot", "ListTasks", &params)
-        .await
-        .unwrap();
+    let listed = world.client.call("bot", "ListTasks", &params).await.unwrap();
     let all = listed["result"]["tasks"].as_array().unwrap().clone();
     let late = |task: &&Value| all_said(task) == ["late, for one"];
     let late = all.iter().find(late);
     let late = late.unwrap_or_else(|| panic!("no task of its own: {all:#?}"));
-    assert_eq!(
-        late["metadata"]["urn:activity:follows"],
-        json!({"taskId": one["id"]})
-    );
+    assert_eq!(late["metadata"]["urn:activity:follows"], json!({"taskId": one["id"]}));
 }

@@ -22,10 +22,7 @@ fn heavy() -> Value {
 async fn an_answer_with_too_much_structure_fails_the_task() {
     let body: &'static str = heavy().to_string().leak();
     let event: &'static str = format!("event: activity\ndata: {body}\n\n").leak();
-    let ask_for = |delivery| RemoteSettings {
-        delivery,
-        ..quick()
-    };
+    let ask_for = |delivery| RemoteSettings { delivery, ..quick() };
     for delivery in [Delivery::ExpectReplies, Delivery::Normal] {
         let said = failure(StatusCode::OK, body, ask_for(delivery)).await;
         assert!(said.contains("its answer has too much structure"), "{said}");
@@ -84,19 +81,13 @@ async fn an_answer_that_is_not_http_is_told_from_a_broken_connection() {
     let broken = "the connection to it broke";
     for (answer, expected) in [
         ("SSH-2.0-server\r\n\r\n".to_owned(), not_http),
-        (
-            "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nx".into(),
-            not_http,
-        ),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nx".into(), not_http),
         ("HTTP/1.1 200 OK\r\nno colon\r\n\r\n".into(), not_http),
         (format!("{HEAD}zz\r\nhello\r\n0\r\n\r\n"), not_http),
         (format!("{HEAD}5\r\nhelloworld\r\n"), not_http),
         (format!("{HEAD}fffffffffffffffff\r\nhello\r\n"), not_http),
         (format!("{HEAD}5\r\nhel"), broken),
-        (
-            "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhello".into(),
-            broken,
-        ),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhello".into(), broken),
         (String::new(), broken),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -115,10 +106,6 @@ async fn an_answer_that_is_not_http_is_told_from_a_broken_connection() {
         };
         let (task, ()) = tokio::join!(world.say("hi"), answering);
         assert_eq!(state(&task), "TASK_STATE_FAILED");
-        assert!(
-            said(&task).contains(expected),
-            "{answer:?}: {}",
-            said(&task)
-        );
+        assert!(said(&task).contains(expected), "{answer:?}: {}", said(&task));
     }
 }

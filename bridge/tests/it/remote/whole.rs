@@ -40,10 +40,7 @@ async fn a_bot_gets_the_activity_with_its_own_address() {
 
     let said = &task["status"]["message"]["metadata"][EXTENSION];
     assert_eq!(said["text"], "Echo: Yes");
-    assert!(
-        !task.to_string().contains(url),
-        "the service URL is a secret"
-    );
+    assert!(!task.to_string().contains(url), "the service URL is a secret");
 }
 
 #[tokio::test]

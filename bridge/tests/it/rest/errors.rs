@@ -25,42 +25,14 @@ async fn errors_name_what_was_expected() {
         (&cancel, &[], None),
         ("POST /a2a/tasks/t:cancel", &[], Some(json!({"id": "u"}))),
         ("POST /a2a/message:send", &[], None),
-        (
-            "POST /a2a/message:send",
-            &[],
-            Some(json!({"message": {"messageId": "m"}})),
-        ),
-        (
-            "POST /a2a/message:send",
-            &["content-type: text/plain"],
-            None,
-        ),
-        (
-            "POST /a2a/message:send",
-            &["A2A-Version: 0.3"],
-            Some(hi.clone()),
-        ),
-        (
-            "POST /a2a/message:send",
-            &["A2A-Version: "],
-            Some(hi.clone()),
-        ),
-        (
-            "POST /a2a/v1/message:send",
-            &["A2A-Version: 1.0"],
-            Some(hi.clone()),
-        ),
-        (
-            "POST /a2a/message:send?A2A-Version=7.0",
-            &[],
-            Some(hi.clone()),
-        ),
+        ("POST /a2a/message:send", &[], Some(json!({"message": {"messageId": "m"}}))),
+        ("POST /a2a/message:send", &["content-type: text/plain"], None),
+        ("POST /a2a/message:send", &["A2A-Version: 0.3"], Some(hi.clone())),
+        ("POST /a2a/message:send", &["A2A-Version: "], Some(hi.clone())),
+        ("POST /a2a/v1/message:send", &["A2A-Version: 1.0"], Some(hi.clone())),
+        ("POST /a2a/message:send?A2A-Version=7.0", &[], Some(hi.clone())),
         ("GET /a2a/tasks/t:subscribe", &["Last-Event-ID: x"], None),
-        (
-            "GET /a2a/tasks/t:subscribe",
-            &["Accept: text/event-stream"],
-            None,
-        ),
+        ("GET /a2a/tasks/t:subscribe", &["Accept: text/event-stream"], None),
         ("GET /a2a/tasks/t/pushNotificationConfigs", &[], None),
         ("GET /a2a/extendedAgentCard", &[], None),
         ("GET /a2a/v1/card", &[], None),
@@ -128,10 +100,7 @@ async fn a_request_without_a_version_is_0_3() {
         let request = request.body(Body::empty()).unwrap();
         let answer = json_of(app.clone().oneshot(request).await.unwrap()).await;
         let error = &answer["error"];
-        assert_eq!(
-            error["details"][0]["reason"], expected,
-            "{path} {headers:?}"
-        );
+        assert_eq!(error["details"][0]["reason"], expected, "{path} {headers:?}");
         let message = error["message"].as_str().unwrap();
         let advises = message.contains("send A2A-Version: 1.0");
         assert_eq!(advises, expected == "VERSION_NOT_SUPPORTED", "{message}");
@@ -141,13 +110,7 @@ async fn a_request_without_a_version_is_0_3() {
 #[tokio::test]
 async fn an_error_is_a_google_rpc_status() {
     let app = app().await;
-    let refused = ask(
-        &app,
-        "GET /a2a/tasks?pageSize=x",
-        &["Accept: application/json"],
-        None,
-    )
-    .await;
+    let refused = ask(&app, "GET /a2a/tasks?pageSize=x", &["Accept: application/json"], None).await;
     assert_eq!(refused.headers()["content-type"], "application/json");
     insta::assert_json_snapshot!(json_of(refused).await);
 }

@@ -16,33 +16,16 @@ async fn a_required_extension_is_insisted_on_and_named() {
     let extensions = vec![offer("urn:must", true), offer("urn:may", false)];
     let app = app_with_card(|card| card.capabilities.extensions = extensions).await;
     let hi = say("m-1", "hi");
-    let refused = ask(
-        &app,
-        "POST /a2a/message:send",
-        &["A2A-Extensions: urn:may"],
-        Some(&hi),
-    )
-    .await;
+    let refused =
+        ask(&app, "POST /a2a/message:send", &["A2A-Extensions: urn:may"], Some(&hi)).await;
     let error = json_of(refused).await["error"].take();
     assert_eq!(error["details"][0]["reason"], "EXTENSION_SUPPORT_REQUIRED");
     let message = "this agent requires an extension: send A2A-Extensions: urn:must";
     assert_eq!(error["message"], message);
     let asked: &[(&str, &[&str], &str)] = &[
-        (
-            "POST /a2a/message:send",
-            &["A2A-Extensions: urn:must, urn:x"],
-            "urn:must",
-        ),
-        (
-            "POST /a2a/message:send",
-            &["A2A-Extensions: urn:may,urn:must"],
-            "urn:may, urn:must",
-        ),
-        (
-            "POST /a2a/message:send?A2A-Extensions=urn:must",
-            &[],
-            "urn:must",
-        ),
+        ("POST /a2a/message:send", &["A2A-Extensions: urn:must, urn:x"], "urn:must"),
+        ("POST /a2a/message:send", &["A2A-Extensions: urn:may,urn:must"], "urn:may, urn:must"),
+        ("POST /a2a/message:send?A2A-Extensions=urn:must", &[], "urn:must"),
     ];
     for (what, headers, active) in asked {
         let response = ask(&app, what, headers, Some(&hi)).await;
@@ -58,11 +41,7 @@ async fn a_required_extension_is_insisted_on_and_named() {
     .await;
     let sent = json_of(sent).await;
     let told = &sent["task"]["history"][0]["extensions"];
-    assert_eq!(
-        *told,
-        json!(["urn:may", "urn:must"]),
-        "the agent knows which are active: {sent}"
-    );
+    assert_eq!(*told, json!(["urn:may", "urn:must"]), "the agent knows which are active: {sent}");
     let mut using = hi.clone();
     using["message"]["extensions"] = json!(["urn:must"]);
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": "SendMessage", "params": using});

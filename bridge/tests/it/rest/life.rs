@@ -19,9 +19,7 @@ async fn stream(
     let events = text.split("\n\n").filter(|event| event.contains("data: "));
     let field = |event: &str, name: &str| {
         let lines = event.lines();
-        lines
-            .filter_map(|line| line.strip_prefix(name))
-            .collect::<String>()
+        lines.filter_map(|line| line.strip_prefix(name)).collect::<String>()
     };
     events
         .map(|event| {
@@ -34,19 +32,10 @@ async fn stream(
 #[tokio::test]
 async fn a_task_lives_over_1_0() {
     let app = app().await;
-    let sent = ask(
-        &app,
-        "POST /a2a/echo/message:send",
-        &[],
-        Some(&say("m-1", "hi")),
-    )
-    .await;
+    let sent = ask(&app, "POST /a2a/echo/message:send", &[], Some(&say("m-1", "hi"))).await;
     assert_eq!(sent.headers()["content-type"], "application/a2a+json");
     let task = json_of(sent).await["task"].take();
-    assert_eq!(
-        task["artifacts"][0]["parts"],
-        json!([{"text": "You said: hi"}])
-    );
+    assert_eq!(task["artifacts"][0]["parts"], json!([{"text": "You said: hi"}]));
     let id = task["id"].as_str().unwrap();
     for base in ["", "/a2a", "/a2a/echo"] {
         let got = ok(&app, &format!("GET {base}/tasks/{id}"), None).await;
@@ -60,36 +49,20 @@ async fn a_task_lives_over_1_0() {
     let context = task["contextId"].as_str().unwrap();
     let query = format!("contextId={context}&status=TASK_STATE_COMPLETED&pageSize=1");
     let listed = ok(&app, &format!("GET /a2a/tasks?{query}"), None).await;
-    assert_eq!(
-        (&listed["tasks"][0]["id"], &listed["totalSize"]),
-        (&task["id"], &json!(1))
-    );
+    assert_eq!((&listed["tasks"][0]["id"], &listed["totalSize"]), (&task["id"], &json!(1)));
 }
 
 #[tokio::test]
 async fn streams_have_bare_items_and_are_taken_up_again() {
     let app = app().await;
-    let events = stream(
-        &app,
-        "POST /a2a/message:stream",
-        &[],
-        Some(&say("m-1", "hi")),
-    )
-    .await;
+    let events = stream(&app, "POST /a2a/message:stream", &[], Some(&say("m-1", "hi"))).await;
     let kinds: Vec<&str> = events
         .iter()
         .flat_map(|(_, item)| item.as_object().unwrap().keys().map(String::as_str))
         .collect();
-    assert_eq!(
-        kinds,
-        ["task", "artifactUpdate", "statusUpdate"],
-        "{events:?}"
-    );
+    assert_eq!(kinds, ["task", "artifactUpdate", "statusUpdate"], "{events:?}");
     let task = events[0].1["task"]["id"].as_str().unwrap();
-    assert!(
-        events.iter().all(|(id, _)| id.starts_with(task)),
-        "{events:?}"
-    );
+    assert!(events.iter().all(|(id, _)| id.starts_with(task)), "{events:?}");
     // An ended task shows what came after the event that was seen last; without one it is refused.
     let last = format!("Last-Event-ID: {}", events[0].0);
     for method in ["GET", "POST"] {
@@ -104,34 +77,17 @@ async fn streams_have_bare_items_and_are_taken_up_again() {
 #[tokio::test]
 async fn a_task_lives_over_0_3_in_both_of_its_forms() {
     let app = app().await;
-    let sent = ask(
-        &app,
-        "POST /a2a/v1/message:send",
-        &[],
-        Some(&say_v0_3("m-1", "hi")),
-    )
-    .await;
+    let sent = ask(&app, "POST /a2a/v1/message:send", &[], Some(&say_v0_3("m-1", "hi"))).await;
     assert_eq!(sent.headers()["content-type"], "application/json");
     let task = json_of(sent).await["task"].take();
     assert_eq!(task["status"]["state"], "TASK_STATE_COMPLETED");
-    assert_eq!(
-        task["artifacts"][0]["parts"],
-        json!([{"text": "You said: hi"}])
-    );
+    assert_eq!(task["artifacts"][0]["parts"], json!([{"text": "You said: hi"}]));
     let id = task["id"].as_str().unwrap();
-    assert_eq!(
-        ok(&app, &format!("GET /a2a/v1/tasks/{id}"), None).await,
-        task
-    );
+    assert_eq!(ok(&app, &format!("GET /a2a/v1/tasks/{id}"), None).await, task);
     let listed = ok(&app, "GET /a2a/v1/tasks", None).await;
     assert_eq!(listed[0]["id"], task["id"]);
-    let events = stream(
-        &app,
-        "POST /a2a/v1/message:stream",
-        &[],
-        Some(&say_v0_3("m-2", "hi")),
-    )
-    .await;
+    let events =
+        stream(&app, "POST /a2a/v1/message:stream", &[], Some(&say_v0_3("m-2", "hi"))).await;
     assert_eq!(events[2].1["statusUpdate"]["final"], true, "{events:?}");
 
     let plain = json!({"message": {"kind": "message", "messageId": "m-3", "role": "user",

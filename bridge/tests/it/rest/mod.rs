@@ -70,22 +70,12 @@ async fn json_rpc_is_at_v1_too() {
 #[tokio::test]
 async fn cards_list_every_way() {
     let app = app().await;
-    let card = ok(
-        &app,
-        "GET /.well-known/agent-card.json?A2A-Version=1.0",
-        None,
-    )
-    .await;
+    let card = ok(&app, "GET /.well-known/agent-card.json?A2A-Version=1.0", None).await;
     let shown: Vec<String> = card["supportedInterfaces"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| {
-            format!(
-                "{} {} {}",
-                one["url"], one["protocolBinding"], one["protocolVersion"]
-            )
-        })
+        .map(|one| format!("{} {} {}", one["url"], one["protocolBinding"], one["protocolVersion"]))
         .collect();
     insta::assert_snapshot!(shown.join("\n"));
 }
@@ -93,10 +83,7 @@ async fn cards_list_every_way() {
 #[tokio::test]
 async fn an_agent_is_not_called_like_an_operation() {
     for name in ["v1", "tasks", "extendedAgentCard", "catalog"] {
-        let other = Agent {
-            name: name.to_owned(),
-            ..agent("echo")
-        };
+        let other = Agent { name: name.to_owned(), ..agent("echo") };
         let host = Host::new(Arc::new(MemoryStore::new()), [agent("echo"), other]);
         let refused = host.router("http://localhost:3978").await.unwrap_err();
         let expected =

@@ -82,16 +82,11 @@ impl Collector {
         let begun = Instant::now();
         loop {
             let spans = self.spans.lock().unwrap().clone();
-            let found = spans
-                .iter()
-                .find(|span| span.parent == parent && span.name.contains(name));
+            let found = spans.iter().find(|span| span.parent == parent && span.name.contains(name));
             if let Some(span) = found {
                 return span.clone();
             }
-            assert!(
-                begun.elapsed() < LONG,
-                "no span {name} below {parent:x?}: {spans:?}"
-            );
+            assert!(begun.elapsed() < LONG, "no span {name} below {parent:x?}: {spans:?}");
             sleep(Duration::from_millis(5)).await;
         }
     }
@@ -101,9 +96,7 @@ impl Collector {
 async fn call(bridge: &Bridge, traceparent: &str, method: &str, params: &Value) -> Value {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let request = reqwest::Client::new().post(format!("{}/a2a/hanging", bridge.url()));
-    let request = request
-        .header("a2a-version", "1.0")
-        .header("traceparent", traceparent);
+    let request = request.header("a2a-version", "1.0").header("traceparent", traceparent);
     let answer = request.json(&body).send().await.unwrap();
     let answer: Value = answer.json().await.unwrap();
     assert!(answer["error"].is_null(), "{answer}");
@@ -162,13 +155,7 @@ fn hex(bytes: &[u8]) -> String {
 fn serve(collector: &Collector, arguments: &[&str]) -> Bridge {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
     command
-        .args([
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--push-allow",
-            "loopback",
-        ])
+        .args(["serve", "--listen", "127.0.0.1:0", "--push-allow", "loopback"])
         .args(arguments)
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url)
         .env("OTEL_BSP_SCHEDULE_DELAY", "10");

@@ -51,12 +51,7 @@ impl Translation {
                 }
                 let is_quiet = self.unsent.iter().any(|one| one.message_id == message_id);
                 self.revise(&message_id, message.as_ref());
-                self.outputs.push_back(Output::Revised {
-                    message_id,
-                    message,
-                    metadata,
-                    is_quiet,
-                });
+                self.outputs.push_back(Output::Revised { message_id, message, metadata, is_quiet });
             }
         }
     }
@@ -111,11 +106,7 @@ impl Translation {
             self.artifacts.remove(id);
             self.before.retain(|one| one.message_id != id);
             self.unsent.retain(|one| one.message_id != id);
-            if self
-                .last_message
-                .as_ref()
-                .is_some_and(|one| one.message_id == id)
-            {
+            if self.last_message.as_ref().is_some_and(|one| one.message_id == id) {
                 self.last_message = self.before.pop_back();
             }
             return;
@@ -128,10 +119,7 @@ impl Translation {
     }
 
     fn other_version(&self, activity: &Activity, id: String) -> Message {
-        let message = Activity {
-            kind: ActivityType::Message,
-            ..activity.clone()
-        };
+        let message = Activity { kind: ActivityType::Message, ..activity.clone() };
         from_activity::message(&message, &self.context, id)
     }
 }

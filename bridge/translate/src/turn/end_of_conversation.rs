@@ -30,10 +30,7 @@ pub(super) fn last_words(
     let has_text = words.text.as_ref().is_some_and(|text| !text.is_empty());
     let says_something = has_text || !words.attachments.is_empty() || !words.entities.is_empty();
     // The whole activity is sent with the state that ends the conversation.
-    let turn = TranslationContext {
-        in_full: false,
-        ..turn.clone()
-    };
+    let turn = TranslationContext { in_full: false, ..turn.clone() };
     says_something.then(|| from_activity::message(&words, &turn, id.into()))
 }
 

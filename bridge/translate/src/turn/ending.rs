@@ -46,15 +46,13 @@ impl Translation {
     pub(super) fn send_answer(&mut self, message: &Message) {
         if let Some(output) = answer::output(message) {
             self.outputs.push_back(output);
-            self.artifacts
-                .insert(answer::artifact_id(&message.message_id));
+            self.artifacts.insert(answer::artifact_id(&message.message_id));
         }
     }
 
     /// Returns whether the message was sent as an artifact.
     fn is_answer(&self, message: &Message) -> bool {
-        self.artifacts
-            .contains(&answer::artifact_id(&message.message_id))
+        self.artifacts.contains(&answer::artifact_id(&message.message_id))
     }
 
     pub(super) fn end_of_conversation(&mut self, activity: &Activity) {
@@ -89,11 +87,7 @@ impl Translation {
         Message {
             context_id: Some(self.context.context_id.clone()),
             task_id: Some(self.context.task_id.clone()),
-            ..Message::new(
-                self.ids.take(None),
-                Role::Agent,
-                [Part::text(reason)].into(),
-            )
+            ..Message::new(self.ids.take(None), Role::Agent, [Part::text(reason)].into())
         }
     }
 
@@ -126,10 +120,8 @@ impl Translation {
     /// before it that were not sent yet, and the message that asks if the bot continued after it.
     fn with_others(&mut self, mut last: Message) -> Message {
         let unsent = core::mem::take(&mut self.unsent);
-        let question = self
-            .question_id
-            .take()
-            .filter(|id| !self.artifacts.contains(&answer::artifact_id(id)));
+        let question =
+            self.question_id.take().filter(|id| !self.artifacts.contains(&answer::artifact_id(id)));
         let mut before: Vec<String> = unsent.iter().map(id).collect();
         if let Some(question) = question.filter(|id| !before.contains(id)) {
             before.insert(0, question);

@@ -12,10 +12,7 @@ use bridge_protocol::{
 
 /// An event in a turn.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "almost all inputs are activities"
-)]
+#[expect(clippy::large_enum_variant, reason = "almost all inputs are activities")]
 pub enum Input {
     /// The bot sent an activity.
     Activity(Activity),
@@ -119,9 +116,7 @@ pub struct LateActivity {
 
 impl LateActivity {
     pub(super) fn new(activity: Activity) -> Self {
-        Self {
-            activity: Box::new(activity),
-        }
+        Self { activity: Box::new(activity) }
     }
 }
 

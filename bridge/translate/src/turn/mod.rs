@@ -287,11 +287,7 @@ impl Translation {
 
     fn status(&mut self, state: TaskState, message: Option<Message>, metadata: Option<Metadata>) {
         self.sent_status = Some((state.clone(), message.as_ref().map(id)));
-        self.outputs.push_back(Output::Status {
-            state,
-            message,
-            metadata,
-        });
+        self.outputs.push_back(Output::Status { state, message, metadata });
     }
 
     fn as_message(&mut self, activity: &Activity) -> Message {
@@ -312,9 +308,7 @@ pub fn waits_for(activity: &Activity) -> Option<TaskState> {
     if activity.is_sign_in() {
         return Some(TaskState::AuthRequired);
     }
-    activity
-        .is_expecting_input()
-        .then_some(TaskState::InputRequired)
+    activity.is_expecting_input().then_some(TaskState::InputRequired)
 }
 
 fn id(message: &Message) -> String {

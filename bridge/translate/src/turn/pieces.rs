@@ -22,14 +22,9 @@ impl Translation {
         let named = info.stream_id.clone().filter(|id| !id.is_empty());
         let id = named.unwrap_or_else(|| message_id.clone());
         let text = markup::text(activity).unwrap_or_default();
-        let piece = self
-            .streams
-            .take(&id, info.stream_sequence, &text, is_final);
+        let piece = self.streams.take(&id, info.stream_sequence, &text, is_final);
         let message = from_activity::message(activity, &self.context, message_id);
-        let plain = message
-            .parts
-            .iter()
-            .find(|part| plain_text::is_repeated(part));
+        let plain = message.parts.iter().find(|part| plain_text::is_repeated(part));
         let mut plain = plain.filter(|_| is_final).cloned();
         let (text, append) = match piece {
             Effect::Late => return self.event(activity),
@@ -90,8 +85,5 @@ fn says_nothing(parts: &[Part]) -> bool {
 }
 
 pub(super) fn artifact(id: String, parts: Vec<Part>, metadata: Option<Metadata>) -> Artifact {
-    Artifact {
-        metadata,
-        ..Artifact::new(id, parts)
-    }
+    Artifact { metadata, ..Artifact::new(id, parts) }
 }

@@ -67,12 +67,7 @@ fn always(name: &'static str, value: BoxedStrategy<Value>) -> BoxedStrategy<Valu
 }
 
 fn account() -> BoxedStrategy<Value> {
-    object(vec![
-        ("id", text()),
-        ("name", text()),
-        ("role", text()),
-        ("x-more", json()),
-    ])
+    object(vec![("id", text()), ("name", text()), ("role", text()), ("x-more", json())])
 }
 
 fn url() -> BoxedStrategy<Value> {
@@ -113,15 +108,9 @@ fn entity() -> BoxedStrategy<Value> {
     let kinds = one_of(&["mention", "streaminfo", "https://schema.org/Message", ""]);
     let members = object(vec![
         ("citation", list(json())),
-        (
-            "streamType",
-            one_of(&["informative", "streaming", "final", "other"]),
-        ),
+        ("streamType", one_of(&["informative", "streaming", "final", "other"])),
         ("streamId", one_of(&["s-1", "s-2"])),
-        (
-            "streamSequence",
-            prop_oneof![(-1..4).prop_map(Value::from), text()].boxed(),
-        ),
+        ("streamSequence", prop_oneof![(-1..4).prop_map(Value::from), text()].boxed()),
         ("streamResult", one_of(&["success", "error", "other"])),
         ("x-more", json()),
     ]);
@@ -129,12 +118,7 @@ fn entity() -> BoxedStrategy<Value> {
 }
 
 fn action() -> BoxedStrategy<Value> {
-    object(vec![
-        ("type", text()),
-        ("title", text()),
-        ("value", json()),
-        ("x-more", json()),
-    ])
+    object(vec![("type", text()), ("title", text()), ("value", json()), ("x-more", json())])
 }
 
 /// Returns a message, or another activity with its fields.
@@ -149,15 +133,8 @@ pub(super) fn activity() -> BoxedStrategy<Value> {
         "x-vendor",
     ]);
     let suggested = object(vec![("to", list(text())), ("actions", list(action()))]);
-    let reference = object(vec![
-        ("activityId", text()),
-        ("user", account()),
-        ("bot", account()),
-    ]);
-    let highlight = object(vec![
-        ("text", text()),
-        ("occurrence", Just(json!(1)).boxed()),
-    ]);
+    let reference = object(vec![("activityId", text()), ("user", account()), ("bot", account())]);
+    let highlight = object(vec![("text", text()), ("occurrence", Just(json!(1)).boxed())]);
     let fields = object(vec![
         ("id", text()),
         ("timestamp", text()),
@@ -180,10 +157,7 @@ pub(super) fn activity() -> BoxedStrategy<Value> {
         ("locale", text()),
         ("text", prop_oneof![text(), one_of(&["", "a\nb"])].boxed()),
         ("speak", text()),
-        (
-            "inputHint",
-            one_of(&["acceptingInput", "expectingInput", "ignoring", "other"]),
-        ),
+        ("inputHint", one_of(&["acceptingInput", "expectingInput", "ignoring", "other"])),
         ("summary", text()),
         ("suggestedActions", suggested),
         ("attachments", list(attachment())),
@@ -202,10 +176,7 @@ pub(super) fn activity() -> BoxedStrategy<Value> {
         ("deliveryMode", one_of(&["normal", "other"])),
         ("listenFor", list(text())),
         ("textHighlights", list(highlight)),
-        (
-            "semanticAction",
-            object(vec![("id", text()), ("state", text())]),
-        ),
+        ("semanticAction", object(vec![("id", text()), ("state", text())])),
         ("x-more", json()),
     ]);
     with(fields, always("type", kind))
@@ -214,10 +185,7 @@ pub(super) fn activity() -> BoxedStrategy<Value> {
 /// Metadata with marks that must be ignored.
 fn metadata() -> BoxedStrategy<Value> {
     object(vec![
-        (
-            "urn:activity:fields",
-            prop_oneof![activity(), json()].boxed(),
-        ),
+        ("urn:activity:fields", prop_oneof![activity(), json()].boxed()),
         ("urn:activity:stream", entity()),
         ("urn:activity:attachment", always("fields", attachment())),
         ("urn:activity:value", json()),
@@ -233,11 +201,7 @@ fn part() -> BoxedStrategy<Value> {
         always("data", prop_oneof![json(), Just(Value::Null)].boxed()),
         always("x-content", json()),
     ];
-    let kinds = one_of(&[
-        "application/json",
-        "text/plain",
-        "application/vnd.microsoft.entity.a",
-    ]);
+    let kinds = one_of(&["application/json", "text/plain", "application/vnd.microsoft.entity.a"]);
     let fields = object(vec![
         ("metadata", metadata()),
         ("filename", text()),
@@ -249,11 +213,7 @@ fn part() -> BoxedStrategy<Value> {
 
 /// Returns a message of A2A.
 pub(super) fn message() -> BoxedStrategy<Value> {
-    let must = (
-        text(),
-        one_of(&["ROLE_USER", "ROLE_AGENT"]),
-        vec(part(), 0..4),
-    );
+    let must = (text(), one_of(&["ROLE_USER", "ROLE_AGENT"]), vec(part(), 0..4));
     let must =
         must.prop_map(|(id, role, parts)| json!({"messageId": id, "role": role, "parts": parts}));
     let fields = object(vec![
@@ -269,25 +229,11 @@ pub(super) fn message() -> BoxedStrategy<Value> {
 
 /// Any JSON with member names of activities.
 pub(super) fn anything() -> BoxedStrategy<Value> {
-    const NAMES: [&str; 8] = [
-        "type",
-        "text",
-        "entities",
-        "attachments",
-        "value",
-        "code",
-        "inputHint",
-        "id",
-    ];
-    let any = btree_map(
-        select(&NAMES[..]),
-        prop_oneof![json(), Just(Value::Null)],
-        0..6,
-    );
+    const NAMES: [&str; 8] =
+        ["type", "text", "entities", "attachments", "value", "code", "inputHint", "id"];
+    let any = btree_map(select(&NAMES[..]), prop_oneof![json(), Just(Value::Null)], 0..6);
     any.prop_map(|map| {
-        let fields = map
-            .into_iter()
-            .map(|(name, value)| (name.to_string(), value));
+        let fields = map.into_iter().map(|(name, value)| (name.to_string(), value));
         Value::Object(fields.collect::<Map<_, _>>())
     })
     .boxed()

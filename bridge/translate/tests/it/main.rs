@@ -26,14 +26,8 @@ fn context(case: &Value) -> TranslationContext {
         channel_id: text("channelId", "a2a"),
         service_url: text("serviceUrl", "https://bridge.example/secret/"),
         conversation: ConversationAccount::read(conversation).unwrap(),
-        user: account(
-            "from",
-            json!({"id": "caller-1", "name": "Caller", "role": "user"}),
-        ),
-        bot: account(
-            "recipient",
-            json!({"id": "sample", "name": "Sample", "role": "bot"}),
-        ),
+        user: account("from", json!({"id": "caller-1", "name": "Caller", "role": "user"})),
+        bot: account("recipient", json!({"id": "sample", "name": "Sample", "role": "bot"})),
         activity_id: text("id", "act-1"),
         now: "2026-11-21T00:00:00Z".into(),
         locale: Option::read(said("locale", Value::Null)).unwrap(),

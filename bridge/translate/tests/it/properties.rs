@@ -26,14 +26,8 @@ fn config() -> ProptestConfig {
     }
 }
 
-const ADDRESS: [&str; 6] = [
-    "serviceUrl",
-    "channelId",
-    "conversation",
-    "from",
-    "recipient",
-    "replyToId",
-];
+const ADDRESS: [&str; 6] =
+    ["serviceUrl", "channelId", "conversation", "from", "recipient", "replyToId"];
 
 proptest! {
     #![proptest_config(config())]
@@ -202,12 +196,7 @@ fn run(mut inputs: Vec<Input>, silent_end: SilentEnd) -> Result<(), TestCaseErro
                 Output::Status { message, .. } => {
                     ids.extend(message.map(|message| message.message_id));
                 }
-                Output::Artifact {
-                    artifact,
-                    append,
-                    last_chunk,
-                    ..
-                } => {
+                Output::Artifact { artifact, append, last_chunk, .. } => {
                     prop_assert!(!artifact.parts.is_empty());
                     let id = artifact.artifact_id;
                     prop_assert!(!append || open.contains(&id), "{id} is not open");
@@ -217,12 +206,7 @@ fn run(mut inputs: Vec<Input>, silent_end: SilentEnd) -> Result<(), TestCaseErro
                     }
                 }
                 Output::Metadata(metadata) => prop_assert!(!metadata.is_empty()),
-                Output::Revised {
-                    message_id,
-                    message,
-                    metadata,
-                    is_quiet,
-                } => {
+                Output::Revised { message_id, message, metadata, is_quiet } => {
                     // Text that was also streamed is removed without an event.
                     prop_assert!(is_quiet || !metadata.is_empty());
                     // A stream that was taken back is closed.

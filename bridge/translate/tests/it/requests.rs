@@ -37,11 +37,7 @@ fn message(case: &Value, task: &Task, turn: &TranslationContext) -> Activity {
     if full_activity::is_used(&expected) {
         // The activity that it carries replaces its parts.
         expected.parts.clear();
-        expected
-            .metadata
-            .as_mut()
-            .unwrap()
-            .remove(full_activity::EXTENSION);
+        expected.metadata.as_mut().unwrap().remove(full_activity::EXTENSION);
     }
     assert_eq!(from_activity::request(&activity), Some(expected));
     activity

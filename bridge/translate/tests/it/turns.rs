@@ -78,37 +78,19 @@ fn input(given: &Value) -> Input {
 fn shown(output: &Output) -> Value {
     let mut shown = match output {
         Output::Said(message) => json!({"said": message}),
-        Output::Status {
-            state,
-            message,
-            metadata,
-        } => json!({"status": {
+        Output::Status { state, message, metadata } => json!({"status": {
             "state": state, "message": message, "metadata": metadata,
         }}),
-        Output::Artifact {
-            artifact,
-            append,
-            last_chunk,
-            metadata,
-        } => json!({"artifact": {
+        Output::Artifact { artifact, append, last_chunk, metadata } => json!({"artifact": {
             "artifact": artifact, "append": append, "lastChunk": last_chunk, "metadata": metadata,
         }}),
         Output::Metadata(metadata) => json!({"metadata": metadata}),
-        Output::Revised {
-            message_id,
-            message,
-            metadata,
-            ..
-        } => json!({"revised": {
+        Output::Revised { message_id, message, metadata, .. } => json!({"revised": {
             "messageId": message_id, "message": message, "metadata": metadata,
         }}),
         Output::Ended => json!("ended"),
     };
-    for fields in shown
-        .as_object_mut()
-        .into_iter()
-        .flat_map(|all| all.values_mut())
-    {
+    for fields in shown.as_object_mut().into_iter().flat_map(|all| all.values_mut()) {
         let fields = fields.as_object_mut().unwrap();
         fields.retain(|_, value| !value.is_null() && *value != json!(false));
     }
@@ -130,39 +112,19 @@ fn apply(task: &mut Task, output: Output) {
     };
     let event = match output {
         Output::Said(message) => {
-            let told = TaskStatus {
-                message: Some(message),
-                ..task.status.clone()
-            };
+            let told = TaskStatus { message: Some(message), ..task.status.clone() };
             return task.set_status(told, None);
         }
-        Output::Status {
-            state,
-            message,
-            metadata,
-        } => {
-            let told = TaskStatus {
-                message,
-                ..TaskStatus::new(state)
-            };
+        Output::Status { state, message, metadata } => {
+            let told = TaskStatus { message, ..TaskStatus::new(state) };
             status(told, metadata)
         }
         Output::Metadata(metadata) => status(task.status.clone(), Some(metadata)),
-        Output::Revised {
-            message_id,
-            message,
-            metadata,
-            ..
-        } => {
+        Output::Revised { message_id, message, metadata, .. } => {
             task.revise(&message_id, message.as_ref());
             status(task.status.clone(), Some(metadata))
         }
-        Output::Artifact {
-            artifact,
-            append,
-            last_chunk,
-            metadata,
-        } => {
+        Output::Artifact { artifact, append, last_chunk, metadata } => {
             if let Some(id) = answer::message_id(&artifact) {
                 task.revise(&id, None);
             }
@@ -186,16 +148,8 @@ fn apply(task: &mut Task, output: Output) {
 fn summary(task: &Task) -> Value {
     let text = |message: &Message| format!("{}: {}", message.message_id, message.text());
     let artifact = |artifact: &Artifact| {
-        let texts: String = artifact
-            .parts
-            .iter()
-            .filter_map(|part| part.as_text())
-            .collect();
-        let others = artifact
-            .parts
-            .iter()
-            .filter(|part| part.as_text().is_none())
-            .count();
+        let texts: String = artifact.parts.iter().filter_map(|part| part.as_text()).collect();
+        let others = artifact.parts.iter().filter(|part| part.as_text().is_none()).count();
         json!({"id": artifact.artifact_id, "text": texts, "other parts": others})
     };
     json!({

@@ -29,10 +29,7 @@ impl Linter<'_> {
 
     /// Checks the interfaces of a 1.0 card.
     fn interfaces(&mut self) {
-        let interfaces = self
-            .card
-            .get("supportedInterfaces")
-            .and_then(Value::as_array);
+        let interfaces = self.card.get("supportedInterfaces").and_then(Value::as_array);
         let mut known = BTreeSet::new();
         let mut is_spoken = false;
         for (index, interface) in interfaces.into_iter().flatten().enumerate() {
@@ -45,38 +42,20 @@ impl Linter<'_> {
                 true => self.channel(interface, &path),
                 false => self.address(interface, &path, binding),
             }
-            self.binding(
-                &format!("{path}.protocolBinding"),
-                interface.get("protocolBinding"),
-            );
+            self.binding(&format!("{path}.protocolBinding"), interface.get("protocolBinding"));
             let version = text(interface, "protocolVersion");
-            self.version(
-                &format!("{path}.protocolVersion"),
-                interface.get("protocolVersion"),
-            );
+            self.version(&format!("{path}.protocolVersion"), interface.get("protocolVersion"));
             is_spoken |= Binding::of(binding).is_some() && is_known(version);
             let tenant = text(interface, "tenant");
             if !known.insert([text(interface, "url"), binding, version, tenant]) {
                 let fix = "leave it out";
-                self.add(
-                    Level::Warning,
-                    "unique-interfaces",
-                    path,
-                    "occurs twice",
-                    fix,
-                );
+                self.add(Level::Warning, "unique-interfaces", path, "occurs twice", fix);
             }
         }
         if !is_spoken && !known.is_empty() {
             let message = "none of them is of a version and a binding that clients know";
             let fix = "add one of protocolVersion \"1.0\" whose protocolBinding is JSONRPC, HTTP+JSON or GRPC";
-            self.add(
-                Level::Error,
-                "reachable",
-                "supportedInterfaces",
-                message,
-                fix,
-            );
+            self.add(Level::Error, "reachable", "supportedInterfaces", message, fix);
         }
     }
 
@@ -128,18 +107,9 @@ impl Linter<'_> {
                 Some(version) => format!("{version:?} is A2A 0.2, whose cards few clients read"),
             };
             let fix = "write \"protocolVersion\": \"0.3.0\", if that is what is spoken";
-            self.add(
-                Level::Warning,
-                "protocol-version",
-                "protocolVersion",
-                message,
-                fix,
-            );
+            self.add(Level::Warning, "protocol-version", "protocolVersion", message, fix);
         }
-        let more = self
-            .card
-            .get("additionalInterfaces")
-            .and_then(Value::as_array);
+        let more = self.card.get("additionalInterfaces").and_then(Value::as_array);
         for (index, interface) in more.into_iter().flatten().enumerate() {
             let path = format!("additionalInterfaces[{index}]");
             if let Some(interface) = interface.as_object() {
@@ -191,21 +161,13 @@ impl Linter<'_> {
             Some(Value::Null) | None => "is missing".to_string(),
             Some(other) => FieldError::unexpected("a text", other).to_string(),
         };
-        self.add(
-            Level::Error,
-            rule,
-            path,
-            message,
-            format!("write it, such as {example}"),
-        );
+        self.add(Level::Error, rule, path, message, format!("write it, such as {example}"));
         None
     }
 
     /// Checks the address of an interface. Standard bindings other than gRPC need HTTP.
     fn address(&mut self, object: &Map<String, Value>, path: &str, binding: &str) {
-        let scheme = text(object, "url")
-            .split_once("://")
-            .map_or("", |(scheme, _)| scheme);
+        let scheme = text(object, "url").split_once("://").map_or("", |(scheme, _)| scheme);
         let schemes: &[&str] = match Binding::of(binding) {
             Some(Binding::JsonRpc | Binding::HttpJson) => &["http", "https"],
             Some(Binding::Grpc) => &["http", "https", "grpc", "grpcs"],

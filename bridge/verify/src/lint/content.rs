@@ -62,19 +62,9 @@ impl Linter<'_> {
             .collect();
         if modes.is_empty() && self.is_strict() {
             let fix = format!("add it, such as \"{name}\": [\"text/plain\"]");
-            self.add(
-                Level::Error,
-                "required-field",
-                name,
-                "names no media type",
-                fix,
-            );
+            self.add(Level::Error, "required-field", name, "names no media type", fix);
         }
-        for (index, mode) in modes
-            .iter()
-            .enumerate()
-            .filter(|(_, mode)| !mode.contains('/'))
-        {
+        for (index, mode) in modes.iter().enumerate().filter(|(_, mode)| !mode.contains('/')) {
             let guess = match mode.as_str() {
                 "text" => "text/plain",
                 "data" | "json" => "application/json",
@@ -121,13 +111,7 @@ impl Linter<'_> {
             if !id.is_empty() && !known.insert(id) {
                 let message = format!("another skill has the id {id:?}");
                 let fix = "give each skill an id of its own";
-                self.add(
-                    Level::Error,
-                    "unique-ids",
-                    format!("{path}.id"),
-                    message,
-                    fix,
-                );
+                self.add(Level::Error, "unique-ids", format!("{path}.id"), message, fix);
             }
             self.tags(skill, &path);
         }

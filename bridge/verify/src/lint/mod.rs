@@ -69,20 +69,11 @@ struct Linter<'a> {
 /// Returns the generation of a card, if it can be determined, and the findings with the most severe first.
 pub fn lint(document: &Value) -> (Option<Generation>, Vec<Finding>) {
     let Value::Object(fields) = document else {
-        return (
-            None,
-            [unreadable(&FieldError::unexpected("an object", document))].into(),
-        );
+        return (None, [unreadable(&FieldError::unexpected("an object", document))].into());
     };
     let read = card::read(document.clone());
-    let generation = read
-        .as_ref()
-        .map_or_else(|_| guess(fields), |(_, found)| *found);
-    let mut linter = Linter {
-        card: fields,
-        generation,
-        found: Vec::new(),
-    };
+    let generation = read.as_ref().map_or_else(|_| guess(fields), |(_, found)| *found);
+    let mut linter = Linter { card: fields, generation, found: Vec::new() };
     if let Err(error) = &read {
         linter.found.push(unreadable(error));
     }
@@ -129,20 +120,10 @@ impl Linter<'_> {
         let (path, message, fix) = (path.into(), message.into(), fix.into());
         let is_known = |one: &Finding| one.level == Level::Error && one.path == path;
         // A field that cannot be read is not reported again.
-        if self
-            .found
-            .iter()
-            .any(|one| is_known(one) && one.rule == "readable")
-        {
+        if self.found.iter().any(|one| is_known(one) && one.rule == "readable") {
             return;
         }
-        self.found.push(Finding {
-            level,
-            rule,
-            path,
-            message,
-            fix,
-        });
+        self.found.push(Finding { level, rule, path, message, fix });
     }
 
     /// Returns whether the rules of 0.3 or 1.0 apply; earlier versions required hardly anything.

@@ -138,13 +138,7 @@ impl Linter<'_> {
                     if !declared.contains_key(&name) {
                         let message = format!("there is no security scheme {name:?}");
                         let fix = "add it to securitySchemes, or name a declared one";
-                        self.add(
-                            Level::Error,
-                            "security-unknown",
-                            path.as_str(),
-                            message,
-                            fix,
-                        );
+                        self.add(Level::Error, "security-unknown", path.as_str(), message, fix);
                     }
                     required.insert(name);
                 }
@@ -163,22 +157,13 @@ impl Linter<'_> {
     }
 
     fn extended_card(&mut self, is_open: bool) {
-        let new = self
-            .card
-            .get("capabilities")
-            .and_then(|one| one.get("extendedAgentCard"));
+        let new = self.card.get("capabilities").and_then(|one| one.get("extendedAgentCard"));
         let old = self.card.get("supportsAuthenticatedExtendedCard");
         let is_said = [new, old].contains(&Some(&Value::Bool(true)));
         if is_said && is_open {
             let message = "there is an extended card, but no way to authenticate for it";
             let fix = "declare the scheme in securitySchemes";
-            self.add(
-                Level::Warning,
-                "extended-card",
-                "securitySchemes",
-                message,
-                fix,
-            );
+            self.add(Level::Warning, "extended-card", "securitySchemes", message, fix);
         }
     }
 }

@@ -13,9 +13,7 @@ impl Linter<'_> {
             let text = |name: &str| signature.get(name).and_then(Value::as_str);
             let (protected, made) = (text("protected"), text("signature"));
             match form(protected.unwrap_or_default(), made.unwrap_or_default()) {
-                Ok(Header {
-                    key_set: Some(url), ..
-                }) if !url.starts_with("https://") => self.add(
+                Ok(Header { key_set: Some(url), .. }) if !url.starts_with("https://") => self.add(
                     Level::Note,
                     "signature",
                     at("protected"),

@@ -68,10 +68,7 @@ fn commands(one: char, is_line: bool) -> bool {
 pub fn duplicates(text: &[u8]) -> Vec<Finding> {
     let found = RefCell::new(Vec::new());
     let path = String::new();
-    let scan = Scan {
-        path,
-        found: &found,
-    };
+    let scan = Scan { path, found: &found };
     // Invalid JSON is reported by the reader of the card.
     let _ = scan.deserialize(&mut serde_json::Deserializer::from_slice(text));
     let paths = found.into_inner().into_iter();

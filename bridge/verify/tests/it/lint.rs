@@ -67,12 +67,7 @@ fn everything_wrong_at_once() {
         "additionalInterfaces": [{"url": "grpc://h", "transport": ""}],
         "supportsAuthenticatedExtendedCard": true, "security": [{"none": []}],
     });
-    let cards = [
-        wrong_1_0,
-        wrong_0_3,
-        json!([]),
-        json!({"name": 7, "url": "http://localhost"}),
-    ];
+    let cards = [wrong_1_0, wrong_0_3, json!([]), json!({"name": 7, "url": "http://localhost"})];
     insta::assert_snapshot!(cards.iter().map(shown).collect::<Vec<_>>().join("\n"));
 }
 
@@ -127,23 +122,11 @@ fn each_mistake_is_found_by_itself() {
             json!("urn:own"),
             "error supportedInterfaces [reachable]",
         ),
-        (
-            "/supportedInterfaces/0/protocolBinding",
-            json!(""),
-            "is empty",
-        ),
+        ("/supportedInterfaces/0/protocolBinding", json!(""), "is empty"),
         ("/name", json!("a\u{1b}[2J"), "error name [characters]"),
         ("/name", json!("a\nb"), "error name [characters]"),
-        (
-            "/description",
-            json!("\u{202e}b"),
-            "error description [characters]",
-        ),
-        (
-            "/version",
-            json!(1.0),
-            "expected a string, found the number 1.0",
-        ),
+        ("/description", json!("\u{202e}b"), "error description [characters]"),
+        ("/version", json!(1.0), "expected a string, found the number 1.0"),
         (
             "/signatures",
             json!([{"protected": es256, "signature": "AAAA"}]),
@@ -154,19 +137,12 @@ fn each_mistake_is_found_by_itself() {
         card["signatures"] = json!([]);
         *card.pointer_mut(pointer).unwrap() = value;
         let told = shown(&card);
-        assert!(
-            told.contains(expected) && !told.contains("hunter2"),
-            "{told}"
-        );
+        assert!(told.contains(expected) && !told.contains("hunter2"), "{told}");
     }
     let old = |version: &str| {
         shown(&json!({"name": "n", "url": "https://h.test", "protocolVersion": version}))
     };
-    assert!(
-        old("0.2.6").contains("\"0.2.6\" is A2A 0.2"),
-        "{}",
-        old("0.2.6")
-    );
+    assert!(old("0.2.6").contains("\"0.2.6\" is A2A 0.2"), "{}", old("0.2.6"));
     assert!(old("").contains("is empty, so that"), "{}", old(""));
     let lines = shown(&json!({"name": "n", "url": "https://h.test", "description": "a\nb\tc"}));
     assert!(!lines.contains("characters"), "{lines}");

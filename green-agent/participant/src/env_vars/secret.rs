@@ -30,8 +30,7 @@ pub(super) fn says_secret(name: &str) -> bool {
     const WORDS: &str = "\
         APIKEY AUTH COOKIE CREDENTIAL CREDENTIALS KEY PASSWD PASSWORD SECRET TOKEN";
     let name = name.to_ascii_uppercase();
-    name.split('_')
-        .any(|word| WORDS.split(' ').any(|one| one == word))
+    name.split('_').any(|word| WORDS.split(' ').any(|one| one == word))
 }
 
 /// Returns whether a value looks like a key: a long run of letters and digits, which words and names do not
@@ -55,22 +54,13 @@ mod tests {
             add(&mut secrets, name, value);
             Vec::from_iter(secrets)
         };
-        for readable in [
-            "text",
-            "gemini-2.5-flash",
-            "claude-sonnet-4-5-20250929",
-            "http://127.0.0.1:9009/x",
-        ] {
+        for readable in
+            ["text", "gemini-2.5-flash", "claude-sonnet-4-5-20250929", "http://127.0.0.1:9009/x"]
+        {
             assert!(secrets_of("MODE", readable).is_empty(), "{readable}");
         }
-        assert_eq!(
-            secrets_of("MODE", "sk-proj-4fT7xQ9bZr2LmN8w"),
-            ["sk-proj-4fT7xQ9bZr2LmN8w"]
-        );
-        assert_eq!(
-            secrets_of("DATABASE", "postgres://me:hunter2@db/x"),
-            ["hunter2"]
-        );
+        assert_eq!(secrets_of("MODE", "sk-proj-4fT7xQ9bZr2LmN8w"), ["sk-proj-4fT7xQ9bZr2LmN8w"]);
+        assert_eq!(secrets_of("DATABASE", "postgres://me:hunter2@db/x"), ["hunter2"]);
         assert_eq!(secrets_of("OPENAI_API_KEY", "text"), ["text"]);
         assert!(secrets_of("MAX_TOKENS", "text").is_empty());
     }

@@ -32,22 +32,19 @@ impl Missing {
 
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let each = self
-            .requirements
-            .iter()
-            .map(|requirement| match requirement {
-                Requirement::Python(package) => format!("python:{package} is not installed"),
-                Requirement::Checkout(folder) => {
-                    format!("the requirements of the checkout {folder} are not installed")
-                }
-                Requirement::Interpreter(version) => {
-                    format!("there is no environment with Python {version} yet")
-                }
-                Requirement::Npm(package) => format!("npm:{package} is not installed"),
-                Requirement::Command(name) => {
-                    format!("the command `{name}` is not on the PATH, {}", hint(name))
-                }
-            });
+        let each = self.requirements.iter().map(|requirement| match requirement {
+            Requirement::Python(package) => format!("python:{package} is not installed"),
+            Requirement::Checkout(folder) => {
+                format!("the requirements of the checkout {folder} are not installed")
+            }
+            Requirement::Interpreter(version) => {
+                format!("there is no environment with Python {version} yet")
+            }
+            Requirement::Npm(package) => format!("npm:{package} is not installed"),
+            Requirement::Command(name) => {
+                format!("the command `{name}` is not on the PATH, {}", hint(name))
+            }
+        });
         let python = self.python.iter().map(ToString::to_string);
         f.write_str(&python.chain(each).collect::<Vec<_>>().join("; "))
     }
@@ -67,10 +64,7 @@ fn hint(command: &str) -> &'static str {
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     /// The program that installs packages is not on the PATH.
-    #[error(
-        "{what} cannot be installed: `{program}` is not on the PATH, {}",
-        hint(program)
-    )]
+    #[error("{what} cannot be installed: `{program}` is not on the PATH, {}", hint(program))]
     NoManager {
         /// The packages, for people.
         what: String,

@@ -42,11 +42,7 @@ pub(super) async fn complete(
     supervisor: &Supervisor,
     progress: Progress<'_>,
 ) -> Result<(), InstallError> {
-    let _lock = if spec.is_ready() {
-        None
-    } else {
-        Some(lock(spec, progress).await?)
-    };
+    let _lock = if spec.is_ready() { None } else { Some(lock(spec, progress).await?) };
     // Another run may have filled the folder while it held the lock.
     if spec.is_ready() {
         progress(event(spec, InstallStep::Reused));
@@ -65,11 +61,7 @@ pub(super) fn is_on_path(program: &str) -> bool {
 }
 
 fn event(spec: &PackageFolder, step: InstallStep) -> InstallEvent {
-    InstallEvent {
-        what: spec.to_string(),
-        folder: spec.folder.clone(),
-        step,
-    }
+    InstallEvent { what: spec.to_string(), folder: spec.folder.clone(), step }
 }
 
 async fn fill(spec: &PackageFolder, supervisor: &Supervisor) -> Result<(), InstallError> {
@@ -110,10 +102,8 @@ async fn fill_by(
 }
 
 async fn run(spec: &PackageFolder, launch: &Launch, deadline: Instant) -> Result<(), InstallError> {
-    let process = AgentProcess::start(launch).map_err(|source| InstallError::Start {
-        what: spec.to_string(),
-        source,
-    })?;
+    let process = AgentProcess::start(launch)
+        .map_err(|source| InstallError::Start { what: spec.to_string(), source })?;
     let time_left = deadline.saturating_duration_since(Instant::now());
     let exit = timeout(time_left, process.wait()).await.ok();
     if exit == Some(AgentExit::Code(0)) {
@@ -123,9 +113,7 @@ async fn run(spec: &PackageFolder, launch: &Launch, deadline: Instant) -> Result
     Err(InstallError::Failed {
         what: spec.to_string(),
         command: quoted(&launch.argv),
-        how: exit.map_or(format!("did not end within {INSTALL_LIMIT:?}"), |exit| {
-            exit.to_string()
-        }),
+        how: exit.map_or(format!("did not end within {INSTALL_LIMIT:?}"), |exit| exit.to_string()),
         last_lines: process.last_lines(),
         log: launch.log.clone(),
     })
@@ -188,11 +176,7 @@ fn open_lock(spec: &PackageFolder, path: &Path) -> io::Result<File> {
 
 fn cache_error(spec: &PackageFolder, path: &Path) -> impl Fn(io::Error) -> InstallError + use<> {
     let (what, path) = (spec.to_string(), path.to_owned());
-    move |source| InstallError::Cache {
-        what: what.clone(),
-        path: path.clone(),
-        source,
-    }
+    move |source| InstallError::Cache { what: what.clone(), path: path.clone(), source }
 }
 
 fn forget(file: &Path) -> io::Result<()> {

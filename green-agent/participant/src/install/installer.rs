@@ -37,20 +37,15 @@ pub struct Prepared {
 
 /// Returns `$XDG_CACHE_HOME/green-agent` or `~/.cache/green-agent`; `None` if neither variable is set.
 pub fn default_cache() -> Option<PathBuf> {
-    let absolute = |name| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
+    let absolute =
+        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
     Some(base.join("green-agent"))
 }
 
 /// Returns the container engine that is installed on this machine, if any.
 pub fn engine() -> Option<Engine> {
-    Engine::ALL
-        .into_iter()
-        .find(|engine| is_on_path(engine.program()))
+    Engine::ALL.into_iter().find(|engine| is_on_path(engine.program()))
 }
 
 impl Installer {
@@ -79,12 +74,7 @@ impl Installer {
         if !python.is_empty() || !checkouts.is_empty() || version.is_some() {
             let checkout = checkouts.first().map(|one| one.folder.as_path());
             let interpreter = WantedPython::of(version, checkout).find()?;
-            plan.push(PackageFolder::python(
-                &self.cache,
-                &python,
-                checkouts,
-                interpreter,
-            ));
+            plan.push(PackageFolder::python(&self.cache, &python, checkouts, interpreter));
         }
         if !npm.is_empty() {
             plan.push(PackageFolder::new(&self.cache, PackageManager::Npm, &npm));
@@ -95,10 +85,9 @@ impl Installer {
     /// Checks that all requirements are installed, and returns the settings with which agents find them.
     /// Installs nothing.
     pub fn check(&self, requirements: &BTreeSet<Requirement>) -> Result<Prepared, Missing> {
-        let plan = self.plan(requirements).map_err(|python| Missing {
-            requirements: BTreeSet::new(),
-            python: Some(python),
-        })?;
+        let plan = self
+            .plan(requirements)
+            .map_err(|python| Missing { requirements: BTreeSet::new(), python: Some(python) })?;
         let ready = plan.iter().filter(|spec| spec.is_ready());
         let ready: BTreeSet<PackageManager> = ready.map(|spec| spec.manager).collect();
         let is_missing = |requirement: &&Requirement| match requirement {
@@ -113,10 +102,7 @@ impl Installer {
             Ok(prepared(&plan))
         } else {
             let python = None;
-            Err(Missing {
-                requirements,
-                python,
-            })
+            Err(Missing { requirements, python })
         }
     }
 
@@ -128,10 +114,9 @@ impl Installer {
         requirements: &BTreeSet<Requirement>,
         progress: &(dyn Fn(InstallEvent) + Sync),
     ) -> Result<Prepared, InstallError> {
-        let plan = self.plan(requirements).map_err(|python| Missing {
-            requirements: BTreeSet::new(),
-            python: Some(python),
-        })?;
+        let plan = self
+            .plan(requirements)
+            .map_err(|python| Missing { requirements: BTreeSet::new(), python: Some(python) })?;
         for spec in plan {
             complete(&spec, &self.supervisor, progress).await?;
         }
@@ -156,14 +141,8 @@ mod tests {
     use super::*;
 
     fn installer(cache: &Path) -> Installer {
-        let supervisor = Supervisor {
-            program: "/none".into(),
-        };
-        Installer {
-            cache: cache.to_owned(),
-            working_dir: cache.to_owned(),
-            supervisor,
-        }
+        let supervisor = Supervisor { program: "/none".into() };
+        Installer { cache: cache.to_owned(), working_dir: cache.to_owned(), supervisor }
     }
 
     fn set(requirements: &[Requirement]) -> BTreeSet<Requirement> {
@@ -193,18 +172,12 @@ mod tests {
     fn only_missing_packages_are_named() {
         let dir = tempfile::tempdir().unwrap();
         let installer = installer(dir.path());
-        assert_eq!(
-            installer.check(&set(&[command("sh")])),
-            Ok(Prepared::default())
-        );
+        assert_eq!(installer.check(&set(&[command("sh")])), Ok(Prepared::default()));
 
         let missing = installer
             .check(&set(&[command("sh"), command("no-such"), python("a==1")]))
             .unwrap_err();
-        assert_eq!(
-            missing.requirements,
-            set(&[python("a==1"), command("no-such")])
-        );
+        assert_eq!(missing.requirements, set(&[python("a==1"), command("no-such")]));
         assert!(!missing.is_installable());
         assert_eq!(
             missing.to_string(),

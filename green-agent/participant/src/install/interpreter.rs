@@ -45,11 +45,8 @@ impl fmt::Display for MissingPython {
             WantedPython::From(minor) => format!("3.{minor} or later"),
         };
         write!(f, "Python {version} was not found: ")?;
-        let seen: Vec<String> = self
-            .seen
-            .iter()
-            .map(|(name, said)| format!("`{name}` is {said}"))
-            .collect();
+        let seen: Vec<String> =
+            self.seen.iter().map(|(name, said)| format!("`{name}` is {said}")).collect();
         match seen.is_empty() {
             true => f.write_str("there is no Python on the PATH")?,
             false => f.write_str(&seen.join(", "))?,
@@ -76,9 +73,7 @@ impl WantedPython {
             let text = fs::read_to_string(folder.join("pyproject.toml")).ok()?;
             let document: toml::Table = text.parse().ok()?;
             let requires = document.get("project")?.get("requires-python")?.as_str()?;
-            let mut least = requires
-                .split(',')
-                .filter_map(|one| one.trim().strip_prefix(">="));
+            let mut least = requires.split(',').filter_map(|one| one.trim().strip_prefix(">="));
             minor(least.next()?.trim())
         });
         least.map_or(Self::Any, Self::From)
@@ -203,18 +198,9 @@ mod tests {
             fs::write(folder.path().join("pyproject.toml"), text).unwrap();
             WantedPython::of(None, Some(folder.path()))
         };
-        assert_eq!(
-            needs("requires-python = '>=3.13,<4'"),
-            WantedPython::From(13)
-        );
-        assert_eq!(
-            needs("requires-python = '>=3.11.4'"),
-            WantedPython::From(11)
-        );
+        assert_eq!(needs("requires-python = '>=3.13,<4'"), WantedPython::From(13));
+        assert_eq!(needs("requires-python = '>=3.11.4'"), WantedPython::From(11));
         assert_eq!(needs(""), WantedPython::Any);
-        assert_eq!(
-            WantedPython::of(Some("3.12"), Some(folder.path())),
-            WantedPython::Exactly(12)
-        );
+        assert_eq!(WantedPython::of(Some("3.12"), Some(folder.path())), WantedPython::Exactly(12));
     }
 }

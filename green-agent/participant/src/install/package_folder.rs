@@ -58,11 +58,7 @@ impl Checkout {
         let read = |name: &str| std::fs::read(folder.join(name)).unwrap_or_default();
         let lock = read("uv.lock");
         let digest = fnv1a(&[read("pyproject.toml"), lock.clone()].concat());
-        Self {
-            locked: !lock.is_empty(),
-            digest,
-            folder,
-        }
+        Self { locked: !lock.is_empty(), digest, folder }
     }
 
     /// Returns the text that stands for the checkout in the marker and in the folder's name.
@@ -106,31 +102,17 @@ impl PackageManager {
 
 impl fmt::Display for PackageFolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} packages {}",
-            self.manager.name(),
-            self.named().join(", ")
-        )
+        write!(f, "{} packages {}", self.manager.name(), self.named().join(", "))
     }
 }
 
 impl PackageFolder {
     /// Returns the folder below `cache` for these packages.
     pub fn new(cache: &Path, manager: PackageManager, packages: &BTreeSet<&str>) -> Self {
-        let packages: Vec<String> = packages
-            .iter()
-            .map(|package| (*package).to_owned())
-            .collect();
+        let packages: Vec<String> = packages.iter().map(|package| (*package).to_owned()).collect();
         let hash = fnv1a(packages.join("\n").as_bytes());
         let folder = cache.join(format!("{}-{hash:016x}", manager.name()));
-        Self {
-            manager,
-            packages,
-            checkouts: Vec::new(),
-            python: USUAL.to_owned(),
-            folder,
-        }
+        Self { manager, packages, checkouts: Vec::new(), python: USUAL.to_owned(), folder }
     }
 
     /// Returns the folder for Python packages of this interpreter, with the dependencies of checkouts.
@@ -144,11 +126,7 @@ impl PackageFolder {
         if checkouts.is_empty() && python == USUAL {
             return plain;
         }
-        let spec = Self {
-            checkouts,
-            python,
-            ..plain
-        };
+        let spec = Self { checkouts, python, ..plain };
         let hash = fnv1a(spec.content().join("\n").as_bytes());
         let folder = cache.join(format!("python-{hash:016x}"));
         Self { folder, ..spec }
@@ -184,9 +162,7 @@ impl PackageFolder {
     /// Marks the folder as complete, synced to disk so that no marker survives a power loss without the
     /// packages.
     pub fn mark_ready(&self) -> io::Result<()> {
-        let marker = Marker {
-            packages: self.content(),
-        };
+        let marker = Marker { packages: self.content() };
         let draft = self.folder.join("ready.json.new");
         let mut file = File::create(&draft)?;
         file.write_all(&serde_json::to_vec_pretty(&marker)?)?;
@@ -235,14 +211,10 @@ impl PackageFolder {
         let venv = words(&format!("{} -I -m venv --without-pip .", self.python));
         let checkouts = self.checkouts.iter().map(|checkout| checkout.command("uv"));
         // As with pip, programs find pip in the environment.
-        let mut packages = words(&format!(
-            "uv pip install --python {PYTHON_PROGRAMS}/python -q -- pip"
-        ));
+        let mut packages =
+            words(&format!("uv pip install --python {PYTHON_PROGRAMS}/python -q -- pip"));
         packages.extend(self.packages.iter().cloned());
-        std::iter::once(venv)
-            .chain(checkouts)
-            .chain([packages])
-            .collect()
+        std::iter::once(venv).chain(checkouts).chain([packages]).collect()
     }
 
     fn by_pip(&self) -> Vec<Vec<String>> {
@@ -316,11 +288,7 @@ mod tests {
     use super::*;
 
     fn python(cache: &Path, packages: &[&str]) -> PackageFolder {
-        PackageFolder::new(
-            cache,
-            PackageManager::Python,
-            &packages.iter().copied().collect(),
-        )
+        PackageFolder::new(cache, PackageManager::Python, &packages.iter().copied().collect())
     }
 
     fn shown(way: &[Vec<String>]) -> Vec<String> {
@@ -338,17 +306,11 @@ mod tests {
     fn a_folder_belongs_to_a_set_in_whatever_order() {
         let cache = Path::new("/cache");
         assert_eq!(python(cache, &["a", "b"]), python(cache, &["b", "a", "b"]));
-        assert_ne!(
-            python(cache, &["a", "b"]).folder,
-            python(cache, &["a"]).folder
-        );
+        assert_ne!(python(cache, &["a", "b"]).folder, python(cache, &["a"]).folder);
         let npm = PackageFolder::new(cache, PackageManager::Npm, &BTreeSet::from(["a"]));
         assert_ne!(npm.folder, python(cache, &["a"]).folder);
         assert_eq!(npm.folder, Path::new("/cache/npm-af63dc4c8601ec8c"));
-        assert_eq!(
-            npm.beside("log"),
-            Path::new("/cache/npm-af63dc4c8601ec8c.log")
-        );
+        assert_eq!(npm.beside("log"), Path::new("/cache/npm-af63dc4c8601ec8c.log"));
     }
 
     #[test]
@@ -388,28 +350,14 @@ mod tests {
         let shown: Vec<_> = shown(&loose.ways(false)[0]);
         let folder = dir.path().display();
         assert_eq!(shown[0], "python3.12 -I -m venv .");
-        assert!(
-            shown[1].ends_with("install --disable-pip-version-check -q uv"),
-            "{}",
-            shown[1]
-        );
-        assert_eq!(
-            shown[2],
-            format!("bin/uv pip install --python bin/python {folder}")
-        );
+        assert!(shown[1].ends_with("install --disable-pip-version-check -q uv"), "{}", shown[1]);
+        assert_eq!(shown[2], format!("bin/uv pip install --python bin/python {folder}"));
         assert!(shown[3].ends_with("-- a"), "{}", shown[3]);
         std::fs::write(dir.path().join("uv.lock"), "version = 1").unwrap();
         let locked = spec();
         let shown = locked.ways(false)[0][2].join(" ");
-        assert_eq!(
-            shown,
-            format!("bin/uv sync --frozen --inexact --project {folder}")
-        );
-        assert!(
-            locked
-                .while_filling()
-                .contains_key("UV_PROJECT_ENVIRONMENT")
-        );
+        assert_eq!(shown, format!("bin/uv sync --frozen --inexact --project {folder}"));
+        assert!(locked.while_filling().contains_key("UV_PROJECT_ENVIRONMENT"));
         assert_ne!(loose.folder, locked.folder, "the lock says something else");
     }
 

@@ -205,9 +205,11 @@ async fn poll(
             {
                 return Ok(Value::Null);
             }
-            Ok(Err(CardProbe::Status {
-                status: 401 | 403, ..
-            })) if awaited == ReadyCheck::CardOrRefusal => return Ok(Value::Null),
+            Ok(Err(CardProbe::Status { status: 401 | 403, .. }))
+                if awaited == ReadyCheck::CardOrRefusal =>
+            {
+                return Ok(Value::Null);
+            }
             Ok(Err(untrusted @ CardProbe::Untrusted { .. })) => return Err(untrusted),
             Ok(Err(instead)) => seen = instead,
             Err(_) => return Err(seen),

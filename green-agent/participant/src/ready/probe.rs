@@ -63,9 +63,7 @@ impl CardProbe {
             Self::Untrusted { .. } => {
                 "give it another certificate, or trust its authority with --ca"
             }
-            Self::Status {
-                status: 401 | 403, ..
-            } => {
+            Self::Status { status: 401 | 403, .. } => {
                 "make its card readable without credentials, or give a [[config.credential]] for its role"
             }
             Self::Status { .. } | Self::NotACard { .. } => {
@@ -83,9 +81,7 @@ impl CardProbe {
             Self::Silence => 0,
             Self::NoConnection { .. } => 1,
             Self::Untrusted { .. } => 2,
-            Self::Status {
-                is_there: false, ..
-            } => 3,
+            Self::Status { is_there: false, .. } => 3,
             Self::Status { is_there: true, .. } => 4,
             Self::NotACard { .. } => 5,
         };
@@ -110,9 +106,7 @@ impl fmt::Display for CardProbe {
 
 /// Returns whether a connection can be made at all, and closes it.
 pub(super) async fn connects(endpoint: &Url) -> Result<(), CardProbe> {
-    let no_connection = |error: &io::Error| CardProbe::NoConnection {
-        why: cause_of(error),
-    };
+    let no_connection = |error: &io::Error| CardProbe::NoConnection { why: cause_of(error) };
     let host = match endpoint.host() {
         Some(Host::Domain(name)) => name.to_owned(),
         Some(Host::Ipv4(address)) => address.to_string(),
@@ -158,22 +152,15 @@ async fn ask(client: &Client, url: &Url) -> Result<Value, CardProbe> {
             url: url.clone(),
         });
     }
-    let not_a_card = |what: &str| CardProbe::NotACard {
-        what: what.to_owned(),
-        url: url.clone(),
-    };
+    let not_a_card = |what: &str| CardProbe::NotACard { what: what.to_owned(), url: url.clone() };
     // It would be read until the time limit: MCP servers may open a stream of their own messages.
     if is_event_stream(&response) {
         return Err(not_a_card("a stream of events"));
     }
-    let body = read(response)
-        .await?
-        .ok_or_else(|| not_a_card("more than 1 MiB"))?;
+    let body = read(response).await?.ok_or_else(|| not_a_card("more than 1 MiB"))?;
     match serde_json::from_slice::<Value>(&body) {
         Ok(card) if card.get("name").is_some_and(Value::is_string) => Ok(card),
-        Ok(_) => Err(not_a_card(
-            "JSON that is not an agent card: it has no `name`",
-        )),
+        Ok(_) => Err(not_a_card("JSON that is not an agent card: it has no `name`")),
         Err(_) => Err(not_a_card("something that is not JSON")),
     }
 }
@@ -208,9 +195,7 @@ fn no_answer(error: &reqwest::Error) -> CardProbe {
         cause = inner;
     }
     let why = cause.downcast_ref().map(cause_of);
-    CardProbe::NoConnection {
-        why: why.unwrap_or_else(|| cause.to_string()),
-    }
+    CardProbe::NoConnection { why: why.unwrap_or_else(|| cause.to_string()) }
 }
 
 fn cause_of(error: &io::Error) -> String {
@@ -234,8 +219,6 @@ pub(super) fn card_urls(endpoint: &Url) -> Vec<Url> {
     origin.set_path("/");
     let mut bases = vec![base, origin];
     bases.dedup();
-    let urls = bases
-        .iter()
-        .flat_map(|base| PLACES.map(|path| base.join(path)));
+    let urls = bases.iter().flat_map(|base| PLACES.map(|path| base.join(path)));
     urls.flatten().collect()
 }

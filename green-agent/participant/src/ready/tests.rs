@@ -79,10 +79,7 @@ async fn a_card_is_found_in_each_place() {
 #[tokio::test]
 async fn the_found_server_is_reported() {
     let wrong = |body: &'static str| {
-        Router::new().route(
-            "/.well-known/agent-card.json",
-            get(move || async move { body }),
-        )
+        Router::new().route("/.well-known/agent-card.json", get(move || async move { body }))
     };
     let redirect = (http::StatusCode::FOUND, [("location", "/elsewhere")]);
     let moved = Router::new().fallback(move || async move { redirect });
@@ -170,24 +167,14 @@ async fn a_refused_connection_is_called_so() {
 
 #[test]
 fn a_starting_agent_is_checked_often() {
-    let refused = CardProbe::NoConnection {
-        why: "connection refused".into(),
-    };
+    let refused = CardProbe::NoConnection { why: "connection refused".into() };
     let ms = Duration::from_millis;
     let millis = |seen: &CardProbe, waited| pause(seen, ms(waited), Duration::ZERO).as_millis();
-    for (waited, unconnected, silent) in [
-        (0, 10, 10),
-        (240, 15, 60),
-        (400, 25, 100),
-        (9_999, 25, 500),
-        (10_000, 500, 500),
-    ] {
+    for (waited, unconnected, silent) in
+        [(0, 10, 10), (240, 15, 60), (400, 25, 100), (9_999, 25, 500), (10_000, 500, 500)]
+    {
         assert_eq!(millis(&refused, waited), unconnected, "after {waited} ms");
-        assert_eq!(
-            millis(&CardProbe::Silence, waited),
-            silent,
-            "after {waited} ms"
-        );
+        assert_eq!(millis(&CardProbe::Silence, waited), silent, "after {waited} ms");
     }
     for (waited, quiet, expected) in [(1, 301, 300), (0, 3_000, 500), (301, 301, 18)] {
         let pause = pause(&refused, ms(waited), ms(quiet)).as_millis();

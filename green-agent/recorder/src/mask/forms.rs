@@ -16,9 +16,7 @@ pub(super) fn of(secret: String) -> Vec<String> {
     let in_path = in_query.replace('+', "%20");
     let (once, ascii) = (in_json(&secret), in_ascii_json(&secret));
     let twice = [in_json(&once), in_json(&ascii)];
-    let encoded = base64(secret.as_bytes())
-        .into_iter()
-        .chain(hexadecimal(secret.as_bytes()));
+    let encoded = base64(secret.as_bytes()).into_iter().chain(hexadecimal(secret.as_bytes()));
     let encoded = encoded.filter(|form| form.len() >= SHORTEST);
     let mut forms: Vec<String> = [in_query, in_path, in_html(&secret), once, ascii]
         .into_iter()
@@ -69,9 +67,7 @@ fn base64(secret: &[u8]) -> Vec<String> {
         let text = STANDARD_NO_PAD.encode(bytes);
         text.get(begin..end).unwrap_or_default().to_owned()
     });
-    let for_urls = standard
-        .clone()
-        .map(|text| text.replace('+', "-").replace('/', "_"));
+    let for_urls = standard.clone().map(|text| text.replace('+', "-").replace('/', "_"));
     [standard, for_urls].concat()
 }
 
@@ -113,10 +109,7 @@ mod tests {
             "70c3a4737326",
             "70C3A4737326",
         ] {
-            assert!(
-                forms.iter().any(|one| one.starts_with(form)),
-                "{form} {forms:?}"
-            );
+            assert!(forms.iter().any(|one| one.starts_with(form)), "{form} {forms:?}");
         }
         assert_eq!(of("abcd".to_owned()), ["61626364", "abcd"]);
     }

@@ -31,8 +31,7 @@ impl Known {
 
     pub(super) fn add(&mut self, secrets: &[String]) {
         self.secrets.extend_from_slice(secrets);
-        self.secrets
-            .sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        self.secrets.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         self.secrets.dedup();
         self.find_again();
     }
@@ -52,17 +51,15 @@ impl Known {
     /// Begins another trial: forgets the values that were learned before the last one.
     pub(super) fn begin_trial(&mut self) {
         let [before, last] = mem::take(&mut self.learnt);
-        self.secrets
-            .retain(|secret| !before.contains(secret) || last.contains(secret));
+        self.secrets.retain(|secret| !before.contains(secret) || last.contains(secret));
         self.learnt = [last, Vec::new()];
         self.find_again();
     }
 
     /// Rebuilds the finder.
     fn find_again(&mut self) {
-        self.finder = (!self.secrets.is_empty())
-            .then(|| AhoCorasick::new(&self.secrets).ok())
-            .flatten();
+        self.finder =
+            (!self.secrets.is_empty()).then(|| AhoCorasick::new(&self.secrets).ok()).flatten();
     }
 
     fn stands_in(&self, text: &str) -> bool {
@@ -116,10 +113,7 @@ impl Known {
                 Some((_, name, value)) => (name, value),
                 None => (None, None),
             };
-            (
-                new_name.unwrap_or_else(|| name.clone()),
-                new_value.unwrap_or_else(|| value.clone()),
-            )
+            (new_name.unwrap_or_else(|| name.clone()), new_value.unwrap_or_else(|| value.clone()))
         });
         Some(Value::Object(members.collect()))
     }

@@ -157,9 +157,7 @@ impl Masker {
 
 /// Returns all forms of these secrets that are long enough.
 fn all_forms(secrets: impl IntoIterator<Item = String>) -> Vec<String> {
-    let long = secrets
-        .into_iter()
-        .filter(|secret| secret.len() >= SHORTEST_SECRET);
+    let long = secrets.into_iter().filter(|secret| secret.len() >= SHORTEST_SECRET);
     long.flat_map(forms::of).collect()
 }
 
@@ -171,9 +169,7 @@ mod tests {
 
     fn masker() -> Masker {
         Masker::new(
-            ["sesame-123", "sesame", "a b\"c", "9876543210", "x"]
-                .map(str::to_owned)
-                .to_vec(),
+            ["sesame-123", "sesame", "a b\"c", "9876543210", "x"].map(str::to_owned).to_vec(),
         )
     }
 
@@ -190,10 +186,7 @@ mod tests {
     fn longer_secrets_go_first_and_blanks_around_them_stay() {
         let secrets = ["abcd", "abcdefgh", "MIIEvQ"].map(str::to_owned);
         let masker = Masker::new(secrets.into());
-        assert_eq!(
-            masker.mask_text("abcdefgh abcd abc"),
-            "[masked] [masked] abc"
-        );
+        assert_eq!(masker.mask_text("abcdefgh abcd abc"), "[masked] [masked] abc");
         assert_eq!(masker.mask_text("  MIIEvQ"), "  [masked]");
     }
 
@@ -228,10 +221,7 @@ mod tests {
             ("nothing to hide, x y z", "nothing to hide, x y z"),
             ("open sesame-123!", "open [masked]!"),
             ("open sesame now", "open [masked] now"),
-            (
-                "Authorization: Bearer abc.DEF-1",
-                "Authorization: Bearer [masked]",
-            ),
+            ("Authorization: Bearer abc.DEF-1", "Authorization: Bearer [masked]"),
             ("missing bearer token.", "missing bearer token."),
             ("the ring bearer walked on", "the ring bearer walked on"),
             (r#"Bearer realm="x""#, r#"Bearer realm="x""#),
@@ -246,10 +236,7 @@ mod tests {
                 "Who(api_key='sk-1', n=1) export TOKEN=\"a b\" PASSWORD=''",
                 "Who(api_key='[masked]', n=1) export TOKEN=\"[masked]\" PASSWORD=''",
             ),
-            (
-                r#"{"text": "token=\"sk-1\" n=1"}"#,
-                r#"{"text": "token=\"[masked]\" n=1"}"#,
-            ),
+            (r#"{"text": "token=\"sk-1\" n=1"}"#, r#"{"text": "token=\"[masked]\" n=1"}"#),
             (
                 r#"{"config": {"api_key": "k\"1", "n": 1}}"#,
                 r#"{"config": {"api_key": "[masked]", "n": 1}}"#,
@@ -271,10 +258,7 @@ mod tests {
                 "/?api_key=k1&n=1&apiKey=k2&key=k3",
                 "/?api_key=[masked]&n=1&apiKey=[masked]&key=[masked]",
             ),
-            (
-                "/callback?code=c-1&state=s",
-                "/callback?code=[masked]&state=s",
-            ),
+            ("/callback?code=c-1&state=s", "/callback?code=[masked]&state=s"),
             ("/?q=a+b%22c&p=a%20b%22c", "/?q=[masked]&p=[masked]"),
         ] {
             assert_eq!(masker().mask_path(path), expected);
@@ -334,10 +318,8 @@ mod tests {
             ("location", "http://127.0.0.1/?token=[masked]"),
         ];
         let recorded = masker().headers(&headers);
-        let recorded: Vec<(&str, &str)> = recorded
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()))
-            .collect();
+        let recorded: Vec<(&str, &str)> =
+            recorded.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(recorded, expected);
     }
 

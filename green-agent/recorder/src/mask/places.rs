@@ -44,9 +44,7 @@ pub(super) fn mask_service_urls(text: Cow<'_, str>) -> Cow<'_, str> {
     if !text.contains("/bots/") {
         return text;
     }
-    replace(text, &SERVICE_URL, |found| {
-        Some(format!("{}{MASK}", &found[1]))
-    })
+    replace(text, &SERVICE_URL, |found| Some(format!("{}{MASK}", &found[1])))
 }
 
 /// Masks the text after `Bearer`, service URLs, and the values of members and assignments with telling names.
@@ -147,10 +145,7 @@ pub(super) fn mask_parameter(parameter: &str) -> String {
     }
 }
 
-#[expect(
-    clippy::expect_used,
-    reason = "the patterns are constants, and the tests use them all"
-)]
+#[expect(clippy::expect_used, reason = "the patterns are constants, and the tests use them all")]
 pub(super) fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a pattern of this module")
 }

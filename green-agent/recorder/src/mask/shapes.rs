@@ -40,9 +40,7 @@ const BESIDE_CODE: [&str; 4] = ["grant_type=", "code_verifier=", "state=", "iss=
 
 /// Masks the keys of well-known services, codes of OAuth, and ids of sessions.
 pub(super) fn mask_shapes(text: Cow<'_, str>) -> Cow<'_, str> {
-    let text = replace(text, &KEY, |found| {
-        has_random(&found[0]).then(|| MASK.to_owned())
-    });
+    let text = replace(text, &KEY, |found| has_random(&found[0]).then(|| MASK.to_owned()));
     if !text.contains('=') {
         return text;
     }
@@ -76,23 +74,14 @@ mod tests {
     #[test]
     fn keys_of_well_known_services_are_found_in_prose() {
         for (text, expected) in [
-            (
-                "my key is sk-proj-4fT7xQ9bZr2LmN8wA1, ok?",
-                "my key is [masked], ok?",
-            ),
-            (
-                "use sk-ant-api03-Zr2LmN8w4fT7xQ9bZr2LmN8w-x_yAA.",
-                "use [masked].",
-            ),
+            ("my key is sk-proj-4fT7xQ9bZr2LmN8wA1, ok?", "my key is [masked], ok?"),
+            ("use sk-ant-api03-Zr2LmN8w4fT7xQ9bZr2LmN8w-x_yAA.", "use [masked]."),
             ("(ghp_16C7e42F292c6912E7710c838347Ae178B4a)", "([masked])"),
             (
                 "glpat-4fT7xQ9bZr2LmN8wA1bc AIzaSyA1bC4fT7xQ9bZr2LmN8wA1bc4fT7xQ9b",
                 "[masked] [masked]",
             ),
-            (
-                "xoxb-123456789012-4fT7xQ9bZr2LmN8wA1bc hf_4fT7xQ9bZr2LmN8wA1bc",
-                "[masked] [masked]",
-            ),
+            ("xoxb-123456789012-4fT7xQ9bZr2LmN8wA1bc hf_4fT7xQ9bZr2LmN8wA1bc", "[masked] [masked]"),
             (
                 "sk-learn-based-classifiers-of-2026 task-4fT7xQ9bZr2LmN8wA1bc",
                 "sk-learn-based-classifiers-of-2026 task-4fT7xQ9bZr2LmN8wA1bc",

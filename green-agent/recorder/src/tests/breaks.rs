@@ -14,23 +14,14 @@ async fn nobody_listens() {
     drop(closed);
     let setup = Setup::new(&origin, RecorderOptions::default()).await;
 
-    let reply = setup
-        .client
-        .post(setup.url("/"))
-        .body("{}")
-        .send()
-        .await
-        .unwrap();
+    let reply = setup.client.post(setup.url("/")).body("{}").send().await.unwrap();
 
     assert_eq!(reply.status(), 502);
     let told: Value = reply.json().await.unwrap();
     let (direction, error) = setup.failure().await;
     assert_eq!(direction, Direction::Back);
     assert_eq!(told["error"], error.as_str());
-    assert!(
-        error.starts_with(crate::NOT_REACHED) && error.contains("refused"),
-        "{error}"
-    );
+    assert!(error.starts_with(crate::NOT_REACHED) && error.contains("refused"), "{error}");
     assert_eq!(kinds(&setup.contents()), ["request", "failure"]);
 }
 
@@ -52,27 +43,20 @@ async fn the_upstream_dies_in_a_stream() {
     let (direction, error) = setup.failure().await;
     assert_eq!(direction, Direction::Back);
     assert!(error.starts_with("the upstream broke off: "), "{error}");
-    assert_eq!(
-        kinds(&setup.contents()),
-        ["request", "reply", "event", "failure"]
-    );
+    assert_eq!(kinds(&setup.contents()), ["request", "reply", "event", "failure"]);
 }
 
 #[tokio::test]
 async fn the_upstream_dies_in_a_body() {
     let raw = Raw::new().await;
     let setup = Setup::new(&raw.origin, RecorderOptions::default()).await;
-    raw.send("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf")
-        .await;
+    raw.send("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf").await;
     drop(raw.send);
 
     let mut reply = setup.client.get(setup.url("/")).send().await.unwrap();
 
     assert_eq!(reply.chunk().await.unwrap().unwrap(), "half");
-    assert!(
-        reply.chunk().await.is_err(),
-        "the caller sees the break too"
-    );
+    assert!(reply.chunk().await.is_err(), "the caller sees the break too");
     let contents = setup.contents();
     assert_eq!(kinds(&contents), ["request", "reply", "failure"]);
     assert_eq!(omitted(&contents[1]), 4);
@@ -89,10 +73,7 @@ async fn the_caller_leaves_in_a_stream() {
 
     let (direction, error) = setup.failure().await;
     assert_eq!(direction, Direction::Forward);
-    assert_eq!(
-        error,
-        "the caller closed the connection before the exchange ended"
-    );
+    assert_eq!(error, "the caller closed the connection before the exchange ended");
     timeout(PATIENCE, raw.left).await.unwrap().unwrap();
 }
 
@@ -115,9 +96,8 @@ async fn the_caller_leaves_in_a_request() {
     let raw = Raw::new().await;
     let setup = Setup::new(&raw.origin, RecorderOptions::default()).await;
     let url = setup.url("/");
-    let mut caller = TcpStream::connect((url.host_str().unwrap(), url.port().unwrap()))
-        .await
-        .unwrap();
+    let mut caller =
+        TcpStream::connect((url.host_str().unwrap(), url.port().unwrap())).await.unwrap();
     caller
         .write_all(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf")
         .await
@@ -130,10 +110,7 @@ async fn the_caller_leaves_in_a_request() {
 #[tokio::test]
 async fn too_many_exchanges_are_refused() {
     let raw = Raw::new().await;
-    let options = RecorderOptions {
-        exchanges: 1,
-        ..small()
-    };
+    let options = RecorderOptions { exchanges: 1, ..small() };
     let setup = Setup::new(&raw.origin, options).await;
     raw.send(STREAM).await;
     let open = setup.client.get(setup.url("/")).send().await.unwrap();
@@ -141,10 +118,7 @@ async fn too_many_exchanges_are_refused() {
     let refused = setup.client.get(setup.url("/")).send().await.unwrap();
 
     assert_eq!(refused.status(), 503);
-    assert_eq!(
-        kinds(&setup.contents()),
-        ["request", "reply", "request", "failure"]
-    );
+    assert_eq!(kinds(&setup.contents()), ["request", "reply", "request", "failure"]);
     drop(open);
 }
 
@@ -155,9 +129,7 @@ async fn stopping_breaks_off_what_is_open() {
     raw.send(STREAM).await;
     let mut reply = setup.client.get(setup.url("/")).send().await.unwrap();
 
-    timeout(PATIENCE, setup.recorder.stop())
-        .await
-        .expect("stopping has a limit");
+    timeout(PATIENCE, setup.recorder.stop()).await.expect("stopping has a limit");
 
     assert!(reply.chunk().await.is_err());
     let entries = setup.transcript.entries().unwrap();
@@ -168,10 +140,7 @@ async fn stopping_breaks_off_what_is_open() {
 #[tokio::test]
 async fn stopping_waits_for_what_can_end() {
     let raw = Raw::new().await;
-    let options = RecorderOptions {
-        drain: PATIENCE,
-        ..small()
-    };
+    let options = RecorderOptions { drain: PATIENCE, ..small() };
     let setup = Setup::new(&raw.origin, options).await;
     raw.send(STREAM).await;
     let reply = setup.client.get(setup.url("/")).send().await.unwrap();
@@ -181,8 +150,5 @@ async fn stopping_waits_for_what_can_end() {
 
     assert_eq!(reply.text().await.unwrap(), "");
     timeout(PATIENCE, stopping).await.unwrap().unwrap();
-    assert_eq!(
-        setup.transcript.entries().unwrap().last().unwrap().content,
-        Content::End
-    );
+    assert_eq!(setup.transcript.entries().unwrap().last().unwrap().content, Content::End);
 }

@@ -37,14 +37,9 @@ impl Setup {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("transcript.jsonl");
         let transcript = Transcript::create(&path, Instant::now()).unwrap();
-        let hops = vec![HopSpec {
-            hop: hop(),
-            upstream: upstream.parse().unwrap(),
-        }];
+        let hops = vec![HopSpec { hop: hop(), upstream: upstream.parse().unwrap() }];
         let masker = Masker::new(vec![SECRET.to_owned()]);
-        let recorder = Recorder::start(hops, transcript.clone(), masker, options)
-            .await
-            .unwrap();
+        let recorder = Recorder::start(hops, transcript.clone(), masker, options).await.unwrap();
         Self {
             recorder,
             transcript,
@@ -80,9 +75,7 @@ impl Setup {
     }
 
     async fn failure(&self) -> (Direction, String) {
-        let entry = self
-            .entry(|entry| matches!(entry.content, Content::Failure { .. }))
-            .await;
+        let entry = self.entry(|entry| matches!(entry.content, Content::Failure { .. })).await;
         match entry.content {
             Content::Failure { error } => (entry.direction, error),
             other => panic!("{other:?}"),
@@ -95,11 +88,7 @@ fn hop() -> Hop {
 }
 
 fn small() -> RecorderOptions {
-    RecorderOptions {
-        body_limit: 1024,
-        drain: Duration::ZERO,
-        ..RecorderOptions::default()
-    }
+    RecorderOptions { body_limit: 1024, drain: Duration::ZERO, ..RecorderOptions::default() }
 }
 
 /// Serves an app; returns its origin, without a trailing slash.

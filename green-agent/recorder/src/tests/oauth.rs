@@ -18,11 +18,7 @@ async fn the_authorization_of_a_server_is_found_on_the_recorder() {
     };
     let refuse = move |headers: HeaderMap| async move {
         let challenge = format!("Bearer resource_metadata=\"{}\"", own(&headers, METADATA));
-        (
-            StatusCode::UNAUTHORIZED,
-            [(header::WWW_AUTHENTICATE, challenge)],
-        )
-            .into_response()
+        (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, challenge)]).into_response()
     };
     let metadata = move |headers: HeaderMap| async move {
         Json(json!({
@@ -30,28 +26,16 @@ async fn the_authorization_of_a_server_is_found_on_the_recorder() {
             "authorization_servers": [own(&headers, ""), "https://login.example"],
         }))
     };
-    let app = Router::new()
-        .route("/mcp", post(refuse))
-        .route(METADATA, get(metadata));
+    let app = Router::new().route("/mcp", post(refuse)).route(METADATA, get(metadata));
     let origin = serve(app).await;
     let setup = Setup::new(&origin, RecorderOptions::default()).await;
 
     let refused = setup.client.post(setup.url("/mcp")).send().await.unwrap();
-    let challenge = refused.headers()[header::WWW_AUTHENTICATE]
-        .to_str()
-        .unwrap();
+    let challenge = refused.headers()[header::WWW_AUTHENTICATE].to_str().unwrap();
     let (_, url) = challenge.split_once("resource_metadata=\"").unwrap();
     let url = url.trim_end_matches('"');
     assert_eq!(url, setup.url(METADATA).as_str());
-    let found: Value = setup
-        .client
-        .get(url)
-        .send()
-        .await
-        .unwrap()
-        .json()
-        .await
-        .unwrap();
+    let found: Value = setup.client.get(url).send().await.unwrap().json().await.unwrap();
     let ours = setup.url("/mcp");
     assert_eq!(found["resource"], ours.as_str());
     let expected = json!([ours.origin().ascii_serialization(), "https://login.example"]);

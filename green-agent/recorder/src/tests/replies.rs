@@ -15,11 +15,7 @@ use super::*;
 async fn mirror(request: Request) -> impl IntoResponse {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
-    let names: Vec<&str> = parts
-        .headers
-        .keys()
-        .map(header::HeaderName::as_str)
-        .collect();
+    let names: Vec<&str> = parts.headers.keys().map(header::HeaderName::as_str).collect();
     let seen = json!({
         "method": parts.method.as_str(),
         "uri": parts.uri.to_string(),
@@ -28,11 +24,7 @@ async fn mirror(request: Request) -> impl IntoResponse {
         "authorization": parts.headers.get("authorization").map(|value| value.to_str().unwrap()),
         "body": String::from_utf8(body.to_vec()).unwrap(),
     });
-    (
-        StatusCode::ACCEPTED,
-        [("x-own", "1"), ("retry-after", "7")],
-        Json(seen),
-    )
+    (StatusCode::ACCEPTED, [("x-own", "1"), ("retry-after", "7")], Json(seen))
 }
 
 #[tokio::test]
@@ -59,37 +51,17 @@ async fn a_request_and_its_reply_pass_and_are_recorded() {
     assert_eq!(seen["uri"], "/a2a/x?n=1");
     assert_eq!(seen["host"], origin.strip_prefix("http://").unwrap());
     assert_eq!(seen["body"], "{\"a\":  1}");
-    assert!(
-        !seen["names"]
-            .as_array()
-            .unwrap()
-            .contains(&json!("accept-encoding"))
-    );
+    assert!(!seen["names"].as_array().unwrap().contains(&json!("accept-encoding")));
     let [
-        Content::Request {
-            method,
-            path,
-            headers,
-            body,
-        },
-        Content::Reply {
-            status,
-            headers: back,
-            body: answer,
-        },
+        Content::Request { method, path, headers, body },
+        Content::Reply { status, headers: back, body: answer },
     ] = &contents[..]
     else {
         panic!("{contents:?}");
     };
-    assert_eq!(
-        (method.as_str(), path.as_str(), *status),
-        ("POST", "/a2a/x?n=1", 202)
-    );
+    assert_eq!((method.as_str(), path.as_str(), *status), ("POST", "/a2a/x?n=1", 202));
     assert_eq!(headers["a2a-version"], "1.0");
-    assert_eq!(
-        back.keys().collect::<Vec<_>>(),
-        ["content-type", "retry-after"]
-    );
+    assert_eq!(back.keys().collect::<Vec<_>>(), ["content-type", "retry-after"]);
     assert_eq!(body.as_ref().unwrap().json(), Some(&json!({"a": 1})));
     assert_eq!(answer.as_ref().unwrap().json(), Some(&seen));
 }
@@ -106,37 +78,19 @@ async fn replies_without_a_body_pass() {
         .route("/away", get(|| async { Redirect::temporary("/whole") }));
     let setup = Setup::new(&serve(app).await, RecorderOptions::default()).await;
 
-    let empty = setup
-        .client
-        .delete(setup.url("/empty"))
-        .send()
-        .await
-        .unwrap();
+    let empty = setup.client.delete(setup.url("/empty")).send().await.unwrap();
     assert_eq!(empty.status(), 204);
     let head = setup.client.head(setup.url("/whole")).send().await.unwrap();
     assert_eq!(head.headers()["content-length"], "10");
-    let stream = setup
-        .client
-        .head(setup.url("/stream"))
-        .send()
-        .await
-        .unwrap();
+    let stream = setup.client.head(setup.url("/stream")).send().await.unwrap();
     assert_eq!(stream.headers()["content-type"], "text/event-stream");
     let away = setup.client.get(setup.url("/away")).send().await.unwrap();
     assert_eq!(
-        (
-            away.status().as_u16(),
-            away.headers()["location"].to_str().unwrap()
-        ),
+        (away.status().as_u16(), away.headers()["location"].to_str().unwrap()),
         (307, "/whole")
     );
     assert_eq!(kinds(&setup.contents()), ["request", "reply"].repeat(4));
-    assert!(
-        setup
-            .contents()
-            .iter()
-            .all(|content| content.body().is_none())
-    );
+    assert!(setup.contents().iter().all(|content| content.body().is_none()));
 }
 
 #[tokio::test]
@@ -145,31 +99,18 @@ async fn large_bodies_pass_and_are_not_kept() {
     let setup = Setup::new(&serve(app).await, small()).await;
     let large = "0123456789abcdef".repeat(64 * 1024);
 
-    let reply = setup
-        .client
-        .post(setup.url("/"))
-        .body(large.clone())
-        .send()
-        .await
-        .unwrap();
+    let reply = setup.client.post(setup.url("/")).body(large.clone()).send().await.unwrap();
 
     assert!(reply.text().await.unwrap() == large);
     let contents = setup.contents();
     assert_eq!(kinds(&contents), ["request", "reply"]);
-    assert_eq!(
-        contents.iter().map(omitted).collect::<Vec<_>>(),
-        [1024 * 1024; 2]
-    );
+    assert_eq!(contents.iter().map(omitted).collect::<Vec<_>>(), [1024 * 1024; 2]);
 }
 
 #[tokio::test]
 async fn encoded_bodies_pass_and_are_not_kept() {
     let encoded = || async { ([("content-encoding", "gzip")], vec![0x1F_u8, 0x8B, 0, 1]) };
-    let setup = Setup::new(
-        &serve(Router::new().route("/", get(encoded))).await,
-        small(),
-    )
-    .await;
+    let setup = Setup::new(&serve(Router::new().route("/", get(encoded))).await, small()).await;
     let reply = setup.client.get(setup.url("/")).send().await.unwrap();
     assert_eq!(reply.headers()["content-encoding"], "gzip");
     assert_eq!(reply.bytes().await.unwrap(), &[0x1F, 0x8B, 0, 1][..]);
@@ -187,36 +128,18 @@ async fn cards_keep_callers_on_the_recorder() {
             json!({"id": request["id"], "result": {"supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC"}]}}),
         )
     };
-    let app = Router::new()
-        .route("/.well-known/agent-card.json", get(card))
-        .route("/", post(extended));
+    let app =
+        Router::new().route("/.well-known/agent-card.json", get(card)).route("/", post(extended));
     let origin = serve(app).await;
     let setup = Setup::new(&origin, RecorderOptions::default()).await;
 
     let path = "/.well-known/agent-card.json";
-    let card: Value = setup
-        .client
-        .get(setup.url(path))
-        .send()
-        .await
-        .unwrap()
-        .json()
-        .await
-        .unwrap();
+    let card: Value = setup.client.get(setup.url(path)).send().await.unwrap().json().await.unwrap();
     assert_eq!(card["url"], setup.url("/").as_str());
     let request = json!({"id": 1, "method": "GetExtendedAgentCard"});
-    let reply = setup
-        .client
-        .post(setup.url("/"))
-        .json(&request)
-        .send()
-        .await
-        .unwrap();
+    let reply = setup.client.post(setup.url("/")).json(&request).send().await.unwrap();
     let reply: Value = reply.json().await.unwrap();
-    assert_eq!(
-        reply["result"]["supportedInterfaces"][0]["url"],
-        setup.url("/rpc").as_str()
-    );
+    assert_eq!(reply["result"]["supportedInterfaces"][0]["url"], setup.url("/rpc").as_str());
 
     let contents = setup.contents();
     let sent = contents[1].body().and_then(Body::json).unwrap();
@@ -229,18 +152,11 @@ async fn cards_keep_callers_on_the_recorder() {
 
 #[tokio::test]
 async fn secrets_reach_the_upstream_and_not_the_file() {
-    let setup = Setup::new(
-        &serve(Router::new().fallback(mirror)).await,
-        RecorderOptions::default(),
-    )
-    .await;
+    let setup =
+        Setup::new(&serve(Router::new().fallback(mirror)).await, RecorderOptions::default()).await;
     let uri = format!("/hook/{SECRET}?api_key=unknown-1&q={SECRET}");
     let body = json!({"text": format!("say {SECRET}"), "token": "unknown-2"}).to_string();
-    let request = setup
-        .client
-        .post(setup.url(&uri))
-        .bearer_auth("unknown-3")
-        .body(body.clone());
+    let request = setup.client.post(setup.url(&uri)).bearer_auth("unknown-3").body(body.clone());
 
     let seen: Value = request.send().await.unwrap().json().await.unwrap();
 
@@ -256,39 +172,24 @@ async fn secrets_reach_the_upstream_and_not_the_file() {
 
 #[tokio::test]
 async fn upgrades_are_refused() {
-    let setup = Setup::new(
-        &serve(Router::new().fallback(mirror)).await,
-        RecorderOptions::default(),
-    )
-    .await;
+    let setup =
+        Setup::new(&serve(Router::new().fallback(mirror)).await, RecorderOptions::default()).await;
     for (protocol, expected) in [("websocket", 501), ("h2c", 202)] {
-        let request = setup
-            .client
-            .get(setup.url("/"))
-            .header("connection", "upgrade");
+        let request = setup.client.get(setup.url("/")).header("connection", "upgrade");
         let reply = request.header("upgrade", protocol).send().await.unwrap();
         assert_eq!(reply.status(), expected, "{protocol}");
     }
-    assert_eq!(
-        kinds(&setup.contents()),
-        ["request", "failure", "request", "reply"]
-    );
+    assert_eq!(kinds(&setup.contents()), ["request", "failure", "request", "reply"]);
 }
 
 #[tokio::test]
 async fn a_recorder_needs_http_and_one_upstream_a_hop() {
     let folder = tempfile::tempdir().unwrap();
     let transcript = Transcript::create(&folder.path().join("t.jsonl"), Instant::now()).unwrap();
-    let spec = |upstream: &str| HopSpec {
-        hop: hop(),
-        upstream: upstream.parse().unwrap(),
-    };
+    let spec = |upstream: &str| HopSpec { hop: hop(), upstream: upstream.parse().unwrap() };
     let twice = vec![spec("http://127.0.0.1:1"), spec("http://127.0.0.1:2")];
     for (hops, expected) in [
-        (
-            twice,
-            "cannot record green -> purple twice: give each participant a role of its own",
-        ),
+        (twice, "cannot record green -> purple twice: give each participant a role of its own"),
         (
             vec![spec("grpc://127.0.0.1:1")],
             "cannot record green -> purple: expected an http or https URL of an agent, found grpc://127.0.0.1:1",
@@ -302,10 +203,7 @@ async fn a_recorder_needs_http_and_one_upstream_a_hop() {
 #[tokio::test]
 async fn a_reply_that_comes_slowly_is_passed_on_as_it_comes_and_recorded_before_its_end() {
     let raw = Raw::new().await;
-    let options = RecorderOptions {
-        hold: Duration::ZERO,
-        ..RecorderOptions::default()
-    };
+    let options = RecorderOptions { hold: Duration::ZERO, ..RecorderOptions::default() };
     let setup = Setup::new(&raw.origin, options).await;
     raw.send("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n")
         .await;
@@ -321,22 +219,15 @@ async fn a_reply_that_comes_slowly_is_passed_on_as_it_comes_and_recorded_before_
     }
     let contents = setup.contents();
     assert_eq!(kinds(&contents), ["request", "reply"]);
-    assert_eq!(
-        contents[1].body().and_then(Body::json),
-        Some(&json!({"a": 12}))
-    );
+    assert_eq!(contents[1].body().and_then(Body::json), Some(&json!({"a": 12})));
 }
 
 #[tokio::test]
 async fn a_slow_reply_that_breaks_off_is_recorded_as_far_as_it_came() {
     let raw = Raw::new().await;
-    let options = RecorderOptions {
-        hold: Duration::ZERO,
-        ..RecorderOptions::default()
-    };
+    let options = RecorderOptions { hold: Duration::ZERO, ..RecorderOptions::default() };
     let setup = Setup::new(&raw.origin, options).await;
-    raw.send("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n")
-        .await;
+    raw.send("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n").await;
     let mut reply = setup.client.get(setup.url("/")).send().await.unwrap();
     raw.send("1234").await;
     assert_eq!(reply.chunk().await.unwrap().unwrap(), "1234");
@@ -356,10 +247,7 @@ async fn original_texts_are_judged_and_written_texts_are_masked() {
     setup.client.get(setup.url("/")).send().await.unwrap();
 
     let entries = setup.transcript.said().unwrap();
-    assert_eq!(
-        entries[1].content.body().and_then(Body::json),
-        Some(&answer)
-    );
+    assert_eq!(entries[1].content.body().and_then(Body::json), Some(&answer));
     let masked = json!({"parts": [{"text": "[masked]"}], "token": "[masked]", "n": 1});
     let contents = setup.contents();
     assert_eq!(contents[1].body().and_then(Body::json), Some(&masked));

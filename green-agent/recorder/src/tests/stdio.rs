@@ -10,11 +10,7 @@ async fn lines_become_exchanges_by_their_ids() {
     let masker = Masker::new(vec![SECRET.to_owned()]);
     let hop = Hop::new("purple", "environment");
     let transcript = setup.transcript.clone();
-    let tap = setup
-        .recorder
-        .tap_stdio(hop.clone(), &transcript, &masker)
-        .await
-        .unwrap();
+    let tap = setup.recorder.tap_stdio(hop.clone(), &transcript, &masker).await.unwrap();
     let call = |id: u64, name: &str| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name}});
     let answer =
         |id: u64, text: &str| json!({"jsonrpc": "2.0", "id": id, "result": {"text": text}});
@@ -22,10 +18,7 @@ async fn lines_become_exchanges_by_their_ids() {
         ("forward", call(1, "a")),
         ("forward", call(2, "b")),
         ("back", answer(2, SECRET)),
-        (
-            "back",
-            json!({"jsonrpc": "2.0", "method": "notifications/message"}),
-        ),
+        ("back", json!({"jsonrpc": "2.0", "method": "notifications/message"})),
         ("back", answer(1, "done")),
     ] {
         let line = format!("{line}\n");

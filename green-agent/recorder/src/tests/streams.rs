@@ -32,22 +32,10 @@ async fn events_pass_byte_for_byte_and_are_recorded_one_by_one() {
         )
         .unwrap();
     }
-    let pieces: Vec<Bytes> = sent
-        .as_bytes()
-        .chunks(7)
-        .map(Bytes::copy_from_slice)
-        .collect();
+    let pieces: Vec<Bytes> = sent.as_bytes().chunks(7).map(Bytes::copy_from_slice).collect();
     let setup = Setup::new(&upstream(pieces).await, RecorderOptions::default()).await;
 
-    let received = setup
-        .client
-        .get(setup.url("/"))
-        .send()
-        .await
-        .unwrap()
-        .text()
-        .await
-        .unwrap();
+    let received = setup.client.get(setup.url("/")).send().await.unwrap().text().await.unwrap();
 
     assert!(received == sent, "not byte for byte");
     let contents = setup.contents();
@@ -68,18 +56,13 @@ async fn events_pass_byte_for_byte_and_are_recorded_one_by_one() {
 async fn an_event_is_recorded_before_it_is_passed_back() {
     let raw = Raw::new().await;
     let setup = Setup::new(&raw.origin, RecorderOptions::default()).await;
-    raw.send("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
-        .await;
+    raw.send("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").await;
     let mut reply = setup.client.get(setup.url("/")).send().await.unwrap();
     assert_eq!(kinds(&setup.contents()), ["request", "reply"]);
 
     for number in 1..=3 {
         raw.send("event: tick\ndata: 1\n\n").await;
-        let received = timeout(PATIENCE, reply.chunk())
-            .await
-            .unwrap()
-            .unwrap()
-            .unwrap();
+        let received = timeout(PATIENCE, reply.chunk()).await.unwrap().unwrap().unwrap();
         assert_eq!(received, "event: tick\ndata: 1\n\n");
         assert_eq!(setup.contents().len(), 2 + number);
     }
@@ -89,21 +72,10 @@ async fn an_event_is_recorded_before_it_is_passed_back() {
 async fn large_and_unfinished_events_pass_and_are_not_kept() {
     let sent = format!("data: {}\n\ndata: unfinished", "x".repeat(2000));
     let setup = Setup::new(&upstream(vec![Bytes::from(sent.clone())]).await, small()).await;
-    let received = setup
-        .client
-        .get(setup.url("/"))
-        .send()
-        .await
-        .unwrap()
-        .text()
-        .await
-        .unwrap();
+    let received = setup.client.get(setup.url("/")).send().await.unwrap().text().await.unwrap();
     assert_eq!(received, sent);
     let contents = setup.contents();
-    assert_eq!(
-        kinds(&contents),
-        ["request", "reply", "event", "event", "end"]
-    );
+    assert_eq!(kinds(&contents), ["request", "reply", "event", "event", "end"]);
     assert_eq!((omitted(&contents[2]), omitted(&contents[3])), (2006, 16));
 }
 
@@ -112,21 +84,10 @@ async fn secrets_in_events_are_masked() {
     let sent =
         format!("id: {SECRET}\ndata: {{\"text\": \"{SECRET}\", \"apiKey\": \"unknown-1\"}}\n\n");
     let setup = Setup::new(&upstream(vec![Bytes::from(sent.clone())]).await, small()).await;
-    let received = setup
-        .client
-        .get(setup.url("/"))
-        .send()
-        .await
-        .unwrap()
-        .text()
-        .await
-        .unwrap();
+    let received = setup.client.get(setup.url("/")).send().await.unwrap().text().await.unwrap();
     assert_eq!(received, sent);
     let file = std::fs::read_to_string(setup.transcript.path()).unwrap();
-    assert!(
-        !file.contains(SECRET) && !file.contains("unknown-1"),
-        "{file}"
-    );
+    assert!(!file.contains(SECRET) && !file.contains("unknown-1"), "{file}");
 }
 
 #[tokio::test]
@@ -136,18 +97,14 @@ async fn a_stream_of_known_length_ends_too() {
     let reply = setup.client.get(setup.url("/")).send().await.unwrap();
     assert_eq!(reply.headers()["content-length"], "9");
     assert_eq!(reply.text().await.unwrap(), "data: 1\n\n");
-    assert_eq!(
-        kinds(&setup.contents()),
-        ["request", "reply", "event", "end"]
-    );
+    assert_eq!(kinds(&setup.contents()), ["request", "reply", "event", "end"]);
 }
 
 #[tokio::test]
 async fn bytes_that_complete_no_event_are_a_sign_of_life() {
     let raw = Raw::new().await;
     let setup = Setup::new(&raw.origin, RecorderOptions::default()).await;
-    raw.send("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
-        .await;
+    raw.send("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").await;
     let mut reply = setup.client.get(setup.url("/")).send().await.unwrap();
     for piece in [": still here\n", "data: {\"half"] {
         let mut activity = setup.transcript.activity();
@@ -176,10 +133,7 @@ async fn lines_of_json_are_events() {
     drop(raw);
     while reply.chunk().await.unwrap().is_some() {}
     let contents = setup.contents();
-    assert_eq!(
-        kinds(&contents),
-        ["request", "reply", "event", "event", "event", "end"]
-    );
+    assert_eq!(kinds(&contents), ["request", "reply", "event", "event", "event", "end"]);
     let last = contents[4].body().and_then(Body::json);
     assert_eq!(last, Some(&json!({"n": 3})));
 }

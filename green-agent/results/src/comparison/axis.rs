@@ -87,17 +87,11 @@ pub fn by_axis(
     match values.len() {
         0 => {
             let known = cells().flat_map(|cell| cell.keys().cloned()).collect();
-            return Err(AxisError::NoSuchAxis {
-                axis: axis_name(),
-                known,
-            });
+            return Err(AxisError::NoSuchAxis { axis: axis_name(), known });
         }
         2..=MOST_VALUES => {}
         found => {
-            return Err(AxisError::Values {
-                axis: axis_name(),
-                found,
-            });
+            return Err(AxisError::Values { axis: axis_name(), found });
         }
     }
     let side = |value: &&String| RunFolder {
@@ -145,9 +139,8 @@ fn pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
 
 /// Returns the trials with a value of the axis, without the axis itself.
 fn side(records: &[TrialRecord], axis: &str, value: &str) -> Vec<TrialRecord> {
-    let of_it = records
-        .iter()
-        .filter(|record| record.cell.get(axis).is_some_and(|one| one == value));
+    let of_it =
+        records.iter().filter(|record| record.cell.get(axis).is_some_and(|one| one == value));
     let without = |record: &TrialRecord| {
         let mut record = record.clone();
         record.cell.remove(axis);

@@ -80,19 +80,10 @@ impl Comparison {
 /// Returns the differences of all figures that both sides have: the pass rate first, the time last.
 fn differences(a: &SummaryBuilder, b: &SummaryBuilder, bootstrap: Option<u64>) -> Vec<Difference> {
     let figures = a.figures();
-    let both = figures
-        .intersection(&b.figures())
-        .cloned()
-        .collect::<Vec<_>>();
-    let metrics = both
-        .into_iter()
-        .filter(|figure| figure != PASS_RATE && figure != SECONDS);
-    let figures = std::iter::once(PASS_RATE.to_owned())
-        .chain(metrics)
-        .chain([SECONDS.to_owned()]);
-    figures
-        .map(|figure| a.difference(b, &figure, bootstrap))
-        .collect()
+    let both = figures.intersection(&b.figures()).cloned().collect::<Vec<_>>();
+    let metrics = both.into_iter().filter(|figure| figure != PASS_RATE && figure != SECONDS);
+    let figures = std::iter::once(PASS_RATE.to_owned()).chain(metrics).chain([SECONDS.to_owned()]);
+    figures.map(|figure| a.difference(b, &figure, bootstrap)).collect()
 }
 
 /// Returns the records of a run in the form for comparisons.
@@ -111,11 +102,7 @@ fn flips(pairs: Vec<Pair>, runs: (&RunFolder, &RunFolder), transcripts: usize) -
             pair,
         }
     };
-    flipped
-        .into_iter()
-        .enumerate()
-        .map(with_transcript)
-        .collect()
+    flipped.into_iter().enumerate().map(with_transcript).collect()
 }
 
 fn of_task<'a>(records: &[&'a TrialRecord], task: &Task) -> Vec<&'a TrialRecord> {

@@ -36,11 +36,7 @@ pub(super) fn changes(a: &[&TrialRecord], b: &[&TrialRecord]) -> Vec<ProblemChan
         for record in records {
             for problem in &record.problems {
                 let message = describe(problem);
-                let key = (
-                    record.scenario.clone(),
-                    problem.kind.title(),
-                    message.clone(),
-                );
+                let key = (record.scenario.clone(), problem.kind.title(), message.clone());
                 let change = changes.entry(key).or_insert_with(|| ProblemChange {
                     scenario: record.scenario.clone(),
                     kind: problem.kind,
@@ -55,10 +51,7 @@ pub(super) fn changes(a: &[&TrialRecord], b: &[&TrialRecord]) -> Vec<ProblemChan
     };
     count(a, |change| change.a += 1);
     count(b, |change| change.b += 1);
-    let mut changes: Vec<_> = changes
-        .into_values()
-        .filter(|change| change.a != change.b)
-        .collect();
+    let mut changes: Vec<_> = changes.into_values().filter(|change| change.a != change.b).collect();
     changes.sort_by_key(|change| change.a as i64 - change.b as i64);
     changes
 }

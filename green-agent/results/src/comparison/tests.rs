@@ -10,11 +10,7 @@ fn trial(number: u32, passed: bool) -> TrialRecord {
     let problem = || ProblemKind::GoalMissed.because(format!("at port 80{number}\nmore"));
     TrialRecord {
         trial: number,
-        outcome: if passed {
-            Outcome::Passed
-        } else {
-            Outcome::Failed
-        },
+        outcome: if passed { Outcome::Passed } else { Outcome::Failed },
         problems: (!passed).then(problem).into_iter().collect(),
         folder: Some(format!("debate/trial-{number}")),
         ..record(&format!("{number}"), 1)
@@ -26,9 +22,7 @@ fn run(path: &Path, passed: &[bool]) -> RunFolder {
     RunFolder {
         path: path.to_owned(),
         manifest: Manifest::begun(String::new()),
-        records: numbered
-            .map(|(number, passed)| trial(number, *passed))
-            .collect(),
+        records: numbered.map(|(number, passed)| trial(number, *passed)).collect(),
         torn: None,
     }
 }
@@ -51,25 +45,15 @@ fn flips_and_the_problems_behind_them_are_found() {
     let a = run(a.path(), &[true, true, false, true]);
     let b = run(b.path(), &[false, true, true, false]);
     let comparison = Comparison::new(&a, &b, 2, None);
-    let flipped: Vec<_> = comparison
-        .flips
-        .iter()
-        .map(|flip| flip.pair.task.trial)
-        .collect();
+    let flipped: Vec<_> = comparison.flips.iter().map(|flip| flip.pair.task.trial).collect();
     assert_eq!(flipped, [Some(1), Some(4), Some(3)]);
     let diff = comparison.flips[0].transcript.as_ref().unwrap();
-    assert!(
-        diff.contains("-the old words") && diff.contains("+the new words"),
-        "{diff}"
-    );
+    assert!(diff.contains("-the old words") && diff.contains("+the new words"), "{diff}");
     let unread = comparison.flips[1].transcript.as_ref().unwrap();
     assert!(unread.contains("cannot read the transcript"), "{unread}");
     assert_eq!(comparison.flips[2].transcript, None);
-    let problems: Vec<_> = comparison
-        .problems
-        .iter()
-        .map(|one| (one.message.as_str(), one.a, one.b))
-        .collect();
+    let problems: Vec<_> =
+        comparison.problems.iter().map(|one| (one.message.as_str(), one.a, one.b)).collect();
     assert_eq!(problems, [("at port #", 1, 2)]);
     let rate = &comparison.differences[0];
     assert_eq!((rate.figure.as_str(), rate.pairs), (PASS_RATE, 4));
@@ -82,10 +66,7 @@ fn flips_and_the_problems_behind_them_are_found() {
 fn a_large_drop_is_a_regression() {
     let (a, b) = ([true; 20], [[false; 10], [true; 10]].concat());
     let comparison = Comparison::new(&run(Path::new("a"), &a), &run(Path::new("b"), &b), 0, None);
-    let found: Vec<_> = comparison
-        .regressions()
-        .map(|one| one.figure.as_str())
-        .collect();
+    let found: Vec<_> = comparison.regressions().map(|one| one.figure.as_str()).collect();
     assert_eq!(found, [PASS_RATE]);
     assert!(comparison.differences[0].p_value < 0.01);
     let same = Comparison::new(&run(Path::new("a"), &a), &run(Path::new("a"), &a), 0, None);
@@ -116,20 +97,14 @@ fn matrix(passed: &[(&str, &[u32])]) -> RunFolder {
             }
         })
     });
-    RunFolder {
-        records: cells.collect(),
-        ..run(Path::new("a"), &[])
-    }
+    RunFolder { records: cells.collect(), ..run(Path::new("a"), &[]) }
 }
 
 #[test]
 fn the_values_of_an_axis_are_paired_in_one_run() {
     let run = matrix(&[("a", &[1, 2, 3]), ("b", &[2]), ("c", &[1, 2, 3])]);
     let pairs = by_axis(&run, "model", 0, None).unwrap();
-    let values: Vec<_> = pairs
-        .iter()
-        .map(|one| (&*one.value_a, &*one.value_b))
-        .collect();
+    let values: Vec<_> = pairs.iter().map(|one| (&*one.value_a, &*one.value_b)).collect();
     assert_eq!(values, [("a", "b"), ("a", "c"), ("b", "c")]);
     let rate = &pairs[0].comparison.differences[0];
     assert_eq!((rate.pairs, rate.smaller, rate.greater), (3, 2, 0));
@@ -153,12 +128,6 @@ fn the_values_of_an_axis_are_paired_in_one_run() {
 fn an_axis_that_cannot_be_compared_is_reported() {
     let run = matrix(&[("a", &[1])]);
     let said = |axis: &str| by_axis(&run, axis, 0, None).unwrap_err().to_string();
-    assert_eq!(
-        said("modle"),
-        "the run has no axis \"modle\"; expected one of: mode, model"
-    );
-    assert_eq!(
-        said("model"),
-        "expected 2 to 16 values of the axis \"model\", found 1"
-    );
+    assert_eq!(said("modle"), "the run has no axis \"modle\"; expected one of: mode, model");
+    assert_eq!(said("model"), "expected 2 to 16 values of the axis \"model\", found 1");
 }

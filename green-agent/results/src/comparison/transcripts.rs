@@ -35,10 +35,7 @@ fn text(run: &RunFolder, record: &TrialRecord) -> Result<String, String> {
         .ok_or_else(|| format!("{folder:?} is not a folder below the run's"))?
         .join("transcript.jsonl");
     let entries = transcript::read(&path).map_err(|error| error.to_string())?;
-    let names = Names {
-        origins: record.parties.clone(),
-        roles: Vec::new(),
-    };
+    let names = Names { origins: record.parties.clone(), roles: Vec::new() };
     let text = canonical(&entries, &names, &SnapshotSettings::default());
     match text.len() <= LIMIT {
         true => Ok(text),

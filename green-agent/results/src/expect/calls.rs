@@ -32,10 +32,7 @@ pub(super) fn tools(entries: &[Entry]) -> Vec<&str> {
 
 fn called(entry: &Entry) -> Option<&str> {
     match wire::ask(&entry.content)? {
-        RequestKind::Mcp {
-            method: "tools/call",
-            params,
-        } => params?.get("name")?.as_str(),
+        RequestKind::Mcp { method: "tools/call", params } => params?.get("name")?.as_str(),
         RequestKind::Mcp { .. } | RequestKind::Card | RequestKind::A2a(_) | RequestKind::Other => {
             None
         }
@@ -73,9 +70,7 @@ fn answer<'a>(request: &Entry, id: Option<&Value>, entries: &'a [Entry]) -> Opti
 
 fn answer_in<'a>(entry: &'a Entry, id: Option<&Value>) -> Option<Answer<'a>> {
     let body = entry.content.body()?.json()?;
-    let member = ["result", "error"]
-        .into_iter()
-        .find(|member| body.get(member).is_some())?;
+    let member = ["result", "error"].into_iter().find(|member| body.get(member).is_some())?;
     (body.get("id") == id).then(|| (entry, member, &body[member]))
 }
 
@@ -95,16 +90,8 @@ mod tests {
         let mut beside = Script::default();
         beside.push(hop, 1, request("GET", "/sse", None));
         beside.push(hop, 2, call());
-        beside.push(
-            hop,
-            1,
-            event(json!({"jsonrpc": "2.0", "id": 7, "result": {"other": 1}})),
-        );
-        beside.push(
-            hop,
-            1,
-            event(json!({"jsonrpc": "2.0", "id": 1, "result": {"content": []}})),
-        );
+        beside.push(hop, 1, event(json!({"jsonrpc": "2.0", "id": 7, "result": {"other": 1}})));
+        beside.push(hop, 1, event(json!({"jsonrpc": "2.0", "id": 1, "result": {"content": []}})));
         let mut never = Script::default();
         never.exchange(hop, [call(), stream(), end()]);
 

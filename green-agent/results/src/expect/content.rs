@@ -9,9 +9,7 @@ use green_agent_transcript::wire;
 /// in the artifacts' order.
 pub fn results(artifacts: &[Value]) -> Vec<Value> {
     let parts = artifacts.iter().flat_map(parts);
-    parts
-        .filter_map(|part| data(part).or_else(|| parsed(part)))
-        .collect()
+    parts.filter_map(|part| data(part).or_else(|| parsed(part))).collect()
 }
 
 /// Returns the artifacts with this name; one without a name is found by its id.
@@ -27,17 +25,11 @@ pub(super) fn content(artifact: &Value) -> Value {
         data(part)
             .or_else(|| parsed(part).filter(|v| v.is_object() || v.is_array() || v.is_number()))
     };
-    let mut values: Vec<Value> = parts(artifact)
-        .iter()
-        .filter_map(|part| structured(&part))
-        .collect();
+    let mut values: Vec<Value> =
+        parts(artifact).iter().filter_map(|part| structured(&part)).collect();
     match values.len() {
         // Texts are joined without a separator, because streams append them in pieces.
-        0 => parts(artifact)
-            .iter()
-            .filter_map(text)
-            .collect::<String>()
-            .into(),
+        0 => parts(artifact).iter().filter_map(text).collect::<String>().into(),
         1 => values.remove(0),
         _ => Value::Array(values),
     }
@@ -69,10 +61,7 @@ mod tests {
     fn content_is_data_before_text() {
         let cases = [
             (json!([{"data": {"a": 1}}]), json!({"a": 1})),
-            (
-                json!([{"text": "said"}, {"text": "{\"a\": 1}"}]),
-                json!({"a": 1}),
-            ),
+            (json!([{"text": "said"}, {"text": "{\"a\": 1}"}]), json!({"a": 1})),
             (json!([{"data": 1}, {"text": "[2]"}]), json!([1, [2]])),
             (json!([{"text": "0.75"}]), json!(0.75)),
             (json!([{"text": "Hel"}, {"text": "lo"}]), json!("Hello")),
@@ -90,9 +79,6 @@ mod tests {
             json!({"artifactId": "1", "parts": [{"text": "said"}, {"text": "{\"a\": 1}"}]}),
             json!({"artifactId": "2", "parts": [{"data": [2]}, {"text": "true"}]}),
         ];
-        assert_eq!(
-            results(&artifacts),
-            [json!({"a": 1}), json!([2]), json!(true)]
-        );
+        assert_eq!(results(&artifacts), [json!({"a": 1}), json!([2]), json!(true)]);
     }
 }

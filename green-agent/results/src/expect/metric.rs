@@ -21,11 +21,7 @@ pub fn measured(path: &ValuePath, results: &[Value]) -> Result<f64, String> {
     let (mut sum, mut count) = (0.0, 0.0);
     for node in nodes {
         sum += number(node.value).ok_or_else(|| {
-            format!(
-                "expected a number at {}, found {}",
-                node.place,
-                shown(node.value)
-            )
+            format!("expected a number at {}, found {}", node.place, shown(node.value))
         })?;
         count += 1.0;
     }
@@ -51,20 +47,14 @@ mod tests {
             ("/0/summary/mean", Ok(0.5)),
             ("$[0].tasks[*].done", Ok(0.5)),
             ("/0/tasks/0/done", Ok(1.0)),
-            (
-                "/0/summary/max",
-                Err("nothing at /0/summary/max; /0/summary has: by, mean"),
-            ),
+            ("/0/summary/max", Err("nothing at /0/summary/max; /0/summary has: by, mean")),
             (
                 "/summary/mean",
                 Err(
                     "nothing at /summary/mean; the list of results is a list of 1, the first at /0",
                 ),
             ),
-            (
-                "/0/summary/by",
-                Err("expected a number at /0/summary/by, found \"a\""),
-            ),
+            ("/0/summary/by", Err("expected a number at /0/summary/by, found \"a\"")),
         ] {
             let place = match JsonPath::parse(path) {
                 Ok(path) => ValuePath::JsonPath(Box::new(path)),

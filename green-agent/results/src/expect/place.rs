@@ -19,10 +19,7 @@ pub(super) fn select<'a>(value: &'a Value, path: Option<&ValuePath>) -> Vec<Node
         None => vec![node(String::new(), value)],
         Some(ValuePath::Pointer(pointer)) => {
             let selected = value.pointer(pointer);
-            selected
-                .map(|value| node(pointer.clone(), value))
-                .into_iter()
-                .collect()
+            selected.map(|value| node(pointer.clone(), value)).into_iter().collect()
         }
         Some(ValuePath::JsonPath(path)) => path
             .query_located(value)
@@ -45,9 +42,9 @@ fn size(value: &Value) -> Result<usize, String> {
         Value::Array(items) => Ok(items.len()),
         Value::Object(members) => Ok(members.len()),
         Value::String(text) => Ok(text.chars().count()),
-        Value::Null | Value::Bool(_) | Value::Number(_) => Err(format!(
-            "{value}, which cannot be counted: only lists, objects and texts can"
-        )),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {
+            Err(format!("{value}, which cannot be counted: only lists, objects and texts can"))
+        }
     }
 }
 
@@ -60,10 +57,9 @@ pub(super) fn absence(path: Option<&ValuePath>, noun: &str, value: &Value) -> St
         }
         Some(ValuePath::Pointer(pointer)) => match nearest(value, pointer) {
             ("", value) => format!("nothing at {pointer}; {noun} {}", found_content("", value)),
-            (above, value) => format!(
-                "nothing at {pointer}; {above} {}",
-                found_content(above, value)
-            ),
+            (above, value) => {
+                format!("nothing at {pointer}; {above} {}", found_content(above, value))
+            }
         },
     }
 }
@@ -71,9 +67,7 @@ pub(super) fn absence(path: Option<&ValuePath>, noun: &str, value: &Value) -> St
 /// Returns the longest prefix of a pointer that exists, and its value.
 fn nearest<'a, 'b>(value: &'a Value, pointer: &'b str) -> (&'b str, &'a Value) {
     let ends = pointer.match_indices('/').map(|(end, _)| &pointer[..end]);
-    ends.filter_map(|above| Some((above, value.pointer(above)?)))
-        .next_back()
-        .unwrap_or(("", value))
+    ends.filter_map(|above| Some((above, value.pointer(above)?))).next_back().unwrap_or(("", value))
 }
 
 /// Describes the content of a value at the place `at`.
@@ -102,10 +96,7 @@ mod tests {
     fn an_absent_value_is_reported_with_the_present_ones() {
         let value = json!({"accuracy": 1, "answers": [1, 2], "by": {"role": "a"}, "none": {}});
         let cases = [
-            (
-                "/score",
-                "nothing at /score; the artifact has: accuracy, answers, by, none",
-            ),
+            ("/score", "nothing at /score; the artifact has: accuracy, answers, by, none"),
             ("/by/name", "nothing at /by/name; /by has: role"),
             (
                 "/answers/7",

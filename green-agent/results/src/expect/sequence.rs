@@ -36,11 +36,7 @@ pub(super) fn judge(
     }
     let expected = format!("in this order: {}", wanted.join(", "));
     Err(UnmetReason {
-        expected: if not {
-            format!("not {expected}")
-        } else {
-            expected
-        },
+        expected: if not { format!("not {expected}") } else { expected },
         actual: if not {
             format!("they happened in this order, at {}", positions(&matched))
         } else {
@@ -61,20 +57,14 @@ fn unknown_tool(wanted: &[String], entries: &[&Entry]) -> Option<String> {
     });
     let unknown = tools.find(|name| !offered.is_empty() && !offered.contains(name))?;
     let names: Vec<&str> = offered.iter().copied().collect();
-    Some(format!(
-        "there is no tool {unknown}; there are {}",
-        names.join(", ")
-    ))
+    Some(format!("there is no tool {unknown}; there are {}", names.join(", ")))
 }
 
 /// Returns the tools that an MCP server lists in this entry.
 fn offered(entry: &Entry) -> impl Iterator<Item = &str> {
     let body = entry.content.body().and_then(|body| body.json());
     let tools = body.and_then(|body| body.pointer("/result/tools")?.as_array());
-    tools
-        .into_iter()
-        .flatten()
-        .filter_map(|tool| tool["name"].as_str())
+    tools.into_iter().flatten().filter_map(|tool| tool["name"].as_str())
 }
 
 /// Returns the `seq` of the entry that matched each label, up to the first label without a match.
@@ -118,10 +108,7 @@ fn shortfall(wanted: &[String], matched: &[u64], hop: Option<&Hop>, entries: &[&
     let reached = matched.len();
     let next = wanted.get(reached).map_or("", String::as_str);
     let (last, after) = match matched.last() {
-        Some(seq) => (
-            *seq,
-            format!("after {} at {seq} nothing", wanted[reached - 1]),
-        ),
+        Some(seq) => (*seq, format!("after {} at {seq} nothing", wanted[reached - 1])),
         None => (0, "nothing".to_owned()),
     };
     let later = entries.iter().filter(|entry| entry.seq > last);
@@ -142,11 +129,7 @@ fn describe(labeled_events: impl Iterator<Item = LabeledEvent>) -> String {
     match labels.len() {
         0 => "none".to_owned(),
         count if count > LISTED => {
-            format!(
-                "{}, and {} more",
-                labels[..LISTED].join(", "),
-                count - LISTED
-            )
+            format!("{}, and {} more", labels[..LISTED].join(", "), count - LISTED)
         }
         _ => labels.join(", "),
     }
@@ -181,10 +164,7 @@ mod tests {
     fn a_tool_that_no_server_offers_is_no_expectation() {
         let mut script = Script::default();
         let tools = json!({"tools": [{"name": "confirm_order"}, {"name": "search"}]});
-        script.exchange(
-            "purple -> environment",
-            [rpc("tools/list", json!({})), result(tools)],
-        );
+        script.exchange("purple -> environment", [rpc("tools/list", json!({})), result(tools)]);
         let judged = |label: &str| judge(&[label.to_owned()], None, true, &script.entries);
         assert!(judged("mcp:confirm_order").is_ok());
         assert!(judged("mcp:tools/call").is_ok());

@@ -51,10 +51,7 @@ fn artifact(name: &str, subject: &Subject<'_>) -> Result<TargetValue, String> {
     let value = match named.as_slice() {
         [] => return Err(no_artifact(name, subject)),
         [only] => content::content(only),
-        several => several
-            .iter()
-            .map(|artifact| content::content(artifact))
-            .collect(),
+        several => several.iter().map(|artifact| content::content(artifact)).collect(),
     };
     let label = format!("artifact:{name}");
     let at = labeled_entries(subject.entries, |seen| seen == label);
@@ -62,20 +59,13 @@ fn artifact(name: &str, subject: &Subject<'_>) -> Result<TargetValue, String> {
 }
 
 fn no_artifact(name: &str, subject: &Subject<'_>) -> String {
-    let names = subject
-        .assessment
-        .artifacts
-        .iter()
-        .filter_map(wire::artifact_name);
+    let names = subject.assessment.artifacts.iter().filter_map(wire::artifact_name);
     absent(&format!("no artifact {name}"), "the evaluation gave", names)
 }
 
 fn task_of(role: &str, entries: &[Entry]) -> Result<TargetValue, String> {
     match task::last_task(entries, role) {
-        Some(view) => Ok(TargetValue {
-            value: view.task,
-            at: view.at,
-        }),
+        Some(view) => Ok(TargetValue { value: view.task, at: view.at }),
         None => Err(absent(
             &format!("no task was seen from {role}"),
             "tasks came from",
@@ -93,10 +83,7 @@ fn status(position: i64, statuses: &[Value]) -> Result<TargetValue, String> {
             .and_then(|from_end| count.checked_sub(from_end)),
     };
     match index.and_then(|index| statuses.get(index)) {
-        Some(status) => Ok(TargetValue {
-            value: status.clone(),
-            at: Vec::new(),
-        }),
+        Some(status) => Ok(TargetValue { value: status.clone(), at: Vec::new() }),
         None => Err(format!("no status {position}; there were {count}")),
     }
 }
@@ -128,10 +115,7 @@ fn is_mcp(entry: &Entry) -> bool {
 fn metric(name: &str, subject: &Subject<'_>) -> Result<TargetValue, String> {
     let metrics = &subject.assessment.metrics;
     match metrics.get(name) {
-        Some(number) => Ok(TargetValue {
-            value: json!(number),
-            at: Vec::new(),
-        }),
+        Some(number) => Ok(TargetValue { value: json!(number), at: Vec::new() }),
         None => {
             let names = metrics.keys().map(String::as_str);
             Err(absent(&format!("no metric {name}"), "there are", names))

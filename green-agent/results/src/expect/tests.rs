@@ -33,14 +33,9 @@ fn assessment() -> Assessment {
 fn entries() -> Vec<Entry> {
     let mut script = Script::default();
     let task = json!({"kind": "task", "id": "t", "status": {"state": "working"}});
-    script.exchange(
-        "green -> purple",
-        [rpc("message/send", json!({})), result(task)],
-    );
-    script.exchange(
-        "purple -> tools",
-        [rpc("tools/list", json!({})), result(json!({"tools": []}))],
-    );
+    script.exchange("green -> purple", [rpc("message/send", json!({})), result(task)]);
+    script
+        .exchange("purple -> tools", [rpc("tools/list", json!({})), result(json!({"tools": []}))]);
     script.exchange("purple -> tools", [
         rpc("tools/call", json!({"name": "echo", "arguments": {"text": "hi"}})),
         stream(),
@@ -64,10 +59,7 @@ fn parsed(path: &str) -> Option<ValuePath> {
 fn outcome(rule: Rule, not: bool, entries: &[Entry]) -> Option<UnmetExpectation> {
     let expectation = Expectation { line: 7, not, rule };
     let assessment = assessment();
-    let subject = Subject {
-        assessment: &assessment,
-        entries,
-    };
+    let subject = Subject { assessment: &assessment, entries };
     check(&[expectation], &subject).pop()
 }
 
@@ -136,17 +128,9 @@ fn every_check_passes_and_fails() {
     ];
     for (path, check, passes) in cases {
         let text = format!("{path} {check:?}");
-        assert_eq!(
-            of_result(path, check.clone(), false).is_none(),
-            passes,
-            "{text}"
-        );
+        assert_eq!(of_result(path, check.clone(), false).is_none(), passes, "{text}");
         if !path.starts_with('$') || matches!(check, Check::Count(_)) {
-            assert_eq!(
-                of_result(path, check, true).is_none(),
-                !passes,
-                "not {text}"
-            );
+            assert_eq!(of_result(path, check, true).is_none(), !passes, "not {text}");
         }
     }
 }
@@ -177,23 +161,11 @@ fn every_target_is_found() {
     let cases: Vec<(Target, &str, Value)> = vec![
         (Target::Artifact("Result".to_owned()), "/score", json!(0.5)),
         (Target::Artifact("notes".to_owned()), "", json!("said so")),
-        (
-            Target::Task("purple".to_owned()),
-            "/status/state",
-            json!("TASK_STATE_WORKING"),
-        ),
+        (Target::Task("purple".to_owned()), "/status/state", json!("TASK_STATE_WORKING")),
         (Target::Status(1), "/state", json!("TASK_STATE_WORKING")),
         (Target::Status(-1), "/state", json!("TASK_STATE_COMPLETED")),
-        (
-            Target::Mcp("echo".to_owned()),
-            "/0/arguments/text",
-            json!("hi"),
-        ),
-        (
-            Target::Mcp("echo".to_owned()),
-            "/0/result/content/0/text",
-            json!("hi"),
-        ),
+        (Target::Mcp("echo".to_owned()), "/0/arguments/text", json!("hi")),
+        (Target::Mcp("echo".to_owned()), "/0/result/content/0/text", json!("hi")),
         (Target::Result, "/0/score", json!(0.5)),
         (Target::Metric("tokens".to_owned()), "", json!(12)),
     ];
@@ -211,21 +183,12 @@ fn a_missing_target_says_what_there_is() {
             Target::Artifact("Results".to_owned()),
             "no artifact Results; the evaluation gave: Result, notes",
         ),
-        (
-            Target::Task("green".to_owned()),
-            "no task was seen from green; tasks came from: purple",
-        ),
+        (Target::Task("green".to_owned()), "no task was seen from green; tasks came from: purple"),
         (Target::Status(3), "no status 3; there were 2"),
         (Target::Status(0), "no status 0; there were 2"),
         (Target::Status(-3), "no status -3; there were 2"),
-        (
-            Target::Mcp("ecco".to_owned()),
-            "no call of ecco; tools called: echo",
-        ),
-        (
-            Target::Metric("cost".to_owned()),
-            "no metric cost; there are: tokens",
-        ),
+        (Target::Mcp("ecco".to_owned()), "no call of ecco; tools called: echo"),
+        (Target::Metric("cost".to_owned()), "no metric cost; there are: tokens"),
     ];
     for (on, expected) in cases {
         let unmet = of_value(on, "", Check::Exists(true), false).unwrap();
@@ -251,11 +214,7 @@ fn unmet_expectations_read_well() {
         of_result("/score", Check::Count(1), false),
         of_value(Target::Mcp("echo".to_owned()), "", Check::Count(2), false),
     ];
-    let told: Vec<String> = unmet
-        .into_iter()
-        .flatten()
-        .map(|unmet| unmet.to_string())
-        .collect();
+    let told: Vec<String> = unmet.into_iter().flatten().map(|unmet| unmet.to_string()).collect();
     insta::assert_snapshot!(told.join("\n"));
 }
 
@@ -281,22 +240,10 @@ fn sequences_pass_and_fail() {
             None,
             true,
         ),
-        (
-            &["request:message/stream", "request:message/send", "end"],
-            None,
-            true,
-        ),
+        (&["request:message/stream", "request:message/send", "end"], None, true),
         (&["request:message/send"], green(), false),
-        (
-            &["request:message/send", "request:message/send"],
-            pro(),
-            true,
-        ),
-        (
-            &["request:message/send", "request:message/send", "request:*"],
-            pro(),
-            false,
-        ),
+        (&["request:message/send", "request:message/send"], pro(), true),
+        (&["request:message/send", "request:message/send", "request:*"], pro(), false),
         (&["task:completed", "artifact:Result"], green(), false),
         (&["status:*", "status:c*"], green(), true),
         (&["request:*"], nobody(), false),
@@ -304,27 +251,17 @@ fn sequences_pass_and_fail() {
     for (labels, hop, passes) in cases {
         let unmet = of_sequence(labels, hop.clone(), false);
         assert_eq!(unmet.is_none(), passes, "{labels:?} on {hop:?}");
-        assert_eq!(
-            of_sequence(labels, hop, true).is_none(),
-            !passes,
-            "not {labels:?}"
-        );
+        assert_eq!(of_sequence(labels, hop, true).is_none(), !passes, "not {labels:?}");
     }
 }
 
 #[test]
 fn one_happening_counts_once_and_one_entry_may_show_several() {
-    let call_twice = Rule::Sequence {
-        labels: vec!["mcp:tools/call*".to_owned(); 2],
-        hop: None,
-    };
+    let call_twice = Rule::Sequence { labels: vec!["mcp:tools/call*".to_owned(); 2], hop: None };
     assert!(outcome(call_twice, false, &entries()).is_some());
     let mut script = Script::default();
     let task = json!({"task": {"id": "t", "status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [{"artifactId": "a"}]}});
-    script.exchange(
-        "green -> purple",
-        [rpc("SendMessage", json!({})), result(task)],
-    );
+    script.exchange("green -> purple", [rpc("SendMessage", json!({})), result(task)]);
     let both = Rule::Sequence {
         labels: vec!["artifact:a".to_owned(), "task:completed".to_owned()],
         hop: None,

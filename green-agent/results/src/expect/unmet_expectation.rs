@@ -47,9 +47,8 @@ pub(super) fn listed(nodes: &[Node<'_>]) -> String {
         return shown(only.value);
     }
     let first = nodes.iter().take(LISTED);
-    let mut lines: Vec<String> = first
-        .map(|node| format!("{}: {}", node.place, shown(node.value)))
-        .collect();
+    let mut lines: Vec<String> =
+        first.map(|node| format!("{}: {}", node.place, shown(node.value))).collect();
     if nodes.len() > LISTED {
         lines.push(format!("and {} more", nodes.len() - LISTED));
     }

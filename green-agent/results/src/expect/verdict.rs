@@ -32,16 +32,13 @@ pub(super) fn prepare(check: &Check) -> Result<ValueCheck<'_>, String> {
         Check::Contains(wanted) => Box::new(move |value| match (value, wanted) {
             (Value::String(_), Value::String(_))
             | (Value::Array(_), _)
-            | (Value::Object(_), Value::Object(_)) => contains(value, wanted)
-                .then_some(())
-                .ok_or(Mismatch::Fails(None)),
+            | (Value::Object(_), Value::Object(_)) => {
+                contains(value, wanted).then_some(()).ok_or(Mismatch::Fails(None))
+            }
             _ => Err(Mismatch::WrongType("which cannot contain that")),
         }),
         Check::Matches(regex) => Box::new(move |value| match value.as_str() {
-            Some(text) => regex
-                .is_match(text)
-                .then_some(())
-                .ok_or(Mismatch::Fails(None)),
+            Some(text) => regex.is_match(text).then_some(()).ok_or(Mismatch::Fails(None)),
             None => Err(Mismatch::WrongType("which is not a text")),
         }),
         Check::Schema(schema) => by_schema(schema)?,
@@ -72,11 +69,7 @@ fn by_schema(schema: &Value) -> Result<ValueCheck<'_>, String> {
                 place => cut(&format!("{place}: {error}")),
             })
             .collect();
-        if errors.is_empty() {
-            Ok(())
-        } else {
-            Err(Mismatch::Fails(Some(errors.join("\n"))))
-        }
+        if errors.is_empty() { Ok(()) } else { Err(Mismatch::Fails(Some(errors.join("\n")))) }
     }))
 }
 
@@ -88,9 +81,7 @@ fn same(a: &Value, b: &Value) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
         }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len()
-                && b.iter()
-                    .all(|(key, b)| a.get(key).is_some_and(|a| same(a, b)))
+            a.len() == b.len() && b.iter().all(|(key, b)| a.get(key).is_some_and(|a| same(a, b)))
         }
         (a, b) => a == b,
     }

@@ -9,25 +9,15 @@ use green_agent_scenario::expectation::{Check, Expectation, Rule, Target, ValueP
 pub(super) fn expectation(expectation: &Expectation) -> String {
     let mut settings = match &expectation.rule {
         Rule::Sequence { labels, hop } => {
-            let hop = hop
-                .as_ref()
-                .map(|hop| setting("hop", &Value::from(hop.to_string())));
+            let hop = hop.as_ref().map(|hop| setting("hop", &Value::from(hop.to_string())));
             let labels = setting("sequence", &Value::from(labels.clone()));
-            [Some(labels), hop]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<String>>()
+            [Some(labels), hop].into_iter().flatten().collect::<Vec<String>>()
         }
         Rule::Value { on, path, check } => {
-            let path = path
-                .as_ref()
-                .map(|path| setting("path", &Value::from(path_text(path))));
+            let path = path.as_ref().map(|path| setting("path", &Value::from(path_text(path))));
             let (key, value) = check_setting(check);
             let on = setting("on", &Value::from(target(on)));
-            [Some(on), path, Some(setting(key, &value))]
-                .into_iter()
-                .flatten()
-                .collect()
+            [Some(on), path, Some(setting(key, &value))].into_iter().flatten().collect()
         }
     };
     if expectation.not {

@@ -36,15 +36,9 @@ pub enum GateMistake {
 pub fn mistakes(scenario: &Scenario, trials: u32) -> Vec<GateMistake> {
     let gates = &scenario.harness.gate;
     let few = gates.figures.iter().filter_map(|gate| {
-        let needed = gate
-            .needed_trials()
-            .filter(|needed| *needed > trials as usize)?;
+        let needed = gate.needed_trials().filter(|needed| *needed > trials as usize)?;
         let place = place(scenario, &gate.figure);
-        Some(GateMistake::TooFewTrials {
-            place,
-            needed,
-            trials,
-        })
+        Some(GateMistake::TooFewTrials { place, needed, trials })
     });
     let unread = gates.regress.iter().filter_map(|gate| {
         let error = unread(gate, scenario)?;
@@ -98,10 +92,7 @@ mod tests {
         let scenario = scenario_of(&format!(
             "[green_agent]\nendpoint = 'http://h'\n[harness]\nversion = 1\n[harness.gate]\n{gate}\n"
         ));
-        let scenario = Scenario {
-            path: folder.join("a.toml"),
-            ..scenario
-        };
+        let scenario = Scenario { path: folder.join("a.toml"), ..scenario };
         let found = mistakes(&scenario, trials);
         found.iter().map(ToString::to_string).collect()
     }
@@ -126,17 +117,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let gate = "regress = { against = 'base' }";
         let base = folder.path().join("base");
-        let place = format!(
-            "{}:6: harness.gate.regress.against: ",
-            folder.path().join("a.toml").display()
-        );
+        let place =
+            format!("{}:6: harness.gate.regress.against: ", folder.path().join("a.toml").display());
         let only = || mistakes_of(folder.path(), gate, 1).remove(0);
         let found = only();
         let none_yet = format!("{place}there is no {} yet; ", base.display());
-        assert!(
-            found.starts_with(&none_yet) && found.contains("--accept-baseline"),
-            "{found}"
-        );
+        assert!(found.starts_with(&none_yet) && found.contains("--accept-baseline"), "{found}");
         std::fs::write(&base, "no record\n").unwrap();
         let found = only();
         let unreadable = format!("{place}{}:1: expected a trial's record", base.display());

@@ -78,9 +78,8 @@ fn check_regressions(
 ) -> Vec<GateResult> {
     let cells = run.differences_by_cell(earlier, &gate.figure, None);
     let checked = cells.iter();
-    let mut results: Vec<GateResult> = checked
-        .map(|((_, cell), difference)| check_regression(gate, cell, difference))
-        .collect();
+    let mut results: Vec<GateResult> =
+        checked.map(|((_, cell), difference)| check_regression(gate, cell, difference)).collect();
     if results.is_empty() {
         let none = run.difference(earlier, &gate.figure, None);
         results.push(check_regression(gate, &BTreeMap::new(), &none));
@@ -122,9 +121,7 @@ fn check_figure(
 ) -> Vec<GateResult> {
     let measured = measure(&gate.figure, figures);
     let conditions = gate.conditions.iter();
-    conditions
-        .map(|condition| result(&gate.figure, *condition, cell, &measured))
-        .collect()
+    conditions.map(|condition| result(&gate.figure, *condition, cell, &measured)).collect()
 }
 
 fn measure(figure: &str, figures: &Figures) -> Measured {
@@ -132,12 +129,8 @@ fn measure(figure: &str, figures: &Figures) -> Measured {
         let k: usize = k.parse().ok()?;
         figures.pass_at_k.iter().find(|at| at.k == k)
     };
-    let without_interval = |value: Option<f64>, n: usize| Measured {
-        value,
-        lower: None,
-        upper: None,
-        n,
-    };
+    let without_interval =
+        |value: Option<f64>, n: usize| Measured { value, lower: None, upper: None, n };
     if let Some(k) = figure.strip_prefix("pass@") {
         return without_interval(at(k).map(|at| at.any), figures.pass_rate.n);
     }
@@ -183,19 +176,13 @@ fn result(
         upper: measured.upper,
         n: measured.n,
         demand: format!("{figure}{place}: {condition}"),
-        message: format!(
-            "{figure}{place}: wanted {condition}, {}",
-            describe(measured, "trials")
-        ),
+        message: format!("{figure}{place}: wanted {condition}, {}", describe(measured, "trials")),
     }
 }
 
 /// Names a cell in a sentence; empty without a matrix.
 fn place(cell: &BTreeMap<String, String>) -> String {
-    let place: Vec<String> = cell
-        .iter()
-        .map(|(axis, value)| format!("{axis} {value}"))
-        .collect();
+    let place: Vec<String> = cell.iter().map(|(axis, value)| format!("{axis} {value}")).collect();
     match place.is_empty() {
         true => String::new(),
         false => format!(" in {}", place.join(", ")),
@@ -218,12 +205,7 @@ fn check_regression(
             ("rise", most, negated)
         }
     };
-    let measured = Measured {
-        value,
-        lower,
-        upper,
-        n: difference.pairs,
-    };
+    let measured = Measured { value, lower, upper, n: difference.pairs };
     let values = match (difference.b, difference.a) {
         (Some(before), Some(now)) => format!(" (from {} to {})", number(before), number(now)),
         _ => String::new(),
@@ -255,11 +237,7 @@ fn describe(measured: &Measured, of: &str) -> String {
         }
         _ => "no interval".to_owned(),
     };
-    format!(
-        "measured {} ({interval}, {} {of})",
-        number(value),
-        measured.n
-    )
+    format!("measured {} ({interval}, {} {of})", number(value), measured.n)
 }
 
 #[cfg(test)]

@@ -30,10 +30,7 @@ struct Cell {
 impl Stopper {
     /// Creates a stopper for the trials of one scenario.
     pub fn new(when: StopWhen) -> Self {
-        Self {
-            when,
-            cells: BTreeMap::new(),
-        }
+        Self { when, cells: BTreeMap::new() }
     }
 
     /// Adds the record of a trial that has ended.
@@ -63,9 +60,7 @@ impl Cell {
             return;
         };
         let enough = estimate.n >= when.min_trials as usize;
-        if let Some(half) = estimate
-            .half_width()
-            .filter(|half| enough && *half <= when.half_width)
+        if let Some(half) = estimate.half_width().filter(|half| enough && *half <= when.half_width)
         {
             self.reason = Some(format!(
                 "the interval of {} was narrow enough: ±{} after {} trials, wanted ±{}",

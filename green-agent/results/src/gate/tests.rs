@@ -32,9 +32,7 @@ fn trial(number: u32, passed: bool) -> TrialRecord {
 }
 
 fn trials(passed: u32, failed: u32) -> Vec<TrialRecord> {
-    (1..=passed + failed)
-        .map(|number| trial(number, number <= passed))
-        .collect()
+    (1..=passed + failed).map(|number| trial(number, number <= passed)).collect()
 }
 
 fn of(records: &[TrialRecord]) -> SummaryBuilder {
@@ -46,42 +44,24 @@ fn of(records: &[TrialRecord]) -> SummaryBuilder {
 fn checked(scenario: &Scenario, records: &[TrialRecord]) -> Vec<GateResult> {
     let run = of(records);
     let summary = run.finish(&SummaryOptions::default());
-    check(
-        &scenario.harness.gate,
-        &scenario.path,
-        &run,
-        &summary.scenarios[0],
-    )
-    .unwrap()
+    check(&scenario.harness.gate, &scenario.path, &run, &summary.scenarios[0]).unwrap()
 }
 
 #[test]
 fn a_rate_or_its_bound_is_demanded() {
     let scenario = scenario("pass_rate = { ge = 0.8, lower = 0.8 }\n'pass^2' = { ge = 0.5 }");
     let results = checked(&scenario, &trials(9, 1));
-    let met: Vec<_> = results
-        .iter()
-        .map(|one| (one.figure.as_str(), one.met))
-        .collect();
-    assert_eq!(
-        met,
-        [("pass^2", true), ("pass_rate", true), ("pass_rate", false)]
-    );
+    let met: Vec<_> = results.iter().map(|one| (one.figure.as_str(), one.met)).collect();
+    assert_eq!(met, [("pass^2", true), ("pass_rate", true), ("pass_rate", false)]);
     let text = "pass_rate: wanted a lower bound of at least 0.8, measured 0.9 (95 % interval 0.596 to 0.982, 10 trials)";
     assert_eq!(results[2].message, text);
 }
 
 #[test]
 fn a_figure_that_was_not_measured_meets_no_gate() {
-    let results = checked(
-        &scenario("cost = { le = 3 }\n'pass@9' = { ge = 0 }"),
-        &trials(1, 1),
-    );
+    let results = checked(&scenario("cost = { le = 3 }\n'pass@9' = { ge = 0 }"), &trials(1, 1));
     assert!(results.iter().all(|one| !one.met), "{results:?}");
-    assert_eq!(
-        results[0].message,
-        "cost: wanted at most 3, but nothing was measured"
-    );
+    assert_eq!(results[0].message, "cost: wanted at most 3, but nothing was measured");
 }
 
 #[test]
@@ -108,38 +88,22 @@ fn each_cell_has_to_meet_the_gate() {
 fn a_drop_against_an_earlier_run_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let writer = RecordWriter::open(&folder.path().join("records.jsonl")).unwrap();
-    trials(10, 0)
-        .iter()
-        .for_each(|record| writer.append(record).unwrap());
+    trials(10, 0).iter().for_each(|record| writer.append(record).unwrap());
     drop(writer);
     let gate = "regress = { against = 'base/records.jsonl', max_drop = 0.05 }";
     let mut scenario = scenario(gate);
     scenario.path = folder.path().join("a.toml");
     let run = of(&trials(9, 1));
     let summary = run.finish(&SummaryOptions::default());
-    let error = check(
-        &scenario.harness.gate,
-        &scenario.path,
-        &run,
-        &summary.scenarios[0],
-    )
-    .unwrap_err();
+    let error =
+        check(&scenario.harness.gate, &scenario.path, &run, &summary.scenarios[0]).unwrap_err();
     assert!(error.to_string().contains("base/records.jsonl"), "{error}");
 
     let base = folder.path().join("base");
     std::fs::create_dir(&base).unwrap();
-    std::fs::rename(
-        folder.path().join("records.jsonl"),
-        base.join("records.jsonl"),
-    )
-    .unwrap();
-    let results = check(
-        &scenario.harness.gate,
-        &scenario.path,
-        &run,
-        &summary.scenarios[0],
-    )
-    .unwrap();
+    std::fs::rename(folder.path().join("records.jsonl"), base.join("records.jsonl")).unwrap();
+    let results =
+        check(&scenario.harness.gate, &scenario.path, &run, &summary.scenarios[0]).unwrap();
     let text = "drop of pass_rate against base/records.jsonl (from 1 to 0.9): wanted at most 0.05, measured 0.1 \
                 (95 % interval -0.126 to 0.326, 10 pairs of the same sample or trial)";
     assert_eq!((results[0].met, results[0].message.as_str()), (false, text));
@@ -160,26 +124,17 @@ fn a_drop_in_one_cell_does_not_disappear_among_the_others() {
     };
     let writer = RecordWriter::open(&folder.path().join("records.jsonl")).unwrap();
     let earlier = [of_model("a", trials(10, 0)), of_model("b", trials(5, 5))].concat();
-    earlier
-        .iter()
-        .for_each(|record| writer.append(record).unwrap());
+    earlier.iter().for_each(|record| writer.append(record).unwrap());
     drop(writer);
     let mut scenario = scenario("regress = { against = 'records.jsonl', max_drop = 0.05 }");
     scenario.path = folder.path().join("a.toml");
-    let now = [
-        of_model("a", trials(7, 3)),
-        of_model("b", trials(8, 2)),
-        of_model("new", trials(1, 9)),
-    ];
+    let now =
+        [of_model("a", trials(7, 3)), of_model("b", trials(8, 2)), of_model("new", trials(1, 9))];
     let results = checked_path(&scenario, &now.concat());
     let met: Vec<_> = results.iter().map(|one| one.met).collect();
     assert_eq!(met, [false, true]);
     let text = "drop of pass_rate in model a against records.jsonl (from 1 to 0.7): wanted at most 0.05, measured 0.3";
-    assert!(
-        results[0].message.starts_with(text),
-        "{}",
-        results[0].message
-    );
+    assert!(results[0].message.starts_with(text), "{}", results[0].message);
     let demand = "drop of pass_rate in model b against records.jsonl: at most 0.05";
     assert_eq!(results[1].demand, demand);
 }
@@ -188,32 +143,19 @@ fn a_drop_in_one_cell_does_not_disappear_among_the_others() {
 fn a_rise_is_what_counts_for_a_figure_that_is_better_when_it_is_lower() {
     let folder = tempfile::tempdir().unwrap();
     let writer = RecordWriter::open(&folder.path().join("records.jsonl")).unwrap();
-    trials(9, 1)
-        .iter()
-        .for_each(|record| writer.append(record).unwrap());
+    trials(9, 1).iter().for_each(|record| writer.append(record).unwrap());
     drop(writer);
     let mut scenario = scenario("regress = { against = 'records.jsonl', max_rise = 0.05 }");
     scenario.path = folder.path().join("a.toml");
     for (now, met, text) in [
-        (
-            trials(10, 0),
-            false,
-            "(from 0.9 to 1): wanted at most 0.05, measured 0.1 (",
-        ),
-        (
-            trials(8, 2),
-            true,
-            "(from 0.9 to 0.8): wanted at most 0.05, measured -0.1 (",
-        ),
+        (trials(10, 0), false, "(from 0.9 to 1): wanted at most 0.05, measured 0.1 ("),
+        (trials(8, 2), true, "(from 0.9 to 0.8): wanted at most 0.05, measured -0.1 ("),
     ] {
         let result = &checked_path(&scenario, &now)[0];
         let begins = format!("rise of pass_rate against records.jsonl {text}");
         assert!(result.message.starts_with(&begins), "{}", result.message);
         assert_eq!(result.met, met, "{}", result.message);
-        assert!(
-            result.lower < result.measured && result.measured < result.upper,
-            "{result:?}"
-        );
+        assert!(result.lower < result.measured && result.measured < result.upper, "{result:?}");
     }
 }
 
@@ -250,11 +192,8 @@ fn trials_end_when_the_interval_is_narrow_and_not_before() {
 
 #[test]
 fn cells_end_on_their_own() {
-    let mut stopper = Stopper::new(StopWhen {
-        figure: "score".to_owned(),
-        half_width: 0.2,
-        min_trials: 5,
-    });
+    let mut stopper =
+        Stopper::new(StopWhen { figure: "score".to_owned(), half_width: 0.2, min_trials: 5 });
     for record in trials(20, 0) {
         let cell = [("model".to_owned(), "a".to_owned())].into();
         stopper.add(&TrialRecord { cell, ..record });

@@ -32,12 +32,7 @@ impl RunFolder {
             true => super::read_records(&records)?,
             false => ReadRecords::default(),
         };
-        Ok(Self {
-            path: path.to_owned(),
-            manifest,
-            records: read.records,
-            torn: read.torn,
-        })
+        Ok(Self { path: path.to_owned(), manifest, records: read.records, torn: read.torn })
     }
 
     /// Returns the last attempt of each trial, which counts, in the order of scenario, cell, sample and
@@ -53,8 +48,7 @@ impl RunFolder {
     pub fn retried(&self) -> Vec<&TrialRecord> {
         let last = self.last_attempts();
         let is_last = |record: &TrialRecord| {
-            last.get(record.key.as_str())
-                .is_some_and(|last| std::ptr::eq(*last, record))
+            last.get(record.key.as_str()).is_some_and(|last| std::ptr::eq(*last, record))
         };
         self.records.iter().filter(|one| !is_last(one)).collect()
     }

@@ -208,16 +208,11 @@ impl Manifest {
         let path = folder.join(MANIFEST);
         let text = fs::read_to_string(&path).map_err(|source| match source.kind() {
             std::io::ErrorKind::NotFound => RecordError::NotARun(folder.to_owned()),
-            _ => RecordError::Read {
-                path: path.clone(),
-                source,
-            },
+            _ => RecordError::Read { path: path.clone(), source },
         })?;
         let read: Result<Self, _> = serde_json::from_str(&text);
-        let manifest = read.map_err(|source| RecordError::Manifest {
-            path: path.clone(),
-            source,
-        })?;
+        let manifest =
+            read.map_err(|source| RecordError::Manifest { path: path.clone(), source })?;
         check_version(&path, 1, manifest.version)?;
         Ok(manifest)
     }
@@ -265,9 +260,8 @@ mod tests {
 
     #[test]
     fn every_key_is_in_exactly_one_shard() {
-        let shards: Vec<Shard> = (1..=8)
-            .map(|number| format!("{number}/8").parse().unwrap())
-            .collect();
+        let shards: Vec<Shard> =
+            (1..=8).map(|number| format!("{number}/8").parse().unwrap()).collect();
         for at in 0..100_u64 {
             let key = format!("{:016x}{:016x}", at.wrapping_mul(0x9e37_79b9_7f4a_7c15), 0);
             let count = shards.iter().filter(|shard| shard.has(&key)).count();

@@ -104,28 +104,18 @@ pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
     for other in &read[1..] {
         check_alike(first, other)?;
     }
-    fs::create_dir_all(into).map_err(|source| RecordError::Write {
-        path: into.to_owned(),
-        source,
-    })?;
+    fs::create_dir_all(into)
+        .map_err(|source| RecordError::Write { path: into.to_owned(), source })?;
     let begun = read.iter().map(|run| &run.manifest.started).min();
     let manifest = Manifest {
         started: begun.cloned().unwrap_or_default(),
-        settings: RunSettings {
-            shard: None,
-            ..first.manifest.settings.clone()
-        },
+        settings: RunSettings { shard: None, ..first.manifest.settings.clone() },
         flags: RunFlags {
             // Each part wrote its own.
             reports: Vec::new(),
             ..first.manifest.flags.clone()
         },
-        scenarios: first
-            .manifest
-            .scenarios
-            .iter()
-            .map(joined_scenario)
-            .collect(),
+        scenarios: first.manifest.scenarios.iter().map(joined_scenario).collect(),
         merged: runs.iter().map(|run| run.display().to_string()).collect(),
         ..first.manifest.clone()
     };
@@ -138,27 +128,18 @@ pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
     // The manifest is written last: without it, the folder is not a run, and merging can be repeated.
     manifest.write(into)?;
     let keys: BTreeSet<&str> = lines.iter().map(|record| record.key.as_str()).collect();
-    Ok(Merged {
-        trials: keys.len(),
-        doubles,
-        missing: missing(&read),
-    })
+    Ok(Merged { trials: keys.len(), doubles, missing: missing(&read) })
 }
 
 /// Returns a part's scenario as a scenario of the whole run, without its unknown number of trials.
 fn joined_scenario(one: &ManifestScenario) -> ManifestScenario {
-    ManifestScenario {
-        trials: None,
-        ..one.clone()
-    }
+    ManifestScenario { trials: None, ..one.clone() }
 }
 
 fn check_alike(first: &RunFolder, other: &RunFolder) -> Result<(), MergeError> {
     let digests = |run: &RunFolder| -> BTreeMap<String, Option<String>> {
         let scenarios = run.manifest.scenarios.iter();
-        scenarios
-            .map(|one| (one.name.clone(), one.digest.clone()))
-            .collect()
+        scenarios.map(|one| (one.name.clone(), one.digest.clone())).collect()
     };
     let (ours, theirs) = (digests(first), digests(other));
     let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
@@ -178,16 +159,11 @@ fn check_alike(first: &RunFolder, other: &RunFolder) -> Result<(), MergeError> {
             });
         }
     }
-    let without_shard = |run: &RunFolder| RunSettings {
-        shard: None,
-        ..run.manifest.settings.clone()
-    };
+    let without_shard =
+        |run: &RunFolder| RunSettings { shard: None, ..run.manifest.settings.clone() };
     match without_shard(first) == without_shard(other) {
         true => Ok(()),
-        false => Err(MergeError::Settings {
-            one: first.path.clone(),
-            other: other.path.clone(),
-        }),
+        false => Err(MergeError::Settings { one: first.path.clone(), other: other.path.clone() }),
     }
 }
 
@@ -243,9 +219,5 @@ pub fn copy_trial(run: &Path, into: &Path, record: &TrialRecord) -> Result<(), M
         }
         Ok(())
     };
-    copied().map_err(|source| MergeError::Copy {
-        from,
-        to: to.clone(),
-        source,
-    })
+    copied().map_err(|source| MergeError::Copy { from, to: to.clone(), source })
 }

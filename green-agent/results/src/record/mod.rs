@@ -167,9 +167,7 @@ impl AddAssign for TokenCounts {
 fn numbers<'de, D: Deserializer<'de>>(reader: D) -> Result<BTreeMap<String, f64>, D::Error> {
     let read = BTreeMap::<String, Option<f64>>::deserialize(reader)?;
     let numbers = read.into_iter();
-    Ok(numbers
-        .map(|(name, number)| (name, number.unwrap_or(f64::NAN)))
-        .collect())
+    Ok(numbers.map(|(name, number)| (name, number.unwrap_or(f64::NAN))).collect())
 }
 
 #[cfg(test)]

@@ -30,10 +30,7 @@ pub struct ReadRecords {
 /// # Errors
 /// If the file cannot be read, or a line other than an incomplete last one is not a record.
 pub fn read_records(path: &Path) -> Result<ReadRecords, RecordError> {
-    let cannot_read = |source| RecordError::Read {
-        path: path.to_owned(),
-        source,
-    };
+    let cannot_read = |source| RecordError::Read { path: path.to_owned(), source };
     let mut file = BufReader::new(File::open(path).map_err(cannot_read)?);
     let mut read = ReadRecords::default();
     let mut line = Vec::new();
@@ -83,14 +80,8 @@ struct Versioned {
 }
 
 fn record(path: &Path, number: usize, line: &[u8]) -> Result<TrialRecord, RecordError> {
-    let wrong = |source| RecordError::Line {
-        path: path.to_owned(),
-        line: number,
-        source,
-    };
-    let found = serde_json::from_slice::<Versioned>(line)
-        .map_err(wrong)?
-        .version;
+    let wrong = |source| RecordError::Line { path: path.to_owned(), line: number, source };
+    let found = serde_json::from_slice::<Versioned>(line).map_err(wrong)?.version;
     check_version(path, number, found)?;
     serde_json::from_slice(line).map_err(wrong)
 }
@@ -98,12 +89,7 @@ fn record(path: &Path, number: usize, line: &[u8]) -> Result<TrialRecord, Record
 /// Returns an error for a version that is newer than this program.
 pub(super) fn check_version(path: &Path, line: usize, found: u32) -> Result<(), RecordError> {
     match found > VERSION {
-        true => Err(RecordError::Newer {
-            path: path.to_owned(),
-            line,
-            found,
-            known: VERSION,
-        }),
+        true => Err(RecordError::Newer { path: path.to_owned(), line, found, known: VERSION }),
         false => Ok(()),
     }
 }
@@ -137,25 +123,16 @@ mod tests {
             let torn = format!("{a}\n{}", &b[..end]);
             assert_eq!(read(&torn), Ok((keys(&["a"]), Some(2))));
         }
-        for damaged in [
-            format!("{a}\n{}\n", &b[..40]),
-            format!("{a}\n\n"),
-            format!("{a}\n{{}}\n"),
-        ] {
+        for damaged in [format!("{a}\n{}\n", &b[..40]), format!("{a}\n\n"), format!("{a}\n{{}}\n")]
+        {
             let error = read(&damaged).unwrap_err();
-            assert!(
-                error.starts_with("/records.jsonl:2: expected a trial's record"),
-                "{error}"
-            );
+            assert!(error.starts_with("/records.jsonl:2: expected a trial's record"), "{error}");
         }
     }
 
     #[test]
     fn a_later_version_is_refused_by_its_number() {
         let error = read("{\"version\":7,\"what\":\"ever\"}\n").unwrap_err();
-        assert!(
-            error.starts_with("/records.jsonl:1: version 7 is newer"),
-            "{error}"
-        );
+        assert!(error.starts_with("/records.jsonl:1: version 7 is newer"), "{error}");
     }
 }

@@ -25,10 +25,7 @@ impl RecordWriter {
     /// # Errors
     /// If the file cannot be opened or read, or another program appends to it.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let cannot_write = |source| RecordError::Write {
-            path: path.to_owned(),
-            source,
-        };
+        let cannot_write = |source| RecordError::Write { path: path.to_owned(), source };
         let file = OpenOptions::new().create(true).append(true).open(path);
         let file = file.map_err(cannot_write)?;
         lock(&file).map_err(|error| match error {
@@ -39,10 +36,7 @@ impl RecordWriter {
         if read.torn.is_some() {
             file.set_len(read.whole).map_err(cannot_write)?;
         }
-        Ok(Self {
-            path: path.to_owned(),
-            file: Mutex::new(file),
-        })
+        Ok(Self { path: path.to_owned(), file: Mutex::new(file) })
     }
 
     /// Appends one record and waits until it is on the disk.
@@ -58,10 +52,7 @@ impl RecordWriter {
     /// # Errors
     /// If they cannot be written; then none of them is.
     pub fn append_all(&self, records: &[&TrialRecord]) -> Result<(), RecordError> {
-        self.write(records).map_err(|source| RecordError::Write {
-            path: self.path.clone(),
-            source,
-        })
+        self.write(records).map_err(|source| RecordError::Write { path: self.path.clone(), source })
     }
 
     fn write(&self, records: &[&TrialRecord]) -> io::Result<()> {

@@ -13,11 +13,7 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
     for group in &run.groups {
         participants.extend(ids(run, &group.scenario));
     }
-    let results: Vec<&Value> = run
-        .counted()
-        .iter()
-        .flat_map(|record| &record.results)
-        .collect();
+    let results: Vec<&Value> = run.counted().iter().flat_map(|record| &record.results).collect();
     text::json(&json!({"participants": participants, "results": results}))
 }
 
@@ -28,12 +24,6 @@ fn ids(run: &ReportSource, scenario: &str) -> Map<String, Value> {
         let results: Value = serde_json::from_slice(&text).ok()?;
         results.get("participants")?.as_object().cloned()
     };
-    let trials = run
-        .counted()
-        .iter()
-        .filter(|record| record.scenario == scenario);
-    trials
-        .filter_map(|record| read(run.folder_of(record)?))
-        .next()
-        .unwrap_or_default()
+    let trials = run.counted().iter().filter(|record| record.scenario == scenario);
+    trials.filter_map(|record| read(run.folder_of(record)?)).next().unwrap_or_default()
 }

@@ -52,11 +52,7 @@ pub(super) fn write(run: &ReportSource, folder: &Path) -> io::Result<()> {
 
 fn file_name(role: &str) -> String {
     let allowed = |c: char| {
-        if c.is_alphanumeric() || "-_".contains(c) {
-            c
-        } else {
-            '_'
-        }
+        if c.is_alphanumeric() || "-_".contains(c) { c } else { '_' }
     };
     role.chars().map(allowed).collect()
 }
@@ -99,14 +95,9 @@ fn trajectory(record: &TrialRecord, role: &str, entries: &[Entry], mut steps: Ve
         step["step_id"] = (at + 1).into();
     }
     let card = entries.iter().find_map(|entry| card_of(entry, role));
-    let card_text = |name: &str| {
-        card.and_then(|card| card.get(name)?.as_str())
-            .unwrap_or("unknown")
-    };
-    let tokens = record
-        .usage
-        .as_ref()
-        .and_then(|usage| usage.by_role.get(role));
+    let card_text =
+        |name: &str| card.and_then(|card| card.get(name)?.as_str()).unwrap_or("unknown");
+    let tokens = record.usage.as_ref().and_then(|usage| usage.by_role.get(role));
     let mut final_metrics = json!({"total_steps": steps.len(), "extra": record.metrics});
     if let Some(tokens) = tokens {
         final_metrics["total_prompt_tokens"] = tokens.input_tokens.into();
@@ -150,9 +141,8 @@ impl Steps<'_> {
     fn add(&mut self, entry: &Entry) {
         let is_request = matches!(entry.content, Content::Request { .. });
         if is_request && entry.hop.to == self.role && sends(&entry.content) {
-            let message = body(entry)
-                .map(|body| content_text(wire::payload(body)))
-                .unwrap_or_default();
+            let message =
+                body(entry).map(|body| content_text(wire::payload(body))).unwrap_or_default();
             let step = self.step(entry, "user", &message);
             self.steps.push(step);
         } else if is_request && entry.hop.from == self.role {
@@ -180,14 +170,8 @@ impl Steps<'_> {
     fn add_call(&mut self, entry: &Entry) {
         let params = body(entry).map(wire::payload);
         let (name, arguments) = match wire::ask(&entry.content) {
-            Some(RequestKind::Mcp {
-                method: "tools/call",
-                params: Some(params),
-            }) => {
-                let name = params
-                    .get("name")
-                    .and_then(Value::as_str)
-                    .unwrap_or("unnamed");
+            Some(RequestKind::Mcp { method: "tools/call", params: Some(params) }) => {
+                let name = params.get("name").and_then(Value::as_str).unwrap_or("unnamed");
                 (name.to_owned(), params.get("arguments").cloned())
             }
             Some(RequestKind::A2a(method)) if sends(&entry.content) => (
@@ -197,9 +181,8 @@ impl Steps<'_> {
             _ => return,
         };
         // The format accepts objects only.
-        let arguments = arguments
-            .filter(Value::is_object)
-            .unwrap_or_else(|| Value::Object(Map::new()));
+        let arguments =
+            arguments.filter(Value::is_object).unwrap_or_else(|| Value::Object(Map::new()));
         let mut step = self.step(entry, "agent", "");
         step["tool_calls"] = json!([{"tool_call_id": call_id(entry), "function_name": name, "arguments": arguments}]);
         self.calls.insert(entry.exchange, self.steps.len());
@@ -208,10 +191,7 @@ impl Steps<'_> {
 
     /// Adds the result of a call.
     fn add_result(&mut self, entry: &Entry) {
-        let Some(step) = self
-            .calls
-            .get(&entry.exchange)
-            .and_then(|at| self.steps.get_mut(*at))
+        let Some(step) = self.calls.get(&entry.exchange).and_then(|at| self.steps.get_mut(*at))
         else {
             return;
         };
@@ -227,10 +207,7 @@ impl Steps<'_> {
             result["subagent_trajectory_ref"] =
                 json!([{"trajectory_path": format!("{}.json", file_name(&entry.hop.to))}]);
         }
-        match step
-            .pointer_mut("/observation/results")
-            .and_then(Value::as_array_mut)
-        {
+        match step.pointer_mut("/observation/results").and_then(Value::as_array_mut) {
             Some(results) => results.push(result),
             None => step["observation"] = json!({"results": [result]}),
         }
@@ -269,11 +246,7 @@ fn result_text(body: &Body) -> String {
         Body::Omitted { bytes, why, .. } => format!("{bytes} bytes not kept: {why}"),
         Body::Json(body) => {
             let text = content_text(wire::payload(body));
-            if text.is_empty() {
-                wire::payload(body).to_string()
-            } else {
-                text
-            }
+            if text.is_empty() { wire::payload(body).to_string() } else { text }
         }
     }
 }

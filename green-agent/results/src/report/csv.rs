@@ -12,16 +12,10 @@ const COLUMNS: &str = "\
 
 /// Returns the table.
 pub(super) fn of(run: &ReportSource) -> io::Result<String> {
-    let axes: BTreeSet<&String> = run
-        .records
-        .iter()
-        .flat_map(|record| record.cell.keys())
-        .collect();
-    let metrics: BTreeSet<&String> = run
-        .records
-        .iter()
-        .flat_map(|record| record.metrics.keys())
-        .collect();
+    let axes: BTreeSet<&String> =
+        run.records.iter().flat_map(|record| record.cell.keys()).collect();
+    let metrics: BTreeSet<&String> =
+        run.records.iter().flat_map(|record| record.metrics.keys()).collect();
     let mut table = csv::Writer::from_writer(Vec::new());
     let head = COLUMNS.split(' ').map(str::to_owned);
     let head = head.chain(axes.iter().map(|axis| format!("cell.{axis}")));
@@ -30,18 +24,11 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
         let cells = axes
             .iter()
             .map(|axis| escape_formula(record.cell.get(*axis).map_or("", String::as_str)));
-        let values = metrics.iter().map(|name| {
-            record
-                .metrics
-                .get(*name)
-                .map(f64::to_string)
-                .unwrap_or_default()
-        });
+        let values = metrics
+            .iter()
+            .map(|name| record.metrics.get(*name).map(f64::to_string).unwrap_or_default());
         table.write_record(
-            columns(record, at < run.counted)
-                .into_iter()
-                .chain(cells)
-                .chain(values),
+            columns(record, at < run.counted).into_iter().chain(cells).chain(values),
         )?;
     }
     let bytes = table.into_inner().map_err(|error| error.into_error())?;
@@ -51,11 +38,7 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
 fn columns(record: &TrialRecord, counts: bool) -> [String; 17] {
     let problem = record.problems.first();
     let tokens = |of: fn(&crate::record::Usage) -> u64| {
-        record
-            .usage
-            .as_ref()
-            .map(|usage| of(usage).to_string())
-            .unwrap_or_default()
+        record.usage.as_ref().map(|usage| of(usage).to_string()).unwrap_or_default()
     };
     [
         escape_formula(&record.scenario),

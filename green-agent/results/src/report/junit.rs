@@ -78,30 +78,22 @@ fn decided(decision: &Decision) -> TestCase {
 }
 
 fn case(record: &TrialRecord, earlier: &[&TrialRecord], suite: String, is_gated: bool) -> TestCase {
-    let sample = record
-        .sample
-        .as_ref()
-        .map(|sample| format!("sample {sample} "));
+    let sample = record.sample.as_ref().map(|sample| format!("sample {sample} "));
     let name = format!("{}trial {}", sample.unwrap_or_default(), record.trial);
     let mut status = status(record, is_gated);
     for record in earlier {
         let mut rerun = TestRerun::new(kind(record));
         if let Some(problem) = record.problems.first() {
-            rerun
-                .set_type(problem.kind.title())
-                .set_message(first_line(problem));
+            rerun.set_type(problem.kind.title()).set_message(first_line(problem));
             rerun.set_description(problem.to_string());
         }
         status.add_rerun(rerun);
     }
     let mut case = TestCase::new(name, status);
-    case.set_classname(suite)
-        .set_time(Duration::from_secs_f64(record.seconds));
+    case.set_classname(suite).set_time(Duration::from_secs_f64(record.seconds));
     // Not as properties of the case, which the schema of Jenkins' xUnit plugin does not have.
     let metrics = record.metrics.iter();
-    let metrics: Vec<String> = metrics
-        .map(|(name, value)| format!("{name}: {value}"))
-        .collect();
+    let metrics: Vec<String> = metrics.map(|(name, value)| format!("{name}: {value}")).collect();
     if !metrics.is_empty() {
         case.set_system_out(metrics.join("\n"));
     }
@@ -123,9 +115,7 @@ fn status(record: &TrialRecord, is_gated: bool) -> TestCaseStatus {
         _ => TestCaseStatus::non_success(kind(record)),
     };
     if let Some(problem) = record.problems.first() {
-        status
-            .set_type(problem.kind.title())
-            .set_message(first_line(problem));
+        status.set_type(problem.kind.title()).set_message(first_line(problem));
         status.set_description(all.join("\n"));
     }
     status
@@ -143,10 +133,5 @@ fn kind(record: &TrialRecord) -> NonSuccessKind {
 }
 
 fn first_line(problem: &Problem) -> String {
-    problem
-        .to_string()
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+    problem.to_string().lines().next().unwrap_or_default().to_owned()
 }

@@ -69,18 +69,11 @@ fn headline(run: &ReportSource) -> String {
         "" => format!(" ({})", percent(rate.mean)),
         range => format!(" ({}, 95 % interval {range})", percent(rate.mean)),
     });
-    let mut text = format!(
-        "### {} trials passed{}\n\n",
-        all.passed(),
-        rate.unwrap_or_default()
-    );
+    let mut text = format!("### {} trials passed{}\n\n", all.passed(), rate.unwrap_or_default());
     let others = all.trials - all.scored - all.not_needed;
     for (count, what) in [
         (all.not_needed, "were not needed."),
-        (
-            others,
-            "ended without fault of the agent and count in no rate.",
-        ),
+        (others, "ended without fault of the agent and count in no rate."),
     ] {
         if count > 0 {
             let _ = writeln!(text, "{count} {what}\n");
@@ -104,19 +97,11 @@ fn table(run: &ReportSource) -> String {
     let metrics: Vec<&String> = run.all.metrics.keys().take(METRICS).collect();
     let repeated = run.groups.iter().any(|group| group.pass.is_some());
     let mut text = "| scenario | passed | pass rate | 95 % interval |".to_owned();
-    text += if repeated {
-        " pass@k | pass^k | outcomes |"
-    } else {
-        " outcomes |"
-    };
+    text += if repeated { " pass@k | pass^k | outcomes |" } else { " outcomes |" };
     for name in &metrics {
         let _ = write!(text, " {} |", code(name));
     }
-    text += if repeated {
-        "\n|-|-:|-:|-|-:|-:|-|"
-    } else {
-        "\n|-|-:|-:|-|-|"
-    };
+    text += if repeated { "\n|-|-:|-:|-|-:|-:|-|" } else { "\n|-|-:|-:|-|-|" };
     text += &"-:|".repeat(metrics.len());
     text.push('\n');
     for group in &run.groups {
@@ -139,17 +124,10 @@ fn row(group: &Group, metrics: &[&String], repeated: bool) -> String {
         rate.map(interval).unwrap_or_default(),
     ];
     let pass = pass.into_iter().filter(|_| repeated);
-    let cells: Vec<String> = cells
-        .into_iter()
-        .chain(pass)
-        .chain([group.outcomes()])
-        .collect();
+    let cells: Vec<String> = cells.into_iter().chain(pass).chain([group.outcomes()]).collect();
     let mut text = format!("| {} |", cells.join(" | "));
     for name in metrics {
-        let value = group
-            .metrics
-            .get(*name)
-            .map(|figure| format!("{:.3}", figure.mean));
+        let value = group.metrics.get(*name).map(|figure| format!("{:.3}", figure.mean));
         let _ = write!(text, " {} |", value.unwrap_or_default());
     }
     text.push('\n');
@@ -161,19 +139,12 @@ fn place(record: &TrialRecord) -> String {
     let sample = record.sample.clone().unwrap_or_default();
     let trial = format!("trial {}", record.trial);
     let parts = [cell_name(&record.cell), sample, trial];
-    parts
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(", ")
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns which others failed like the first one.
 fn others(others: &[&TrialRecord]) -> String {
-    let named = others
-        .iter()
-        .take(OTHERS)
-        .map(|record| code(&place(record)));
+    let named = others.iter().take(OTHERS).map(|record| code(&place(record)));
     let mut text = named.collect::<Vec<_>>().join("; ");
     if others.len() > OTHERS {
         let _ = write!(text, "; and {} more", others.len() - OTHERS);
@@ -212,16 +183,9 @@ fn failure(alike: &[&TrialRecord]) -> String {
 
 /// Returns a text as code on one line of a table, so that names are not interpreted as markup or mentions.
 fn code(text: &str) -> String {
-    let line: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let ticks = "`".repeat(longest_run(&line) + 1);
-    let edge = if line.starts_with('`') || line.ends_with('`') {
-        " "
-    } else {
-        ""
-    };
+    let edge = if line.starts_with('`') || line.ends_with('`') { " " } else { "" };
     format!("{ticks}{edge}{}{edge}{ticks}", line.replace('|', "\\|"))
 }
 
@@ -245,8 +209,5 @@ fn escaped(text: &str) -> String {
 
 /// Returns the length of the longest run of backticks.
 fn longest_run(text: &str) -> usize {
-    text.split(|c| c != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or_default()
+    text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
 }

@@ -100,42 +100,16 @@ mod tests {
         seconds: u64,
         line: &str,
     ) {
-        let progress = Progress {
-            total,
-            done,
-            not_passed,
-            running,
-        };
+        let progress = Progress { total, done, not_passed, running };
         assert_eq!(progress.line(Duration::from_secs(seconds)), line);
     }
 
     #[test]
     fn the_line_says_how_far_and_how_long() {
         check(0, 0, 2, 40, 3, "0/40 trials, 2 running");
-        check(
-            20,
-            3,
-            2,
-            40,
-            10,
-            "20/40 trials, 3 did not pass, 2 running, 2.0/s, 10 s left",
-        );
-        check(
-            1,
-            0,
-            1,
-            31,
-            60,
-            "1/31 trials, 1 running, 1.0/min, 30 min 0 s left",
-        );
-        check(
-            1,
-            0,
-            1,
-            10_001,
-            3600,
-            "1/10001 trials, 1 running, 0.0/min, 10000 h 0 min left",
-        );
+        check(20, 3, 2, 40, 10, "20/40 trials, 3 did not pass, 2 running, 2.0/s, 10 s left");
+        check(1, 0, 1, 31, 60, "1/31 trials, 1 running, 1.0/min, 30 min 0 s left");
+        check(1, 0, 1, 10_001, 3600, "1/10001 trials, 1 running, 0.0/min, 10000 h 0 min left");
         // The time left is not negative if there are more trials than planned.
         check(5, 0, 1, 2, 5, "5/6 trials, 1 running, 1.0/s, 1 s left");
     }
@@ -144,11 +118,7 @@ mod tests {
     fn a_log_gets_a_line_every_few_seconds_and_one_a_minute_in_silence() {
         let mut pace = Pace::default();
         let mut due = |done: usize, seconds: u64| {
-            let progress = Progress {
-                total: 9,
-                done,
-                ..Progress::default()
-            };
+            let progress = Progress { total: 9, done, ..Progress::default() };
             pace.is_due(progress, Duration::from_secs(seconds))
         };
         assert!(!due(0, 1));

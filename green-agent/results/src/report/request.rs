@@ -128,8 +128,7 @@ impl ReportRequest {
         run: &ReportSource,
         other: Option<&ReportSource>,
     ) -> Result<(), ReportError> {
-        self.try_write(run, other)
-            .map_err(|source| self.failed(source))
+        self.try_write(run, other).map_err(|source| self.failed(source))
     }
 
     /// Writes the report of a run that has just ended, from which `json` is made.
@@ -142,10 +141,7 @@ impl ReportRequest {
     }
 
     fn failed(&self, source: io::Error) -> ReportError {
-        ReportError {
-            what: self.to_string(),
-            source,
-        }
+        ReportError { what: self.to_string(), source }
     }
 
     fn try_write(&self, run: &ReportSource, other: Option<&ReportSource>) -> io::Result<()> {
@@ -185,13 +181,7 @@ mod tests {
         for kind in ReportKind::ALL {
             let text = format!("{}=a/b", kind.name());
             let request: ReportRequest = text.parse().unwrap();
-            assert_eq!(
-                request,
-                ReportRequest {
-                    kind,
-                    path: Some("a/b".into())
-                }
-            );
+            assert_eq!(request, ReportRequest { kind, path: Some("a/b".into()) });
             assert_eq!(request.to_string(), text);
         }
         let printed: ReportRequest = "markdown=-".parse().unwrap();

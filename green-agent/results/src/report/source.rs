@@ -183,23 +183,14 @@ impl ReportSource {
         let summary = RunSummary::of(folder, bootstrap);
         let groups = groups(&counted, &summary);
         let all = Group::new(String::new(), String::new(), &summary.total);
-        let name = folder
-            .path
-            .canonicalize()
-            .unwrap_or_else(|_| folder.path.clone());
-        let name = name
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
+        let name = folder.path.canonicalize().unwrap_or_else(|_| folder.path.clone());
+        let name = name.file_name().map(|name| name.to_string_lossy().into_owned());
         Self {
             name: name.unwrap_or_else(|| "run".to_owned()),
             path: folder.path.clone(),
             manifest: folder.manifest.clone(),
             counted: counted.len(),
-            records: counted
-                .iter()
-                .chain(&retried)
-                .map(|&one| one.clone())
-                .collect(),
+            records: counted.iter().chain(&retried).map(|&one| one.clone()).collect(),
             groups,
             all,
             bootstrap,
@@ -245,10 +236,7 @@ impl ReportSource {
                 met: gate.met,
                 text: gate.message.clone(),
             });
-            self.unended(scenario)
-                .into_iter()
-                .chain(gates)
-                .collect::<Vec<_>>()
+            self.unended(scenario).into_iter().chain(gates).collect::<Vec<_>>()
         };
         scenarios.iter().flat_map(of).collect()
     }
@@ -256,9 +244,7 @@ impl ReportSource {
     /// Returns whether gates decide about a scenario, instead of single failed trials.
     pub fn has_gates(&self, scenario: &str) -> bool {
         let scenarios = &self.manifest.scenarios;
-        scenarios
-            .iter()
-            .any(|one| one.name == scenario && !one.gate.is_empty())
+        scenarios.iter().any(|one| one.name == scenario && !one.gate.is_empty())
     }
 
     fn unended(&self, scenario: &ManifestScenario) -> Option<Decision> {
@@ -301,10 +287,7 @@ impl ReportSource {
 
 /// Returns a cell as text: `model=small, policy=greedy`.
 pub fn cell_name(cell: &BTreeMap<String, String>) -> String {
-    let axes: Vec<String> = cell
-        .iter()
-        .map(|(axis, value)| format!("{axis}={value}"))
-        .collect();
+    let axes: Vec<String> = cell.iter().map(|(axis, value)| format!("{axis}={value}")).collect();
     axes.join(", ")
 }
 

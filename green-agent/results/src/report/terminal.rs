@@ -80,9 +80,7 @@ impl Terminal {
             // Reusing an installed environment is normal, so nothing is printed.
             RunEvent::Install(event) if event.step == InstallStep::Reused => {}
             RunEvent::Install(event) => eprintln!("{DIM}{}{DIM:#}", lines(&event.to_string())),
-            RunEvent::Phase {
-                scenario, phase, ..
-            } => {
+            RunEvent::Phase { scenario, phase, .. } => {
                 if *phase == Phase::Starting {
                     lock(&self.progress).running += 1;
                 }
@@ -90,11 +88,9 @@ impl Terminal {
             }
             RunEvent::Planned { trials } => lock(&self.progress).total += trials,
             RunEvent::Said { scenario, text } => self.prefixed(scenario, text),
-            RunEvent::Output {
-                scenario,
-                role,
-                line: said,
-            } => eprintln!("{DIM}{scenario} {role} |{DIM:#} {}", line(said)),
+            RunEvent::Output { scenario, role, line: said } => {
+                eprintln!("{DIM}{scenario} {role} |{DIM:#} {}", line(said));
+            }
             RunEvent::AgentsNotKept { scenario, reason } => {
                 self.clear_line();
                 let reason = lines(reason);
@@ -160,15 +156,8 @@ impl Terminal {
 
     fn enter(&self, scenario: &str, phase: Phase) {
         let mut running = lock(&self.running);
-        let fresh = || Running {
-            since: Instant::now(),
-            phase,
-            said: String::new(),
-        };
-        running
-            .entry(scenario.to_owned())
-            .or_insert_with(fresh)
-            .phase = phase;
+        let fresh = || Running { since: Instant::now(), phase, said: String::new() };
+        running.entry(scenario.to_owned()).or_insert_with(fresh).phase = phase;
     }
 
     fn prefixed(&self, scenario: &str, text: &str) {
@@ -200,10 +189,7 @@ fn scenario_text(report: &ScenarioReport) -> String {
     for gate in report.gates.iter().filter(|gate| gate.met) {
         text += &format!("         {DIM}gate met: {}{DIM:#}\n", line(&gate.message));
     }
-    if matches!(
-        report.verdict,
-        ScenarioVerdict::Failed | ScenarioVerdict::NotRun
-    ) {
+    if matches!(report.verdict, ScenarioVerdict::Failed | ScenarioVerdict::NotRun) {
         text += &problems_text(report);
     }
     text
@@ -211,9 +197,7 @@ fn scenario_text(report: &ScenarioReport) -> String {
 
 /// Returns the time, the number of trials and the means, without those that have no information.
 fn details(report: &ScenarioReport) -> String {
-    let TrialCounts {
-        trials, seconds, ..
-    } = report.counts;
+    let TrialCounts { trials, seconds, .. } = report.counts;
     let mut text = String::new();
     // Trials run concurrently, so the sum of their times would be longer than the run.
     let each = duration(seconds / trials.max(1) as f64);
@@ -229,10 +213,8 @@ fn details(report: &ScenarioReport) -> String {
         text += &format!(": {}", outcomes_text(&report.outcomes, not_needed));
     }
     if report.verdict == ScenarioVerdict::FailedAsExpected {
-        let kinds: BTreeSet<_> = report
-            .problems()
-            .map(|(_, problem)| problem.kind.title())
-            .collect();
+        let kinds: BTreeSet<_> =
+            report.problems().map(|(_, problem)| problem.kind.title()).collect();
         text += &format!("  as expected: {}", Vec::from_iter(kinds).join(", "));
         return text;
     }
@@ -272,11 +254,7 @@ fn problems_text(report: &ScenarioReport) -> String {
             text += &format!("         {DIM}transcript and output: {folder}{DIM:#}\n");
         }
     }
-    let shown: usize = groups
-        .iter()
-        .take(MOST_KEPT)
-        .map(|(_, trials)| trials)
-        .sum();
+    let shown: usize = groups.iter().take(MOST_KEPT).map(|(_, trials)| trials).sum();
     // `green-agent view` shows all problems.
     match report.counts.with_problems.saturating_sub(shown) {
         0 => {}
@@ -330,10 +308,7 @@ fn place(trial: &TrialReport) -> String {
 /// Returns whether some trials of a scenario broke through no fault of the agents, and others did not.
 fn is_partly_broken(scenario: &ScenarioReport) -> bool {
     let broke = |outcome: &Outcome| {
-        matches!(
-            outcome,
-            Outcome::ModelError | Outcome::EnvironmentError | Outcome::HarnessError
-        )
+        matches!(outcome, Outcome::ModelError | Outcome::EnvironmentError | Outcome::HarnessError)
     };
     let outcomes = &scenario.outcomes;
     outcomes.keys().any(broke) && outcomes.keys().any(|outcome| outcome.is_scored())
@@ -342,10 +317,7 @@ fn is_partly_broken(scenario: &ScenarioReport) -> bool {
 fn summary_text(report: &RunReport, folder: &Path) -> String {
     let passed =
         report.count(ScenarioVerdict::Passed) + report.count(ScenarioVerdict::FailedAsExpected);
-    let mut count = format!(
-        "{passed} passed, {} failed",
-        report.count(ScenarioVerdict::Failed)
-    );
+    let mut count = format!("{passed} passed, {} failed", report.count(ScenarioVerdict::Failed));
     match report.count(ScenarioVerdict::NotRun) {
         0 => {}
         not_run => count += &format!(", {not_run} not run"),

@@ -14,11 +14,7 @@ use green_agent_scenario::gate::{Comparison, Condition, FigureGate, Gates};
 
 fn record(scenario: &str, trial: u32, problem: Option<Problem>) -> TrialRecord {
     let outcome = problem.as_ref().map_or(Outcome::Passed, Problem::outcome);
-    let counts = TokenCounts {
-        input_tokens: 40,
-        output_tokens: 2,
-        total_tokens: 42,
-    };
+    let counts = TokenCounts { input_tokens: 40, output_tokens: 2, total_tokens: 42 };
     TrialRecord {
         version: VERSION,
         key: format!("{scenario}{trial}"),
@@ -36,11 +32,7 @@ fn record(scenario: &str, trial: u32, problem: Option<Problem>) -> TrialRecord {
         state: Some("completed".to_owned()),
         metrics: BTreeMap::from([(
             "score".to_owned(),
-            if outcome == Outcome::Passed {
-                1.0
-            } else {
-                0.25
-            },
+            if outcome == Outcome::Passed { 1.0 } else { 0.25 },
         )]),
         results: vec![json!({"score": 1.0, "trial": trial})],
         usage: Some(Usage {
@@ -71,36 +63,22 @@ fn run_folder(path: &Path) -> RunFolder {
         record.key += model;
         record
     };
-    let again = |record: TrialRecord| TrialRecord {
-        attempt: 2,
-        ..record
-    };
+    let again = |record: TrialRecord| TrialRecord { attempt: 2, ..record };
     let records = vec![
         record("shop", 1, None),
         record("shop", 2, Some(ProblemKind::GoalMissed.because(hostile))),
         record("shop", 3, Some(broken.clone())),
         again(record("shop", 3, None)),
-        record(
-            "debate",
-            1,
-            Some(ProblemKind::Crashed.because("purple exited with code 7")),
-        ),
+        record("debate", 1, Some(ProblemKind::Crashed.because("purple exited with code 7"))),
         cell(record("a|b`c", 1, None), "small"),
         cell(record("a|b`c", 1, Some(broken)), "large"),
-        record(
-            "missing",
-            1,
-            Some(ProblemKind::MissingRequirement.because("npm:x")),
-        ),
+        record("missing", 1, Some(ProblemKind::MissingRequirement.because("npm:x"))),
     ];
     let mut manifest = Manifest::begun("2026-01-02T03:04:00Z".to_owned());
     for name in ["shop", "debate", "a|b`c", "missing"] {
         let gate = |least: f64| FigureGate {
             figure: "pass_rate".to_owned(),
-            conditions: vec![Condition {
-                comparison: Comparison::Ge,
-                number: least,
-            }],
+            conditions: vec![Condition { comparison: Comparison::Ge, number: least }],
         };
         let figures = match name {
             "debate" => vec![gate(0.0), gate(0.5)],
@@ -112,18 +90,10 @@ fn run_folder(path: &Path) -> RunFolder {
             path: format!("{name}.toml"),
             digest: None,
             must_fail: None,
-            gate: Gates {
-                figures,
-                ..Gates::default()
-            },
+            gate: Gates { figures, ..Gates::default() },
         });
     }
-    RunFolder {
-        path: path.to_owned(),
-        manifest,
-        records,
-        torn: None,
-    }
+    RunFolder { path: path.to_owned(), manifest, records, torn: None }
 }
 
 fn lines() -> Vec<Value> {
@@ -159,12 +129,7 @@ fn lines() -> Vec<Value> {
                 json!({"id": 1, "method": "message/stream", "params": {"message": {"messageId": "m", "parts": part("Buy two mugs.")}}}),
             ),
         ),
-        hop(
-            "green -> purple",
-            2,
-            "back",
-            json!({"kind": "reply", "status": 200}),
-        ),
+        hop("green -> purple", 2, "back", json!({"kind": "reply", "status": 200})),
         hop(
             "green -> purple",
             2,
@@ -248,9 +213,7 @@ fn a_comment_is_never_longer_than_it_may_be() {
     let mut run = run(Path::new("run"));
     let long =
         |trial: u32| ProblemKind::GoalMissed.because(format!("{}{trial}", "`".repeat(100_000)));
-    run.records = (0..200)
-        .map(|trial| record("shop", trial, Some(long(trial))))
-        .collect();
+    run.records = (0..200).map(|trial| record("shop", trial, Some(long(trial)))).collect();
     run.counted = run.records.len();
     let comment = markdown::of(&run);
     assert!(comment.len() < 65_536, "{}", comment.len());
@@ -273,24 +236,12 @@ fn trials_that_were_not_needed_or_were_interrupted_are_counted_apart() {
     let run = ReportSource::new(&folder, None);
     let (text, comment) = (text::of(&run), markdown::of(&run));
     assert!(text.contains("24 of 32"), "{text}");
-    assert!(
-        text.contains("24 passed, 8 failed, 4 interrupted, 64 not needed"),
-        "{text}"
-    );
+    assert!(text.contains("24 passed, 8 failed, 4 interrupted, 64 not needed"), "{text}");
     assert!(text.contains("only 96 of 100 trials have ended"), "{text}");
-    assert!(
-        comment.starts_with("### 24 of 32 trials passed (75.0 %"),
-        "{comment}"
-    );
+    assert!(comment.starts_with("### 24 of 32 trials passed (75.0 %"), "{comment}");
     assert!(comment.contains("64 were not needed."), "{comment}");
-    assert!(
-        comment.contains("shop, trial 25 and 7 others: failed"),
-        "{comment}"
-    );
-    assert!(
-        comment.contains("Alike: `trial 26`; `trial 27`; "),
-        "{comment}"
-    );
+    assert!(comment.contains("shop, trial 25 and 7 others: failed"), "{comment}");
+    assert!(comment.contains("Alike: `trial 26`; `trial 27`; "), "{comment}");
     assert_eq!(comment.matches("<details>").count(), 2, "{comment}");
     // What was interrupted is not carried out, what was not needed is as it should be.
     let junit = junit::of(&run).unwrap();

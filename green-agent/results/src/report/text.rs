@@ -24,18 +24,12 @@ type Row = [String; COLUMNS.len()];
 pub(super) fn of(run: &ReportSource) -> String {
     let mut rows: Vec<Row> = run.groups.iter().map(row).collect();
     if run.groups.len() > 1 {
-        rows.push(row(&Group {
-            scenario: "all".to_owned(),
-            ..run.all.clone()
-        }));
+        rows.push(row(&Group { scenario: "all".to_owned(), ..run.all.clone() }));
     }
     let mut text = table(&rows);
     let retried = run.records.len() - run.counted;
     if retried > 0 {
-        let _ = writeln!(
-            text,
-            "\nattempts that were repeated and are not counted: {retried}"
-        );
+        let _ = writeln!(text, "\nattempts that were repeated and are not counted: {retried}");
     }
     let decisions = run.decisions();
     if !decisions.is_empty() {
@@ -97,13 +91,10 @@ fn table(rows: &[Row]) -> String {
     let head = COLUMNS.map(|(name, _)| name.to_owned());
     let mut text = String::new();
     for row in [&head].into_iter().chain(rows) {
-        let cells = shown
-            .iter()
-            .zip(&widths)
-            .map(|(at, width)| match COLUMNS[*at].1 {
-                true => format!("{:>width$}", row[*at]),
-                false => format!("{:<width$}", row[*at]),
-            });
+        let cells = shown.iter().zip(&widths).map(|(at, width)| match COLUMNS[*at].1 {
+            true => format!("{:>width$}", row[*at]),
+            false => format!("{:<width$}", row[*at]),
+        });
         text += cells.collect::<Vec<_>>().join("  ").trim_end();
         text.push('\n');
     }

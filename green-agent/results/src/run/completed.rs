@@ -19,19 +19,13 @@ pub fn completed(
     bootstrap: Option<u64>,
 ) -> ScenarioReport {
     let of = |bootstrap: Option<u64>| {
-        let options = SummaryOptions {
-            bootstrap,
-            ..SummaryOptions::default()
-        };
+        let options = SummaryOptions { bootstrap, ..SummaryOptions::default() };
         trials.finish(&options).scenarios.pop()
     };
     let Some(own) = of(None) else {
         return report;
     };
-    let report = ScenarioReport {
-        means: trials.means(),
-        ..report
-    };
+    let report = ScenarioReport { means: trials.means(), ..report };
     let report = match gates.is_empty() {
         true => report,
         false => {
@@ -54,9 +48,8 @@ fn decide(report: ScenarioReport, results: Result<Vec<GateResult>, String>) -> S
     let (gates, problems, exit) = match results {
         Ok(results) => {
             let unmet = results.iter().filter(|one| !one.met);
-            let problems: Vec<_> = unmet
-                .map(|one| ProblemKind::Gate.because(&one.message))
-                .collect();
+            let problems: Vec<_> =
+                unmet.map(|one| ProblemKind::Gate.because(&one.message)).collect();
             let exit = problems.first().map(|_| Exit::Failed);
             (results, problems, exit)
         }
@@ -72,11 +65,5 @@ fn decide(report: ScenarioReport, results: Result<Vec<GateResult>, String>) -> S
         (_, Exit::Passed) => ScenarioVerdict::Passed,
         _ => ScenarioVerdict::Failed,
     };
-    ScenarioReport {
-        gates,
-        gate_problems: problems,
-        exit,
-        verdict,
-        ..report
-    }
+    ScenarioReport { gates, gate_problems: problems, exit, verdict, ..report }
 }

@@ -246,25 +246,15 @@ impl ScenarioReport {
 
     /// Returns all problems, trial by trial.
     pub fn problems(&self) -> impl Iterator<Item = (&TrialReport, &Problem)> {
-        self.trials
-            .iter()
-            .flat_map(|trial| trial.problems.iter().map(move |one| (trial, one)))
+        self.trials.iter().flat_map(|trial| trial.problems.iter().map(move |one| (trial, one)))
     }
 }
 
 impl RunReport {
     /// Combines the reports of the scenarios.
     pub fn new(scenarios: Vec<ScenarioReport>, seconds: f64) -> Self {
-        let exit = scenarios
-            .iter()
-            .map(|scenario| scenario.exit)
-            .max()
-            .unwrap_or_default();
-        Self {
-            scenarios,
-            exit,
-            seconds,
-        }
+        let exit = scenarios.iter().map(|scenario| scenario.exit).max().unwrap_or_default();
+        Self { scenarios, exit, seconds }
     }
 
     /// Returns the report of a finished run; `bootstrap` is the seed of bootstrap intervals.
@@ -295,10 +285,7 @@ impl RunReport {
 
     /// Returns the number of scenarios with this verdict.
     pub fn count(&self, verdict: ScenarioVerdict) -> usize {
-        self.scenarios
-            .iter()
-            .filter(|scenario| scenario.verdict == verdict)
-            .count()
+        self.scenarios.iter().filter(|scenario| scenario.verdict == verdict).count()
     }
 }
 
@@ -336,10 +323,7 @@ impl FinishedRun<'_> {
         }
         let report = ScenarioReport::new(one.name.clone(), (&one.path).into(), trials);
         if let Some(end) = &one.must_fail {
-            let sidecar = ExpectedFailure {
-                exit: end.exit,
-                message: end.message.clone(),
-            };
+            let sidecar = ExpectedFailure { exit: end.exit, message: end.message.clone() };
             return Some(judged(report, Some(&sidecar)));
         }
         let mut figures = SummaryBuilder::default();
@@ -376,10 +360,7 @@ fn whole_trials<S: Serializer>(trials: &[TrialReport], serializer: S) -> Result<
 /// Returns the report of a trial with the parts that are kept in its folder, if they can be read.
 fn complete_report(trial: &TrialReport) -> Value {
     let mut report = serde_json::to_value(trial).unwrap_or_default();
-    let kept = trial
-        .folder
-        .as_ref()
-        .map(|folder| folder.join(TRIAL_REPORT));
+    let kept = trial.folder.as_ref().map(|folder| folder.join(TRIAL_REPORT));
     let kept = kept.and_then(|path| fs::read(path).ok());
     let kept: Option<Value> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if let Some(mut kept) = kept {
@@ -400,10 +381,7 @@ fn means(trials: &[TrialReport]) -> BTreeMap<String, f64> {
         .collect();
     let mean = |name: &String| {
         let values: Vec<f64> = scored().filter_map(|trial| trial.metric(name)).collect();
-        (
-            name.clone(),
-            values.iter().sum::<f64>() / values.len() as f64,
-        )
+        (name.clone(), values.iter().sum::<f64>() / values.len() as f64)
     };
     names.into_iter().map(mean).collect()
 }

@@ -15,19 +15,14 @@ pub fn judged(report: ScenarioReport, sidecar: Option<&ExpectedFailure>) -> Scen
 }
 
 fn is_interrupted(report: &ScenarioReport) -> bool {
-    report
-        .problems()
-        .any(|(_, problem)| problem.kind == ProblemKind::Interrupted)
+    report.problems().any(|(_, problem)| problem.kind == ProblemKind::Interrupted)
 }
 
 /// Compares with a sidecar: the scenario passes if each of its trials fails in the way that the sidecar
 /// describes.
 fn compare(sidecar: &ExpectedFailure, mut report: ScenarioReport) -> ScenarioReport {
     // A requirement that is missing on this machine does not show how the scenario fails elsewhere.
-    let expects_missing = report
-        .trials
-        .iter()
-        .all(|trial| is_as_wanted(sidecar, trial));
+    let expects_missing = report.trials.iter().all(|trial| is_as_wanted(sidecar, trial));
     if report.verdict == ScenarioVerdict::NotRun && !expects_missing {
         return report;
     }
@@ -81,14 +76,8 @@ mod tests {
             ..TrialReport::not_begun(ProblemKind::Harness.because(""))
         };
         let trials = exits.iter().map(trial).collect();
-        let sidecar = ExpectedFailure {
-            exit: 1,
-            message: "no luck".to_owned(),
-        };
-        compare(
-            &sidecar,
-            ScenarioReport::new("a".to_owned(), "a.toml".into(), trials),
-        )
+        let sidecar = ExpectedFailure { exit: 1, message: "no luck".to_owned() };
+        compare(&sidecar, ScenarioReport::new("a".to_owned(), "a.toml".into(), trials))
     }
 
     #[test]
@@ -97,10 +86,7 @@ mod tests {
             let mut trial =
                 TrialReport::not_begun(ProblemKind::EvaluationFailed.because("no luck"));
             trial.add(ProblemKind::Snapshot.because("another transcript"));
-            let sidecar = ExpectedFailure {
-                exit: 1,
-                message: message.to_owned(),
-            };
+            let sidecar = ExpectedFailure { exit: 1, message: message.to_owned() };
             let report = ScenarioReport::new("a".to_owned(), "a.toml".into(), vec![trial]);
             compare(&sidecar, report)
         };
@@ -109,29 +95,17 @@ mod tests {
         let mut problems = unlike.trials[0].problems.iter();
         let said = problems.find(|problem| problem.kind == ProblemKind::UnexpectedEnd);
         let said = said.unwrap().to_string();
-        assert!(
-            said.contains("but does not say that the snapshot differs"),
-            "{said}"
-        );
-        assert_eq!(
-            report("another transcript").verdict,
-            ScenarioVerdict::FailedAsExpected
-        );
+        assert!(said.contains("but does not say that the snapshot differs"), "{said}");
+        assert_eq!(report("another transcript").verdict, ScenarioVerdict::FailedAsExpected);
     }
 
     #[test]
     fn each_trial_has_to_fail_as_the_sidecar_says() {
         let failed = Some(ProblemKind::EvaluationFailed);
-        assert_eq!(
-            held(&[failed, failed]).verdict,
-            ScenarioVerdict::FailedAsExpected
-        );
+        assert_eq!(held(&[failed, failed]).verdict, ScenarioVerdict::FailedAsExpected);
         let one_passed = held(&[failed, None]);
         assert_eq!(one_passed.verdict, ScenarioVerdict::Failed);
         assert_eq!(one_passed.exit, Exit::Failed);
-        assert_eq!(
-            one_passed.trials[1].problems[0].kind,
-            ProblemKind::UnexpectedEnd
-        );
+        assert_eq!(one_passed.trials[1].problems[0].kind, ProblemKind::UnexpectedEnd);
     }
 }

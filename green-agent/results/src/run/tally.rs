@@ -52,10 +52,7 @@ struct Failures {
 impl TrialTally {
     /// Creates a tally without trials.
     pub fn new(keeps_all: bool) -> Self {
-        Self {
-            keeps_all,
-            ..Self::default()
-        }
+        Self { keeps_all, ..Self::default() }
     }
 
     /// Adds the trial at a position in the plan.
@@ -83,10 +80,7 @@ impl TrialTally {
 
     /// Counts a trial that did not pass with those that failed alike, and keeps its report if it is the first one.
     fn add_failure(&mut self, at: usize, report: TrialReport, fingerprint: u64) {
-        let alike = self.failures.entry(fingerprint).or_insert(Failures {
-            first: at,
-            trials: 0,
-        });
+        let alike = self.failures.entry(fingerprint).or_insert(Failures { first: at, trials: 0 });
         alike.trials += 1;
         if alike.first < at {
             return;
@@ -106,11 +100,7 @@ impl TrialTally {
                 first.alike = alike.trials - 1;
             }
         }
-        (
-            self.outcomes,
-            self.counts,
-            self.kept.into_values().collect(),
-        )
+        (self.outcomes, self.counts, self.kept.into_values().collect())
     }
 }
 

@@ -39,14 +39,10 @@ pub fn estimate(samples: &[Vec<f64>], draws: usize, seed: u64) -> Result<Estimat
 /// Returns the samples, or the trials if there is one sample.
 fn units(samples: &[Vec<f64>]) -> Vec<Unit> {
     match mean::filled(samples).count() {
-        1 => samples
-            .iter()
-            .flatten()
-            .map(|value| (*value, 1.0))
-            .collect(),
-        _ => mean::filled(samples)
-            .map(|values| (values.iter().sum(), values.len() as f64))
-            .collect(),
+        1 => samples.iter().flatten().map(|value| (*value, 1.0)).collect(),
+        _ => {
+            mean::filled(samples).map(|values| (values.iter().sum(), values.len() as f64)).collect()
+        }
     }
 }
 
@@ -88,16 +84,9 @@ fn sums(units: impl Iterator<Item = Unit>) -> Unit {
 /// Returns the skewness of the mean over the jackknife, which leaves out one unit at a time.
 fn acceleration(units: &[Unit]) -> f64 {
     let (sum, count) = sums(units.iter().copied());
-    let left: Vec<f64> = units
-        .iter()
-        .map(|unit| (sum - unit.0) / (count - unit.1))
-        .collect();
+    let left: Vec<f64> = units.iter().map(|unit| (sum - unit.0) / (count - unit.1)).collect();
     let middle = left.iter().sum::<f64>() / left.len() as f64;
-    let power = |power: i32| {
-        left.iter()
-            .map(|one| (middle - one).powi(power))
-            .sum::<f64>()
-    };
+    let power = |power: i32| left.iter().map(|one| (middle - one).powi(power)).sum::<f64>();
     match power(2) {
         0.0 => 0.0,
         squares => power(3) / (6.0 * squares.powf(1.5)),

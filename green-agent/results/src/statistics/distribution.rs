@@ -38,9 +38,7 @@ pub fn t_quantile(p: f64, df: f64) -> f64 {
     // The probability of both tails beyond t is the incomplete beta function at df / (df + t^2). Seeking
     // 1 - x instead of x keeps the precision of small t.
     let tails = 2.0 * (1.0 - p);
-    let rest = bisect(0.0, 1.0, |rest| {
-        1.0 - incomplete_beta(0.5, df / 2.0, rest) > tails
-    });
+    let rest = bisect(0.0, 1.0, |rest| 1.0 - incomplete_beta(0.5, df / 2.0, rest) > tails);
     (df * rest / (1.0 - rest)).sqrt()
 }
 
@@ -115,10 +113,7 @@ mod tests {
 
     fn check(actual: f64, expected: f64) {
         let off = (actual / expected - 1.0).abs();
-        assert!(
-            off < 1e-11,
-            "{actual} instead of {expected}: off by {off:e}"
-        );
+        assert!(off < 1e-11, "{actual} instead of {expected}: off by {off:e}");
     }
 
     /// The expected values are those of SciPy.

@@ -62,9 +62,7 @@ pub(crate) fn clustered(samples: &[Vec<f64>]) -> Option<Clustered> {
     };
     let sums: Vec<f64> = match filled(samples).count() {
         1 => samples.iter().flatten().map(|value| value - mean).collect(),
-        _ => filled(samples)
-            .map(|values| values.iter().map(|value| value - mean).sum())
-            .collect(),
+        _ => filled(samples).map(|values| values.iter().map(|value| value - mean).sum()).collect(),
     };
     let units = sums.len();
     let squares: f64 = sums.iter().map(|sum| sum * sum).sum();

@@ -93,14 +93,7 @@ impl Estimate {
 
     /// Returns the estimate for no trials.
     pub(crate) fn nothing(method: Method) -> Self {
-        Self {
-            n: 0,
-            samples: 0,
-            mean: None,
-            lower: None,
-            upper: None,
-            method,
-        }
+        Self { n: 0, samples: 0, mean: None, lower: None, upper: None, method }
     }
 
     /// Returns half of the interval's width.
@@ -114,11 +107,7 @@ pub(crate) fn check(samples: &[Vec<f64>]) -> Result<(), NotFinite> {
     for (sample, values) in samples.iter().enumerate() {
         for (index, &value) in values.iter().enumerate() {
             if !value.is_finite() {
-                return Err(NotFinite {
-                    sample,
-                    index,
-                    value,
-                });
+                return Err(NotFinite { sample, index, value });
             }
         }
     }

@@ -16,12 +16,7 @@ use super::{Estimate, Method, UPPER, distribution::t_quantile, mean};
 pub fn estimate(samples: &[Vec<bool>]) -> Estimate {
     let numbers: Vec<Vec<f64>> = samples
         .iter()
-        .map(|trials| {
-            trials
-                .iter()
-                .map(|&passed| f64::from(u8::from(passed)))
-                .collect()
-        })
+        .map(|trials| trials.iter().map(|&passed| f64::from(u8::from(passed))).collect())
         .collect();
     of_zeros_and_ones(&numbers)
 }
@@ -40,10 +35,7 @@ pub(crate) fn of_zeros_and_ones(samples: &[Vec<f64>]) -> Estimate {
 fn effective(n: usize, clustered: &mean::Clustered) -> f64 {
     let (rate, n, units) = (clustered.mean, n as f64, clustered.units as f64);
     let independent = rate * (1.0 - rate) / (n - 1.0);
-    let Some(variance) = clustered
-        .variance
-        .filter(|_| independent > 0.0 && units < n)
-    else {
+    let Some(variance) = clustered.variance.filter(|_| independent > 0.0 && units < n) else {
         return units;
     };
     let design_effect = (variance / independent).max(1.0);
@@ -60,16 +52,8 @@ fn wilson(rate: f64, n: f64) -> (f64, f64) {
     let half = z * (rate * (1.0 - rate) / n + square / (4.0 * n)).sqrt();
     // A bound may miss 0 or 1 by a rounding error although it is exact there.
     let bound = |value: f64| (value / (1.0 + square)).clamp(0.0, 1.0);
-    let lower = if rate == 0.0 {
-        0.0
-    } else {
-        bound(centre - half)
-    };
-    let upper = if rate == 1.0 {
-        1.0
-    } else {
-        bound(centre + half)
-    };
+    let lower = if rate == 0.0 { 0.0 } else { bound(centre - half) };
+    let upper = if rate == 1.0 { 1.0 } else { bound(centre + half) };
     (lower, upper)
 }
 
@@ -105,10 +89,7 @@ mod tests {
         let width = |samples: &[Vec<bool>]| estimate(samples).half_width().unwrap();
         let alike = [vec![true; 10], vec![true; 10], vec![false; 10]];
         assert!(width(&alike) > width(&apart(2, 1)));
-        assert_eq!(
-            width(&[vec![true; 10], vec![true; 10]]),
-            width(&apart(2, 0))
-        );
+        assert_eq!(width(&[vec![true; 10], vec![true; 10]]), width(&apart(2, 0)));
     }
 
     #[test]

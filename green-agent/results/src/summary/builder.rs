@@ -82,9 +82,8 @@ impl SummaryBuilder {
         let whole = Group { counted, retried };
 
         let parts = whole.split(|row| &row.scenario).into_iter();
-        let scenarios: Vec<ScenarioSummary> = parts
-            .map(|(name, group)| scenario(name.to_string(), &group, options))
-            .collect();
+        let scenarios: Vec<ScenarioSummary> =
+            parts.map(|(name, group)| scenario(name.to_string(), &group, options)).collect();
         let mut refused = self.refused.clone();
         refused.sort();
         RunSummary {
@@ -121,8 +120,6 @@ fn total(scenarios: &[ScenarioSummary], whole: &Group<'_>, options: &SummaryOpti
     let must_succeed = |name: &str| !options.must_fail.contains(name);
     match scenarios {
         [only] if must_succeed(&only.scenario) => only.figures.clone(),
-        _ => whole
-            .filter(|row| must_succeed(&row.scenario))
-            .figures(Units::Samples, options),
+        _ => whole.filter(|row| must_succeed(&row.scenario)).figures(Units::Samples, options),
     }
 }

@@ -35,10 +35,7 @@ impl<'a> Group<'a> {
         property: impl Fn(&'a Row) -> &'a K,
     ) -> BTreeMap<&'a K, Self> {
         let mut parts: BTreeMap<&K, Self> = BTreeMap::new();
-        let empty = || Group {
-            counted: Vec::new(),
-            retried: Vec::new(),
-        };
+        let empty = || Group { counted: Vec::new(), retried: Vec::new() };
         for row in &self.counted {
             let part = parts.entry(property(row)).or_insert_with(empty);
             part.counted.push(row);
@@ -53,10 +50,7 @@ impl<'a> Group<'a> {
     /// Returns the trials that fulfil a condition.
     pub(super) fn filter(&self, condition: impl Fn(&Row) -> bool) -> Self {
         let keep = |rows: &[&'a Row]| rows.iter().copied().filter(|row| condition(row)).collect();
-        Self {
-            counted: keep(&self.counted),
-            retried: keep(&self.retried),
-        }
+        Self { counted: keep(&self.counted), retried: keep(&self.retried) }
     }
 
     pub(super) fn figures(&self, units: Units, options: &SummaryOptions) -> Figures {
@@ -64,11 +58,8 @@ impl<'a> Group<'a> {
             let scored = row.outcome.is_scored();
             scored.then_some(row.outcome == Outcome::Passed)
         };
-        let samples: BTreeSet<_> = self
-            .counted
-            .iter()
-            .map(|row| (&row.scenario, &row.sample))
-            .collect();
+        let samples: BTreeSet<_> =
+            self.counted.iter().map(|row| (&row.scenario, &row.sample)).collect();
         let rows = self.counted.iter();
         Figures {
             trials: self.counted.len(),
@@ -142,12 +133,7 @@ fn task(row: &Row) -> (&str, &BTreeMap<String, String>, Option<&str>) {
 
 /// Estimates a metric. A metric for the quality of the agent's work is a rate if all its values are 0 or 1.
 fn estimate(name: &str, values: &[Vec<f64>], options: &SummaryOptions) -> Estimate {
-    let is_rate = || {
-        values
-            .iter()
-            .flatten()
-            .all(|value| matches!(*value, 0.0 | 1.0))
-    };
+    let is_rate = || values.iter().flatten().all(|value| matches!(*value, 0.0 | 1.0));
     if is_worth(name) && is_rate() {
         return rate::of_zeros_and_ones(values);
     }

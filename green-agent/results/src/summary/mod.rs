@@ -170,10 +170,7 @@ impl Figures {
     pub fn named(&self, name: &str) -> Option<&Estimate> {
         match name {
             PASS_RATE => Some(&self.pass_rate),
-            metric => self
-                .metrics
-                .get(metric)
-                .or((metric == SECONDS).then_some(&self.time)),
+            metric => self.metrics.get(metric).or((metric == SECONDS).then_some(&self.time)),
         }
     }
 }

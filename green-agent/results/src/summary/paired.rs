@@ -90,10 +90,7 @@ impl SummaryBuilder {
         figure: &str,
         bootstrap: Option<u64>,
     ) -> BTreeMap<ScenarioCell, Difference> {
-        let (a, mut b) = (
-            by_cell(self.by_task(figure)),
-            by_cell(later.by_task(figure)),
-        );
+        let (a, mut b) = (by_cell(self.by_task(figure)), by_cell(later.by_task(figure)));
         let both = a.into_iter().filter_map(|(cell, a)| {
             let difference = difference(&a, &b.remove(&cell)?, figure, bootstrap);
             (difference.pairs > 0).then_some((cell, difference))
@@ -189,13 +186,8 @@ fn difference(
 }
 
 fn pairs(a: &BTreeMap<Task, f64>, b: &BTreeMap<Task, f64>) -> Vec<Pair> {
-    let both = a.iter().filter_map(|(task, a)| {
-        Some(Pair {
-            task: task.clone(),
-            a: *a,
-            b: *b.get(task)?,
-        })
-    });
+    let both =
+        a.iter().filter_map(|(task, a)| Some(Pair { task: task.clone(), a: *a, b: *b.get(task)? }));
     both.collect()
 }
 

@@ -68,9 +68,7 @@ impl Row {
     pub(super) fn new(record: &TrialRecord, names: &mut SharedNames) -> Self {
         let mut problems = record.problems.iter();
         let finite = record.metrics.iter().filter(|(_, value)| value.is_finite());
-        let mut metrics: Vec<_> = finite
-            .map(|(name, value)| (names.text(name), *value))
-            .collect();
+        let mut metrics: Vec<_> = finite.map(|(name, value)| (names.text(name), *value)).collect();
         let tokens = record.usage.as_ref().map(|usage| usage.total_tokens as f64);
         let tokens = tokens.filter(|_| !record.metrics.contains_key(TOTAL_TOKENS));
         metrics.extend(tokens.map(|tokens| (names.text(TOTAL_TOKENS), tokens)));
@@ -93,10 +91,7 @@ impl Row {
                 })
             }),
             seconds: record.seconds,
-            evaluating: record
-                .phases
-                .get("evaluating")
-                .map(|seconds| *seconds as f32),
+            evaluating: record.phases.get("evaluating").map(|seconds| *seconds as f32),
         }
     }
 
@@ -113,10 +108,7 @@ impl Row {
 
 /// Returns a sentence about each metric that is left out because it is not a finite number.
 pub(super) fn refused(record: &TrialRecord) -> impl Iterator<Item = String> {
-    let metrics = record
-        .metrics
-        .iter()
-        .filter(|(_, value)| !value.is_finite());
+    let metrics = record.metrics.iter().filter(|(_, value)| !value.is_finite());
     metrics.map(|(name, value)| {
         let place = place(record);
         format!(
@@ -127,13 +119,9 @@ pub(super) fn refused(record: &TrialRecord) -> impl Iterator<Item = String> {
 
 fn place(record: &TrialRecord) -> String {
     let cell = record.cell.iter();
-    let cell: String = cell
-        .map(|(axis, value)| format!(", {axis} {value}"))
-        .collect();
+    let cell: String = cell.map(|(axis, value)| format!(", {axis} {value}")).collect();
     let sample = record.sample.as_ref();
-    let sample = sample
-        .map(|sample| format!(", sample {sample}"))
-        .unwrap_or_default();
+    let sample = sample.map(|sample| format!(", sample {sample}")).unwrap_or_default();
     format!("{}{cell}{sample}, trial {}", record.scenario, record.trial)
 }
 

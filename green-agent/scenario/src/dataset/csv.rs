@@ -11,14 +11,9 @@ use super::{DatasetError, rows::RawRow};
 type Record = (usize, Vec<String>);
 
 pub(super) fn rows(path: &Path, text: &str) -> Result<Vec<RawRow>, DatasetError> {
-    let wrong = |line: usize, expected: String| DatasetError::Row {
-        path: path.to_owned(),
-        line,
-        expected,
-    };
-    let mut records = records(text)
-        .map_err(|(line, expected)| wrong(line, expected))?
-        .into_iter();
+    let wrong =
+        |line: usize, expected: String| DatasetError::Row { path: path.to_owned(), line, expected };
+    let mut records = records(text).map_err(|(line, expected)| wrong(line, expected))?.into_iter();
     let Some((line, names)) = records.next() else {
         return Ok(Vec::new());
     };
@@ -30,17 +25,11 @@ pub(super) fn rows(path: &Path, text: &str) -> Result<Vec<RawRow>, DatasetError>
     let mut rows = Vec::new();
     for (line, fields) in records {
         if fields.len() != names.len() {
-            let expected = format!(
-                "{} fields as in the first line, found {}",
-                names.len(),
-                fields.len()
-            );
+            let expected =
+                format!("{} fields as in the first line, found {}", names.len(), fields.len());
             return Err(wrong(line, expected));
         }
-        let fields = names
-            .iter()
-            .cloned()
-            .zip(fields.into_iter().map(Value::from));
+        let fields = names.iter().cloned().zip(fields.into_iter().map(Value::from));
         rows.push((line, fields.collect::<Map<_, _>>()));
     }
     Ok(rows)
@@ -49,10 +38,7 @@ pub(super) fn rows(path: &Path, text: &str) -> Result<Vec<RawRow>, DatasetError>
 /// Returns all records, or the line of a mistake and what was expected there.
 fn records(text: &str) -> Result<Vec<Record>, (usize, String)> {
     let mut records = Vec::new();
-    let mut reader = Reader {
-        rest: text,
-        line: 1,
-    };
+    let mut reader = Reader { rest: text, line: 1 };
     while !reader.rest.is_empty() {
         let line = reader.line;
         let fields = reader.record()?;

@@ -15,9 +15,7 @@ fn sorted(value: &Value) -> Value {
         Value::Object(members) => {
             let mut members: Vec<_> = members.iter().collect();
             members.sort_by_key(|(name, _)| *name);
-            let members = members
-                .into_iter()
-                .map(|(name, value)| (name.clone(), sorted(value)));
+            let members = members.into_iter().map(|(name, value)| (name.clone(), sorted(value)));
             Value::Object(members.collect::<Map<_, _>>())
         }
         Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),

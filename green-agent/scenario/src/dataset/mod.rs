@@ -92,20 +92,10 @@ impl Dataset {
                 },
             };
             if let Some(first) = lines.insert(name.clone(), line) {
-                return Err(DatasetError::DuplicateId {
-                    path,
-                    line,
-                    id: name,
-                    first,
-                });
+                return Err(DatasetError::DuplicateId { path, line, id: name, first });
             }
             let digest = digest(&Value::Object(fields.clone()));
-            named.push(Row {
-                name,
-                line,
-                digest,
-                fields,
-            });
+            named.push(Row { name, line, digest, fields });
         }
         Ok(Self { path, rows: named })
     }
@@ -140,15 +130,10 @@ fn name(id: &Value) -> Option<String> {
 }
 
 fn text(path: &Path) -> Result<String, DatasetError> {
-    let cannot_read = |source| DatasetError::Read {
-        path: path.to_owned(),
-        source,
-    };
+    let cannot_read = |source| DatasetError::Read { path: path.to_owned(), source };
     let file = File::open(path).map_err(cannot_read)?;
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(cannot_read)?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(cannot_read)?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(DatasetError::TooLarge(path.to_owned()));
     }

@@ -46,11 +46,8 @@ fn kind(value: &Value) -> &'static str {
 /// Reads the tables `[[row]]`.
 pub(super) fn toml(path: &Path, text: &str) -> Result<Vec<RawRow>, DatasetError> {
     let line_at = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
-    let wrong = |line: usize, expected: String| DatasetError::Row {
-        path: path.to_owned(),
-        line,
-        expected,
-    };
+    let wrong =
+        |line: usize, expected: String| DatasetError::Row { path: path.to_owned(), line, expected };
     let root = DeTable::parse(text).map_err(|error| {
         let line = line_at(error.span().map_or(0, |span| span.start));
         wrong(line, format!("TOML: {}", error.message()))
@@ -58,10 +55,7 @@ pub(super) fn toml(path: &Path, text: &str) -> Result<Vec<RawRow>, DatasetError>
     for (name, _) in root.get_ref() {
         if name.get_ref() != "row" {
             let line = line_at(name.span().start);
-            return Err(wrong(
-                line,
-                format!("tables [[row]] only, found {:?}", name.get_ref()),
-            ));
+            return Err(wrong(line, format!("tables [[row]] only, found {:?}", name.get_ref())));
         }
     }
     let Some(rows) = root.get_ref().get("row") else {
@@ -80,10 +74,7 @@ pub(super) fn toml(path: &Path, text: &str) -> Result<Vec<RawRow>, DatasetError>
             };
             match fields {
                 Some(Value::Object(fields)) => Ok((line, fields)),
-                _ => Err(wrong(
-                    line,
-                    "a table [[row]] of values that JSON has too".to_owned(),
-                )),
+                _ => Err(wrong(line, "a table [[row]] of values that JSON has too".to_owned())),
             }
         })
         .collect()

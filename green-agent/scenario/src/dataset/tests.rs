@@ -15,8 +15,7 @@ fn read(name: &str, content: impl AsRef<[u8]>) -> Result<Dataset, String> {
 /// Returns name, line and fields of each row.
 fn rows(name: &str, content: impl AsRef<[u8]>) -> Vec<(String, usize, Value)> {
     let rows = read(name, content).unwrap().rows.into_iter();
-    rows.map(|row| (row.name, row.line, Value::Object(row.fields)))
-        .collect()
+    rows.map(|row| (row.name, row.line, Value::Object(row.fields))).collect()
 }
 
 #[test]
@@ -69,16 +68,8 @@ fn rows_of_toml_are_read() {
 fn mistakes_are_reported_with_file_and_line() {
     for (name, text, expected) in [
         ("a.jsonl", "", "a.jsonl: expected at least one row"),
-        (
-            "a.jsonl",
-            "{}\n[1]\n",
-            "a.jsonl:2: expected an object as JSON on one line: found a list",
-        ),
-        (
-            "a.jsonl",
-            "{}\n{\"a\":\n",
-            "a.jsonl:2: expected an object as JSON on one line: EOF",
-        ),
+        ("a.jsonl", "{}\n[1]\n", "a.jsonl:2: expected an object as JSON on one line: found a list"),
+        ("a.jsonl", "{}\n{\"a\":\n", "a.jsonl:2: expected an object as JSON on one line: EOF"),
         (
             "a.jsonl",
             "{\"id\": \"x\"}\n\n{\"id\": \"x\"}\n",
@@ -94,16 +85,8 @@ fn mistakes_are_reported_with_file_and_line() {
             "{\"id\": null}\n",
             "a.jsonl:1: id: expected a text that is not empty, or a number",
         ),
-        (
-            "a.csv",
-            "a,b\n1,2\n1\n",
-            "a.csv:3: expected 2 fields as in the first line, found 1",
-        ),
-        (
-            "a.csv",
-            "a,a\n1,2\n",
-            "a.csv:1: expected each name once, found \"a\" twice",
-        ),
+        ("a.csv", "a,b\n1,2\n1\n", "a.csv:3: expected 2 fields as in the first line, found 1"),
+        ("a.csv", "a,a\n1,2\n", "a.csv:1: expected each name once, found \"a\" twice"),
         ("a.csv", "a\n\"x\ny\n", "a.csv:2: expected a closing quote"),
         (
             "a.csv",
@@ -111,16 +94,8 @@ fn mistakes_are_reported_with_file_and_line() {
             "a.csv:2: expected a comma or the end of the line after a closing quote",
         ),
         ("a.csv", "a,b\n", "a.csv: expected at least one row"),
-        (
-            "a.toml",
-            "x = 1\n",
-            "a.toml:1: expected tables [[row]] only, found \"x\"",
-        ),
-        (
-            "a.toml",
-            "[[row]]\na = 1\na = 2\n",
-            "a.toml:3: expected TOML: duplicate key",
-        ),
+        ("a.toml", "x = 1\n", "a.toml:1: expected tables [[row]] only, found \"x\""),
+        ("a.toml", "[[row]]\na = 1\na = 2\n", "a.toml:3: expected TOML: duplicate key"),
         ("a.toml", "\nrow = 1\n", "a.toml:2: expected tables [[row]]"),
         (
             "a.json",

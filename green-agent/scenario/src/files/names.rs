@@ -93,19 +93,13 @@ mod tests {
                 &["/w/a/login.toml", "/w/b/login.toml", "/w/b/other.toml"][..],
                 &["a/login", "b/login", "other"][..],
             ),
-            (
-                &["/w/a/x/login.toml", "/w/b/x/login.toml"],
-                &["a/x/login", "b/x/login"],
-            ),
+            (&["/w/a/x/login.toml", "/w/b/x/login.toml"], &["a/x/login", "b/x/login"]),
             (
                 &["/w/a/debate/scenario.toml", "/w/b/debate/scenario.toml"],
                 &["a/debate", "b/debate"],
             ),
             (
-                &[
-                    "/a/scenarios/debate/scenario.toml",
-                    "/b/scenarios/debate/scenario.toml",
-                ],
+                &["/a/scenarios/debate/scenario.toml", "/b/scenarios/debate/scenario.toml"],
                 &["a/scenarios/debate/scenario", "b/scenarios/debate/scenario"],
             ),
             (
@@ -113,17 +107,10 @@ mod tests {
                 &["debate/scenario.toml", "debate/scenario.json5"],
             ),
             (
-                &[
-                    "/p/a/login.toml",
-                    "/p/b/login.toml",
-                    "/w/scenarios/a/login.toml",
-                ],
+                &["/p/a/login.toml", "/p/b/login.toml", "/w/scenarios/a/login.toml"],
                 &["p/a/login", "p/b/login", "a/login"],
             ),
-            (
-                &["/login.toml", "/a/login.toml"],
-                &["login.toml", "a/login.toml"],
-            ),
+            (&["/login.toml", "/a/login.toml"], &["login.toml", "a/login.toml"]),
         ] {
             assert_eq!(names(paths), expected, "{paths:?}");
         }

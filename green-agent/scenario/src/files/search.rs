@@ -80,9 +80,8 @@ fn is_scenario(path: &Path) -> bool {
     }
     // A file that cannot be read counts as a scenario, so that the run reports it.
     path.extension() == Some(OsStr::new("toml"))
-        && fs::read(path).map_or(true, |bytes| {
-            looks_like_scenario(&String::from_utf8_lossy(&bytes))
-        })
+        && fs::read(path)
+            .map_or(true, |bytes| looks_like_scenario(&String::from_utf8_lossy(&bytes)))
 }
 
 /// Returns whether a line begins the table or key `green_agent`, or the file is of the first generation. The text is
@@ -101,8 +100,7 @@ fn looks_like_first(text: &str) -> bool {
     let lines = || text.lines().map(str::trim_start);
     let evaluates = |line: &str| {
         let is_key = |key: &str| {
-            line.strip_prefix(key)
-                .is_some_and(|rest| rest.trim_start().starts_with('='))
+            line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='))
         };
         line.starts_with("[[agents.participant_requirements]]")
             || is_key("participant_requirements")

@@ -240,10 +240,9 @@ fn role(keys: &AgentKeys<'_>, line: usize, roles: &mut BTreeMap<String, usize>) 
         (Some(node), _) | (None, Some(node)) => node,
         (None, None) => return keys.role.missing("the name of this participant"),
     };
-    let role = node.read(
-        "a role: a text without \"->\", slashes or blanks around it",
-        |text| is_role(text).then(|| text.to_owned()),
-    )?;
+    let role = node.read("a role: a text without \"->\", slashes or blanks around it", |text| {
+        is_role(text).then(|| text.to_owned())
+    })?;
     if RESERVED.contains(&role.as_str()) || role.ends_with(bot::SUFFIX) {
         node.report(Problem::ReservedRole(role));
         return None;
@@ -272,9 +271,7 @@ pub(super) fn agent(keys: &AgentKeys<'_>, role: String, file: StartFile) -> Opti
     let passed = Inherits::Named(keys.pass_env.read::<Vec<Variable>>().unwrap_or_default());
     let (env, inherits) = match keys.env.node() {
         Some(node) if node.as_text().is_some() => {
-            node.read("a table, or \"inherit\"", |text| {
-                (text == "inherit").then_some(())
-            });
+            node.read("a table, or \"inherit\"", |text| (text == "inherit").then_some(()));
             (BTreeMap::new(), Inherits::Everything)
         }
         Some(node) => (env(node), passed),
@@ -297,14 +294,10 @@ pub(super) fn agent(keys: &AgentKeys<'_>, role: String, file: StartFile) -> Opti
 
 fn env(node: &Node<'_>) -> BTreeMap<String, String> {
     let entries = node.table().into_iter().flat_map(|table| {
-        let texts = table
-            .entries()
-            .map(|(name, value)| (name, Setting::read(&value)));
+        let texts = table.entries().map(|(name, value)| (name, Setting::read(&value)));
         texts.collect::<Vec<_>>()
     });
-    entries
-        .filter_map(|(name, text)| Some((name.to_owned(), text?)))
-        .collect()
+    entries.filter_map(|(name, text)| Some((name.to_owned(), text?))).collect()
 }
 
 /// Reads a variable's value; public files contain numbers and booleans too.

@@ -37,10 +37,7 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
     let agent = |component: &str, role: &str| Agent {
         role: role.to_owned(),
         agentbeats_id: id(&manifest, role).or_else(|| id(&manifest, component)),
-        start: Start::Absent {
-            image: image(path, &manifest, component),
-            is_built: false,
-        },
+        start: Start::Absent { image: image(path, &manifest, component), is_built: false },
         server_kind: ServerKind::Agent,
         env: BTreeMap::new(),
         inherits: Inherits::default(),
@@ -52,9 +49,7 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
         path: path.to_owned(),
         name: name(path),
         green: Green::Agent(agent(&roles.green, "green")),
-        participants: participants
-            .map(|(component, role)| agent(component, role))
-            .collect(),
+        participants: participants.map(|(component, role)| agent(component, role)).collect(),
         config: roles.config,
         harness: document(path, "", |root| {
             harness::harness(&root.key("harness"), &DeclaredRoles::default())
@@ -103,11 +98,7 @@ impl ComponentRoles {
             return Err(("bindings", "a participant that is bound to the gateway"));
         }
         let config = config["assessment_config"].as_object().cloned();
-        Ok(Self {
-            green,
-            participants,
-            config: config.unwrap_or_default(),
-        })
+        Ok(Self { green, participants, config: config.unwrap_or_default() })
     }
 }
 
@@ -203,10 +194,7 @@ mod tests {
     fn missing_fields_are_reported() {
         for (text, expected) in [
             ("{", "a.json5:1:1: not JSON5: "),
-            (
-                "{}",
-                "a.json5:1:1: components: missing; expected the components",
-            ),
+            ("{}", "a.json5:1:1: components: missing; expected the components"),
             (
                 "{components: {gateway: {}, green: {}}}",
                 "a.json5:1:1: bindings: missing; expected a participant",

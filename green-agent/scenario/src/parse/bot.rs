@@ -20,9 +20,7 @@ pub(super) fn hosted(roles: &mut DeclaredRoles, participants: Vec<(Agent, bool)>
         }
         let (host, bot) = behind_a_host(agent);
         let line = roles.roles.get(&host.role).copied();
-        roles
-            .roles
-            .extend(line.map(|line| (bot.role.clone(), line)));
+        roles.roles.extend(line.map(|line| (bot.role.clone(), line)));
         roles.agents.push(host);
         bots.push(bot);
     }
@@ -43,11 +41,7 @@ fn behind_a_host(bot: Agent) -> (Agent, Agent) {
         requires: Vec::new(),
         is_trusted: bot.is_trusted,
     };
-    let bot = Agent {
-        role,
-        agentbeats_id: None,
-        ..bot
-    };
+    let bot = Agent { role, agentbeats_id: None, ..bot };
     (host, bot)
 }
 
@@ -65,24 +59,14 @@ mod tests {
              [[participants]]\nrole = 'b'\nbot = 'http://127.0.0.1:8/api'\n\
              [[harness.expect]]\nsequence = ['end']\nhop = 'a -> a.bot'\n[harness]\nversion = 1\n"
         ));
-        let roles: Vec<_> = scenario
-            .participants
-            .iter()
-            .map(|agent| agent.role.as_str())
-            .collect();
+        let roles: Vec<_> = scenario.participants.iter().map(|agent| agent.role.as_str()).collect();
         assert_eq!(roles, ["a", "b", "a.bot", "b.bot"]);
         let [a, b, a_bot, b_bot] = &scenario.participants[..] else {
             panic!("two bots are four participants");
         };
         assert!(a.knows("a.bot") && !a.knows("b.bot") && a_bot.answers(a) && !b_bot.answers(a));
-        assert_eq!(
-            (a.server_kind, a_bot.server_kind),
-            (ServerKind::Agent, ServerKind::Server)
-        );
-        assert_eq!(
-            (a.agentbeats_id.as_deref(), &a_bot.agentbeats_id),
-            (Some("i"), &None)
-        );
+        assert_eq!((a.server_kind, a_bot.server_kind), (ServerKind::Agent, ServerKind::Server));
+        assert_eq!((a.agentbeats_id.as_deref(), &a_bot.agentbeats_id), (Some("i"), &None));
         assert_eq!((a.env.len(), a_bot.env["A"].as_str()), (0, "b"));
         assert!(matches!(&a_bot.start, Start::Program { cmd, .. } if cmd == &["x", "9"]));
         assert!(matches!(&b.start, Start::Bot { role } if role == "b.bot"));
@@ -104,10 +88,7 @@ mod tests {
                 "bot = 'http://h'\nbuiltin = 'sample'",
                 "a.toml:5:7: participants[0].bot: expected it without builtin",
             ),
-            (
-                "bot = 'h:1'",
-                "a.toml:5:7: participants[0].bot: expected an http",
-            ),
+            ("bot = 'h:1'", "a.toml:5:7: participants[0].bot: expected an http"),
             (
                 "bot = 'http://h'\n[[participants]]\nrole = 'a.bot'\nendpoint = 'http://h'",
                 "a.toml:7:8: participants[1].role: the role \"a.bot\" is reserved",

@@ -37,19 +37,15 @@ impl<'a> ExpectationKeys<'a> {
     /// Returns the only check; reports an error if there is none or several.
     pub(super) fn single_check(&self) -> Option<Check> {
         let checks = self.checks();
-        let mut found = checks
-            .iter()
-            .filter_map(|(key, read)| Some((key.name(), read, key.node()?)));
+        let mut found =
+            checks.iter().filter_map(|(key, read)| Some((key.name(), read, key.node()?)));
         let Some((other, read, node)) = found.next() else {
             let names = checks.map(|(key, _)| key.name()).join(", ");
             return self.eq.missing(&format!("exactly one of {names}"));
         };
         let others: Vec<_> = found.map(|(_, _, node)| node).collect();
         for node in &others {
-            node.report(Problem::Together {
-                other,
-                advice: APART,
-            });
+            node.report(Problem::Together { other, advice: APART });
         }
         read(node).filter(|_| others.is_empty())
     }

@@ -48,17 +48,11 @@ const SECRET: &str = "{ env = \"NAME\" } or { file = \"PATH\" }";
 /// Reads one credential.
 pub(super) fn credential(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Credential> {
     let keys = CredentialKeys::of(table)?;
-    let agent = keys
-        .agent
-        .need("the role or the URL of the agent that is shown it");
+    let agent = keys.agent.need("the role or the URL of the agent that is shown it");
     let agent = agent.and_then(|node| agent_of(node, roles));
     let shown = credential_form(&keys);
     let secret = keys.secret.need(SECRET).and_then(secret);
-    Some(Credential {
-        agent: agent?,
-        shown: shown?,
-        secret: secret?,
-    })
+    Some(Credential { agent: agent?, shown: shown?, secret: secret? })
 }
 
 /// Reads the agent. A remote URL must be https, because anyone on the way could read the secret.
@@ -79,9 +73,7 @@ fn credential_form(keys: &CredentialKeys<'_>) -> Option<CredentialForm> {
         (Some(scheme), None) => scheme.filled(SCHEME).map(CredentialForm::Scheme),
         (None, Some(header)) => header.filled(HEADER).map(CredentialForm::Header),
         (Some(_), Some(header)) => header.expected("it only without scheme"),
-        (None, None) => keys
-            .scheme
-            .missing(&format!("{SCHEME}, or header, {HEADER}")),
+        (None, None) => keys.scheme.missing(&format!("{SCHEME}, or header, {HEADER}")),
     }
 }
 
@@ -91,10 +83,7 @@ fn secret(node: &Node<'_>) -> Option<SecretSource> {
         return None;
     }
     let keys = SecretKeys::of(&mut node.table()?)?;
-    match (
-        keys.env.filter(|name| !name.is_empty()),
-        keys.file.filter(|path| !path.is_empty()),
-    ) {
+    match (keys.env.filter(|name| !name.is_empty()), keys.file.filter(|path| !path.is_empty())) {
         (Some(name), None) => Some(SecretSource::Env(name)),
         (None, Some(path)) => Some(SecretSource::File(path.into())),
         (Some(_), Some(_)) | (None, None) => node.expected(SECRET),
@@ -139,18 +128,9 @@ mod tests {
     #[test]
     fn mistakes_are_reported_at_their_key() {
         for (credential, expected) in [
-            (
-                "",
-                "10:1: config.credential[0].agent: missing; expected the role or the URL",
-            ),
-            (
-                "agent = 'b'",
-                "11:9: config.credential[0].agent: no agent has the role \"b\"",
-            ),
-            (
-                "agent = 'http://h'",
-                "11:9: config.credential[0].agent: expected https",
-            ),
+            ("", "10:1: config.credential[0].agent: missing; expected the role or the URL"),
+            ("agent = 'b'", "11:9: config.credential[0].agent: no agent has the role \"b\""),
+            ("agent = 'http://h'", "11:9: config.credential[0].agent: expected https"),
             (
                 "agent = 'a'\nscheme = ' '",
                 "12:10: config.credential[0].scheme: expected a security",

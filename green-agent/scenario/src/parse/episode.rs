@@ -78,9 +78,7 @@ pub(super) fn episode(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<E
     let names = BUILTINS.map(|(name, _)| name);
     let expected = format!("a built-in environment: {}", names.join(", "));
     let environment = keys.environment.need(&expected).and_then(|node| {
-        node.read(&expected, |name| {
-            names.contains(&name).then(|| name.to_owned())
-        })
+        node.read(&expected, |name| names.contains(&name).then(|| name.to_owned()))
     });
     let default = EpisodeLimits::default();
     // An episode without an environment is dropped, but its other keys are still checked.
@@ -96,9 +94,7 @@ pub(super) fn episode(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<E
             time: keys.limits.time.unwrap_or(default.time),
         },
         acknowledge: keys.acknowledge.flatten(),
-        credentials: keys
-            .credential
-            .tables(|table| credential::credential(table, roles)),
+        credentials: keys.credential.tables(|table| credential::credential(table, roles)),
     };
     check(&keys, &episode, roles);
     environment.map(|_| Evaluator::Episode(episode))
@@ -186,14 +182,8 @@ mod tests {
             transport: McpTransport::Stdio,
             delivery: Delivery::Synchronous,
             token: TokenKind::Foreign,
-            limits: EpisodeLimits {
-                steps: 7,
-                time: Duration::from_secs(9),
-            },
-            acknowledge: Some(Acknowledge {
-                after: Duration::from_secs(1),
-                resend: 3,
-            }),
+            limits: EpisodeLimits { steps: 7, time: Duration::from_secs(9) },
+            acknowledge: Some(Acknowledge { after: Duration::from_secs(1), resend: 3 }),
             ..Episode::new("shop")
         };
         assert_eq!(episode, expected);
@@ -265,11 +255,7 @@ mod tests {
                 "",
                 "config.direction: missing; expected purple-calls, because the participant does not listen",
             ),
-            (
-                "",
-                "",
-                "config.evaluator: expected one participant for it, not 0",
-            ),
+            ("", "", "config.evaluator: expected one participant for it, not 0"),
         ] {
             let errors = errors_of(&format!(
                 "[green_agent]\n{participants}[config]\nevaluator = 'episode'\nenvironment = 'sum'\n{direction}\n"

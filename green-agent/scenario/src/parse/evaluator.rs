@@ -48,18 +48,12 @@ mod tests {
                 "",
                 "a.toml:1:1: green_agent.endpoint: missing; expected the evaluator's URL, or config.evaluator",
             ),
-            (
-                "[config]\nturns = 3\n",
-                "a.toml:1:1: green_agent.endpoint: missing",
-            ),
+            ("[config]\nturns = 3\n", "a.toml:1:1: green_agent.endpoint: missing"),
             (
                 "[config]\nevaluator = 'x'\n",
                 "a.toml:3:13: config.evaluator: expected a built-in evaluator: conversation, episode, pipeline, found \"x\"",
             ),
-            (
-                "[config]\nevaluator = 'conversation'\n",
-                "a.toml:2:1: config.turn: missing",
-            ),
+            ("[config]\nevaluator = 'conversation'\n", "a.toml:2:1: config.turn: missing"),
             (
                 "[config]\nevaluator = 'conversation'\nturn = []\n",
                 "a.toml:4:8: config.turn: expected at least one",

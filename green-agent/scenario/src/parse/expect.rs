@@ -90,38 +90,24 @@ pub(super) fn expectation(table: &mut Table<'_>, roles: &DeclaredRoles) -> Optio
             keys.value_rule(roles)
         }
     };
-    Some(Expectation {
-        line: table.line(),
-        not: keys.not,
-        rule: rule?,
-    })
+    Some(Expectation { line: table.line(), not: keys.not, rule: rule? })
 }
 
 impl ExpectationKeys<'_> {
     fn reject_beside_sequence(&self) {
         let checks = self.checks().map(|(key, _)| key);
-        for node in [&self.on, &self.path]
-            .into_iter()
-            .chain(checks)
-            .filter_map(Key::node)
-        {
+        for node in [&self.on, &self.path].into_iter().chain(checks).filter_map(Key::node) {
             let (other, advice) = ("sequence", APART);
             node.report(Problem::Together { other, advice });
         }
     }
 
     fn value_rule(&self, roles: &DeclaredRoles) -> Option<Rule> {
-        let on = self
-            .on
-            .need("what is looked at, such as \"artifact:Result\", or sequence");
+        let on = self.on.need("what is looked at, such as \"artifact:Result\", or sequence");
         let on = on.and_then(|node| target(node, roles));
         let path = self.path.node().and_then(value_path);
         let check = self.single_check();
-        Some(Rule::Value {
-            on: on?,
-            path,
-            check: check?,
-        })
+        Some(Rule::Value { on: on?, path, check: check? })
     }
 }
 
@@ -142,10 +128,7 @@ fn sequence_rule(labels: &Node<'_>, hop: Option<&Node<'_>>, roles: &DeclaredRole
 fn can_occur(node: &Node<'_>, label: &str) -> bool {
     let (written, known) = match label.split_once(':') {
         _ if label.starts_with('*') => return true,
-        None => (
-            label,
-            PLAIN.iter().chain(&KINDS).copied().collect::<Vec<_>>(),
-        ),
+        None => (label, PLAIN.iter().chain(&KINDS).copied().collect::<Vec<_>>()),
         Some(("task" | "status", state)) => (state, [&STATES[..], &[UNKNOWN]].concat()),
         Some(("error" | "http", number)) => {
             let is_number = number.contains('*') || number.parse::<i64>().is_ok();
@@ -165,9 +148,7 @@ fn can_occur(node: &Node<'_>, label: &str) -> bool {
 }
 
 fn hop(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Hop> {
-    let hop = node.read("a hop such as \"green -> purple\"", |text| {
-        text.parse::<Hop>().ok()
-    })?;
+    let hop = node.read("a hop such as \"green -> purple\"", |text| text.parse::<Hop>().ok())?;
     for end in [&hop.from, &hop.to] {
         roles.check(end, &["green", "runner", "environment"], node)?;
     }

@@ -68,10 +68,7 @@ fn listed(table: &mut Table<'_>) -> Option<Listed> {
         Some((agent.to_owned(), role))
     });
     Some(Listed {
-        name: table
-            .need("name", "the name of this agent")?
-            .text()?
-            .to_owned(),
+        name: table.need("name", "the name of this agent")?.text()?.to_owned(),
         is_green: is_green.unwrap_or_default(),
         roles: needed.into_iter().collect(),
     })
@@ -93,10 +90,7 @@ fn absent(role: &str) -> Agent {
     Agent {
         role: role.trim().replace(['/', '\\'], "-").replace("->", "-"),
         agentbeats_id: None,
-        start: Start::Absent {
-            image: None,
-            is_built: false,
-        },
+        start: Start::Absent { image: None, is_built: false },
         server_kind: ServerKind::Agent,
         env: BTreeMap::new(),
         inherits: Inherits::default(),
@@ -129,10 +123,7 @@ mod tests {
 
     #[test]
     fn a_file_of_no_known_generation_is_refused_with_the_known_ones() {
-        for text in [
-            "[agents.green]\nport = 8000\n",
-            "[simulation]\niterations = 10\n",
-        ] {
+        for text in ["[agents.green]\nport = 8000\n", "[simulation]\niterations = 10\n"] {
             let errors = errors_of(text);
             let expected =
                 "green_agent: missing; expected AgentBeats' [green_agent] and [[participants]]";
@@ -146,9 +137,6 @@ mod tests {
         let two = "[[agents]]\nname = 'a'\ncard = 'agents/green_agent/card.toml'\n[[agents]]\nname = 'b'\n";
         assert_eq!(scenario_of(two).participants[0].role, "b");
         let errors = errors_of("[[agents]]\nname = 'a'\n[[agents]]\nname = 'b'\n");
-        assert!(
-            errors.contains("expected is_green = true at the one of [[agents]]"),
-            "{errors}"
-        );
+        assert!(errors.contains("expected is_green = true at the one of [[agents]]"), "{errors}");
     }
 }

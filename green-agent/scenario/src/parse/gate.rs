@@ -79,10 +79,7 @@ fn figure_gate(figure: &str, node: &Node<'_>) -> Option<FigureGate> {
     let conditions = numbers
         .into_iter()
         .filter_map(|(comparison, number)| number.map(|number| Condition { comparison, number }));
-    Some(FigureGate {
-        figure: figure.to_owned(),
-        conditions: conditions.collect(),
-    })
+    Some(FigureGate { figure: figure.to_owned(), conditions: conditions.collect() })
 }
 
 /// Returns whether a name that looks like pass@K or pass^K has a valid K.
@@ -105,21 +102,14 @@ mod tests {
              regress = {{ against = '../base', max_drop = 0.05 }}\n"
         );
         let harness = scenario_of(&text).harness;
-        let figures: Vec<&str> = harness
-            .gate
-            .figures
-            .iter()
-            .map(|one| one.figure.as_str())
-            .collect();
+        let figures: Vec<&str> =
+            harness.gate.figures.iter().map(|one| one.figure.as_str()).collect();
         assert_eq!(figures, ["pass^3", "pass_rate", "score"]);
         let score = &harness.gate.figures[2].conditions;
         assert_eq!(score[0].comparison, Comparison::Lt);
         assert_eq!(score[1].to_string(), "a lower bound of at least 0.7");
         let regress = harness.gate.regress.unwrap();
-        assert_eq!(
-            (regress.figure.as_str(), regress.max_drop),
-            ("pass_rate", 0.05)
-        );
+        assert_eq!((regress.figure.as_str(), regress.max_drop), ("pass_rate", 0.05));
         let stop = harness.stop_when.unwrap();
         assert_eq!((stop.figure.as_str(), stop.min_trials), ("pass_rate", 10));
     }
@@ -127,10 +117,7 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (line, error) in [
-            (
-                "gate = { pass_rate = {} }",
-                "missing; expected one of ge, gt, le, lt, lower, upper",
-            ),
+            ("gate = { pass_rate = {} }", "missing; expected one of ge, gt, le, lt, lower, upper"),
             (
                 "gate = { pass_rate = 0.8 }",
                 "expected a table of ge, gt, le, lt, lower, upper, found 0.8",
@@ -139,28 +126,13 @@ mod tests {
                 "gate = { pass-rate = { ge = 1 } }",
                 "gate.pass-rate: unknown key; did you mean pass_rate?",
             ),
-            (
-                "stop_when = 0.05",
-                "expected a table of half_width, metric, min_trials, found 0.05",
-            ),
+            ("stop_when = 0.05", "expected a table of half_width, metric, min_trials, found 0.05"),
             ("gate = { score = { ge = 'high' } }", "expected a number"),
             ("gate = { 'pass@0' = { ge = 1 } }", "expected a figure"),
-            (
-                "gate = { regress = { max_drop = 0.1 } }",
-                "missing; expected the folder of a run",
-            ),
-            (
-                "gate = { regress = { against = 'a', max_drop = -1 } }",
-                "a number of at least 0",
-            ),
-            (
-                "stop_when = { min_trials = 5 }",
-                "missing; expected half the width",
-            ),
-            (
-                "stop_when = { half_width = 0.1, min_trials = 1 }",
-                "at least 2",
-            ),
+            ("gate = { regress = { max_drop = 0.1 } }", "missing; expected the folder of a run"),
+            ("gate = { regress = { against = 'a', max_drop = -1 } }", "a number of at least 0"),
+            ("stop_when = { min_trials = 5 }", "missing; expected half the width"),
+            ("stop_when = { half_width = 0.1, min_trials = 1 }", "at least 2"),
         ] {
             let errors = errors_of(&format!("{HEAD}{line}\n"));
             assert!(errors.contains(error), "{line}: {errors}");

@@ -24,9 +24,7 @@ pub(super) fn green(
     // AgentBeats' leaderboard template leaves the id empty.
     let only_named = [&keys.agentbeats_id, &keys.image, &keys.build];
     let is_template = only_named.into_iter().any(|key| key.node().is_some());
-    let is_builtin = config
-        .as_ref()
-        .is_some_and(|config| config.has("evaluator"));
+    let is_builtin = config.as_ref().is_some_and(|config| config.has("evaluator"));
     let names_agent = names_agent || is_template && !is_builtin;
     if names_agent {
         check_environment(&keys, roles);
@@ -38,18 +36,16 @@ pub(super) fn green(
                 Some(Green::Agent(green))
             }
             // Only participants can be started in these ways.
-            _ => keys
-                .endpoint
-                .missing("the URL at which the green agent listens"),
+            _ => keys.endpoint.missing("the URL at which the green agent listens"),
         };
     }
     reject_process_keys(&keys);
     let chosen = config.and_then(|config| Some((config.get("evaluator")?, config)));
     match chosen {
         Some((name, config)) => evaluator::evaluator(config, &name, roles).map(Green::Builtin),
-        None => keys
-            .endpoint
-            .missing("the evaluator's URL, or config.evaluator for a built-in one"),
+        None => {
+            keys.endpoint.missing("the evaluator's URL, or config.evaluator for a built-in one")
+        }
     }
 }
 
@@ -74,10 +70,7 @@ fn reject_process_keys(keys: &AgentKeys<'_>) {
     for (key, expected) in [
         (&keys.env, "it only where cmd starts the evaluator"),
         (&keys.pass_env, "it only where cmd starts the evaluator"),
-        (
-            &keys.requires,
-            "it in [harness], because nothing is started here",
-        ),
+        (&keys.requires, "it in [harness], because nothing is started here"),
     ] {
         if let Some(node) = key.node() {
             node.expected::<()>(expected);

@@ -213,9 +213,7 @@ pub(super) fn harness(harness: &Key<'_>, roles: &DeclaredRoles) -> Option<Harnes
             true => keys.snapshot.unwrap_or(Some(SnapshotSettings::default())),
             false => None,
         },
-        expect: keys
-            .expect
-            .tables(|table| expect::expectation(table, roles)),
+        expect: keys.expect.tables(|table| expect::expectation(table, roles)),
         pass_score: keys.pass_score,
         metrics: keys.metrics,
         transcript_limit: keys.transcript_limit,

@@ -226,10 +226,7 @@ mod tests {
     #[test]
     fn a_file_that_is_not_there_is_an_error_like_any_other() {
         let error = read(Path::new("/nowhere/a.toml")).unwrap_err().to_string();
-        assert!(
-            error.starts_with("/nowhere/a.toml:1:1: cannot be read: "),
-            "{error}"
-        );
+        assert!(error.starts_with("/nowhere/a.toml:1:1: cannot be read: "), "{error}");
     }
 
     #[test]

@@ -47,13 +47,7 @@ pub(super) fn parts(node: &Node<'_>) -> Option<Vec<Value>> {
 /// invalid one on purpose. It is sent as it is written, except over gRPC, which has no base64.
 fn read(table: &mut Table<'_>) -> Option<Value> {
     let keys = PartKeys::of(table)?;
-    for text in [
-        &keys.text,
-        &keys.url,
-        &keys.raw,
-        &keys.media_type,
-        &keys.filename,
-    ] {
+    for text in [&keys.text, &keys.url, &keys.raw, &keys.media_type, &keys.filename] {
         text.read::<String>();
     }
     keys.metadata.node().and_then(Node::table);
@@ -80,10 +74,8 @@ mod tests {
 
     fn parts_of(text: &str) -> Result<Value, String> {
         let text = format!("p = {text}");
-        document(Path::new("a.toml"), &text, |root| {
-            parts(&root.get("p")?).map(Value::from)
-        })
-        .map_err(|errors| errors.to_string())
+        document(Path::new("a.toml"), &text, |root| parts(&root.get("p")?).map(Value::from))
+            .map_err(|errors| errors.to_string())
     }
 
     #[test]
@@ -102,22 +94,13 @@ mod tests {
     fn a_part_has_one_content_and_no_other_keys() {
         for (parts, expected) in [
             ("[]", "a.toml:1:5: p: expected at least one part"),
-            (
-                "[{ filename = 'x' }]",
-                "a.toml:1:6: p[0].text: missing; expected exactly one of",
-            ),
+            ("[{ filename = 'x' }]", "a.toml:1:6: p[0].text: missing; expected exactly one of"),
             (
                 "[{ text = 'a', url = 'b' }]",
                 "a.toml:1:6: p[0]: expected exactly one of text, data, url and raw, found text and url",
             ),
-            (
-                "[{ text = 1 }]",
-                "a.toml:1:15: p[0].text: expected text, found 1",
-            ),
-            (
-                "[{ text = 'a', kind = 'text' }]",
-                "a.toml:1:20: p[0].kind: unknown key",
-            ),
+            ("[{ text = 1 }]", "a.toml:1:15: p[0].text: expected text, found 1"),
+            ("[{ text = 'a', kind = 'text' }]", "a.toml:1:20: p[0].kind: unknown key"),
             ("['a']", "a.toml:1:6: p[0]: expected a table, found \"a\""),
         ] {
             let errors = parts_of(parts).unwrap_err();

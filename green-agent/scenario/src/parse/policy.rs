@@ -49,11 +49,7 @@ fn limits(keys: &AgentKeys<'_>) -> Option<Limits> {
         return Some(Limits::default());
     }
     let limits = keys.limits.read::<PolicyLimits>()?;
-    Some(Limits {
-        steps: limits.steps,
-        time: limits.time,
-        ..Limits::default()
-    })
+    Some(Limits { steps: limits.steps, time: limits.time, ..Limits::default() })
 }
 
 /// Reads the settings with the policy's own reader, whose error is reported to the file's author.
@@ -103,10 +99,7 @@ mod tests {
         let Start::Policy(policy) = &scenario.participants[0].start else {
             panic!("the participant is a policy");
         };
-        assert_eq!(
-            policy.name, "sum-and-shop",
-            "which is what it is called now"
-        );
+        assert_eq!(policy.name, "sum-and-shop", "which is what it is called now");
         assert!(policy.allow.loopback && policy.allow.commands.contains("mcp-tools"));
     }
 

@@ -37,14 +37,7 @@ pub(super) fn start(
     file: StartFile,
 ) -> Option<Start> {
     // The keys of agents that run outside this process.
-    let outside = [
-        &keys.endpoint,
-        &keys.server,
-        &keys.bot,
-        &keys.cmd,
-        &keys.env,
-        &keys.pass_env,
-    ];
+    let outside = [&keys.endpoint, &keys.server, &keys.bot, &keys.cmd, &keys.env, &keys.pass_env];
     if let Some(node) = keys.builtin.node() {
         let others = [&keys.policy].into_iter().chain(outside);
         return alone(&keys.builtin, others).and_then(|()| builtin_bot(node));
@@ -62,10 +55,7 @@ pub(super) fn start(
         Some(cmd) if cmd.iter().any(|word| word.contains(GREEN)) => {
             if let Some(node) = keys.endpoint.node() {
                 let advice = "an agent whose cmd names {green} calls, and does not listen";
-                node.report(Problem::Together {
-                    other: GREEN,
-                    advice,
-                });
+                node.report(Problem::Together { other: GREEN, advice });
                 return None;
             }
             Some(Start::Client { cmd })
@@ -74,21 +64,13 @@ pub(super) fn start(
             let endpoint = free_port(keys)?;
             Some(Start::Program { endpoint, cmd })
         }
-        Some(cmd) => Some(Start::Program {
-            endpoint: endpoint(keys)?,
-            cmd,
-        }),
+        Some(cmd) => Some(Start::Program { endpoint: endpoint(keys)?, cmd }),
         None => match is_left_out(keys) {
             true => Some(Start::Absent {
-                image: keys
-                    .image
-                    .read::<String>()
-                    .filter(|image| !image.trim().is_empty()),
+                image: keys.image.read::<String>().filter(|image| !image.trim().is_empty()),
                 is_built: keys.build.node().is_some(),
             }),
-            false => Some(Start::Running {
-                endpoint: endpoint(keys)?,
-            }),
+            false => Some(Start::Running { endpoint: endpoint(keys)? }),
         },
     }
 }
@@ -108,9 +90,7 @@ fn free_port(keys: &AgentKeys<'_>) -> Option<Url> {
 fn builtin_bot(node: &Node<'_>) -> Option<Start> {
     let names = BUILTINS.map(|(name, _)| name);
     let expected = format!("a built-in bot: {}", names.join(", "));
-    let name = node.read(&expected, |name| {
-        names.contains(&name).then(|| name.to_owned())
-    })?;
+    let name = node.read(&expected, |name| names.contains(&name).then(|| name.to_owned()))?;
     Some(Start::Builtin { name })
 }
 
@@ -148,10 +128,9 @@ fn endpoint(keys: &AgentKeys<'_>) -> Option<Url> {
     let advice = "endpoint is where an A2A agent listens, bot where one that speaks activities does, and server where \
                   anything else does";
     let addresses = [&keys.server, &keys.bot, &keys.endpoint];
-    for (own, others) in [
-        (&keys.server, [&keys.endpoint, &keys.bot]),
-        (&keys.bot, [&keys.endpoint, &keys.server]),
-    ] {
+    for (own, others) in
+        [(&keys.server, [&keys.endpoint, &keys.bot]), (&keys.bot, [&keys.endpoint, &keys.server])]
+    {
         if own.node().is_some() {
             without(own, others, advice)?;
         }

@@ -146,9 +146,7 @@ pub(super) fn conversation(config: &mut Table<'_>, roles: &DeclaredRoles) -> Opt
             turns.push(next);
         }
     }
-    let credentials = keys
-        .credential
-        .tables(|table| credential::credential(table, roles));
+    let credentials = keys.credential.tables(|table| credential::credential(table, roles));
     Some(Evaluator::Conversation(Conversation { turns, credentials }))
 }
 
@@ -201,10 +199,7 @@ impl TurnKeys<'_> {
     fn message(&self) -> Vec<Value> {
         if let (Some(_), Some(parts)) = (self.text.node(), self.parts.node()) {
             let advice = "write the text as one of the parts, { text = \"...\" }";
-            parts.report(Problem::Together {
-                other: "text",
-                advice,
-            });
+            parts.report(Problem::Together { other: "text", advice });
         }
         let text = self.text.read::<String>().map(|text| json!({"text": text}));
         let parts = self.parts.node().and_then(part::parts);

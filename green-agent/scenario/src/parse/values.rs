@@ -14,9 +14,8 @@ use crate::{
 
 /// Reads the address of an agent.
 pub(super) fn endpoint(node: &Node<'_>) -> Option<Url> {
-    let url = node.read("an http or https URL with a host", |text| {
-        Url::parse(text).ok().filter(is_http)
-    })?;
+    let url = node
+        .read("an http or https URL with a host", |text| Url::parse(text).ok().filter(is_http))?;
     if url.username().is_empty() && url.password().is_none() {
         return Some(url);
     }
@@ -30,8 +29,7 @@ fn is_http(url: &Url) -> bool {
 
 /// Reads the words of a command; a blank one counts as absent, as in AgentBeats' own runner.
 pub(super) fn words(node: &Node<'_>) -> Option<Vec<String>> {
-    node.read("a command whose quotes are balanced", shlex::split)
-        .filter(|words| !words.is_empty())
+    node.read("a command whose quotes are balanced", shlex::split).filter(|words| !words.is_empty())
 }
 
 /// Reads one of several words.
@@ -51,10 +49,7 @@ pub(super) fn either<T: ValueEnum>(node: &Node<'_>) -> Option<T> {
 
 /// Returns the words in quotes, the last one after `or`.
 pub(super) fn quoted<T: ValueEnum>() -> String {
-    let mut names: Vec<String> = names::<T>()
-        .iter()
-        .map(|name| format!("{name:?}"))
-        .collect();
+    let mut names: Vec<String> = names::<T>().iter().map(|name| format!("{name:?}")).collect();
     let last = names.pop().unwrap_or_default();
     format!("{} or {last}", names.join(", "))
 }
@@ -122,10 +117,7 @@ fn parse_requirement(text: &str) -> Option<Requirement> {
 
 /// Returns whether the text is a JSON pointer (RFC 6901): segments after slashes, `~` only as `~0` and `~1`.
 pub(super) fn is_pointer(text: &str) -> bool {
-    let escapes_end_well = text
-        .split('~')
-        .skip(1)
-        .all(|after| after.starts_with(['0', '1']));
+    let escapes_end_well = text.split('~').skip(1).all(|after| after.starts_with(['0', '1']));
     (text.is_empty() || text.starts_with('/')) && escapes_end_well
 }
 
@@ -144,10 +136,7 @@ mod tests {
         assert_eq!(parse_requirement("npm:@a2a-js/sdk@0.3.5"), Some(npm));
         for folder in [".", "./agents/judge", "/opt/agent", ".."] {
             let checkout = Requirement::Checkout(folder.to_owned());
-            assert_eq!(
-                parse_requirement(&format!("python:{folder}")),
-                Some(checkout)
-            );
+            assert_eq!(parse_requirement(&format!("python:{folder}")), Some(checkout));
         }
         assert!(is_python("3.12") && !is_python("3") && !is_python("3.x") && !is_python("2.7"));
         for wrong in ["uv", "command:", "command: ", "pip:x", ":x", ""] {

@@ -50,9 +50,7 @@ pub(crate) fn table_schema(
     if is_closed {
         table.insert("additionalProperties".to_owned(), json!(false));
     }
-    let properties = keys
-        .into_iter()
-        .map(|key| (key.name.to_owned(), key.written()));
+    let properties = keys.into_iter().map(|key| (key.name.to_owned(), key.written()));
     table.insert("properties".to_owned(), properties.collect());
     if let Some(Value::Object(rule)) = rule.map(|rule| rule(&names)) {
         table.extend(rule);

@@ -97,11 +97,7 @@ struct Source<'a> {
 
 impl<'a> Source<'a> {
     fn new(path: &'a Path, text: &'a str) -> Self {
-        Self {
-            path,
-            text,
-            errors: RefCell::default(),
-        }
+        Self { path, text, errors: RefCell::default() }
     }
 
     fn report(&self, offset: usize, key: &str, problem: Problem) {

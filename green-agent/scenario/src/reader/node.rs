@@ -35,8 +35,7 @@ impl<'a> Node<'a> {
 
     /// Reports a mistake in this value.
     pub(crate) fn report(&self, problem: Problem) {
-        self.source
-            .report(self.value.span().start, &self.key, problem);
+        self.source.report(self.value.span().start, &self.key, problem);
     }
 
     /// Reports that something else was expected here; always returns `None`.
@@ -49,19 +48,12 @@ impl<'a> Node<'a> {
     /// Reports that a text is not valid in its language; always returns `None`.
     pub(crate) fn malformed<T>(&self, language: &'static str, error: &str) -> Option<T> {
         let (found, error) = (self.found(), super::one_line(error));
-        self.report(Problem::Malformed {
-            language,
-            found,
-            error,
-        });
+        self.report(Problem::Malformed { language, found, error });
         None
     }
 
     pub(crate) fn text(&self) -> Option<&'a str> {
-        self.value
-            .get_ref()
-            .as_str()
-            .or_else(|| self.expected("text"))
+        self.value.get_ref().as_str().or_else(|| self.expected("text"))
     }
 
     /// Returns the text converted by `read`; if that fails, or it is no text, reports that `expected` was expected.
@@ -76,16 +68,11 @@ impl<'a> Node<'a> {
 
     /// Returns the text, which must not be blank.
     pub(crate) fn filled(&self, expected: &str) -> Option<String> {
-        self.read(expected, |text| {
-            (!text.trim().is_empty()).then(|| text.to_owned())
-        })
+        self.read(expected, |text| (!text.trim().is_empty()).then(|| text.to_owned()))
     }
 
     pub(crate) fn flag(&self) -> Option<bool> {
-        self.value
-            .get_ref()
-            .as_bool()
-            .or_else(|| self.expected("true or false"))
+        self.value.get_ref().as_bool().or_else(|| self.expected("true or false"))
     }
 
     /// Returns the value as a boolean or a table; `expected` describes both for messages.

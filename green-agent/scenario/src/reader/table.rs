@@ -56,11 +56,7 @@ impl<'a> Key<'a> {
 
     /// Returns another value in the place of this key's.
     pub(crate) fn with(&self, value: &'a Spanned<DeValue<'a>>) -> Node<'a> {
-        Node {
-            source: self.source,
-            key: self.path.clone(),
-            value,
-        }
+        Node { source: self.source, key: self.path.clone(), value }
     }
 
     /// Returns the value as a table; reports it if it is none.
@@ -76,8 +72,7 @@ impl<'a> Key<'a> {
     /// Reports that the key is missing; always returns `None`.
     pub(crate) fn missing<T>(&self, expected: &str) -> Option<T> {
         let expected = expected.to_owned();
-        self.source
-            .report(self.start, &self.path, Problem::Missing(expected));
+        self.source.report(self.start, &self.path, Problem::Missing(expected));
         None
     }
 
@@ -91,13 +86,7 @@ impl<'a> Key<'a> {
 
 impl<'a> Table<'a> {
     pub(super) fn root(source: &'a Source<'a>, root: &'a Spanned<DeTable<'a>>) -> Self {
-        Self {
-            source,
-            key: String::new(),
-            start: 0,
-            entries: root.get_ref(),
-            asked: Vec::new(),
-        }
+        Self { source, key: String::new(), start: 0, entries: root.get_ref(), asked: Vec::new() }
     }
 
     pub(super) fn new(node: &Node<'a>, entries: &'a DeTable<'a>) -> Self {
@@ -124,8 +113,7 @@ impl<'a> Table<'a> {
     pub(crate) fn missing<T>(&self, name: &str, expected: &str) -> Option<T> {
         let expected = expected.to_owned();
         let key = self.key_of(name);
-        self.source
-            .report(self.start, &key, Problem::Missing(expected));
+        self.source.report(self.start, &key, Problem::Missing(expected));
         None
     }
 
@@ -179,9 +167,7 @@ impl<'a> Table<'a> {
 
     /// Returns the table as JSON, without the values that were reported.
     pub(crate) fn json(&self) -> Map<String, Value> {
-        self.entries()
-            .filter_map(|(name, node)| Some((name.to_owned(), node.json()?)))
-            .collect()
+        self.entries().filter_map(|(name, node)| Some((name.to_owned(), node.json()?))).collect()
     }
 
     /// Reports every key that was not requested before.
@@ -212,18 +198,11 @@ impl<'a> Table<'a> {
         known.sort_unstable();
         known.dedup();
         let nearest = similar::get_close_matches(name, &known, 1, ALIKE);
-        Problem::UnknownKey {
-            nearest: nearest.first().map(|key| (*key).to_owned()),
-            known,
-        }
+        Problem::UnknownKey { nearest: nearest.first().map(|key| (*key).to_owned()), known }
     }
 
     fn node(&self, name: &str, value: &'a Spanned<DeValue<'a>>) -> Node<'a> {
-        Node {
-            source: self.source,
-            key: self.key_of(name),
-            value,
-        }
+        Node { source: self.source, key: self.key_of(name), value }
     }
 
     fn key_of(&self, name: &str) -> String {
@@ -232,10 +211,6 @@ impl<'a> Table<'a> {
             bare if !bare.is_empty() && bare.chars().all(is_bare) => bare.to_owned(),
             quoted => format!("{quoted:?}"),
         };
-        if self.key.is_empty() {
-            name
-        } else {
-            format!("{}.{name}", self.key)
-        }
+        if self.key.is_empty() { name } else { format!("{}.{name}", self.key) }
     }
 }

@@ -7,10 +7,7 @@ use serde_json::{Value, json};
 use super::schema;
 use crate::{parse, template::Template};
 
-const KEPT: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../scenarios/scenario.schema.json"
-);
+const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/scenario.schema.json");
 
 /// Returns the text of a TOML file as JSON, to which the schema is applied.
 fn to_json(text: &str) -> Value {
@@ -30,10 +27,7 @@ fn the_kept_file_is_the_generated_one() {
         fs::write(KEPT, &text).unwrap();
     }
     let kept = fs::read_to_string(KEPT).unwrap();
-    assert!(
-        kept == text,
-        "run this test with UPDATE_SCHEMA=1 and look at the difference"
-    );
+    assert!(kept == text, "run this test with UPDATE_SCHEMA=1 and look at the difference");
 }
 
 #[test]

@@ -50,20 +50,14 @@ fn a_row_fills_texts_and_becomes_nothing_else() {
     };
     let question = "it's \"5\" {agent}; rm -rf ${HOME}";
     assert_eq!(cmd[2..], ["--ask", question, "--model", "a"]);
-    assert_eq!(
-        agent.env["QUESTION"],
-        "q: it's \"5\" {agent}; rm -rf $${HOME}"
-    );
+    assert_eq!(agent.env["QUESTION"], "q: it's \"5\" {agent}; rm -rf $${HOME}");
     assert_eq!(agent.env["PRICE"], "$$5 $$HOME");
     assert_eq!(agent.env["TAGS"], "[\"a\",1]");
     let Green::Builtin(Evaluator::Conversation(conversation)) = &scenario.green else {
         panic!("{:?}", scenario.green);
     };
     let text = conversation.turns[0].parts[0]["text"].as_str().unwrap();
-    assert_eq!(
-        text,
-        format!("{question} (${{row.question}}, {{agent}}, {{row}})")
-    );
+    assert_eq!(text, format!("{question} (${{row.question}}, {{agent}}, {{row}})"));
     let expected = format!("{:?}", scenario.harness.expect[0]);
     assert!(expected.contains("Number(7)"), "{expected}");
 }
@@ -75,16 +69,9 @@ fn cells_are_the_product_of_the_axes() {
     let cells: Vec<_> = cells.iter().map(|cell| cell_texts(cell)).collect();
     let cell = |heat: &str, model: &str| {
         let pairs = [("heat", heat), ("model", model)];
-        pairs
-            .map(|(axis, value)| (axis.to_owned(), value.to_owned()))
-            .into()
+        pairs.map(|(axis, value)| (axis.to_owned(), value.to_owned())).into()
     };
-    let expected = [
-        cell("0", "a"),
-        cell("0", "b"),
-        cell("0.5", "a"),
-        cell("0.5", "b"),
-    ];
+    let expected = [cell("0", "a"), cell("0", "b"), cell("0.5", "a"), cell("0.5", "b")];
     assert_eq!(cells, expected);
 }
 
@@ -118,26 +105,14 @@ fn an_unfilled_placeholder_is_reported_with_file_line_and_field() {
             "'none.jsonl'",
             "a.toml:14:11: harness.dataset: none.jsonl: cannot be read: ",
         ),
-        (
-            "['a', 'b']",
-            "[]",
-            "harness.matrix.model: expected at least one value",
-        ),
-        (
-            "['a', 'b']",
-            "['a', 'a']",
-            "harness.matrix.model: expected each value once",
-        ),
+        ("['a', 'b']", "[]", "harness.matrix.model: expected at least one value"),
+        ("['a', 'b']", "['a', 'a']", "harness.matrix.model: expected each value once"),
         (
             "['a', 'b']",
             "[['a']]",
             "harness.matrix.model[0]: expected a text, a number, true or false",
         ),
-        (
-            "'tasks.jsonl'",
-            "7",
-            "harness.dataset: expected text, found 7",
-        ),
+        ("'tasks.jsonl'", "7", "harness.dataset: expected text, found 7"),
     ] {
         assert!(FILE.contains(from), "{from}");
         let error = source(&FILE.replace(from, to), ROW).unwrap_err();

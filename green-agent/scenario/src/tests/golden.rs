@@ -32,13 +32,8 @@ fn messages_stay_as_they_are() {
 fn every_file_says_how_it_fails() {
     for file in invalid_files() {
         let message = message(&file);
-        let expected = file
-            .sidecar
-            .unwrap_or_else(|| panic!("{} has no sidecar", file.name));
+        let expected = file.sidecar.unwrap_or_else(|| panic!("{} has no sidecar", file.name));
         assert_eq!(expected.exit, 3, "{}", file.name);
-        assert!(
-            message.contains(&expected.message),
-            "{message}\n{expected:?}"
-        );
+        assert!(message.contains(&expected.message), "{message}\n{expected:?}");
     }
 }

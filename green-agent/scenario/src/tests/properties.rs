@@ -33,14 +33,7 @@ const PARTICIPANT: &Keys = &[
 const TURN: &Keys = &[
     ("to", &["'a'"]),
     ("text", &["'hi'", "''"]),
-    (
-        "parts",
-        &[
-            "[{ data = [1] }, { raw = 'aGk=' }]",
-            "[]",
-            "[{ url = 'x', text = 'y' }]",
-        ],
-    ),
+    ("parts", &["[{ data = [1] }, { raw = 'aGk=' }]", "[]", "[{ url = 'x', text = 'y' }]"]),
     ("version", &["'0.3'", "'1.0'"]),
     ("stream", &["true"]),
     ("cancel", &["true", "false"]),
@@ -53,14 +46,7 @@ const HARNESS: &Keys = &[
     ("seed", &["0x7"]),
     ("ports", &["'auto'", "'fixed'"]),
     ("timeout", &["{ ready = '1h' }", "{ idle = '0s' }"]),
-    (
-        "snapshot",
-        &[
-            "true",
-            "{ redact = ['/a/*/~0', ''] }",
-            "{ redact = ['/~'] }",
-        ],
-    ),
+    ("snapshot", &["true", "{ redact = ['/a/*/~0', ''] }", "{ redact = ['/~'] }"]),
 ];
 
 const EXPECT: &Keys = &[
@@ -94,10 +80,7 @@ fn lines(keys: &'static Keys) -> impl Strategy<Value = String> {
             value.map_or(String::new(), |value| format!("{key} = {value}\n"))
         })
     };
-    keys.iter()
-        .map(line)
-        .collect::<Vec<_>>()
-        .prop_map(|lines| lines.concat())
+    keys.iter().map(line).collect::<Vec<_>>().prop_map(|lines| lines.concat())
 }
 
 fn tables(header: &'static str, keys: &'static Keys) -> impl Strategy<Value = String> {
@@ -112,12 +95,8 @@ fn file() -> impl Strategy<Value = String> {
     let config = select(&["", "[config]\n", "[config]\nevaluator = 'conversation'\n"][..]);
     let harness = (lines(HARNESS), tables("harness.expect", EXPECT))
         .prop_map(|(lines, expect)| format!("[harness]\nversion = 1\n{lines}{expect}"));
-    let parts = (
-        lines(GREEN),
-        tables("participants", PARTICIPANT),
-        config,
-        tables("config.turn", TURN),
-    );
+    let parts =
+        (lines(GREEN), tables("participants", PARTICIPANT), config, tables("config.turn", TURN));
     (parts, prop::option::of(harness)).prop_map(
         |((green, participants, config, turns), harness)| {
             let harness = harness.unwrap_or_default();
@@ -156,10 +135,7 @@ fn parsed_scenarios_are_valid_under_the_schema() {
         }
     });
     let read = read.get();
-    assert!(
-        read > 50,
-        "only {read} files could be read, which proves little"
-    );
+    assert!(read > 50, "only {read} files could be read, which proves little");
 }
 
 proptest! {
@@ -201,8 +177,6 @@ fn deep_nesting_is_reported() {
         format!("[x{}]", ".x".repeat(10_000)),
         format!("x = {}1", "{ x = ".repeat(10_000)),
     ] {
-        is_read(&format!(
-            "[green_agent]\nendpoint = 'http://h'\n[config]\n{deep}\n"
-        ));
+        is_read(&format!("[green_agent]\nendpoint = 'http://h'\n[config]\n{deep}\n"));
     }
 }

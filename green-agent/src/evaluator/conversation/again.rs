@@ -49,10 +49,7 @@ pub(in crate::evaluator) fn judge_again(
 
 /// Returns the states after each turn, as the evaluator wrote them.
 fn recorded_states(known: &Assessment) -> Vec<String> {
-    let states = known
-        .results
-        .first()
-        .and_then(|result| result["states"].as_array());
+    let states = known.results.first().and_then(|result| result["states"].as_array());
     let states = states.into_iter().flatten().filter_map(Value::as_str);
     states.map(str::to_owned).collect()
 }
@@ -150,18 +147,11 @@ mod tests {
         assert_eq!(judge_again(&turns, &known, &entries), Ok(known.clone()));
         turns[2].state = Some("completed".to_owned());
         let judged = judge_again(&turns, &known, &entries).unwrap();
-        assert_eq!(
-            (judged.state.as_str(), judged.metrics["score"]),
-            ("failed", 2.0 / 3.0)
-        );
+        assert_eq!((judged.state.as_str(), judged.metrics["score"]), ("failed", 2.0 / 3.0));
         turns[0].contains = Some("bye".to_owned());
         let judged = judge_again(&turns, &known, &entries).unwrap();
         assert_eq!(judged.metrics["score"], 0.0);
-        assert!(
-            judged.statuses[0]
-                .to_string()
-                .contains("expected an answer with \\\"bye\\\"")
-        );
+        assert!(judged.statuses[0].to_string().contains("expected an answer with \\\"bye\\\""));
     }
 
     #[test]
@@ -170,17 +160,8 @@ mod tests {
         let stopped = assessment(3, 0, &["completed".to_owned()], Some("no".to_owned()));
         let before_second = |entry: &&Entry| entry.exchange == 1;
         let first: Vec<Entry> = entries.iter().filter(before_second).cloned().collect();
-        assert_eq!(
-            judge_again(&turns, &stopped, &first),
-            Err(TurnsError::NotSaid(2))
-        );
-        assert_eq!(
-            judge_again(&turns, &known, &first),
-            Err(TurnsError::NotShown)
-        );
-        assert_eq!(
-            judge_again(&turns[..1], &known, &entries),
-            Err(TurnsError::NotShown)
-        );
+        assert_eq!(judge_again(&turns, &stopped, &first), Err(TurnsError::NotSaid(2)));
+        assert_eq!(judge_again(&turns, &known, &first), Err(TurnsError::NotShown));
+        assert_eq!(judge_again(&turns[..1], &known, &entries), Err(TurnsError::NotShown));
     }
 }

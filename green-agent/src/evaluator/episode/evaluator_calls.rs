@@ -76,9 +76,7 @@ impl CallOptions<'_> {
         let client = Client::connect(self.url, &options).await?;
         admission::check(&client, &self.credentials).await?;
         let declares = client.card().capabilities.extensions.iter();
-        let acknowledges = declares
-            .into_iter()
-            .any(|one| one.uri == ACKNOWLEDGE_EXTENSION);
+        let acknowledges = declares.into_iter().any(|one| one.uri == ACKNOWLEDGE_EXTENSION);
         let acknowledge = self.settings.acknowledge.filter(|_| acknowledges);
         let request = SendMessageRequest::new(self.message(running, acknowledge.is_some()));
         let mut dialogue = ParticipantDialogue {

@@ -209,9 +209,7 @@ impl EpisodeEvaluator {
             now: now(),
         };
         let running = options.open().await?;
-        running
-            .secrets()
-            .for_each(|secret| (self.secret_sink)(secret));
+        running.secrets().for_each(|secret| (self.secret_sink)(secret));
         Ok(running)
     }
 
@@ -290,10 +288,7 @@ impl Evaluator for EpisodeEvaluator {
     ) -> Result<EvaluationResult, AssessError> {
         request::check(message, &self.settings.environment).map_err(AssessError::Rejected)?;
         let running = self.next(&self.settings, self.seed).await?;
-        let asked = message
-            .extensions
-            .iter()
-            .any(|uri| uri == ACKNOWLEDGE_EXTENSION);
+        let asked = message.extensions.iter().any(|uri| uri == ACKNOWLEDGE_EXTENSION);
         let acknowledge = self.settings.acknowledge.filter(|_| asked);
         let mut over = self.over.subscribe();
         let sent = tokio::select! {
@@ -333,10 +328,8 @@ mod tests {
     }
 
     fn evaluator_of(environment: &str) -> EpisodeEvaluator {
-        let reach = EnvironmentAccess {
-            url: "http://127.0.0.1:9/mcp".parse().unwrap(),
-            relay: Vec::new(),
-        };
+        let reach =
+            EnvironmentAccess { url: "http://127.0.0.1:9/mcp".parse().unwrap(), relay: Vec::new() };
         EpisodeEvaluator::new(Episode::new(environment), 7, Episodes::new(1), reach)
     }
 
@@ -361,15 +354,9 @@ mod tests {
     #[test]
     fn a_bad_request_is_reported_with_its_place() {
         for (config, expected) in [
-            (
-                json!({"seed": -1}),
-                "config: seed: expected a whole number, found -1",
-            ),
+            (json!({"seed": -1}), "config: seed: expected a whole number, found -1"),
             (json!({"detail": "text"}), "config: unknown field `detail`"),
-            (
-                json!({"delivery": "preset"}),
-                "config: delivery: expected messages",
-            ),
+            (json!({"delivery": "preset"}), "config: delivery: expected messages"),
         ] {
             let error = configured(config).unwrap_err();
             assert!(error.starts_with(expected), "{error}");
@@ -402,10 +389,7 @@ mod tests {
             ),
         ] {
             let config = config.as_object().cloned().unwrap();
-            let request = AssessmentRequest {
-                participants,
-                config,
-            };
+            let request = AssessmentRequest { participants, config };
             let error = evaluator().assess(&request, &reporter).await.unwrap_err();
             assert_eq!(error.to_string(), expected);
         }

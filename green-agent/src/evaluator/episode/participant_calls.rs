@@ -21,10 +21,7 @@ pub(super) async fn instruct(
     let task = details::task(&running.opened.task);
     let details = details::details(&running.details, settings.details);
     let message_ids = match settings.delivery {
-        Delivery::Messages => vec![
-            reporter.send(vec![task]).await?,
-            reporter.send(details).await?,
-        ],
+        Delivery::Messages => vec![reporter.send(vec![task]).await?, reporter.send(details).await?],
         Delivery::Preset => vec![reporter.send(vec![task]).await?],
         Delivery::Synchronous => {
             let reply = [vec![task], details].concat();

@@ -30,9 +30,7 @@ pub(super) fn check(message: &Message, environment: &str) -> Result<(), String> 
     if let Some(other) = content.other_environment(environment) {
         return Err(format!("{has}, and not {other:?}"));
     }
-    let is_wish = WISH
-        .as_ref()
-        .is_some_and(|request| request.is_match(&content.words));
+    let is_wish = WISH.as_ref().is_some_and(|request| request.is_match(&content.words));
     match is_wish || content.names_one || names(&content.words, environment) {
         true => Ok(()),
         false => Err(format!(
@@ -62,9 +60,7 @@ impl MessageContent {
                 Content::Raw(_) | Content::Url(_) | Content::Unknown => {}
             }
         }
-        let named = NAMED
-            .as_ref()
-            .map(|named| named.captures_iter(&content.words));
+        let named = NAMED.as_ref().map(|named| named.captures_iter(&content.words));
         let named = named.into_iter().flatten().map(|found| found[1].to_owned());
         content.environments.extend(named.collect::<Vec<_>>());
         content
@@ -85,9 +81,7 @@ impl MessageContent {
         named.or_else(|| {
             let mut others = BUILTINS.iter().map(|(name, _)| *name);
             let is_meant = |name: &&str| *name != environment && names(&self.words, name);
-            others
-                .find(is_meant)
-                .filter(|_| !names(&self.words, environment))
+            others.find(is_meant).filter(|_| !names(&self.words, environment))
         })
     }
 }
@@ -95,9 +89,7 @@ impl MessageContent {
 /// Returns whether a text contains a name as a whole word.
 fn names(text: &str, name: &str) -> bool {
     let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
-    words
-        .into_iter()
-        .any(|word| word.eq_ignore_ascii_case(name))
+    words.into_iter().any(|word| word.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
@@ -128,15 +120,9 @@ mod tests {
     #[test]
     fn requests_for_unknown_environments_get_the_known_ones() {
         for (part, expected) in [
-            (
-                Part::text("what is the weather?"),
-                "; say \"ready for evaluation\"",
-            ),
+            (Part::text("what is the weather?"), "; say \"ready for evaluation\""),
             (Part::text(""), "; say \"ready for evaluation\""),
-            (
-                Part::data(json!({"city": "Paris"})),
-                "; say \"ready for evaluation\"",
-            ),
+            (Part::data(json!({"city": "Paris"})), "; say \"ready for evaluation\""),
             (Part::text("evaluate me in shop"), ", and not \"shop\""),
             (
                 Part::text("ready for evaluation in the environment 'miniwob'"),

@@ -23,11 +23,7 @@ pub(super) fn verdict(
         return Err(AssessError::Environment(fault.clone()));
     }
     let task = &running.opened.task;
-    let tools: Vec<&str> = outcome
-        .trace
-        .iter()
-        .map(|call| call.tool.as_str())
-        .collect();
+    let tools: Vec<&str> = outcome.trace.iter().map(|call| call.tool.as_str()).collect();
     let mut result = json!({
         "score": outcome.score.reward,
         "success": outcome.score.success,
@@ -40,10 +36,7 @@ pub(super) fn verdict(
     if let Some(participant) = participant {
         result["participant"] = Value::from(participant.state.as_str());
     }
-    Ok(EvaluationResult {
-        result,
-        failure: failure(outcome, participant),
-    })
+    Ok(EvaluationResult { result, failure: failure(outcome, participant) })
 }
 
 fn failure(outcome: &Outcome, participant: Option<&Participant>) -> Option<String> {
@@ -63,7 +56,5 @@ fn failure(outcome: &Outcome, participant: Option<&Participant>) -> Option<Strin
     };
     let reported = participant.and_then(|one| one.model_fault.as_ref());
     let not_believed = reported.map_or("", |_| NOT_BELIEVED);
-    Some(format!(
-        "the participant did not submit: {why}{not_believed}"
-    ))
+    Some(format!("the participant did not submit: {why}{not_believed}"))
 }

@@ -23,10 +23,7 @@ pub async fn router(
     evaluator: Arc<EpisodeEvaluator>,
     public_url: &Url,
 ) -> Result<Router, HostError> {
-    let mut settings = ServerSettings {
-        path: format!("/{MCP_PATH}"),
-        ..ServerSettings::default()
-    };
+    let mut settings = ServerSettings { path: format!("/{MCP_PATH}"), ..ServerSettings::default() };
     let named = [public_url, &evaluator.reach.url].map(|url| url.host_str().map(str::to_owned));
     settings.allowed_hosts.extend(named.into_iter().flatten());
     let mcp = server::router(evaluator.episodes.clone(), settings);

@@ -60,11 +60,7 @@ impl EpisodeOptions<'_> {
         // The details do not show that the token has expired: otherwise a participant would not try it.
         details.expires_at =
             (self.settings.token != TokenKind::Expired).then_some(opened.expires_at);
-        Ok(RunningEpisode {
-            opened,
-            details,
-            decoy,
-        })
+        Ok(RunningEpisode { opened, details, decoy })
     }
 
     fn open_with(&self, limits: Limits) -> Result<Opened, AssessError> {
@@ -74,10 +70,7 @@ impl EpisodeOptions<'_> {
 
     /// Opens an episode whose time is over immediately.
     async fn open_expired(&self, limits: Limits) -> Result<Opened, AssessError> {
-        let opened = self.open_with(Limits {
-            time: Duration::from_millis(1),
-            ..limits
-        })?;
+        let opened = self.open_with(Limits { time: Duration::from_millis(1), ..limits })?;
         self.episodes.finished(&opened.id).await;
         Ok(opened)
     }
@@ -85,9 +78,7 @@ impl EpisodeOptions<'_> {
     fn environment(&self) -> Result<Box<dyn Environment>, AssessError> {
         let name = &self.settings.environment;
         (self.environments)(name, self.seed).ok_or_else(|| {
-            AssessError::Rejected(format!(
-                "config.environment: there is no environment {name:?}"
-            ))
+            AssessError::Rejected(format!("config.environment: there is no environment {name:?}"))
         })
     }
 
@@ -109,14 +100,7 @@ impl EpisodeOptions<'_> {
 
 /// Returns a token that differs from the given one and belongs to no episode.
 fn changed(token: &Secret) -> Secret {
-    Secret::new(
-        token
-            .expose()
-            .chars()
-            .rev()
-            .chain(['x'])
-            .collect::<String>(),
-    )
+    Secret::new(token.expose().chars().rev().chain(['x']).collect::<String>())
 }
 
 impl RunningEpisode {

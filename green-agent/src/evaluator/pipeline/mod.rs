@@ -53,10 +53,7 @@ impl PipelineEvaluator {
         reporter: &Reporter,
     ) -> Result<EvaluationResult, AssessError> {
         let result = self.0.run(requirements, participants, reporter).await?;
-        Ok(EvaluationResult {
-            result: Value::Object(result.members),
-            failure: result.failure,
-        })
+        Ok(EvaluationResult { result: Value::Object(result.members), failure: result.failure })
     }
 }
 
@@ -97,8 +94,7 @@ impl Evaluator for PipelineEvaluator {
         let given = request.config.get(REQUIREMENTS);
         let requirements = given.or(self.0.pipeline().requirements.as_ref());
         let requirements = requirements.cloned().unwrap_or_default();
-        self.run(requirements, &request.participants, reporter)
-            .await
+        self.run(requirements, &request.participants, reporter).await
     }
 
     async fn welcome(

@@ -45,11 +45,7 @@ pub(super) fn card(pipeline: &Pipeline, card: AgentCard) -> AgentCard {
 /// Returns the skill with its input and output schemas, in the members that agents with plain skills use.
 fn skill(pipeline: &Pipeline, steps: &str) -> AgentSkill {
     let results: Vec<&str> = match pipeline.result.is_empty() {
-        true => pipeline
-            .steps
-            .iter()
-            .map(|Step { id, .. }| id.as_str())
-            .collect(),
+        true => pipeline.steps.iter().map(|Step { id, .. }| id.as_str()).collect(),
         false => pipeline.result.keys().map(String::as_str).collect(),
     };
     let input = json!({
@@ -87,32 +83,20 @@ mod tests {
     fn requirements_are_read_from_data_and_from_words() {
         for (parts, expected) in [
             (vec![Part::text("fib")], json!("fib")),
-            (
-                vec![
-                    Part::text("words"),
-                    Part::data(json!({"requirements": "fib"})),
-                ],
-                json!("fib"),
-            ),
+            (vec![Part::text("words"), Part::data(json!({"requirements": "fib"}))], json!("fib")),
             (
                 vec![Part::data(
                     json!({"skill_id": SKILL, "parameters": {"requirements": ["fib"]}}),
                 )],
                 json!(["fib"]),
             ),
-            (
-                vec![Part::data(json!({"goal": "fib"}))],
-                json!({"goal": "fib"}),
-            ),
+            (vec![Part::data(json!({"goal": "fib"}))], json!({"goal": "fib"})),
         ] {
             let message = Message::new("m", Role::User, parts);
             assert_eq!(requirements(&message).unwrap(), expected);
         }
         let empty = Message::new("m", Role::User, vec![Part::text(" ")]);
         let error = requirements(&empty).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "expected a text, or a data part with {\"requirements\": ..}"
-        );
+        assert_eq!(error, "expected a text, or a data part with {\"requirements\": ..}");
     }
 }

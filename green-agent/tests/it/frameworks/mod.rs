@@ -36,10 +36,7 @@ impl Workplace {
         let folder = tempfile::tempdir().unwrap();
         let place = Self(folder);
         let rows = (1..=10).map(|a| format!("{a},{a},{},{}\n", 2 * a, 3 * a));
-        place.file(
-            "sums.csv",
-            &rows.fold("id,a,b,sum\n".to_owned(), |all, row| all + &row),
-        );
+        place.file("sums.csv", &rows.fold("id,a,b,sum\n".to_owned(), |all, row| all + &row));
         for (name, packages) in [
             ("google_adk", &venv::SHOWING[..]),
             ("strands_agents", &venv::STRANDS),
@@ -55,10 +52,7 @@ impl Workplace {
             "[green_agent]\n[[participants]]\nrole = 'adder'\nendpoint = 'http://127.0.0.1:9009'\n";
         let kept = "matrix = { agent = ['google_adk', 'strands_agents'] }\nreuse = 'agents'\n";
         let start = "cmd = 'sh {matrix.agent} --port 9009'\n";
-        place.file(
-            "kept.toml",
-            &format!("{participant}{start}{CONVERSATION}{kept}"),
-        );
+        place.file("kept.toml", &format!("{participant}{start}{CONVERSATION}{kept}"));
         let start = format!(
             "cmd = 'sh a2a_sdk --port 9009'\nenv = {{ SEEDED = '1', PYTHONPATH = '{}' }}\n",
             common.display()
@@ -112,16 +106,9 @@ impl Workplace {
     /// Begins a run and kills the program after a third of the trials. Returns the run.
     fn killed(&self) -> String {
         let mut running = self.program(&["run", "kept.toml", "fresh.toml", "--runs", "first"]);
-        let mut running = running
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut running = running.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let run = within(STARTED, "a third of the trials", || {
-            assert!(
-                running.try_wait().unwrap().is_none(),
-                "the run has ended by itself"
-            );
+            assert!(running.try_wait().unwrap().is_none(), "the run has ended by itself");
             let run = self.run_in("first")?;
             let records =
                 fs::read_to_string(self.0.path().join(&run).join("records.jsonl")).ok()?;
@@ -134,9 +121,7 @@ impl Workplace {
 }
 
 fn here(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/it/frameworks")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/frameworks").join(name)
 }
 
 fn shown(output: &Output) -> String {
@@ -147,10 +132,7 @@ fn shown(output: &Output) -> String {
 /// Compares numbers to four digits.
 fn assert_near(value: &Value, expected: f64, what: &str) {
     let value = value.as_f64().unwrap_or(f64::NAN);
-    assert!(
-        (value - expected).abs() < 1e-4,
-        "{what}: {value}, expected {expected}"
-    );
+    assert!((value - expected).abs() < 1e-4, "{what}: {value}, expected {expected}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -206,17 +188,9 @@ fn figures(report: &Value) {
 fn tokens(records: &[TrialRecord]) {
     for record in records {
         let told = record.usage.as_ref().map(|usage| usage.by_role["adder"]);
-        let told = told.map(|counts| {
-            (
-                counts.input_tokens,
-                counts.output_tokens,
-                counts.total_tokens,
-            )
-        });
-        let is_adk = record
-            .cell
-            .get("agent")
-            .is_some_and(|agent| agent == "google_adk");
+        let told =
+            told.map(|counts| (counts.input_tokens, counts.output_tokens, counts.total_tokens));
+        let is_adk = record.cell.get("agent").is_some_and(|agent| agent == "google_adk");
         assert_eq!(told, is_adk.then_some((10, 5, 15)), "{}", record.title());
     }
 }
@@ -228,22 +202,13 @@ fn other_reports(place: &Workplace) {
     let (outcome, tokens) = (column("outcome"), column("total_tokens"));
     let rows: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
     let passed = rows.iter().filter(|row| &row[outcome] == "passed").count();
-    let told: u64 = rows
-        .iter()
-        .filter_map(|row| row[tokens].parse::<u64>().ok())
-        .sum();
+    let told: u64 = rows.iter().filter_map(|row| row[tokens].parse::<u64>().ok()).sum();
     assert_eq!((rows.len(), passed, told), (TRIALS, 12 + 12 + 11, 20 * 15));
 
     let junit = place.read("report.junit");
-    assert!(
-        junit.contains("tests=\"60\" failures=\"25\" errors=\"0\""),
-        "{junit}"
-    );
+    assert!(junit.contains("tests=\"60\" failures=\"25\" errors=\"0\""), "{junit}");
     let markdown = place.read("report.markdown");
-    assert!(
-        markdown.starts_with("### 35 of 60 trials passed (58.3 %"),
-        "{markdown}"
-    );
+    assert!(markdown.starts_with("### 35 of 60 trials passed (58.3 %"), "{markdown}");
     assert!(
         markdown.contains("| `kept, agent=google_adk` | 12 of 20 | 60.0 % | 28.8 % to 84.7 % |"),
         "{markdown}"
@@ -285,8 +250,5 @@ fn differences(place: &Workplace, first: &str, second: &str) {
     assert_eq!(flips, expected, "{shown}");
     assert!(!shown.contains("  worse  "), "{shown}");
     // The difference between the agents' answers is shown.
-    assert!(
-        shown.contains("-        \"parts\": [{ \"text\": \"The sum is 19.\" }]"),
-        "{shown}"
-    );
+    assert!(shown.contains("-        \"parts\": [{ \"text\": \"The sum is 19.\" }]"), "{shown}");
 }

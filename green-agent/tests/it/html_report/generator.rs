@@ -68,13 +68,7 @@ pub(super) fn run(folder: &Path, shift: usize) {
     }
     let again = TrialRecord {
         attempt: 2,
-        ..record(
-            SCENARIOS - 1,
-            CELLS.len() - 1,
-            SAMPLES - 1,
-            TRIALS - 1,
-            shift,
-        )
+        ..record(SCENARIOS - 1, CELLS.len() - 1, SAMPLES - 1, TRIALS - 1, shift)
     };
     serde_json::to_writer(&mut records, &again).unwrap();
     records.write_all(b"\n").unwrap();
@@ -85,10 +79,7 @@ pub(super) fn run(folder: &Path, shift: usize) {
 fn scenario_name(at: usize) -> String {
     match at {
         3 => format!("hostile/{}", HOSTILE[1]),
-        _ => format!(
-            "{}/scenario_{at:02}",
-            ["debate", "shop", "pipeline", "bot"][at % 4]
-        ),
+        _ => format!("{}/scenario_{at:02}", ["debate", "shop", "pipeline", "bot"][at % 4]),
     }
 }
 
@@ -117,23 +108,11 @@ fn record(scenario: usize, cell: usize, sample: usize, trial: usize, shift: usiz
             Owner::Model,
             "the model answered 429: quota exceeded",
         )],
-        52..54 => vec![problem(
-            ProblemKind::Hung,
-            Owner::Evaluator,
-            HOSTILE[number % 8],
-        )],
+        52..54 => vec![problem(ProblemKind::Hung, Owner::Evaluator, HOSTILE[number % 8])],
         _ => Vec::new(),
     };
-    let outcome = problems
-        .iter()
-        .map(Problem::outcome)
-        .max()
-        .unwrap_or_default();
-    let score = if outcome == Outcome::Passed {
-        1.0
-    } else {
-        (lot % 7) as f64 / 10.0
-    };
+    let outcome = problems.iter().map(Problem::outcome).max().unwrap_or_default();
+    let score = if outcome == Outcome::Passed { 1.0 } else { (lot % 7) as f64 / 10.0 };
     let counts = TokenCounts {
         input_tokens: 400 + lot as u64,
         output_tokens: 60 + lot as u64 / 2,
@@ -194,11 +173,7 @@ fn write_transcript(folder: &Path, record: &TrialRecord, number: usize) {
         while lines.seq < MESSAGES {
             let at = lines.seq;
             lines.exchange(
-                [
-                    "runner -> green",
-                    "green -> purple",
-                    "purple -> environment",
-                ][at % 3],
+                ["runner -> green", "green -> purple", "purple -> environment"][at % 3],
                 at,
                 "Add up the numbers and submit their sum.",
             );
@@ -232,11 +207,7 @@ struct Lines {
 impl Lines {
     fn new(folder: &Path) -> Self {
         let file = fs::File::create(folder.join("transcript.jsonl")).unwrap();
-        Self {
-            out: BufWriter::new(file),
-            seq: 0,
-            exchange: 0,
-        }
+        Self { out: BufWriter::new(file), seq: 0, exchange: 0 }
     }
 
     fn line(&mut self, hop: &str, direction: &str, mut rest: Value) {
@@ -270,10 +241,6 @@ impl Lines {
     fn failure(&mut self, hop: &str) {
         self.exchange += 1;
         self.line(hop, "forward", json!({"kind": "request", "method": "POST", "path": "/mcp", "body": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}}));
-        self.line(
-            hop,
-            "back",
-            json!({"kind": "failure", "error": "connection refused"}),
-        );
+        self.line(hop, "back", json!({"kind": "failure", "error": "connection refused"}));
     }
 }

@@ -80,9 +80,5 @@ async fn drive(script: &str, arguments: &[&Path]) {
         .output()
         .unwrap();
     println!("{}", String::from_utf8_lossy(&said.stdout));
-    assert!(
-        said.status.success(),
-        "{}",
-        String::from_utf8_lossy(&said.stderr)
-    );
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
 }

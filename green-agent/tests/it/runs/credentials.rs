@@ -26,9 +26,7 @@ fn conversation(credential: &str) -> Folder {
 
 /// An episode in which the agent does nothing, and so fails.
 fn episode(credential: &str) -> Folder {
-    folder(&format!(
-        "evaluator = 'episode'\nenvironment = 'shop'\n{credential}"
-    ))
+    folder(&format!("evaluator = 'episode'\nenvironment = 'shop'\n{credential}"))
 }
 
 fn folder(config: &str) -> Folder {
@@ -44,9 +42,7 @@ fn folder(config: &str) -> Folder {
 
 /// Returns whether a file below a folder contains a text.
 fn is_said(folder: &Path, text: &str) -> bool {
-    let mut entries = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
+    let mut entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.any(|path| match path.is_dir() {
         true => is_said(&path, text),
         false => String::from_utf8_lossy(&fs::read(path).unwrap()).contains(text),

@@ -18,12 +18,7 @@ fn every_sample_runs_in_every_cell_and_is_recorded() {
         .iter()
         .map(|one| {
             let sample = one.sample.as_deref().unwrap();
-            format!(
-                "{} {sample} {} {}",
-                one.cell["name"],
-                one.trial,
-                one.outcome.title()
-            )
+            format!("{} {sample} {} {}", one.cell["name"], one.trial, one.outcome.title())
         })
         .collect();
     let expected = [
@@ -51,11 +46,6 @@ fn every_sample_runs_in_every_cell_and_is_recorded() {
     let trials = report["scenarios"][0]["trials"].as_array().unwrap();
     assert_eq!(trials.len(), 8);
     for trial in trials {
-        assert!(
-            !trial["assessment"]["statuses"]
-                .as_array()
-                .unwrap()
-                .is_empty()
-        );
+        assert!(!trial["assessment"]["statuses"].as_array().unwrap().is_empty());
     }
 }

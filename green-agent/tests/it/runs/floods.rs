@@ -47,10 +47,7 @@ fn an_agent_that_sends_without_end_ends_its_trial_as_its_fault() {
     assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
     let why = "more than 2 MiB were sent, the most of it by a (harness.transcript_limit)";
     assert!(shown(&ended).contains(why), "{}", shown(&ended));
-    assert_eq!(
-        records(&folder.only_run())[0].outcome.title(),
-        "agent error"
-    );
+    assert_eq!(records(&folder.only_run())[0].outcome.title(), "agent error");
 }
 
 /// It answers each message with a task that has a long text.
@@ -161,11 +158,8 @@ impl Executor for Endless {
 async fn answers_over_grpc_count_although_they_are_not_recorded() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let agent = Agent::new(
-        "endless",
-        AgentCard::named("endless", "does not end"),
-        Arc::new(Endless),
-    );
+    let agent =
+        Agent::new("endless", AgentCard::named("endless", "does not end"), Arc::new(Endless));
     let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
     let app = host.router(&format!("http://{address}")).await.unwrap();
     let card = json!({
@@ -174,9 +168,7 @@ async fn answers_over_grpc_count_although_they_are_not_recorded() {
         "supportedInterfaces": [{"url": address.to_string(), "protocolBinding": "GRPC", "protocolVersion": "1.0"}],
     });
     let card = get(move || async move { Json(card) });
-    let app = Router::new()
-        .route("/.well-known/agent-card.json", card)
-        .fallback_service(app);
+    let app = Router::new().route("/.well-known/agent-card.json", card).fallback_service(app);
     let server = tokio::spawn(bridge_program::serve(listener, app, pending()));
     let folder = Folder::new(&format!(
         "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://{address}'\n\

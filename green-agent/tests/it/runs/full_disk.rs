@@ -20,20 +20,14 @@ fn a_run_that_cannot_be_recorded_ends_and_is_resumed() {
     let said = shown(&ended);
     assert_eq!(ended.status.code(), Some(4), "{said}");
     assert!(said.contains("records.jsonl: "), "{said}");
-    assert!(
-        said.contains("because the run cannot be recorded"),
-        "{said}"
-    );
+    assert!(said.contains("because the run cannot be recorded"), "{said}");
     assert!(said.contains("--resume"), "{said}");
 
     let run = folder.only_run();
     let recorded = || RunFolder::read(&run).unwrap().records.len();
     let before = recorded();
     let begun = fs::read_dir(run.join("a")).unwrap().count();
-    assert!(
-        0 < before && before < begun && begun < TRIALS,
-        "{before} of {begun}: {said}"
-    );
+    assert!(0 < before && before < begun && begun < TRIALS, "{before} of {begun}: {said}");
     let resumed = folder.run(&["run", "--resume", run.to_str().unwrap()]);
     assert!(resumed.status.success(), "{}", shown(&resumed));
     assert_eq!(recorded(), TRIALS);

@@ -59,17 +59,10 @@ fn a_first_run_is_kept_as_the_one_that_later_runs_are_compared_with() {
     let first = folder.run(&["run", "a.toml", "--accept-baseline"]);
     // Some trials fail, which later runs may do too.
     assert_eq!(first.status.code(), Some(0), "{}", shown(&first));
-    assert!(
-        shown(&first).contains("drop of pass_rate"),
-        "{}",
-        shown(&first)
-    );
+    assert!(shown(&first).contains("drop of pass_rate"), "{}", shown(&first));
     let same = folder.run(&["run", "a.toml"]);
     assert_eq!(same.status.code(), Some(0), "{}", shown(&same));
-    folder.file(
-        "tasks.jsonl",
-        &TASKS.replace("\"target\": \"Hello\"", "\"target\": \"Bye\""),
-    );
+    folder.file("tasks.jsonl", &TASKS.replace("\"target\": \"Hello\"", "\"target\": \"Bye\""));
     let worse = folder.run(&["run", "a.toml"]);
     assert_eq!(worse.status.code(), Some(1), "{}", shown(&worse));
     let accepted = folder.run(&["run", "a.toml", "--accept-baseline"]);

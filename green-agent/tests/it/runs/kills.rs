@@ -13,23 +13,16 @@ fn killed(trials: &str, kills: usize) -> (Folder, Value) {
     let folder = Folder::new(SCENARIO);
     folder.file("tasks.jsonl", TASKS);
     let count = || match folder.runs().into_iter().next() {
-        Some(run) => fs::read(run.join("records.jsonl")).map_or(0, |bytes| {
-            bytes.iter().filter(|byte| **byte == b'\n').count()
-        }),
+        Some(run) => fs::read(run.join("records.jsonl"))
+            .map_or(0, |bytes| bytes.iter().filter(|byte| **byte == b'\n').count()),
         None => 0,
     };
     let all = 4 * trials.parse::<usize>().unwrap();
-    let mut begin: Vec<String> = ["run", "a.toml", "--trials", trials]
-        .map(str::to_owned)
-        .to_vec();
+    let mut begin: Vec<String> = ["run", "a.toml", "--trials", trials].map(str::to_owned).to_vec();
     for kill in 1..=kills {
         let args: Vec<&str> = begin.iter().map(String::as_str).collect();
         let mut running = folder.program(&args);
-        let mut running = running
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut running = running.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let target = kill * all / (kills + 1);
         eventually("the next records", || {
             let is_over = running.try_wait().unwrap().is_some();
@@ -39,19 +32,10 @@ fn killed(trials: &str, kills: usize) -> (Folder, Value) {
         running.wait().unwrap();
         let run = folder.only_run();
         if kill % 2 == 1 {
-            let records = fs::OpenOptions::new()
-                .append(true)
-                .open(run.join("records.jsonl"));
-            records
-                .unwrap()
-                .write_all(b"{\"version\":1,\"key\":\"to")
-                .unwrap();
+            let records = fs::OpenOptions::new().append(true).open(run.join("records.jsonl"));
+            records.unwrap().write_all(b"{\"version\":1,\"key\":\"to").unwrap();
         }
-        begin = vec![
-            "run".to_owned(),
-            "--resume".to_owned(),
-            run.display().to_string(),
-        ];
+        begin = vec!["run".to_owned(), "--resume".to_owned(), run.display().to_string()];
     }
     begin.extend(["--report".to_owned(), "json=r.json".to_owned()]);
     let args: Vec<&str> = begin.iter().map(String::as_str).collect();
@@ -65,30 +49,17 @@ fn killed(trials: &str, kills: usize) -> (Folder, Value) {
 fn compare(trials: &str, kills: usize) {
     let whole = Folder::new(SCENARIO);
     whole.file("tasks.jsonl", TASKS);
-    let output = whole.run(&[
-        "run",
-        "a.toml",
-        "--trials",
-        trials,
-        "--report",
-        "json=r.json",
-    ]);
+    let output = whole.run(&["run", "a.toml", "--trials", trials, "--report", "json=r.json"]);
     assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
     let (folder, report) = killed(trials, kills);
-    assert_eq!(
-        without_timings(&report),
-        without_timings(&whole.report("r.json"))
-    );
+    assert_eq!(without_timings(&report), without_timings(&whole.report("r.json")));
     let keys = |records: Vec<TrialRecord>| -> Vec<String> {
         let mut keys: Vec<String> = records.into_iter().map(|one| one.key).collect();
         keys.sort();
         keys
     };
     // The keys are the same in another folder, and no trial was carried out twice.
-    assert_eq!(
-        keys(records(&folder.only_run())),
-        keys(records(&whole.only_run()))
-    );
+    assert_eq!(keys(records(&folder.only_run())), keys(records(&whole.only_run())));
 }
 
 #[test]
@@ -111,25 +82,13 @@ fn a_run_is_resumed_only_with_the_scenarios_it_had() {
     let run = folder.only_run().display().to_string();
     folder.file("a.toml", &SCENARIO.replace("{row.input},", "{row.input}:"));
     let output = folder.run(&["run", "--resume", &run]);
-    assert!(
-        shown(&output).contains("a.toml: not as it was"),
-        "{}",
-        shown(&output)
-    );
+    assert!(shown(&output).contains("a.toml: not as it was"), "{}", shown(&output));
     assert!(!output.status.success());
     fs::remove_file(folder.0.path().join("a.toml")).unwrap();
     let output = folder.run(&["run", "--resume", &run]);
-    assert!(
-        shown(&output).contains("a.toml: no such file"),
-        "{}",
-        shown(&output)
-    );
+    assert!(shown(&output).contains("a.toml: no such file"), "{}", shown(&output));
     let output = folder.run(&["run", "--resume", "."]);
-    assert!(
-        shown(&output).contains("not the folder of a run"),
-        "{}",
-        shown(&output)
-    );
+    assert!(shown(&output).contains("not the folder of a run"), "{}", shown(&output));
     let output = folder.run(&["run", "--resume", &run, "--trials", "2"]);
     assert_eq!(output.status.code(), Some(2));
 }
@@ -165,12 +124,7 @@ fn a_resumed_run_has_the_flags_of_the_one_that_it_continues() {
     forget();
     let resume = ["run", "--resume", run.to_str().unwrap()];
     folder.run(&resume);
-    assert_eq!(
-        folder.report("a.json")["scenarios"][0]["trials"]
-            .as_array()
-            .map(Vec::len),
-        Some(4)
-    );
+    assert_eq!(folder.report("a.json")["scenarios"][0]["trials"].as_array().map(Vec::len), Some(4));
     assert!(folder.0.path().join("a.csv").exists());
     assert_eq!(flags(), begun);
     forget();

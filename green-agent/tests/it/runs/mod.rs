@@ -100,10 +100,7 @@ fn without_timings(report: &Value) -> Value {
             names.iter().map(|name| (*name, &trial[name])).collect();
         kept.insert("state", &trial["assessment"]["state"]);
         kept.insert("metrics", &trial["assessment"]["metrics"]);
-        json!([
-            kept,
-            trial["assessment"]["statuses"].as_array().map(Vec::len)
-        ])
+        json!([kept, trial["assessment"]["statuses"].as_array().map(Vec::len)])
     };
     let scenario = |scenario: &Value| {
         let names = ["name", "verdict", "exit", "outcomes", "means"];
@@ -113,10 +110,7 @@ fn without_timings(report: &Value) -> Value {
         json!([kept, trials.iter().map(trial).collect::<Vec<_>>()])
     };
     let scenarios = report["scenarios"].as_array().unwrap();
-    json!([
-        report["exit"],
-        scenarios.iter().map(scenario).collect::<Vec<_>>()
-    ])
+    json!([report["exit"], scenarios.iter().map(scenario).collect::<Vec<_>>()])
 }
 
 fn records(folder: &Path) -> Vec<TrialRecord> {

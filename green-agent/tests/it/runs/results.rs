@@ -29,29 +29,16 @@ fn figures_that_are_deep_in_a_result_become_metrics_by_their_place() {
     folder.file("a.toml", &format!("{scenario}{metrics}"));
     let ended = folder.run(&["run", "a.toml"]);
     assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
-    assert!(
-        shown(&ended).contains("reward 0.5  score 0.25"),
-        "{}",
-        shown(&ended)
-    );
-    assert!(
-        shown(&ended).contains("the score is 0.25, below 0.5"),
-        "{}",
-        shown(&ended)
-    );
+    assert!(shown(&ended).contains("reward 0.5  score 0.25"), "{}", shown(&ended));
+    assert!(shown(&ended).contains("the score is 0.25, below 0.5"), "{}", shown(&ended));
 
     // Another place, in which there is nothing, is no failure of the agent.
     let run = folder.only_run().display().to_string();
-    folder.file(
-        "a.toml",
-        &format!("{scenario}metrics = {{ score = '/0/average' }}\n"),
-    );
+    folder.file("a.toml", &format!("{scenario}metrics = {{ score = '/0/average' }}\n"));
     folder.run(&["regrade", &run, "--into", "again"]);
     let again = &records(&folder.0.path().join("again"))[0];
-    let missing = again
-        .problems
-        .iter()
-        .find(|one| one.message.starts_with("harness.metrics.score: "));
+    let missing =
+        again.problems.iter().find(|one| one.message.starts_with("harness.metrics.score: "));
     let missing = serde_json::to_value(missing).unwrap();
     assert_eq!(missing["owner"], "evaluator", "{again:?}");
     let why = "harness.metrics.score: nothing at /0/average; /0 has: summary, tasks";
@@ -88,20 +75,8 @@ fn an_agent_that_is_not_trusted_cannot_have_its_trials_left_out() {
     let episode = "[config]\nevaluator = 'episode'\nenvironment = 'sum'\n";
     for (evaluation, trusted, exit, outcome, said) in [
         (conversation, "", 1, "failed", "scored nevertheless"),
-        (
-            conversation,
-            "trusted = true\n",
-            4,
-            "model error",
-            "too hard",
-        ),
-        (
-            episode,
-            "trusted = false\n",
-            1,
-            "failed",
-            "scored nevertheless",
-        ),
+        (conversation, "trusted = true\n", 4, "model error", "too hard"),
+        (episode, "trusted = false\n", 1, "failed", "scored nevertheless"),
         (episode, "trusted = true\n", 4, "model error", "too hard"),
     ] {
         let folder = Folder::new(&format!(
@@ -209,16 +184,8 @@ server(sys.argv[1], Presser).serve_forever()
 #[test]
 fn a_server_that_dies_of_a_tool_call_counts_against_an_agent_that_is_not_trusted() {
     for (trusted, exit, said) in [
-        (
-            "false",
-            1,
-            "agent crashed: shop exited with code 7 while it answered a tool call of a",
-        ),
-        (
-            "true",
-            4,
-            "server crashed: shop exited with code 7 while the evaluation ran",
-        ),
+        ("false", 1, "agent crashed: shop exited with code 7 while it answered a tool call of a"),
+        ("true", 4, "server crashed: shop exited with code 7 while the evaluation ran"),
     ] {
         let folder = Folder::new(&format!(
             "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9009'\n\

@@ -20,13 +20,7 @@ fn a_broken_trial_is_retried_and_every_attempt_is_kept() {
     let attempts: Vec<_> = run
         .records
         .iter()
-        .map(|one| {
-            (
-                one.attempt,
-                one.outcome.title(),
-                one.folder.clone().unwrap(),
-            )
-        })
+        .map(|one| (one.attempt, one.outcome.title(), one.folder.clone().unwrap()))
         .collect();
     let attempt = |number, title, folder: &str| (number, title, folder.to_owned());
     assert_eq!(
@@ -39,10 +33,7 @@ fn a_broken_trial_is_retried_and_every_attempt_is_kept() {
     );
     assert_eq!((run.counted().len(), run.retried().len()), (1, 2));
     for folder in attempts.iter().map(|one| &one.2) {
-        assert!(
-            run.path.join(folder).join("transcript.jsonl").exists(),
-            "{folder}"
-        );
+        assert!(run.path.join(folder).join("transcript.jsonl").exists(), "{folder}");
     }
 }
 

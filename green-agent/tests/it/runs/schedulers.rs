@@ -19,15 +19,11 @@ async fn the_examples_for_schedulers_and_the_workflow_are_yaml() {
         "docs/schedulers/github.yml",
         ".github/workflows/ci.yml",
     ];
-    let python = crate::venv::with(&["pyyaml==6.0.3"])
-        .await
-        .join("bin/python");
+    let python = crate::venv::with(&["pyyaml==6.0.3"]).await.join("bin/python");
     for file in files {
         let script = "import sys, yaml; assert all(yaml.safe_load_all(open(sys.argv[1])))";
         let mut parse = Command::new(&python);
-        let parse = parse
-            .args(["-I", "-c", script])
-            .arg(format!("{root}/{file}"));
+        let parse = parse.args(["-I", "-c", script]).arg(format!("{root}/{file}"));
         let output = parse.output().unwrap();
         assert!(output.status.success(), "{file}: {}", shown(&output));
     }

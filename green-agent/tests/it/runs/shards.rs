@@ -11,9 +11,7 @@ fn the_runs_of_all_parts_join_to_a_whole_one() {
     let folder = Folder::new(SCENARIO);
     folder.file("tasks.jsonl", TASKS);
     let part = |part: &str, dir: &str| {
-        let args = [
-            "run", "a.toml", "--trials", "3", "--shard", part, "--runs", dir,
-        ];
+        let args = ["run", "a.toml", "--trials", "3", "--shard", part, "--runs", dir];
         folder.run(&args);
         let mut runs = fs::read_dir(folder.0.path().join(dir)).unwrap();
         runs.next().unwrap().unwrap().path().display().to_string()
@@ -40,11 +38,7 @@ fn the_runs_of_all_parts_join_to_a_whole_one() {
     }
 
     let output = folder.run(&["merge", one, three, "--into", "parts"]);
-    assert!(
-        shown(&output).contains("no run has the part 2/3"),
-        "{}",
-        shown(&output)
-    );
+    assert!(shown(&output).contains("no run has the part 2/3"), "{}", shown(&output));
     // Missing trials are run by resuming the joined run.
     let output = folder.run(&["run", "--resume", "parts"]);
     assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
@@ -54,10 +48,6 @@ fn the_runs_of_all_parts_join_to_a_whole_one() {
     let other = part("2/3", "other");
     let output = folder.run(&["merge", one, &other, "--into", "mixed"]);
     assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
-    assert!(
-        shown(&output).contains("differ in the scenario a: sha256:"),
-        "{}",
-        shown(&output)
-    );
+    assert!(shown(&output).contains("differ in the scenario a: sha256:"), "{}", shown(&output));
     assert!(!folder.0.path().join("mixed").exists());
 }

@@ -52,10 +52,8 @@ fn a_policy_trusts_the_authority_of_its_models_server() {
         "encrypted = server(sys.argv[1])",
         &format!("{MODEL}encrypted = server(0, Model)"),
     );
-    let server = server.replace(
-        "encrypted.serve",
-        "print(encrypted.server_port, flush=True)\nencrypted.serve",
-    );
+    let server = server
+        .replace("encrypted.serve", "print(encrypted.server_port, flush=True)\nencrypted.serve");
     folder.agent(&server);
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     folder.file("agent.pem", &made.cert.pem());
@@ -69,11 +67,7 @@ fn a_policy_trusts_the_authority_of_its_models_server() {
     folder.file("a.toml", &scenario(""));
     let unknown = folder.run(&["run", "a.toml", "--runs", "without"]);
     assert_eq!(unknown.status.code(), Some(4), "{}", shown(&unknown));
-    assert!(
-        shown(&unknown).contains("UnknownIssuer"),
-        "{}",
-        shown(&unknown)
-    );
+    assert!(shown(&unknown).contains("UnknownIssuer"), "{}", shown(&unknown));
 
     folder.file("a.toml", &scenario(", ca = 'nothing.pem'"));
     let absent = folder.run(&["check", "a.toml"]);

@@ -13,9 +13,5 @@ fn a_run_can_be_watched() {
     assert_eq!(said.matches(" trial 1 ").count(), 4, "{said}");
     assert!(said.ends_with("ended: 2 passed, 2 failed\n"), "{said}");
     let output = folder.run(&["watch", "."]);
-    assert!(
-        shown(&output).contains("not the folder of a run"),
-        "{}",
-        shown(&output)
-    );
+    assert!(shown(&output).contains("not the folder of a run"), "{}", shown(&output));
 }

@@ -41,9 +41,7 @@ pub(super) struct Span {
 impl Collector {
     pub(super) async fn start() -> Self {
         let posts = Posts::default();
-        let app = Router::new()
-            .route("/v1/traces", post(keep))
-            .with_state(Arc::clone(&posts));
+        let app = Router::new().route("/v1/traces", post(keep)).with_state(Arc::clone(&posts));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async { axum::serve(listener, app).await.unwrap() });
@@ -87,9 +85,7 @@ fn span(service: &str, sent: SentSpan) -> Span {
         id: hex(&sent.span_id),
         parent: hex(&sent.parent_span_id),
         attributes: attributes(sent.attributes),
-        has_failed: sent
-            .status
-            .is_some_and(|status| status.code() == SpanStatus::Error),
+        has_failed: sent.status.is_some_and(|status| status.code() == SpanStatus::Error),
         name: sent.name,
     }
 }

@@ -48,16 +48,10 @@ impl Folder {
 
     /// Writes a conversation with the agent that is started like this.
     fn conversation(&self, name: &str, start: &str, answer: &str) {
-        let values = [
-            ("{START}", start),
-            ("{MESSAGE}", MESSAGE),
-            ("{ANSWER}", answer),
-        ];
+        let values = [("{START}", start), ("{MESSAGE}", MESSAGE), ("{ANSWER}", answer)];
         let text = values
             .into_iter()
-            .fold(CONVERSATION.to_owned(), |text, (place, value)| {
-                text.replace(place, value)
-            });
+            .fold(CONVERSATION.to_owned(), |text, (place, value)| text.replace(place, value));
         self.file(name, &text);
     }
 
@@ -82,19 +76,14 @@ impl Folder {
 
     /// Returns the JSON bodies of all requests in the transcripts.
     fn requests(&self) -> Vec<Value> {
-        let folders = self
-            .records()
-            .into_iter()
-            .filter_map(|record| record.folder);
+        let folders = self.records().into_iter().filter_map(|record| record.folder);
         let transcripts = folders.map(|folder| {
             transcript::read(&self.only_run().join(folder).join("transcript.jsonl")).unwrap()
         });
-        let bodies = transcripts
-            .flatten()
-            .filter_map(|entry| match entry.content {
-                Content::Request { body, .. } => body?.json().cloned(),
-                _ => None,
-            });
+        let bodies = transcripts.flatten().filter_map(|entry| match entry.content {
+            Content::Request { body, .. } => body?.json().cloned(),
+            _ => None,
+        });
         bodies.collect()
     }
 
@@ -153,10 +142,7 @@ fn one_trace(spans: &Spans) {
         let scenario = spans.only(&format!("scenario {scenario}"));
         assert_eq!(scenario.parent, run.id);
         for trial in ["trial 1", "trial 2"] {
-            let trials = spans
-                .named(trial)
-                .into_iter()
-                .filter(|trial| trial.parent == scenario.id);
+            let trials = spans.named(trial).into_iter().filter(|trial| trial.parent == scenario.id);
             let outcomes: Vec<_> = trials.map(|trial| &trial.attributes["outcome"]).collect();
             assert_eq!(outcomes, ["passed"]);
         }
@@ -199,22 +185,15 @@ fn the_agents_go_on_with_it(spans: &Spans) {
 fn tools_go_on_with_it(spans: &Spans, requests: &[Value]) {
     let calls = spans.named("execute_tool submit");
     let at_client = calls.iter().filter(|call| {
-        calls
-            .iter()
-            .any(|served| served.parent == call.id && served.attributes == call.attributes)
+        calls.iter().any(|served| served.parent == call.id && served.attributes == call.attributes)
     });
     assert_eq!((calls.len(), at_client.count()), (4, 2), "{calls:#?}");
-    let calls: Vec<_> = requests
-        .iter()
-        .filter(|request| request["method"] == "tools/call")
-        .collect();
+    let calls: Vec<_> =
+        requests.iter().filter(|request| request["method"] == "tools/call").collect();
     assert!(!calls.is_empty(), "{requests:#?}");
     for call in calls {
         let context = call["params"]["_meta"]["traceparent"].as_str();
-        let mut parts = context
-            .unwrap_or_else(|| panic!("{call}"))
-            .split('-')
-            .skip(1);
+        let mut parts = context.unwrap_or_else(|| panic!("{call}")).split('-').skip(1);
         let (trace, span) = (parts.next().unwrap(), parts.next().unwrap());
         let caller = spans.0.iter().find(|one| one.id == span);
         let caller = caller.unwrap_or_else(|| panic!("{call}: {spans:#?}"));
@@ -285,11 +264,7 @@ async fn spans_tell_what_failed() {
     ] {
         let scenario = spans.only(&format!("scenario {scenario}"));
         assert_eq!(error(scenario), Some("failed"), "{scenario:?}");
-        let trial = spans
-            .0
-            .iter()
-            .find(|span| span.parent == scenario.id)
-            .unwrap();
+        let trial = spans.0.iter().find(|span| span.parent == scenario.id).unwrap();
         assert_eq!(error(trial), Some(outcome), "{trial:?}");
         assert_eq!(trial.attributes["outcome"], outcome);
         let hops = spans.named("green -> assistant").into_iter();
@@ -318,10 +293,7 @@ async fn a_collector_that_does_not_work_costs_a_run_its_traces_and_nothing_else(
         assert_eq!(output.status.code(), Some(0), "{collector:?}: {said}");
         let records = folder.records();
         let is_whole = |record: &TrialRecord| record.problems.is_empty() && record.folder.is_some();
-        assert!(
-            records.len() == 20 && records.iter().all(is_whole),
-            "{collector:?}"
-        );
+        assert!(records.len() == 20 && records.iter().all(is_whole), "{collector:?}");
         let told = said.matches("traces do not reach the collector").count();
         assert!(told <= 1, "{collector:?}: {said}");
     }

@@ -32,9 +32,7 @@ pub(super) fn blocks(fetches: &[Exchange<'_>], redact: &[String]) -> Vec<CardSec
     if places.is_empty() {
         return trouble(fetches).into_iter().collect();
     }
-    let blocks = places
-        .iter()
-        .flat_map(|(path, cards)| of_place(path, cards, redact));
+    let blocks = places.iter().flat_map(|(path, cards)| of_place(path, cards, redact));
     blocks.collect()
 }
 
@@ -43,17 +41,10 @@ fn fetched<'a>(exchange: &Exchange<'a>) -> Option<(&'a str, &'a Body)> {
     let Content::Request { path, .. } = &exchange.request?.content else {
         return None;
     };
-    let card = exchange
-        .answers
-        .iter()
-        .find_map(|entry| match &entry.content {
-            Content::Reply {
-                status: ..400,
-                body,
-                ..
-            } => body.as_ref(),
-            _ => None,
-        });
+    let card = exchange.answers.iter().find_map(|entry| match &entry.content {
+        Content::Reply { status: ..400, body, .. } => body.as_ref(),
+        _ => None,
+    });
     Some((path, card?))
 }
 
@@ -72,10 +63,7 @@ fn of_place(path: &str, cards: &[&Body], redact: &[String]) -> Vec<CardSection> 
             }
             [_, after] => after?,
         };
-        Some(CardSection {
-            title: format!("card {path} changed"),
-            shown: Some(shown),
-        })
+        Some(CardSection { title: format!("card {path} changed"), shown: Some(shown) })
     });
     first.into_iter().chain(changes).collect()
 }

@@ -32,10 +32,7 @@ pub(super) fn group<'a>(entries: &[&'a Entry]) -> Vec<Exchange<'a>> {
     let mut places: BTreeMap<u64, usize> = BTreeMap::new();
     for entry in entries {
         let place = *places.entry(entry.exchange).or_insert_with(|| {
-            exchanges.push(Exchange {
-                request: None,
-                answers: Vec::new(),
-            });
+            exchanges.push(Exchange { request: None, answers: Vec::new() });
             exchanges.len() - 1
         });
         match entry.content {
@@ -84,11 +81,7 @@ impl<'a> Exchange<'a> {
     /// Removes the end after an error: nothing follows an error on a stream, and the client may close it
     /// before its end is recorded.
     fn without_end_of_refusal(mut self) -> Self {
-        if self
-            .answers
-            .iter()
-            .any(|entry| is_error_event(&entry.content))
-        {
+        if self.answers.iter().any(|entry| is_error_event(&entry.content)) {
             self.answers
                 .retain(|entry| !matches!(entry.content, Content::End | Content::Failure { .. }));
         }
@@ -113,10 +106,7 @@ impl<'a> Exchange<'a> {
 
 /// Returns whether an event is a JSON-RPC error.
 fn is_error_event(content: &Content) -> bool {
-    let Content::Event {
-        body: Some(body), ..
-    } = content
-    else {
+    let Content::Event { body: Some(body), .. } = content else {
         return false;
     };
     let says = |body: &Value| body["jsonrpc"].is_string() && body["error"].is_object();
@@ -218,9 +208,5 @@ fn answer(exchange: &Exchange<'_>) -> String {
 fn known(object: &Value) -> Option<String> {
     let state = wire::state(object)?;
     let moves = matches!(state.as_str(), "submitted" | "working" | "unknown");
-    Some(if moves {
-        format!("status:{state}")
-    } else {
-        format!("status:{state} {object}")
-    })
+    Some(if moves { format!("status:{state}") } else { format!("status:{state} {object}") })
 }

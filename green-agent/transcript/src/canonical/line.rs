@@ -37,9 +37,7 @@ pub(super) enum ShownBody {
 /// Returns the lines of an exchange. Bodies are redacted here, before renaming, so that redacted ids get no
 /// number.
 pub(super) fn lines(exchange: &Exchange<'_>, redact: &[String]) -> Vec<Line> {
-    let request = exchange
-        .request
-        .map(|entry| request(exchange, entry, redact));
+    let request = exchange.request.map(|entry| request(exchange, entry, redact));
     let streams = exchange.answers.len() > 1;
     let answers = exchange
         .answers
@@ -52,14 +50,7 @@ pub(super) fn lines(exchange: &Exchange<'_>, redact: &[String]) -> Vec<Line> {
 /// Returns whether this is the head of an event stream: a 200 without a body adds nothing to the events that
 /// follow.
 fn is_stream_head(content: &Content) -> bool {
-    matches!(
-        content,
-        Content::Reply {
-            status: 200,
-            body: None,
-            ..
-        }
-    )
+    matches!(content, Content::Reply { status: 200, body: None, .. })
 }
 
 fn request(exchange: &Exchange<'_>, entry: &Entry, redact: &[String]) -> Line {
@@ -73,10 +64,7 @@ fn request(exchange: &Exchange<'_>, entry: &Entry, redact: &[String]) -> Line {
         arrow: '>',
         title: request_title(&entry.content),
         shown: body.and_then(|body| shown(body, redact)),
-        ids: [task.map(|id| (Kind::Task, id)), id]
-            .into_iter()
-            .flatten()
-            .collect(),
+        ids: [task.map(|id| (Kind::Task, id)), id].into_iter().flatten().collect(),
     }
 }
 
@@ -89,15 +77,9 @@ fn envelope_id(body: &Value) -> Option<(Kind, String)> {
 fn request_title(content: &Content) -> String {
     let method = |body: &Body| Some(body.json()?.get("method")?.as_str()?.to_owned());
     match content {
-        Content::Request {
-            method: verb,
-            path,
-            body,
-            ..
-        } => body
-            .as_ref()
-            .and_then(method)
-            .unwrap_or_else(|| format!("{verb} {path}")),
+        Content::Request { method: verb, path, body, .. } => {
+            body.as_ref().and_then(method).unwrap_or_else(|| format!("{verb} {path}"))
+        }
         Content::Reply { .. } | Content::Event { .. } | Content::End | Content::Failure { .. } => {
             String::new()
         }
@@ -112,12 +94,7 @@ fn answer(entry: &Entry, redact: &[String]) -> Line {
         Content::End => ("end".to_owned(), None),
         Content::Failure { error } => (format!("failure: {}", text::failure(error)), None),
     };
-    Line {
-        arrow: '<',
-        title,
-        shown,
-        ids: Vec::new(),
-    }
+    Line { arrow: '<', title, shown, ids: Vec::new() }
 }
 
 fn of_reply(
@@ -143,9 +120,7 @@ fn body_title(entry: &Entry) -> String {
     if let Some(method) = body.and_then(|body| body.get("method")?.as_str()) {
         return method.to_owned();
     }
-    let said = labels(entry)
-        .into_iter()
-        .find(|label| !label.starts_with("http:"));
+    let said = labels(entry).into_iter().find(|label| !label.starts_with("http:"));
     said.unwrap_or_else(|| "result".to_owned())
 }
 

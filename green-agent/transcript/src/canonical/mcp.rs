@@ -102,25 +102,15 @@ fn trouble(answers: &[&Entry]) -> Option<String> {
 
 /// Returns the lines for handshakes.
 pub(super) fn connect_lines(trouble: Option<String>) -> Vec<Line> {
-    let line = |arrow, title| Line {
-        arrow,
-        title,
-        shown: None,
-        ids: Vec::new(),
-    };
+    let line = |arrow, title| Line { arrow, title, shown: None, ids: Vec::new() };
     let trouble = trouble.map(|trouble| line('<', trouble));
-    [line('>', "connect".to_owned())]
-        .into_iter()
-        .chain(trouble)
-        .collect()
+    [line('>', "connect".to_owned())].into_iter().chain(trouble).collect()
 }
 
 /// Removes the parts of an exchange's lines that belong to the transport: in `_meta`, the client's self-description and
 /// an unused progress token.
 pub(super) fn without_transport(mut lines: Vec<Line>) -> Vec<Line> {
-    let progress = lines
-        .iter()
-        .any(|line| line.title == "notifications/progress");
+    let progress = lines.iter().any(|line| line.title == "notifications/progress");
     for line in &mut lines {
         if let Some(ShownBody::Json(Value::Object(members))) = &mut line.shown {
             leave_meta(members, progress);

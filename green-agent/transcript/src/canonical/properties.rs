@@ -51,9 +51,7 @@ fn rewritten(entries: &[Entry], what: &Regex, mut with: impl FnMut(&str) -> Stri
 fn interleaved(entries: &[Entry], choices: &[usize]) -> Vec<Entry> {
     let mut hops: BTreeMap<Hop, VecDeque<Entry>> = BTreeMap::new();
     for entry in entries {
-        hops.entry(entry.hop.clone())
-            .or_default()
-            .push_back(entry.clone());
+        hops.entry(entry.hop.clone()).or_default().push_back(entry.clone());
     }
     let mut merged = Vec::new();
     let mut choices = choices.iter().cycle();

@@ -75,11 +75,7 @@ mod tests {
             ("/nothing/here", &body),
         ];
         for (pointer, expected) in cases {
-            assert_eq!(
-                redacted(&body, &[pointer.to_owned()]),
-                *expected,
-                "{pointer}"
-            );
+            assert_eq!(redacted(&body, &[pointer.to_owned()]), *expected, "{pointer}");
         }
     }
 

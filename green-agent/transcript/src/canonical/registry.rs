@@ -14,10 +14,8 @@ pub(super) fn tidy<'a>(
     exchanges: Vec<Exchange<'a>>,
     origins: &BTreeMap<String, String>,
 ) -> Vec<Exchange<'a>> {
-    let (mut reads, mut shown): (Vec<_>, Vec<_>) = exchanges
-        .into_iter()
-        .filter(|exchange| !is_transport(exchange))
-        .partition(is_read);
+    let (mut reads, mut shown): (Vec<_>, Vec<_>) =
+        exchanges.into_iter().filter(|exchange| !is_transport(exchange)).partition(is_read);
     // Equal answers with different digests were requests for different content. Their order must not depend
     // on the digests.
     let order =
@@ -56,10 +54,7 @@ fn answer(entry: &Entry) -> String {
     match &entry.content {
         Content::Reply { status, body, .. } => {
             let body = body.as_ref().and_then(|body| body.json());
-            format!(
-                "{status} {}",
-                body.map(ToString::to_string).unwrap_or_default()
-            )
+            format!("{status} {}", body.map(ToString::to_string).unwrap_or_default())
         }
         Content::Failure { error } => text::failure(error),
         Content::Request { .. } | Content::Event { .. } | Content::End => String::new(),

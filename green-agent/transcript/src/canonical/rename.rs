@@ -96,13 +96,8 @@ impl<'a> Renamer<'a> {
         let mut longest_first: Vec<&String> =
             self.kinds.keys().filter(|id| is_telling(id)).collect();
         longest_first.sort_by_key(|id| std::cmp::Reverse(id.len()));
-        let known = longest_first
-            .into_iter()
-            .map(|id| format!("|{}", regex::escape(id)));
-        let pattern: String = [format!("{DIGEST}|{UUID}")]
-            .into_iter()
-            .chain(known)
-            .collect();
+        let known = longest_first.into_iter().map(|id| format!("|{}", regex::escape(id)));
+        let pattern: String = [format!("{DIGEST}|{UUID}")].into_iter().chain(known).collect();
         // If there are more ids than a pattern can hold, only UUIDs are replaced in texts.
         self.ids = Regex::new(&pattern).unwrap_or_else(|_| uuids());
     }
@@ -200,11 +195,7 @@ fn uuids() -> Regex {
 
 /// Returns an id in one spelling: UUIDs in lower case and without dashes.
 fn folded(id: &str) -> String {
-    if text::is_uuid(id) {
-        id.to_lowercase().replace('-', "")
-    } else {
-        id.to_owned()
-    }
+    if text::is_uuid(id) { id.to_lowercase().replace('-', "") } else { id.to_owned() }
 }
 
 /// Returns whether an id that is no UUID is distinctive enough to be searched for in texts, without matching

@@ -21,11 +21,7 @@ pub(super) fn debate_names() -> Names {
 }
 
 fn plain(script: &Script) -> String {
-    canonical(
-        &script.entries,
-        &Names::default(),
-        &SnapshotSettings::default(),
-    )
+    canonical(&script.entries, &Names::default(), &SnapshotSettings::default())
 }
 
 #[test]
@@ -43,14 +39,7 @@ fn a_debate_of_agentbeats_agents() {
 fn polls_collapse_to_distinct_answers() {
     let mut script = Script::default();
     let task = |state: &str| json!({"id": "t", "status": {"state": state}});
-    let states = [
-        "submitted",
-        "working",
-        "working",
-        "working",
-        "completed",
-        "completed",
-    ];
+    let states = ["submitted", "working", "working", "working", "completed", "completed"];
     for state in states {
         let get = rpc("tasks/get", json!({"id": "t"}));
         script.exchange("green -> purple", [get, result(task(state))]);
@@ -69,15 +58,7 @@ fn a_poll_that_answers_what_a_stream_said_before_is_no_news() {
     let hop = "purple -> green";
     let working =
         json!({"statusUpdate": {"taskId": "t", "status": {"state": "TASK_STATE_WORKING"}}});
-    script.exchange(
-        hop,
-        [
-            rpc("SendStreamingMessage", json!({})),
-            stream(),
-            event(working),
-            end(),
-        ],
-    );
+    script.exchange(hop, [rpc("SendStreamingMessage", json!({})), stream(), event(working), end()]);
     for state in ["WORKING", "WORKING", "COMPLETED"] {
         let task = json!({"id": "t", "status": {"state": format!("TASK_STATE_{state}")}});
         script.exchange(hop, [rpc("GetTask", json!({"id": "t"})), result(task)]);
@@ -103,17 +84,11 @@ fn cards_pings_and_idle_streams_of_mcp_vanish() {
     let to_mcp = |body| request("POST", "/mcp", Some(body));
     script.exchange(
         hop,
-        [
-            request("GET", "/.well-known/agent-card.json", None),
-            reply(404, json!({})),
-        ],
+        [request("GET", "/.well-known/agent-card.json", None), reply(404, json!({}))],
     );
     script.exchange(
         hop,
-        [
-            request("GET", "/.well-known/agent.json", None),
-            reply(200, json!({"name": "x"})),
-        ],
+        [request("GET", "/.well-known/agent.json", None), reply(200, json!({"name": "x"}))],
     );
     script.exchange(
         hop,
@@ -125,10 +100,7 @@ fn cards_pings_and_idle_streams_of_mcp_vanish() {
     script.exchange(hop, [request("GET", "/mcp", None), stream(), end()]);
     script.exchange(
         hop,
-        [
-            to_mcp(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})),
-            result(json!({})),
-        ],
+        [to_mcp(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})), result(json!({}))],
     );
     script.exchange(hop, [request("DELETE", "/mcp", None), stream()]);
     insta::assert_snapshot!(plain(&script), @r#"
@@ -152,10 +124,7 @@ fn handshakes_of_mcp_are_one_line_unless_somebody_is_refused() {
         script.exchange(hop, [ask(method), reply(401, json!({}))]);
     }
     script.exchange(hop, [ask("server/discover"), reply(200, error)]);
-    script.exchange(
-        hop,
-        [ask("initialize"), result(json!({"capabilities": {}}))],
-    );
+    script.exchange(hop, [ask("initialize"), result(json!({"capabilities": {}}))]);
     script.exchange(hop, [request("POST", "/mcp", Some(initialized)), stream()]);
     let meta = json!({"progressToken": 1, "io.modelcontextprotocol/clientInfo": {"name": "c"}});
     let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": []}});
@@ -163,12 +132,7 @@ fn handshakes_of_mcp_are_one_line_unless_somebody_is_refused() {
     script.exchange(hop, [list(), stream(), event(answer.clone()), end()]);
     script.exchange(
         hop,
-        [
-            list(),
-            stream(),
-            event(answer),
-            failure("the caller closed the connection"),
-        ],
+        [list(), stream(), event(answer), failure("the caller closed the connection")],
     );
     insta::assert_snapshot!(plain(&script), @r#"
     ## purple -> environment
@@ -257,10 +221,7 @@ fn an_id_has_one_name_however_it_is_written() {
         ],
     );
     let text = plain(&script);
-    assert!(
-        text.contains(&format!("A2A_USER_<task-1>, not x{bare}")),
-        "{text}"
-    );
+    assert!(text.contains(&format!("A2A_USER_<task-1>, not x{bare}")), "{text}");
     assert!(text.contains(r#""id": "<task-1>""#), "{text}");
     assert!(text.contains("GET /tasks/<task-1>"), "{text}");
     assert!(text.contains("in <context-1>"), "{text}");
@@ -273,10 +234,7 @@ fn responses_follow_their_requests_however_they_interleave() {
     let hop = "green -> purple";
     let ask = |text: &str| rpc("message/send", json!({ "text": text }));
     let answer = |id: &str| result(json!({"message": {"messageId": id, "parts": []}}));
-    let ids = [
-        "8c5e619a-7e0b-441d-b99e-15a856d5e9f0",
-        "aa00c45e-68be-48c6-984d-751ee660974d",
-    ];
+    let ids = ["8c5e619a-7e0b-441d-b99e-15a856d5e9f0", "aa00c45e-68be-48c6-984d-751ee660974d"];
     let mut texts = Vec::new();
     for order in [[1, 2], [2, 1]] {
         let mut script = Script::default();
@@ -288,18 +246,12 @@ fn responses_follow_their_requests_however_they_interleave() {
         texts.push(plain(&script));
     }
     assert_eq!(texts[0], texts[1]);
-    assert!(
-        texts[0].find("<message-1>") < texts[0].find("second"),
-        "{}",
-        texts[0]
-    );
+    assert!(texts[0].find("<message-1>") < texts[0].find("second"), "{}", texts[0]);
 }
 
 #[test]
 fn redacted_values_do_not_show() {
-    let settings = SnapshotSettings {
-        redact: vec!["/result/artifact/parts/*/text".to_owned()],
-    };
+    let settings = SnapshotSettings { redact: vec!["/result/artifact/parts/*/text".to_owned()] };
     let text = canonical(&debate(), &debate_names(), &settings);
     assert!(!text.contains("Mock judge"), "{text}");
     assert!(text.contains("<redacted>"), "{text}");
@@ -315,10 +267,7 @@ fn registry_reads_are_shown_once_and_in_order() {
     script.exchange("green -> registry", [get("/v2/b/tags/list"), tags("b")]);
     script.exchange("green -> registry", [get("/v2/a/tags/list"), tags("a")]);
     let blob = format!("/v2/a/blobs/{}", digest("0"));
-    script.exchange(
-        "green -> registry",
-        [get(&blob), reply(200, json!({"name": "A"}))],
-    );
+    script.exchange("green -> registry", [get(&blob), reply(200, json!({"name": "A"}))]);
     let upload = request("POST", "/v2/a/blobs/uploads/", None);
     script.exchange("green -> registry", [upload, reply(202, json!({}))]);
     let manifest = json!({"layers": [{"digest": digest("0")}]});
@@ -329,10 +278,7 @@ fn registry_reads_are_shown_once_and_in_order() {
     let pushed = request("PUT", "/v2/a/manifests/v2", Some(manifest));
     otherwise.exchange("green -> registry", [pushed, reply(201, json!({}))]);
     let blob = format!("/v2/a/blobs/{}", digest("f"));
-    otherwise.exchange(
-        "green -> registry",
-        [get(&blob), reply(200, json!({"name": "A"}))],
-    );
+    otherwise.exchange("green -> registry", [get(&blob), reply(200, json!({"name": "A"}))]);
     for _ in 0..2 {
         otherwise.exchange("green -> registry", [get("/v2/a/tags/list"), tags("a")]);
         otherwise.exchange("green -> registry", [get("/v2/b/tags/list"), tags("b")]);
@@ -350,20 +296,12 @@ fn a_task_is_shown_with_its_content_once_nothing_happens_to_it_any_more() {
         let update = json!({"statusUpdate": {"taskId": "t", "status": status}});
         script.exchange(
             hop,
-            [
-                rpc("SendStreamingMessage", json!({})),
-                stream(),
-                event(update),
-                end(),
-            ],
+            [rpc("SendStreamingMessage", json!({})), stream(), event(update), end()],
         );
         let artifact = json!({"artifactId": "a", "parts": [{"text": answer}]});
         let task = json!({"id": "t", "status": status, "artifacts": [artifact]});
         for _ in 0..2 {
-            script.exchange(
-                hop,
-                [rpc("GetTask", json!({"id": "t"})), result(task.clone())],
-            );
+            script.exchange(hop, [rpc("GetTask", json!({"id": "t"})), result(task.clone())]);
         }
         plain(&script)
     };
@@ -381,10 +319,7 @@ fn a_card_is_shown_once_and_then_what_changes_in_it() {
         script.exchange(hop, [get(), reply(200, card(version))]);
     }
     script.exchange(hop, [get(), reply(503, json!({}))]);
-    script.exchange(
-        hop,
-        [get(), reply(200, json!({"name": "x", "version": "2"}))],
-    );
+    script.exchange(hop, [get(), reply(200, json!({"name": "x", "version": "2"}))]);
     insta::assert_snapshot!(plain(&script), @r#"
     ## green -> purple
 

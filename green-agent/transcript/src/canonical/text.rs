@@ -69,9 +69,7 @@ fn replace_origins(text: &str, origins: &BTreeMap<String, String>) -> String {
     longest_first.sort_by_key(|(origin, _)| std::cmp::Reverse(origin.len()));
     let mut text = text.to_owned();
     for (origin, role) in longest_first {
-        let scheme = origin
-            .split_once("://")
-            .map_or("http", |(scheme, _)| scheme);
+        let scheme = origin.split_once("://").map_or("http", |(scheme, _)| scheme);
         text = replace_whole(&text, origin, &format!("{scheme}://<{role}>"));
     }
     text
@@ -118,10 +116,7 @@ fn replace_loopback<'a>(text: &'a str, origins: &BTreeMap<String, String>) -> Co
 
 fn role_at<'a>(port: &str, origins: &'a BTreeMap<String, String>) -> Option<&'a str> {
     const HOSTS: [&str; 4] = ["127.0.0.1", "localhost", "0.0.0.0", "[::1]"];
-    HOSTS
-        .iter()
-        .find_map(|host| origins.get(&format!("http://{host}:{port}")))
-        .map(String::as_str)
+    HOSTS.iter().find_map(|host| origins.get(&format!("http://{host}:{port}"))).map(String::as_str)
 }
 
 /// Returns the kind of a failure in words that do not depend on the operating system; any other text without
@@ -161,10 +156,7 @@ mod tests {
             ("at 2026-11-21T20:34:21.552576+00:00.", "at <time>."),
             ("2026-11-21 20:34:21Z", "<time>"),
             ("on 2026-11-21", "on 2026-11-21"),
-            (
-                "Authorization: Bearer abcdefghijkl0123==",
-                "Authorization: Bearer <token>",
-            ),
+            ("Authorization: Bearer abcdefghijkl0123==", "Authorization: Bearer <token>"),
             ("the bearer of news", "the bearer of news"),
             ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.sig-_1", "<token>"),
             ("http://127.0.0.1:4711/", "http://<green>/"),

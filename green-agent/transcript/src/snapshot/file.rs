@@ -12,10 +12,7 @@ pub struct SnapshotFile {
 impl SnapshotFile {
     /// Returns the snapshot of a text with its source, such as `scenarios/echo/hello.toml`.
     pub fn new(source: String, content: &str) -> Self {
-        Self {
-            source: Some(source),
-            content: normalised(content),
-        }
+        Self { source: Some(source), content: normalised(content) }
     }
 
     /// Parses a file; the error is the reason why it is not a snapshot of text.
@@ -88,10 +85,7 @@ mod tests {
 
     #[test]
     fn written_values_are_read_again() {
-        for source in [
-            "scenarios/echo/hello.toml",
-            "scenarios/it's: a \"test\".toml",
-        ] {
+        for source in ["scenarios/echo/hello.toml", "scenarios/it's: a \"test\".toml"] {
             let file = SnapshotFile::new(source.to_owned(), "## a -> b\n\n---\nlast  \n\n");
             assert_eq!(file.content(), "## a -> b\n\n---\nlast");
             assert_eq!(SnapshotFile::parse(&file.to_string()).unwrap(), file);
@@ -100,18 +94,12 @@ mod tests {
 
     #[test]
     fn other_files_are_refused() {
-        for text in [
-            "",
-            "text",
-            "---\nsource: a\n",
-            "---\nsnapshot_kind: binary\nextension: bin\n---\n",
-        ] {
+        for text in
+            ["", "text", "---\nsource: a\n", "---\nsnapshot_kind: binary\nextension: bin\n---\n"]
+        {
             assert!(SnapshotFile::parse(text).is_err(), "{text:?}");
         }
         let windows = SnapshotFile::parse("---\r\nsource: a\r\n---\r\none\r\ntwo\r\n").unwrap();
-        assert_eq!(
-            (windows.source(), windows.content()),
-            (Some("a"), "one\ntwo")
-        );
+        assert_eq!((windows.source(), windows.content()), (Some("a"), "one\ntwo"));
     }
 }

@@ -166,10 +166,7 @@ fn write(path: &Path, file: &SnapshotFile) -> Result<(), SnapshotError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(path, file.to_string()))
-        .map_err(|source| SnapshotError::Write {
-            path: path.to_owned(),
-            source,
-        })
+        .map_err(|source| SnapshotError::Write { path: path.to_owned(), source })
 }
 
 fn remove(path: &Path) -> Result<(), SnapshotError> {

@@ -10,9 +10,7 @@ const SNAPSHOTS: &str = "snapshots";
 pub fn path_for(scenario: &Path) -> PathBuf {
     let snapshot = match below(scenario, SCENARIOS) {
         Some((root, inside)) => root.join(SNAPSHOTS).join(inside),
-        None => scenario
-            .with_file_name(SNAPSHOTS)
-            .join(scenario.file_name().unwrap_or_default()),
+        None => scenario.with_file_name(SNAPSHOTS).join(scenario.file_name().unwrap_or_default()),
     };
     snapshot.with_extension("snap")
 }
@@ -50,10 +48,7 @@ mod tests {
     fn snapshots_mirror_the_scenarios() {
         let cases = [
             ("scenarios/echo/hello.toml", "snapshots/echo/hello.snap"),
-            (
-                "/x/scenarios/a/scenarios/b/c.toml",
-                "/x/scenarios/a/snapshots/b/c.snap",
-            ),
+            ("/x/scenarios/a/scenarios/b/c.toml", "/x/scenarios/a/snapshots/b/c.snap"),
             ("/x/scenarios/a.b.toml", "/x/snapshots/a.b.snap"),
             ("/x/y/hello.toml", "/x/y/snapshots/hello.snap"),
             ("hello.toml", "snapshots/hello.snap"),

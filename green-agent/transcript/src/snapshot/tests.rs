@@ -57,10 +57,7 @@ fn a_difference_is_written_and_removed_when_it_is_resolved() {
      < message
     "#);
     assert!(new.exists());
-    assert_eq!(
-        compare(SnapshotMode::Check, &path, TEXT).unwrap(),
-        SnapshotOutcome::Same
-    );
+    assert_eq!(compare(SnapshotMode::Check, &path, TEXT).unwrap(), SnapshotOutcome::Same);
     assert!(!new.exists());
 }
 
@@ -106,10 +103,7 @@ fn insta_reads_what_we_write() {
 fn we_read_what_insta_writes() {
     // insta itself wrote both files.
     let files = [
-        (
-            "../../snapshots/wire/agentbeats/debate.canonical.snap",
-            "## runner -> green\n\ncard",
-        ),
+        ("../../snapshots/wire/agentbeats/debate.canonical.snap", "## runner -> green\n\ncard"),
         (
             "../results/src/expect/snapshots/green_agent_results__expect__tests__unmet_expectations_read_well.snap",
             "7: on = ",

@@ -50,11 +50,7 @@ impl EpisodeFlags {
         let listener = listen(address).await?;
         let address = listener.local_addr()?;
         let episodes = Episodes::new(1);
-        let limits = Limits {
-            steps: self.steps,
-            time: self.time,
-            ..Limits::default()
-        };
+        let limits = Limits { steps: self.steps, time: self.time, ..Limits::default() };
         let opened = episodes.open(environment, limits, Timestamp::now())?;
         let settings = settings(address);
         let url = Url::parse(&format!("http://{address}{}", settings.path))?;

@@ -51,8 +51,7 @@ impl Cart {
             return;
         }
         let product = product.clone();
-        self.0
-            .insert(product.id.clone(), Line { product, quantity });
+        self.0.insert(product.id.clone(), Line { product, quantity });
     }
 
     pub(super) fn content(&self) -> impl Iterator<Item = &Line> {

@@ -41,13 +41,7 @@ impl Shop {
         let mut rng = SeededRng::new(seed);
         let mut catalogue = Catalogue::new(&mut rng);
         let list = ShoppingList::new(&mut rng, &mut catalogue);
-        Self {
-            list,
-            catalogue,
-            cart: Cart::default(),
-            address: None,
-            confirmed: false,
-        }
+        Self { list, catalogue, cart: Cart::default(), address: None, confirmed: false }
     }
 
     fn step(&mut self, tool: &str, arguments: JsonObject) -> Result<Value, StepError> {
@@ -89,18 +83,12 @@ impl Shop {
         arguments.done()?;
         let found = self.catalogue.search(&query);
         let pages = found.len().div_ceil(PAGE).max(1);
-        let index = usize::try_from(page)
-            .ok()
-            .and_then(|page| page.checked_sub(1));
+        let index = usize::try_from(page).ok().and_then(|page| page.checked_sub(1));
         let index = index.filter(|index| *index < pages).ok_or_else(|| {
             FieldError::unexpected(format!("a page from 1 to {pages}"), &json!(page)).inside("page")
         })?;
-        let products: Vec<Value> = found
-            .iter()
-            .skip(index * PAGE)
-            .take(PAGE)
-            .map(|product| product.shown())
-            .collect();
+        let products: Vec<Value> =
+            found.iter().skip(index * PAGE).take(PAGE).map(|product| product.shown()).collect();
         Ok(json!({"products": products, "found": found.len(), "page": page, "pages": pages}))
     }
 
@@ -110,11 +98,7 @@ impl Shop {
         arguments.done()?;
         let wanted = self.cart.quantity(&product.id).saturating_add(quantity);
         if wanted > product.stock {
-            return Err(StepError::Stock {
-                product: product.id,
-                stock: product.stock,
-                wanted,
-            });
+            return Err(StepError::Stock { product: product.id, stock: product.stock, wanted });
         }
         self.cart.set(&product, wanted);
         Ok(self.cart_content())
@@ -189,11 +173,7 @@ enum StepError {
     #[error("there is no product {0:?}; search shows the products")]
     NoProduct(String),
     #[error("there are {stock} of {product}, not {wanted}; take fewer or another product")]
-    Stock {
-        product: String,
-        stock: u32,
-        wanted: u32,
-    },
+    Stock { product: String, stock: u32, wanted: u32 },
     #[error("{0} is not in the cart; show_cart shows what is")]
     NotInCart(String),
     #[error("the cart is empty; add_to_cart fills it")]
@@ -208,23 +188,14 @@ enum StepError {
 
 impl Shop {
     fn worth(&self) -> Score {
-        order::score(
-            &self.list,
-            &self.cart,
-            self.address.as_deref(),
-            self.confirmed,
-        )
+        order::score(&self.list, &self.cart, self.address.as_deref(), self.confirmed)
     }
 }
 
 #[async_trait]
 impl Environment for Shop {
     fn task(&self) -> TaskInfo {
-        TaskInfo {
-            task_id: "shop.order".into(),
-            benchmark: "shop".into(),
-            goal: self.list.goal(),
-        }
+        TaskInfo { task_id: "shop.order".into(), benchmark: "shop".into(), goal: self.list.goal() }
     }
 
     fn tools(&self) -> Vec<Tool> {

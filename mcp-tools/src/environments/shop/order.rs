@@ -44,11 +44,8 @@ impl ShoppingList {
     }
 
     pub(super) fn goal(&self) -> String {
-        let plural = if self.kind == "scarf" {
-            "scarves".into()
-        } else {
-            format!("{}s", self.kind)
-        };
+        let plural =
+            if self.kind == "scarf" { "scarves".into() } else { format!("{}s", self.kind) };
         format!(
             "Order {} {} {plural} for at most {}.{:02}, shipping included, to be sent to {}. Confirm the order, then submit.",
             self.quantity,
@@ -83,22 +80,14 @@ pub(super) fn score(
     };
     let fitting: u32 = cart.content().filter(fits).map(|line| line.quantity).sum();
     let checks = [
-        (
-            "product",
-            !cart.is_empty() && cart.content().all(|line| fits(&line)),
-        ),
+        ("product", !cart.is_empty() && cart.content().all(|line| fits(&line))),
         ("quantity", fitting == list.quantity),
         ("budget", !cart.is_empty() && cart.total() <= list.budget),
-        (
-            "address",
-            address.is_some_and(|address| same(address, &list.address)),
-        ),
+        ("address", address.is_some_and(|address| same(address, &list.address))),
     ];
     let met = checks.iter().filter(|(_, met)| *met).count();
-    let mut details: Map<String, Value> = checks
-        .iter()
-        .map(|(name, met)| ((*name).into(), json!(met)))
-        .collect();
+    let mut details: Map<String, Value> =
+        checks.iter().map(|(name, met)| ((*name).into(), json!(met))).collect();
     details.insert("confirmed".into(), json!(confirmed));
     let quarters = [0.0, 0.25, 0.5, 0.75, 1.0];
     Score {
@@ -110,11 +99,6 @@ pub(super) fn score(
 
 /// Returns whether two addresses are equal, ignoring whitespace and case.
 fn same(one: &str, other: &str) -> bool {
-    let words = |text: &str| {
-        text.to_lowercase()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
+    let words = |text: &str| text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
     words(one) == words(other)
 }

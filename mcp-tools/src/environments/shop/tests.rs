@@ -13,8 +13,7 @@ fn shop() -> (Shop, [String; 3]) {
 
 fn done(shop: &mut Shop, tool: &str, arguments: &Value) -> Value {
     let arguments = arguments.as_object().unwrap().clone();
-    shop.step(tool, arguments)
-        .unwrap_or_else(|error| panic!("{tool}: {error}"))
+    shop.step(tool, arguments).unwrap_or_else(|error| panic!("{tool}: {error}"))
 }
 
 fn refused(shop: &mut Shop, tool: &str, arguments: &Value) -> String {
@@ -72,16 +71,8 @@ fn an_order_can_be_failed_in_each_of_its_points() {
         (&[(&fitting, quantity - 1)], address, &["quantity"]),
         (&[(&fitting, quantity)], "1 Nowhere", &["address"]),
         (&[(other, quantity)], address, &["product", "quantity"]),
-        (
-            &[(&fitting, quantity), (other, 1)],
-            address,
-            &["budget", "product"],
-        ),
-        (
-            &[(&fitting, quantity + 1)],
-            "1 Nowhere",
-            &["address", "budget", "quantity"],
-        ),
+        (&[(&fitting, quantity), (other, 1)], address, &["budget", "product"]),
+        (&[(&fitting, quantity + 1)], "1 Nowhere", &["address", "budget", "quantity"]),
     ];
     for (products, address, wanted) in cases {
         let mut shop = shop().0;
@@ -114,11 +105,7 @@ fn an_impossible_order_is_refused_with_alternatives() {
             json!({"product": "p99"}),
             "there is no product \"p99\"; search shows the products".to_owned(),
         ),
-        (
-            "add_to_cart",
-            json!({}),
-            "product: expected a string, found null".to_owned(),
-        ),
+        ("add_to_cart", json!({}), "product: expected a string, found null".to_owned()),
         (
             "add_to_cart",
             json!({"product": fitting, "quantity": 0}),
@@ -168,21 +155,13 @@ fn an_impossible_order_is_refused_with_alternatives() {
 fn a_confirmed_order_stays_as_it_is() {
     let (mut shop, [_, fitting, _]) = shop();
     order(&mut shop, &[(&fitting, 1)], "1 Nowhere");
-    for tool in [
-        "add_to_cart",
-        "remove_from_cart",
-        "set_address",
-        "confirm_order",
-    ] {
+    for tool in ["add_to_cart", "remove_from_cart", "set_address", "confirm_order"] {
         let said = refused(
             &mut shop,
             tool,
             &json!({"product": fitting, "address": "x", "total_cents": 1}),
         );
-        assert_eq!(
-            said,
-            "the order is confirmed and cannot be changed any more"
-        );
+        assert_eq!(said, "the order is confirmed and cannot be changed any more");
     }
     assert_eq!(done(&mut shop, "show_cart", &json!({}))["confirmed"], true);
 }
@@ -191,22 +170,11 @@ fn a_confirmed_order_stays_as_it_is() {
 fn a_cart_can_be_changed() {
     let (mut shop, [_, fitting, _]) = shop();
     let product = json!({"product": fitting});
-    done(
-        &mut shop,
-        "add_to_cart",
-        &json!({"product": fitting, "quantity": 3}),
-    );
-    let cart = done(
-        &mut shop,
-        "remove_from_cart",
-        &json!({"product": fitting, "quantity": 1}),
-    );
+    done(&mut shop, "add_to_cart", &json!({"product": fitting, "quantity": 3}));
+    let cart = done(&mut shop, "remove_from_cart", &json!({"product": fitting, "quantity": 1}));
     assert_eq!(cart["lines"][0]["quantity"], 2);
     let cart = done(&mut shop, "remove_from_cart", &product);
-    assert_eq!(
-        (&cart["lines"], &cart["total_cents"]),
-        (&json!([]), &json!(0))
-    );
+    assert_eq!((&cart["lines"], &cart["total_cents"]), (&json!([]), &json!(0)));
 }
 
 #[test]
@@ -217,8 +185,5 @@ fn a_search_takes_plurals_and_beginnings() {
         assert_eq!(found["found"], 3, "{query}");
     }
     assert_eq!(done(&mut shop, "search", &json!({}))["found"], 60);
-    assert_eq!(
-        done(&mut shop, "search", &json!({"query": "boat"}))["found"],
-        0
-    );
+    assert_eq!(done(&mut shop, "search", &json!({"query": "boat"}))["found"], 0);
 }

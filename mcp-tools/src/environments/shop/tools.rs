@@ -54,12 +54,7 @@ pub(super) fn all() -> Vec<Tool> {
             json!({"product": product(), "quantity": quantity("all if left out")}),
             &["product"],
         ),
-        tool(
-            SHOW_CART,
-            "Shows the cart with prices, shipping, total and address.",
-            json!({}),
-            &[],
-        ),
+        tool(SHOW_CART, "Shows the cart with prices, shipping, total and address.", json!({}), &[]),
         tool(
             SET_ADDRESS,
             "Says where the order goes. Shows the cart.",

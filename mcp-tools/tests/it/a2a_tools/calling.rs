@@ -25,26 +25,14 @@ async fn invalid_arguments_are_not_sent() {
     let agent = Agent::start(weather(), Vec::new()).await;
     let tools = Tools::with(settings());
     for (request, why) in [
-        (
-            json!({"skill_id": "later", "parameters": {}}),
-            "no skill \"later\": expected one of now",
-        ),
-        (
-            json!({"skill_id": "now", "parameters": {}}),
-            "missing required field 'city'",
-        ),
-        (
-            json!({"skill_id": "now", "parameters": {"city": 7}}),
-            "invalid parameters for now",
-        ),
+        (json!({"skill_id": "later", "parameters": {}}), "no skill \"later\": expected one of now"),
+        (json!({"skill_id": "now", "parameters": {}}), "missing required field 'city'"),
+        (json!({"skill_id": "now", "parameters": {"city": 7}}), "invalid parameters for now"),
         (
             json!({"parameters": {"city": "Rome"}}),
             "task_request_object.skill_id: expected the skill",
         ),
-        (
-            json!({"skill_id": "now"}),
-            "expected parameters for the skill, or contextual_query_text",
-        ),
+        (json!({"skill_id": "now"}), "expected parameters for the skill, or contextual_query_text"),
         (
             json!({"skill_id": "now", "paramters": {}}),
             "task_request_object.paramters: expected no such argument",
@@ -54,20 +42,14 @@ async fn invalid_arguments_are_not_sent() {
         request["task_base_url"] = json!(agent.url);
         let outcome = tools.invoke(request).await;
         assert_eq!(outcome["status"], "error");
-        assert!(
-            outcome["error"].as_str().unwrap().contains(why),
-            "{outcome}"
-        );
+        assert!(outcome["error"].as_str().unwrap().contains(why), "{outcome}");
     }
     assert!(agent.seen().is_empty());
 }
 
 #[tokio::test]
 async fn a_question_is_answered_in_the_same_task() {
-    let answers = vec![
-        task("input-required", "Which day?"),
-        task("completed", "Sunny."),
-    ];
+    let answers = vec![task("input-required", "Which day?"), task("completed", "Sunny.")];
     let agent = Agent::start(weather(), answers).await;
     let tools = Tools::with(settings());
     // Models write objects as strings, and omit the wrapper argument.
@@ -84,16 +66,10 @@ async fn a_question_is_answered_in_the_same_task() {
         "task_id": asked["task_id"], "context_id": asked["context_id"],
     });
     let done = tools.invoke(follow_up).await;
-    assert_eq!(
-        (&done["status"], &done["text"]),
-        (&json!("success"), &json!("Sunny."))
-    );
+    assert_eq!((&done["status"], &done["text"]), (&json!("success"), &json!("Sunny.")));
     let seen = agent.seen();
     let message = &seen[1].2["params"]["message"];
-    assert_eq!(
-        (&message["taskId"], &message["contextId"]),
-        (&json!("t-7"), &json!("c-7"))
-    );
+    assert_eq!((&message["taskId"], &message["contextId"]), (&json!("t-7"), &json!("c-7")));
 }
 
 /// Clients of frameworks wait 5 or 10 seconds, and agents with a model work longer.
@@ -112,10 +88,7 @@ async fn a_call_that_takes_longer_than_the_client_waits_goes_on() {
             json!({"task_base_url": agent.url, "contextual_query_text": "x", "call_id": call});
         told = tools.invoke(wait).await;
     }
-    assert_eq!(
-        (&told["status"], &told["text"]),
-        (&json!("success"), &json!("Sunny."))
-    );
+    assert_eq!((&told["status"], &told["text"]), (&json!("success"), &json!("Sunny.")));
     // The result is there again for a client that did not wait for it, and the agent was asked once.
     assert_eq!(tools.invoke(json!({"call_id": call})).await, told);
     assert_eq!(agent.seen().len(), 1);
@@ -132,10 +105,7 @@ async fn empty_members_are_absent() {
         "skill_id": "", "parameters": {}, "task_id": "", "context_id": "",
     });
     let told = tools.invoke(request).await;
-    assert_eq!(
-        (&told["status"], &told["text"]),
-        (&json!("success"), &json!("Sunny."))
-    );
+    assert_eq!((&told["status"], &told["text"]), (&json!("success"), &json!("Sunny.")));
     let message = &agent.seen()[0].2["params"]["message"];
     assert_eq!(message["taskId"], Value::Null);
     assert_eq!(message["parts"].as_array().unwrap().len(), 1, "{message}");
@@ -146,11 +116,7 @@ async fn the_state_of_a_task_becomes_a_status() {
     for (state, status, error) in [
         ("auth-required", "auth_required", None),
         ("failed", "error", Some("the agent failed: Because.")),
-        (
-            "rejected",
-            "error",
-            Some("the agent refused the task: Because."),
-        ),
+        ("rejected", "error", Some("the agent refused the task: Because.")),
         ("canceled", "error", Some("the task was canceled: Because.")),
     ] {
         let agent = Agent::start(weather(), vec![task(state, "Because.")]).await;
@@ -158,10 +124,7 @@ async fn the_state_of_a_task_becomes_a_status() {
             "task_base_url": agent.url, "skill_id": "now", "parameters": {"city": "Rome"},
         });
         let outcome = Tools::with(settings()).invoke(request).await;
-        assert_eq!(
-            (&outcome["status"], &outcome["state"]),
-            (&json!(status), &json!(state))
-        );
+        assert_eq!((&outcome["status"], &outcome["state"]), (&json!(status), &json!(state)));
         assert_eq!(outcome["error"].as_str(), error);
     }
 }

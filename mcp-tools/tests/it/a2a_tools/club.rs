@@ -33,19 +33,9 @@ async fn the_documents_card_gives_the_documents_result() {
     assert_eq!(found["tasking_base_url"], agent.url);
     let expected = golden("discovery-result");
     found["tasking_base_url"] = expected["tasking_base_url"].clone();
-    let keys = |value: &Value| {
-        value
-            .as_object()
-            .unwrap()
-            .keys()
-            .cloned()
-            .collect::<Vec<_>>()
-    };
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(keys(&found), keys(&expected));
-    let (skill, shown) = (
-        &found["available_skills"][0],
-        &expected["available_skills"][0],
-    );
+    let (skill, shown) = (&found["available_skills"][0], &expected["available_skills"][0]);
     for key in ["status", "agent_name"] {
         assert_eq!(found[key], expected[key]);
     }
@@ -53,14 +43,8 @@ async fn the_documents_card_gives_the_documents_result() {
         assert_eq!(skill[key], shown[key]);
     }
     // The document's description of the parameter differs between its card and its result.
-    assert_eq!(
-        skill["parameters_schema"]["required"],
-        shown["parameters_schema"]["required"]
-    );
-    assert_eq!(
-        skill["parameters_schema"]["properties"]["age"]["type"],
-        "integer"
-    );
+    assert_eq!(skill["parameters_schema"]["required"], shown["parameters_schema"]["required"]);
+    assert_eq!(skill["parameters_schema"]["properties"]["age"]["type"], "integer");
 }
 
 #[tokio::test]
@@ -69,10 +53,7 @@ async fn the_documents_request_goes_out_as_the_documents_payload() {
     let mut request = golden("task-request");
     request["task_base_url"] = json!(agent.url);
     let outcome = Tools::with(settings()).invoke(request).await;
-    assert_eq!(
-        (&outcome["status"], &outcome["state"]),
-        (&json!("success"), &json!("completed"))
-    );
+    assert_eq!((&outcome["status"], &outcome["state"]), (&json!("success"), &json!("completed")));
     assert_eq!(outcome["result_data"], golden("result"));
 
     let [(path, None, sent)] = &agent.seen()[..] else {
@@ -97,8 +78,5 @@ async fn a_site_is_reached_at_its_override() {
     });
     let found = tools.discover("https://urmstontownjfc.co.uk").await;
     assert_eq!(found["tasking_base_url"], "https://urmstontownjfc.co.uk");
-    assert_eq!(
-        tools.invoke(golden("task-request")).await["status"],
-        "success"
-    );
+    assert_eq!(tools.invoke(golden("task-request")).await["status"], "success");
 }

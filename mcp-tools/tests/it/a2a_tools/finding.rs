@@ -30,11 +30,7 @@ async fn a_missing_and_a_broken_agent_are_distinguished() {
         (empty.as_str(), "not_found", "there is no agent card at"),
         (failing.as_str(), "error", "HTTP status 500"),
         ("http://127.0.0.1:1", "error", "cannot be reached"),
-        (
-            "ftp://127.0.0.1",
-            "error",
-            "target_url: expected an http or https URL",
-        ),
+        ("ftp://127.0.0.1", "error", "target_url: expected an http or https URL"),
     ] {
         let found = tools.discover(url).await;
         assert_eq!(found["status"], status, "{found}");
@@ -47,17 +43,9 @@ async fn a_missing_and_a_broken_agent_are_distinguished() {
 #[tokio::test]
 async fn private_addresses_are_reached_only_if_the_operator_says_so() {
     let agent = Agent::start(weather(), Vec::new()).await;
-    let found = Tools::with(AgentsSettings::default())
-        .discover(&agent.url)
-        .await;
+    let found = Tools::with(AgentsSettings::default()).discover(&agent.url).await;
     assert_eq!(found["status"], "error");
-    assert!(
-        found["error"]
-            .as_str()
-            .unwrap()
-            .contains("not a public address"),
-        "{found}"
-    );
+    assert!(found["error"].as_str().unwrap().contains("not a public address"), "{found}");
 }
 
 #[tokio::test]

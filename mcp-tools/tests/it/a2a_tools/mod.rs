@@ -46,22 +46,20 @@ impl Agent {
         let kept = seen.clone();
         let answer = move |path: &'static str| {
             let (seen, answers) = (kept.clone(), answers.clone());
-            post(
-                move |headers: HeaderMap, Json(body): Json<Value>| async move {
-                    let shown = headers.get("authorization");
-                    let shown = shown.map(|value| value.to_str().unwrap().to_owned());
-                    let id = body["id"].clone();
-                    seen.lock().unwrap().push((path.to_owned(), shown, body));
-                    let mut answer = answers.lock().unwrap().remove(0);
-                    if answer.get("jsonrpc").is_some() {
-                        answer["id"] = id;
-                    }
-                    // An answer may set only the HTTP status.
-                    let status = answer["status"].as_u64().unwrap_or(200);
-                    let status = u16::try_from(status).unwrap();
-                    (StatusCode::from_u16(status).unwrap(), Json(answer))
-                },
-            )
+            post(move |headers: HeaderMap, Json(body): Json<Value>| async move {
+                let shown = headers.get("authorization");
+                let shown = shown.map(|value| value.to_str().unwrap().to_owned());
+                let id = body["id"].clone();
+                seen.lock().unwrap().push((path.to_owned(), shown, body));
+                let mut answer = answers.lock().unwrap().remove(0);
+                if answer.get("jsonrpc").is_some() {
+                    answer["id"] = id;
+                }
+                // An answer may set only the HTTP status.
+                let status = answer["status"].as_u64().unwrap_or(200);
+                let status = u16::try_from(status).unwrap();
+                (StatusCode::from_u16(status).unwrap(), Json(answer))
+            })
         };
         let app = Router::new()
             .route("/.well-known/agent.json", get(move || async { Json(card) }))
@@ -77,10 +75,7 @@ impl Agent {
 }
 
 fn settings() -> AgentsSettings {
-    AgentsSettings {
-        allow_private: true,
-        ..AgentsSettings::default()
-    }
+    AgentsSettings { allow_private: true, ..AgentsSettings::default() }
 }
 
 /// The two tools, with a shared cache.
@@ -110,11 +105,7 @@ impl Tools {
     async fn answer(&self, name: &str, arguments: Value) -> Value {
         let result = self.call(name, arguments).await;
         let answer = result.structured_content.unwrap();
-        assert_eq!(
-            result.is_error,
-            Some(answer["status"] == "error"),
-            "{answer}"
-        );
+        assert_eq!(result.is_error, Some(answer["status"] == "error"), "{answer}");
         answer
     }
 
@@ -123,8 +114,7 @@ impl Tools {
     }
 
     async fn invoke(&self, request: Value) -> Value {
-        self.answer(INVOKE, json!({"task_request_object": request}))
-            .await
+        self.answer(INVOKE, json!({"task_request_object": request})).await
     }
 }
 

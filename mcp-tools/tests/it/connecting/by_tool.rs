@@ -39,9 +39,7 @@ fn until(mut details: ConnectionDetails, time: &str) -> Value {
 /// Calls the tool; returns its result or its error text.
 async fn connect(context: &AgentContext, server: Option<&str>) -> Result<Value, String> {
     let arguments = server.map(|server| arguments([("server", json!(server))]));
-    let result = ConnectToMcpServer
-        .call(context, arguments.unwrap_or_default())
-        .await;
+    let result = ConnectToMcpServer.call(context, arguments.unwrap_or_default()).await;
     match result.is_error {
         Some(true) => Err(result.content[0].as_text().unwrap().text.clone()),
         Some(false) | None => Ok(result.structured_content.unwrap()),
@@ -76,15 +74,9 @@ async fn the_newest_that_can_be_used_are_followed() {
     let context = context();
     tell(&context, &server.details_with("old-12345").to_mcp_servers());
     tell(&context, &until(server.details(), "2026-01-31T12:00:01Z"));
-    tell(
-        &context,
-        &until(server.details_with("gone-12345"), "2026-01-31T12:00:00Z"),
-    );
+    tell(&context, &until(server.details_with("gone-12345"), "2026-01-31T12:00:00Z"));
     tell(&context, &json!({"mcp_connection_details": {"url": 7}}));
-    tell(
-        &context,
-        &json!({"command": "rm -rf /", "transport": "stdio"}),
-    );
+    tell(&context, &json!({"command": "rm -rf /", "transport": "stdio"}));
     let answer = connect(&context, None).await.unwrap();
     assert_eq!(answer["source"], "message 2");
     assert_eq!(
@@ -105,19 +97,12 @@ async fn all_details_are_tried_and_what_came_of_each_is_said() {
     let context = context();
     context.set_mcp_connection_details(server.details_with("preset-12345"));
     tell(&context, &server.details().to_mcp_servers());
-    tell(
-        &context,
-        &server.details_with("wrong-12345").to_mcp_servers(),
-    );
+    tell(&context, &server.details_with("wrong-12345").to_mcp_servers());
     tell(&context, &json!({"mcpServers": {"zoo": dead}}));
     let answer = connect(&context, None).await.unwrap();
     assert_eq!(answer["source"], "message 1");
-    let passed_over: Vec<&str> = answer["passed_over"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| one.as_str().unwrap())
-        .collect();
+    let passed_over: Vec<&str> =
+        answer["passed_over"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
     for (said, expected) in passed_over.iter().zip([
         "pre-set details, server \"stranger\": stranger (http://127.0.0.1",
         "message 3, server \"zoo\": zoo (http://127.0.0.1:1/mcp)",
@@ -150,14 +135,9 @@ async fn an_example_after_the_details_is_tried_last() {
         "Use {good} now. The old server was {}, for example.",
         json!({"mcpServers": {"old": {"url": "http://127.0.0.1:1/mcp"}}})
     );
-    context
-        .incoming_messages()
-        .receive("green", json!({"parts": [{"text": text}]}), now());
+    context.incoming_messages().receive("green", json!({"parts": [{"text": text}]}), now());
     let answer = connect(&context, None).await.unwrap();
-    assert_eq!(
-        (&answer["server"], &answer["passed_over"]),
-        (&json!("stranger"), &json!([]))
-    );
+    assert_eq!((&answer["server"], &answer["passed_over"]), (&json!("stranger"), &json!([])));
 }
 
 #[tokio::test]
@@ -165,10 +145,7 @@ async fn headers_may_come_in_a_second_message() {
     let server = TroubledHttp::start();
     let context = context();
     let details = server.details().to_mcp_connection_details()["mcp_connection_details"].clone();
-    tell(
-        &context,
-        &json!({"endpoint": details["url"], "transport": "http"}),
-    );
+    tell(&context, &json!({"endpoint": details["url"], "transport": "http"}));
     tell(&context, &json!({"headers": details["headers"]}));
     let answer = connect(&context, None).await.unwrap();
     assert_eq!(answer["source"], "message 1 with the headers of message 2");
@@ -192,10 +169,7 @@ async fn a_call_tries_a_limited_number_of_servers() {
         ),
         "{said}"
     );
-    assert!(
-        said.ends_with("message 4, and older ones: not tried after 16 others"),
-        "{said}"
-    );
+    assert!(said.ends_with("message 4, and older ones: not tried after 16 others"), "{said}");
 }
 
 #[tokio::test]
@@ -231,10 +205,7 @@ async fn one_of_several_servers_is_chosen_by_name() {
     let details = server.details().to_mcp_servers();
     let stranger = details["mcpServers"]["stranger"].clone();
     let other = json!({"url": "http://localhost:1/"});
-    tell(
-        &context,
-        &json!({"mcpServers": {"stranger": stranger, "zoo": other}}),
-    );
+    tell(&context, &json!({"mcpServers": {"stranger": stranger, "zoo": other}}));
     let answer = connect(&context, Some("stranger")).await.unwrap();
     assert_eq!(answer["server"], "stranger");
     let said = connect(&context, Some("nobody")).await.unwrap_err();
@@ -254,10 +225,7 @@ async fn without_details_it_says_what_is_missing() {
         "no MCP connection details: none were set, and none of 1 incoming messages has any; wait for a message that has"
     );
     let url = "http://localhost:1/".parse().unwrap();
-    tell(
-        &context,
-        &until(ConnectionDetails::http("e", url), "2026-01-31T11:00:00Z"),
-    );
+    tell(&context, &until(ConnectionDetails::http("e", url), "2026-01-31T11:00:00Z"));
     let said = connect(&context, None).await.unwrap_err();
     assert_eq!(
         said,

@@ -18,10 +18,7 @@ use super::{
 };
 
 fn speaking(lifecycle: Lifecycle) -> Options {
-    Options {
-        lifecycle,
-        ..short()
-    }
+    Options { lifecycle, ..short() }
 }
 
 #[tokio::test]
@@ -46,19 +43,12 @@ async fn both_eras_work() {
 async fn a_wrong_token_is_unauthorized_however_the_server_says_so() {
     for refusal in [Refusal::Challenge, Refusal::BareStatus] {
         let server = TroubledHttp::with(refusal, |_| ());
-        for lifecycle in [
-            Lifecycle::Initialize,
-            Lifecycle::Discover,
-            Lifecycle::Either,
-        ] {
+        for lifecycle in [Lifecycle::Initialize, Lifecycle::Discover, Lifecycle::Either] {
             let details = server.details_with("wrong-12345");
             let opened =
                 Connection::open(&details, &AllowList::default(), &speaking(lifecycle)).await;
             let error = opened.unwrap_err();
-            assert!(
-                matches!(error, ConnectError::Unauthorized(_)),
-                "{lifecycle:?}: {error}"
-            );
+            assert!(matches!(error, ConnectError::Unauthorized(_)), "{lifecycle:?}: {error}");
             assert!(error.to_string().contains("unauthorized"), "{error}");
         }
     }
@@ -73,10 +63,7 @@ async fn a_secret_that_a_server_repeats_is_masked() {
     let connection = open(&server.details(), &short()).await;
     let token = arguments([("token", json!(super::troubled_http::TOKEN))]);
     let error = said(connection.call("no such tool", token).await);
-    assert!(
-        error.contains("no tool \"no such tool\"") && error.contains("***"),
-        "{error}"
-    );
+    assert!(error.contains("no tool \"no such tool\"") && error.contains("***"), "{error}");
     assert!(!error.contains(super::troubled_http::TOKEN), "{error}");
 }
 
@@ -105,15 +92,9 @@ async fn a_server_that_dies_in_a_call_is_gone() {
         let server = TroubledHttp::start();
         let connection = open(&server.details(), &speaking(lifecycle)).await;
         let error = connection.call("die", arguments([])).await.unwrap_err();
-        assert!(
-            matches!(error, CallError::Closed { .. }),
-            "{lifecycle:?}: {error}"
-        );
+        assert!(matches!(error, CallError::Closed { .. }), "{lifecycle:?}: {error}");
         let error = connection.call("echo", arguments([])).await.unwrap_err();
-        assert!(
-            matches!(error, CallError::Closed { .. }),
-            "{lifecycle:?}: {error}"
-        );
+        assert!(matches!(error, CallError::Closed { .. }), "{lifecycle:?}: {error}");
     }
 }
 
@@ -128,10 +109,7 @@ async fn too_much_is_not_taken() {
     assert!(connection.call("flood", bytes(20 << 20)).await.is_err());
     server.stranger.further.store(5, Ordering::Relaxed);
     let error = said(connection.tools().await);
-    assert_eq!(
-        error,
-        "tools/list: the answer has 11 tools, more than the limit of 10"
-    );
+    assert_eq!(error, "tools/list: the answer has 11 tools, more than the limit of 10");
 }
 
 #[tokio::test]
@@ -139,10 +117,7 @@ async fn a_list_without_an_end_is_given_up() {
     let server = TroubledHttp::with(Refusal::Challenge, |stranger| stranger.endless = true);
     let connection = open(&server.details(), &short()).await;
     let error = connection.tools().await.unwrap_err();
-    assert!(
-        matches!(error, CallError::TooLarge { unit: "pages", .. }),
-        "{error}"
-    );
+    assert!(matches!(error, CallError::TooLarge { unit: "pages", .. }), "{error}");
 }
 
 #[tokio::test]
@@ -187,15 +162,10 @@ async fn nobody_there_is_said_so() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     drop(listener);
-    for url in [
-        url.clone(),
-        url.replace("http:", "https:"),
-        url.replace("127.0.0.1", "localhost"),
-    ] {
+    for url in [url.clone(), url.replace("http:", "https:"), url.replace("127.0.0.1", "localhost")]
+    {
         let details = ConnectionDetails::http("e", url.parse().unwrap());
-        let error = Connection::open(&details, &AllowList::default(), &short())
-            .await
-            .unwrap_err();
+        let error = Connection::open(&details, &AllowList::default(), &short()).await.unwrap_err();
         assert!(matches!(error, ConnectError::Failed { .. }), "{error}");
         assert!(error.to_string().contains("onnection refused"), "{error}");
     }
@@ -205,24 +175,12 @@ async fn nobody_there_is_said_so() {
 async fn a_host_that_is_not_allowed_is_never_contacted() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let nothing = AllowList {
-        loopback: false,
-        ..AllowList::default()
-    };
-    for host in [
-        "127.0.0.1",
-        "2130706433",
-        "0x7f.1",
-        "[::ffff:127.0.0.1]",
-        "localhost",
-    ] {
+    let nothing = AllowList { loopback: false, ..AllowList::default() };
+    for host in ["127.0.0.1", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "localhost"] {
         let url = format!("http://{host}:{port}/mcp").parse().unwrap();
         let error = Connection::open(&ConnectionDetails::http("e", url), &nothing, &short()).await;
         let error = error.unwrap_err();
-        assert!(
-            matches!(error, ConnectError::NotAllowed(_)),
-            "{host}: {error}"
-        );
+        assert!(matches!(error, ConnectError::NotAllowed(_)), "{host}: {error}");
     }
     let contacted = tokio::time::timeout(Duration::ZERO, listener.accept()).await;
     assert!(contacted.is_err(), "somebody came");
@@ -237,9 +195,7 @@ async fn headers_that_cannot_be_sent_are_named() {
         ("X-Key", "value\n1"),
     ] {
         let mut details = ConnectionDetails::http("e", "http://localhost:1/".parse().unwrap());
-        let Transport::Http { headers, .. } = &mut details.transport else {
-            unreachable!()
-        };
+        let Transport::Http { headers, .. } = &mut details.transport else { unreachable!() };
         headers.insert(name.to_owned(), Secret::new(value));
         let error = said(Connection::open(&details, &AllowList::default(), &short()).await);
         assert!(error.contains(&format!("header {name:?}")), "{error}");

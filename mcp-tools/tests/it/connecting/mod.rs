@@ -46,23 +46,12 @@ async fn open(details: &ConnectionDetails, options: &Options) -> Connection {
 /// Allows everything that these tests start.
 fn allowed() -> AllowList {
     let stranger = crate::examples::example("stranger");
-    let commands = [
-        stranger.to_str().unwrap(),
-        "cat",
-        "false",
-        "no-such-program",
-    ];
-    AllowList {
-        commands: commands.map(str::to_owned).into(),
-        ..AllowList::default()
-    }
+    let commands = [stranger.to_str().unwrap(), "cat", "false", "no-such-program"];
+    AllowList { commands: commands.map(str::to_owned).into(), ..AllowList::default() }
 }
 
 fn arguments<const N: usize>(members: [(&str, serde_json::Value); N]) -> JsonObject {
-    members
-        .map(|(name, value)| (name.to_owned(), value))
-        .into_iter()
-        .collect()
+    members.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }
 
 /// Checks the behaviour of a correct server, over any transport.
@@ -70,11 +59,7 @@ async fn works(connection: &Connection) {
     let tools = connection.tools().await.unwrap();
     assert_eq!(tools[0].name, "echo");
     let said = tools[0].description.as_deref();
-    assert_eq!(
-        said,
-        Some(crate::stranger::ORDERS),
-        "descriptions are data, passed on as they are"
-    );
+    assert_eq!(said, Some(crate::stranger::ORDERS), "descriptions are data, passed on as they are");
     let sent = arguments([("a", json!([1, "é"]))]);
     let result = connection.call("echo", sent.clone()).await.unwrap();
     assert_eq!(result.structured_content, Some(json!(sent)));
@@ -92,10 +77,7 @@ fn said<T>(result: Result<T, impl std::fmt::Display>) -> String {
 async fn eventually(what: &str, mut look: impl FnMut() -> bool) {
     let limit = std::time::Instant::now() + Duration::from_secs(20);
     while !look() {
-        assert!(
-            std::time::Instant::now() < limit,
-            "{what} did not come about"
-        );
+        assert!(std::time::Instant::now() < limit, "{what} did not come about");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

@@ -60,15 +60,10 @@ async fn events(
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let (answers, received) = mpsc::unbounded_channel();
     *streams.lock().await = Some(answers);
-    let endpoint = Event::default()
-        .event("endpoint")
-        .data("/messages?session=1");
+    let endpoint = Event::default().event("endpoint").data("/messages?session=1");
     let answers = stream::unfold(received, |mut received| async {
         let answer: Value = received.recv().await?;
-        Some((
-            Event::default().event("message").data(answer.to_string()),
-            received,
-        ))
+        Some((Event::default().event("message").data(answer.to_string()), received))
     });
     Sse::new(stream::once(async { endpoint }).chain(answers).map(Ok))
 }

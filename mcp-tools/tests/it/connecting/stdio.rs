@@ -20,17 +20,12 @@ fn details() -> ConnectionDetails {
 fn lives(pid: u64) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // A zombie has ended too.
-    stat.rsplit(") ")
-        .next()
-        .is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
 }
 
 /// Waits for a process that the server started and that would outlive it.
 async fn wait_outside(connection: &Connection) -> u64 {
-    let result = connection
-        .call("wait_outside", arguments([]))
-        .await
-        .unwrap();
+    let result = connection.call("wait_outside", arguments([])).await.unwrap();
     let pid = result.structured_content.unwrap()["pid"].as_u64().unwrap();
     assert!(lives(pid));
     pid
@@ -38,14 +33,10 @@ async fn wait_outside(connection: &Connection) -> u64 {
 
 #[tokio::test]
 async fn both_eras_work() {
-    for (lifecycle, version) in [
-        (Lifecycle::Initialize, "2025-11-25"),
-        (Lifecycle::Either, "2026-07-28"),
-    ] {
-        let options = Options {
-            lifecycle,
-            ..short()
-        };
+    for (lifecycle, version) in
+        [(Lifecycle::Initialize, "2025-11-25"), (Lifecycle::Either, "2026-07-28")]
+    {
+        let options = Options { lifecycle, ..short() };
         let connection = open(&details(), &options).await;
         assert_eq!(connection.protocol_version(), version);
         works(&connection).await;
@@ -60,9 +51,7 @@ async fn a_command_that_is_not_allowed_is_not_started() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("touched");
     let details = ConnectionDetails::stdio("e", "touch", [file.to_str().unwrap()]);
-    let error = Connection::open(&details, &AllowList::default(), &short())
-        .await
-        .unwrap_err();
+    let error = Connection::open(&details, &AllowList::default(), &short()).await.unwrap_err();
     assert!(matches!(error, ConnectError::NotAllowed(_)), "{error}");
     assert!(error.to_string().contains("allowed commands"), "{error}");
     assert!(!Path::new(&file).exists());

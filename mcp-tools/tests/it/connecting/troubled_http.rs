@@ -53,12 +53,7 @@ impl TroubledHttp {
         let app = app(stranger.clone(), sessions.clone(), refusal);
         let ends = end.clone();
         thread::spawn(move || serve(app, listener, &ends));
-        Self {
-            stranger,
-            sessions,
-            address,
-            end,
-        }
+        Self { stranger, sessions, address, end }
     }
 
     pub(super) fn details(&self) -> ConnectionDetails {
@@ -113,28 +108,21 @@ async fn admit(State(refusal): State<Refusal>, request: Request, next: Next) -> 
         return next.run(request).await;
     }
     match refusal {
-        Refusal::Challenge => (
-            StatusCode::UNAUTHORIZED,
-            [(header::WWW_AUTHENTICATE, "Bearer")],
-        )
-            .into_response(),
+        Refusal::Challenge => {
+            (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")]).into_response()
+        }
         Refusal::BareStatus => StatusCode::UNAUTHORIZED.into_response(),
         Refusal::RepeatsTheToken => {
             let token = bearer(request.headers()).unwrap_or_default();
             (StatusCode::BAD_REQUEST, format!("what is {token}?")).into_response()
         }
-        Refusal::Redirect => (
-            StatusCode::TEMPORARY_REDIRECT,
-            [(header::LOCATION, "http://127.0.0.1:9/elsewhere")],
-        )
-            .into_response(),
+        Refusal::Redirect => {
+            (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, "http://127.0.0.1:9/elsewhere")])
+                .into_response()
+        }
     }
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
-    headers
-        .get(header::AUTHORIZATION)?
-        .to_str()
-        .ok()?
-        .strip_prefix("Bearer ")
+    headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
 }

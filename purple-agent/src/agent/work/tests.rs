@@ -27,16 +27,11 @@ impl Policy for FixedPolicy {
     }
 
     async fn next(&mut self, observation: &Observation<'_>) -> Result<Action, PolicyError> {
-        let Some(action) = self.actions.pop_front() else {
-            pending().await
-        };
+        let Some(action) = self.actions.pop_front() else { pending().await };
         if matches!(action, Action::Wait { .. }) && self.messages > 0 {
             self.messages -= 1;
             let message = json!({"messageId": format!("m-{}", self.messages)});
-            let (inbox, now) = (
-                observation.context.incoming_messages(),
-                observation.context.now(),
-            );
+            let (inbox, now) = (observation.context.incoming_messages(), observation.context.now());
             inbox.receive("green", message, now);
         }
         Ok(action)
@@ -59,11 +54,7 @@ fn work(actions: impl IntoIterator<Item = Action>, messages: u32, steps: u32) ->
         Arc::new(move || -> Box<dyn Policy> { Box::new(policy.lock().unwrap().take().unwrap()) });
     let time = Duration::from_secs(60);
     let settings = AgentSettings {
-        limits: Limits {
-            steps,
-            time,
-            ..Limits::default()
-        },
+        limits: Limits { steps, time, ..Limits::default() },
         ..AgentSettings::default()
     };
     let agent = PurpleAgent::new(policy, settings);
@@ -80,10 +71,7 @@ async fn ended(mut work: Work) -> Outcome {
 #[tokio::test(start_paused = true)]
 async fn a_policy_that_hangs_is_ended_by_the_clock() {
     let outcome = ended(work([list()], 0, 10)).await;
-    assert!(
-        matches!(outcome.ended, StopReason::TimeLimit(_)),
-        "{outcome:?}"
-    );
+    assert!(matches!(outcome.ended, StopReason::TimeLimit(_)), "{outcome:?}");
     assert_eq!(outcome.steps, 1);
 }
 
@@ -102,25 +90,16 @@ async fn waits_are_not_counted_as_work() {
 async fn a_message_that_came_meanwhile_ends_the_wait_before_it_begins() {
     let mut work = work([wait(), wait(), wait()], 2, 10);
     let progress = work.advance().await;
-    assert!(
-        matches!(progress, Progress::Waits { seen: 2, .. }),
-        "{progress:?}"
-    );
+    assert!(matches!(progress, Progress::Waits { seen: 2, .. }), "{progress:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_last_step_may_be_followed_by_the_end() {
-    let finish = Action::Finish {
-        text: "done".to_owned(),
-        data: None,
-    };
+    let finish = Action::Finish { text: "done".to_owned(), data: None };
     let outcome = ended(work([list(), list(), finish], 0, 2)).await;
     assert!(matches!(outcome.ended, StopReason::Finished), "{outcome:?}");
     let outcome = ended(work([list(), list(), list()], 0, 2)).await;
-    assert!(
-        matches!(outcome.ended, StopReason::StepLimit(2)),
-        "{outcome:?}"
-    );
+    assert!(matches!(outcome.ended, StopReason::StepLimit(2)), "{outcome:?}");
 }
 
 /// A tool that takes a second, and records its beginning and end.
@@ -159,11 +138,7 @@ async fn record_calls(tools: [&'static str; 3], parallel: u32) -> (Vec<String>, 
     let log = Arc::new(Mutex::new(Vec::new()));
     let slow = [("look", false), ("change", true)].map(|(name, changes)| -> Arc<dyn Tool> {
         let noted = log.clone();
-        Arc::new(Slow {
-            name,
-            changes,
-            noted,
-        })
+        Arc::new(Slow { name, changes, noted })
     });
     let calls = tools
         .iter()
@@ -174,9 +149,7 @@ async fn record_calls(tools: [&'static str; 3], parallel: u32) -> (Vec<String>, 
     work.limits.parallel = parallel;
     work.call(calls.collect()).await;
     let called = &work.steps[0].called;
-    let told = called
-        .iter()
-        .map(|called| called.result.structured_content.as_ref().unwrap());
+    let told = called.iter().map(|called| called.result.structured_content.as_ref().unwrap());
     let told = told.map(|result| result["n"].as_u64().unwrap()).collect();
     let log = std::mem::take(&mut *log.lock().unwrap());
     (log, told)
@@ -185,10 +158,7 @@ async fn record_calls(tools: [&'static str; 3], parallel: u32) -> (Vec<String>, 
 #[tokio::test(start_paused = true)]
 async fn calls_that_are_chosen_at_once_are_made_at_once_and_told_in_order() {
     let (log, told) = record_calls(["look"; 3], 8).await;
-    assert_eq!(
-        log,
-        ["begin 1", "begin 2", "begin 3", "end 3", "end 2", "end 1"]
-    );
+    assert_eq!(log, ["begin 1", "begin 2", "begin 3", "end 3", "end 2", "end 1"]);
     assert_eq!(told, [1, 2, 3]);
 }
 
@@ -198,18 +168,12 @@ async fn no_more_calls_are_made_at_once_than_may_be() {
     assert_eq!(log[..3], ["begin 1", "begin 2", "end 2"]);
     assert_eq!(told, [1, 2, 3]);
     let (log, _) = record_calls(["look"; 3], 1).await;
-    assert_eq!(
-        log,
-        ["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]
-    );
+    assert_eq!(log, ["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn tools_with_effects_are_called_alone_and_in_order() {
     let (log, told) = record_calls(["look", "change", "look"], 8).await;
-    assert_eq!(
-        log,
-        ["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]
-    );
+    assert_eq!(log, ["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]);
     assert_eq!(told, [1, 2, 3]);
 }

@@ -91,11 +91,7 @@ fn read_call(block: &Value) -> Result<RequestedCall, FieldError> {
         Some(Value::Object(arguments)) => Ok(arguments.clone()),
         Some(_) | None => Err("the input is no JSON object".to_owned()),
     };
-    Ok(RequestedCall {
-        id: string(block, "id")?,
-        name: string(block, "name")?,
-        arguments,
-    })
+    Ok(RequestedCall { id: string(block, "id")?, name: string(block, "name")?, arguments })
 }
 
 #[cfg(test)]
@@ -104,12 +100,8 @@ mod tests {
 
     #[test]
     fn consecutive_messages_are_joined_with_results_first() {
-        let result = ToolResult {
-            id: "t1".into(),
-            name: "add".into(),
-            text: "7".into(),
-            failed: false,
-        };
+        let result =
+            ToolResult { id: "t1".into(), name: "add".into(), text: "7".into(), failed: false };
         let entries = [
             Entry::User("begin".into()),
             Entry::Assistant(json!([{"type": "tool_use", "id": "t1", "name": "add", "input": {}}])),
@@ -117,10 +109,7 @@ mod tests {
             Entry::User("go on".into()),
         ];
         let messages = messages(&entries);
-        let roles: Vec<_> = messages
-            .iter()
-            .map(|one| one["role"].as_str().unwrap())
-            .collect();
+        let roles: Vec<_> = messages.iter().map(|one| one["role"].as_str().unwrap()).collect();
         assert_eq!(roles, ["user", "assistant", "user"]);
         assert_eq!(
             messages[2]["content"],

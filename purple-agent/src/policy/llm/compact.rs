@@ -39,9 +39,7 @@ fn entry_size(entry: &Entry) -> usize {
 /// Removes results, the oldest first, until the conversation is small enough; the last results are kept.
 fn remove_results(entries: &mut [Entry], wanted: usize) {
     let mut size = size(entries);
-    let last = entries
-        .iter()
-        .rposition(|one| matches!(one, Entry::Results(_)));
+    let last = entries.iter().rposition(|one| matches!(one, Entry::Results(_)));
     for (index, entry) in entries.iter_mut().enumerate() {
         let Entry::Results(results) = entry else {
             continue;
@@ -94,11 +92,7 @@ fn shorten_last(entries: &mut [Entry]) {
         Entry::Results(results) => Some(results),
         Entry::User(_) | Entry::Assistant(_) => None,
     });
-    for result in last
-        .into_iter()
-        .flatten()
-        .filter(|one| one.text.len() > MIN_REMOVED_SIZE)
-    {
+    for result in last.into_iter().flatten().filter(|one| one.text.len() > MIN_REMOVED_SIZE) {
         let half = result.text.len() / 2;
         result.text = truncated(&result.text, half);
     }
@@ -122,17 +116,12 @@ pub(super) fn truncated(text: &str, limit: usize) -> String {
 /// Returns the last character boundary at or before `at`.
 fn boundary(text: &str, at: usize) -> usize {
     let mut places = (0..=at.min(text.len())).rev();
-    places
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or_default()
+    places.find(|at| text.is_char_boundary(*at)).unwrap_or_default()
 }
 
 /// Limits the size of a result, in bytes.
 pub(super) fn limited(result: ToolResult, limit: usize) -> ToolResult {
-    ToolResult {
-        text: truncated(&result.text, limit),
-        ..result
-    }
+    ToolResult { text: truncated(&result.text, limit), ..result }
 }
 
 #[cfg(test)]
@@ -160,9 +149,7 @@ mod tests {
     fn is_whole(entries: &[Entry]) -> bool {
         let starts = answers(entries).collect::<Vec<_>>();
         entries[0] == Entry::User("begin".to_owned())
-            && starts
-                .iter()
-                .all(|start| matches!(entries[start + 1], Entry::Results(_)))
+            && starts.iter().all(|start| matches!(entries[start + 1], Entry::Results(_)))
     }
 
     #[test]

@@ -143,13 +143,9 @@ mod tests {
             status,
             message: String::new(),
         };
-        for (status, expected) in [
-            (400, true),
-            (413, true),
-            (401, false),
-            (403, false),
-            (404, false),
-        ] {
+        for (status, expected) in
+            [(400, true), (413, true), (401, false), (403, false), (404, false)]
+        {
             assert_eq!(refused(status).is_the_agents(), expected, "{status}");
         }
         let unreachable = ModelError::Unreachable {

@@ -21,9 +21,7 @@ pub(super) fn path(settings: &LlmSettings) -> String {
 }
 
 pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
-    key.map(|key| ("x-goog-api-key", key.clone()))
-        .into_iter()
-        .collect()
+    key.map(|key| ("x-goog-api-key", key.clone())).into_iter().collect()
 }
 
 pub(super) fn request(
@@ -101,9 +99,7 @@ fn read_candidate(candidate: &Value, answer: &Value) -> Result<Reply, FieldError
             let found = format!("the end {reason}");
             return Err(FieldError::new("content", found).inside("finishReason"));
         }
-        Some(_) => list(content, "parts")
-            .map_err(|error| error.inside("content"))?
-            .clone(),
+        Some(_) => list(content, "parts").map_err(|error| error.inside("content"))?.clone(),
     };
     let (mut texts, mut calls) = (Vec::new(), Vec::new());
     for (index, part) in parts.iter().enumerate() {
@@ -117,9 +113,7 @@ fn read_candidate(candidate: &Value, answer: &Value) -> Result<Reply, FieldError
     Ok(Reply {
         text: texts.concat(),
         calls,
-        tokens: answer
-            .pointer("/usageMetadata/totalTokenCount")
-            .and_then(Value::as_u64),
+        tokens: answer.pointer("/usageMetadata/totalTokenCount").and_then(Value::as_u64),
         truncated: reason == "MAX_TOKENS",
         raw: Value::Array(parts),
     })

@@ -48,11 +48,7 @@ enum TransientCause {
     /// The time limit passed.
     Slow,
     /// The server is overloaded or failed; it may ask for a pause.
-    Status {
-        status: u16,
-        message: String,
-        wanted: Option<Duration>,
-    },
+    Status { status: u16, message: String, wanted: Option<Duration> },
 }
 
 impl Endpoint {
@@ -106,44 +102,30 @@ impl Endpoint {
     fn gave_up(&self, attempts: u32, passing: TransientCause) -> ModelError {
         let url = self.url.to_string();
         match passing {
-            TransientCause::Broken { cause } => ModelError::Unreachable {
-                url,
-                attempts,
-                cause,
-            },
-            TransientCause::Slow => ModelError::Timeout {
-                url,
-                attempts,
-                limit: self.time_per_call,
-            },
-            TransientCause::Status {
-                status, message, ..
-            } => ModelError::GaveUp {
-                url,
-                attempts,
-                status,
-                message,
-            },
+            TransientCause::Broken { cause } => ModelError::Unreachable { url, attempts, cause },
+            TransientCause::Slow => {
+                ModelError::Timeout { url, attempts, limit: self.time_per_call }
+            }
+            TransientCause::Status { status, message, .. } => {
+                ModelError::GaveUp { url, attempts, status, message }
+            }
         }
     }
 
     fn pause(&self, attempt: u32, passing: &TransientCause) -> Result<Duration, ModelError> {
         let limit = self.longest_pause;
         match passing {
-            TransientCause::Status {
-                status,
-                wanted: Some(wanted),
-                ..
-            } if *wanted > limit => Err(ModelError::TooBusy {
-                url: self.url.to_string(),
-                status: *status,
-                wanted: *wanted,
-                limit,
-            }),
-            TransientCause::Status {
-                wanted: Some(wanted),
-                ..
-            } => Ok(*wanted + wanted.mul_f64(JITTER * random_fraction())),
+            TransientCause::Status { status, wanted: Some(wanted), .. } if *wanted > limit => {
+                Err(ModelError::TooBusy {
+                    url: self.url.to_string(),
+                    status: *status,
+                    wanted: *wanted,
+                    limit,
+                })
+            }
+            TransientCause::Status { wanted: Some(wanted), .. } => {
+                Ok(*wanted + wanted.mul_f64(JITTER * random_fraction()))
+            }
             TransientCause::Status { wanted: None, .. }
             | TransientCause::Broken { .. }
             | TransientCause::Slow => {
@@ -163,10 +145,7 @@ impl Endpoint {
         for (name, value) in &self.headers {
             request = request.header(*name, value.expose());
         }
-        let reply = request
-            .send()
-            .await
-            .map_err(|error| self.unreachable(&error))?;
+        let reply = request.send().await.map_err(|error| self.unreachable(&error))?;
         let status = reply.status();
         let asked = retry_after(&reply);
         let bytes = self.read(reply).await?;
@@ -180,11 +159,7 @@ impl Endpoint {
 
     async fn read(&self, mut reply: Response) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
-        while let Some(chunk) = reply
-            .chunk()
-            .await
-            .map_err(|error| self.unreachable(&error))?
-        {
+        while let Some(chunk) = reply.chunk().await.map_err(|error| self.unreachable(&error))? {
             if bytes.len() + chunk.len() > MAX_ANSWER {
                 return Err(Failure::Final(ModelError::TooLarge {
                     url: self.url.to_string(),
@@ -198,41 +173,25 @@ impl Endpoint {
 
     fn refusal(&self, status: StatusCode, wanted: Option<Duration>, body: &[u8]) -> Failure {
         let message = self.masked(&error_message(body));
-        let passing = matches!(
-            status,
-            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT
-        ) || status.is_server_error();
+        let passing = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
+            || status.is_server_error();
         let status = status.as_u16();
         match passing {
-            true => Failure::Transient(TransientCause::Status {
-                status,
-                message,
-                wanted,
-            }),
-            false => Failure::Final(ModelError::Refused {
-                url: self.url.to_string(),
-                status,
-                message,
-            }),
+            true => Failure::Transient(TransientCause::Status { status, message, wanted }),
+            false => {
+                Failure::Final(ModelError::Refused { url: self.url.to_string(), status, message })
+            }
         }
     }
 
     /// Returns the error for an answer that violates the API's format.
     pub(super) fn invalid(&self, source: FieldError) -> ModelError {
-        let source = FieldError {
-            found: self.masked(&source.found),
-            ..source
-        };
-        ModelError::Invalid {
-            url: self.url.to_string(),
-            source,
-        }
+        let source = FieldError { found: self.masked(&source.found), ..source };
+        ModelError::Invalid { url: self.url.to_string(), source }
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> Failure {
-        Failure::Transient(TransientCause::Broken {
-            cause: root_cause(error),
-        })
+        Failure::Transient(TransientCause::Broken { cause: root_cause(error) })
     }
 
     /// Masks the key, because some servers repeat a rejected key.
@@ -253,9 +212,7 @@ fn random_fraction() -> f64 {
 fn retry_delay(body: &[u8]) -> Option<Duration> {
     let parsed: Value = serde_json::from_slice(body).ok()?;
     let details = parsed.pointer("/error/details")?.as_array()?;
-    let mut delays = details
-        .iter()
-        .filter_map(|one| one.get("retryDelay")?.as_str());
+    let mut delays = details.iter().filter_map(|one| one.get("retryDelay")?.as_str());
     let seconds: f64 = delays.next()?.strip_suffix('s')?.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()
 }

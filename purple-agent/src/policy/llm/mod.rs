@@ -63,11 +63,7 @@ pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
         Provider::Gemini => (gemini::path(&settings), gemini::headers(key)),
     };
     let endpoint = Endpoint::new(&settings, &path, headers).map_err(SettingsError::Model)?;
-    let model = Arc::new(Model {
-        settings,
-        endpoint,
-        quirks: ServerQuirks::default(),
-    });
+    let model = Arc::new(Model { settings, endpoint, quirks: ServerQuirks::default() });
     Ok(Arc::new(move || Box::new(Llm::new(model.clone()))))
 }
 
@@ -107,8 +103,7 @@ impl Policy for Llm {
         tools.push(wait_tool());
         let (mut new_text, mut last) = (new_text, String::new());
         for _ in 0..MAX_UNREADABLE {
-            self.entries
-                .extend(self.pending.results(self.model.settings.max_result_bytes));
+            self.entries.extend(self.pending.results(self.model.settings.max_result_bytes));
             self.entries.extend(new_text.take().map(Entry::User));
             let reply = self.ask(&tools).await?;
             if reply.calls.is_empty() {
@@ -201,9 +196,8 @@ impl Llm {
     /// Returns the next request, shortened to the known size of the model's context.
     fn fitting_request(&mut self, tools: &[ToolDefinition]) -> Value {
         let settings = &self.model.settings;
-        let room = settings
-            .context_tokens
-            .map(|tokens| tokens.saturating_sub(settings.max_output_tokens));
+        let room =
+            settings.context_tokens.map(|tokens| tokens.saturating_sub(settings.max_output_tokens));
         let mut request = self.request(tools);
         while room.is_some_and(|room| estimate(&request) > room)
             && compact::compact(&mut self.entries)
@@ -215,13 +209,9 @@ impl Llm {
 
     /// Returns the request that continues this conversation, with the parameters of the settings.
     fn request(&self, tools: &[ToolDefinition]) -> Value {
-        let Model {
-            settings, quirks, ..
-        } = &*self.model;
-        let (system, entries) = (
-            self.brief.as_ref().map_or("", Instructions::system),
-            &self.entries,
-        );
+        let Model { settings, quirks, .. } = &*self.model;
+        let (system, entries) =
+            (self.brief.as_ref().map_or("", Instructions::system), &self.entries);
         let mut body = match settings.provider {
             Provider::OpenAi => openai::request(settings, quirks, system, entries, tools),
             Provider::Responses => responses::request(settings, quirks, system, entries, tools),

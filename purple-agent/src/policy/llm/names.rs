@@ -43,10 +43,7 @@ impl ModelNames {
     /// Returns the tool's name; an unknown name is returned unchanged, and its call then fails with a list of the
     /// valid names.
     pub(super) fn for_tool(&self, shown: &str) -> String {
-        self.tools
-            .get(shown)
-            .cloned()
-            .unwrap_or_else(|| shown.to_owned())
+        self.tools.get(shown).cloned().unwrap_or_else(|| shown.to_owned())
     }
 }
 
@@ -65,10 +62,7 @@ mod tests {
     use rmcp::model::{JsonObject, Tool};
 
     fn offered(name: &str) -> Offered {
-        Offered {
-            tool: Tool::new(name.to_owned(), "", JsonObject::new()),
-            origin: Origin::Server,
-        }
+        Offered { tool: Tool::new(name.to_owned(), "", JsonObject::new()), origin: Origin::Server }
     }
 
     #[test]
@@ -76,10 +70,7 @@ mod tests {
         let long = "x".repeat(80);
         let tools = ["a.b", "a/b", "plain", &long, &format!("{long}y")].map(offered);
         let names = ModelNames::of(&tools);
-        let shown: Vec<_> = tools
-            .iter()
-            .map(|one| names.for_model(&one.tool.name))
-            .collect();
+        let shown: Vec<_> = tools.iter().map(|one| names.for_model(&one.tool.name)).collect();
         assert_eq!(shown[..3], ["a_b", "a_b_2", "plain"]);
         assert_eq!(shown[3], "x".repeat(64));
         assert_eq!(shown[4], format!("{}_2", "x".repeat(62)));

@@ -18,9 +18,7 @@ pub(super) const PATH: &str = "chat/completions";
 
 pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
     let bearer = |key: &Secret| Secret::new(format!("Bearer {}", key.expose()));
-    key.map(|key| ("authorization", bearer(key)))
-        .into_iter()
-        .collect()
+    key.map(|key| ("authorization", bearer(key))).into_iter().collect()
 }
 
 pub(super) fn request(
@@ -107,15 +105,9 @@ fn sent_back(raw: &Value) -> Value {
     let members = raw.as_object().into_iter().flatten();
     let is_known = |name: &str| KNOWN.contains(&name) || THOUGHTS.contains(&name);
     let known = members.filter(|(name, value)| is_known(name) && !value.is_null());
-    let mut kept: JsonObject = known
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
+    let mut kept: JsonObject = known.map(|(name, value)| (name.clone(), value.clone())).collect();
     kept.insert("role".to_owned(), json!("assistant"));
-    if kept
-        .get("tool_calls")
-        .and_then(Value::as_array)
-        .is_some_and(Vec::is_empty)
-    {
+    if kept.get("tool_calls").and_then(Value::as_array).is_some_and(Vec::is_empty) {
         kept.remove("tool_calls");
     }
     Value::Object(kept)
@@ -148,14 +140,8 @@ mod tests {
         let call = |call: Value| json!({"choices": [{"message": {"tool_calls": [call]}}]});
         for (answer, error) in [
             (json!({}), "choices: expected a list, found nothing"),
-            (
-                json!({"choices": []}),
-                "choices: expected one choice at least, found none",
-            ),
-            (
-                json!({"choices": [{}]}),
-                "choices[0].message: expected an object, found nothing",
-            ),
+            (json!({"choices": []}), "choices: expected one choice at least, found none"),
+            (json!({"choices": [{}]}), "choices[0].message: expected an object, found nothing"),
             (
                 call(json!({"id": 1, "function": {"name": "f", "arguments": "{}"}})),
                 "choices[0].message.tool_calls[0].id: expected a string, found the number 1",
@@ -169,9 +155,7 @@ mod tests {
     fn arguments_that_are_no_object_are_for_the_model_to_mend() {
         assert_eq!(arguments(" "), Ok(JsonObject::new()));
         assert!(
-            arguments("{\"a\": 1")
-                .unwrap_err()
-                .starts_with("the arguments are no JSON object")
+            arguments("{\"a\": 1").unwrap_err().starts_with("the arguments are no JSON object")
         );
         assert!(arguments("[]").is_err());
     }

@@ -101,12 +101,7 @@ impl Slot {
     fn into_result(self) -> ToolResult {
         let undone = || ("this call was not carried out".to_owned(), true);
         let (text, failed) = self.result.unwrap_or_else(undone);
-        ToolResult {
-            id: self.id,
-            name: self.name,
-            text,
-            failed,
-        }
+        ToolResult { id: self.id, name: self.name, text, failed }
     }
 }
 
@@ -141,32 +136,18 @@ mod tests {
 
     fn asked(id: &str, name: &str, arguments: Result<JsonObject, String>) -> RequestedCall {
         let (id, name) = (id.to_owned(), name.to_owned());
-        RequestedCall {
-            id,
-            name,
-            arguments,
-        }
+        RequestedCall { id, name, arguments }
     }
 
     fn step(id: &str, text: &str) -> Step {
-        let call = ToolCall {
-            id: id.to_owned(),
-            ..ToolCall::new("look", JsonObject::new())
-        };
+        let call = ToolCall { id: id.to_owned(), ..ToolCall::new("look", JsonObject::new()) };
         let result = CallToolResult::success(vec![ContentBlock::text(text)]);
-        Step {
-            called: vec![CompletedCall { call, result }],
-        }
+        Step { called: vec![CompletedCall { call, result }] }
     }
 
     fn result(id: &str, name: &str, text: &str, failed: bool) -> ToolResult {
         let [id, name, text] = [id, name, text].map(str::to_owned);
-        ToolResult {
-            id,
-            name,
-            text,
-            failed,
-        }
+        ToolResult { id, name, text, failed }
     }
 
     #[test]
@@ -179,20 +160,13 @@ mod tests {
             asked("d", "look", Ok(JsonObject::new())),
         ];
         let action = pending.take(calls, &ModelNames::default()).unwrap();
-        let Action::Call(carried) = action else {
-            panic!("{action:?}")
-        };
+        let Action::Call(carried) = action else { panic!("{action:?}") };
         assert_eq!(carried.len(), 2);
         pending.add_results(Some(&step("b", "seen")));
         let expected = vec![
             result("a", "look", "no object", true),
             result("b", "look", "seen", false),
-            result(
-                "c",
-                WAIT,
-                "messages may have come in; read them with message_history",
-                false,
-            ),
+            result("c", WAIT, "messages may have come in; read them with message_history", false),
             result("d", "look", "this call was not carried out", true),
         ];
         assert_eq!(pending.results(1000), Some(Entry::Results(expected)));
@@ -204,12 +178,7 @@ mod tests {
         let missing = JsonObject::from_iter([("missing".to_owned(), json!("details"))]);
         let mut pending = Pending::default();
         let waits = pending.take(vec![asked("a", WAIT, Ok(missing))], &ModelNames::default());
-        assert_eq!(
-            waits,
-            Ok(Action::Wait {
-                missing: "details".to_owned()
-            })
-        );
+        assert_eq!(waits, Ok(Action::Wait { missing: "details".to_owned() }));
         let unreadable = vec![asked("b", "look", Err("no object".to_owned()))];
         let nothing = pending.take(unreadable, &ModelNames::default());
         assert_eq!(nothing, Err("no object".to_owned()));

@@ -34,12 +34,7 @@ impl ServerQuirks {
 
     /// Learns from an error; returns whether it contained anything new, so that a retry may succeed.
     pub(super) fn learn(&self, error: &ModelError, set: LimitField) -> bool {
-        let ModelError::Refused {
-            status: 400 | 422,
-            message,
-            ..
-        } = error
-        else {
+        let ModelError::Refused { status: 400 | 422, message, .. } = error else {
             return false;
         };
         let message = message.to_ascii_lowercase();
@@ -82,11 +77,7 @@ pub(super) fn is_overflow(error: &ModelError) -> bool {
     ];
     match error {
         ModelError::Refused { status: 413, .. } => true,
-        ModelError::Refused {
-            status: 400 | 422,
-            message,
-            ..
-        } => {
+        ModelError::Refused { status: 400 | 422, message, .. } => {
             let message = message.to_ascii_lowercase();
             WORDS.iter().any(|word| message.contains(word))
         }

@@ -23,10 +23,7 @@ pub(super) fn request(
     tools: &[ToolDefinition],
 ) -> Value {
     let encrypted = quirks.gives_encrypted_reasoning();
-    let input: Vec<Value> = entries
-        .iter()
-        .flat_map(|entry| items(entry, encrypted))
-        .collect();
+    let input: Vec<Value> = entries.iter().flat_map(|entry| items(entry, encrypted)).collect();
     let mut body = json!({
         "model": settings.model,
         "instructions": system,
@@ -46,10 +43,7 @@ fn items(entry: &Entry, encrypted: bool) -> Vec<Value> {
         Entry::User(text) => vec![json!({"role": "user", "content": text})],
         Entry::Assistant(raw) => {
             let items = raw.as_array().into_iter().flatten();
-            items
-                .filter(|item| can_be_sent_back(item, encrypted))
-                .cloned()
-                .collect()
+            items.filter(|item| can_be_sent_back(item, encrypted)).cloned().collect()
         }
         Entry::Results(results) => results.iter().map(output).collect(),
     }
@@ -100,9 +94,7 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
     Ok(Reply {
         text: texts.join("\n"),
         calls,
-        tokens: answer
-            .pointer("/usage/total_tokens")
-            .and_then(Value::as_u64),
+        tokens: answer.pointer("/usage/total_tokens").and_then(Value::as_u64),
         truncated: reason.is_some_and(|reason| reason == "max_output_tokens"),
         raw: Value::Array(output.clone()),
     })

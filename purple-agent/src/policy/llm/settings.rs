@@ -56,10 +56,9 @@ impl Provider {
     /// own address.
     fn addresses(self) -> (&'static [&'static str], &'static str) {
         match self {
-            Self::OpenAi | Self::Responses => (
-                &["OPENAI_BASE_URL", "OPENAI_API_BASE"],
-                "https://api.openai.com/v1",
-            ),
+            Self::OpenAi | Self::Responses => {
+                (&["OPENAI_BASE_URL", "OPENAI_API_BASE"], "https://api.openai.com/v1")
+            }
             Self::Anthropic => (&["ANTHROPIC_BASE_URL"], "https://api.anthropic.com"),
             Self::Gemini => (
                 &["GOOGLE_GEMINI_BASE_URL", "GEMINI_API_BASE"],
@@ -112,12 +111,7 @@ impl LlmSettings {
     pub(super) fn read(value: &Value, variables: Lookup<'_>) -> Result<Self, SettingsError> {
         let read = Self::without_key(value, variables);
         let (mut read, variable) = read.map_err(SettingsError::of("llm"))?;
-        read.key = key_of(
-            variable.as_deref(),
-            read.provider,
-            &read.base_url,
-            variables,
-        )?;
+        read.key = key_of(variable.as_deref(), read.provider, &read.base_url, variables)?;
         Ok(read)
     }
 
@@ -143,9 +137,7 @@ impl LlmSettings {
             context_tokens: settings.count("context_tokens")?,
             max_result_bytes: settings
                 .count("max_result_bytes")?
-                .map_or(MAX_RESULT, |bytes| {
-                    usize::try_from(bytes).unwrap_or(usize::MAX)
-                }),
+                .map_or(MAX_RESULT, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
             max_total_tokens: settings.count("max_total_tokens")?.unwrap_or(500_000),
             time_per_call: seconds(&mut settings, "time_per_call", 120)?,
             retries: retries(&mut settings)?,
@@ -180,11 +172,7 @@ fn tls(settings: &mut Settings) -> Result<Tls, FieldError> {
         return Ok(Tls::default());
     };
     let wrong = |why: String| {
-        FieldError::new(
-            "a file with certificates in PEM",
-            format!("{path:?}: {why}"),
-        )
-        .inside("ca")
+        FieldError::new("a file with certificates in PEM", format!("{path:?}: {why}")).inside("ca")
     };
     let text = fs::read(&path).map_err(|error| wrong(error.to_string()))?;
     Tls::trusting(&text).map_err(|error| wrong(error.to_string()))
@@ -276,9 +264,7 @@ mod tests {
         let names = page.lines().filter_map(|line| line.strip_prefix("| `"));
         let mut documented: Vec<&str> = names.filter_map(|name| name.split('`').next()).collect();
         let unknown = json!({"model": "m", "base_url": "http://h", "no such": 1});
-        let error = LlmSettings::read(&unknown, &variables)
-            .unwrap_err()
-            .to_string();
+        let error = LlmSettings::read(&unknown, &variables).unwrap_err().to_string();
         let (_, read) = error.split_once("one of the settings ").unwrap();
         let (read, _) = read.split_once(", found").unwrap();
         let mut read: Vec<&str> = read.split(", ").collect();
@@ -296,11 +282,7 @@ mod tests {
                 "http://h:1/v1",
                 Some("my-key"),
             ),
-            (
-                json!({"provider": "anthropic"}),
-                "http://127.0.0.1:4000/anthropic",
-                None,
-            ),
+            (json!({"provider": "anthropic"}), "http://127.0.0.1:4000/anthropic", None),
         ] {
             let mut settings = settings;
             settings["model"] = json!("m");

@@ -59,11 +59,9 @@ impl Ages {
             let values = values.filter_map(|(token, _)| token.number.as_ref());
             values.map(|number| number.value).collect::<BTreeSet<_>>()
         };
-        for (wanted, is_certain) in [
-            (Meaning::Age, true),
-            (Meaning::Group, true),
-            (Meaning::Unclear, false),
-        ] {
+        for (wanted, is_certain) in
+            [(Meaning::Age, true), (Meaning::Group, true), (Meaning::Unclear, false)]
+        {
             let values = chosen(&tokens, children(of(wanted)));
             if !values.is_empty() {
                 return Self { values, is_certain };
@@ -75,11 +73,7 @@ impl Ages {
 
 fn children(values: BTreeSet<i64>) -> Vec<i64> {
     let (children, adults): (Vec<_>, Vec<_>) = values.into_iter().partition(|age| *age < ADULT_AGE);
-    if children.is_empty() {
-        adults
-    } else {
-        children
-    }
+    if children.is_empty() { adults } else { children }
 }
 
 /// Selects the age that the text chooses from several: `it is the youngest who wants to join`.
@@ -145,9 +139,8 @@ impl<'a> Neighbours<'a> {
 }
 
 fn meaning(tokens: &[Token], at: usize) -> Meaning {
-    let Some((token, number)) = tokens
-        .get(at)
-        .and_then(|token| Some((token, token.number.as_ref()?)))
+    let Some((token, number)) =
+        tokens.get(at).and_then(|token| Some((token, token.number.as_ref()?)))
     else {
         return Meaning::Other;
     };
@@ -283,10 +276,7 @@ fn is_after_be(around: &Neighbours<'_>) -> bool {
     let skipped = (1..).take_while(|distance| around.is_before(*distance, ADVERBS));
     let distance = skipped.count() + 1;
     let between = (1..distance).filter_map(|one| around.before(one));
-    if between
-        .chain(around.tokens.get(around.at))
-        .any(Token::begins)
-    {
+    if between.chain(around.tokens.get(around.at)).any(Token::begins) {
         return false;
     }
     let Some(before) = around.before(distance) else {
@@ -318,19 +308,13 @@ fn spread(tokens: &[Token], meanings: &mut [Meaning]) {
         })
         .collect();
     let mut set = |one: usize, other: usize| {
-        let told = meanings
-            .get(one)
-            .copied()
-            .filter(|one| *one == Meaning::Age);
+        let told = meanings.get(one).copied().filter(|one| *one == Meaning::Age);
         if let (Some(told), Some(Meaning::Unclear)) = (told, meanings.get(other).copied()) {
             meanings[other] = told;
         }
     };
     pairs.iter().for_each(|(one, other)| set(*one, *other));
-    pairs
-        .iter()
-        .rev()
-        .for_each(|(one, other)| set(*other, *one));
+    pairs.iter().rev().for_each(|(one, other)| set(*other, *one));
 }
 
 /// Returns the index of the next number in the same list.
@@ -367,11 +351,7 @@ mod tests {
             ("he is not 9 yet, he is still 8", vec![8], true),
             ("hes 11, a place 4 my lad", vec![11], true),
             ("the eldest is 12, the youngest 5", vec![5, 12], true),
-            (
-                "12 and 5 years old, the youngest wants to join",
-                vec![5],
-                true,
-            ),
+            ("12 and 5 years old, the youngest wants to join", vec![5], true),
             ("played for 3 years", vec![], false),
         ] {
             assert_eq!(Ages::in_text(text), Ages { values, is_certain }, "{text}");

@@ -62,12 +62,7 @@ impl Choice {
         let fitting = candidates.filter_map(|(agent, skill)| {
             let fit = Fit::of(skill, &needs)?;
             let parameters = read_parameters(&skill["parameters_schema"], request);
-            Some(Candidate {
-                agent,
-                skill,
-                fit,
-                parameters,
-            })
+            Some(Candidate { agent, skill, fit, parameters })
         });
         let fitting = fitting.filter(Candidate::is_suitable);
         let best = fitting.min_by_key(|one| (Reverse(one.fit), one.parameters.is_err()));
@@ -86,15 +81,8 @@ impl Choice {
 /// place.
 pub(super) fn is_for(agent: &Agent, wanted: &WantedNames) -> bool {
     let text = |key: &str| agent.says[key].as_str().unwrap_or_default().to_owned();
-    let mut said = vec![
-        agent.site.clone(),
-        text("agent_name"),
-        text("agent_description"),
-    ];
-    let skills = agent.says["available_skills"]
-        .as_array()
-        .into_iter()
-        .flatten();
+    let mut said = vec![agent.site.clone(), text("agent_name"), text("agent_description")];
+    let skills = agent.says["available_skills"].as_array().into_iter().flatten();
     said.extend(skills.flat_map(texts));
     let said: Vec<&str> = said.iter().map(String::as_str).collect();
     wanted.is_known_to(&said)
@@ -157,19 +145,10 @@ mod tests {
              "description": "Checks for spaces in Urmston Town junior teams."},
         ]);
         let join = "Can my 10-year-old son join Urmston Town Juniors FC?";
-        assert_eq!(
-            choose(&skills, join),
-            chosen("vacancy", &json!({"age": 10}))
-        );
-        assert_eq!(
-            choose(&skills, "When do teams play?"),
-            chosen("schedule", &json!({}))
-        );
+        assert_eq!(choose(&skills, join), chosen("vacancy", &json!({"age": 10})));
+        assert_eq!(choose(&skills, "When do teams play?"), chosen("schedule", &json!({})));
         let missing = Choice::Missing("age (Age of the child)".to_owned());
-        assert_eq!(
-            choose(&skills, "Can Seb join the juniors of Urmston?"),
-            missing
-        );
+        assert_eq!(choose(&skills, "Can Seb join the juniors of Urmston?"), missing);
         assert_eq!(choose(&skills, "Book a flight"), Choice::None);
     }
 

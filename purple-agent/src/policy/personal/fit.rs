@@ -18,14 +18,8 @@ const STOP_WORDS: &str = "\
     what which who will with would you your";
 
 /// Endings of forms of the same word, and their replacements; the longest come first.
-const ENDINGS: [(&str, &str); 6] = [
-    ("ies", "y"),
-    ("ing", ""),
-    ("es", ""),
-    ("ed", ""),
-    ("s", ""),
-    ("e", ""),
-];
+const ENDINGS: [(&str, &str); 6] =
+    [("ies", "y"), ("ing", ""), ("es", ""), ("ed", ""), ("s", ""), ("e", "")];
 
 /// The length from which a common beginning makes two words equal: `available` and `availability`.
 const MIN_COMMON_PREFIX: usize = 6;
@@ -49,11 +43,7 @@ impl Needs {
         let (named, of_age) = (words(&names.join(" ")), words(AGE_WORDS));
         let told = words(&without_amounts(text)).into_iter();
         let said = told.filter(|word| !named.contains(word) && !of_age.contains(word));
-        Self {
-            said: said.collect(),
-            named,
-            intents: asked(text),
-        }
+        Self { said: said.collect(), named, intents: asked(text) }
     }
 }
 
@@ -109,10 +99,7 @@ pub(super) fn texts(skill: &Value) -> [String; 4] {
     let text = |key: &str| skill[key].as_str().unwrap_or_default().to_owned();
     let list = |key: &str| {
         let items = skill[key].as_array().into_iter().flatten();
-        items
-            .filter_map(Value::as_str)
-            .collect::<Vec<_>>()
-            .join(" ")
+        items.filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
     };
     [
         format!("{} {}", text("id"), text("name")),
@@ -204,9 +191,7 @@ mod tests {
     fn best(request: &str) -> Option<String> {
         let skills = club();
         let needs = Needs::of(request);
-        let fits = skills
-            .iter()
-            .filter_map(|skill| Some((Fit::of(skill, &needs)?, skill)));
+        let fits = skills.iter().filter_map(|skill| Some((Fit::of(skill, &needs)?, skill)));
         let (fit, skill) = fits.max_by_key(|(fit, _)| *fit)?;
         (!fit.is_by_name()).then(|| skill["name"].as_str().unwrap().to_owned())
     }
@@ -214,32 +199,14 @@ mod tests {
     #[test]
     fn requests_find_their_skill() {
         for (request, expected) in [
-            (
-                "Can my 10-year-old son Seb join Urmston Town Juniors FC?",
-                Some("TeamVacancyCheck"),
-            ),
-            (
-                "Are there any vacancies at Urmston Town for Seb?",
-                Some("TeamVacancyCheck"),
-            ),
+            ("Can my 10-year-old son Seb join Urmston Town Juniors FC?", Some("TeamVacancyCheck")),
+            ("Are there any vacancies at Urmston Town for Seb?", Some("TeamVacancyCheck")),
             ("Is a place available in Urmston?", Some("TeamVacancyCheck")),
-            (
-                "I would like to register my daughter",
-                Some("TeamVacancyCheck"),
-            ),
-            (
-                "When does the U10 team of Urmston Town play its next match?",
-                Some("MatchSchedule"),
-            ),
-            (
-                "What is on the calendar of Urmston Town Juniors?",
-                Some("MatchSchedule"),
-            ),
+            ("I would like to register my daughter", Some("TeamVacancyCheck")),
+            ("When does the U10 team of Urmston Town play its next match?", Some("MatchSchedule")),
+            ("What is on the calendar of Urmston Town Juniors?", Some("MatchSchedule")),
             ("Which fixture is next?", Some("MatchSchedule")),
-            (
-                "I want to complain about the changing room",
-                Some("ReportIssue"),
-            ),
+            ("I want to complain about the changing room", Some("ReportIssue")),
             ("The floodlight is broken", Some("ReportIssue")),
             ("Please can you tell me about it", None),
             ("Book me a flight to Rome", None),

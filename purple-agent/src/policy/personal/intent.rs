@@ -40,33 +40,15 @@ const CLEAR_WORDS: [(Intent, &str); 10] = [
             join =joining regist vacanc availab enrol =sign =signing =signed accept admit =trial \
             =trials =full =waiting recruit",
     ),
-    (
-        Intent::Times,
-        "=when =time train session schedul calendar timetab",
-    ),
-    (
-        Intent::Match,
-        "match fixture opponent =score =scores =result =results =league",
-    ),
-    (
-        Intent::Fees,
-        "cost price =fee =fees subscription charg =expensive =cheap =much",
-    ),
-    (
-        Intent::Where,
-        "=where address directions =park parking =located location",
-    ),
+    (Intent::Times, "=when =time train session schedul calendar timetab"),
+    (Intent::Match, "match fixture opponent =score =scores =result =results =league"),
+    (Intent::Fees, "cost price =fee =fees subscription charg =expensive =cheap =much"),
+    (Intent::Where, "=where address directions =park parking =located location"),
     (Intent::Buy, "=buy buying =sell =sells purchas =shop =order"),
     (Intent::Book, "book =hire hiring reserv =rent renting"),
-    (
-        Intent::Issue,
-        "complain report broken damag =problem =problems =issue =fault",
-    ),
+    (Intent::Issue, "complain report broken damag =problem =problems =issue =fault"),
     (Intent::Contact, "contact phone email =coach manager"),
-    (
-        Intent::Kit,
-        "=wear =bring =kit =kits =boots =shin shinpad equipment uniform clothes",
-    ),
+    (Intent::Kit, "=wear =bring =kit =kits =boots =shin shinpad equipment uniform clothes"),
 ];
 
 /// Words that ask for a place if one of [`ARTICLES`] precedes them.
@@ -100,24 +82,15 @@ pub(super) fn asked(text: &str) -> BTreeSet<Intent> {
     let questions = text.split_inclusive(['.', '!', '?', '\n']);
     let questions: String = questions.filter(|one| one.ends_with('?')).collect();
     let asked = intents(&questions);
-    if asked.is_empty() {
-        intents(text)
-    } else {
-        asked
-    }
+    if asked.is_empty() { intents(text) } else { asked }
 }
 
 /// Returns the purposes of the words in a text; empty if none is found.
 pub(super) fn intents(text: &str) -> BTreeSet<Intent> {
     let tokens = tokens(text);
-    let found: BTreeSet<Intent> = (0..tokens.len())
-        .filter_map(|at| clear(&tokens, at))
-        .collect();
+    let found: BTreeSet<Intent> = (0..tokens.len()).filter_map(|at| clear(&tokens, at)).collect();
     if found.contains(&Intent::Fees) && is_only_to_join(&tokens) {
-        return found
-            .into_iter()
-            .filter(|one| *one != Intent::Join)
-            .collect();
+        return found.into_iter().filter(|one| *one != Intent::Join).collect();
     }
     // The question what to wear to training does not ask for its time.
     if found.contains(&Intent::Kit) {
@@ -152,12 +125,8 @@ fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
     }
     if token.is("have into") {
         let is_taken = token.word == "have" && is_followed_by(TAKEN);
-        let is_into = token.word == "into"
-            && tokens[..at]
-                .iter()
-                .rev()
-                .take(4)
-                .any(|token| token.is("get"));
+        let is_into =
+            token.word == "into" && tokens[..at].iter().rev().take(4).any(|token| token.is("get"));
         return (is_taken || is_into).then_some(Intent::Join);
     }
     if token.is("time") && is_after(OCCASIONS) {
@@ -167,13 +136,7 @@ fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
         let is_asked = token.begins() || is_after(ARTICLES);
         return is_asked.then_some(Intent::Join);
     }
-    let asked_before = || {
-        tokens[..at]
-            .iter()
-            .rev()
-            .take(8)
-            .any(|token| token.is(QUESTIONS))
-    };
+    let asked_before = || tokens[..at].iter().rev().take(8).any(|token| token.is(QUESTIONS));
     if token.is("play plays playing") {
         return asked_before().then_some(Intent::Match);
     }
@@ -185,14 +148,8 @@ fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
         Some(whole) => token.word == whole,
         None => token.word.starts_with(said),
     };
-    let family = CLEAR_WORDS
-        .iter()
-        .find(|(_, words)| words.split(' ').any(is_said));
-    let is_slip = || {
-        TYPO_TOLERANT_WORDS
-            .split(' ')
-            .any(|known| is_typo_of(&token.word, known))
-    };
+    let family = CLEAR_WORDS.iter().find(|(_, words)| words.split(' ').any(is_said));
+    let is_slip = || TYPO_TOLERANT_WORDS.split(' ').any(|known| is_typo_of(&token.word, known));
     match family {
         Some((intent, _)) => Some(*intent),
         None => is_slip().then_some(Intent::Join),
@@ -221,10 +178,7 @@ mod tests {
             ("Can he join?", vec![Intent::Join]),
             ("Is there a place for her?", vec![Intent::Join]),
             ("Could she play for them?", vec![Intent::Join]),
-            (
-                "She can train on Mondays. Is there a place?",
-                vec![Intent::Join],
-            ),
+            ("She can train on Mondays. Is there a place?", vec![Intent::Join]),
             ("The changing rooms take place", vec![Intent::Join]),
             ("What are the training times?", vec![Intent::Times]),
             ("Is there a train to Urmston?", vec![]),

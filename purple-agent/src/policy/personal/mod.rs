@@ -50,14 +50,7 @@ const MAX_SITES: usize = 3;
 
 pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
     let words_only = read(settings).map_err(SettingsError::of("personal"))?;
-    Ok(Arc::new(move || {
-        Box::new(Personal {
-            words_only,
-            first: None,
-            heard: 0,
-            chosen: None,
-        })
-    }))
+    Ok(Arc::new(move || Box::new(Personal { words_only, first: None, heard: 0, chosen: None })))
 }
 
 fn read(settings: &Value) -> Result<bool, FieldError> {
@@ -150,9 +143,7 @@ impl Personal {
         }
         if outcome["status"] != "input_required" {
             let text = report::outcome(chosen, &outcome, &called.text());
-            let data = outcome
-                .get("result_data")
-                .filter(|_| outcome["status"] == "success");
+            let data = outcome.get("result_data").filter(|_| outcome["status"] == "success");
             return report::finish(text, data.cloned());
         }
         let answer = request.since_message(self.heard);
@@ -175,10 +166,9 @@ impl Personal {
 fn connect(observation: &Observation<'_>) -> Action {
     match observation.last() {
         Some(failed) if failed.failed() => report::finish(report::no_tools(&failed.text()), None),
-        Some(_) => report::finish(
-            report::no_tools("the server that I know does not have them"),
-            None,
-        ),
+        Some(_) => {
+            report::finish(report::no_tools("the server that I know does not have them"), None)
+        }
         None => call(CONNECT, json!({})),
     }
 }

@@ -89,10 +89,7 @@ impl WantedNames {
 
 /// Returns whether a host name, which joins words as in `urmstontownjfc`, contains a word.
 fn is_in_host(word: &str, words: &BTreeSet<String>) -> bool {
-    word.len() > 3
-        && words
-            .iter()
-            .any(|one| one.len() > word.len() + 3 && one.starts_with(word))
+    word.len() > 3 && words.iter().any(|one| one.len() > word.len() + 3 && one.starts_with(word))
 }
 
 /// Returns whether these texts name a club or place.
@@ -100,8 +97,7 @@ fn is_bound(texts: &[&str]) -> bool {
     texts.iter().any(|text| {
         let tokens = tokens(text);
         let runs = runs(&tokens);
-        runs.iter()
-            .any(|run| run.from > 0 && !distinct(&tokens[run.from..run.to]).is_empty())
+        runs.iter().any(|run| run.from > 0 && !distinct(&tokens[run.from..run.to]).is_empty())
     })
 }
 
@@ -116,11 +112,7 @@ pub(super) fn names(text: &str) -> BTreeSet<String> {
 fn name(tokens: &[Token], run: &Run) -> Name {
     let said = &tokens[run.from..run.to];
     let raw: Vec<&str> = said.iter().map(|token| token.raw.as_str()).collect();
-    Name {
-        text: raw.join(" "),
-        words: distinct(said),
-        kind: kind(tokens, run),
-    }
+    Name { text: raw.join(" "), words: distinct(said), kind: kind(tokens, run) }
 }
 
 /// Returns the words that distinguish a name from others of its kind.
@@ -213,17 +205,10 @@ fn in_small_letters(tokens: &[Token], at: usize) -> Option<Run> {
     let is_word =
         |token: &&Token| !token.is_capital() && token.number.is_none() && token.gap == " ";
     let is_plain = |token: &Token| !token.is(OPENERS) && !token.is(KIN) && !token.is(GENERIC);
-    let words: Vec<&Token> = tokens[at + 1..]
-        .iter()
-        .take(4)
-        .take_while(is_word)
-        .collect();
+    let words: Vec<&Token> = tokens[at + 1..].iter().take(4).take_while(is_word).collect();
     let body = words.iter().position(|token| token.is(BODIES))?;
     let is_run = is_leading && body > 0 && words[..body].iter().all(|token| is_plain(token));
-    is_run.then_some(Run {
-        from: at + 1,
-        to: at + 2 + body,
-    })
+    is_run.then_some(Run { from: at + 1, to: at + 2 + body })
 }
 
 #[cfg(test)]
@@ -232,33 +217,18 @@ mod tests {
 
     fn first(text: &str) -> String {
         let wanted = WantedNames::of(text);
-        wanted
-            .first()
-            .map(|name| name.text.clone())
-            .unwrap_or_default()
+        wanted.first().map(|name| name.text.clone()).unwrap_or_default()
     }
 
     #[test]
     fn the_wanted_name_is_distinguished_from_user_and_place() {
         for (text, expected) in [
-            (
-                "Can my son Seb join Urmston Town Juniors FC?",
-                "Urmston Town Juniors FC",
-            ),
-            (
-                "We live in Urmston. Can he join Stretford Town?",
-                "Stretford Town",
-            ),
+            ("Can my son Seb join Urmston Town Juniors FC?", "Urmston Town Juniors FC"),
+            ("We live in Urmston. Can he join Stretford Town?", "Stretford Town"),
             ("Does Didsbury have a place for Lily?", "Didsbury"),
             ("can he join stretford juniors?", "stretford juniors"),
-            (
-                "She plays for Urmston Town and wants to join Sale United",
-                "Sale United",
-            ),
-            (
-                "He plays for Urmston Town. When do they train?",
-                "Urmston Town",
-            ),
+            ("She plays for Urmston Town and wants to join Sale United", "Sale United"),
+            ("He plays for Urmston Town. When do they train?", "Urmston Town"),
             ("A hotel in Rome, please", "Rome"),
             ("We live at 12 Park Road and my son is 10.", ""),
             ("can he join the juniors?", ""),
@@ -277,17 +247,9 @@ mod tests {
             ("a hotel in Rome", "Books hotels everywhere", true),
             ("join Sale United", "Books hotels everywhere", false),
             ("join the club", club, true),
-            (
-                "join Urmston Town",
-                "https://urmstontownjfc.co.uk - town",
-                true,
-            ),
+            ("join Urmston Town", "https://urmstontownjfc.co.uk - town", true),
         ] {
-            assert_eq!(
-                WantedNames::of(text).is_known_to(&[agent]),
-                is_known,
-                "{text}"
-            );
+            assert_eq!(WantedNames::of(text).is_known_to(&[agent]), is_known, "{text}");
         }
     }
 }

@@ -30,12 +30,8 @@ pub(super) fn read_parameters(
     schema: &Value,
     request: &Request,
 ) -> Result<RequestParameters, String> {
-    let required: Vec<&str> = schema["required"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let mut numbers = Numbers::of(schema, request);
     let mut found = RequestParameters::default();
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
@@ -58,10 +54,7 @@ pub(super) fn read_parameters(
 
 /// Reads a parameter: an age, a number, a named choice, or the whole text.
 fn find(name: &str, property: &Value, request: &Request, numbers: &mut Numbers) -> FoundValue {
-    let unclear = |value| FoundValue::Value {
-        value,
-        is_certain: false,
-    };
+    let unclear = |value| FoundValue::Value { value, is_certain: false };
     if let Some(choices) = property["enum"].as_array() {
         let wanted = request.words();
         let is_named = |choice: &&Value| {
@@ -83,10 +76,7 @@ fn age(request: &Request) -> FoundValue {
     let ages = request.ages();
     match &ages.values[..] {
         [] => FoundValue::Nothing,
-        [age] => FoundValue::Value {
-            value: json!(age),
-            is_certain: ages.is_certain,
-        },
+        [age] => FoundValue::Value { value: json!(age), is_certain: ages.is_certain },
         _ => FoundValue::Several(ages.values),
     }
 }
@@ -116,10 +106,7 @@ impl Numbers {
             let number = token.number.as_ref();
             number.is_some_and(|number| number.before.is_empty() && number.behind.is_empty())
         };
-        let left = tokens
-            .iter()
-            .enumerate()
-            .filter(|(_, token)| is_amount(token));
+        let left = tokens.iter().enumerate().filter(|(_, token)| is_amount(token));
         let left = left.filter_map(|(at, token)| {
             let near = [at.checked_sub(1), Some(at + 1)];
             let near = near.into_iter().flatten().filter_map(|at| tokens.get(at));
@@ -143,16 +130,9 @@ impl Numbers {
     /// Returns the number next to a word of the property. Otherwise it returns the next number that is not next to
     /// a word of another property, if there are not more such numbers than properties.
     fn next(&mut self, named: &BTreeSet<String>) -> FoundValue {
-        let beside = self
-            .left
-            .iter()
-            .position(|(_, near)| !near.is_disjoint(named));
+        let beside = self.left.iter().position(|(_, near)| !near.is_disjoint(named));
         let is_free = |near: &BTreeSet<String>| self.wanted.iter().all(|one| one.is_disjoint(near));
-        let free = self
-            .left
-            .iter()
-            .enumerate()
-            .filter(|(_, (_, near))| is_free(near));
+        let free = self.left.iter().enumerate().filter(|(_, (_, near))| is_free(near));
         let free: Vec<(usize, i64)> = free.map(|(at, (value, _))| (at, *value)).collect();
         let is_clear = free.len() <= self.wanted.len();
         let at = match (beside, free.first()) {
@@ -163,10 +143,7 @@ impl Numbers {
                 return FoundValue::Several(free.iter().map(|(_, one)| *one).collect());
             }
         };
-        FoundValue::Value {
-            value: json!(self.left.remove(at).0),
-            is_certain: false,
-        }
+        FoundValue::Value { value: json!(self.left.remove(at).0), is_certain: false }
     }
 }
 
@@ -179,10 +156,7 @@ fn asked(name: &str, property: &Value) -> String {
 
 fn chosen_name(asked: &str, values: &[i64]) -> String {
     let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-    format!(
-        "{asked}: {}? I can ask for one at a time",
-        values.join(" or ")
-    )
+    format!("{asked}: {}? I can ask for one at a time", values.join(" or "))
 }
 
 #[cfg(test)]
@@ -195,15 +169,9 @@ mod tests {
             "nights": {"type": "integer"}, "people": {"type": "integer"},
         }});
         for (text, expected) in [
-            (
-                "for 2 people and three nights",
-                Ok(json!({"people": 2, "nights": 3})),
-            ),
+            ("for 2 people and three nights", Ok(json!({"people": 2, "nights": 3}))),
             ("a room for 2 people", Ok(json!({"people": 2}))),
-            (
-                "2 or 3 or 4",
-                Err("nights: 2 or 3 or 4? I can ask for one at a time".to_owned()),
-            ),
+            ("2 or 3 or 4", Err("nights: 2 or 3 or 4? I can ask for one at a time".to_owned())),
             ("a room", Err("people".to_owned())),
         ] {
             let found = read_parameters(&schema, &Request::of(text))

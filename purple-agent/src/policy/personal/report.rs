@@ -60,10 +60,7 @@ pub(super) fn outcome(chosen: &Chosen, outcome: &Value, said: &str) -> String {
             outcome["text"].as_str().unwrap_or("it does not say which")
         ),
         Some("not_found") => format!("I found {agent}, but it is not there any more."),
-        Some(_) => format!(
-            "I found {agent}, but it could not help: {}",
-            reason(outcome)
-        ),
+        Some(_) => format!("I found {agent}, but it could not help: {}", reason(outcome)),
         None => format!("I found {agent}, but it could not help: {said}"),
     }
 }

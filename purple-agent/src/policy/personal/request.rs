@@ -76,18 +76,12 @@ impl Request {
     /// Returns the ages in the last message that contains any, because that message answers a question.
     pub(super) fn ages(&self) -> Ages {
         let told = self.0.iter().rev().map(|(_, text)| Ages::in_text(text));
-        told.into_iter()
-            .find(|ages| !ages.values.is_empty())
-            .unwrap_or_default()
+        told.into_iter().find(|ages| !ages.values.is_empty()).unwrap_or_default()
     }
 
     /// Returns the tokens of all messages, the last message first.
     pub(super) fn tokens(&self) -> Vec<Token> {
-        self.0
-            .iter()
-            .rev()
-            .flat_map(|(_, text)| tokens(text))
-            .collect()
+        self.0.iter().rev().flat_map(|(_, text)| tokens(text)).collect()
     }
 }
 
@@ -120,10 +114,7 @@ mod tests {
                 "Can my 10-year-old son Seb join Urmston Town Juniors FC?",
                 "Urmston Town Juniors FC official website",
             ),
-            (
-                "Ask Urmston Town. Seb Jones is 10",
-                "Urmston Town official website",
-            ),
+            ("Ask Urmston Town. Seb Jones is 10", "Urmston Town official website"),
             ("Book me a flight to Rome", "Book me a flight to Rome"),
             ("how is the weather", "how is the weather"),
         ] {

@@ -57,10 +57,7 @@ impl<'a> SearchProgress<'a> {
         let calls = self.calls(DISCOVER);
         let calls = calls.filter(|called| called.data()["status"] != "working");
         let site = |called: &CompletedCall| Site {
-            url: called.call.arguments["target_url"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
+            url: called.call.arguments["target_url"].as_str().unwrap_or_default().to_owned(),
             answer: called.data(),
         };
         calls.map(site).collect()
@@ -70,10 +67,7 @@ impl<'a> SearchProgress<'a> {
     pub(super) fn agents(self) -> Vec<Agent> {
         let found = self.asked().into_iter();
         let found = found.filter(|site| site.answer["status"] == "success");
-        let agent = |site: Site| Agent {
-            site: self.result(&site.url),
-            says: site.answer,
-        };
+        let agent = |site: Site| Agent { site: self.result(&site.url), says: site.answer };
         found.map(agent).collect()
     }
 

@@ -51,12 +51,7 @@ async fn user_sentences_lead_to_their_intents() {
             ));
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} do not lead there:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "{} do not lead there:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 /// Returns the result of a conversation in the file's notation.
@@ -144,12 +139,7 @@ fn club_of_more() -> Value {
             "Tells when and against whom the teams of Urmston Town play, and the results of their last matches.",
             "fixtures",
         ),
-        (
-            "fees",
-            "MembershipFees",
-            "Tells what a season with Urmston Town costs.",
-            "fees",
-        ),
+        ("fees", "MembershipFees", "Tells what a season with Urmston Town costs.", "fees"),
         (
             "issue",
             "ReportIssue",

@@ -45,9 +45,7 @@ impl Talk {
 
     pub(super) fn say(&self, text: &str) {
         let message = json!({"messageId": text, "parts": [{"text": text}]});
-        self.context
-            .incoming_messages()
-            .receive("user", message, Timestamp::UNIX_EPOCH);
+        self.context.incoming_messages().receive("user", message, Timestamp::UNIX_EPOCH);
     }
 
     pub(super) async fn next(&mut self) -> Action {
@@ -119,14 +117,8 @@ fn lions() -> Value {
 async fn the_six_steps_lead_to_team_and_contact() {
     let mut talk = Talk::begin(ASKED, &Value::Null);
     let searched = talk.calls(SEARCH, sites()).await;
-    assert_eq!(
-        searched,
-        json!({"query": "Urmston Town Juniors FC official website"})
-    );
-    assert_eq!(
-        talk.calls(DISCOVER, club()).await,
-        json!({"target_url": SITE})
-    );
+    assert_eq!(searched, json!({"query": "Urmston Town Juniors FC official website"}));
+    assert_eq!(talk.calls(DISCOVER, club()).await, json!({"target_url": SITE}));
     let outcome = json!({"status": "success", "text": "Yes.", "result_data": lions()});
     let invoked = talk.calls(INVOKE, outcome).await;
     let expected = json!({"task_request_object": {
@@ -152,13 +144,8 @@ async fn missing_parameters_are_requested_from_the_user() {
     let missing = "age (Age of the child)".to_owned();
     assert_eq!(talk.next().await, Action::Wait { missing });
     talk.say("He is 9");
-    let invoked = talk
-        .calls(INVOKE, json!({"status": "success", "text": "No."}))
-        .await;
-    assert_eq!(
-        invoked["task_request_object"]["parameters"],
-        json!({"age": 9})
-    );
+    let invoked = talk.calls(INVOKE, json!({"status": "success", "text": "No."})).await;
+    assert_eq!(invoked["task_request_object"]["parameters"], json!({"age": 9}));
     assert!(talk.ends().await.0.ends_with("No."));
 }
 
@@ -198,8 +185,7 @@ async fn a_call_that_goes_on_is_waited_for() {
     let mut talk = Talk::begin(ASKED, &json!({"words_only": true}));
     talk.calls(SEARCH, sites()).await;
     talk.calls(DISCOVER, club()).await;
-    talk.calls(INVOKE, json!({"status": "working", "call_id": "7"}))
-        .await;
+    talk.calls(INVOKE, json!({"status": "working", "call_id": "7"})).await;
     let done = json!({"status": "success", "text": "Welcome."});
     let invoked = talk.calls(INVOKE, done).await;
     let expected = json!({"task_request_object": {"call_id": "7"}});
@@ -210,14 +196,8 @@ async fn a_call_that_goes_on_is_waited_for() {
 #[tokio::test]
 async fn a_request_that_no_agent_can_serve_is_explained() {
     for (answer, expected) in [
-        (
-            json!({"status": "not_found", "error": "no card"}),
-            "it has no agent.",
-        ),
-        (
-            json!({"status": "error", "error": "HTTP 500"}),
-            "its agent cannot be found: HTTP 500.",
-        ),
+        (json!({"status": "not_found", "error": "no card"}), "it has no agent."),
+        (json!({"status": "error", "error": "HTTP 500"}), "its agent cannot be found: HTTP 500."),
         (
             json!({"status": "success", "available_skills": [{"id": "x", "description": "Books flights"}]}),
             "its agent has no skill for this.",
@@ -227,14 +207,8 @@ async fn a_request_that_no_agent_can_serve_is_explained() {
         talk.calls(SEARCH, sites()).await;
         talk.calls(DISCOVER, answer).await;
         let (text, _) = talk.ends().await;
-        assert!(
-            text.starts_with("I could not find a specialised automated service"),
-            "{text}"
-        );
-        assert!(
-            text.contains(&format!("I asked {SITE}: {expected}")),
-            "{text}"
-        );
+        assert!(text.starts_with("I could not find a specialised automated service"), "{text}");
+        assert!(text.contains(&format!("I asked {SITE}: {expected}")), "{text}");
     }
     let mut talk = Talk::begin(ASKED, &Value::Null);
     talk.calls(SEARCH, json!({"results": []})).await;
@@ -252,10 +226,7 @@ async fn a_failed_call_is_reported() {
             json!({"status": "auth_required", "text": "Log in first"}),
             "but it wants credentials that I do not have: Log in first",
         ),
-        (
-            json!({"status": "not_found", "error": "e"}),
-            "but it is not there any more.",
-        ),
+        (json!({"status": "not_found", "error": "e"}), "but it is not there any more."),
     ] {
         let mut talk = Talk::begin(ASKED, &Value::Null);
         talk.calls(SEARCH, sites()).await;
@@ -271,8 +242,7 @@ async fn a_failed_call_is_reported() {
 async fn without_its_tools_it_says_so() {
     let mut talk = Talk::begin(ASKED, &Value::Null);
     talk.tools.clear();
-    talk.calls(CONNECT, json!({"status": "error", "why": "no details"}))
-        .await;
+    talk.calls(CONNECT, json!({"status": "error", "why": "no details"})).await;
     let (text, _) = talk.ends().await;
     assert!(text.starts_with("I cannot look for other agents"), "{text}");
 }

@@ -9,12 +9,8 @@ const SMALL: &str = "\
 const TENS: &str = "twenty thirty forty fifty sixty seventy eighty ninety";
 
 /// Contractions such as `he's`, as they are written without the apostrophe.
-const CONTRACTED: [(&str, &str); 4] = [
-    ("hes", "he"),
-    ("shes", "she"),
-    ("whos", "who"),
-    ("theyre", "they"),
-];
+const CONTRACTED: [(&str, &str); 4] =
+    [("hes", "he"), ("shes", "she"), ("whos", "who"), ("theyre", "they")];
 
 /// A run of letters and digits.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,10 +111,7 @@ fn joined(last: &Token, next: &Token) -> Option<Number> {
     let is_tens = last.is(TENS) && tens.value % 10 == 0;
     let is_ones = (1..10).contains(&ones.value) && next.is(SMALL);
     let fits = is_tens && is_ones && matches!(next.gap.as_str(), " " | "-");
-    fits.then(|| Number {
-        value: tens.value + ones.value,
-        ..tens.clone()
-    })
+    fits.then(|| Number { value: tens.value + ones.value, ..tens.clone() })
 }
 
 fn number(word: &str) -> Option<Number> {
@@ -133,10 +126,7 @@ fn number(word: &str) -> Option<Number> {
     if let Some(value) = named(word).or(plural) {
         let plain = plain(i64::try_from(value).ok()?);
         let behind = if named(word).is_some() { "" } else { "s" };
-        return Some(Number {
-            behind: behind.to_owned(),
-            ..plain
-        });
+        return Some(Number { behind: behind.to_owned(), ..plain });
     }
     let begin = word.find(|c: char| c.is_ascii_digit())?;
     let digits = &word[begin..];
@@ -151,12 +141,7 @@ fn number(word: &str) -> Option<Number> {
 }
 
 fn plain(value: i64) -> Number {
-    Number {
-        value,
-        before: String::new(),
-        behind: String::new(),
-        is_plain: true,
-    }
+    Number { value, before: String::new(), behind: String::new(), is_plain: true }
 }
 
 #[cfg(test)]
@@ -184,9 +169,6 @@ mod tests {
     fn forms_of_be_and_sentences_are_known() {
         let tokens = tokens("He\u{2019}s 9. Urmston's club");
         assert!(tokens[0].is_form_of_be && tokens[0].begins() && !tokens[1].begins());
-        assert_eq!(
-            (tokens[2].raw.as_str(), tokens[2].begins()),
-            ("Urmston", true)
-        );
+        assert_eq!((tokens[2].raw.as_str(), tokens[2].begins()), ("Urmston", true));
     }
 }

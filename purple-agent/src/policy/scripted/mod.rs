@@ -92,10 +92,7 @@ impl Scripted {
                 let missing = last.text();
                 Some(Action::Wait { missing })
             }
-            OnError::Finish => Some(Action::Finish {
-                text: last.text(),
-                data: None,
-            }),
+            OnError::Finish => Some(Action::Finish { text: last.text(), data: None }),
         }
     }
 }
@@ -145,23 +142,14 @@ impl Script {
         let text = finish.string("text").map_err(inside)?;
         let data = finish.take("data");
         finish.end().map_err(inside)?;
-        Ok(Self {
-            steps,
-            text: text.unwrap_or_else(|| "The script has ended.".to_owned()),
-            data,
-        })
+        Ok(Self { steps, text: text.unwrap_or_else(|| "The script has ended.".to_owned()), data })
     }
 
     fn finish(&self, values: &Values<'_>) -> Result<Action, FieldError> {
         let mut finish = Map::from_iter([("text".to_owned(), Value::from(self.text.as_str()))]);
         finish.extend(self.data.clone().map(|data| ("data".to_owned(), data)));
-        let mut finish = values
-            .fill_object(&finish)
-            .map_err(|error| error.inside("finish"))?;
+        let mut finish = values.fill_object(&finish).map_err(|error| error.inside("finish"))?;
         let text = finish.remove("text").unwrap_or_default();
-        Ok(Action::Finish {
-            text: placeholder::text_of(&text),
-            data: finish.remove("data"),
-        })
+        Ok(Action::Finish { text: placeholder::text_of(&text), data: finish.remove("data") })
     }
 }

@@ -81,10 +81,7 @@ impl<'a> Values<'a> {
         let called = match (from, from.parse::<usize>()) {
             ("messages", _) => {
                 let history = self.0.context.incoming_messages().history();
-                return Ok(history
-                    .into_iter()
-                    .map(|received| received.message)
-                    .collect());
+                return Ok(history.into_iter().map(|received| received.message).collect());
             }
             ("last", _) => calls().last(),
             (_, Ok(number)) => number.checked_sub(1).and_then(|index| calls().nth(index)),

@@ -14,10 +14,7 @@ impl<'a> CallHistory<'a> {
     }
 
     fn newest_first(self) -> impl Iterator<Item = &'a CompletedCall> {
-        self.0
-            .iter()
-            .rev()
-            .flat_map(|step| step.called.iter().rev())
+        self.0.iter().rev().flat_map(|step| step.called.iter().rev())
     }
 
     pub(super) fn last(self) -> Option<&'a CompletedCall> {

@@ -44,24 +44,13 @@ struct Solver {
 }
 
 const SOLVERS: [Solver; 2] = [
-    Solver {
-        known_by: sum::LIST_NUMBERS,
-        next: sum::next,
-    },
-    Solver {
-        known_by: shop::SHOW_LIST,
-        next: shop::next,
-    },
+    Solver { known_by: sum::LIST_NUMBERS, next: sum::next },
+    Solver { known_by: shop::SHOW_LIST, next: shop::next },
 ];
 
 pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
     let acknowledges = read(settings).map_err(SettingsError::of("sum-and-shop"))?;
-    Ok(Arc::new(move || {
-        Box::new(SumAndShop {
-            acknowledges,
-            waited: false,
-        })
-    }))
+    Ok(Arc::new(move || Box::new(SumAndShop { acknowledges, waited: false })))
 }
 
 fn read(settings: &Value) -> Result<bool, FieldError> {
@@ -101,9 +90,7 @@ impl SumAndShop {
         let failed = history.last_of(CONNECT).filter(|_| !self.waited);
         self.waited = failed.is_some();
         match failed {
-            Some(failed) => Action::Wait {
-                missing: failed.text(),
-            },
+            Some(failed) => Action::Wait { missing: failed.text() },
             None => call(CONNECT, JsonObject::new()),
         }
     }
@@ -112,13 +99,9 @@ impl SumAndShop {
 /// Returns whether there are messages to acknowledge. A failed acknowledgement is not repeated at once.
 fn unacknowledged(observation: &Observation<'_>) -> bool {
     let wanted = observation.context.acknowledger().is_some() && observation.has_tool(ACKNOWLEDGE);
-    let refused = observation
-        .last()
-        .is_some_and(|called| called.call.name == ACKNOWLEDGE && called.failed());
-    let filter = Filter {
-        acknowledged: Some(false),
-        ..Filter::default()
-    };
+    let refused =
+        observation.last().is_some_and(|called| called.call.name == ACKNOWLEDGE && called.failed());
+    let filter = Filter { acknowledged: Some(false), ..Filter::default() };
     let messages = || observation.context.incoming_messages().list(&filter);
     wanted && !refused && messages().iter().any(|one| one.message_id.is_some())
 }
@@ -132,9 +115,7 @@ fn choose(observation: &Observation<'_>, history: CallHistory<'_>) -> Action {
         let text = format!("{} failed: {}", failed.call.name, failed.text());
         return finish(text);
     }
-    let solver = SOLVERS
-        .iter()
-        .find(|solver| observation.has_tool(solver.known_by));
+    let solver = SOLVERS.iter().find(|solver| observation.has_tool(solver.known_by));
     let Some(solver) = solver else {
         return finish("this environment is neither sum nor shop, the ones that I can solve; policy llm works in any".to_owned());
     };

@@ -47,27 +47,18 @@ pub(super) fn next(history: CallHistory<'_>) -> NextMove {
 fn fill(history: CallHistory<'_>, list: &Value) -> NextMove {
     let query = format!("{} {}", text(&list["colour"]), text(&list["kind"]));
     let pages: Vec<_> = history.succeeded(&[SEARCH]).collect();
-    let wanted = pages
-        .first()
-        .map_or(1, |page| page.data()["pages"].as_u64().unwrap_or(1));
+    let wanted = pages.first().map_or(1, |page| page.data()["pages"].as_u64().unwrap_or(1));
     if (pages.len() as u64) < wanted {
         return call(SEARCH, json!({"query": query, "page": pages.len() + 1}));
     }
     let mut products: Vec<Value> = pages
         .iter()
-        .flat_map(|page| {
-            page.data()["products"]
-                .as_array()
-                .cloned()
-                .unwrap_or_default()
-        })
+        .flat_map(|page| page.data()["products"].as_array().cloned().unwrap_or_default())
         .collect();
     products.sort_by_key(|product| product["price_cents"].as_u64());
     for product in &products {
         let id = &product["product"];
-        let shown = history
-            .succeeded(&[SHOW_PRODUCT])
-            .map(|called| called.data());
+        let shown = history.succeeded(&[SHOW_PRODUCT]).map(|called| called.data());
         let Some(shown) = shown.into_iter().find(|shown| shown["product"] == *id) else {
             return call(SHOW_PRODUCT, json!({"product": id}));
         };

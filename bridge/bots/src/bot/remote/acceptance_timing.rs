@@ -82,10 +82,7 @@ impl AcceptanceTiming {
 
     /// Records that a bot has spoken only after its answer other than 202.
     pub(super) fn record_answer_at_beginning(&self) {
-        *lock(&self.answers) = AnswerTiming {
-            is_early: true,
-            ..AnswerTiming::default()
-        };
+        *lock(&self.answers) = AnswerTiming { is_early: true, ..AnswerTiming::default() };
     }
 
     /// Records a turn in which a bot has said nothing, neither before its answer other than 202 nor after it.
@@ -100,9 +97,7 @@ impl AcceptanceTiming {
     pub(super) fn patience_after_answer(&self, ending: &TurnEndRules) -> Duration {
         let answers = lock(&self.answers);
         let whole = match (answers.is_early, answers.over) {
-            (false, 0) => ending
-                .patience
-                .min(ending.quiet.saturating_mul(FIRST_TURNS_FACTOR)),
+            (false, 0) => ending.patience.min(ending.quiet.saturating_mul(FIRST_TURNS_FACTOR)),
             (true, over) if over < REQUIRED_TURNS => ending.patience,
             (false | true, _) => ending.quiet,
         };
@@ -151,10 +146,7 @@ mod tests {
             acceptance.record_silent_acceptance();
             patience
         };
-        assert_eq!(
-            [next(), next(), next(), next(), next()],
-            [60, 30, 15, 10, 10]
-        );
+        assert_eq!([next(), next(), next(), next(), next()], [60, 30, 15, 10, 10]);
         acceptance.record_over();
         assert_eq!(seconds(), 10);
         acceptance.record_outside_turn();

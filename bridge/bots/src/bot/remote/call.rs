@@ -35,20 +35,12 @@ pub(super) enum CallError {
         source: BotError,
     },
     #[error("POST {bot}: cannot connect, tried {tries} times: {reason}")]
-    Unreachable {
-        bot: String,
-        tries: usize,
-        reason: String,
-    },
+    Unreachable { bot: String, tries: usize, reason: String },
     #[error(
         "POST {bot}: the bridge cannot open a connection, tried {tries} times: {reason}: {}",
         FILE_LIMIT_ADVICE
     )]
-    TooManyFiles {
-        bot: String,
-        tries: usize,
-        reason: String,
-    },
+    TooManyFiles { bot: String, tries: usize, reason: String },
     #[error("POST {bot}: expected an answer within {limit:?}")]
     Late { bot: String, limit: Duration },
     #[error("POST {bot}: expected a success status, found {status}{}{}", after_colon(.body), hint(*.status))]
@@ -144,15 +136,10 @@ pub(super) async fn post(
     service_url: &str,
     activity: Activity,
 ) -> Result<Response, CallError> {
-    let call = BotCall {
-        bot: &bot.url,
-        service_url,
-    };
+    let call = BotCall { bot: &bot.url, service_url };
     let credential = bot.credential.authorization(&call).await;
-    let credential = credential.map_err(|source| CallError::Credential {
-        bot: display_url(&bot.url),
-        source,
-    })?;
+    let credential = credential
+        .map_err(|source| CallError::Credential { bot: display_url(&bot.url), source })?;
     let mut request = http
         .post(bot.url.clone())
         .header(ACCEPT, "application/json, text/event-stream")
@@ -162,11 +149,7 @@ pub(super) async fn post(
         request = request.header(AUTHORIZATION, credential);
     }
     let span = span(Kind::Client, || "POST bot".into());
-    set(
-        &span,
-        "server.address",
-        bot.url.host_str().unwrap_or_default(),
-    );
+    set(&span, "server.address", bot.url.host_str().unwrap_or_default());
     let request = request.headers(TraceContext::of(&span).headers());
     let limit = bot.settings.request_timeout;
     let sent = timeout(limit, send(bot, request).instrument(span.clone())).await;
@@ -189,13 +172,10 @@ async fn send(bot: &RemoteBot, request: RequestBuilder) -> Result<Response, Call
             sent => return sent.map_err(|error| broken(bot, &error)),
         }
     }
-    request
-        .send()
-        .await
-        .map_err(|error| match error.is_connect() {
-            true => unconnected(bot, &error),
-            false => broken(bot, &error),
-        })
+    request.send().await.map_err(|error| match error.is_connect() {
+        true => unconnected(bot, &error),
+        false => broken(bot, &error),
+    })
 }
 
 /// Returns the error for a bot to which no connection was made in any of the tries.
@@ -203,16 +183,8 @@ fn unconnected(bot: &RemoteBot, error: &reqwest::Error) -> CallError {
     let (tries, reason) = (RETRIES.len() + 1, root_cause(error));
     let (url, is_ours) = (display_url(&bot.url), is_from_lack_of_files(error));
     match is_ours {
-        true => CallError::TooManyFiles {
-            bot: url,
-            tries,
-            reason,
-        },
-        false => CallError::Unreachable {
-            bot: url,
-            tries,
-            reason,
-        },
+        true => CallError::TooManyFiles { bot: url, tries, reason },
+        false => CallError::Unreachable { bot: url, tries, reason },
     }
 }
 
@@ -243,36 +215,21 @@ pub(super) fn broken(bot: &RemoteBot, error: &reqwest::Error) -> CallError {
 }
 
 pub(super) fn too_large(bot: &RemoteBot) -> CallError {
-    CallError::TooLarge {
-        bot: display_url(&bot.url),
-        limit: bot.settings.answer_limit,
-    }
+    CallError::TooLarge { bot: display_url(&bot.url), limit: bot.settings.answer_limit }
 }
 
 pub(super) fn unexpected(bot: &RemoteBot, error: FieldError) -> CallError {
-    CallError::Unexpected {
-        bot: display_url(&bot.url),
-        error,
-    }
+    CallError::Unexpected { bot: display_url(&bot.url), error }
 }
 
 pub(super) fn too_much(bot: &RemoteBot, error: TooMuch) -> CallError {
-    CallError::TooMuch {
-        bot: display_url(&bot.url),
-        error,
-    }
+    CallError::TooMuch { bot: display_url(&bot.url), error }
 }
 
 pub(super) fn refused(bot: &RemoteBot, reason: String) -> CallError {
-    CallError::Refused {
-        bot: display_url(&bot.url),
-        reason,
-    }
+    CallError::Refused { bot: display_url(&bot.url), reason }
 }
 
 fn too_late(bot: &RemoteBot) -> CallError {
-    CallError::Late {
-        bot: display_url(&bot.url),
-        limit: bot.settings.request_timeout,
-    }
+    CallError::Late { bot: display_url(&bot.url), limit: bot.settings.request_timeout }
 }

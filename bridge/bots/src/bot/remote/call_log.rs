@@ -65,11 +65,7 @@ impl CallLog {
         let mut failures = lock(&self.failures);
         let failures = match failures.as_mut().filter(|failures| failures.kind == kind) {
             Some(failures) => failures,
-            None => failures.insert(Failures {
-                kind,
-                count: 0,
-                lines: LogInterval::default(),
-            }),
+            None => failures.insert(Failures { kind, count: 0, lines: LogInterval::default() }),
         };
         failures.count += 1;
         failures.lines.note()

@@ -66,11 +66,7 @@ impl ChannelInner {
     ) -> Self {
         Self {
             service_urls: ServiceUrls::new(store.clone()),
-            files: FileStore::new(
-                store.clone(),
-                settings.upload_limit,
-                settings.uploads_per_task,
-            ),
+            files: FileStore::new(store.clone(), settings.upload_limit, settings.uploads_per_task),
             open_turns: OpenTurns::default(),
             creation_locks: CreationLocks::default(),
             recent_activities: RecentActivities::default(),

@@ -25,12 +25,7 @@ impl Channel {
             authorization,
         };
         bot.admission.admit(&call).await?;
-        Ok(ConnectorSession {
-            channel: channel.clone(),
-            bot,
-            secret,
-            scope,
-        })
+        Ok(ConnectorSession { channel: channel.clone(), bot, secret, scope })
     }
 
     /// Returns the description of a file.

@@ -109,9 +109,7 @@ impl ConnectorSession {
                 None => self.newest_task().await?,
             },
         };
-        task.ok_or_else(|| ConnectorError::Conversation {
-            conversation: conversation.to_owned(),
-        })
+        task.ok_or_else(|| ConnectorError::Conversation { conversation: conversation.to_owned() })
     }
 
     /// Returns whether the bot means the context of this scope. Bots that received it from an earlier version use its
@@ -123,8 +121,7 @@ impl ConnectorSession {
     /// Returns the id under which the bot knows the context.
     fn context_id(&self) -> Cow<'_, str> {
         let context = &self.scope.context;
-        self.bot
-            .conversation_id(&self.scope.caller, context, context)
+        self.bot.conversation_id(&self.scope.caller, context, context)
     }
 
     /// Returns the members of the conversation: the user and the bot.
@@ -204,9 +201,7 @@ impl ConnectorSession {
 /// Returns the task with the newest status. Lists order tasks with a status of the same millisecond by id, the oldest
 /// first.
 fn newest(tasks: &[Arc<Task>]) -> Option<&Arc<Task>> {
-    tasks
-        .iter()
-        .max_by_key(|task| (&task.status.timestamp, &task.id))
+    tasks.iter().max_by_key(|task| (&task.status.timestamp, &task.id))
 }
 
 #[cfg(test)]

@@ -32,11 +32,8 @@ mod tests {
     #[test]
     fn only_those_of_one_service_url_wait_for_each_other() {
         let creation_locks = CreationLocks::default();
-        let (one, again, other) = (
-            creation_locks.of("one"),
-            creation_locks.of("one"),
-            creation_locks.of("other"),
-        );
+        let (one, again, other) =
+            (creation_locks.of("one"), creation_locks.of("one"), creation_locks.of("other"));
         let held = one.try_lock();
         assert!(held.is_ok() && again.try_lock().is_err() && other.try_lock().is_ok());
         drop((held, other));

@@ -22,11 +22,8 @@ impl ConnectorSession {
     ) -> Result<String, ConnectorError> {
         let activity = self.parse_activity(activity)?;
         self.check(head, id).await?;
-        let update = Activity {
-            kind: ActivityType::MessageUpdate,
-            id: Some(id.into()),
-            ..activity
-        };
+        let update =
+            Activity { kind: ActivityType::MessageUpdate, id: Some(id.into()), ..activity };
         if self.append(head, update.clone()).await?.is_late {
             Box::pin(self.follow_up(head, id, update)).await?;
         }
@@ -36,20 +33,13 @@ impl ConnectorSession {
     /// Deletes an earlier activity. It remains in a task that has ended.
     pub async fn delete(&self, head: &Arc<Head>, id: &str) -> Result<(), ConnectorError> {
         self.check(head, id).await?;
-        let delete = Activity {
-            id: Some(id.into()),
-            ..Activity::new(ActivityType::MessageDelete)
-        };
+        let delete = Activity { id: Some(id.into()), ..Activity::new(ActivityType::MessageDelete) };
         self.append(head, delete).await.map(drop)
     }
 
     /// Returns an error if the bot has posted nothing with this id in the task.
     async fn check(&self, head: &Head, id: &str) -> Result<(), ConnectorError> {
-        let found = self
-            .channel
-            .store
-            .task(&self.scope.caller, &head.task)
-            .await?;
+        let found = self.channel.store.task(&self.scope.caller, &head.task).await?;
         let task = found.task;
         let messages = task.history.iter().chain(task.status.message.as_ref());
         let mut own = messages.filter(|message| message.role == Role::Agent);
@@ -59,9 +49,7 @@ impl ConnectorSession {
         let is_message = own.any(|message| message.message_id == id);
         match is_message || task.artifacts.iter().any(is_artifact) {
             true => Ok(()),
-            false => Err(ConnectorError::Activity {
-                activity: id.into(),
-            }),
+            false => Err(ConnectorError::Activity { activity: id.into() }),
         }
     }
 }

@@ -115,12 +115,7 @@ impl Executor for RemoteExecutor {
 impl RemoteExecutor {
     pub(super) fn new(channel: Arc<ChannelInner>, bot: Arc<RemoteBot>) -> Self {
         let acceptance = channel.acceptance(&bot);
-        Self {
-            channel,
-            bot,
-            acceptance,
-            log: CallLog::default(),
-        }
+        Self { channel, bot, acceptance, log: CallLog::default() }
     }
 
     /// Returns the data of a turn and the state machine that translates the bot's activities, or the changes that end the
@@ -150,8 +145,7 @@ impl RemoteExecutor {
         let secret = self.channel.service_urls.secret(&scope).await?;
         let id = format!("{}.{}", turn.task.id, turn.number);
         let place =
-            self.channel
-                .translation_context(&self.bot, &turn.caller, &turn.task, &secret, id);
+            self.channel.translation_context(&self.bot, &turn.caller, &turn.task, &secret, id);
         let place = TranslationContext {
             delivery_mode: self.bot.settings.delivery.mode(turn.is_watched),
             ..place
@@ -200,11 +194,7 @@ impl RemoteExecutor {
         from: u64,
         talk: impl AsyncFnOnce(&OpenTurn) -> Result<(), CallError>,
     ) -> Vec<Update> {
-        let TranslationContext {
-            task_id,
-            activity_id,
-            ..
-        } = &remote_turn.place;
+        let TranslationContext { task_id, activity_id, .. } = &remote_turn.place;
         let ending = self.bot.settings.ending;
         let owner = TurnOwner {
             scope: self.scope(&remote_turn.turn.task, &remote_turn.turn.caller),
@@ -221,9 +211,7 @@ impl RemoteExecutor {
         };
         let (how, ()) = join(talking, log_writer.run()).await;
         let number = remote_turn.turn.number;
-        log_writer
-            .end(how)
-            .unwrap_or_else(|error| unkept(&error, number))
+        log_writer.end(how).unwrap_or_else(|error| unkept(&error, number))
     }
 
     /// Waits for the end of `talk`, a cancelation or the time limit, and returns how the turn ends.
@@ -287,8 +275,7 @@ impl RemoteExecutor {
         self.log.succeeded(agent);
         if open_turn.progress().borrow().count == 0 {
             let callback = self.channel.callback_base(&self.bot);
-            self.log
-                .was_silent(agent, &remote_turn.turn.task.id, callback);
+            self.log.was_silent(agent, &remote_turn.turn.task.id, callback);
         }
         Ok(())
     }
@@ -359,10 +346,7 @@ impl RemoteExecutor {
     /// Waits until a bot seems to have finished that speaks at a time that its answer does not tell.
     async fn wait_until_quiet(&self, progress: watch::Receiver<ProgressState>) {
         let ending = self.bot.settings.ending;
-        let ending = TurnEndRules {
-            settle: Some(ending.quiet),
-            ..ending
-        };
+        let ending = TurnEndRules { settle: Some(ending.quiet), ..ending };
         turn_progress::wait_until_finished(progress, &ending, &AcceptanceTiming::default()).await;
     }
 
@@ -379,8 +363,7 @@ impl RemoteExecutor {
     async fn greet(&self, remote_turn: &RemoteTurn, open_turn: &OpenTurn) {
         let greeting = request::greeting(&remote_turn.turn.task, &remote_turn.place);
         if let Err(error) = self.call(remote_turn, open_turn, greeting).await {
-            self.log
-                .failed(&self.bot.name, &remote_turn.place.task_id, &error);
+            self.log.failed(&self.bot.name, &remote_turn.place.task_id, &error);
         }
         open_turn.reset_progress(TurnProgress::Silent);
     }
@@ -422,9 +405,7 @@ impl RemoteExecutor {
         let scope = self.scope(task, caller);
         let secret = self.channel.service_urls.secret(&scope).await?;
         let id = format!("{}.canceled", task.id);
-        let place = self
-            .channel
-            .translation_context(&self.bot, caller, task, &secret, id);
+        let place = self.channel.translation_context(&self.bot, caller, task, &secret, id);
         let activity = request::cancel(task, &place);
         let http = &self.channel.http;
         let answer = call::post(http, &self.bot, &place.service_url, activity).await?;
@@ -453,14 +434,8 @@ impl From<StoreError> for CancelNoticeError {
 /// stays in the status. If it asked for something, the task keeps waiting for that.
 fn restore_last_message(remote_turn: &RemoteTurn, mut updates: Vec<Update>) -> Vec<Update> {
     let status_message = remote_turn.turn.task.status.message.as_ref();
-    let (
-        Some(status_message),
-        Some(Update::Status {
-            state,
-            message: message @ None,
-            metadata,
-        }),
-    ) = (status_message, updates.last_mut())
+    let (Some(status_message), Some(Update::Status { state, message: message @ None, metadata })) =
+        (status_message, updates.last_mut())
     else {
         return updates;
     };
@@ -484,9 +459,5 @@ fn preparation_failure(turn: &Turn, error: &StoreError) -> Vec<Update> {
         tracing::error!(task = turn.task.id, %error, "a bot could not be called");
     }
     let id = format!("{}.{}.unprepared", turn.task.id, turn.number);
-    vec![Update::said(
-        TaskState::Failed,
-        id,
-        "The agent could not be called.",
-    )]
+    vec![Update::said(TaskState::Failed, id, "The agent could not be called.")]
 }

@@ -75,11 +75,7 @@ pub(super) struct Upload {
 pub enum UploadError {
     /// The upload exceeds the limit of one file or of the task.
     #[error("expected at most {limit} bytes {of}, found {size}")]
-    TooLarge {
-        of: &'static str,
-        size: usize,
-        limit: usize,
-    },
+    TooLarge { of: &'static str, size: usize, limit: usize },
     /// The store failed.
     #[error("the file could not be stored: {0}")]
     Store(StoreError),
@@ -102,20 +98,14 @@ pub(super) struct FileStore {
 impl File {
     /// Returns the names of the views with their sizes in bytes.
     pub fn views(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.views
-            .iter()
-            .map(|(name, view)| (name.as_str(), view.size))
+        self.views.iter().map(|(name, view)| (name.as_str(), view.size))
     }
 }
 
 impl FileStore {
     /// Creates a store for files of at most `limit` bytes each and `per_task` bytes for each task.
     pub(super) fn new(store: Arc<dyn Store>, limit: usize, per_task: usize) -> Self {
-        Self {
-            store,
-            limit,
-            per_task,
-        }
+        Self { store, limit, per_task }
     }
 
     /// Returns an id for a file that is a part of a message in the task's log.
@@ -127,13 +117,8 @@ impl FileStore {
         part: usize,
     ) -> Result<String, StoreError> {
         let found = message.parts.get(part);
-        let size = found
-            .and_then(|part| raw(&part.content))
-            .map_or(0, <[u8]>::len);
-        let place = BytesLocation::Said {
-            message: message.message_id.clone(),
-            part,
-        };
+        let size = found.and_then(|part| raw(&part.content)).map_or(0, <[u8]>::len);
+        let place = BytesLocation::Said { message: message.message_id.clone(), part };
         let file = File {
             caller: caller.clone(),
             task: task.id.clone(),
@@ -163,10 +148,7 @@ impl FileStore {
             });
             try_join_all(kept).await?;
         }
-        let view = |bytes: Vec<u8>| FileView {
-            size: bytes.len(),
-            place: BytesLocation::Kept,
-        };
+        let view = |bytes: Vec<u8>| FileView { size: bytes.len(), place: BytesLocation::Kept };
         let views = upload.views.into_iter();
         let file = File {
             caller: head.owner.clone(),
@@ -204,9 +186,7 @@ impl FileStore {
             Some(BytesLocation::Kept) => {
                 let scope = format!("{id}.{view}");
                 let pieces = self.store.records(&records_owner(), BYTES, &scope).await?;
-                Ok(Some(
-                    pieces.into_iter().flat_map(|(_, piece)| piece).collect(),
-                ))
+                Ok(Some(pieces.into_iter().flat_map(|(_, piece)| piece).collect()))
             }
         }
     }
@@ -225,13 +205,8 @@ impl FileStore {
     }
 
     async fn check(&self, head: &Head, size: usize) -> Result<(), UploadError> {
-        let others = self
-            .store
-            .records(&records_owner(), OF_TASK, &head.task)
-            .await?;
-        let sizes = others
-            .iter()
-            .filter_map(|(_, size)| str::from_utf8(size).ok()?.parse().ok());
+        let others = self.store.records(&records_owner(), OF_TASK, &head.task).await?;
+        let sizes = others.iter().filter_map(|(_, size)| str::from_utf8(size).ok()?.parse().ok());
         let all = sizes.fold(size, usize::saturating_add);
         let checks = [("a file", size, self.limit), ("a task", all, self.per_task)];
         match checks.into_iter().find(|(_, size, limit)| size > limit) {
@@ -253,9 +228,8 @@ pub async fn have_files(
     store: &dyn Store,
     tasks: impl Iterator<Item = &str>,
 ) -> Result<Vec<bool>, StoreError> {
-    let scopes: Vec<(Caller, String)> = tasks
-        .map(|task| (records_owner(), task.to_owned()))
-        .collect();
+    let scopes: Vec<(Caller, String)> =
+        tasks.map(|task| (records_owner(), task.to_owned())).collect();
     store.have_records(OF_TASK, &scopes).await
 }
 
@@ -282,9 +256,7 @@ pub async fn forget_files(store: &dyn Store, task: &str) -> Result<(), StoreErro
         }
         store.delete_record(&owner, &name).await?;
         // The list goes last, so that an interrupted deletion finds it again.
-        store
-            .delete_record(&owner, &key(OF_TASK, task, &id))
-            .await?;
+        store.delete_record(&owner, &key(OF_TASK, task, &id)).await?;
     }
     Ok(())
 }
@@ -297,9 +269,5 @@ fn raw(content: &Content) -> Option<&[u8]> {
 }
 
 fn key(kind: &str, scope: &str, id: &str) -> RecordKey {
-    RecordKey {
-        kind: kind.into(),
-        scope: scope.into(),
-        id: id.into(),
-    }
+    RecordKey { kind: kind.into(), scope: scope.into(), id: id.into() }
 }

@@ -58,9 +58,7 @@ impl ConnectorSession {
             caller: &self.scope.caller,
             id: &format!("{}/{}", self.scope.agent, self.scope.context),
         };
-        leases
-            .run_with_lease(lease, self.newest_open_task(key, answered))
-            .await
+        leases.run_with_lease(lease, self.newest_open_task(key, answered)).await
     }
 
     /// Returns a new task that follows the answered one, if there is an answered one and the newest task has begun. Otherwise
@@ -109,11 +107,7 @@ impl ConnectorSession {
         }
         let follows = json!({"taskId": ended.task, "messageId": id});
         let head = self.create_follow_up(follows);
-        let message = Activity {
-            kind: ActivityType::Message,
-            id: None,
-            ..update
-        };
+        let message = Activity { kind: ActivityType::Message, id: None, ..update };
         self.append(&head.await?, message).await.map(drop)
     }
 

@@ -44,9 +44,7 @@ impl ConnectorSession {
         let saying = Box::pin(async {
             let activity = self.parse_activity(activity)?;
             let head = self.target_task(head, &activity, &key).await?;
-            let posted = self
-                .deliver(&head, activity, &key, ActivitySource::Bot)
-                .await?;
+            let posted = self.deliver(&head, activity, &key, ActivitySource::Bot).await?;
             Ok::<_, ConnectorError>(posted.id)
         });
         match once {
@@ -97,10 +95,7 @@ impl ConnectorSession {
     ) -> Result<String, ConnectorError> {
         let activities = body.get("activities").and_then(Value::as_array);
         if activities.is_none() {
-            return Err(ConnectorError::Body(missing(
-                "a list of activities",
-                "activities",
-            )));
+            return Err(ConnectorError::Body(missing("a list of activities", "activities")));
         }
         let history = json!({"type": "event", "name": "history", "value": body});
         self.post(head, history).await
@@ -116,16 +111,9 @@ impl ConnectorSession {
             }
         }
         if !views.contains_key(ORIGINAL) {
-            return Err(ConnectorError::Body(missing(
-                "the file in base64",
-                "originalBase64",
-            )));
+            return Err(ConnectorError::Body(missing("the file in base64", "originalBase64")));
         }
-        let upload = Upload {
-            name: text("name"),
-            media_type: text("type"),
-            views,
-        };
+        let upload = Upload { name: text("name"), media_type: text("type"), views };
         Ok(self.channel.files.keep(head, upload).await?)
     }
 
@@ -138,9 +126,7 @@ impl ConnectorSession {
         self.check_members(&body)?;
         let activity = body.get_mut("activity").map(Value::take);
         let activity = activity.filter(|activity| !activity.is_null());
-        let activity = activity
-            .map(|activity| self.parse_activity(activity))
-            .transpose();
+        let activity = activity.map(|activity| self.parse_activity(activity)).transpose();
         let activity = activity.map_err(|refused| match refused {
             ConnectorError::Body(error) => ConnectorError::Body(error.inside("activity")),
             other => other,
@@ -150,13 +136,8 @@ impl ConnectorSession {
             Some(activity) => Some(self.append(&head, activity).await?.id),
             None => None,
         };
-        let conversation = self
-            .bot
-            .conversation_id(&head.owner, &head.task, &head.context_id);
-        Ok(CreatedConversation {
-            conversation: conversation.into(),
-            activity,
-        })
+        let conversation = self.bot.conversation_id(&head.owner, &head.task, &head.context_id);
+        Ok(CreatedConversation { conversation: conversation.into(), activity })
     }
 
     pub(super) fn parse_activity(&self, activity: Value) -> Result<Activity, ConnectorError> {
@@ -170,8 +151,7 @@ impl ConnectorSession {
         activity: Activity,
     ) -> Result<PostedActivity, ConnectorError> {
         let key = CallKey::unique();
-        self.deliver(head, activity, &key, ActivitySource::Bot)
-            .await
+        self.deliver(head, activity, &key, ActivitySource::Bot).await
     }
 
     /// Logs an activity outside of turns. Its id ends with `suffix`, if it has one.
@@ -187,19 +167,11 @@ impl ConnectorSession {
         let (caller, secret) = (&self.scope.caller, &self.secret);
         // The id begins with the task's id: edits of the message find their task by it.
         let id = format!("{}.{}", head.task, clock::new_id());
-        let place = self
-            .channel
-            .translation_context(&self.bot, caller, &task, secret, id.clone());
-        let id = activity
-            .id
-            .clone()
-            .filter(|_| open_turns::refers_to_earlier(&activity));
+        let place = self.channel.translation_context(&self.bot, caller, &task, secret, id.clone());
+        let id = activity.id.clone().filter(|_| open_turns::refers_to_earlier(&activity));
         let suffix = suffix.as_deref().unwrap_or("1");
         let id = id.unwrap_or_else(|| format!("{}.{suffix}", place.activity_id));
-        let activity = Activity {
-            id: Some(id.clone()),
-            ..activity
-        };
+        let activity = Activity { id: Some(id.clone()), ..activity };
         let handle = TaskHandle::new(store.clone(), Arc::clone(head));
         // The task's state is evaluated at each attempt, because a turn may end at the same time.
         let events = |head: &Head| {
@@ -221,17 +193,12 @@ impl ConnectorSession {
         let members = body.get("members").and_then(Value::as_array);
         let members = members.filter(|members| !members.is_empty());
         let Some(members) = members else {
-            return Err(ConnectorError::Body(missing(
-                "at least one member",
-                "members",
-            )));
+            return Err(ConnectorError::Body(missing("at least one member", "members")));
         };
         for (index, member) in members.iter().enumerate() {
             let Some(id) = member.get("id").and_then(Value::as_str) else {
                 let error = FieldError::new("a string", "something else");
-                return Err(ConnectorError::Body(
-                    error.inside("id").at(index).inside("members"),
-                ));
+                return Err(ConnectorError::Body(error.inside("id").at(index).inside("members")));
             };
             self.member(id)?;
         }
@@ -255,11 +222,7 @@ impl ConnectorSession {
             time: clock::now(),
             events: vec![created],
         };
-        Ok(self
-            .channel
-            .store
-            .append(&self.scope.caller, append)
-            .await?)
+        Ok(self.channel.store.append(&self.scope.caller, append).await?)
     }
 }
 

@@ -77,11 +77,7 @@ impl OpenTurns {
             is_resumed: from > 0,
         });
         self.lock().insert(task.into(), open_turn.clone());
-        let open = OpenTurnGuard {
-            open_turns: self,
-            task: task.into(),
-            open_turn,
-        };
+        let open = OpenTurnGuard { open_turns: self, task: task.into(), open_turn };
         (open, queue)
     }
 
@@ -142,8 +138,7 @@ impl OpenTurn {
         self.output.send(activity).await?;
         // The progress changes after the activity is queued, so that the code that ends the turn finds the activity
         // there.
-        self.progress
-            .send_modify(|state| *state = state.after(progress));
+        self.progress.send_modify(|state| *state = state.after(progress));
         Ok(id)
     }
 
@@ -177,8 +172,7 @@ impl OpenTurn {
 
     /// Starts counting activities again, with this progress.
     pub(super) fn reset_progress(&self, progress: TurnProgress) {
-        self.progress
-            .send_replace(ProgressState { count: 0, progress });
+        self.progress.send_replace(ProgressState { count: 0, progress });
     }
 }
 

@@ -48,19 +48,13 @@ impl CallKey {
         let mut digest = CallDigest::default();
         let hash = hash.finalize();
         digest.copy_from_slice(&hash[..size_of::<CallDigest>()]);
-        Self {
-            digest,
-            is_repeatable,
-        }
+        Self { digest, is_repeatable }
     }
 
     /// Reads a key that another bridge wrote.
     pub(super) fn read(bytes: &[u8], is_repeatable: bool) -> Option<Self> {
         let digest = bytes.try_into().ok()?;
-        Some(Self {
-            digest,
-            is_repeatable,
-        })
+        Some(Self { digest, is_repeatable })
     }
 
     pub(super) fn as_bytes(&self) -> &[u8] {
@@ -71,9 +65,7 @@ impl CallKey {
 /// The key as a part of ids.
 impl std::fmt::Display for CallKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.digest
-            .iter()
-            .try_for_each(|byte| write!(f, "{byte:02x}"))
+        self.digest.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
@@ -134,9 +126,6 @@ mod tests {
         }
         assert!(!same("s", &said("a", "hi")));
         let recent = recent_activities.0.lock().unwrap();
-        assert_eq!(
-            (recent.cells.len(), recent.order.len()),
-            (CAPACITY, CAPACITY)
-        );
+        assert_eq!((recent.cells.len(), recent.order.len()), (CAPACITY, CAPACITY));
     }
 }

@@ -17,10 +17,7 @@ impl Redactor {
         let files = |base: &str| format!("{base}/v3/attachments/");
         let own = files(&format!("{callback_base}/bots/{secret}"));
         let replacements = [own, files(callback_base)].map(|address| (address, files(public)));
-        Self {
-            secret: secret.to_owned(),
-            replacements: replacements.into(),
-        }
+        Self { secret: secret.to_owned(), replacements: replacements.into() }
     }
 
     /// Returns an activity with files at the URLs for clients, and without the service URL. Renames a field that one

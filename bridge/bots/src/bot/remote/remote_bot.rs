@@ -38,9 +38,7 @@ impl RemoteBot {
 
     /// Returns the bot's own account.
     pub(super) fn account(&self) -> ChannelAccount {
-        let RemoteSettings {
-            bot_id, bot_name, ..
-        } = &self.settings;
+        let RemoteSettings { bot_id, bot_name, .. } = &self.settings;
         let id = bot_id.as_ref().unwrap_or(&self.name);
         ChannelAccount::new(id, bot_name.as_ref().unwrap_or(&self.name), "bot")
     }
@@ -68,9 +66,7 @@ impl RemoteBot {
         match self.settings.conversation {
             ConversationScope::Context if !caller.is_anonymous() => {
                 let digest = Sha256::digest(&caller.id);
-                let digest = digest
-                    .first_chunk()
-                    .map_or(0, |head| u64::from_be_bytes(*head));
+                let digest = digest.first_chunk().map_or(0, |head| u64::from_be_bytes(*head));
                 Cow::Owned(format!("{context}-{digest:016x}"))
             }
             ConversationScope::Context | ConversationScope::Task => {
@@ -90,9 +86,7 @@ impl RemoteBot {
 
 impl std::fmt::Debug for RemoteBot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RemoteBot")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        f.debug_struct("RemoteBot").field("name", &self.name).finish_non_exhaustive()
     }
 }
 

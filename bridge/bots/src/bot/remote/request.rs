@@ -18,12 +18,7 @@ pub(super) async fn message(
     turn: &Turn,
     place: &TranslationContext,
 ) -> Result<Activity, StoreError> {
-    let Turn {
-        message,
-        task,
-        caller,
-        ..
-    } = turn;
+    let Turn { message, task, caller, .. } = turn;
     let mut activity = to_activity::message(message, &slim(task), place);
     activity.text_format.get_or_insert(TextFormat::Plain);
     // Files of an activity that was sent as a whole stay unchanged.
@@ -31,9 +26,7 @@ pub(super) async fn message(
         return Ok(activity);
     }
     for attachment in &mut activity.attachments {
-        attachment
-            .content_type
-            .get_or_insert_with(|| UNNAMED.to_owned());
+        attachment.content_type.get_or_insert_with(|| UNNAMED.to_owned());
     }
     let base = channel.file_base(bot);
     for (index, url) in inline_files(message, &mut activity) {
@@ -45,10 +38,7 @@ pub(super) async fn message(
 
 /// Returns the greeting, which is sent before the message of this turn.
 pub(super) fn greeting(task: &Task, place: &TranslationContext) -> Activity {
-    let place = TranslationContext {
-        activity_id: format!("{}.0", place.task_id),
-        ..place.clone()
-    };
+    let place = TranslationContext { activity_id: format!("{}.0", place.task_id), ..place.clone() };
     to_activity::first_contact(&slim(task), &place)
 }
 

@@ -88,9 +88,7 @@ impl ResponseReader<'_> {
         };
         for (index, reply) in replies.into_iter().enumerate() {
             let placed = |error: FieldError| error.at(index).inside("activities");
-            self.deliver(reply)
-                .await
-                .map_err(|error| call::unexpected(self.bot, placed(error)))?;
+            self.deliver(reply).await.map_err(|error| call::unexpected(self.bot, placed(error)))?;
         }
         Ok(())
     }
@@ -169,10 +167,7 @@ impl ResponseReader<'_> {
         let status = answer.status();
         let bot = display_url(&self.bot.url);
         let body = call::body(self.bot, answer).await.unwrap_or_default();
-        let excerpt: String = String::from_utf8_lossy(&body)
-            .chars()
-            .take(EXCERPT)
-            .collect();
+        let excerpt: String = String::from_utf8_lossy(&body).chars().take(EXCERPT).collect();
         let body = self.redactor.text(&excerpt);
         CallError::Status { bot, status, body }
     }

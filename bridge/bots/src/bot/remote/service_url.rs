@@ -51,10 +51,7 @@ impl ServiceUrls {
         &self,
         scope: &ServiceUrlScope,
     ) -> Result<bool, StoreError> {
-        let record = self
-            .store
-            .record(&scope.caller, &contact_key(scope))
-            .await?;
+        let record = self.store.record(&scope.caller, &contact_key(scope)).await?;
         let is_first_contact = record.is_none();
         if is_first_contact {
             let (store, scope) = (Arc::clone(&self.store), scope.clone());
@@ -106,11 +103,7 @@ fn is_legacy_secret(secret: &str) -> bool {
 }
 
 fn contact_key(scope: &ServiceUrlScope) -> RecordKey {
-    RecordKey {
-        kind: CONTACT_KIND.into(),
-        scope: scope.agent.clone(),
-        id: scope.context.clone(),
-    }
+    RecordKey { kind: CONTACT_KIND.into(), scope: scope.agent.clone(), id: scope.context.clone() }
 }
 
 #[cfg(test)]
@@ -120,11 +113,7 @@ mod tests {
     use crate::store::MemoryStore;
 
     fn scope(agent: &str) -> ServiceUrlScope {
-        ServiceUrlScope {
-            agent: agent.into(),
-            caller: Caller::new("me"),
-            context: "c".into(),
-        }
+        ServiceUrlScope { agent: agent.into(), caller: Caller::new("me"), context: "c".into() }
     }
 
     #[tokio::test]
@@ -154,16 +143,10 @@ mod tests {
     async fn a_secret_of_an_older_program_still_works() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let secret = clock::new_secret();
-        let key = RecordKey {
-            kind: LEGACY_SCOPE_KIND.into(),
-            scope: String::new(),
-            id: secret.clone(),
-        };
+        let key =
+            RecordKey { kind: LEGACY_SCOPE_KIND.into(), scope: String::new(), id: secret.clone() };
         let record = encoded(&scope("one"));
-        store
-            .put_record(&records_owner(), &key, record)
-            .await
-            .unwrap();
+        store.put_record(&records_owner(), &key, record).await.unwrap();
         let found = ServiceUrls::new(store).find(&secret).await.unwrap();
         assert_eq!(found.map(|(_, scope)| scope), Some(scope("one")));
     }

@@ -44,13 +44,7 @@ impl ServiceUrlKeys {
             Some(stored) => stored,
             None => StoredKeys::first(store).await?,
         };
-        Ok(Self(
-            stored
-                .secrets
-                .iter()
-                .filter_map(|secret| Key::of(secret))
-                .collect(),
-        ))
+        Ok(Self(stored.secrets.iter().filter_map(|secret| Key::of(secret)).collect()))
     }
 
     /// Encrypts a scope as the unguessable part of a URL. The result is always the same.
@@ -97,11 +91,7 @@ impl StoredKeys {
             return Self::default().with_new(store).await;
         };
         let caller = records_owner();
-        let lease = Conversation {
-            agent: KEYS_KIND,
-            caller: &caller,
-            id: "",
-        };
+        let lease = Conversation { agent: KEYS_KIND, caller: &caller, id: "" };
         let creating = async {
             match Self::known(store).await? {
                 None => Self::default().with_new(store).await,
@@ -119,19 +109,13 @@ impl StoredKeys {
     /// Adds a new secret in front of the others and stores them.
     async fn with_new(mut self, store: &dyn Store) -> Result<Self, StoreError> {
         self.secrets.insert(0, clock::new_secret());
-        store
-            .put_record(&records_owner(), &key(), encoded(&self))
-            .await?;
+        store.put_record(&records_owner(), &key(), encoded(&self)).await?;
         Ok(self)
     }
 }
 
 fn key() -> RecordKey {
-    RecordKey {
-        kind: KEYS_KIND.into(),
-        scope: String::new(),
-        id: String::new(),
-    }
+    RecordKey { kind: KEYS_KIND.into(), scope: String::new(), id: String::new() }
 }
 
 impl Key {
@@ -151,9 +135,7 @@ impl Key {
         let tag = hmac::sign(&self.nonce, &text);
         let nonce: [u8; NONCE_LEN] = tag.as_ref()[..NONCE_LEN].try_into().ok()?;
         let unique = Nonce::assume_unique_for_key(nonce);
-        self.seal
-            .seal_in_place_append_tag(unique, Aad::empty(), &mut text)
-            .ok()?;
+        self.seal.seal_in_place_append_tag(unique, Aad::empty(), &mut text).ok()?;
         Some([&nonce[..], &text].concat())
     }
 
@@ -161,10 +143,7 @@ impl Key {
         let (nonce, text) = sealed.split_first_chunk::<NONCE_LEN>()?;
         let mut text = text.to_vec();
         let nonce = Nonce::assume_unique_for_key(*nonce);
-        let opened = self
-            .seal
-            .open_in_place(nonce, Aad::empty(), &mut text)
-            .ok()?;
+        let opened = self.seal.open_in_place(nonce, Aad::empty(), &mut text).ok()?;
         Some(opened.to_vec())
     }
 }
@@ -175,11 +154,7 @@ mod tests {
     use crate::{caller::Caller, store::MemoryStore};
 
     fn scope() -> ServiceUrlScope {
-        ServiceUrlScope {
-            agent: "bot".into(),
-            caller: Caller::new("me"),
-            context: "c".into(),
-        }
+        ServiceUrlScope { agent: "bot".into(), caller: Caller::new("me"), context: "c".into() }
     }
 
     #[tokio::test]
@@ -200,11 +175,7 @@ mod tests {
     #[tokio::test]
     async fn keys_are_turned_and_withdrawn() {
         let store = MemoryStore::new();
-        let first = ServiceUrlKeys::of(&store)
-            .await
-            .unwrap()
-            .seal(&scope())
-            .unwrap();
+        let first = ServiceUrlKeys::of(&store).await.unwrap().seal(&scope()).unwrap();
         rotate_service_url_keys(&store, false).await.unwrap();
         let turned = ServiceUrlKeys::of(&store).await.unwrap();
         let second = turned.seal(&scope()).unwrap();
@@ -212,9 +183,6 @@ mod tests {
         assert_eq!(turned.open(&first), Some(scope()));
         rotate_service_url_keys(&store, true).await.unwrap();
         let withdrawn = ServiceUrlKeys::of(&store).await.unwrap();
-        assert_eq!(
-            (withdrawn.open(&first), withdrawn.open(&second)),
-            (None, None)
-        );
+        assert_eq!((withdrawn.open(&first), withdrawn.open(&second)), (None, None));
     }
 }

@@ -157,12 +157,9 @@ impl TurnEndRules {
     fn of(turns: TurnMode) -> Self {
         match turns {
             TurnMode::Answers | TurnMode::Dotnet => Self::default(),
-            TurnMode::Late => Self {
-                answer: false,
-                quiet: LATE,
-                settle: Some(LATE),
-                ..Self::default()
-            },
+            TurnMode::Late => {
+                Self { answer: false, quiet: LATE, settle: Some(LATE), ..Self::default() }
+            }
         }
     }
 }

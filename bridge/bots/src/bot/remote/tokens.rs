@@ -24,14 +24,10 @@ impl Credential for Tokens {
 impl Admission for Verifier {
     async fn admit(&self, call: &ConnectorCall<'_>) -> Result<(), AdmissionError> {
         let given = call.authorization.into_iter();
-        let headers: HeaderMap = given
-            .map(|value| (reqwest::header::AUTHORIZATION, value.clone()))
-            .collect();
+        let headers: HeaderMap =
+            given.map(|value| (reqwest::header::AUTHORIZATION, value.clone())).collect();
         let token = bearer(&headers).map_err(admission_error)?;
-        self.verify(token, clock::now())
-            .await
-            .map(drop)
-            .map_err(admission_error)
+        self.verify(token, clock::now()).await.map(drop).map_err(admission_error)
     }
 }
 

@@ -212,10 +212,7 @@ impl ConnectorSession {
             activity: to_value(activity),
             is_repeatable: key.is_repeatable,
         };
-        let call = Call {
-            key: key.as_bytes().to_vec(),
-            body: encoded(&handed),
-        };
+        let call = Call { key: key.as_bytes().to_vec(), body: encoded(&handed) };
         let answer = leases.hand_over(conversation, &call).await?;
         let posted = answer.map(|answer| decoded_value("the answer of another bridge", &answer));
         Ok(posted.transpose()?)
@@ -296,9 +293,7 @@ async fn log_handed(
     let key = CallKey::read(&call.key, handed.is_repeatable);
     let key = key.ok_or(ConnectorError::UnknownAddress)?;
     let session = ConnectorSession {
-        bot: channel
-            .bot(&handed.scope)
-            .ok_or(ConnectorError::UnknownAddress)?,
+        bot: channel.bot(&handed.scope).ok_or(ConnectorError::UnknownAddress)?,
         secret: channel.service_urls.secret(&handed.scope).await?,
         scope: handed.scope,
         channel: channel.clone(),

@@ -53,10 +53,7 @@ impl ProgressState {
             | TurnProgress::AtWork
             | TurnProgress::Spoken => progress.unwrap_or(self.progress),
         };
-        Self {
-            count: self.count + 1,
-            progress,
-        }
+        Self { count: self.count + 1, progress }
     }
 }
 
@@ -171,35 +168,23 @@ mod tests {
             (json!({"type": "message"}), TurnProgress::Spoken),
             (json!({"type": "event"}), TurnProgress::Spoken),
             (json!({"type": "x-vendor"}), TurnProgress::Spoken),
-            (
-                json!({"type": "message", "inputHint": "expectingInput"}),
-                TurnProgress::Finished,
-            ),
-            (
-                json!({"type": "message", "attachments": card}),
-                TurnProgress::Finished,
-            ),
+            (json!({"type": "message", "inputHint": "expectingInput"}), TurnProgress::Finished),
+            (json!({"type": "message", "attachments": card}), TurnProgress::Finished),
             (json!({"type": "endOfConversation"}), TurnProgress::Ended),
         ] {
-            let state = ProgressState::default().after(progress_of(
-                &activity(said.clone()),
-                &TurnEndRules::default(),
-            ));
+            let state = ProgressState::default()
+                .after(progress_of(&activity(said.clone()), &TurnEndRules::default()));
             assert_eq!(state.progress, expected, "{said}");
         }
     }
 
     #[test]
     fn signals_can_be_turned_off() {
-        let deaf = TurnEndRules {
-            final_piece: false,
-            expecting_input: false,
-            ..TurnEndRules::default()
-        };
-        for said in [
-            piece("message", "final"),
-            json!({"type": "message", "inputHint": "expectingInput"}),
-        ] {
+        let deaf =
+            TurnEndRules { final_piece: false, expecting_input: false, ..TurnEndRules::default() };
+        for said in
+            [piece("message", "final"), json!({"type": "message", "inputHint": "expectingInput"})]
+        {
             let state = ProgressState::default().after(progress_of(&activity(said), &deaf));
             assert_eq!(state.progress, TurnProgress::Spoken);
         }
@@ -239,11 +224,7 @@ mod tests {
     async fn a_bot_whose_turns_are_over_at_its_202_is_not_waited_for() {
         let learnt = AcceptanceTiming::default();
         (0..100).for_each(|_| learnt.record_over());
-        for (said, millis) in [
-            (&[][..], 50),
-            (&[(0, "message")], 0),
-            (&[(0, "typing")], 2_000),
-        ] {
+        for (said, millis) in [(&[][..], 50), (&[(0, "message")], 0), (&[(0, "typing")], 2_000)] {
             let waited = waited(&learnt, said.len(), said).await;
             assert_eq!(waited.as_millis(), millis, "{said:?}");
         }
@@ -287,11 +268,7 @@ mod tests {
             (1, &[(0, "typing")], 60_000),
             (1, &[(0, "endOfConversation")], 0),
             (0, &[(30, "message")], 32_000),
-            (
-                0,
-                &[(30, "typing"), (50, "message"), (1, "message")],
-                83_000,
-            ),
+            (0, &[(30, "typing"), (50, "message"), (1, "message")], 83_000),
             (0, &[(1, "message"), (1, "endOfConversation")], 2_000),
             (0, &[(1, "trace")], 61_000),
         ] {
@@ -299,10 +276,7 @@ mod tests {
             // The clock in tests has a resolution of milliseconds.
             let expected = Duration::from_millis(millis);
             let late = waited.saturating_sub(expected);
-            assert!(
-                waited >= expected && late < Duration::from_millis(20),
-                "{said:?}: {waited:?}"
-            );
+            assert!(waited >= expected && late < Duration::from_millis(20), "{said:?}: {waited:?}");
         }
     }
 }

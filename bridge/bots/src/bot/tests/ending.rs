@@ -17,21 +17,9 @@ use crate::{
 async fn troubled_bots_leave_truthful_tasks() {
     let cases: [(&str, &[&str]); 5] = [
         ("silent", &["input-required"]),
-        (
-            "failing",
-            &["failed: The agent could not answer this message."],
-        ),
-        (
-            "panicking",
-            &["failed: The agent crashed while it worked on this message."],
-        ),
-        (
-            "hanging",
-            &[
-                "working: Let me see.",
-                "failed: The agent did not answer within 300s.",
-            ],
-        ),
+        ("failing", &["failed: The agent could not answer this message."]),
+        ("panicking", &["failed: The agent crashed while it worked on this message."]),
+        ("hanging", &["working: Let me see.", "failed: The agent did not answer within 300s."]),
         ("echo", &["input-required: Echo: hi"]),
     ];
     for (name, expected) in cases {
@@ -49,14 +37,8 @@ async fn silence_means_what_the_setting_says() {
         (SilentEnd::Completed, TaskState::Completed),
         (SilentEnd::Working, TaskState::Working),
     ] {
-        let settings = BotSettings {
-            silent_end,
-            ..BotSettings::new("echo")
-        };
-        let task = Chat::hosted(Arc::new(Echo), settings)
-            .say("hi")
-            .await
-            .unwrap();
+        let settings = BotSettings { silent_end, ..BotSettings::new("echo") };
+        let task = Chat::hosted(Arc::new(Echo), settings).say("hi").await.unwrap();
         assert_eq!(task.status.state, expected);
     }
 }
@@ -68,8 +50,7 @@ async fn messages_after_the_end_are_dropped() {
             turn.send_text("first").await?;
             turn.send_text("second").await?;
             let code = EndOfConversationCode::CompletedSuccessfully;
-            turn.end_conversation(code, Some("third".into()), None)
-                .await?;
+            turn.end_conversation(code, Some("third".into()), None).await?;
             turn.send_text("fourth").await?;
             Err("nobody hears of this".into())
         })
@@ -90,8 +71,7 @@ async fn messages_after_the_end_are_dropped() {
 async fn the_end_is_shown_although_the_bot_works_on() {
     let bot = fn_bot(|turn| {
         Box::pin(async move {
-            turn.end_conversation(EndOfConversationCode::Error, None, None)
-                .await?;
+            turn.end_conversation(EndOfConversationCode::Error, None, None).await?;
             sleep(Duration::from_secs(60)).await;
             Ok(())
         })
@@ -111,9 +91,7 @@ async fn a_turn_that_answers_at_once_is_one_append() {
     let mut chat = Chat::with(Echo);
     chat.say("hi").await.unwrap();
     let metrics = chat.turns().measured().text(TextFormat::OpenMetrics);
-    let appends = metrics
-        .lines()
-        .find(|line| line.contains("store_append_duration_seconds_count"));
+    let appends = metrics.lines().find(|line| line.contains("store_append_duration_seconds_count"));
     // There is one append for the message, and one for all of its results.
     assert!(appends.unwrap().ends_with(" 2"), "{appends:?}");
 }
@@ -133,9 +111,7 @@ async fn more_than_the_queue_holds_is_logged_in_order() {
     // The last messages are shown with the question.
     const HELD: usize = 8;
     let told = 999 / HELD * HELD;
-    let mut expected: Vec<String> = (0..told)
-        .map(|number| format!("working: {number}"))
-        .collect();
+    let mut expected: Vec<String> = (0..told).map(|number| format!("working: {number}")).collect();
     expected.push("input-required: 999".to_owned());
     assert_eq!(log(&chat).await[..=told], expected);
     let task = chat.task().await.unwrap();
@@ -163,9 +139,7 @@ async fn flushed_output_is_logged() {
                 seen.lock().unwrap().extend(later(turn));
                 Ok(())
             };
-            conversations
-                .continue_conversation(&reference, look)
-                .await?;
+            conversations.continue_conversation(&reference, look).await?;
             Ok(())
         })
     });
@@ -208,10 +182,8 @@ async fn a_canceled_task_stays_canceled_and_its_bot_is_notified() {
 
 #[tokio::test(start_paused = true)]
 async fn a_canceled_turn_of_a_bot_that_does_not_listen_leaves_the_conversation() {
-    let settings = BotSettings {
-        conversation: ConversationScope::Context,
-        ..BotSettings::new("hanging")
-    };
+    let settings =
+        BotSettings { conversation: ConversationScope::Context, ..BotSettings::new("hanging") };
     let mut chat = Chat::hosted(builtin("hanging").unwrap(), settings);
     chat.in_context("context");
     chat.begin("hi").await.unwrap();
@@ -226,8 +198,5 @@ async fn a_canceled_turn_of_a_bot_that_does_not_listen_leaves_the_conversation()
             break;
         }
     }
-    assert!(
-        begun.elapsed() < Duration::from_secs(60),
-        "it waits for the limit of a turn"
-    );
+    assert!(begun.elapsed() < Duration::from_secs(60), "it waits for the limit of a turn");
 }

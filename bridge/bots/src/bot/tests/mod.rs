@@ -45,10 +45,7 @@ where
 async fn log(chat: &Chat) -> Vec<String> {
     let task = chat.reference().unwrap();
     let store = chat.turns().store();
-    let events = store
-        .read(&task.caller, &task.task, 0, usize::MAX)
-        .await
-        .unwrap();
+    let events = store.read(&task.caller, &task.task, 0, usize::MAX).await.unwrap();
     let lines = events.iter().filter_map(|stored| line(&stored.event));
     lines.skip(2).collect()
 }
@@ -66,22 +63,13 @@ fn line(event: &Event) -> Option<String> {
             Some(message) => format!("{}: {}", short(&status.state), message.text()),
             None => short(&status.state),
         }),
-        Event::Artifact {
-            artifact,
-            append,
-            last_chunk,
-            ..
-        } => {
+        Event::Artifact { artifact, append, last_chunk, .. } => {
             let sign = if *append { "+" } else { "=" };
             let last = if *last_chunk { " (last)" } else { "" };
             Some(format!("artifact {sign} {}{last}", text(artifact)))
         }
         Event::Metadata { metadata, .. } => {
-            let of = |name| {
-                metadata["urn:activity:event"][name]
-                    .as_str()
-                    .unwrap_or_default()
-            };
+            let of = |name| metadata["urn:activity:event"][name].as_str().unwrap_or_default();
             Some(format!("{} {} {}", of("type"), of("id"), of("text")))
         }
     }
@@ -89,9 +77,7 @@ fn line(event: &Event) -> Option<String> {
 
 fn short(state: &TaskState) -> String {
     let name = state.to_string();
-    name.trim_start_matches("TASK_STATE_")
-        .to_lowercase()
-        .replace('_', "-")
+    name.trim_start_matches("TASK_STATE_").to_lowercase().replace('_', "-")
 }
 
 /// Returns the text of an artifact, each part of which is a piece.
@@ -105,10 +91,7 @@ async fn every_builtin_has_a_name_and_a_card() {
         let bot = builtin(name).unwrap();
         let card = bot.card(card::plain(name));
         assert_eq!(card.name, name);
-        assert!(
-            !card.description.is_empty() && !card.skills.is_empty(),
-            "{name}"
-        );
+        assert!(!card.description.is_empty() && !card.skills.is_empty(), "{name}");
     }
     assert!(builtin("other").is_none());
 }
@@ -122,8 +105,7 @@ async fn a_bot_gets_its_channel_and_service_url() {
             let is_task = of("/channelData/id") == of("/conversation/id");
             let told = ["/type", "/channelId", "/from/id", "/recipient/id", "/text"];
             let told = told.map(|pointer| of(pointer).unwrap_or_default());
-            turn.send_text(format!("{} {is_task}", serde_json::to_string(&told)?))
-                .await?;
+            turn.send_text(format!("{} {is_task}", serde_json::to_string(&told)?)).await?;
             Ok(())
         })
     });
@@ -168,10 +150,7 @@ async fn activities_are_updated_and_deleted_by_id() {
     let bot = fn_bot(|turn| {
         Box::pin(async move {
             let id = turn.send_text("three apples").await?;
-            let update = Activity {
-                id: Some(id.clone()),
-                ..Activity::message("four apples")
-            };
+            let update = Activity { id: Some(id.clone()), ..Activity::message("four apples") };
             turn.update_activity(update).await?;
             turn.delete_activity(id).await?;
             Ok(())

@@ -49,10 +49,7 @@ async fn a_conversation_is_continued_an_hour_later() {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_keeps_its_state() {
-    for (bot, expected) in [
-        ("silent", "input-required: News."),
-        ("hanging", "working: News."),
-    ] {
+    for (bot, expected) in [("silent", "input-required: News."), ("hanging", "working: News.")] {
         let mut chat = Chat::hosted(builtin(bot).unwrap(), BotSettings::new(bot));
         chat.begin("hi").await.unwrap();
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -61,10 +58,7 @@ async fn a_task_keeps_its_state() {
             Ok(())
         };
         let reference = chat.reference().unwrap();
-        chat.conversations()
-            .continue_conversation(&reference, news)
-            .await
-            .unwrap();
+        chat.conversations().continue_conversation(&reference, news).await.unwrap();
         assert_eq!(log(&chat).await.last().unwrap(), expected);
     }
 }
@@ -75,10 +69,7 @@ async fn a_silent_bot_changes_nothing() {
     let before = chat.say("hi").await.unwrap();
     let reference = chat.reference().unwrap();
     let nothing = async |_: &mut TurnContext| Ok(());
-    chat.conversations()
-        .continue_conversation(&reference, nothing)
-        .await
-        .unwrap();
+    chat.conversations().continue_conversation(&reference, nothing).await.unwrap();
     assert_eq!(chat.task().await.unwrap(), before);
 }
 
@@ -87,15 +78,10 @@ async fn a_conversation_that_cannot_be_continued_is_refused() {
     let mut chat = Chat::with(Echo);
     chat.say("hi").await.unwrap();
     let own = chat.reference().unwrap();
-    let of_another = ConversationReference {
-        caller: Caller::new("somebody else"),
-        ..own.clone()
-    };
+    let of_another = ConversationReference { caller: Caller::new("somebody else"), ..own.clone() };
     let conversations = chat.conversations();
     let nothing = async |_: &mut TurnContext| Ok(());
-    let refused = conversations
-        .continue_conversation(&of_another, nothing)
-        .await;
+    let refused = conversations.continue_conversation(&of_another, nothing).await;
     assert!(matches!(refused, Err(ContinueError::NotFound { task }) if task == own.task));
     chat.cancel().await.unwrap();
     let refused = conversations.continue_conversation(&own, nothing).await;
@@ -129,10 +115,7 @@ async fn messages_before_a_failure_are_logged() {
         Err("no more".into())
     };
     let reference = chat.reference().unwrap();
-    let refused = chat
-        .conversations()
-        .continue_conversation(&reference, failing)
-        .await;
+    let refused = chat.conversations().continue_conversation(&reference, failing).await;
     let refused = refused.unwrap_err();
     let expected = format!("the bot could not continue task {}", reference.task);
     assert_eq!(refused.to_string(), expected);
@@ -151,18 +134,12 @@ async fn a_bot_starts_a_conversation() {
     };
     let context = Some("c".to_owned());
     let conversations = chat.conversations();
-    let begun = conversations
-        .create_conversation(&caller, context, call)
-        .await
-        .unwrap();
+    let begun = conversations.create_conversation(&caller, context, call).await.unwrap();
     let store = chat.turns().store();
     let task = store.task(&caller, &begun.task).await.unwrap().task;
     assert_eq!(task.context_id.as_deref(), Some("c"));
     assert_eq!(task.status.state, TaskState::InputRequired);
-    assert_eq!(
-        task.status.message.as_ref().unwrap().text(),
-        "Are you there?"
-    );
+    assert_eq!(task.status.message.as_ref().unwrap().text(), "Are you there?");
 }
 
 #[tokio::test(start_paused = true)]
@@ -170,10 +147,7 @@ async fn a_conversation_that_could_not_begin_has_failed() {
     let chat = Chat::with(Echo);
     let caller = Caller::new("ada");
     let failing = async |_: &mut TurnContext| Err("no".into());
-    let refused = chat
-        .conversations()
-        .create_conversation(&caller, None, failing)
-        .await;
+    let refused = chat.conversations().create_conversation(&caller, None, failing).await;
     assert!(matches!(refused, Err(ContinueError::Bot { .. })));
     let all = ListQuery::of("bot");
     let page = chat.turns().store().list(&caller, &all).await.unwrap();
@@ -182,14 +156,8 @@ async fn a_conversation_that_could_not_begin_has_failed() {
 
 #[test]
 fn a_reference_can_be_kept() {
-    let reference = ConversationReference {
-        caller: Caller::new("ada"),
-        task: "t".into(),
-    };
+    let reference = ConversationReference { caller: Caller::new("ada"), task: "t".into() };
     let kept = serde_json::to_string(&reference).unwrap();
     assert_eq!(kept, r#"{"caller":"ada","task":"t"}"#);
-    assert_eq!(
-        serde_json::from_str::<ConversationReference>(&kept).unwrap(),
-        reference
-    );
+    assert_eq!(serde_json::from_str::<ConversationReference>(&kept).unwrap(), reference);
 }

@@ -32,10 +32,7 @@ impl Bot for Counting {
 }
 
 fn counting_in(conversation: ConversationScope) -> Chat {
-    let settings = BotSettings {
-        conversation,
-        ..BotSettings::new("counting")
-    };
+    let settings = BotSettings { conversation, ..BotSettings::new("counting") };
     let mut chat = Chat::hosted(Arc::new(Counting), settings);
     chat.in_context("c");
     chat
@@ -58,10 +55,9 @@ async fn a_state_survives_turns_and_can_be_cleared() {
 
 #[tokio::test(start_paused = true)]
 async fn each_task_has_a_state_unless_the_context_is_the_conversation() {
-    for (conversation, expected) in [
-        (ConversationScope::Task, "1"),
-        (ConversationScope::Context, "2"),
-    ] {
+    for (conversation, expected) in
+        [(ConversationScope::Task, "1"), (ConversationScope::Context, "2")]
+    {
         let mut chat = counting_in(conversation);
         chat.ask("a").await.unwrap();
         chat.cancel().await.unwrap();
@@ -82,18 +78,14 @@ async fn a_state_that_cannot_be_kept_fails_the_turn() {
     let bot = fn_bot(|turn| {
         Box::pin(async move {
             turn.send_text("I will remember.").await?;
-            turn.conversation_state()
-                .await?
-                .set("all", &"x".repeat(70_000))?;
+            turn.conversation_state().await?.set("all", &"x".repeat(70_000))?;
             Ok(())
         })
     });
     let mut chat = Chat::with(bot);
     chat.say("hi").await.unwrap();
-    let expected = [
-        "failed: The agent could not save the state of this conversation.",
-        "end of turn 1",
-    ];
+    let expected =
+        ["failed: The agent could not save the state of this conversation.", "end of turn 1"];
     assert_eq!(log(&chat).await, expected);
 }
 
@@ -112,8 +104,5 @@ async fn a_value_of_another_type_is_reported_with_its_name() {
         })
     });
     let told = Chat::with(bot).ask("hi").await.unwrap();
-    assert!(
-        told.starts_with("conversation state name does not fit its type: "),
-        "{told}"
-    );
+    assert!(told.starts_with("conversation state name does not fit its type: "), "{told}");
 }

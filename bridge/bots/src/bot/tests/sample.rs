@@ -25,11 +25,7 @@ async fn anything_is_echoed_and_the_task_completed() {
         let (_, log) = said(&[text]).await;
         assert_eq!(
             log,
-            [
-                format!("artifact = You said: {text} (last)").as_str(),
-                "completed",
-                "end of turn 1"
-            ]
+            [format!("artifact = You said: {text} (last)").as_str(), "completed", "end of turn 1"]
         );
     }
 }
@@ -114,11 +110,7 @@ async fn a_canceled_conversation_is_forgotten() {
     let reference = chat.reference().unwrap();
     let records = async || {
         let store = chat.turns().store();
-        store
-            .records(&reference.caller, "bot-state", "bot")
-            .await
-            .unwrap()
-            .len()
+        store.records(&reference.caller, "bot-state", "bot").await.unwrap().len()
     };
     assert_eq!(records().await, 1);
     chat.cancel().await.unwrap();

@@ -41,9 +41,7 @@ async fn pieces_become_one_artifact() {
 async fn every_stream_is_an_artifact_and_none_stays_open() {
     let bot = fn_bot(|turn| {
         Box::pin(async move {
-            turn.streaming_response()
-                .queue_text_chunk("left open")
-                .await?;
+            turn.streaming_response().queue_text_chunk("left open").await?;
             let mut second = turn.streaming_response();
             second.queue_text_chunk("a draft").await?;
             second.set_final_message(Activity::message("the truth"));

@@ -204,8 +204,5 @@ impl Discovered {
 /// name it. Otherwise each interface of the card names its own version.
 fn speaking(options: &Options, version: Version) -> Options {
     let unnamed = (version == Version::V0_1).then_some(version);
-    Options {
-        version: options.version.or(unnamed),
-        ..options.clone()
-    }
+    Options { version: options.version.or(unnamed), ..options.clone() }
 }

@@ -42,10 +42,7 @@ impl Invocation {
 
     /// Creates a message of text only, without a skill.
     pub fn of_words(message_id: impl Into<String>, text: impl Into<String>) -> Self {
-        Self {
-            parameters: None,
-            ..Self::new(message_id, "", Metadata::new()).saying(text)
-        }
+        Self { parameters: None, ..Self::new(message_id, "", Metadata::new()).saying(text) }
     }
 
     /// Adds a text beside the parameters.

@@ -127,9 +127,7 @@ impl Grpc {
         match self.endpoint.version {
             Version::V1_0 => reply(operation, message),
             version @ (Version::V0_1 | Version::V0_3) => {
-                let value = MESSAGES_V0_3
-                    .read_answer(operation, message)
-                    .map_err(invalid)?;
+                let value = MESSAGES_V0_3.read_answer(operation, message).map_err(invalid)?;
                 version_json::reply(version, operation, value).map_err(Fault::Invalid)
             }
         }
@@ -158,9 +156,7 @@ fn item(version: Version, operation: Operation, message: &[u8]) -> Result<Item, 
     let event = match version {
         Version::V1_0 => read::<v1::StreamResponse, StreamResponse>(message).map_err(invalid)?,
         Version::V0_1 | Version::V0_3 => {
-            let value = MESSAGES_V0_3
-                .read_answer(operation, message)
-                .map_err(invalid)?;
+            let value = MESSAGES_V0_3.read_answer(operation, message).map_err(invalid)?;
             version_json::item(version, value).map_err(Fault::Invalid)?
         }
     };

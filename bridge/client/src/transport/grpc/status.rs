@@ -18,14 +18,8 @@ pub(super) fn fault(status: &Status, limit: usize) -> Fault {
     let challenge = (!challenges.is_empty()).then(|| challenges.join(", "));
     let explanation = status.message().to_owned();
     match status.code() {
-        Code::Unauthenticated => Fault::Unauthenticated {
-            challenge,
-            explanation,
-        },
-        Code::PermissionDenied => Fault::Forbidden {
-            challenge,
-            explanation,
-        },
+        Code::Unauthenticated => Fault::Unauthenticated { challenge, explanation },
+        Code::PermissionDenied => Fault::Forbidden { challenge, explanation },
         Code::Unavailable | Code::Cancelled => Fault::StreamBroken(explanation),
         // The decoder's status for a message that is too long.
         Code::OutOfRange => Fault::TooLarge(limit),
@@ -40,10 +34,8 @@ pub(super) fn fault(status: &Status, limit: usize) -> Fault {
         | Code::Aborted
         | Code::Unimplemented
         | Code::Internal
-        | Code::DataLoss) => Fault::Rpc(status::error(
-            code.into(),
-            status.message(),
-            status.details(),
-        )),
+        | Code::DataLoss) => {
+            Fault::Rpc(status::error(code.into(), status.message(), status.details()))
+        }
     }
 }

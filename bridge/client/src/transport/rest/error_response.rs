@@ -38,11 +38,7 @@ pub(super) fn in_stream(event: &Value) -> Option<RpcError> {
 fn error(status: &Value, code: i64) -> RpcError {
     let message = status.get("message").and_then(Value::as_str);
     let details = status.get("details").or_else(|| status.get("data"));
-    RpcError {
-        code,
-        message: message.unwrap_or_default().to_owned(),
-        data: details.cloned(),
-    }
+    RpcError { code, message: message.unwrap_or_default().to_owned(), data: details.cloned() }
 }
 
 /// Returns the JSON-RPC code, if the server sends one. Other servers put the HTTP status there.
@@ -54,15 +50,8 @@ fn code(status: &Value) -> Option<i64> {
 /// Returns the error named by the `google.rpc.ErrorInfo` in the details.
 fn reason(status: &Value) -> Option<ErrorKind> {
     let details = status.get("details").and_then(Value::as_array)?;
-    let reasons = details
-        .iter()
-        .filter_map(|detail| detail.get("reason")?.as_str());
-    let kind = |reason: &str| {
-        ErrorKind::ALL
-            .iter()
-            .copied()
-            .find(|kind| kind.reason() == reason)
-    };
+    let reasons = details.iter().filter_map(|detail| detail.get("reason")?.as_str());
+    let kind = |reason: &str| ErrorKind::ALL.iter().copied().find(|kind| kind.reason() == reason);
     reasons.filter_map(kind).next()
 }
 

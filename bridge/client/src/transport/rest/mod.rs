@@ -90,9 +90,7 @@ impl Rest {
         let request = self.0.http.request(route.method, route.url);
         match route.body {
             // Sent as application/json, because application/a2a+json is newer than most servers.
-            Some(body) => request
-                .header(CONTENT_TYPE, "application/json")
-                .body(body.to_string()),
+            Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.to_string()),
             None => request,
         }
     }

@@ -22,10 +22,7 @@ use program::Program;
 const HTPASSWD: &str = "registry:$2b$04$k6XB6.tpyRFnQ07A6gZgj.TJ32q3x4ium8zkbGSPKq3d/8OYpqgoC\n";
 
 fn registry(program: &Program, fresh: Duration) -> Registry {
-    let options = RegistryOptions {
-        fresh,
-        ..RegistryOptions::default()
-    };
+    let options = RegistryOptions { fresh, ..RegistryOptions::default() };
     Registry::new(&program.url, options).unwrap()
 }
 
@@ -70,12 +67,7 @@ fn url_of(found: &RegistryAgent) -> &str {
 async fn a_card_is_pushed_listed_and_pulled_by_tag_and_by_digest() {
     let (_program, registry) = asked_always().await;
     assert_eq!(registry.list().await.unwrap(), Vec::<String>::new());
-    let plan = card(
-        "plan-agent",
-        "1.0.0",
-        "create_plan",
-        "http://localhost:8001",
-    );
+    let plan = card("plan-agent", "1.0.0", "create_plan", "http://localhost:8001");
     let digest = registry.push("agents/plan", "v1", &plan).await.unwrap();
     let again = registry.push("agents/plan", "1.0.0", &plan).await.unwrap();
     assert_eq!(digest, again, "the same card is the same artifact");
@@ -85,28 +77,18 @@ async fn a_card_is_pushed_listed_and_pulled_by_tag_and_by_digest() {
     assert_eq!(tags, ["1.0.0", "v1"]);
     for version in ["v1", &digest] {
         let pulled = registry.pull("agents/plan", version).await.unwrap();
-        assert_eq!(
-            (pulled.card, pulled.digest),
-            (plan.clone(), digest.clone()),
-            "{version}"
-        );
+        assert_eq!((pulled.card, pulled.digest), (plan.clone(), digest.clone()), "{version}");
     }
 }
 
 #[tokio::test]
 async fn lists_have_pages() {
     let program = Program::start().await;
-    let options = RegistryOptions {
-        page: 2,
-        ..RegistryOptions::default()
-    };
+    let options = RegistryOptions { page: 2, ..RegistryOptions::default() };
     let registry = Registry::new(&program.url, options).unwrap();
     for index in 0..5 {
         let card = card("n", "1.0.0", "s", "http://localhost:1");
-        registry
-            .push(&format!("agents/a{index}"), "v1", &card)
-            .await
-            .unwrap();
+        registry.push(&format!("agents/a{index}"), "v1", &card).await.unwrap();
     }
     let all: Vec<String> = (0..5).map(|index| format!("agents/a{index}")).collect();
     assert_eq!(registry.list().await.unwrap(), all);
@@ -117,22 +99,11 @@ async fn missing_and_invalid_cards_are_reported() {
     let (program, registry) = asked_always().await;
     let host = program.host();
     let error = registry.pull("agents/plan", "v1").await.unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!("there is no {host}/agents/plan:v1 in the registry")
-    );
+    assert_eq!(error.to_string(), format!("there is no {host}/agents/plan:v1 in the registry"));
     let error = registry.tags("agents/plan").await.unwrap_err();
     assert!(matches!(error, RegistryError::NotFound(_)), "{error}");
-    let error = registry
-        .push("agents/plan", "v1", &json!({"url": "u"}))
-        .await
-        .unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("name: expected a string, found nothing"),
-        "{error}"
-    );
+    let error = registry.push("agents/plan", "v1", &json!({"url": "u"})).await.unwrap_err();
+    assert!(error.to_string().contains("name: expected a string, found nothing"), "{error}");
     let error = registry.push("Agents", "v1", &json!({})).await.unwrap_err();
     assert!(matches!(error, RegistryError::Reference(_)), "{error}");
     oras::push(&program.url, "image", "v1", &oras::TAR, b"not json").await;
@@ -153,10 +124,7 @@ async fn cards_of_oras_and_ours_are_found_alike() {
     }
     let card = card("n", "1.0.0", "ours", here.url.as_str());
     registry.push("agents/ours", "v1", &card).await.unwrap();
-    assert_eq!(
-        registry.find("ours").await.unwrap().repository,
-        "agents/ours"
-    );
+    assert_eq!(registry.find("ours").await.unwrap().repository, "agents/ours");
     let mut manifest = oras::manifest(&program.url, "agents/ours", "v1").await;
     // The port in the card differs in each run.
     for key in ["digest", "size"] {
@@ -179,16 +147,10 @@ async fn the_newest_version_that_is_healthy_is_found() {
     // The agent is replaced in the registry while the client runs.
     publish(&registry, "agents/plan:v2", "2.0.0", "plan", &new).await;
     let found = registry.find("plan").await.unwrap();
-    assert_eq!(
-        (url_of(&found), found.tag.as_str()),
-        (new.url.as_str(), "v2")
-    );
+    assert_eq!((url_of(&found), found.tag.as_str()), (new.url.as_str(), "v2"));
     publish(&registry, "agents/plan:v10", "10.0.0", "plan", &broken).await;
     let found = registry.find("plan").await.unwrap();
-    assert_eq!(
-        (url_of(&found), found.tag.as_str()),
-        (new.url.as_str(), "v2")
-    );
+    assert_eq!((url_of(&found), found.tag.as_str()), (new.url.as_str(), "v2"));
 }
 
 #[tokio::test]
@@ -232,19 +194,13 @@ async fn an_agent_of_grpc_is_healthy_if_it_takes_a_connection() {
         let url = listener.local_addr().unwrap().to_string();
         let interface = json!({"url": url, "protocolBinding": "GRPC", "protocolVersion": "1.0"});
         let card = json!({"name": "n", "version": "1", "supportedInterfaces": [interface], "skills": [{"id": skill}]});
-        registry
-            .push(&format!("agents/{skill}"), "v1", &card)
-            .await
-            .unwrap();
+        registry.push(&format!("agents/{skill}"), "v1", &card).await.unwrap();
     }
     drop(gone);
     let found = registry.find("plan").await.unwrap();
     assert_eq!(found.agent.endpoint.name(), "GRPC 1.0");
     let error = registry.find("build").await.unwrap_err();
-    assert!(
-        matches!(error, RegistryError::NoneHealthy { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, RegistryError::NoneHealthy { .. }), "{error}");
 }
 
 #[tokio::test]
@@ -255,17 +211,9 @@ async fn a_fresh_cache_entry_is_used_and_refetched_if_it_does_not_match() {
     publish(&registry, "agents/plan:v1", "1.0.0", "plan", &old).await;
     assert_eq!(found_at(&registry, "plan").await, old.url.as_str());
     publish(&registry, "agents/plan:v2", "2.0.0", "plan", &new).await;
-    assert_eq!(
-        found_at(&registry, "plan").await,
-        old.url.as_str(),
-        "still fresh"
-    );
+    assert_eq!(found_at(&registry, "plan").await, old.url.as_str(), "still fresh");
     publish(&registry, "agents/build:v1", "1.0.0", "build", &new).await;
-    assert_eq!(
-        found_at(&registry, "build").await,
-        new.url.as_str(),
-        "asked anew"
-    );
+    assert_eq!(found_at(&registry, "build").await, new.url.as_str(), "asked anew");
     assert_eq!(found_at(&registry, "plan").await, new.url.as_str());
 }
 
@@ -286,10 +234,7 @@ async fn an_unreachable_registry_is_reported_and_tolerated() {
     let why = found.stale.unwrap();
     assert!(matches!(why, RegistryError::Unreachable { .. }), "{why}");
     let error = registry.find("build").await.unwrap_err();
-    assert!(
-        matches!(error, RegistryError::Unreachable { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, RegistryError::Unreachable { .. }), "{error}");
     let _program = stopped.start().await;
     assert_eq!(registry.find("plan").await.unwrap().stale, None);
 }
@@ -298,10 +243,7 @@ async fn an_unreachable_registry_is_reported_and_tolerated() {
 async fn credentials_are_sent_on_a_challenge() {
     let program = Program::guarded(HTPASSWD).await;
     let with = |auth| {
-        let options = RegistryOptions {
-            auth,
-            ..RegistryOptions::default()
-        };
+        let options = RegistryOptions { auth, ..RegistryOptions::default() };
         Registry::new(&program.url, options).unwrap()
     };
     let password = |password: &str| RegistryAuth::Basic("registry".into(), password.into());
@@ -327,9 +269,6 @@ async fn a_reference_names_its_registry() {
     let host = program.host();
     let reference: CardReference = format!("{host}/agents/plan@{digest}").parse().unwrap();
     assert_eq!(reference.registry, program.url);
-    let pulled = registry
-        .pull(&reference.repository, &reference.version)
-        .await
-        .unwrap();
+    let pulled = registry.pull(&reference.repository, &reference.version).await.unwrap();
     assert_eq!(pulled.card, plan);
 }

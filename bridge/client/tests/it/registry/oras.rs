@@ -14,10 +14,7 @@ pub(super) struct Form {
 }
 
 /// The manifest of `oras push REF card.tar`.
-pub(super) const TAR: Form = Form {
-    title: "image.tar",
-    ..FORMS_UNTYPED
-};
+pub(super) const TAR: Form = Form { title: "image.tar", ..FORMS_UNTYPED };
 
 const FORMS_UNTYPED: Form = Form {
     artifact_type: Some("application/vnd.unknown.artifact.v1"),
@@ -32,10 +29,7 @@ pub(super) const FORMS: [Form; 4] = [
     // oras push REF plan_agent_card.json
     FORMS_UNTYPED,
     // oras push REF plan_agent_card.json:application/json
-    Form {
-        media_type: "application/json",
-        ..FORMS_UNTYPED
-    },
+    Form { media_type: "application/json", ..FORMS_UNTYPED },
     // oras push --artifact-type application/vnd.agent.card+json REF card.json:application/vnd.agent.card+json
     Form {
         artifact_type: Some("application/vnd.agent.card+json"),
@@ -84,9 +78,7 @@ async fn blob(registry: &Url, repository: &str, data: &[u8]) -> String {
     let begun = begun.send().await.unwrap().error_for_status().unwrap();
     let place = begun.headers()["location"].to_str().unwrap().to_owned();
     let put = http.put(place).query(&[("digest", &digest)]);
-    let put = put
-        .header("content-type", "application/octet-stream")
-        .body(data.to_vec());
+    let put = put.header("content-type", "application/octet-stream").body(data.to_vec());
     put.send().await.unwrap().error_for_status().unwrap();
     digest
 }

@@ -40,11 +40,7 @@ async fn answer(State(endless): State<Endless>, uri: Uri) -> Response {
     if is_refused || path.contains(endless) {
         let piece = || Ok::<_, std::io::Error>(Bytes::from_static(&[b' '; 8 << 10]));
         let pieces = stream::repeat_with(piece);
-        let status = if is_refused {
-            StatusCode::IM_A_TEAPOT
-        } else {
-            StatusCode::OK
-        };
+        let status = if is_refused { StatusCode::IM_A_TEAPOT } else { StatusCode::OK };
         return (status, Body::from_stream(pieces)).into_response();
     }
     let many: Vec<String> = (0..100).map(|n| format!("agents/a{n}")).collect();
@@ -85,10 +81,7 @@ async fn an_answer_without_end_is_given_up() {
             _ => registry.pull("agents/plan", "v1").await.unwrap_err(),
         };
         let told = error.to_string();
-        assert!(
-            told.ends_with(&format!("/{name} is larger than {limit} bytes")),
-            "{told}"
-        );
+        assert!(told.ends_with(&format!("/{name} is larger than {limit} bytes")), "{told}");
     }
 }
 
@@ -102,10 +95,7 @@ async fn of_a_refusal_without_end_the_beginning_is_enough() {
 async fn an_endless_artifact_does_not_hide_that_the_skill_is_missing() {
     let error = overflowing("/blobs/").await.find("plan").await.unwrap_err();
     let told = error.to_string();
-    assert!(
-        told.contains("agents/plan:v1 is larger than 16384 bytes"),
-        "{told}"
-    );
+    assert!(told.contains("agents/plan:v1 is larger than 16384 bytes"), "{told}");
     assert!(matches!(error, RegistryError::NoSkill { .. }));
 }
 
@@ -113,10 +103,7 @@ async fn an_endless_artifact_does_not_hide_that_the_skill_is_missing() {
 async fn a_registry_of_other_artifacts_has_no_agents() {
     let error = overflowing("many").await.find("plan").await.unwrap_err();
     let told = error.to_string();
-    assert!(
-        told.contains("/v2/_catalog lists more than 3: expected a registry"),
-        "{told}"
-    );
+    assert!(told.contains("/v2/_catalog lists more than 3: expected a registry"), "{told}");
 }
 
 /// Content must match its digest, whatever the registry declares.

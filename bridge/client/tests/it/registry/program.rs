@@ -30,10 +30,7 @@ impl Program {
         let folder = TempDir::new().unwrap();
         let file = folder.path().join("htpasswd");
         fs::write(&file, htpasswd).unwrap();
-        let auth = format!(
-            "auth: {{htpasswd: {{realm: test, path: {}}}}}\n",
-            file.display()
-        );
+        let auth = format!("auth: {{htpasswd: {{realm: test, path: {}}}}}\n", file.display());
         Self::with("127.0.0.1:0", &auth, folder).await
     }
 
@@ -52,11 +49,7 @@ impl Program {
         let listening = async {
             let mut lines = said.lines();
             loop {
-                let line = lines
-                    .next_line()
-                    .await
-                    .unwrap()
-                    .expect("the registry has ended");
+                let line = lines.next_line().await.unwrap().expect("the registry has ended");
                 if let Some((_, rest)) = line.split_once("listening on ") {
                     let address = rest.split('"').next().unwrap().to_owned();
                     // Further output must be read, or the process would block.
@@ -66,11 +59,7 @@ impl Program {
             }
         };
         let address = tokio::time::timeout(READY, listening).await.unwrap();
-        Self {
-            url: Url::parse(&format!("http://{address}")).unwrap(),
-            child,
-            folder,
-        }
+        Self { url: Url::parse(&format!("http://{address}")).unwrap(), child, folder }
     }
 
     /// Host and port, as in references.
@@ -81,10 +70,7 @@ impl Program {
     /// Stops it; its content stays.
     pub(super) async fn stop(mut self) -> Stopped {
         self.child.kill().await.unwrap();
-        Stopped {
-            address: format!("127.0.0.1:{}", self.url.port().unwrap()),
-            folder: self.folder,
-        }
+        Stopped { address: format!("127.0.0.1:{}", self.url.port().unwrap()), folder: self.folder }
     }
 }
 

@@ -50,20 +50,14 @@ async fn served(realm: Option<&str>) -> (Url, Log) {
     let url = format!("http://{}", listener.local_addr().unwrap());
     let asked = Log::default();
     let realm = realm.map_or_else(|| format!("{url}/token"), str::to_owned);
-    let server = Server {
-        asked: asked.clone(),
-        realm,
-    };
+    let server = Server { asked: asked.clone(), realm };
     let app = Router::new().fallback(answer).with_state(server);
     tokio::spawn(async move { axum::serve(listener, app).await });
     (url.parse().unwrap(), asked)
 }
 
 fn registry(url: &Url, auth: RegistryAuth) -> Registry {
-    let options = RegistryOptions {
-        auth,
-        ..RegistryOptions::default()
-    };
+    let options = RegistryOptions { auth, ..RegistryOptions::default() };
     Registry::new(url, options).unwrap()
 }
 
@@ -105,9 +99,7 @@ async fn a_token_that_is_not_accepted_is_reported() {
 async fn an_upload_to_another_host_takes_no_credentials_along() {
     let (storage, asked) = served(None).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url: Url = format!("http://{}", listener.local_addr().unwrap())
-        .parse()
-        .unwrap();
+    let url: Url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
     let location = storage.join("/stored?state=7").unwrap().to_string();
     let app = Router::new().fallback(async move |headers: HeaderMap| {
         match headers.contains_key(AUTHORIZATION) {
@@ -120,19 +112,13 @@ async fn an_upload_to_another_host_takes_no_credentials_along() {
     });
     tokio::spawn(async move { axum::serve(listener, app).await });
     let card = json!({"name": "n", "url": "http://agent.test", "skills": []});
-    let error = registry(&url, me())
-        .push("a/b", "v1", &card)
-        .await
-        .unwrap_err();
+    let error = registry(&url, me()).push("a/b", "v1", &card).await.unwrap_err();
     // The storage wants a token for everything.
     assert!(matches!(error, RegistryError::Unauthorized(_)), "{error}");
     let asked = asked.lock().unwrap().join("\n");
     let (first, rest) = asked.split_once('%').unwrap();
     assert_eq!(first, "/stored?state=7&digest=sha256");
-    assert!(
-        rest.ends_with(" nothing") && !rest.contains('\n'),
-        "{asked}"
-    );
+    assert!(rest.ends_with(" nothing") && !rest.contains('\n'), "{asked}");
 }
 
 /// The password is sent to the token server that the registry names.

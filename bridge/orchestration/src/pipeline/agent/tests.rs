@@ -39,10 +39,7 @@ async fn report_after_drop(mut card: Value, cancel: Value) -> Vec<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let called = Arc::new(Notify::new());
-    let hanging = Hanging {
-        called: called.clone(),
-        cancel,
-    };
+    let hanging = Hanging { called: called.clone(), cancel };
     let app = Router::new().fallback(answer).with_state(hanging);
     tokio::spawn(async move { axum::serve(listener, app).await });
     card["name"] = json!("plan");
@@ -84,11 +81,7 @@ async fn possibly_running_agents_are_reported() {
         (v0_1(), canceled, None),
         // The task has ended in the meantime.
         (v0_1(), refused(-32002), None),
-        (
-            v0_1(),
-            refused(-32001),
-            Some("plan was asked to cancel task "),
-        ),
+        (v0_1(), refused(-32001), Some("plan was asked to cancel task ")),
     ] {
         let finish = report_after_drop(card, cancel).await;
         match expected {

@@ -27,11 +27,7 @@ pub(super) struct Tree {
 impl Tree {
     /// Creates the tree of the child `leader`, which leads its own process group.
     pub(super) fn new(leader: Pid) -> Self {
-        Self {
-            leader,
-            exit: None,
-            terminated: BTreeSet::new(),
-        }
+        Self { leader, exit: None, terminated: BTreeSet::new() }
     }
 
     /// Returns how the leader ended, once it has ended.
@@ -121,13 +117,8 @@ fn descendants(root: Pid) -> Vec<Pid> {
         .flatten()
         .flatten()
         .filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
-    let parents: Vec<(i32, i32)> = stats
-        .filter_map(|stat| living_pid_and_parent(&stat))
-        .collect();
-    below(root.as_raw(), &parents)
-        .into_iter()
-        .map(Pid::from_raw)
-        .collect()
+    let parents: Vec<(i32, i32)> = stats.filter_map(|stat| living_pid_and_parent(&stat)).collect();
+    below(root.as_raw(), &parents).into_iter().map(Pid::from_raw).collect()
 }
 
 /// Returns nothing, because there is no `/proc` on other systems: only the process group is ended.
@@ -154,11 +145,7 @@ fn below(root: i32, parents: &[(i32, i32)]) -> BTreeSet<i32> {
     let mut open = vec![root];
     while let Some(above) = open.pop() {
         let children = parents.iter().filter(|(_, parent)| *parent == above);
-        open.extend(
-            children
-                .map(|(pid, _)| *pid)
-                .filter(|pid| found.insert(*pid)),
-        );
+        open.extend(children.map(|(pid, _)| *pid).filter(|pid| found.insert(*pid)));
     }
     found
 }

@@ -35,9 +35,6 @@ mod tests {
     #[test]
     fn parameters_are_an_object() {
         let error = SkillCall::from_request("s", json!([1])).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "params: expected an object, found a list"
-        );
+        assert_eq!(error.to_string(), "params: expected an object, found a list");
     }
 }

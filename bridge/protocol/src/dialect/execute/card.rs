@@ -62,10 +62,7 @@ fn skill_from_v1(skill: &AgentSkill) -> Value {
     if !skill.examples.is_empty() {
         object.insert("examples".into(), skill.examples.clone().into());
     }
-    for (key, schema) in [
-        ("input_schema", input_of(skill)),
-        ("output_schema", output_of(skill)),
-    ] {
+    for (key, schema) in [("input_schema", input_of(skill)), ("output_schema", output_of(skill))] {
         if let Some(schema) = schema {
             object.insert(key.into(), schema.clone());
         }
@@ -82,16 +79,10 @@ mod tests {
     fn a_card_is_recognised_by_its_schemas_and_missing_fields() {
         for (more, generation) in [
             (json!({}), Generation::Execute),
-            (
-                json!({"description": "d", "id": "plan"}),
-                Generation::Execute,
-            ),
+            (json!({"description": "d", "id": "plan"}), Generation::Execute),
             (json!({"capabilities": {}}), Generation::V0_2),
             (json!({"protocolVersion": "0.3.0"}), Generation::V0_3),
-            (
-                json!({"authentication": {"type": "none"}}),
-                Generation::V0_1,
-            ),
+            (json!({"authentication": {"type": "none"}}), Generation::V0_1),
         ] {
             let mut card = json!({
                 "name": "n", "url": "u",

@@ -32,11 +32,7 @@ impl ExecuteError {
             Self::UnknownSkill(_) => ErrorKind::MethodNotFound,
             Self::InvalidParameters(_) | Self::ExecutionFailed(_) => ErrorKind::Internal,
         };
-        RpcError {
-            code: kind.code(),
-            message: self.to_string(),
-            data: None,
-        }
+        RpcError { code: kind.code(), message: self.to_string(), data: None }
     }
 
     /// Reads a JSON-RPC error. Existing agents also use JSON-RPC's code for invalid parameters, with texts of
@@ -65,14 +61,8 @@ mod tests {
     fn errors_come_back() {
         for (error, code) in [
             (ExecuteError::UnknownSkill("s".into()), -32601),
-            (
-                ExecuteError::InvalidParameters("missing required field 'a'".into()),
-                -32603,
-            ),
-            (
-                ExecuteError::ExecutionFailed("Claude API timeout".into()),
-                -32603,
-            ),
+            (ExecuteError::InvalidParameters("missing required field 'a'".into()), -32603),
+            (ExecuteError::ExecutionFailed("Claude API timeout".into()), -32603),
         ] {
             let rpc = error.to_rpc();
             assert_eq!(rpc.code, code);
@@ -85,17 +75,9 @@ mod tests {
         for (code, message, error) in [
             (-32602, "bad", ExecuteError::InvalidParameters("bad".into())),
             (-32603, "boom", ExecuteError::ExecutionFailed("boom".into())),
-            (
-                -32000,
-                "boom",
-                ExecuteError::ExecutionFailed("boom (-32000)".into()),
-            ),
+            (-32000, "boom", ExecuteError::ExecutionFailed("boom (-32000)".into())),
         ] {
-            let rpc = RpcError {
-                code,
-                message: message.into(),
-                data: None,
-            };
+            let rpc = RpcError { code, message: message.into(), data: None };
             assert_eq!(ExecuteError::from_rpc(rpc), error);
         }
     }

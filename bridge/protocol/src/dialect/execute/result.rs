@@ -103,10 +103,7 @@ mod tests {
     fn an_unsuccessful_task_is_a_failed_execution() {
         for (state, why) in [
             ("FAILED", "the agent did not say why"),
-            (
-                "INPUT_REQUIRED",
-                "the agent asks for more than the parameters",
-            ),
+            ("INPUT_REQUIRED", "the agent asks for more than the parameters"),
             ("WORKING", "it took longer than a turn may"),
         ] {
             let state = alloc::format!("TASK_STATE_{state}");

@@ -33,19 +33,13 @@ impl SkillCall {
             None | Some(Value::Null) => Map::new(),
             Some(parameters) => parameters.as_object()?.clone(),
         };
-        Some(Self {
-            skill_id: data.get("skill_id")?.as_str()?.to_string(),
-            parameters,
-        })
+        Some(Self { skill_id: data.get("skill_id")?.as_str()?.to_string(), parameters })
     }
 
     /// Returns the data part of this call: `{"skill_id", "parameters"}`.
     pub(crate) fn to_part(&self) -> Part {
         let data = json!({"skill_id": self.skill_id, "parameters": self.parameters});
-        Part {
-            media_type: Some("application/json".into()),
-            ..Part::data(data)
-        }
+        Part { media_type: Some("application/json".into()), ..Part::data(data) }
     }
 
     /// Returns the message of this call, with the text first.
@@ -81,11 +75,7 @@ mod tests {
             (json!([]), false),
         ] {
             let message = Message::new("m", Role::User, Vec::from([Part::data(data.clone())]));
-            assert_eq!(
-                SkillCall::from_message(&message).is_some(),
-                is_call,
-                "{data}"
-            );
+            assert_eq!(SkillCall::from_message(&message).is_some(), is_call, "{data}");
         }
     }
 }

@@ -10,11 +10,7 @@ use crate::a2a::{Message, Part, Task};
 /// python-a2a's `function_response` it is the response.
 pub fn data_of_task(task: &Task) -> Option<&Value> {
     let artifacts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
-    let message_parts = task
-        .status
-        .message
-        .iter()
-        .flat_map(|message| &message.parts);
+    let message_parts = task.status.message.iter().flat_map(|message| &message.parts);
     artifacts.chain(message_parts).find_map(data_of_part)
 }
 
@@ -31,11 +27,9 @@ fn data_of_part(part: &Part) -> Option<&Value> {
 /// Returns the text of a task: its last message, or else the texts of its artifacts, one per line.
 pub fn text_of_task(task: &Task) -> String {
     let message_text = task.status.message.as_ref().map(Message::text);
-    message_text
-        .filter(|text| !text.is_empty())
-        .unwrap_or_else(|| {
-            let parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
-            let texts = parts.filter_map(Part::as_text);
-            texts.collect::<alloc::vec::Vec<_>>().join("\n")
-        })
+    message_text.filter(|text| !text.is_empty()).unwrap_or_else(|| {
+        let parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
+        let texts = parts.filter_map(Part::as_text);
+        texts.collect::<alloc::vec::Vec<_>>().join("\n")
+    })
 }

@@ -56,9 +56,7 @@ pub(super) fn read(
         name
     };
     Ok(Artifact {
-        artifact_id: named
-            .filter(|name| !name.is_empty())
-            .unwrap_or_else(by_number),
+        artifact_id: named.filter(|name| !name.is_empty()).unwrap_or_else(by_number),
         name: fields.optional("name")?,
         description: fields.optional("description")?,
         parts: fields.required_by("parts", |parts| list(parts, part::to_v1))?,
@@ -95,10 +93,7 @@ pub(super) fn write(artifact: &Artifact, numbers: &mut Numbers, losses: &mut Los
     }
     object.some("name", artifact.name.clone());
     object.some("description", artifact.description.clone());
-    object.put(
-        "parts",
-        losses.each("parts", &artifact.parts, part::from_v1),
-    );
+    object.put("parts", losses.each("parts", &artifact.parts, part::from_v1));
     object.some("metadata", artifact.metadata.clone());
     object.skipped_list("extensions", &artifact.extensions, losses);
     object

@@ -32,16 +32,9 @@ pub(super) fn to_v1(authentication: Option<&Value>) -> Security {
 fn http_names(authentication: Option<&Value>) -> Vec<String> {
     let schemes = authentication.and_then(|authentication| authentication.get("schemes"));
     let names = schemes.and_then(Value::as_array).into_iter().flatten();
-    let is_http = |name: &&str| {
-        HTTP_SCHEMES
-            .iter()
-            .any(|scheme| scheme.eq_ignore_ascii_case(name))
-    };
-    let mut names: Vec<String> = names
-        .filter_map(Value::as_str)
-        .filter(is_http)
-        .map(String::from)
-        .collect();
+    let is_http = |name: &&str| HTTP_SCHEMES.iter().any(|scheme| scheme.eq_ignore_ascii_case(name));
+    let mut names: Vec<String> =
+        names.filter_map(Value::as_str).filter(is_http).map(String::from).collect();
     names.dedup();
     names
 }
@@ -103,10 +96,7 @@ mod tests {
     #[test]
     fn schemes_of_http_are_understood_and_others_are_kept() {
         for (authentication, schemes) in [
-            (
-                json!({"schemes": ["Bearer", "basic"]}),
-                ["Bearer", "basic"].as_slice(),
-            ),
+            (json!({"schemes": ["Bearer", "basic"]}), ["Bearer", "basic"].as_slice()),
             (json!({"schemes": ["apiKey"], "credentials": "k"}), &[]),
             (json!({"type": "none"}), &[]),
             (json!("none"), &[]),

@@ -26,9 +26,9 @@ pub(crate) fn to_v1(
         }
         Operation::GetTask => object::V0_1.get_task_to_v1(params).map(Call::GetTask),
         Operation::CancelTask => object::V0_1.cancel_task_to_v1(params).map(Call::CancelTask),
-        Operation::SubscribeToTask => object::V0_1
-            .subscribe_to_v1(params)
-            .map(Call::SubscribeToTask),
+        Operation::SubscribeToTask => {
+            object::V0_1.subscribe_to_v1(params).map(Call::SubscribeToTask)
+        }
         Operation::CreateTaskPushNotificationConfig => {
             push::to_v1(params).map(Call::CreateTaskPushNotificationConfig)
         }

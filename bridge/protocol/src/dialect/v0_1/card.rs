@@ -33,12 +33,8 @@ pub fn is_pythons(card: &AgentCard) -> bool {
 
 /// Reads a card. Only name and address are required.
 pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
-    const V1_NAMES: [&str; 4] = [
-        "supportedInterfaces",
-        "securityRequirements",
-        "securitySchemes",
-        "signatures",
-    ];
+    const V1_NAMES: [&str; 4] =
+        ["supportedInterfaces", "securityRequirements", "securitySchemes", "signatures"];
     let mut fields = Fields::of(value)?;
     let (security_schemes, security_requirements) =
         authentication::to_v1(fields.get("authentication"));
@@ -83,10 +79,9 @@ fn interface_at(url: String) -> AgentInterface {
 /// Reads the provider, which in some cards is only a name.
 fn read_provider(value: Value) -> Result<AgentProvider, FieldError> {
     match value {
-        Value::String(organization) => Ok(AgentProvider {
-            organization,
-            ..AgentProvider::default()
-        }),
+        Value::String(organization) => {
+            Ok(AgentProvider { organization, ..AgentProvider::default() })
+        }
         other => Wire::read(other),
     }
 }
@@ -124,10 +119,7 @@ fn write_url(object: &mut Object, card: &AgentCard, losses: &mut Losses) {
     let speaks = |one: &AgentInterface| Version::of(&one.protocol_version) == Some(Version::V0_1);
     let main = all.iter().position(speaks);
     if main.is_none() {
-        losses.add(
-            "supportedInterfaces",
-            "no interface speaks 0.1; the first one is named",
-        );
+        losses.add("supportedInterfaces", "no interface speaks 0.1; the first one is named");
     }
     let main = main.unwrap_or_default();
     for (index, interface) in all.iter().enumerate() {
@@ -146,10 +138,7 @@ fn write_capabilities(card: &AgentCard, losses: &mut Losses) -> Value {
     let capabilities = &card.capabilities;
     for (key, is_lost) in [
         ("extensions", !capabilities.extensions.is_empty()),
-        (
-            "extendedAgentCard",
-            capabilities.extended_agent_card.is_some(),
-        ),
+        ("extendedAgentCard", capabilities.extended_agent_card.is_some()),
     ] {
         if is_lost {
             losses.add(&format!("capabilities.{key}"), object::V0_1.skipped);

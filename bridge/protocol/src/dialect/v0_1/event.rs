@@ -41,9 +41,8 @@ pub fn status_update_from_v1(update: &TaskStatusUpdateEvent, losses: &mut Losses
     let mut object = object::V0_1.object();
     object.put("id", update.task_id.as_str());
     object.some("sessionId", session(&update.context_id));
-    let status = losses.inside("status", |losses| {
-        task::status_from_v1(&update.status, &update.task_id, losses)
-    });
+    let status = losses
+        .inside("status", |losses| task::status_from_v1(&update.status, &update.task_id, losses));
     object.put("status", status);
     object.put("final", state.is_terminal() || state.is_interrupted());
     object.some("metadata", update.metadata.clone());
@@ -147,10 +146,7 @@ pub fn send_result_from_v1(result: &SendMessageResponse, losses: &mut Losses) ->
     match result {
         SendMessageResponse::Task(task) => task::from_v1(task, losses),
         SendMessageResponse::Message(message) => {
-            losses.add(
-                "",
-                "0.1 answers with tasks; the message is sent as a completed task",
-            );
+            losses.add("", "0.1 answers with tasks; the message is sent as a completed task");
             let task = Task {
                 context_id: message.context_id.clone(),
                 ..Task::new(task_of(message), completed_with(message))
@@ -167,10 +163,7 @@ fn task_of(message: &Message) -> String {
 }
 
 fn completed_with(message: &Message) -> TaskStatus {
-    TaskStatus {
-        message: Some(message.clone()),
-        ..TaskStatus::new(TaskState::Completed)
-    }
+    TaskStatus { message: Some(message.clone()), ..TaskStatus::new(TaskState::Completed) }
 }
 
 /// Reads one item of a stream.
@@ -188,17 +181,11 @@ pub fn stream_item_to_v1(value: Value) -> Result<StreamResponse, FieldError> {
 pub fn stream_item_from_v1(item: &StreamResponse, losses: &mut Losses) -> Value {
     match item {
         StreamResponse::Task(task) => {
-            losses.add(
-                "",
-                "0.1 streams no tasks; readers take it for a status update",
-            );
+            losses.add("", "0.1 streams no tasks; readers take it for a status update");
             task::from_v1(task, losses)
         }
         StreamResponse::Message(message) => {
-            losses.add(
-                "",
-                "0.1 streams no messages; the message is sent as a completed task",
-            );
+            losses.add("", "0.1 streams no messages; the message is sent as a completed task");
             let update = TaskStatusUpdateEvent {
                 task_id: task_of(message),
                 context_id: message.context_id.clone().unwrap_or_default(),
@@ -224,23 +211,11 @@ mod tests {
         let status = json!({"state": "working"});
         for (item, kind) in [
             (json!({"id": "t", "status": status}), "statusUpdate"),
-            (
-                json!({"id": "t", "status": status, "final": false}),
-                "statusUpdate",
-            ),
-            (
-                json!({"id": "t", "status": status, "sessionId": "s"}),
-                "task",
-            ),
-            (
-                json!({"id": "t", "status": status, "artifacts": []}),
-                "task",
-            ),
+            (json!({"id": "t", "status": status, "final": false}), "statusUpdate"),
+            (json!({"id": "t", "status": status, "sessionId": "s"}), "task"),
+            (json!({"id": "t", "status": status, "artifacts": []}), "task"),
             (json!({"task": {"id": "t", "state": "working"}}), "task"),
-            (
-                json!({"id": "t", "artifact": {"parts": []}}),
-                "artifactUpdate",
-            ),
+            (json!({"id": "t", "artifact": {"parts": []}}), "artifactUpdate"),
             (json!({"role": "agent", "parts": []}), "message"),
         ] {
             let read = stream_item_to_v1(item.clone()).unwrap();

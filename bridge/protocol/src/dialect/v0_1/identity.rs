@@ -37,10 +37,7 @@ impl MessageId<'_> {
 
 /// Returns the computed id of a message in a task, whatever its own id is.
 pub(crate) fn made(task: &str, message: &Message) -> String {
-    let nameless = Message {
-        message_id: String::new(),
-        ..message.clone()
-    };
+    let nameless = Message { message_id: String::new(), ..message.clone() };
     let mut digest = Digest::new();
     digest.value(&to_value(&nameless));
     format!("{task}:{:032x}", digest.0)
@@ -115,10 +112,7 @@ mod tests {
     fn an_id_is_made_from_what_is_said_and_where() {
         let id = made("t", &saying("hello"));
         assert_eq!(id, "t:894c5897b2ac28b7b75dc758af332afc");
-        let renamed = Message {
-            message_id: "n".into(),
-            ..saying("hello")
-        };
+        let renamed = Message { message_id: "n".into(), ..saying("hello") };
         assert_eq!(made("t", &renamed), id);
         assert_ne!(made("t", &saying("hello!")), id);
         assert_ne!(made("u", &saying("hello")), id);

@@ -74,10 +74,7 @@ mod tests {
             (json!({"messageId": "a", "message_id": "b"}), "a"),
         ] {
             let mut message = json!({"role": "user", "parts": [{"type": "text", "text": "hi"}]});
-            message
-                .as_object_mut()
-                .unwrap()
-                .extend(own.as_object().unwrap().clone());
+            message.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
             let read = to_v1(message, MessageId::Given("given")).unwrap();
             assert_eq!(read.message_id, id, "{own}");
             let written = from_v1(&read, None, &mut Losses::new());
@@ -104,10 +101,7 @@ mod tests {
             from_v1(&read, None, &mut Losses::new())["parts"].clone()
         };
         let content = json!({"type": "text", "text": "hi"});
-        assert_eq!(
-            parts(json!({"role": "user", "content": content})),
-            json!([content])
-        );
+        assert_eq!(parts(json!({"role": "user", "content": content})), json!([content]));
         let error = json!([{"type": "data", "data": {"error": "it broke"}}]);
         assert_eq!(parts(json!({"error": "it broke"})), error);
     }

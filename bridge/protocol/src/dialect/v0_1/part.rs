@@ -43,10 +43,7 @@ pub fn from_v1(part: &Part, losses: &mut Losses) -> Value {
     let kind = object.take("kind");
     let named = object.take("type");
     if named.is_some() && kind.is_some() {
-        losses.add(
-            "type",
-            "0.1 distinguishes parts by this name, so it was left out",
-        );
+        losses.add("type", "0.1 distinguishes parts by this name, so it was left out");
     }
     let residue = object.take(RESIDUE);
     object.some("type", kind.or(named));
@@ -62,11 +59,7 @@ fn in_own_words(error: FieldError) -> FieldError {
         _ => error.path,
     };
     let expected = error.expected.replace("of kind", "of type");
-    FieldError {
-        path,
-        expected,
-        ..error
-    }
+    FieldError { path, expected, ..error }
 }
 
 #[cfg(test)]
@@ -93,10 +86,7 @@ mod tests {
     #[test]
     fn forms_of_other_programs_are_understood() {
         for (part, written) in [
-            (
-                json!({"kind": "text", "text": "a"}),
-                json!({"type": "text", "text": "a"}),
-            ),
+            (json!({"kind": "text", "text": "a"}), json!({"type": "text", "text": "a"})),
             (json!({"text": "a"}), json!({"type": "text", "text": "a"})),
             (
                 json!({"type": "function_call", "name": "add", "parameters": []}),
@@ -114,10 +104,7 @@ mod tests {
                 json!({"kind": "error", "message": "it broke", "metadata": {"k": 1}, "x": 2}),
                 json!({"type": "data", "data": {"error": "it broke"}, "metadata": {"k": 1}, "x": 2}),
             ),
-            (
-                json!({"type": "error", "data": 7}),
-                json!({"type": "error", "data": 7}),
-            ),
+            (json!({"type": "error", "data": 7}), json!({"type": "error", "data": 7})),
             (
                 json!({"type": null, "kind": "function_call", "name": "add"}),
                 json!({"type": "data", "data": {"function_call": {"name": "add"}}}),
@@ -139,16 +126,10 @@ mod tests {
 
     #[test]
     fn losses_tell_of_0_1() {
-        let part = Part {
-            media_type: Some("text/markdown".into()),
-            ..Part::text("a")
-        };
+        let part = Part { media_type: Some("text/markdown".into()), ..Part::text("a") };
         let mut losses = Losses::new();
         from_v1(&part, &mut losses);
         let told = losses.iter().next().unwrap().to_string();
-        assert_eq!(
-            told,
-            "mediaType: 0.1 has no such field, so it is in the metadata"
-        );
+        assert_eq!(told, "mediaType: 0.1 has no such field, so it is in the metadata");
     }
 }

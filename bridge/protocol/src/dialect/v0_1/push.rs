@@ -40,11 +40,8 @@ fn plain(mut unknown: Metadata) -> Metadata {
 pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
     let mut object = object::V0_1.object();
     object.put("id", config.task_id.as_deref().unwrap_or_default());
-    let inner = TaskPushNotificationConfig {
-        task_id: None,
-        extra: Metadata::new(),
-        ..config.clone()
-    };
+    let inner =
+        TaskPushNotificationConfig { task_id: None, extra: Metadata::new(), ..config.clone() };
     let inner = losses.as_v0_3(|losses| config_from_v1(&inner, losses));
     object.put(NESTED, inner);
     object.finish(&config.extra, &[], losses)

@@ -33,9 +33,7 @@ impl SkillCall {
     /// second.
     pub fn to_python_message(&self, message_id: &str, text: Option<&str>) -> Message {
         let text = text.map(Part::text);
-        let parts: Vec<Part> = core::iter::once(self.to_python_part())
-            .chain(text)
-            .collect();
+        let parts: Vec<Part> = core::iter::once(self.to_python_part()).chain(text).collect();
         Message::new(message_id, Role::User, parts)
     }
 }

@@ -47,9 +47,7 @@ fn read_context(fields: &mut Fields, message: &Message) -> Result<Option<String>
     }
     let session: Option<String> = fields.optional("sessionId")?;
     let named = message.context_id.as_deref();
-    Ok(non_empty(session.as_deref())
-        .or(non_empty(named))
-        .map(String::from))
+    Ok(non_empty(session.as_deref()).or(non_empty(named)).map(String::from))
 }
 
 /// Returns an id that is not empty; an empty one counts as absent.
@@ -73,11 +71,7 @@ pub fn send_from_v1(request: &SendMessageRequest, losses: &mut Losses) -> Value 
     let mut object = object::V0_1.object();
     write_ids(&mut object, &request.message, losses);
     object.skipped("tenant", request.tenant.as_deref(), losses);
-    let message = Message {
-        task_id: None,
-        context_id: None,
-        ..request.message.clone()
-    };
+    let message = Message { task_id: None, context_id: None, ..request.message.clone() };
     let message = losses.inside("message", |losses| message::from_v1(&message, None, losses));
     object.put("message", message);
     if let Some(configuration) = &request.configuration {
@@ -122,10 +116,7 @@ fn write_configuration(
     losses: &mut Losses,
 ) {
     const NO_PLACE: &str = "0.1 has no place for it, so it was left out";
-    object.list(
-        "acceptedOutputModes",
-        configuration.accepted_output_modes.clone(),
-    );
+    object.list("acceptedOutputModes", configuration.accepted_output_modes.clone());
     let config = configuration.task_push_notification_config.as_ref();
     let config = config.map(|config| {
         losses.inside("taskPushNotificationConfig", |losses| {
@@ -152,10 +143,7 @@ mod tests {
         let mut params = json!({
             "id": "t", "message": {"role": "user", "parts": [{"type": "text", "text": "hi"}]},
         });
-        params
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         params
     }
 
@@ -198,10 +186,7 @@ mod tests {
         request.message.task_id = Some(String::new());
         request.message.context_id = Some(String::new());
         let written = send_from_v1(&request, &mut Losses::new());
-        assert_eq!(
-            (&written["id"], written.get("sessionId")),
-            (&json!("m"), None)
-        );
+        assert_eq!((&written["id"], written.get("sessionId")), (&json!("m"), None));
     }
 
     #[test]

@@ -25,9 +25,7 @@ pub fn to_v1(value: Value) -> Result<Task, FieldError> {
     Ok(Task {
         context_id: Some(session).filter(|session| !session.is_empty()),
         status: read_status(&mut fields, made)?,
-        artifacts: fields
-            .optional_by("artifacts", artifact::list_to_v1)?
-            .unwrap_or_default(),
+        artifacts: fields.optional_by("artifacts", artifact::list_to_v1)?.unwrap_or_default(),
         history: fields.optional_by("history", history)?.unwrap_or_default(),
         metadata: fields.optional("metadata")?,
         extra: object::V0_1.extra(fields, &["contextId"], Metadata::new()),
@@ -49,9 +47,7 @@ pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
     object.put("id", task.id.as_str());
     let session = task.context_id.clone();
     object.some("sessionId", session.filter(|session| !session.is_empty()));
-    let status = losses.inside("status", |losses| {
-        status_from_v1(&task.status, &task.id, losses)
-    });
+    let status = losses.inside("status", |losses| status_from_v1(&task.status, &task.id, losses));
     object.put("status", status);
     let artifacts = artifact::list_from_v1(&task.artifacts, losses);
     object.list("artifacts", artifacts);
@@ -85,18 +81,11 @@ fn state_named(name: &str) -> TaskState {
 /// Readers of 0.1 refuse unknown states, so the nearest known one is written.
 fn state_from_v1(state: &TaskState, losses: &mut Losses) -> Value {
     let (said, loss) = match state {
-        TaskState::Rejected => (
-            TaskState::Failed,
-            "0.1 has no state rejected; written as failed",
-        ),
-        TaskState::AuthRequired => (
-            TaskState::InputRequired,
-            "0.1 has no state auth-required; written as input-required",
-        ),
-        TaskState::Unknown(_) => (
-            state.clone(),
-            "0.1 has no such state; it is written unchanged",
-        ),
+        TaskState::Rejected => (TaskState::Failed, "0.1 has no state rejected; written as failed"),
+        TaskState::AuthRequired => {
+            (TaskState::InputRequired, "0.1 has no state auth-required; written as input-required")
+        }
+        TaskState::Unknown(_) => (state.clone(), "0.1 has no such state; it is written unchanged"),
         TaskState::Unspecified
         | TaskState::Submitted
         | TaskState::Working

@@ -116,10 +116,7 @@ pub fn from_v1(card: &AgentCard, losses: &mut Losses) -> Value {
     object.put("version", card.version.as_str());
     object.some("documentationUrl", card.documentation_url.clone());
     object.put("capabilities", write_capabilities(card));
-    object.some(
-        "supportsAuthenticatedExtendedCard",
-        card.capabilities.extended_agent_card,
-    );
+    object.some("supportsAuthenticatedExtendedCard", card.capabilities.extended_agent_card);
     write_security(&mut object, card, losses);
     object.put("defaultInputModes", card.default_input_modes.clone());
     object.put("defaultOutputModes", card.default_output_modes.clone());
@@ -144,10 +141,7 @@ fn write_security(object: &mut Object, card: &AgentCard, losses: &mut Losses) {
         };
         card.security_schemes.iter().map(write).collect()
     });
-    object.some(
-        "securitySchemes",
-        Some(schemes).filter(|map| !map.is_empty()),
-    );
+    object.some("securitySchemes", Some(schemes).filter(|map| !map.is_empty()));
     let requirements = losses.each(
         "securityRequirements",
         &card.security_requirements,

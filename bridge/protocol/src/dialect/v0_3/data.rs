@@ -24,10 +24,7 @@ pub(crate) fn unwrap(data: Value, metadata: Option<Metadata>) -> (Value, Option<
 fn wrapped(data: &Value, metadata: Option<&Metadata>) -> Option<Value> {
     let is_marked = metadata?.get(MARKER) == Some(&Value::Bool(true));
     let members = data.as_object().filter(|map| is_marked && map.len() == 1)?;
-    members
-        .get("value")
-        .filter(|value| !value.is_object())
-        .cloned()
+    members.get("value").filter(|value| !value.is_object()).cloned()
 }
 
 /// Wraps data that is no object. A marker set by another party would be misread, so it is removed.
@@ -39,9 +36,7 @@ pub(crate) fn wrap(
     const MARKED: &str = "it would mark the data as wrapped in 0.3, so it was left out";
     let mut metadata = metadata;
     let is_wrapped = wrapped(data, metadata.as_ref()).is_some();
-    let has_marker = metadata
-        .as_ref()
-        .is_some_and(|map| map.contains_key(MARKER));
+    let has_marker = metadata.as_ref().is_some_and(|map| map.contains_key(MARKER));
     if has_marker && (is_wrapped || !data.is_object()) {
         losses.add("metadata.data_part_compat", MARKED);
         metadata.as_mut().and_then(|map| map.remove(MARKER));
@@ -49,9 +44,7 @@ pub(crate) fn wrap(
     if data.is_object() {
         return (data.clone(), metadata);
     }
-    metadata
-        .get_or_insert_default()
-        .insert(MARKER.into(), Value::Bool(true));
+    metadata.get_or_insert_default().insert(MARKER.into(), Value::Bool(true));
     let mut wrapper = Map::new();
     wrapper.insert("value".into(), data.clone());
     (Value::Object(wrapper), metadata)
@@ -68,13 +61,7 @@ mod tests {
 
     #[test]
     fn other_data_values_are_wrapped_and_round_trip() {
-        for data in [
-            json!(null),
-            json!(7),
-            json!("a"),
-            json!([1]),
-            json!({"a": 1}),
-        ] {
+        for data in [json!(null), json!(7), json!("a"), json!([1]), json!({"a": 1})] {
             for metadata in [None, map(&json!({"k": 1}))] {
                 let mut losses = Losses::new();
                 let (wrapper, marked) = wrap(&data, metadata.clone(), &mut losses);
@@ -88,19 +75,12 @@ mod tests {
     #[test]
     fn a_marker_unwraps_only_what_needed_a_wrapper() {
         let marked = || map(&json!({"data_part_compat": true}));
-        for data in [
-            json!({"value": {"a": 1}}),
-            json!({"value": 1, "b": 2}),
-            json!({}),
-        ] {
+        for data in [json!({"value": {"a": 1}}), json!({"value": 1, "b": 2}), json!({})] {
             assert_eq!(unwrap(data.clone(), marked()), (data, marked()));
         }
         assert_eq!(unwrap(json!({"value": 7}), marked()), (json!(7), None));
         let unmarked = map(&json!({"data_part_compat": 1}));
-        assert_eq!(
-            unwrap(json!({"value": 7}), unmarked.clone()),
-            (json!({"value": 7}), unmarked)
-        );
+        assert_eq!(unwrap(json!({"value": 7}), unmarked.clone()), (json!({"value": 7}), unmarked));
     }
 
     #[test]

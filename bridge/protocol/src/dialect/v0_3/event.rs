@@ -37,9 +37,7 @@ pub fn status_update_from_v1(update: &TaskStatusUpdateEvent, losses: &mut Losses
     let mut object = Object::of_kind("status-update");
     object.put("taskId", update.task_id.as_str());
     object.put("contextId", update.context_id.as_str());
-    let status = losses.inside("status", |losses| {
-        task::status_from_v1(&update.status, losses)
-    });
+    let status = losses.inside("status", |losses| task::status_from_v1(&update.status, losses));
     object.put("status", status);
     object.put("final", state.is_terminal() || state.is_interrupted());
     object.some("metadata", update.metadata.clone());
@@ -66,9 +64,8 @@ pub fn artifact_update_from_v1(update: &TaskArtifactUpdateEvent, losses: &mut Lo
     let mut object = Object::of_kind("artifact-update");
     object.put("taskId", update.task_id.as_str());
     object.put("contextId", update.context_id.as_str());
-    let artifact = losses.inside("artifact", |losses| {
-        task::artifact_from_v1(&update.artifact, losses)
-    });
+    let artifact =
+        losses.inside("artifact", |losses| task::artifact_from_v1(&update.artifact, losses));
     object.put("artifact", artifact);
     object.some("append", update.append.then_some(true));
     object.some("lastChunk", update.last_chunk.then_some(true));
@@ -147,10 +144,7 @@ pub fn send_result_from_v1(result: &SendMessageResponse, losses: &mut Losses) ->
 
 /// Reads one item of a stream.
 pub fn stream_item_to_v1(value: Value) -> Result<StreamResponse, FieldError> {
-    match kind_of(
-        &value,
-        "one of task, message, status-update, artifact-update",
-    )? {
+    match kind_of(&value, "one of task, message, status-update, artifact-update")? {
         Kind::Task => task::to_v1(value).map(StreamResponse::Task),
         Kind::Message => answer_to_v1(value).map(StreamResponse::Message),
         Kind::StatusUpdate => status_update_to_v1(value).map(StreamResponse::StatusUpdate),
@@ -205,10 +199,7 @@ mod tests {
         let status = json!({"state": "working"});
         for (item, kind) in [
             (json!({"id": "t", "status": status}), "task"),
-            (
-                json!({"messageId": "m", "role": "agent", "parts": []}),
-                "message",
-            ),
+            (json!({"messageId": "m", "role": "agent", "parts": []}), "message"),
             (json!({"messageId": "m", "parts": []}), "message"),
             (json!({"taskId": "t", "status": status}), "status-update"),
             (
@@ -224,14 +215,8 @@ mod tests {
     #[test]
     fn an_answer_that_is_none_says_what_it_could_be() {
         for (item, error) in [
-            (
-                json!(7),
-                "expected one of task, message, found the number 7",
-            ),
-            (
-                json!({}),
-                "expected one of task, message, found an object without kind",
-            ),
+            (json!(7), "expected one of task, message, found the number 7"),
+            (json!({}), "expected one of task, message, found an object without kind"),
             (
                 json!({"kind": "novel"}),
                 "kind: expected one of task, message, found the string \"novel\"",

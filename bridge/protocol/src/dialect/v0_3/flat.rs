@@ -57,10 +57,7 @@ mod tests {
         let SendMessageResponse::Task(read) = read else {
             panic!("a task was written");
         };
-        assert_eq!(
-            (read.id.as_str(), read.status.state),
-            ("t", task.status.state)
-        );
+        assert_eq!((read.id.as_str(), read.status.state), ("t", task.status.state));
         assert_eq!(read.artifacts[0].parts, task.status.message.unwrap().parts);
     }
 }

@@ -104,10 +104,7 @@ pub(crate) fn write(object: &mut Object, card: &AgentCard, losses: &mut Losses) 
     let all = &card.supported_interfaces;
     let reachable = all.iter().find(|interface| is_reachable(interface));
     if reachable.is_none() {
-        losses.add(
-            "supportedInterfaces",
-            "no interface speaks 0.3; the first one is named",
-        );
+        losses.add("supportedInterfaces", "no interface speaks 0.3; the first one is named");
     }
     let Some(main) = reachable.or(all.first()) else {
         return object.put("url", "");
@@ -142,10 +139,7 @@ fn is_same_place(one: &AgentInterface, other: &AgentInterface) -> bool {
 }
 
 fn write_version(card: &AgentCard, main: &AgentInterface) -> String {
-    let whole = card
-        .extra
-        .get(RESIDUE)
-        .and_then(|residue| residue.get("protocolVersion"));
+    let whole = card.extra.get(RESIDUE).and_then(|residue| residue.get("protocolVersion"));
     match whole.and_then(Value::as_str) {
         Some(whole) if major_minor(whole) == main.protocol_version => whole.into(),
         Some(_) | None => with_patch(&main.protocol_version),

@@ -31,10 +31,9 @@ pub(super) fn add(part: &Part, metadata: &mut Option<Metadata>, losses: &mut Los
         Content::Data(_) => "application/json",
         Content::Raw(_) | Content::Url(_) | Content::Unknown => "",
     };
-    for (field, key, value) in [
-        ("mediaType", MEDIA_TYPE, &part.media_type),
-        ("filename", FILENAME, &part.filename),
-    ] {
+    for (field, key, value) in
+        [("mediaType", MEDIA_TYPE, &part.media_type), ("filename", FILENAME, &part.filename)]
+    {
         let value = value.as_deref();
         let value = value.filter(|text| !text.is_empty() && *text != implied);
         let other = metadata.as_ref().and_then(|metadata| metadata.get(key));

@@ -19,16 +19,8 @@ use crate::{
 const V1_NAMES: [&str; 6] = ["text", "raw", "url", "data", "filename", "mediaType"];
 
 /// The same for a part of unknown kind, with members that would make it a file, and invalid metadata.
-const UNKNOWN_NAMES: [&str; 8] = [
-    "text",
-    "raw",
-    "url",
-    "data",
-    "filename",
-    "mediaType",
-    "file",
-    "metadata",
-];
+const UNKNOWN_NAMES: [&str; 8] =
+    ["text", "raw", "url", "data", "filename", "mediaType", "file", "metadata"];
 
 const KINDS: &str = "a part of kind text, file or data";
 
@@ -72,11 +64,7 @@ fn read_kind(fields: &mut Fields) -> Result<Kind, FieldError> {
 
 /// Returns the kind by the part's content; the part must not name another kind.
 fn held_kind(fields: &Fields) -> Result<Kind, FieldError> {
-    let kinds = [
-        ("text", Kind::Text),
-        ("file", Kind::File),
-        ("data", Kind::Data),
-    ];
+    let kinds = [("text", Kind::Text), ("file", Kind::File), ("data", Kind::Data)];
     let held = kinds.into_iter().find(|(name, _)| fields.has(name));
     let Some((_, kind)) = held else {
         return Ok(Kind::Unknown);
@@ -120,14 +108,12 @@ type File = (Content, Option<String>, Option<String>, Metadata);
 fn read_file_object(value: Value) -> Result<File, FieldError> {
     const PLACES: &str = "exactly one of bytes, uri";
     let mut fields = Fields::of(value)?;
-    let places = (
-        fields.optional::<Option<String>>("bytes")?,
-        fields.optional::<Option<String>>("uri")?,
-    );
+    let places =
+        (fields.optional::<Option<String>>("bytes")?, fields.optional::<Option<String>>("uri")?);
     let content = match places {
-        (Some(bytes), None) => decode_base64(&bytes)
-            .map(Content::Raw)
-            .map_err(|error| error.inside("bytes"))?,
+        (Some(bytes), None) => {
+            decode_base64(&bytes).map(Content::Raw).map_err(|error| error.inside("bytes"))?
+        }
         (None, Some(uri)) => Content::Url(uri),
         (None, None) => return Err(FieldError::new(PLACES, "neither")),
         (Some(_), Some(_)) => return Err(FieldError::new(PLACES, "both")),
@@ -158,13 +144,7 @@ fn read_unknown(mut fields: Fields) -> Result<Part, FieldError> {
     if extra.is_empty() {
         return Err(FieldError::new(KINDS, "none of them"));
     }
-    Ok(Part {
-        content: Content::Unknown,
-        metadata,
-        filename,
-        media_type,
-        extra,
-    })
+    Ok(Part { content: Content::Unknown, metadata, filename, media_type, extra })
 }
 
 /// Writes a part.
@@ -244,10 +224,7 @@ mod tests {
                 json!({"url": "u", "metadata": {"k": 1}}),
             ),
             (json!({"kind": "data", "data": {}}), json!({"data": {}})),
-            (
-                json!({"kind": "hologram", "w": 3}),
-                json!({"kind": "hologram", "w": 3}),
-            ),
+            (json!({"kind": "hologram", "w": 3}), json!({"kind": "hologram", "w": 3})),
             (
                 json!({"kind": "text", "text": "a", "url": "u", "x": 1}),
                 json!({"text": "a", "x": 1, "v0_3": {"url": "u"}}),
@@ -277,10 +254,7 @@ mod tests {
     #[test]
     fn errors_name_the_field_by_its_name_in_0_3() {
         for (part, error) in [
-            (
-                json!({}),
-                "expected a part of kind text, file or data, found none of them",
-            ),
+            (json!({}), "expected a part of kind text, file or data, found none of them"),
             (
                 json!({"kind": 7}),
                 "kind: expected a part of kind text, file or data, found the number 7",
@@ -289,10 +263,7 @@ mod tests {
                 json!({"type": "hologram", "text": "a"}),
                 "kind: expected a part of kind text, file or data, found none, beside the type \"hologram\"",
             ),
-            (
-                json!({"kind": "text"}),
-                "text: expected a string, found nothing",
-            ),
+            (json!({"kind": "text"}), "text: expected a string, found nothing"),
             (
                 json!({"kind": "file", "file": {}}),
                 "file: expected exactly one of bytes, uri, found neither",
@@ -301,10 +272,7 @@ mod tests {
                 json!({"kind": "file", "file": {"bytes": "*"}}),
                 "file.bytes: expected base64, found a string that is not",
             ),
-            (
-                json!({"kind": "data"}),
-                "data: expected an object, found nothing",
-            ),
+            (json!({"kind": "data"}), "data: expected an object, found nothing"),
         ] {
             assert_eq!(to_v1(part).unwrap_err().to_string(), error);
         }

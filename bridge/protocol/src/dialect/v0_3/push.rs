@@ -35,10 +35,7 @@ pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Valu
     let mut object = Object::default();
     object.put("taskId", config.task_id.as_deref().unwrap_or_default());
     let inner = write_config(config, losses);
-    object.put(
-        "pushNotificationConfig",
-        inner.finish(&Metadata::new(), &[], losses),
-    );
+    object.put("pushNotificationConfig", inner.finish(&Metadata::new(), &[], losses));
     object.skipped("tenant", config.tenant.as_deref(), losses);
     object.finish(&config.extra, &[], losses)
 }
@@ -83,9 +80,7 @@ fn write_config(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Obj
     object.some(
         "authentication",
         authentication.map(|info| {
-            losses.inside("authentication", |losses| {
-                authentication_from_v1(info, losses)
-            })
+            losses.inside("authentication", |losses| authentication_from_v1(info, losses))
         }),
     );
     object

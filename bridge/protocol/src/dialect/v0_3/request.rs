@@ -34,14 +34,10 @@ pub fn send_to_v1(value: Value) -> Result<SendMessageRequest, FieldError> {
 pub fn send_from_v1(request: &SendMessageRequest, losses: &mut Losses) -> Value {
     let mut object = Object::default();
     object.skipped("tenant", request.tenant.as_deref(), losses);
-    let message = losses.inside("message", |losses| {
-        message::from_v1(&request.message, losses)
-    });
+    let message = losses.inside("message", |losses| message::from_v1(&request.message, losses));
     object.put("message", message);
     let configuration = request.configuration.as_ref().map(|configuration| {
-        losses.inside("configuration", |losses| {
-            configuration_from_v1(configuration, losses)
-        })
+        losses.inside("configuration", |losses| configuration_from_v1(configuration, losses))
     });
     object.some("configuration", configuration);
     object.some("metadata", request.metadata.clone());
@@ -67,15 +63,10 @@ fn configuration_to_v1(value: Value) -> Result<SendMessageConfiguration, FieldEr
 
 fn configuration_from_v1(configuration: &SendMessageConfiguration, losses: &mut Losses) -> Value {
     let mut object = Object::default();
-    object.list(
-        "acceptedOutputModes",
-        configuration.accepted_output_modes.clone(),
-    );
+    object.list("acceptedOutputModes", configuration.accepted_output_modes.clone());
     let config = configuration.task_push_notification_config.as_ref();
     let config = config.map(|config| {
-        losses.inside("taskPushNotificationConfig", |losses| {
-            push::config_from_v1(config, losses)
-        })
+        losses.inside("taskPushNotificationConfig", |losses| push::config_from_v1(config, losses))
     });
     object.some("pushNotificationConfig", config);
     object.some("historyLength", configuration.history_length);
@@ -101,10 +92,7 @@ pub fn get_push_from_v1(
     losses: &mut Losses,
 ) -> Value {
     let mut object = object::V0_3.of_task(&request.task_id, request.tenant.as_deref(), losses);
-    object.some(
-        CONFIG_ID,
-        Some(request.id.clone()).filter(|id| !id.is_empty()),
-    );
+    object.some(CONFIG_ID, Some(request.id.clone()).filter(|id| !id.is_empty()));
     object.finish(&request.extra, &[CONFIG_ID], losses)
 }
 
@@ -197,10 +185,7 @@ mod tests {
         ] {
             let configuration = configuration_to_v1(before).unwrap();
             assert_eq!(configuration.return_immediately, at_once);
-            assert_eq!(
-                configuration_from_v1(&configuration, &mut Losses::new()),
-                after
-            );
+            assert_eq!(configuration_from_v1(&configuration, &mut Losses::new()), after);
         }
     }
 

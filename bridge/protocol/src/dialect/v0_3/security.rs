@@ -82,10 +82,7 @@ fn write_oauth2(scheme: &OAuth2SecurityScheme, losses: &mut Losses) -> Value {
 /// Reads one alternative of `security`: schemes that are required together, with their scopes.
 pub fn requirement_to_v1(value: Value) -> Result<SecurityRequirement, FieldError> {
     let schemes: BTreeMap<String, Vec<String>> = Wire::read(value)?;
-    let scopes = |list| StringList {
-        list,
-        ..StringList::default()
-    };
+    let scopes = |list| StringList { list, ..StringList::default() };
     let schemes = schemes.into_iter();
     Ok(SecurityRequirement {
         schemes: schemes.map(|(name, list)| (name, scopes(list))).collect(),

@@ -81,10 +81,7 @@ pub fn artifact_from_v1(artifact: &Artifact, losses: &mut Losses) -> Value {
     object.put("artifactId", artifact.artifact_id.as_str());
     object.some("name", artifact.name.clone());
     object.some("description", artifact.description.clone());
-    object.put(
-        "parts",
-        losses.each("parts", &artifact.parts, part::from_v1),
-    );
+    object.put("parts", losses.each("parts", &artifact.parts, part::from_v1));
     object.some("metadata", artifact.metadata.clone());
     object.list("extensions", artifact.extensions.clone());
     object.finish(&artifact.extra, &[], losses)

@@ -36,11 +36,7 @@ impl Messages {
             match shape.iter().find(|field| field.number == number) {
                 Some(field) => {
                     let value = self.value(field, wire, &mut bytes);
-                    put(
-                        &mut object,
-                        field,
-                        value.map_err(|e| inside(e, &field.name))?,
-                    );
+                    put(&mut object, field, value.map_err(|e| inside(e, &field.name))?);
                 }
                 None => skip_field(wire, number, &mut bytes, DecodeContext::default())
                     .map_err(ReadError::Bytes)?,

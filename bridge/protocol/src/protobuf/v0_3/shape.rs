@@ -64,21 +64,14 @@ impl Messages {
         for message in &file.message_type {
             collect(&format!(".{PACKAGE}"), message, &mut messages);
         }
-        let types = FieldTypes {
-            messages: &messages,
-            enums: &file.enum_type,
-        };
+        let types = FieldTypes { messages: &messages, enums: &file.enum_type };
         let shape = |message: &DescriptorProto| {
             let fields = message.field.iter();
             fields.filter_map(|field| types.field(field)).collect()
         };
         Self {
             shapes: messages.iter().map(|(_, one)| shape(one)).collect(),
-            indexes: messages
-                .iter()
-                .map(|(name, _)| name.clone())
-                .zip(0..)
-                .collect(),
+            indexes: messages.iter().map(|(name, _)| name.clone()).zip(0..).collect(),
         }
     }
 

@@ -122,10 +122,7 @@ fn every_method_of_the_service_has_an_operation() {
         let name = |one: &str| std::format!("{}.{one}", file.package());
         file.service.iter().map(move |one| (name(one.name()), one))
     });
-    let (_, service) = services
-        .into_iter()
-        .find(|(name, _)| name == SERVICE)
-        .unwrap();
+    let (_, service) = services.into_iter().find(|(name, _)| name == SERVICE).unwrap();
     let name = |method: &MethodDescriptorProto| std::format!("/{SERVICE}/{}", method.name());
     let all: std::vec::Vec<_> = service.method.iter().map(name).collect();
     assert_eq!(all.len(), Operation::ALL.len() - 1);
@@ -177,11 +174,7 @@ fn what_an_sdk_wrote_is_read() {
 #[test]
 fn what_is_wrong_is_named() {
     for (operation, json, error) in [
-        (
-            Operation::GetTask,
-            json!({"name": "t"}),
-            "name: expected tasks/TASK, found \"t\"",
-        ),
+        (Operation::GetTask, json!({"name": "t"}), "name: expected tasks/TASK, found \"t\""),
         (
             Operation::GetTask,
             json!({"name": "tasks/"}),

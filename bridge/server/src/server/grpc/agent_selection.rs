@@ -40,10 +40,7 @@ pub(super) fn select_agent_routes(mut agents: Vec<(String, Router)>, body_limit:
     }
     let route = |router: Router<_>, service| router.route(&methods(service), post(pass_on));
     let routes = SERVICES.into_iter().fold(Router::new(), route);
-    routes.with_state(AgentTable {
-        all: agents.into(),
-        body_limit,
-    })
+    routes.with_state(AgentTable { all: agents.into(), body_limit })
 }
 
 async fn pass_on(State(agents): State<AgentTable>, request: Request) -> Response {
@@ -55,9 +52,7 @@ async fn pass_on(State(agents): State<AgentTable>, request: Request) -> Response
             return refused(Status::resource_exhausted(message));
         }
         Err(_) => {
-            return refused(Status::deadline_exceeded(
-                "the request did not arrive in time",
-            ));
+            return refused(Status::deadline_exceeded("the request did not arrive in time"));
         }
     };
     let Some(router) = routes_for(&agents.all, &parts.uri, &body) else {
@@ -111,10 +106,7 @@ mod tests {
 
     fn get(tenant: Option<&str>) -> Call {
         let tenant = tenant.map(str::to_owned);
-        Call::GetTask(GetTaskRequest {
-            tenant,
-            ..GetTaskRequest::new("t-1")
-        })
+        Call::GetTask(GetTaskRequest { tenant, ..GetTaskRequest::new("t-1") })
     }
 
     #[test]

@@ -112,9 +112,8 @@ impl GrpcCall {
     /// Returns the extensions that are active for the request.
     fn active(&self) -> BTreeSet<String> {
         let context = self.context.as_ref().ok();
-        context.map_or_else(BTreeSet::new, |context| {
-            self.endpoint.service.active_extensions(context)
-        })
+        context
+            .map_or_else(BTreeSet::new, |context| self.endpoint.service.active_extensions(context))
     }
 
     async fn one(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Bytes>, Status> {

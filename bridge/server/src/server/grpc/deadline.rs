@@ -14,9 +14,7 @@ pub(super) struct Deadline(Option<Instant>);
 impl Deadline {
     /// Reads the deadline from a request's metadata, counted from now. An invalid value is ignored.
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        let wait = headers
-            .get("grpc-timeout")
-            .and_then(|value| value.to_str().ok());
+        let wait = headers.get("grpc-timeout").and_then(|value| value.to_str().ok());
         let end = |wait| Instant::now().checked_add(wait);
         Self(wait.and_then(parse).and_then(end))
     }

@@ -109,7 +109,5 @@ impl Health for HealthService {
 }
 
 fn answer(status: ServingStatus) -> HealthCheckResponse {
-    HealthCheckResponse {
-        status: status.into(),
-    }
+    HealthCheckResponse { status: status.into() }
 }

@@ -65,12 +65,10 @@ pub fn router(readiness: Readiness, agents: Vec<(String, Router)>, body_limit: u
 
 /// Restricts an app to gRPC, for a port that serves nothing else.
 pub fn alone(app: Router) -> Router {
-    app.layer(from_fn(
-        async |request: Request, next: Next| match is_grpc(request.headers()) {
-            true => next.run(request).await,
-            false => no_grpc(),
-        },
-    ))
+    app.layer(from_fn(async |request: Request, next: Next| match is_grpc(request.headers()) {
+        true => next.run(request).await,
+        false => no_grpc(),
+    }))
 }
 
 /// Returns the answer to a request that is not processed.

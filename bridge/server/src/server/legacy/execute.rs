@@ -63,12 +63,7 @@ pub(super) async fn post(
     State(endpoint): State<Arc<Endpoint>>,
     received: ReceivedRequest,
 ) -> Response {
-    let ReceivedRequest {
-        requester,
-        headers,
-        body,
-        ..
-    } = received;
+    let ReceivedRequest { requester, headers, body, .. } = received;
     let Some(card) = endpoint.typed_card() else {
         return StatusCode::NOT_FOUND.into_response();
     };

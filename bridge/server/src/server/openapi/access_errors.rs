@@ -6,21 +6,13 @@ use super::components;
 
 /// The HTTP statuses with which callers are refused, each with its `google.rpc.Code` and a description.
 const REFUSALS: [(&str, &str, &str); 3] = [
-    (
-        "401",
-        "UNAUTHENTICATED",
-        "The credentials are missing or not valid",
-    ),
+    ("401", "UNAUTHENTICATED", "The credentials are missing or not valid"),
     (
         "403",
         "PERMISSION_DENIED",
         "The credentials do not suffice for the agent or for the named skill",
     ),
-    (
-        "503",
-        "UNAVAILABLE",
-        "The credentials cannot be checked at present",
-    ),
+    ("503", "UNAVAILABLE", "The credentials cannot be checked at present"),
 ];
 
 /// Adds the refusals to the operations of agents. Cards are public and have none.

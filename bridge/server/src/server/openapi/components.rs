@@ -170,10 +170,7 @@ fn states() -> Vec<String> {
 
 /// Returns the body of a request.
 pub(super) fn body(version: Version, operation: Operation, schema: Value) -> Value {
-    let sends = matches!(
-        operation,
-        Operation::SendMessage | Operation::SendStreamingMessage
-    );
+    let sends = matches!(operation, Operation::SendMessage | Operation::SendStreamingMessage);
     // Limits that the service checks and the tables of fields do not contain.
     let said = json!({"properties": {"message": {"properties": {
         "messageId": {"minLength": 1}, "parts": {"minItems": 1},

@@ -28,12 +28,7 @@ pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
         }
     }
     let card = AgentCard::describe(&mut schemas);
-    add(
-        &mut paths,
-        &places::below("", places::CURRENT),
-        "get",
-        self::card(&card),
-    );
+    add(&mut paths, &places::below("", places::CURRENT), "get", self::card(&card));
     for (path, operation) in beside(&card) {
         add(&mut paths, path, "get", operation);
         paths[path]["servers"] = json!([{"url": base(endpoints, origin)}]);
@@ -148,17 +143,10 @@ fn beside(card: &Value) -> [(&'static str, Value); 4] {
         "400": components::refused("The version is not supported"),
     });
     [
-        (
-            "/a2a/catalog",
-            named("ListAgents", "The cards of all agents", listed),
-        ),
+        ("/a2a/catalog", named("ListAgents", "The cards of all agents", listed)),
         (
             "/healthz",
-            named(
-                "Lives",
-                "Whether the process runs",
-                json!({"200": components::text("OK")}),
-            ),
+            named("Lives", "Whether the process runs", json!({"200": components::text("OK")})),
         ),
         (
             "/readyz",

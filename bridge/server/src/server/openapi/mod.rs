@@ -46,10 +46,7 @@ struct Described {
 
 /// Returns the routes `/openapi.json` and `/docs` for these agents.
 pub fn openapi(endpoints: Vec<Endpoint>) -> Router {
-    let described = Arc::new(Described {
-        endpoints,
-        last: Mutex::default(),
-    });
+    let described = Arc::new(Described { endpoints, last: Mutex::default() });
     Router::new()
         .route("/openapi.json", get(document))
         .route("/docs", get(page))
@@ -81,9 +78,7 @@ impl Described {
 
 async fn page() -> impl IntoResponse {
     let policy = (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    let sniffing = (
-        HeaderName::from_static("x-content-type-options"),
-        HeaderValue::from_static("nosniff"),
-    );
+    let sniffing =
+        (HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
     ([policy, sniffing], Html(PAGE))
 }

@@ -92,10 +92,7 @@ fn summary(operation: Operation) -> &'static str {
 }
 
 fn parameters(operation: Operation, method: &str, group: PathGroup) -> Value {
-    let mut all = vec![
-        components::version(&[group.version()]),
-        components::extensions(),
-    ];
+    let mut all = vec![components::version(&[group.version()]), components::extensions()];
     if group == PathGroup::Tenant {
         all.push(components::tenant());
     }
@@ -119,9 +116,7 @@ fn parameters(operation: Operation, method: &str, group: PathGroup) -> Value {
 fn docs(operation: Operation) -> Value {
     let mut schemas = Schemas::new();
     let reference = Call::describe_params(operation, &mut schemas);
-    let name = reference["$ref"]
-        .as_str()
-        .and_then(|way| way.rsplit('/').next());
+    let name = reference["$ref"].as_str().and_then(|way| way.rsplit('/').next());
     schemas.into_value()[name.unwrap_or_default()]["properties"].take()
 }
 

@@ -95,9 +95,7 @@ fn created(routed: &RouteMatch, body: Value) -> Result<(Call, ResponseFormat), F
     }
     let mut params = object(config.cloned().unwrap_or(body))?;
     same(&mut params, "taskId", task)?;
-    let call = routed
-        .version
-        .params_to_v1(routed.operation, params.into(), "")?;
+    let call = routed.version.params_to_v1(routed.operation, params.into(), "")?;
     Ok((call, ResponseFormat::V0_3))
 }
 

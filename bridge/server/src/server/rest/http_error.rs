@@ -18,11 +18,7 @@ pub(super) struct HttpError {
 impl From<Error> for HttpError {
     fn from(error: Error) -> Self {
         let status = StatusCode::from_u16(error.kind.http_status());
-        Self {
-            status: status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-            error,
-            allow: None,
-        }
+        Self { status: status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), error, allow: None }
     }
 }
 

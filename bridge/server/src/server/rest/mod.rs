@@ -79,13 +79,7 @@ impl MountedAgent {
         received: ReceivedRequest,
         writer: ResponseWriter,
     ) -> Result<Response, HttpError> {
-        let ReceivedRequest {
-            requester,
-            method,
-            headers,
-            uri,
-            body,
-        } = received;
+        let ReceivedRequest { requester, method, headers, uri, body } = received;
         let body = body.map_err(body_error)?;
         let endpoint = &self.endpoint;
         let refused = |refusal: HttpError| {
@@ -109,11 +103,7 @@ impl MountedAgent {
             other => write_large(other.size(), || writer.reply(endpoint, other)).await,
         };
         let active = endpoint.service.active_extensions(&context);
-        Ok(service_parameters::with_extensions(
-            response,
-            routed.version,
-            active,
-        ))
+        Ok(service_parameters::with_extensions(response, routed.version, active))
     }
 
     /// Returns the part of a path below the mount.
@@ -129,11 +119,7 @@ impl MountedAgent {
 
     /// Returns the error for a request that matches no operation. It contains the paths of the operations.
     fn unrouted(&self, path: &str, unrouted: RouteError) -> HttpError {
-        let Endpoint {
-            own_path: own,
-            agent,
-            ..
-        } = &*self.endpoint;
+        let Endpoint { own_path: own, agent, .. } = &*self.endpoint;
         match unrouted {
             RouteError::Method { allowed }
                 if path.trim_end_matches('/') == self.path.trim_end_matches('/') =>
@@ -207,18 +193,10 @@ pub(super) fn error_response_at(
         true => Version::V0_3,
         false => Version::V1_0,
     };
-    let refusal = HttpError {
-        status,
-        error,
-        allow: None,
-    };
+    let refusal = HttpError { status, error, allow: None };
     ResponseWriter::for_request(headers, ResponseFormat::without_body(version)).error(&refusal)
 }
 
 fn body_error(body_error: BodyError) -> HttpError {
-    HttpError {
-        status: body_error.status(),
-        error: body_error.error(),
-        allow: None,
-    }
+    HttpError { status: body_error.status(), error: body_error.error(), allow: None }
 }

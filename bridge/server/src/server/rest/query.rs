@@ -135,10 +135,7 @@ mod tests {
     fn parameters_are_read_as_fields() {
         for (query, expected) in [
             ("", json!({})),
-            (
-                "pageSize=7&contextId=a%20b",
-                json!({"pageSize": 7, "contextId": "a b"}),
-            ),
+            ("pageSize=7&contextId=a%20b", json!({"pageSize": 7, "contextId": "a b"})),
             ("includeArtifacts=true", json!({"includeArtifacts": true})),
             ("A2A-Version=1.0&key=secret", json!({})),
         ] {
@@ -162,26 +159,11 @@ mod tests {
     #[test]
     fn errors_name_the_parameter() {
         for (query, error) in [
-            (
-                "pageSize=",
-                "pageSize: expected a 32-bit integer, found \"\"",
-            ),
-            (
-                "pageSize=1e3",
-                "pageSize: expected a 32-bit integer, found \"1e3\"",
-            ),
-            (
-                "pageSize=1&pageSize=2",
-                "pageSize: expected one value, found several",
-            ),
-            (
-                "page_size=1",
-                "pageSize: expected it to be called pageSize, found \"page_size\"",
-            ),
-            (
-                "includeArtifacts=yes",
-                "includeArtifacts: expected true or false, found \"yes\"",
-            ),
+            ("pageSize=", "pageSize: expected a 32-bit integer, found \"\""),
+            ("pageSize=1e3", "pageSize: expected a 32-bit integer, found \"1e3\""),
+            ("pageSize=1&pageSize=2", "pageSize: expected one value, found several"),
+            ("page_size=1", "pageSize: expected it to be called pageSize, found \"page_size\""),
+            ("includeArtifacts=yes", "includeArtifacts: expected true or false, found \"yes\""),
         ] {
             let uri = format!("/tasks?{query}").parse().unwrap();
             let refused = read(Version::V1_0, Operation::ListTasks, &uri).unwrap_err();

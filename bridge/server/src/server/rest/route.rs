@@ -5,13 +5,8 @@ use bridge_protocol::{a2a::Operation, dialect::Version};
 use url::form_urlencoded;
 
 /// The first segments of paths, which cannot be read as tenants.
-pub(in crate::server) const RESERVED: [&str; 5] = [
-    "v1",
-    "tasks",
-    "message:send",
-    "message:stream",
-    "extendedAgentCard",
-];
+pub(in crate::server) const RESERVED: [&str; 5] =
+    ["v1", "tasks", "message:send", "message:stream", "extendedAgentCard"];
 
 /// The operation that a path requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,9 +44,7 @@ pub(super) fn find(
     let segments: Vec<String> = path.split('/').skip(1).map(decoded).collect();
     let mut segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     if segments.iter().all(|segment| segment.is_empty()) {
-        return Err(RouteError::Method {
-            allowed: vec!["POST"],
-        });
+        return Err(RouteError::Method { allowed: vec!["POST"] });
     }
     let version = version(path);
     if version == Version::V0_3 {
@@ -130,13 +123,9 @@ fn before<'a>(segment: &'a str, action: &str) -> Option<&'a str> {
 /// meaning in forms have none in paths.
 fn decoded(segment: &str) -> String {
     let plain = [('+', "%2B"), ('=', "%3D"), ('&', "%26")].into_iter();
-    let segment = plain.fold(segment.to_owned(), |text, (sign, code)| {
-        text.replace(sign, code)
-    });
+    let segment = plain.fold(segment.to_owned(), |text, (sign, code)| text.replace(sign, code));
     let mut pairs = form_urlencoded::parse(segment.as_bytes());
-    pairs
-        .next()
-        .map_or_else(String::new, |(name, _)| name.into_owned())
+    pairs.next().map_or_else(String::new, |(name, _)| name.into_owned())
 }
 
 #[cfg(test)]
@@ -146,21 +135,11 @@ mod tests {
     fn shown(method: &str, path: &str) -> String {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         match find(&method, path, true) {
-            Ok(RouteMatch {
-                version,
-                operation,
-                tenant,
-                fields,
-            }) => {
-                let values = fields
-                    .iter()
-                    .map(|(name, value)| format!(" {name}={value}"));
+            Ok(RouteMatch { version, operation, tenant, fields }) => {
+                let values = fields.iter().map(|(name, value)| format!(" {name}={value}"));
                 let tenant = tenant.map(|tenant| format!(" of {tenant}"));
                 let values: String = values.collect();
-                format!(
-                    "{version} {operation}{values}{}",
-                    tenant.unwrap_or_default()
-                )
+                format!("{version} {operation}{values}{}", tenant.unwrap_or_default())
             }
             Err(RouteError::Path) => "nothing".into(),
             Err(RouteError::Method { allowed }) => allowed.join(","),
@@ -172,11 +151,7 @@ mod tests {
         for (method, path, expected) in [
             ("POST", "/message:send", "1.0 SendMessage"),
             ("POST", "/message%3Asend", "1.0 SendMessage"),
-            (
-                "POST",
-                "/acme/message:stream",
-                "1.0 SendStreamingMessage of acme",
-            ),
+            ("POST", "/acme/message:stream", "1.0 SendStreamingMessage of acme"),
             ("GET", "/tasks", "1.0 ListTasks"),
             ("GET", "/tasks/t", "1.0 GetTask id=t"),
             ("HEAD", "/tasks/t", "1.0 GetTask id=t"),
@@ -195,11 +170,7 @@ mod tests {
                 "1.0 DeleteTaskPushNotificationConfig taskId=t id=p",
             ),
             ("GET", "/extendedAgentCard", "1.0 GetExtendedAgentCard"),
-            (
-                "GET",
-                "/a%20b/extendedAgentCard",
-                "1.0 GetExtendedAgentCard of a b",
-            ),
+            ("GET", "/a%20b/extendedAgentCard", "1.0 GetExtendedAgentCard of a b"),
             ("GET", "/v1/card", "0.3 GetExtendedAgentCard"),
             ("POST", "/v1/message:send", "0.3 SendMessage"),
             ("GET", "/v1/tasks/t", "0.3 GetTask id=t"),
@@ -229,11 +200,7 @@ mod tests {
         assert_eq!(found, Err(RouteError::Path));
         for reserved in RESERVED {
             let found = find(&Method::GET, &format!("/{reserved}/tasks/t"), true);
-            assert_eq!(
-                found.ok().and_then(|routed| routed.tenant),
-                None,
-                "{reserved}"
-            );
+            assert_eq!(found.ok().and_then(|routed| routed.tenant), None, "{reserved}");
         }
     }
 }

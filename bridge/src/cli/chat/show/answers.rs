@@ -34,10 +34,8 @@ impl Printer {
         let asked = self.turn.message.as_deref();
         let is_asked = |one: &Message| Some(one.message_id.as_str()) == asked;
         let is_users = |one: &Message| one.role == Role::User && !self.has_told();
-        let place = history
-            .iter()
-            .rposition(is_asked)
-            .or_else(|| history.iter().rposition(is_users));
+        let place =
+            history.iter().rposition(is_asked).or_else(|| history.iter().rposition(is_users));
         let is_all_new = is_new && history.iter().all(|one| one.role != Role::User);
         let after = match place {
             Some(place) => &history[place + 1..],
@@ -120,8 +118,5 @@ fn growing(task: &Task) -> Option<&Message> {
 
 /// Returns a state in a word.
 pub(in crate::cli::chat) fn word(state: &TaskState) -> String {
-    state
-        .as_str()
-        .trim_start_matches("TASK_STATE_")
-        .to_lowercase()
+    state.as_str().trim_start_matches("TASK_STATE_").to_lowercase()
 }

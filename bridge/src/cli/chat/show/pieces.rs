@@ -15,10 +15,9 @@ impl Printer {
             return self.message(message, false);
         };
         let goes_on = match &self.open {
-            Some(Open::Message {
-                is_pieces,
-                is_spaced,
-            }) => *is_pieces || *is_spaced || continues(text),
+            Some(Open::Message { is_pieces, is_spaced }) => {
+                *is_pieces || *is_spaced || continues(text)
+            }
             Some(Open::Artifact(_)) | None => false,
         };
         let before = match goes_on {
@@ -84,10 +83,7 @@ impl Printer {
         } else if piece.starts_with(&shown.text) {
             shown.text = piece;
         } else if !shown.text.starts_with(&piece) {
-            *shown = ShownArtifact {
-                text: piece,
-                length: 0,
-            };
+            *shown = ShownArtifact { text: piece, length: 0 };
             begun = self.closed();
         }
         begun + &self.new_text(id, is_last) + &self.other_content(&rendered.lines.join("\n"))
@@ -111,8 +107,7 @@ impl Printer {
         self.turn.made.insert(key(&text));
         self.open = Some(Open::Artifact(id.to_owned()));
         let length = text.len();
-        self.artifacts
-            .insert(id.to_owned(), ShownArtifact { text, length });
+        self.artifacts.insert(id.to_owned(), ShownArtifact { text, length });
         more
     }
 
@@ -154,14 +149,8 @@ fn as_artifact(message: &Message) -> Artifact {
 /// Returns whether the messages are pieces of the text of an artifact.
 pub(super) fn are_pieces(messages: &[&Message], artifacts: &[Artifact]) -> bool {
     let text = |parts: &[Part]| key(&content::read(parts).texts.concat());
-    let all: String = messages
-        .iter()
-        .map(|message| text(&message.parts))
-        .collect();
-    messages.len() > 1
-        && artifacts
-            .iter()
-            .any(|artifact| text(&artifact.parts) == all)
+    let all: String = messages.iter().map(|message| text(&message.parts)).collect();
+    messages.len() > 1 && artifacts.iter().any(|artifact| text(&artifact.parts) == all)
 }
 
 /// Returns whether a text begins like the continuation of another.

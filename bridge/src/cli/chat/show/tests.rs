@@ -22,9 +22,7 @@ fn status(state: &str, message: &Value) -> Value {
 fn shown(events: &[Value]) -> Vec<String> {
     let mut show = Printer::new(false);
     show.begin("asked");
-    let events = events
-        .iter()
-        .map(|event| StreamResponse::read(event.clone()).unwrap());
+    let events = events.iter().map(|event| StreamResponse::read(event.clone()).unwrap());
     let mut all: Vec<String> = events.map(|event| show.text(&event)).collect();
     all.push(show.held() + &show.closed());
     all
@@ -38,10 +36,7 @@ fn an_answer_is_shown_once_and_as_it_comes() {
             "metadata": {"urn:activity:event": activity}}})
     };
     let events = [
-        (
-            json!({"task": {"id": "t", "status": {"state": "TASK_STATE_SUBMITTED"}}}),
-            "",
-        ),
+        (json!({"task": {"id": "t", "status": {"state": "TASK_STATE_SUBMITTED"}}}), ""),
         (status("TASK_STATE_WORKING", &said("1", "one")), "one"),
         (piece("Hel", false), "\nHel"),
         (piece("lo", true), "lo"),
@@ -87,44 +82,16 @@ fn an_answer_in_several_places_is_shown_once() {
     let working = |id: &str, text: &str| status("TASK_STATE_WORKING", &said(id, text));
     let whole = |text: &str| json!([{"artifactId": "a", "parts": [{"text": text}]}]);
     for (events, expected) in [
-        (
-            vec![task(
-                json!([asked, hello()]),
-                artifact.clone(),
-                said("2", "Hello"),
-            )],
-            "Hello\n",
-        ),
+        (vec![task(json!([asked, hello()]), artifact.clone(), said("2", "Hello"))], "Hello\n"),
         (vec![task(json!([]), artifact, hello())], "Hello\n"),
-        (
-            vec![task(json!([hello(), asked]), json!([]), Value::Null)],
-            "",
-        ),
+        (vec![task(json!([hello(), asked]), json!([]), Value::Null)], ""),
         // The whole text after its pieces, and the other way round.
         (
-            vec![
-                piece("Hel", false),
-                piece("lo", true),
-                status("TASK_STATE_COMPLETED", &hello()),
-            ],
+            vec![piece("Hel", false), piece("lo", true), status("TASK_STATE_COMPLETED", &hello())],
             "Hello\n",
         ),
-        (
-            vec![
-                working("1", "Hello"),
-                piece("Hel", false),
-                piece("lo", true),
-            ],
-            "Hello\n",
-        ),
-        (
-            vec![
-                working("1", "Hel"),
-                working("2", "lo"),
-                piece("Hello", false),
-            ],
-            "Hel\nlo\n",
-        ),
+        (vec![working("1", "Hello"), piece("Hel", false), piece("lo", true)], "Hello\n"),
+        (vec![working("1", "Hel"), working("2", "lo"), piece("Hello", false)], "Hel\nlo\n"),
         // Pieces that are separate messages.
         (
             vec![
@@ -144,19 +111,10 @@ fn an_answer_in_several_places_is_shown_once() {
             "So it\n",
         ),
         // A text with a known beginning is printed once it is certain that it differs.
-        (
-            vec![working("1", "Hello"), piece("Hel", false), piece("m", true)],
-            "Hello\nHelm\n",
-        ),
-        (
-            vec![working("1", "Hello"), piece("Hel", false)],
-            "Hello\nHel\n",
-        ),
+        (vec![working("1", "Hello"), piece("Hel", false), piece("m", true)], "Hello\nHelm\n"),
+        (vec![working("1", "Hello"), piece("Hel", false)], "Hello\nHel\n"),
         // The same words in two messages are printed twice.
-        (
-            vec![working("1", "Hello"), working("2", "Hello")],
-            "Hello\nHello\n",
-        ),
+        (vec![working("1", "Hello"), working("2", "Hello")], "Hello\nHello\n"),
     ] {
         assert_eq!(shown(&events).concat(), expected, "{events:?}");
     }
@@ -179,10 +137,7 @@ fn a_message_that_grows_in_the_task_is_shown_as_it_grows() {
         task(completed, "You said: hi"),
     ];
     assert_eq!(shown(&events), ["", "You said: ", "hi", "", "\n"]);
-    let events = [
-        task(working, "One moment."),
-        task(completed, "You said: hi"),
-    ];
+    let events = [task(working, "One moment."), task(completed, "You said: hi")];
     assert_eq!(shown(&events).concat(), "One moment.\nYou said: hi\n");
 }
 

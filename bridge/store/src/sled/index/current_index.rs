@@ -70,9 +70,7 @@ fn start(index: &Arc<Index>) -> Result<JoinHandle<()>, StoreError> {
         }
     };
     let builder = std::thread::Builder::new().name("store-indexer".into());
-    builder
-        .spawn(write)
-        .map_err(|error| StoreError::io("starting the indexer", error))
+    builder.spawn(write).map_err(|error| StoreError::io("starting the indexer", error))
 }
 
 /// Lowers the priority of this thread, and of the threads that sled starts from it. No caller waits for their writes, but

@@ -64,10 +64,7 @@ pub(super) fn hash(key: &[u8]) -> u64 {
     let (words, rest) = key.as_chunks::<8>();
     let mut last = [0; 8];
     last[..rest.len()].copy_from_slice(rest);
-    let words = words
-        .iter()
-        .chain([&last])
-        .map(|word| u64::from_le_bytes(*word));
+    let words = words.iter().chain([&last]).map(|word| u64::from_le_bytes(*word));
     words.fold(key.len() as u64, |hash, word| mix(hash ^ word))
 }
 

@@ -60,11 +60,7 @@ impl Changes {
             Some(known) => known.latest = latest,
             None => {
                 let task = latest.head.task.clone();
-                let change = TaskChange {
-                    listed: before,
-                    latest,
-                    is_rewritten: false,
-                };
+                let change = TaskChange { listed: before, latest, is_rewritten: false };
                 self.tasks.insert(task, change);
             }
         }
@@ -117,11 +113,7 @@ pub(super) struct Lists {
 impl Layer {
     /// Creates an empty layer that begins at `end`, the end of the previous one.
     pub(super) fn new(end: End) -> Self {
-        Self {
-            start: end,
-            end,
-            ..Self::default()
-        }
+        Self { start: end, end, ..Self::default() }
     }
 
     pub(super) fn apply(&mut self, changes: Changes, end: End) {
@@ -227,9 +219,7 @@ impl Lists {
 
     /// Returns the changes of counts whose keys begin with `prefix`.
     pub(super) fn counts(&self, prefix: &[u8]) -> impl Iterator<Item = (&Key, i64)> {
-        let later = self
-            .counts
-            .range::<[u8], _>((Bound::Included(prefix), Bound::Unbounded));
+        let later = self.counts.range::<[u8], _>((Bound::Included(prefix), Bound::Unbounded));
         let counts = later.take_while(move |(key, _)| key.starts_with(prefix));
         counts.map(|(key, more)| (key, *more))
     }
@@ -332,10 +322,7 @@ impl<'e> UnsortedEntries<'e> {
     pub(super) fn push(&mut self, key: Cow<'e, [u8]>, value: Option<Cow<'e, [u8]>>) {
         let kind = key.first().copied().unwrap_or_default();
         let capacity = || Vec::with_capacity(self.capacity);
-        self.kinds
-            .entry(kind)
-            .or_insert_with(capacity)
-            .push((key, value));
+        self.kinds.entry(kind).or_insert_with(capacity).push((key, value));
     }
 
     /// Sorts the entries by key. Of several entries with the same key, the last one is kept.
@@ -369,13 +356,7 @@ mod tests {
         let mut head = Head::after(None, &sample.caller, &created).unwrap();
         head.state = state;
         let offset = LogOffset { at: 16, length: 9 };
-        LatestAppend {
-            head: Arc::new(head),
-            offset,
-            number: 1,
-            bytes: 9,
-            state: DataState::Intact,
-        }
+        LatestAppend { head: Arc::new(head), offset, number: 1, bytes: 9, state: DataState::Intact }
     }
 
     /// Returns the kinds of the entries after these changes, with `-` before removed ones, and the changes of counts.
@@ -393,10 +374,7 @@ mod tests {
         }
         // For a new task, entries that were added and removed meanwhile are not in any older part.
         let (entries, counts) = layer.entries();
-        let entries = entries
-            .sorted()
-            .into_iter()
-            .filter(|(_, value)| is_known || value.is_some());
+        let entries = entries.sorted().into_iter().filter(|(_, value)| is_known || value.is_some());
         let entries = entries.map(|(key, value)| {
             let gone = if value.is_none() { "-" } else { "" };
             format!("{gone}{} ", char::from(key[0]))
@@ -409,13 +387,9 @@ mod tests {
     #[test]
     fn entries_are_sorted_and_the_last_of_a_key_is_kept() {
         let mut unsorted = UnsortedEntries::with_capacity(2);
-        for (key, value) in [
-            ("tb", None),
-            ("ha", Some("1")),
-            ("ta", Some("2")),
-            ("ta", None),
-            ("h", Some("3")),
-        ] {
+        for (key, value) in
+            [("tb", None), ("ha", Some("1")), ("ta", Some("2")), ("ta", None), ("h", Some("3"))]
+        {
             let value = value.map(|value: &str| value.as_bytes().into());
             unsorted.push(key.as_bytes().into(), value);
         }
@@ -424,12 +398,7 @@ mod tests {
             .iter()
             .map(|(key, value)| (str::from_utf8(key).unwrap(), value.as_deref()))
             .collect();
-        let expected = [
-            ("h", Some(&b"3"[..])),
-            ("ha", Some(b"1")),
-            ("ta", None),
-            ("tb", None),
-        ];
+        let expected = [("h", Some(&b"3"[..])), ("ha", Some(b"1")), ("ta", None), ("tb", None)];
         assert_eq!(found, expected);
     }
 
@@ -438,27 +407,17 @@ mod tests {
         use TaskState::{Completed, InputRequired, Submitted, Working};
         for (is_known, states, expected) in [
             (false, &[Submitted][..], "h a1 c k1 n1 t w9 "),
-            (
-                false,
-                &[Submitted, Working, Completed],
-                "h c k1 n1 t z d1 y9 ",
-            ),
+            (false, &[Submitted, Working, Completed], "h c k1 n1 t z d1 y9 "),
             (false, &[InputRequired], "h a1 c k1 n1 o t w9 "),
             (false, &[InputRequired, Working], "h a1 c k1 n1 t w9 "),
             (true, &[Working], "h n-1 n1 k-1 k1 -t t -c c "),
             (true, &[InputRequired], "h n1 n-1 k1 k-1 o t -t c -c "),
-            (
-                true,
-                &[Working, Completed],
-                "h a-1 n1 n-1 k1 k-1 t -t c -c z d1 y9 w-9 ",
-            ),
+            (true, &[Working, Completed], "h a-1 n1 n-1 k1 k-1 t -t c -c z d1 y9 w-9 "),
             (true, &[Submitted], "h "),
         ] {
             for at_once in [true, false] {
-                let mut found: Vec<_> = kinds(is_known, states, at_once)
-                    .split(' ')
-                    .map(str::to_owned)
-                    .collect();
+                let mut found: Vec<_> =
+                    kinds(is_known, states, at_once).split(' ').map(str::to_owned).collect();
                 let mut expected: Vec<_> = expected.split(' ').map(str::to_owned).collect();
                 found.sort();
                 // An entry that was added and removed counts as removed.

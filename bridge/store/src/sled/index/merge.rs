@@ -80,10 +80,9 @@ impl Merge {
             }
             let source = &mut first.0;
             let (entries, found) = match &mut source.entries {
-                Some(entries) => (
-                    entries,
-                    Some((std::mem::take(&mut source.key), source.value.take())),
-                ),
+                Some(entries) => {
+                    (entries, Some((std::mem::take(&mut source.key), source.value.take())))
+                }
                 none => {
                     let entries = Entries::new(source.part.clone(), &source.key);
                     (none.insert(entries), None)

@@ -122,10 +122,7 @@ impl Index {
         folder: PathBuf,
         settings: &SledSettings,
     ) -> Result<Self, StoreError> {
-        let limits = Limits {
-            filters: settings.filters,
-            messages: settings.message_ids,
-        };
+        let limits = Limits { filters: settings.filters, messages: settings.message_ids };
         let parts = Parts::new(Part::open_all(&db)?, limits)?;
         if parts.all.iter().map(|part| part.meta.bytes).sum::<u64>() <= settings.page_cache {
             parts.all.iter().try_for_each(|part| part.check())?;
@@ -392,9 +389,7 @@ impl Index {
     }
 
     fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        self.changed
-            .wait(state)
-            .unwrap_or_else(PoisonError::into_inner)
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -115,10 +115,7 @@ impl Part {
     pub(super) fn remove(&self) -> Result<(), StoreError> {
         self.db.remove(&key(META, self.number, 0)[..9])?;
         for kind in [BLOCK, FILTER] {
-            for found in self
-                .db
-                .range(key(kind, self.number, 0)..key(kind, self.number + 1, 0))
-            {
+            for found in self.db.range(key(kind, self.number, 0)..key(kind, self.number + 1, 0)) {
                 self.db.remove(found?.0)?;
             }
         }
@@ -156,9 +153,7 @@ impl Part {
     ) -> impl Iterator<Item = Result<(Key, Value), StoreError>> + use<'p> {
         let mut entries = Entries::new(self.clone(), prefix);
         std::iter::from_fn(move || entries.next().transpose()).take_while(move |entry| {
-            entry
-                .as_ref()
-                .map_or(true, |(key, _)| key.starts_with(prefix))
+            entry.as_ref().map_or(true, |(key, _)| key.starts_with(prefix))
         })
     }
 
@@ -169,9 +164,7 @@ impl Part {
             (Some(Order::NewestFirst), _) => self.meta.times,
             (Some(Order::OldestFirst), Some(extension)) => extension.times,
         };
-        times.map_or(Times::Nothing, |(oldest, newest)| {
-            Times::Between(oldest, newest)
-        })
+        times.map_or(Times::Nothing, |(oldest, newest)| Times::Between(oldest, newest))
     }
 
     /// Returns the only block that can have the key.
@@ -210,10 +203,7 @@ impl Part {
                 meta.first.push(entry.to_vec());
                 last = &[];
             }
-            let same = last
-                .iter()
-                .zip(entry)
-                .take_while(|(one, other)| one == other);
+            let same = last.iter().zip(entry).take_while(|(one, other)| one == other);
             let common = same.count();
             block = serialized(&(common, &entry[common..], value.as_deref()), block)?;
             last = entry;
@@ -229,12 +219,7 @@ impl Part {
         }
         let described = serialized(&meta.extension, serialized(&meta, Vec::new())?)?;
         put(db, &key(META, number, 0)[..9], &described)?;
-        Ok(Self {
-            db: db.clone(),
-            number,
-            meta: Arc::new(meta),
-            filter: Some(Arc::new(filter)),
-        })
+        Ok(Self { db: db.clone(), number, meta: Arc::new(meta), filter: Some(Arc::new(filter)) })
     }
 }
 
@@ -388,12 +373,7 @@ mod tests {
     #[test]
     fn entries_are_found_in_order_and_by_key() {
         let db = sled::Config::new().temporary(true).open().unwrap();
-        let entries = [
-            ("a", Some("1")),
-            ("ab", None),
-            ("abc", Some("")),
-            ("b", Some("2")),
-        ];
+        let entries = [("a", Some("1")), ("ab", None), ("abc", Some("")), ("b", Some("2"))];
         let entries = entries.map(|(key, value)| (key.as_bytes(), value.map(str::as_bytes)));
         let owned = entries.map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec)));
         let borrowed = entries.map(|(key, value)| (key.into(), value.map(Into::into)));
@@ -425,10 +405,7 @@ mod tests {
         for number in 0..300 {
             let entries = (ENTRIES * number..ENTRIES * (number + 1)).map(|entry| {
                 let value = vec![entry as u8; 100];
-                (
-                    Cow::from(keys::head(&entry.to_string())),
-                    Some(value.into()),
-                )
+                (Cow::from(keys::head(&entry.to_string())), Some(value.into()))
             });
             let mut entries: Vec<Entry<'_>> = entries.collect();
             entries.sort();
@@ -441,10 +418,7 @@ mod tests {
             let size = std::fs::metadata(folder.path().join("db")).unwrap().len();
             let bytes: u64 = parts.iter().map(|part| part.meta.bytes).sum();
             let most = 2 * bytes + 12 * SEGMENT as u64;
-            assert!(
-                size <= most,
-                "{size} bytes after {number} parts, {bytes} of them in use"
-            );
+            assert!(size <= most, "{size} bytes after {number} parts, {bytes} of them in use");
         }
     }
 }

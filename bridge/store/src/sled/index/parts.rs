@@ -47,10 +47,7 @@ impl Parts {
         let last_task = all.iter().map(|part| &part.meta.last_task).max();
         let has_all_turns = |part: &Part| part.meta.extension.is_some();
         Ok(Self {
-            with_turns: all
-                .iter()
-                .position(has_all_turns)
-                .map_or(all.len(), |one| one + 1),
+            with_turns: all.iter().position(has_all_turns).map_or(all.len(), |one| one + 1),
             last_task: last_task.cloned().unwrap_or_default(),
             with_messages,
             all,

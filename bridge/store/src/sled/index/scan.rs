@@ -44,9 +44,7 @@ impl Index {
             };
             let last = page.last_key_value().filter(|_| page.len() == PAGE);
             next = last.map(|(last, _)| successor(last.clone()));
-            let there = page
-                .into_iter()
-                .filter_map(|(key, value)| Some(Ok((key, value?))));
+            let there = page.into_iter().filter_map(|(key, value)| Some(Ok((key, value?))));
             Some(there.collect())
         });
         pages.flatten()

@@ -10,15 +10,8 @@ use super::{
 };
 use crate::{Append, Head, TurnState, caller::Caller, testing::Sample};
 
-const LIMITS: Limits = Limits {
-    filters: 1 << 20,
-    messages: u64::MAX,
-};
-const STATES: [TaskState; 3] = [
-    TaskState::Working,
-    TaskState::InputRequired,
-    TaskState::Completed,
-];
+const LIMITS: Limits = Limits { filters: 1 << 20, messages: u64::MAX };
+const STATES: [TaskState; 3] = [TaskState::Working, TaskState::InputRequired, TaskState::Completed];
 
 /// An index and its expected content.
 struct Pair {
@@ -124,10 +117,7 @@ impl Pair {
     /// Creates a task or changes one, and sometimes a small record.
     fn change(&mut self, rng: &mut TestRng) {
         self.end += 1;
-        let end = End {
-            at: self.end,
-            batch: self.end,
-        };
+        let end = End { at: self.end, batch: self.end };
         let mut changes = Changes::default();
         if rng.below(4) == 0 {
             let key = crate::RecordKey {
@@ -150,9 +140,7 @@ impl Pair {
         };
         let task = format!("t{number:04}");
         let caller = Caller::new(["alice", "bob"][number % 2]);
-        let sample = Sample::new(&task)
-            .of(caller)
-            .within(["x", "y", "z"][number % 3]);
+        let sample = Sample::new(&task).of(caller).within(["x", "y", "z"][number % 3]);
         let before = self.tasks.get(&task).cloned();
         let mut head = match &before {
             Some(before) => Head::clone(&before.head),
@@ -173,10 +161,7 @@ impl Pair {
         head.turns = (0..rng.below(2)).map(|_| turn.clone()).collect();
         let latest = LatestAppend {
             head: Arc::new(head),
-            offset: LogOffset {
-                at: self.end,
-                length: 1,
-            },
+            offset: LogOffset { at: self.end, length: 1 },
             number: 1,
             bytes: 1,
             state: DataState::Intact,
@@ -207,10 +192,7 @@ impl Pair {
             self.check_lists(&caller);
         }
         for (list, is_in) in [
-            (
-                vec![keys::TURN],
-                (|head| !head.turns.is_empty()) as fn(&Head) -> bool,
-            ),
+            (vec![keys::TURN], (|head| !head.turns.is_empty()) as fn(&Head) -> bool),
             (keys::waiting("sample"), Head::waits),
             (keys::ended("sample"), |head| !head.is_open()),
             (vec![keys::STATE_LIST], |_| true),
@@ -227,10 +209,7 @@ impl Pair {
         }
         let records: Vec<Key> = self.records.keys().cloned().collect();
         let scopes = ["0", "1", "2"].map(|scope| keys::records(&Caller::new("alice"), "k", scope));
-        let found: Vec<Key> = scopes
-            .iter()
-            .flat_map(|scope| scan(&index, scope))
-            .collect();
+        let found: Vec<Key> = scopes.iter().flat_map(|scope| scan(&index, scope)).collect();
         assert_eq!(found, records);
         for (key, value) in &self.records {
             assert_eq!(index.get(key).unwrap().as_ref(), Some(value));
@@ -249,10 +228,8 @@ impl Pair {
             assert_eq!(count, appends.len(), "{state}");
             let list = keys::counted_list(&keys::states(caller, "sample", None, Some(state)));
             let found = scan(&index, &list);
-            let expected: BTreeSet<Key> = appends
-                .iter()
-                .map(|latest| keys::list_keys(latest)[0].clone())
-                .collect();
+            let expected: BTreeSet<Key> =
+                appends.iter().map(|latest| keys::list_keys(latest)[0].clone()).collect();
             assert!(found.iter().eq(&expected));
         }
         for context in ["x", "y", "z"] {
@@ -290,9 +267,8 @@ fn scan_between(
 /// Checks that a scan between two keys returns the entries between them, for keys in the list and for others.
 fn check_windows(index: &Arc<Index>, list: &[u8], all: &[Key]) {
     let some = all.iter().step_by(1 + all.len() / 4);
-    let ends: Vec<Key> = some
-        .flat_map(|key| [key.clone(), key[..key.len() - 2].to_vec()])
-        .collect();
+    let ends: Vec<Key> =
+        some.flat_map(|key| [key.clone(), key[..key.len() - 2].to_vec()]).collect();
     for after in [None].into_iter().chain(ends.iter().map(Some)) {
         for end in [None].into_iter().chain(ends.iter().map(Some)) {
             let is_in = |key: &&Key| {
@@ -311,10 +287,7 @@ fn the_newest_part_has_all_open_turns() {
     let index = pair.index();
     let open = scan(&index, &[keys::TURN]);
     let newest = index.lock().parts.all[0].clone();
-    let found: Vec<Key> = newest
-        .list(&[keys::TURN])
-        .map(|entry| entry.unwrap().0)
-        .collect();
+    let found: Vec<Key> = newest.list(&[keys::TURN]).map(|entry| entry.unwrap().0).collect();
     assert!(!open.is_empty());
     assert_eq!(found, open);
     // No other part is needed for them.
@@ -398,10 +371,7 @@ fn a_lost_or_damaged_block_is_detected() {
 fn old_parts_are_found_without_filters_in_memory() {
     let pair = Pair::with_parts(5, 6);
     let index = pair.index();
-    let limits = Limits {
-        filters: 300,
-        ..LIMITS
-    };
+    let limits = Limits { filters: 300, ..LIMITS };
     {
         let mut state = index.lock();
         let parts = Parts::new(state.parts.all.clone(), limits).unwrap();
@@ -415,19 +385,13 @@ fn old_parts_are_found_without_filters_in_memory() {
 
 #[test]
 fn the_newest_message_ids_are_kept() {
-    let limits = Limits {
-        messages: 20,
-        ..LIMITS
-    };
+    let limits = Limits { messages: 20, ..LIMITS };
     let pair = Pair::with_parts(3, 6);
     let parts = pair.index().lock().parts.all.clone();
-    let newest = parts
-        .iter()
-        .map(|part| part.meta.messages)
-        .scan(0, |sum, more| {
-            *sum += more;
-            Some(*sum)
-        });
+    let newest = parts.iter().map(|part| part.meta.messages).scan(0, |sum, more| {
+        *sum += more;
+        Some(*sum)
+    });
     let enough = newest.take_while(|sum| *sum < 20).count() + 1;
     let parts = Parts::new(parts, limits).unwrap();
     assert_eq!(parts.with_messages, enough);

@@ -127,9 +127,7 @@ impl Writer for DiskWriter {
             self.disk.lock().jobs.truncate(before);
             return match self.mistake {
                 Some(Mistake::HidesFailure) => Ok(()),
-                _ => Err(StoreError::Full {
-                    doing: "writing".into(),
-                }),
+                _ => Err(StoreError::Full { doing: "writing".into() }),
             };
         }
         if self.mistake != Some(Mistake::AnswersEarly) {

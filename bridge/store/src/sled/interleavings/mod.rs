@@ -15,10 +15,7 @@ use crate::{
 };
 
 mod channels;
-#[expect(
-    clippy::duplicate_mod,
-    reason = "compiled with other threads and channels"
-)]
+#[expect(clippy::duplicate_mod, reason = "compiled with other threads and channels")]
 #[path = "../commit_queue.rs"]
 mod commit_queue;
 mod disk;
@@ -29,17 +26,9 @@ use disk::{Disk, DiskWriter, Durable, Job, Mistake, REFUSED_JOB};
 /// The number of callers. The jobs have the numbers of their callers.
 const CALLERS: usize = 4;
 /// Limits below the number of callers, so that some wait for room in the queue, and batches are limited.
-const NARROW: Limits = Limits {
-    queue: 1,
-    jobs: 2,
-    bytes: 2,
-};
+const NARROW: Limits = Limits { queue: 1, jobs: 2, bytes: 2 };
 /// Limits for all callers.
-const WIDE: Limits = Limits {
-    queue: CALLERS,
-    jobs: CALLERS,
-    bytes: 3,
-};
+const WIDE: Limits = Limits { queue: CALLERS, jobs: CALLERS, bytes: 3 };
 
 /// A queue with its disk. Dropping the last one waits for the thread.
 #[derive(Clone)]
@@ -51,11 +40,7 @@ struct Store {
 impl Store {
     fn start(limits: Limits, mistake: Option<Mistake>) -> Self {
         let disk = Arc::new(Disk::default());
-        let writer = DiskWriter {
-            disk: Arc::clone(&disk),
-            limits,
-            mistake,
-        };
+        let writer = DiskWriter { disk: Arc::clone(&disk), limits, mistake };
         let queue = Arc::new(CommitQueue::start(writer, limits).unwrap());
         Self { queue, disk }
     }
@@ -123,10 +108,8 @@ fn waiting_callers(mistake: Option<Mistake>) {
     });
     let callers: Vec<_> = callers.collect();
     let outcomes = callers.into_iter().map(|caller| caller.join().unwrap());
-    let mut acknowledged: Vec<usize> = outcomes
-        .filter(|(_, is_refused)| !is_refused)
-        .map(|(number, _)| number)
-        .collect();
+    let mut acknowledged: Vec<usize> =
+        outcomes.filter(|(_, is_refused)| !is_refused).map(|(number, _)| number).collect();
     acknowledged.sort_unstable();
     let disk = store.end(mistake);
     assert_eq!(disk.lock().durable(), acknowledged);
@@ -163,9 +146,7 @@ fn queued_jobs_at_the_end(mistake: Option<Mistake>) {
         caller.join().unwrap();
     }
     let disk = store.end(mistake);
-    let all: Vec<usize> = (0..CALLERS)
-        .map(|number| number + REFUSED_JOB + 1)
-        .collect();
+    let all: Vec<usize> = (0..CALLERS).map(|number| number + REFUSED_JOB + 1).collect();
     assert_eq!(disk.lock().durable(), all);
     check_published(&disk);
 }
@@ -195,9 +176,7 @@ fn an_answer_before_the_sync_is_detected() {
 fn a_lost_job_or_answer_is_detected() {
     assert!(is_detected(|| waiting_callers(Some(Mistake::DropsJob))));
     assert!(is_detected(|| waiting_callers(Some(Mistake::DropsAnswer))));
-    assert!(is_detected(|| queued_jobs_at_the_end(Some(
-        Mistake::DropsJob
-    ))));
+    assert!(is_detected(|| queued_jobs_at_the_end(Some(Mistake::DropsJob))));
 }
 
 #[test]
@@ -207,9 +186,7 @@ fn a_hidden_failure_is_detected() {
 
 #[test]
 fn an_end_that_does_not_wait_is_detected() {
-    assert!(is_detected(|| queued_jobs_at_the_end(Some(
-        Mistake::DoesNotWait
-    ))));
+    assert!(is_detected(|| queued_jobs_at_the_end(Some(Mistake::DoesNotWait))));
 }
 
 #[test]

@@ -58,9 +58,7 @@ pub(in crate::sled) struct RealDisk {
 
 impl Default for RealDisk {
     fn default() -> Self {
-        Self {
-            segment_limit: SEGMENT_BYTES,
-        }
+        Self { segment_limit: SEGMENT_BYTES }
     }
 }
 

@@ -125,10 +125,7 @@ mod tests {
     fn only_complete_and_unchanged_frames_are_read() {
         let whole = frame(b"record", 7, true);
         let read = Frame::read(&whole).unwrap();
-        assert_eq!(
-            (read.batch, read.is_last, read.record),
-            (7, true, &b"record"[..])
-        );
+        assert_eq!((read.batch, read.is_last, read.record), (7, true, &b"record"[..]));
         for end in 0..whole.len() {
             assert_eq!(Frame::read(&whole[..end]), None, "cut at {end}");
         }

@@ -93,10 +93,7 @@ impl Log {
     /// Returns the free space of the disk, if it is known.
     pub(in crate::sled) fn free_space(&self) -> Option<u64> {
         let segments = &self.segments;
-        segments
-            .disk
-            .space(&segments.folder)
-            .map(|space| space.free)
+        segments.disk.space(&segments.folder).map(|space| space.free)
     }
 
     /// Returns the size in bytes from which a segment is full.
@@ -106,10 +103,7 @@ impl Log {
 
     /// Removes all segments before the segment that begins at this position.
     pub(in crate::sled) fn remove_before(&self, begin: u64) -> Result<(), StoreError> {
-        let _alone = self
-            .removing
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.removing.write().unwrap_or_else(PoisonError::into_inner);
         self.segments.set_begin(begin)?;
         lock(&self.files).retain(|base, _| *base >= begin);
         self.segments.remove_before_begin()

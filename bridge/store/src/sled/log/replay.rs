@@ -40,10 +40,7 @@ pub(in crate::sled) fn open(
     folder: &Path,
     known: End,
 ) -> Result<Arc<Log>, StoreError> {
-    let segments = Segments {
-        disk,
-        folder: folder.into(),
-    };
+    let segments = Segments { disk, folder: folder.into() };
     // A crash may have interrupted the removal of segments.
     segments.remove_before_begin()?;
     let mut bases = segments.list()?;
@@ -79,10 +76,7 @@ pub(in crate::sled) fn names(
     disk: Arc<dyn Disk>,
     folder: &Path,
 ) -> Result<Vec<PathBuf>, StoreError> {
-    let segments = Segments {
-        disk,
-        folder: folder.into(),
-    };
+    let segments = Segments { disk, folder: folder.into() };
     segments.names()
 }
 
@@ -96,16 +90,10 @@ fn settle_end(log: &Log, known: End) -> Result<(), StoreError> {
         return Ok(());
     };
     // The number of the first batch of this segment is known from the segment before.
-    let before = bases
-        .len()
-        .checked_sub(2)
-        .map_or(base, |before| bases[before]);
+    let before = bases.len().checked_sub(2).map_or(base, |before| bases[before]);
     let from = match known.at > before {
         true => known,
-        false => End {
-            at: before,
-            batch: 0,
-        },
+        false => End { at: before, batch: 0 },
     };
     let (mut last, mut start) = (from, from.at);
     let end = walk(log, from, &mut |entry, end| {
@@ -143,11 +131,7 @@ fn settle_end(log: &Log, known: End) -> Result<(), StoreError> {
 pub(in crate::sled) fn walk(log: &Log, from: End, visit: Visit<'_>) -> Result<End, StoreError> {
     let _lock = log.lock_segments();
     let bases = log.bases();
-    let mut walk = Walk {
-        log,
-        end: from,
-        visit,
-    };
+    let mut walk = Walk { log, end: from, visit };
     let mut bytes = Vec::new();
     let first = bases.partition_point(|base| *base <= from.at);
     for (index, base) in bases.iter().enumerate().skip(first.saturating_sub(1)) {
@@ -255,10 +239,7 @@ impl Walk<'_, '_> {
 
     fn visit_batch(&mut self, batch: &Batch<'_>) -> Result<(), StoreError> {
         let mut at = self.end.at;
-        self.end = End {
-            at: at + batch.length as u64,
-            batch: batch.number,
-        };
+        self.end = End { at: at + batch.length as u64, batch: batch.number };
         for frame in &batch.frames {
             self.visit_frame(at, frame)?;
             at += frame.len() as u64;
@@ -313,11 +294,7 @@ impl<'b> Batch<'b> {
         let number = Frame::read_near(bytes, lowest)?.batch;
         let frames = valid_frames(bytes, number);
         let is_complete = frames.last().is_some_and(|frame| frame.is_last);
-        is_complete.then(|| Self {
-            number,
-            length: frames.iter().map(Frame::len).sum(),
-            frames,
-        })
+        is_complete.then(|| Self { number, length: frames.iter().map(Frame::len).sum(), frames })
     }
 }
 

@@ -46,8 +46,7 @@ impl Log {
         let failed = |error| StoreError::io(format!("reading {}", self.name(base, 0)), error);
         let there = (base + file.length().map_err(failed)?).saturating_sub(start);
         let mut bytes = vec![0; length.min(there) as usize];
-        file.read_exact_at(&mut bytes, start - base)
-            .map_err(failed)?;
+        file.read_exact_at(&mut bytes, start - base).map_err(failed)?;
         Ok(bytes)
     }
 }
@@ -65,10 +64,7 @@ fn visit_records(
         let position = start + at as u64;
         if let Some(frame) = Frame::read(rest) {
             let length = frame.record.len() as u32;
-            let offset = LogOffset {
-                at: position,
-                length,
-            };
+            let offset = LogOffset { at: position, length };
             visit(&LogEntry::Record(offset, frame.record));
             at += frame.len();
             continue;

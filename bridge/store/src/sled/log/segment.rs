@@ -59,10 +59,7 @@ impl Segments {
         let failed = |error| StoreError::io(format!("listing {}", self.folder.display()), error);
         let names = self.disk.names(&self.folder).map_err(failed)?;
         let base = |name: &str| u64::from_str_radix(name.strip_suffix(extension)?, 16).ok();
-        let mut bases: Vec<u64> = names
-            .iter()
-            .filter_map(|name| base(name.to_str()?))
-            .collect();
+        let mut bases: Vec<u64> = names.iter().filter_map(|name| base(name.to_str()?)).collect();
         bases.sort_unstable();
         Ok(bases)
     }
@@ -81,10 +78,7 @@ impl Segments {
         let file = make().map_err(|error| StoreError::io(doing(), error))?;
         let unsynced = |error| match system::is_lack_of_files(&error) {
             true => StoreError::io(doing(), error),
-            false => StoreError::Io {
-                doing: doing(),
-                error,
-            },
+            false => StoreError::Io { doing: doing(), error },
         };
         file.sync().map_err(unsynced)?;
         self.disk.sync_folder(&self.folder).map_err(unsynced)?;
@@ -103,10 +97,7 @@ impl Segments {
         if !recorded.contains(&base) {
             self.create_name(base, NEWEST_EXTENSION)?;
         }
-        self.remove_names(
-            recorded.into_iter().filter(|one| *one != base),
-            NEWEST_EXTENSION,
-        )
+        self.remove_names(recorded.into_iter().filter(|one| *one != base), NEWEST_EXTENSION)
     }
 
     /// Removes the record that a segment is the newest durably, before the segment is removed because it is empty.
@@ -231,9 +222,8 @@ impl Segments {
             bases = self.list()?;
         }
         let bases = bases.into_iter().filter(|base| *base >= begin);
-        let mut names: Vec<PathBuf> = bases
-            .map(|base| format!("{base:016x}{SEGMENT_EXTENSION}").into())
-            .collect();
+        let mut names: Vec<PathBuf> =
+            bases.map(|base| format!("{base:016x}{SEGMENT_EXTENSION}").into()).collect();
         if begin > 0 {
             names.insert(0, format!("{begin:016x}{BEGIN_EXTENSION}").into());
         }
@@ -251,10 +241,7 @@ impl Segments {
         for base in self.list()?.into_iter().filter(|base| *base < begin) {
             self.remove(base)?;
         }
-        self.remove_names(
-            begins.into_iter().filter(|former| *former < begin),
-            BEGIN_EXTENSION,
-        )
+        self.remove_names(begins.into_iter().filter(|former| *former < begin), BEGIN_EXTENSION)
     }
 
     /// Removes an empty segment.

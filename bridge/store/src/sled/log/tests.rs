@@ -41,13 +41,7 @@ fn open_on(disk: Arc<dyn Disk>, folder: &Path, from: End) -> Opened {
     };
     let end = walk(&log, from, &mut visit).unwrap();
     let writer = writer(&log, end).unwrap();
-    Opened {
-        records,
-        offsets,
-        damaged,
-        log,
-        writer,
-    }
+    Opened { records, offsets, damaged, log, writer }
 }
 
 fn write(writer: &mut Writer, batch: &str) -> End {
@@ -59,10 +53,7 @@ fn write(writer: &mut Writer, batch: &str) -> End {
 }
 
 fn segments(folder: &Path) -> segment::Segments {
-    segment::Segments {
-        disk: Arc::new(RealDisk::default()),
-        folder: folder.into(),
-    }
+    segment::Segments { disk: Arc::new(RealDisk::default()), folder: folder.into() }
 }
 
 fn first(folder: &Path) -> PathBuf {
@@ -72,21 +63,12 @@ fn first(folder: &Path) -> PathBuf {
 #[test]
 fn records_are_read_back_and_the_log_continues() {
     let folder = tempfile::tempdir().unwrap();
-    let Opened {
-        records,
-        offsets,
-        mut writer,
-        ..
-    } = open(folder.path(), End::default());
+    let Opened { records, offsets, mut writer, .. } = open(folder.path(), End::default());
     assert!(records.is_empty() && offsets.is_empty() && writer.is_empty());
     let middle = write(&mut writer, "one two");
     let end = write(&mut writer, "three");
     drop(writer);
-    let Opened {
-        records,
-        mut writer,
-        ..
-    } = open(folder.path(), End::default());
+    let Opened { records, mut writer, .. } = open(folder.path(), End::default());
     assert_eq!(records, ["one", "two", "three"]);
     write(&mut writer, "four");
     drop(writer);
@@ -98,9 +80,7 @@ fn records_are_read_back_and_the_log_continues() {
 /// Returns the bytes that the system counts as written to disks by this thread, if it counts them.
 fn counted_as_written() -> Option<u64> {
     let counts = fs::read_to_string("/proc/thread-self/io").ok()?;
-    let line = counts
-        .lines()
-        .find_map(|line| line.strip_prefix("write_bytes: "));
+    let line = counts.lines().find_map(|line| line.strip_prefix("write_bytes: "));
     line?.parse().ok()
 }
 
@@ -131,26 +111,15 @@ fn a_torn_end_is_cut_off() {
     let bytes = fs::read(&path).unwrap();
     for cut in whole..=end {
         // The torn bytes may be missing, zeros, or arbitrary.
-        for rest in [
-            Vec::new(),
-            vec![0; bytes.len() - cut],
-            vec![b'x'; end - cut],
-        ] {
+        for rest in [Vec::new(), vec![0; bytes.len() - cut], vec![b'x'; end - cut]] {
             fs::write(&path, [&bytes[..cut], &rest].concat()).unwrap();
-            let Opened {
-                records,
-                mut writer,
-                ..
-            } = open(folder.path(), End::default());
+            let Opened { records, mut writer, .. } = open(folder.path(), End::default());
             let expected = if cut == end { 5 } else { 2 };
             assert_eq!(records.len(), expected, "cut at {cut}");
             write(&mut writer, "again");
             drop(writer);
             let records = open(folder.path(), End::default()).records;
-            assert_eq!(
-                (records.len(), records.last().unwrap().as_str()),
-                (expected + 1, "again")
-            );
+            assert_eq!((records.len(), records.last().unwrap().as_str()), (expected + 1, "again"));
         }
     }
 }
@@ -192,11 +161,7 @@ fn a_changed_byte_before_the_end_damages_only_its_record() {
             others.remove(number);
             let lost = start as u64..end as u64;
             assert_eq!(opened.records, others, "changed at {at}");
-            assert_eq!(
-                opened.damaged,
-                std::slice::from_ref(&lost),
-                "changed at {at}"
-            );
+            assert_eq!(opened.damaged, std::slice::from_ref(&lost), "changed at {at}");
             assert_eq!(opened.log.lost(), [lost], "changed at {at}");
         }
     }
@@ -219,10 +184,7 @@ fn a_changed_record_is_detected_when_it_is_read() {
     let log = open(folder.path(), end).log;
     let error = log.read(offset).unwrap_err().to_string();
     assert!(error.contains("at byte 16 is corrupt"), "{error}");
-    let nowhere = LogOffset {
-        at: 9_999,
-        ..offset
-    };
+    let nowhere = LogOffset { at: 9_999, ..offset };
     assert!(log.read(nowhere).is_err());
 }
 
@@ -231,9 +193,8 @@ fn missing_segments_are_detected() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = open(folder.path(), End::default()).writer;
     writer.limit = 100;
-    let ends: Vec<End> = (0..40)
-        .map(|number| write(&mut writer, &format!("record{number}")))
-        .collect();
+    let ends: Vec<End> =
+        (0..40).map(|number| write(&mut writer, &format!("record{number}"))).collect();
     drop(writer);
     let bases = segments(folder.path()).list().unwrap();
     assert!(bases.len() > 8);
@@ -331,10 +292,7 @@ fn a_newer_log_is_refused() {
     let error = super::open(Arc::new(RealDisk::default()), folder.path(), End::default())
         .and_then(|log| walk(&log, End::default(), &mut |_, _| Ok(())))
         .unwrap_err();
-    assert!(
-        matches!(error, StoreError::Newer { found: 99, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error}");
 }
 
 #[test]
@@ -350,10 +308,7 @@ fn the_last_batch_of_a_killed_process_is_durable_before_it_is_read() {
         writer.put(|to| to.extend(b"three"));
         // The process is killed between the write and the sync.
         let stops_at = Some(2);
-        disk.set_faults(Faults {
-            stops_at,
-            ..Faults::default()
-        });
+        disk.set_faults(Faults { stops_at, ..Faults::default() });
         writer.commit().unwrap_err();
         drop(writer);
         disk.kill();
@@ -397,11 +352,7 @@ fn nothing_is_written_after_a_failed_sync() {
         let mut writer = open_on(Arc::new(disk.clone()), folder, End::default()).writer;
         write(&mut writer, "one");
         writer.put(|to| to.extend(b"two"));
-        disk.set_faults(Faults {
-            full,
-            sync,
-            ..Faults::default()
-        });
+        disk.set_faults(Faults { full, sync, ..Faults::default() });
         // The batch cannot be cut off either, so it must not be reported as refused.
         let error = writer.commit().unwrap_err();
         assert!(matches!(error, StoreError::Io { .. }), "{error}");
@@ -417,10 +368,7 @@ fn the_names_of_files_are_consistent() {
     const SEGMENTS: u64 = 2_000;
     let disk = SimulatedDisk::new(1);
     let folder = Path::new("/log");
-    let log = segment::Segments {
-        disk: Arc::new(disk),
-        folder: folder.into(),
-    };
+    let log = segment::Segments { disk: Arc::new(disk), folder: folder.into() };
     log.disk.make_folder(folder).unwrap();
     drop(log.create(0).unwrap());
     let moving = std::thread::spawn({

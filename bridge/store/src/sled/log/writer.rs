@@ -99,10 +99,7 @@ impl Writer {
         frame::begin(&mut self.batch);
         write(&mut self.batch);
         let length = self.batch.len() - start - frame::HEADER;
-        LogOffset {
-            at: self.end.at + start as u64,
-            length: length as u32,
-        }
+        LogOffset { at: self.end.at + start as u64, length: length as u32 }
     }
 
     /// Returns whether the batch is empty.
@@ -135,9 +132,7 @@ impl Writer {
         let failed = |error| StoreError::io(self.doing("writing"), error);
         let offset = self.end.at - self.base;
         let written = self.file.write_all_at(&self.batch, offset);
-        written
-            .and_then(|()| self.file.sync_bytes())
-            .map_err(failed)
+        written.and_then(|()| self.file.sync_bytes()).map_err(failed)
     }
 
     fn seal(&mut self) {
@@ -155,13 +150,8 @@ impl Writer {
     /// Errors: `Io`, after which it is unknown whether the bytes were removed.
     fn truncate(&mut self) -> Result<(), StoreError> {
         let doing = self.doing("cutting off what could not be written to");
-        let failed = |error| StoreError::Io {
-            doing: doing.clone(),
-            error,
-        };
-        self.file
-            .set_length(self.end.at - self.base)
-            .map_err(failed)?;
+        let failed = |error| StoreError::Io { doing: doing.clone(), error };
+        self.file.set_length(self.end.at - self.base).map_err(failed)?;
         self.file_end = self.end.at;
         self.file.sync().map_err(failed)?;
         self.is_torn = false;

@@ -86,11 +86,7 @@ impl Users {
 }
 
 fn record(writer: usize) -> RecordKey {
-    RecordKey {
-        kind: "k".into(),
-        scope: "s".into(),
-        id: writer.to_string(),
-    }
+    RecordKey { kind: "k".into(), scope: "s".into(), id: writer.to_string() }
 }
 
 /// Returns whether the writer deletes the task. It deletes most tasks, so that disk space can be freed.
@@ -126,18 +122,12 @@ async fn check(copy: &SledStore, before: &Acknowledged) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_copy_has_all_changes_that_were_acknowledged_before() {
     let backend = Sled::new();
-    let disk = RealDisk {
-        segment_limit: SEGMENT,
-    };
+    let disk = RealDisk { segment_limit: SEGMENT };
     let store = SledStore::open_on(&backend.settings(), &(Arc::new(disk) as _)).unwrap();
-    let users = Users {
-        store: Arc::new(store),
-        acknowledged: Arc::default(),
-        is_over: Arc::default(),
-    };
-    let mut tasks: Vec<_> = (0..WRITERS)
-        .map(|writer| tokio::spawn(users.clone().write(writer)))
-        .collect();
+    let users =
+        Users { store: Arc::new(store), acknowledged: Arc::default(), is_over: Arc::default() };
+    let mut tasks: Vec<_> =
+        (0..WRITERS).map(|writer| tokio::spawn(users.clone().write(writer))).collect();
     tasks.push(tokio::spawn(users.clone().compact()));
     let mut begins = Vec::new();
     for _ in 0..COPIES {

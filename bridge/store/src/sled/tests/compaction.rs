@@ -41,9 +41,7 @@ impl Small {
 
 fn sample(number: usize) -> Sample {
     let caller = Caller::new(["alice", "bob"][number % 2]);
-    Sample::new(format!("t{number:03}"))
-        .of(caller)
-        .within(["x", "y"][number / 2 % 2])
+    Sample::new(format!("t{number:03}")).of(caller).within(["x", "y"][number / 2 % 2])
 }
 
 /// Creates tasks in several states, some with many appends, and small records.
@@ -69,11 +67,7 @@ async fn fill(store: &SledStore) {
 }
 
 fn record(number: usize) -> RecordKey {
-    RecordKey {
-        kind: "k".into(),
-        scope: "s".into(),
-        id: format!("{:02}", number % 20),
-    }
+    RecordKey { kind: "k".into(), scope: "s".into(), id: format!("{:02}", number % 20) }
 }
 
 /// Returns the results of all queries.
@@ -81,11 +75,7 @@ async fn everything(store: &SledStore) -> Vec<String> {
     let mut all = Vec::new();
     for caller in ["alice", "bob"].map(Caller::new) {
         for context_id in [None, Some("x".to_owned())] {
-            let query = ListQuery {
-                context_id,
-                page_size: 1_000,
-                ..ListQuery::of("sample")
-            };
+            let query = ListQuery { context_id, page_size: 1_000, ..ListQuery::of("sample") };
             all.push(format!("{:?}", store.list(&caller, &query).await.unwrap()));
         }
         let records = store.records(&caller, "k", "s").await.unwrap();
@@ -272,10 +262,7 @@ async fn reads_that_fail_for_a_moment_lose_nothing() {
     drop(store);
     // The start reads the log; nothing of it is in the caches then.
     let store = small.open();
-    small.disk.set_faults(Faults {
-        read: 150,
-        ..Faults::default()
-    });
+    small.disk.set_faults(Faults { read: 150, ..Faults::default() });
     let mut failures = 0;
     while failures < 1_000 {
         match store.compact(|| true).await {
@@ -312,10 +299,7 @@ async fn a_task_that_cannot_be_read_for_long_is_not_given_up() {
     let latest = disk.find(&sample(LONG).task).unwrap().unwrap();
     let (base, _) = disk.log.closed_segment(latest.offset.at).unwrap();
     let path = small.folder.path().join(format!("log/{base:016x}.log"));
-    small.disk.set_faults(Faults {
-        unreadable: Some(path),
-        ..Faults::default()
-    });
+    small.disk.set_faults(Faults { unreadable: Some(path), ..Faults::default() });
     for _ in 0..10 {
         let error = store.compact(|| true).await.unwrap_err();
         assert!(error.is_temporary(), "{error}");
@@ -337,13 +321,8 @@ async fn compaction_ends_if_all_tasks_are_damaged() {
         sample(number).create(&store, number as i64).await;
     }
     let ends = (0..TASKS).map(|number| {
-        let LogOffset { at, length } = store
-            .reader
-            .disk
-            .find(&sample(number).task)
-            .unwrap()
-            .unwrap()
-            .offset;
+        let LogOffset { at, length } =
+            store.reader.disk.find(&sample(number).task).unwrap().unwrap().offset;
         at + FRAME as u64 + u64::from(length)
     });
     let ends: Vec<u64> = ends.collect();

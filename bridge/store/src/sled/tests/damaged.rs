@@ -52,10 +52,7 @@ async fn damaged(store: &SledStore, what: &str) -> (BTreeSet<String>, usize) {
         }
         let bob = crate::caller::Caller::new("bob");
         let error = store.task(&bob, &id).await.unwrap_err();
-        assert!(
-            matches!(error, StoreError::NotFound { .. }),
-            "{what}: {error}"
-        );
+        assert!(matches!(error, StoreError::NotFound { .. }), "{what}: {error}");
     }
     (damaged, missing)
 }
@@ -117,10 +114,7 @@ async fn a_flipped_bit_damages_at_most_one_task_and_the_store_starts() {
         restore(folder, &whole);
         // Half of the changes are in the log, which is small compared with the index.
         let (path, bytes) = match number % 2 {
-            0 => whole
-                .iter()
-                .find(|(path, _)| path.ends_with("0000000000000000.log"))
-                .unwrap(),
+            0 => whole.iter().find(|(path, _)| path.ends_with("0000000000000000.log")).unwrap(),
             _ => {
                 let mut at = lot as usize % total;
                 let hit = |(_, bytes): &&(PathBuf, Vec<u8>)| match at.checked_sub(bytes.len()) {
@@ -145,9 +139,7 @@ async fn a_flipped_bit_damages_at_most_one_task_and_the_store_starts() {
         fs::write(path, changed).unwrap();
         let what = format!("{} at {at}", path.display());
         let is_log = path.ends_with("0000000000000000.log");
-        let store = backend
-            .try_open()
-            .unwrap_or_else(|error| panic!("{what}: {error}"));
+        let store = backend.try_open().unwrap_or_else(|error| panic!("{what}: {error}"));
         let damaged = check_served(&store, &what).await;
         assert!(damaged.len() <= usize::from(is_log), "{what}: {damaged:?}");
         let report = store.check().unwrap();
@@ -157,13 +149,8 @@ async fn a_flipped_bit_damages_at_most_one_task_and_the_store_starts() {
         assert_eq!(store.damage().tasks, damaged.len(), "{what}");
         check_append(&store, "t1", damaged.contains("t1")).await;
         drop(store);
-        let store = backend
-            .try_open()
-            .unwrap_or_else(|error| panic!("{what}, again: {error}"));
-        assert!(
-            store.check().unwrap().damaged.len() <= usize::from(is_log),
-            "{what}"
-        );
+        let store = backend.try_open().unwrap_or_else(|error| panic!("{what}, again: {error}"));
+        assert!(store.check().unwrap().damaged.len() <= usize::from(is_log), "{what}");
     }
 }
 
@@ -210,16 +197,10 @@ async fn the_store_starts_if_any_file_is_missing() {
         restore(folder, &whole);
         fs::remove_file(path).unwrap();
         let what = path.display().to_string();
-        let store = backend
-            .try_open()
-            .unwrap_or_else(|error| panic!("{what}: {error}"));
+        let store = backend.try_open().unwrap_or_else(|error| panic!("{what}: {error}"));
         let is_log = path.extension().is_some_and(|name| name == "log");
         let damaged = check_served(&store, &what).await;
-        assert_eq!(
-            damaged.len(),
-            if is_log { TASKS as usize } else { 0 },
-            "{what}"
-        );
+        assert_eq!(damaged.len(), if is_log { TASKS as usize } else { 0 }, "{what}");
         assert_eq!(store.damage().bytes > 0, is_log, "{what}");
         // A new task can be created, and is found after the next start.
         let sample = Sample::new("new");
@@ -227,11 +208,7 @@ async fn the_store_starts_if_any_file_is_missing() {
         store.append(&sample.caller, created).await.unwrap();
         drop(store);
         let store = backend.try_open().unwrap();
-        assert_eq!(
-            store.task(&sample.caller, "new").await.unwrap().seq,
-            1,
-            "{what}"
-        );
+        assert_eq!(store.task(&sample.caller, "new").await.unwrap().seq, 1, "{what}");
     }
 }
 
@@ -246,10 +223,7 @@ async fn a_task_that_can_be_read_again_can_be_continued() {
     wait_for_index(&store).await;
     drop(store);
     let store = SledStore::open_simulated(&settings, &disk).unwrap();
-    disk.set_faults(Faults {
-        read: 1,
-        ..Faults::default()
-    });
+    disk.set_faults(Faults { read: 1, ..Faults::default() });
     let append = || sample.append(3, 9, vec![Event::TurnEnded { turn: 1 }]);
     let error = store.append(&sample.caller, append()).await.unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
@@ -265,9 +239,7 @@ async fn a_damaged_task_is_read_again_beside_the_appends_of_others() {
     let (folder, disk) = (tempfile::tempdir().unwrap(), SimulatedDisk::new(1));
     let settings = SledSettings::in_folder(folder.path());
     let sample = Sample::new("t");
-    sample
-        .create(&SledStore::open_simulated(&settings, &disk).unwrap(), 1)
-        .await;
+    sample.create(&SledStore::open_simulated(&settings, &disk).unwrap(), 1).await;
     let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
     store.reader.disk.quarantine.add("t", "it is damaged");
     disk.reads().set_closed(true);

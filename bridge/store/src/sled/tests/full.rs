@@ -31,10 +31,7 @@ async fn a_full_disk_refuses_writes_until_it_has_free_space() {
     let key = record_key("1");
     for error in [
         store.ready().await.unwrap_err(),
-        store
-            .put_record(&first.caller, &key, vec![7; 60 << 10])
-            .await
-            .unwrap_err(),
+        store.put_record(&first.caller, &key, vec![7; 60 << 10]).await.unwrap_err(),
     ] {
         assert!(matches!(error, StoreError::Full { .. }), "{error}");
         let folder = backend.0.path().display().to_string();
@@ -71,10 +68,7 @@ async fn too_many_open_files_refuse_writes_until_there_are_fewer() {
     let (mut kept, mut refused) = (0, 0);
     for number in 0..400 {
         let files = if number % 8 == 0 { 0 } else { 70 };
-        disk.set_faults(Faults {
-            files,
-            ..Faults::default()
-        });
+        disk.set_faults(Faults { files, ..Faults::default() });
         let (sample, created) = append(number);
         match store.append(&sample.caller, created).await {
             Ok(_) => kept += 1,

@@ -6,10 +6,7 @@ use crate::{sled::reader_threads::MAX_READS, testing::status};
 /// Returns a store with twenty tasks on a disk that can hang, without a cache of tasks.
 async fn filled() -> (Sled, SledSettings, SimulatedDisk, Arc<SledStore>) {
     let backend = Sled::new();
-    let settings = SledSettings {
-        task_cache: 0,
-        ..backend.settings()
-    };
+    let settings = SledSettings { task_cache: 0, ..backend.settings() };
     let disk = SimulatedDisk::new(1);
     let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
     fill(&store, 0..20).await;
@@ -21,10 +18,7 @@ async fn filled() -> (Sled, SledSettings, SimulatedDisk, Arc<SledStore>) {
 async fn hanging_reads_do_not_block_operations_without_the_disk() {
     let (_backend, settings, disk, store) = filled().await;
     let alice = Sample::new("").caller;
-    store
-        .put_record(&alice, &record_key("1"), vec![7])
-        .await
-        .unwrap();
+    store.put_record(&alice, &record_key("1"), vec![7]).await.unwrap();
     drop(store);
     // Data that were written before are no longer in memory.
     let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
@@ -122,11 +116,7 @@ async fn a_large_task_is_read_once_for_all_who_want_it() {
     });
     let lists = [(); MAX_READS / 2 - 1].map(|()| {
         let (store, alice) = (store.clone(), sample.caller.clone());
-        let query = ListQuery {
-            history: Some(9),
-            artifacts: true,
-            ..ListQuery::of("sample")
-        };
+        let query = ListQuery { history: Some(9), artifacts: true, ..ListQuery::of("sample") };
         tokio::spawn(async move {
             let mut page = store.list(&alice, &query).await.unwrap();
             page.tasks.remove(0).task

@@ -57,10 +57,7 @@ impl Semaphore {
     ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         let count = count as usize;
         self.0.try_acquire(count)?;
-        Ok(OwnedSemaphorePermit {
-            semaphore: self,
-            count,
-        })
+        Ok(OwnedSemaphorePermit { semaphore: self, count })
     }
 
     pub(super) async fn acquire_owned(
@@ -75,10 +72,7 @@ impl Semaphore {
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
         let count = count as usize;
         self.0.acquire(count).await?;
-        Ok(OwnedSemaphorePermit {
-            semaphore: self,
-            count,
-        })
+        Ok(OwnedSemaphorePermit { semaphore: self, count })
     }
 }
 

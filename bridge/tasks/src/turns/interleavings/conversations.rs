@@ -59,11 +59,7 @@ struct Conversation {
 
 impl Conversation {
     fn new(mistake: Mistake, endless: Option<&'static str>) -> Arc<Self> {
-        let limits = TurnLimits {
-            at_once: 1,
-            waiting: 7,
-            ..TurnLimits::default()
-        };
+        let limits = TurnLimits { at_once: 1, waiting: 7, ..TurnLimits::default() };
         Arc::new(Self {
             mistake,
             queues: ConversationQueues::default(),
@@ -249,9 +245,7 @@ impl Conversation {
         }
         assert!(self.queues.load().is_empty(), "the conversation is free");
         assert!(self.places.try_run(AGENT).is_some());
-        let taken: Vec<_> = (0..9)
-            .map_while(|_| self.places.enter(AGENT, 1).ok())
-            .collect();
+        let taken: Vec<_> = (0..9).map_while(|_| self.places.enter(AGENT, 1).ok()).collect();
         assert_eq!(taken.len(), 8, "all places are given back");
     }
 }

@@ -47,21 +47,13 @@ impl Usage {
 }
 
 fn limits() -> TurnLimits {
-    TurnLimits {
-        at_once: 2,
-        waiting: 1,
-        waiting_bytes: 20,
-        ..TurnLimits::default()
-    }
+    TurnLimits { at_once: 2, waiting: 1, waiting_bytes: 20, ..TurnLimits::default() }
 }
 
 /// Checks that two turns run at the same time, that every waiting turn gets a place in the end, and that all places are
 /// free afterwards.
 fn run_turns(leaving: fn(Waiting<'_, super::agent_places::RunPermit>)) {
-    let (places, usage) = (
-        Arc::new(AgentPlaces::new(limits())),
-        Arc::new(Usage::default()),
-    );
+    let (places, usage) = (Arc::new(AgentPlaces::new(limits())), Arc::new(Usage::default()));
     let mut turns = Vec::new();
     for _ in 0..3 {
         let (places, usage) = (Arc::clone(&places), Arc::clone(&usage));
@@ -118,11 +110,7 @@ fn the_messages_and_bytes_of_an_agent_are_limited() {
     let counted = || {
         let places = AgentPlaces::new(limits());
         let first = places.enter("slow", 1_000).unwrap();
-        assert_eq!(
-            places.enter("slow", 1).unwrap_err(),
-            1,
-            "its bytes are used up"
-        );
+        assert_eq!(places.enter("slow", 1).unwrap_err(), 1, "its bytes are used up");
         drop(first);
         let taken: Vec<_> = (0..3).map(|_| places.enter("slow", 5).unwrap()).collect();
         assert_eq!(places.enter("slow", 5).unwrap_err(), 3);

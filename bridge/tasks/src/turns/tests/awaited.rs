@@ -21,10 +21,7 @@ impl Executor for Telling {
 }
 
 fn telling(store: &Arc<dyn Store>) -> Turns {
-    let telling = Agent {
-        executor: Arc::new(Telling),
-        ..agent(&Acting::new(0))
-    };
+    let telling = Agent { executor: Arc::new(Telling), ..agent(&Acting::new(0)) };
     Turns::new(store.clone(), [telling])
 }
 

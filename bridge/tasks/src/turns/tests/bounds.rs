@@ -18,19 +18,13 @@ async fn messages_that_agents_work_on_have_a_bound_together_and_one_too_many_is_
     // The memory is three times its size, so that one message is a caller's share.
     let acting = Acting::new(0);
     let turns = Turns::with_limits(
-        TurnLimits {
-            memory: ROOM,
-            ..TurnLimits::default()
-        },
+        TurnLimits { memory: ROOM, ..TurnLimits::default() },
         Arc::new(MemoryStore::new()),
         [agent(&acting)],
     );
     let first = turns.submit(large("m-1", 32 << 10, "")).await.unwrap();
     let refused = turns.submit(large("m-2", 32 << 10, "")).await;
-    assert!(
-        matches!(refused, Err(TurnError::OutOfMemory { .. })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(TurnError::OutOfMemory { .. })), "{refused:?}");
     let total = async || {
         let query = crate::store::ListQuery::of("acting");
         let page = turns.store().list(&Caller::anonymous(), &query).await;
@@ -64,20 +58,13 @@ async fn messages_that_agents_work_on_have_a_bound_together_and_one_too_many_is_
 #[tokio::test(start_paused = true)]
 async fn running_and_waiting_turns_of_an_agent_are_limited() {
     let acting = Acting::new(0);
-    let limits = TurnLimits {
-        at_once: 1,
-        waiting: 1,
-        ..TurnLimits::default()
-    };
+    let limits = TurnLimits { at_once: 1, waiting: 1, ..TurnLimits::default() };
     let turns = Turns::with_limits(limits, Arc::new(MemoryStore::new()), [agent(&acting)]);
     let first = turns.submit(large("m-1", 1, "one")).await.unwrap();
     let second = turns.submit(large("m-2", 1, "two")).await.unwrap();
     assert!(first.has_begun && !second.has_begun);
     let refused = turns.submit(large("m-3", 1, "three")).await;
-    assert!(
-        matches!(refused, Err(TurnError::AgentBusy { turns: 2 })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(TurnError::AgentBusy { turns: 2 })), "{refused:?}");
     let again = turns.submit(large("m-2", 1, "two")).await.unwrap();
     assert!(again.repeated && again.task == second.task);
     acting.may_go_on.add_permits(3);
@@ -101,10 +88,7 @@ async fn running_and_waiting_turns_of_an_agent_are_limited() {
 
 /// Returns turns whose tasks have at most 64 KiB.
 fn with_small_tasks() -> Turns {
-    let limits = TurnLimits {
-        task: 64 << 10,
-        ..TurnLimits::default()
-    };
+    let limits = TurnLimits { task: 64 << 10, ..TurnLimits::default() };
     let acting = Acting::new(0);
     Turns::with_limits(limits, Arc::new(MemoryStore::new()), [agent(&acting)])
 }

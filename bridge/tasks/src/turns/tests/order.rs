@@ -13,9 +13,7 @@ async fn answered(is_refused: bool) -> Vec<String> {
     let first = incoming("m-1", "wait and ask", None);
     let task = turns.submit(first).await.unwrap().task;
     let second = {
-        store
-            .unwritable
-            .store(usize::from(is_refused), Ordering::SeqCst);
+        store.unwritable.store(usize::from(is_refused), Ordering::SeqCst);
         store.delayed.store(1, Ordering::SeqCst);
         let (turns, second) = (turns.clone(), incoming("m-2", "ask", Some(&task)));
         tokio::spawn(async move { turns.submit(second).await })
@@ -24,11 +22,7 @@ async fn answered(is_refused: bool) -> Vec<String> {
         yield_now().await;
     }
     acting.may_go_on.add_permits(1);
-    let mut watch = turns
-        .store()
-        .watch(&Caller::anonymous(), &task)
-        .await
-        .unwrap();
+    let mut watch = turns.store().watch(&Caller::anonymous(), &task).await.unwrap();
     let mut head = watch.after(0).await.unwrap();
     while head.turns.iter().any(|turn| turn.turn == 1) {
         head = watch.after(head.seq).await.unwrap();
@@ -47,10 +41,7 @@ async fn answered(is_refused: bool) -> Vec<String> {
 
 #[tokio::test]
 async fn turns_run_in_the_order_of_the_log_though_one_is_queued_late() {
-    assert_eq!(
-        answered(false).await,
-        ["m-1-answer", "m-2-answer", "m-3-answer"]
-    );
+    assert_eq!(answered(false).await, ["m-1-answer", "m-2-answer", "m-3-answer"]);
 }
 
 #[tokio::test]

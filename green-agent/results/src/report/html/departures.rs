@@ -68,9 +68,7 @@ mod tests {
             ..entry(failure("the caller closed the connection"))
         };
         let entries = contents.into_iter().map(entry);
-        let found = entries
-            .chain([left])
-            .map(|one| departures.is_one(&one, is_mcp));
+        let found = entries.chain([left]).map(|one| departures.is_one(&one, is_mcp));
         found.last().unwrap()
     }
 
@@ -80,18 +78,9 @@ mod tests {
         let id = call().body().and_then(Body::json).unwrap()["id"].clone();
         let answer = || event(json!({"jsonrpc": "2.0", "id": id, "result": {}}));
         let progress = || event(json!({"jsonrpc": "2.0", "method": "notifications/progress"}));
-        assert!(is_departure(
-            vec![call(), stream(), progress(), answer()],
-            true
-        ));
-        assert!(
-            !is_departure(vec![call(), stream(), progress()], true),
-            "it gave up"
-        );
-        assert!(
-            !is_departure(vec![call(), stream(), answer()], false),
-            "A2A has more events"
-        );
+        assert!(is_departure(vec![call(), stream(), progress(), answer()], true));
+        assert!(!is_departure(vec![call(), stream(), progress()], true), "it gave up");
+        assert!(!is_departure(vec![call(), stream(), answer()], false), "A2A has more events");
         let open = || request("GET", "/mcp", None);
         assert!(is_departure(vec![open(), stream(), progress()], true));
         assert!(!is_departure(vec![open()], true), "it was never answered");

@@ -36,10 +36,7 @@ struct Live {
 /// Returns the routes that show the run in a folder. Requests with another host than this machine are refused, so that
 /// no web site can read the run by resolving its own name to this machine.
 pub fn router(folder: &Path) -> Router {
-    let live = Live {
-        folder: folder.to_owned(),
-        last: Mutex::default(),
-    };
+    let live = Live { folder: folder.to_owned(), last: Mutex::default() };
     Router::new()
         .route("/", get(page))
         .route("/state", get(state))
@@ -63,19 +60,11 @@ fn is_this_machine(host: &str) -> bool {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
     };
-    name == "localhost"
-        || name
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
+    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 async fn page(State(live): State<Arc<Live>>) -> Response {
-    let name = live
-        .folder
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let name = live.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut text = Vec::new();
     let written = page::begin(&mut text, &name, page::Source::Server)
         .and_then(|()| page::script(&mut text))
@@ -151,10 +140,8 @@ impl Live {
         let mut last = lock(&self.last);
         if last.0 != trial {
             let run = self.read()?;
-            let record = run
-                .records
-                .iter()
-                .find(|record| block_name(record).as_deref() == Some(trial));
+            let record =
+                run.records.iter().find(|record| block_name(record).as_deref() == Some(trial));
             let Some((record, folder)) =
                 record.and_then(|record| Some((record, run.folder_of(record)?)))
             else {
@@ -163,10 +150,7 @@ impl Live {
             let blocks = trial_blocks::of_trial(record, &folder, trial)?.unwrap_or_default();
             *last = (
                 trial.to_owned(),
-                blocks
-                    .into_iter()
-                    .map(super::block::Block::into_parts)
-                    .collect(),
+                blocks.into_iter().map(super::block::Block::into_parts).collect(),
             );
         }
         Ok(last.1.get(name).cloned().map(Content::Packed))
@@ -180,11 +164,7 @@ impl Live {
             Err(error) => return Err(error),
         };
         let manifest = Manifest::read(&self.folder).ok();
-        Ok(RunState {
-            bytes,
-            running,
-            total: manifest.and_then(|manifest| manifest.trials()),
-        })
+        Ok(RunState { bytes, running, total: manifest.and_then(|manifest| manifest.trials()) })
     }
 
     fn read(&self) -> io::Result<ReportSource> {
@@ -194,10 +174,7 @@ impl Live {
 
 /// Returns the name of a trial's blocks, which stays the same while records are added.
 fn block_name(record: &crate::record::TrialRecord) -> Option<String> {
-    record
-        .folder
-        .is_some()
-        .then(|| format!("t{}-{}", record.key, record.attempt))
+    record.folder.is_some().then(|| format!("t{}-{}", record.key, record.attempt))
 }
 
 #[cfg(test)]
@@ -206,13 +183,7 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_are_answered() {
-        for host in [
-            "127.0.0.1:4000",
-            "localhost",
-            "localhost:1",
-            "[::1]:80",
-            "127.3.2.1",
-        ] {
+        for host in ["127.0.0.1:4000", "localhost", "localhost:1", "[::1]:80", "127.3.2.1"] {
             assert!(is_this_machine(host), "{host}");
         }
         for host in [

@@ -101,10 +101,7 @@ impl Messages {
     /// Returns whether a request was sent before: an A2A message with an id that was sent, or any request like one that
     /// failed.
     fn is_retry(&mut self, entry: &Entry) -> bool {
-        let Content::Request {
-            method, path, body, ..
-        } = &entry.content
-        else {
+        let Content::Request { method, path, body, .. } = &entry.content else {
             return false;
         };
         let hop = entry.hop.to_string();
@@ -112,9 +109,7 @@ impl Messages {
         let message_id =
             body.and_then(|body| wire::payload(body).pointer("/message/messageId")?.as_str());
         let was_sent = message_id.is_some_and(|id| !self.message_ids.insert(digest(&[&hop, id])));
-        let asked = body
-            .map(|body| wire::payload(body).to_string())
-            .unwrap_or_default();
+        let asked = body.map(|body| wire::payload(body).to_string()).unwrap_or_default();
         let request = digest(&[&hop, method, path, &asked]);
         self.requests.insert(entry.exchange, request);
         was_sent || self.failed.remove(&request)
@@ -199,11 +194,7 @@ fn plain_label(content: &Content, labels: &[String]) -> String {
     let mut shown: Vec<&str> = Vec::new();
     for label in labels {
         let (kind, rest) = label.split_once(':').unwrap_or((label, ""));
-        let twin = |kind: &str| {
-            shown
-                .iter()
-                .any(|one| one.split_once(':') == Some((kind, rest)))
-        };
+        let twin = |kind: &str| shown.iter().any(|one| one.split_once(':') == Some((kind, rest)));
         if (kind == "status" && twin("task")) || (kind == "task" && twin("status")) {
             continue;
         }
@@ -222,9 +213,7 @@ fn is_fault(content: &Content) -> bool {
     let body = content.body().and_then(Body::json);
     let is_shown = body.is_some_and(|body| {
         wire::fault(body).is_some()
-            || body
-                .pointer("/result/isError")
-                .is_some_and(|error| error == true)
+            || body.pointer("/result/isError").is_some_and(|error| error == true)
             || says_failed(body)
     });
     match content {
@@ -273,9 +262,7 @@ fn gist_of_body(body: &Body) -> String {
             if let Some(text) = text {
                 return shortened(text);
             }
-            first(inner, "data", 0)
-                .map(|data| shortened(&data.to_string()))
-                .unwrap_or_default()
+            first(inner, "data", 0).map(|data| shortened(&data.to_string())).unwrap_or_default()
         }
     }
 }
@@ -292,13 +279,9 @@ fn first<'a>(value: &'a Value, name: &str, depth: usize) -> Option<&'a Value> {
                 Value::Object(members) => !members.is_empty(),
                 Value::Array(_) | Value::Null | Value::Bool(_) | Value::Number(_) => false,
             });
-            let inner = members
-                .iter()
-                .filter(|(key, _)| *key != "history" && *key != "metadata");
+            let inner = members.iter().filter(|(key, _)| *key != "history" && *key != "metadata");
             own.or_else(|| {
-                inner
-                    .map(|(_, member)| member)
-                    .find_map(|member| first(member, name, depth + 1))
+                inner.map(|(_, member)| member).find_map(|member| first(member, name, depth + 1))
             })
         }
         Value::Array(items) => items.iter().find_map(|item| first(item, name, depth + 1)),
@@ -335,11 +318,7 @@ mod tests {
     fn check(content: Content, protocol: Protocol, label: &str, gist: &str) {
         let message = read(content);
         assert_eq!(
-            (
-                message.protocol,
-                message.label.as_str(),
-                message.gist.as_str()
-            ),
+            (message.protocol, message.label.as_str(), message.gist.as_str()),
             (protocol, label, gist)
         );
     }
@@ -347,19 +326,9 @@ mod tests {
     #[test]
     fn messages_are_named_in_the_words_of_their_protocol() {
         let said = json!({"message": {"messageId": "m", "parts": [{"kind": "text", "text": "  Hello\n there "}]}});
-        check(
-            rpc("message/send", said),
-            Protocol::A2a,
-            "message/send",
-            "Hello there",
-        );
+        check(rpc("message/send", said), Protocol::A2a, "message/send", "Hello there");
         let call = json!({"name": "order", "arguments": {"mugs": 2}});
-        check(
-            rpc("tools/call", call),
-            Protocol::Mcp,
-            "tools/call order",
-            "{\"mugs\":2}",
-        );
+        check(rpc("tools/call", call), Protocol::Mcp, "tools/call order", "{\"mugs\":2}");
         check(
             request("GET", "/.well-known/agent-card.json", None),
             Protocol::Card,
@@ -411,28 +380,17 @@ mod tests {
         assert!(is_fault(event(
             json!({"statusUpdate": {"taskId": "t", "status": {"state": "failed"}}})
         )));
-        assert!(!is_fault(reply(
-            200,
-            json!({"id": "t", "status": {"state": "completed"}})
-        )));
+        assert!(!is_fault(reply(200, json!({"id": "t", "status": {"state": "completed"}}))));
     }
 
     #[test]
     fn a_message_that_is_sent_again_is_a_retry_and_a_poll_is_none() {
         let mut messages = Messages::default();
         let mut flags = |exchange, content| {
-            let entry = Entry {
-                exchange,
-                ..entry(content)
-            };
+            let entry = Entry { exchange, ..entry(content) };
             messages.read(&entry).flags & RETRY != 0
         };
-        let send = || {
-            rpc(
-                "message/send",
-                json!({"message": {"messageId": "m", "parts": []}}),
-            )
-        };
+        let send = || rpc("message/send", json!({"message": {"messageId": "m", "parts": []}}));
         assert!(!flags(1, send()));
         assert!(flags(2, send()));
         let poll = || rpc("tasks/get", json!({"id": "t"}));
@@ -446,10 +404,7 @@ mod tests {
     #[test]
     fn a_gist_is_short_whatever_was_said() {
         let long = "x".repeat(5_000_000);
-        let message = read(rpc(
-            "message/send",
-            json!({"message": {"parts": [{"text": long}]}}),
-        ));
+        let message = read(rpc("message/send", json!({"message": {"parts": [{"text": long}]}})));
         assert_eq!(message.gist.len(), GIST);
     }
 }

@@ -44,12 +44,8 @@ pub(super) fn of(
             })
         })
         .collect();
-    let metrics: BTreeSet<&str> = run
-        .records
-        .iter()
-        .flat_map(|record| record.metrics.keys())
-        .map(String::as_str)
-        .collect();
+    let metrics: BTreeSet<&str> =
+        run.records.iter().flat_map(|record| record.metrics.keys()).map(String::as_str).collect();
     let values = |name: &&str| -> Vec<Option<f64>> { column(run, |record| metric(record, name)) };
     let values: Vec<Vec<Option<f64>>> = metrics.iter().map(values).collect();
     let first = |record: &TrialRecord| record.problems.first().cloned();

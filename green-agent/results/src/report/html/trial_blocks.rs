@@ -127,10 +127,7 @@ pub(super) fn of_trial(
     let Ok(file) = File::open(folder.join("transcript.jsonl")) else {
         return Ok(None);
     };
-    let mut reading = Reading {
-        name,
-        ..Reading::default()
-    };
+    let mut reading = Reading { name, ..Reading::default() };
     let note = reading.read(BufReader::new(file.take(TRANSCRIPT)))?;
     let logs = logs(folder, name, &mut reading.blocks)?;
     let problems = record.problems.iter().map(|problem| ShownProblem {
@@ -252,13 +249,10 @@ impl Part {
         self.flags.push(message.flags);
         self.bytes.push(bytes);
         let next = self.labels.len();
-        let number = *self
-            .label_numbers
-            .entry(message.label)
-            .or_insert_with_key(|label| {
-                self.labels.push(label.clone());
-                next
-            });
+        let number = *self.label_numbers.entry(message.label).or_insert_with_key(|label| {
+            self.labels.push(label.clone());
+            next
+        });
         self.label.push(number);
         self.gist.push(message.gist);
     }
@@ -285,11 +279,7 @@ fn position(names: &mut Vec<String>, name: &str) -> usize {
 
 /// Adds the blocks of the agents' logs; of long logs, their ends.
 fn logs(folder: &Path, name: &str, blocks: &mut Vec<Block>) -> io::Result<Vec<LogHead>> {
-    let mut files: Vec<PathBuf> = folder
-        .read_dir()?
-        .flatten()
-        .map(|entry| entry.path())
-        .collect();
+    let mut files: Vec<PathBuf> = folder.read_dir()?.flatten().map(|entry| entry.path()).collect();
     files.retain(|file| file.extension().is_some_and(|ending| ending == "log"));
     files.sort();
     let mut heads = Vec::new();
@@ -298,10 +288,7 @@ fn logs(folder: &Path, name: &str, blocks: &mut Vec<Block>) -> io::Result<Vec<Lo
         let at = heads.len();
         let pieces = pieces(&text);
         for (number, piece) in pieces.iter().enumerate() {
-            blocks.push(Block::new(
-                format!("{name}.l{at}.{number}"),
-                piece.as_bytes(),
-            ));
+            blocks.push(Block::new(format!("{name}.l{at}.{number}"), piece.as_bytes()));
         }
         let stem = file.file_stem().unwrap_or_default();
         heads.push(LogHead {

@@ -28,9 +28,7 @@ fn the_tutorials_file_is_read_as_it_is() {
     assert_eq!(green.role, "green");
     let started = Start::Program {
         endpoint: "http://127.0.0.1:9009/".parse().unwrap(),
-        cmd: ["python", "judge.py", "--host", "127.0.0.1"]
-            .map(str::to_owned)
-            .into(),
+        cmd: ["python", "judge.py", "--host", "127.0.0.1"].map(str::to_owned).into(),
     };
     assert_eq!(green.start, started);
     let [debater] = &scenario.participants[..] else {
@@ -66,18 +64,9 @@ fn the_leaderboards_dialect_is_read_too() {
 #[test]
 fn mistakes_of_an_agent_are_reported_at_their_key() {
     for (participant, expected) in [
-        (
-            "role = 'a'",
-            "a.toml:3:1: participants[0].endpoint: missing",
-        ),
-        (
-            "endpoint = 'http://h'",
-            "a.toml:3:1: participants[0].role: missing",
-        ),
-        (
-            "role = 'a'\ncmd = 'x'",
-            "a.toml:5:7: participants[0].cmd: cmd found without",
-        ),
+        ("role = 'a'", "a.toml:3:1: participants[0].endpoint: missing"),
+        ("endpoint = 'http://h'", "a.toml:3:1: participants[0].role: missing"),
+        ("role = 'a'\ncmd = 'x'", "a.toml:5:7: participants[0].cmd: cmd found without"),
         (
             "role = 'a'\nbuiltin = 'x'",
             "a.toml:5:11: participants[0].builtin: expected a built-in bot: sample, ",
@@ -94,10 +83,7 @@ fn mistakes_of_an_agent_are_reported_at_their_key() {
             "role = 'a'\nbuiltin = 'sample'\npass_env = ['KEY']",
             "a.toml:6:12: participants[0].pass_env: expected it without builtin",
         ),
-        (
-            "role = 'a'\nendpoint = 'h:1'",
-            "a.toml:5:12: participants[0].endpoint: expected an http",
-        ),
+        ("role = 'a'\nendpoint = 'h:1'", "a.toml:5:12: participants[0].endpoint: expected an http"),
         (
             "role = 'a'\nendpoint = 'http://h'\ncmd = '\"x'",
             "a.toml:6:7: participants[0].cmd: expected a command",
@@ -136,10 +122,7 @@ fn a_server_is_used_by_others() {
     let [a, b, c] = &scenario.participants[..] else {
         panic!("there are three participants");
     };
-    assert_eq!(
-        (b.server_kind, c.server_kind),
-        (ServerKind::Server, ServerKind::Agent)
-    );
+    assert_eq!((b.server_kind, c.server_kind), (ServerKind::Server, ServerKind::Agent));
     assert!(a.knows("b") && b.knows("c") && !c.knows("b") && !a.knows("c"));
 }
 
@@ -173,8 +156,5 @@ fn a_second_participant_with_a_role_is_reported_with_the_first() {
     let participant = "[[participants]]\nrole = 'a'\nendpoint = 'http://h'\n";
     let errors = errors_of(&format!("{GREEN}{participant}{participant}"));
     assert!(errors.starts_with("a.toml:7:8: "), "{errors}");
-    assert!(
-        errors.contains("is taken by the participant of line 3"),
-        "{errors}"
-    );
+    assert!(errors.contains("is taken by the participant of line 3"), "{errors}");
 }

@@ -71,51 +71,24 @@ fn a_sequence_may_be_bound_to_a_hop() {
 #[test]
 fn mistakes_are_reported_at_their_key() {
     for (expect, expected) in [
-        (
-            "on = 'x'",
-            "8:1: harness.expect[0].eq: missing; expected exactly one of eq, ne",
-        ),
+        ("on = 'x'", "8:1: harness.expect[0].eq: missing; expected exactly one of eq, ne"),
         ("eq = 1", "8:1: harness.expect[0].on: missing"),
-        (
-            "on = 'x'\neq = 1\nne = 2",
-            "11:6: harness.expect[0].ne: expected it without eq",
-        ),
-        (
-            "on = 'x'\neq = 1\nequals = 1",
-            "11:1: harness.expect[0].equals: unknown key",
-        ),
-        (
-            "on = 'x'\nge = '1'",
-            "10:6: harness.expect[0].ge: expected a number, found \"1\"",
-        ),
-        (
-            "on = 'x'\ncount = -1",
-            "10:9: harness.expect[0].count: expected a whole number",
-        ),
+        ("on = 'x'\neq = 1\nne = 2", "11:6: harness.expect[0].ne: expected it without eq"),
+        ("on = 'x'\neq = 1\nequals = 1", "11:1: harness.expect[0].equals: unknown key"),
+        ("on = 'x'\nge = '1'", "10:6: harness.expect[0].ge: expected a number, found \"1\""),
+        ("on = 'x'\ncount = -1", "10:9: harness.expect[0].count: expected a whole number"),
         (
             "on = 'task:b'\nexists = true",
             "9:6: harness.expect[0].on: no agent has the role \"b\"; expected one of: a, green",
         ),
-        (
-            "on = 'status:0'\nexists = true",
-            "9:6: harness.expect[0].on: expected status:N",
-        ),
-        (
-            "on = 'artifact:'\nexists = true",
-            "9:6: harness.expect[0].on: expected a name",
-        ),
-        (
-            "on = 'artifact'\nexists = true",
-            "9:6: harness.expect[0].on: expected a name",
-        ),
+        ("on = 'status:0'\nexists = true", "9:6: harness.expect[0].on: expected status:N"),
+        ("on = 'artifact:'\nexists = true", "9:6: harness.expect[0].on: expected a name"),
+        ("on = 'artifact'\nexists = true", "9:6: harness.expect[0].on: expected a name"),
         (
             "on = 'artefact:Result'\nexists = true",
             "9:6: harness.expect[0].on: expected artifact:Result, found \"artefact:Result\"",
         ),
-        (
-            "on = 'x'\npath = 'a'\neq = 1",
-            "10:8: harness.expect[0].path: expected a JSON pointer",
-        ),
+        ("on = 'x'\npath = 'a'\neq = 1", "10:8: harness.expect[0].path: expected a JSON pointer"),
         (
             "on = 'x'\npath = '$['\neq = 1",
             "10:8: harness.expect[0].path: expected a JSONPath, found \"$[\": ",
@@ -128,10 +101,7 @@ fn mistakes_are_reported_at_their_key() {
             "on = 'x'\nschema = { type = 'thing' }",
             "10:10: harness.expect[0].schema: expected a JSON Schema, found a table: ",
         ),
-        (
-            "sequence = []",
-            "9:12: harness.expect[0].sequence: expected at least one label",
-        ),
+        ("sequence = []", "9:12: harness.expect[0].sequence: expected at least one label"),
         (
             "sequence = ['status:workin']",
             "9:13: harness.expect[0].sequence[0]: no such label occurs; did you mean status:working? expected one of: submitted, ",
@@ -152,10 +122,7 @@ fn mistakes_are_reported_at_their_key() {
             "sequence = ['end']\non = 'x'",
             "10:6: harness.expect[0].on: expected it without sequence",
         ),
-        (
-            "sequence = ['end']\nhop = 'a'",
-            "10:7: harness.expect[0].hop: expected a hop",
-        ),
+        ("sequence = ['end']\nhop = 'a'", "10:7: harness.expect[0].hop: expected a hop"),
         (
             "sequence = ['end']\nhop = 'a -> b'",
             "10:7: harness.expect[0].hop: no agent has the role \"b\"; expected one of: a, green, runner, environment",
@@ -166,9 +133,6 @@ fn mistakes_are_reported_at_their_key() {
         ),
     ] {
         let errors = errors_of(&format!("{HEAD}[[harness.expect]]\n{expect}\n"));
-        assert!(
-            errors.starts_with(&format!("a.toml:{expected}")),
-            "{errors}"
-        );
+        assert!(errors.starts_with(&format!("a.toml:{expected}")), "{errors}");
     }
 }

@@ -14,10 +14,7 @@ fn harness_of(text: &str) -> Harness {
 fn a_plain_file_asks_for_no_snapshot() {
     let plain = harness_of("");
     assert!(!plain.declared && plain.snapshot.is_none());
-    assert_eq!(
-        (plain.trials, plain.seed, plain.ports),
-        (1, 0, Ports::Fixed)
-    );
+    assert_eq!((plain.trials, plain.seed, plain.ports), (1, 0, Ports::Fixed));
     let timeout = plain.timeout;
     assert_eq!(
         [timeout.ready, timeout.idle, timeout.total, timeout.stop].map(|limit| limit.as_secs()),
@@ -38,37 +35,19 @@ fn every_key_is_read() {
     );
     assert_eq!(harness.pass_score, Some(0.5));
     assert_eq!(harness.agent_errors, AgentErrors::Infrastructure);
-    assert_eq!(
-        (harness.trials, harness.seed, harness.ports),
-        (3, 7, Ports::Auto)
-    );
+    assert_eq!((harness.trials, harness.seed, harness.ports), (3, 7, Ports::Auto));
     assert_eq!(harness.requires, [Requirement::Command("uv".to_owned())]);
-    let Timeouts {
-        ready,
-        idle,
-        total,
-        stop,
-    } = harness.timeout;
-    assert_eq!(
-        [ready, idle, total, stop].map(|limit| limit.as_secs()),
-        [1, 2, 3, 4]
-    );
+    let Timeouts { ready, idle, total, stop } = harness.timeout;
+    assert_eq!([ready, idle, total, stop].map(|limit| limit.as_secs()), [1, 2, 3, 4]);
     assert_eq!(harness.snapshot.unwrap().redact, ["/result/*/text"]);
-    assert!(
-        harness_of("[harness]\nversion = 1\nsnapshot = false\n")
-            .snapshot
-            .is_none()
-    );
+    assert!(harness_of("[harness]\nversion = 1\nsnapshot = false\n").snapshot.is_none());
 }
 
 #[test]
 fn a_key_that_is_almost_a_known_one_is_a_mistake_and_others_may_be_meant_for_others() {
     let agent = "[[participants]]\nrole = 'purple'\nendpoint = 'http://h:1'\n";
     for (text, expected) in [
-        (
-            "[harnes]\nversion = 1\n",
-            "a.toml:3:2: harnes: unknown key; did you mean harness? ",
-        ),
+        ("[harnes]\nversion = 1\n", "a.toml:3:2: harnes: unknown key; did you mean harness? "),
         (
             "[participant]\nrole = 'purple'\n",
             "a.toml:3:2: participant: unknown key; did you mean participants? ",
@@ -97,14 +76,8 @@ fn mistakes_are_reported_at_their_key() {
             "trials = 0",
             "a.toml:5:10: harness.trials: expected a whole number of at least 1, found 0",
         ),
-        (
-            "trials = 4294967296",
-            "a.toml:5:10: harness.trials: expected",
-        ),
-        (
-            "seed = -1",
-            "a.toml:5:8: harness.seed: expected a whole number of at least 0, found -1",
-        ),
+        ("trials = 4294967296", "a.toml:5:10: harness.trials: expected"),
+        ("seed = -1", "a.toml:5:8: harness.seed: expected a whole number of at least 0, found -1"),
         (
             "ports = 'any'",
             "a.toml:5:9: harness.ports: expected \"auto\" or \"fixed\", found \"any\"",
@@ -117,18 +90,9 @@ fn mistakes_are_reported_at_their_key() {
             "reuse = 'ports'",
             "a.toml:5:9: harness.reuse: expected \"nothing\" or \"agents\", found \"ports\"",
         ),
-        (
-            "pass_score = '1'",
-            "a.toml:5:14: harness.pass_score: expected a number",
-        ),
-        (
-            "requires = ['uv']",
-            "a.toml:5:13: harness.requires[0]: expected python:",
-        ),
-        (
-            "timeout = { idle = '0s' }",
-            "a.toml:5:20: harness.timeout.idle: expected a duration",
-        ),
+        ("pass_score = '1'", "a.toml:5:14: harness.pass_score: expected a number"),
+        ("requires = ['uv']", "a.toml:5:13: harness.requires[0]: expected python:"),
+        ("timeout = { idle = '0s' }", "a.toml:5:20: harness.timeout.idle: expected a duration"),
         (
             "timeout.redy = '1s'",
             "a.toml:5:9: harness.timeout.redy: unknown key; did you mean ready?",
@@ -155,10 +119,7 @@ fn mistakes_are_reported_at_their_key() {
 #[test]
 fn the_version_must_be_there_and_be_ours() {
     for (line, expected) in [
-        (
-            "",
-            "a.toml:3:1: harness.version: missing; expected version = 1",
-        ),
+        ("", "a.toml:3:1: harness.version: missing; expected version = 1"),
         (
             "version = 2",
             "a.toml:4:11: harness.version: expected 1, the only version there is, found 2",

@@ -71,18 +71,13 @@ pub(super) fn pipeline(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<
     if let (true, Some(steps)) = (nodes.is_empty(), &steps) {
         steps.expected::<()>(EXPECTED);
     }
-    let tables = nodes
-        .iter()
-        .filter_map(|node| Some((node.line(), StepKeys::of(&mut node.table()?)?)));
+    let tables =
+        nodes.iter().filter_map(|node| Some((node.line(), StepKeys::of(&mut node.table()?)?)));
     let tables: Vec<_> = tables.collect();
     // The ids of steps with other mistakes are included.
-    let ids = tables
-        .iter()
-        .filter_map(|(_, step)| step.id.node()?.as_text());
+    let ids = tables.iter().filter_map(|(_, step)| step.id.node()?.as_text());
     let ids: BTreeSet<String> = ids.map(str::to_owned).collect();
-    let steps = tables
-        .iter()
-        .filter_map(|(line, keys)| step(*line, keys, &ids));
+    let steps = tables.iter().filter_map(|(line, keys)| step(*line, keys, &ids));
     let listed = keys.agents.node();
     let listed = listed.and_then(|list| list.list_of(|node| agent_address(node, roles)));
     let result = keys.result.node().and_then(|node| result(node, &ids));
@@ -90,14 +85,9 @@ pub(super) fn pipeline(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<
         steps: steps.collect(),
         agents: Agents {
             listed: listed.unwrap_or_default(),
-            registry: keys
-                .registry
-                .node()
-                .and_then(|node| agent_address(node, roles)),
+            registry: keys.registry.node().and_then(|node| agent_address(node, roles)),
         },
-        credentials: keys
-            .credential
-            .tables(|table| credential::credential(table, roles)),
+        credentials: keys.credential.tables(|table| credential::credential(table, roles)),
         result: result.unwrap_or_default(),
         requirements: keys.requirements.clone(),
         parallel: keys.parallel,

@@ -111,10 +111,7 @@ fn parameter(node: &Node<'_>, ids: &BTreeSet<String>) -> Option<Input> {
 fn after(node: &Node<'_>, ids: &BTreeSet<String>) -> Option<BTreeSet<String>> {
     let known: Vec<&str> = ids.iter().map(String::as_str).collect();
     let expected = format!("the id of a step: {}", known.join(", "));
-    let named = node.list_of(|node| {
-        node.read(&expected, |text| {
-            ids.contains(text).then(|| text.to_owned())
-        })
-    });
+    let named = node
+        .list_of(|node| node.read(&expected, |text| ids.contains(text).then(|| text.to_owned())));
     Some(named?.into_iter().collect())
 }

@@ -29,18 +29,9 @@ fn every_key_is_read() {
     );
     assert_eq!(pipeline.requirements, Some(json!("r")));
     let elsewhere = AgentAddress::Url("http://h:1/a2a".parse().unwrap());
-    assert_eq!(
-        pipeline.agents.listed,
-        [AgentAddress::Role("a".to_owned()), elsewhere]
-    );
-    assert!(matches!(
-        pipeline.agents.registry,
-        Some(AgentAddress::Url(_))
-    ));
-    assert_eq!(
-        (pipeline.parallel, pipeline.timeout),
-        (2, Duration::from_secs(9))
-    );
+    assert_eq!(pipeline.agents.listed, [AgentAddress::Role("a".to_owned()), elsewhere]);
+    assert!(matches!(pipeline.agents.registry, Some(AgentAddress::Url(_))));
+    assert_eq!((pipeline.parallel, pipeline.timeout), (2, Duration::from_secs(9)));
     let [plan, code] = &pipeline.steps[..] else {
         panic!("there are two steps");
     };
@@ -57,10 +48,7 @@ fn a_step_is_a_skill_and_little_else() {
     let pipeline = pipeline_of("[[config.step]]\nid = 'plan'\nskill = 'create_plan'\n");
     assert_eq!(pipeline.requirements, None);
     assert!(pipeline.agents.is_empty() && pipeline.result.is_empty());
-    assert_eq!(
-        (pipeline.parallel, pipeline.timeout),
-        (4, Duration::from_secs(600))
-    );
+    assert_eq!((pipeline.parallel, pipeline.timeout), (4, Duration::from_secs(600)));
     assert_eq!(pipeline.steps[0].retries, 0);
 }
 
@@ -68,22 +56,10 @@ fn a_step_is_a_skill_and_little_else() {
 fn mistakes_are_reported_at_their_key() {
     const STEP: &str = "[[config.step]]\nid = 'plan'\nskill = 'x'\n";
     for (config, expected) in [
-        (
-            String::new(),
-            "a.toml:5:1: config.step: missing; expected at least one",
-        ),
-        (
-            "step = []\n".to_owned(),
-            "a.toml:7:8: config.step: expected at least one",
-        ),
-        (
-            "[[config.step]]\nskill = 'x'\n".to_owned(),
-            "a.toml:7:1: config.step[0].id: missing",
-        ),
-        (
-            "[[config.step]]\nid = 'plan'\n".to_owned(),
-            "a.toml:7:1: config.step[0].skill: missing",
-        ),
+        (String::new(), "a.toml:5:1: config.step: missing; expected at least one"),
+        ("step = []\n".to_owned(), "a.toml:7:8: config.step: expected at least one"),
+        ("[[config.step]]\nskill = 'x'\n".to_owned(), "a.toml:7:1: config.step[0].id: missing"),
+        ("[[config.step]]\nid = 'plan'\n".to_owned(), "a.toml:7:1: config.step[0].skill: missing"),
         (
             "[[config.step]]\nid = 'requirements'\nskill = 'x'\n".to_owned(),
             "a.toml:8:6: config.step[0].id: expected letters, digits,",
@@ -104,10 +80,7 @@ fn mistakes_are_reported_at_their_key() {
             format!("{STEP}after = ['code']\n"),
             "a.toml:10:10: config.step[0].after[0]: expected the id of a step: plan",
         ),
-        (
-            format!("{STEP}{STEP}"),
-            "a.toml:10:1: config.step[1]: expected another id",
-        ),
+        (format!("{STEP}{STEP}"), "a.toml:10:1: config.step[1]: expected another id"),
         (
             format!("{STEP}retry = 1\n"),
             "a.toml:10:1: config.step[0].retry: unknown key; did you mean retries?",

@@ -58,10 +58,6 @@ impl Outcome {
 
     /// Creates the outcome of a successful call, with a result object.
     fn with_result(result: Value) -> Self {
-        Self {
-            state: State::Completed,
-            result_data: Some(result),
-            ..Self::failed(String::new())
-        }
+        Self { state: State::Completed, result_data: Some(result), ..Self::failed(String::new()) }
     }
 }

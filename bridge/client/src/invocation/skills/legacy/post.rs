@@ -75,10 +75,8 @@ fn object(answer: &HttpResponse) -> Result<Value, Fault> {
         Ok(object @ Value::Object(_)) => {
             let text = error_text(&object).unwrap_or_else(|| beginning(&answer.body));
             let denied = answer.denied(&text);
-            let failed = (!answer.is_success() && !is_of_protocol(&object)).then(|| Fault::Http {
-                status: answer.status,
-                body: beginning(text.as_bytes()),
-            });
+            let failed = (!answer.is_success() && !is_of_protocol(&object))
+                .then(|| Fault::Http { status: answer.status, body: beginning(text.as_bytes()) });
             denied.or(failed).map_or(Ok(object), Err)
         }
         Ok(_) | Err(_) if !answer.is_success() => Err(answer.refused()),
@@ -98,8 +96,6 @@ fn is_of_protocol(object: &Value) -> bool {
 /// Returns the message of an error, in the fields in which common web frameworks put it.
 pub(super) fn error_text(object: &Value) -> Option<String> {
     let places = ["/error/message", "/error", "/message", "/detail", "/title"];
-    let mut texts = places
-        .iter()
-        .filter_map(|place| object.pointer(place)?.as_str());
+    let mut texts = places.iter().filter_map(|place| object.pointer(place)?.as_str());
     texts.next().map(str::to_owned)
 }

@@ -102,13 +102,13 @@ fn open(answer: Value, asked: Option<&Id>) -> Result<Value, Fault> {
     }
     match answer.get("error") {
         None | Some(Value::Null) => Ok(answer),
-        Some(error) => Err(Fault::Rpc(RpcError::read(error.clone()).unwrap_or_else(
-            |_| RpcError {
+        Some(error) => {
+            Err(Fault::Rpc(RpcError::read(error.clone()).unwrap_or_else(|_| RpcError {
                 code: ErrorKind::Internal.code(),
                 message: post::error_text(&answer).unwrap_or_else(|| error.to_string()),
                 data: None,
-            },
-        ))),
+            })))
+        }
     }
 }
 

@@ -34,10 +34,7 @@ pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError
 pub fn stream_item_to_v1(value: Value) -> Result<StreamResponse, FieldError> {
     match value.get("kind").is_some() {
         true => v0_3::event::stream_item_to_v1(value),
-        false => item(
-            value,
-            "exactly one of task, message, statusUpdate, artifactUpdate",
-        ),
+        false => item(value, "exactly one of task, message, statusUpdate, artifactUpdate"),
     }
 }
 
@@ -47,13 +44,9 @@ fn item(value: Value, kinds: &str) -> Result<StreamResponse, FieldError> {
     // The field's name in the proto, which some servers use.
     let message = message.or(fields.optional_by("msg", message_to_v1)?);
     let items = [
-        fields
-            .optional_by("task", task_to_v1)?
-            .map(StreamResponse::Task),
+        fields.optional_by("task", task_to_v1)?.map(StreamResponse::Task),
         message.map(StreamResponse::Message),
-        fields
-            .optional_by("statusUpdate", status_update_to_v1)?
-            .map(StreamResponse::StatusUpdate),
+        fields.optional_by("statusUpdate", status_update_to_v1)?.map(StreamResponse::StatusUpdate),
         fields
             .optional_by("artifactUpdate", artifact_update_to_v1)?
             .map(StreamResponse::ArtifactUpdate),
@@ -96,9 +89,7 @@ fn all<T>(
 /// Converts a message. One without parts has no field for them.
 fn message_to_v1(mut value: Value) -> Result<Message, FieldError> {
     if let Value::Object(fields) = &mut value {
-        fields
-            .entry("content")
-            .or_insert_with(|| Value::Array(Vec::new()));
+        fields.entry("content").or_insert_with(|| Value::Array(Vec::new()));
     }
     read::message_to_v1(value)
 }
@@ -254,14 +245,8 @@ mod tests {
         let read = stream_item_to_v1(json!({ "statusUpdate": update })).unwrap();
         assert_eq!(to_value(&read)["statusUpdate"]["contextId"], "");
         let error = stream_item_to_v1(json!({})).unwrap_err().to_string();
-        assert!(
-            error.ends_with("artifactUpdate, found none of them"),
-            "{error}"
-        );
+        assert!(error.ends_with("artifactUpdate, found none of them"), "{error}");
         let plain = json!({"kind": "task", "id": "t", "status": {"state": "working"}});
-        assert!(matches!(
-            stream_item_to_v1(plain),
-            Ok(StreamResponse::Task(_))
-        ));
+        assert!(matches!(stream_item_to_v1(plain), Ok(StreamResponse::Task(_))));
     }
 }

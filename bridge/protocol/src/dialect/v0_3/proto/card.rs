@@ -23,17 +23,12 @@ pub fn from_v1(card: &AgentCard, losses: &mut Losses) -> Value {
 
 /// Converts a card to its form over JSON-RPC. Invalid members are unchanged; the reader of that form reports them.
 pub fn read(mut card: Value) -> Value {
-    let schemes = card
-        .get_mut("securitySchemes")
-        .and_then(Value::as_object_mut);
-    schemes
-        .into_iter()
-        .flat_map(Map::values_mut)
-        .for_each(|one| {
-            if let Ok(scheme) = SecurityScheme::read(one.clone()) {
-                *one = security::scheme_from_v1(&scheme, &mut Losses::new());
-            }
-        });
+    let schemes = card.get_mut("securitySchemes").and_then(Value::as_object_mut);
+    schemes.into_iter().flat_map(Map::values_mut).for_each(|one| {
+        if let Ok(scheme) = SecurityScheme::read(one.clone()) {
+            *one = security::scheme_from_v1(&scheme, &mut Losses::new());
+        }
+    });
     plain_requirements(&mut card);
     let skills = card.get_mut("skills").and_then(Value::as_array_mut);
     skills.into_iter().flatten().for_each(plain_requirements);

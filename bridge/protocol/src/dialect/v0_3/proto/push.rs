@@ -19,9 +19,7 @@ use crate::{
 /// Reads the body of `POST tasks/TASK/pushNotificationConfigs`: a `config`, with its id beside or in it.
 pub fn create_to_v1(value: Value, task: &str) -> Result<TaskPushNotificationConfig, FieldError> {
     let mut fields = Fields::of(value)?;
-    let id: Option<String> = fields
-        .either("configId", "config_id")
-        .optional("configId")?;
+    let id: Option<String> = fields.either("configId", "config_id").optional("configId")?;
     // The task is also in the path.
     fields.take("parent");
     let inner = |config| {
@@ -66,9 +64,7 @@ pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Valu
         let mut object = Object::default();
         object.put("schemes", json!([info.scheme]));
         object.some("credentials", info.credentials.clone());
-        losses.inside("authentication", |losses| {
-            known(object, &info.extra, losses)
-        })
+        losses.inside("authentication", |losses| known(object, &info.extra, losses))
     });
     inner.some("authentication", authentication);
     let inner = known(inner, &config.extra, losses);

@@ -46,9 +46,8 @@ pub fn send_to_v1(value: Value) -> Result<SendMessageRequest, FieldError> {
 /// a missing `blocking` means to answer at once.
 fn configuration_to_v1(value: Value) -> Result<SendMessageConfiguration, FieldError> {
     let mut fields = Fields::of(value)?;
-    let history: i32 = fields
-        .either("historyLength", "history_length")
-        .optional("historyLength")?;
+    let history: i32 =
+        fields.either("historyLength", "history_length").optional("historyLength")?;
     let blocking: bool = fields.optional("blocking")?;
     Ok(SendMessageConfiguration {
         accepted_output_modes: fields
@@ -67,9 +66,7 @@ fn configuration_to_v1(value: Value) -> Result<SendMessageConfiguration, FieldEr
 pub(super) fn message_to_v1(value: Value) -> Result<Message, FieldError> {
     let mut fields = Fields::of(value)?;
     Ok(Message {
-        message_id: fields
-            .either("messageId", "message_id")
-            .required("messageId")?,
+        message_id: fields.either("messageId", "message_id").required("messageId")?,
         context_id: text(fields.either("contextId", "context_id"), "contextId")?,
         task_id: text(fields.either("taskId", "task_id"), "taskId")?,
         role: fields.required_by("role", role_to_v1)?,
@@ -106,14 +103,10 @@ pub(super) fn part_to_v1(value: Value) -> Result<Part, FieldError> {
 }
 
 fn data_to_v1(mut fields: Fields, metadata: Option<Metadata>) -> Result<Part, FieldError> {
-    let object = fields.required_by("data", |data| {
-        Fields::of(data)?.required::<Metadata>("data")
-    })?;
+    let object =
+        fields.required_by("data", |data| Fields::of(data)?.required::<Metadata>("data"))?;
     let (data, metadata) = data::unwrap(object.into(), metadata);
-    let mut part = Part {
-        metadata,
-        ..Part::data(data)
-    };
+    let mut part = Part { metadata, ..Part::data(data) };
     labels::read(&mut part);
     Ok(part)
 }
@@ -129,16 +122,13 @@ fn file_to_v1(value: Value) -> Result<Part, FieldError> {
     const PLACES: &str = "exactly one of fileWithBytes, fileWithUri";
     let mut fields = Fields::of(value)?;
     let places = (
-        text(
-            fields.either("fileWithBytes", "file_with_bytes"),
-            "fileWithBytes",
-        )?,
+        text(fields.either("fileWithBytes", "file_with_bytes"), "fileWithBytes")?,
         text(fields.either("fileWithUri", "file_with_uri"), "fileWithUri")?,
     );
     let content = match places {
-        (Some(bytes), None) => content(&bytes)
-            .map(Content::Raw)
-            .map_err(|error| error.inside("fileWithBytes"))?,
+        (Some(bytes), None) => {
+            content(&bytes).map(Content::Raw).map_err(|error| error.inside("fileWithBytes"))?
+        }
         (None, Some(uri)) => Content::Url(uri),
         (None, None) => return Err(FieldError::new(PLACES, "neither")),
         (Some(_), Some(_)) => return Err(FieldError::new(PLACES, "both")),

@@ -13,14 +13,12 @@ use crate::{
 /// Writes the body of `message:send` and `message:stream`.
 pub fn send_from_v1(request: &SendMessageRequest, losses: &mut Losses) -> Value {
     let mut object = Object::default();
-    let message = losses.inside("message", |losses| {
-        write::message_from_v1(&request.message, losses)
-    });
+    let message =
+        losses.inside("message", |losses| write::message_from_v1(&request.message, losses));
     object.put("message", message);
     let configuration = request.configuration.as_ref();
-    let configuration = losses.inside("configuration", |losses| {
-        configuration_from_v1(configuration, losses)
-    });
+    let configuration =
+        losses.inside("configuration", |losses| configuration_from_v1(configuration, losses));
     object.put("configuration", configuration);
     object.some("metadata", request.metadata.clone());
     write::known(object, &request.extra, losses)
@@ -35,15 +33,9 @@ fn configuration_from_v1(
     let Some(configuration) = configuration else {
         return json!({"blocking": true});
     };
-    object.list(
-        "acceptedOutputModes",
-        configuration.accepted_output_modes.clone(),
-    );
+    object.list("acceptedOutputModes", configuration.accepted_output_modes.clone());
     let config = configuration.task_push_notification_config.as_ref();
-    object.some(
-        "pushNotification",
-        config.map(|config| inner(config, losses)),
-    );
+    object.some("pushNotification", config.map(|config| inner(config, losses)));
     object.some("historyLength", configuration.history_length);
     object.put("blocking", !configuration.return_immediately);
     write::known(object, &configuration.extra, losses)
@@ -62,10 +54,7 @@ pub fn create_push_from_v1(config: &TaskPushNotificationConfig, losses: &mut Los
 /// Writes a configuration without its task.
 fn inner(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
     let mut whole = push::from_v1(config, losses);
-    whole
-        .get_mut("pushNotificationConfig")
-        .map(Value::take)
-        .unwrap_or_default()
+    whole.get_mut("pushNotificationConfig").map(Value::take).unwrap_or_default()
 }
 
 /// Reports that the tenant of a call is not written.

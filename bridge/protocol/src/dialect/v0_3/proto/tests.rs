@@ -113,14 +113,7 @@ fn fields_that_the_proto_lacks_are_omitted_and_reported() {
         })
     );
     let paths: std::vec::Vec<&str> = losses.iter().map(|loss| loss.path.as_str()).collect();
-    assert_eq!(
-        paths,
-        [
-            "history[0].parts[0].mediaType",
-            "history[0].referenceTaskIds",
-            "x"
-        ]
-    );
+    assert_eq!(paths, ["history[0].parts[0].mediaType", "history[0].referenceTaskIds", "x"]);
 }
 
 #[test]
@@ -134,27 +127,17 @@ fn absence_means_what_it_means_in_protos() {
     for (configuration, at_once, history) in [
         (json!({}), true, None),
         (json!({"blocking": true, "historyLength": 0}), false, None),
-        (
-            json!({"blocking": false, "historyLength": 2}),
-            true,
-            Some(2),
-        ),
+        (json!({"blocking": false, "historyLength": 2}), true, Some(2)),
     ] {
         let read = read(configuration);
-        assert_eq!(
-            (read.return_immediately, read.history_length),
-            (at_once, history)
-        );
+        assert_eq!((read.return_immediately, read.history_length), (at_once, history));
     }
 }
 
 #[test]
 fn errors_name_the_field_by_its_name_in_the_proto() {
     for (part, error) in [
-        (
-            json!({}),
-            "expected exactly one of text, file, data, found none of them",
-        ),
+        (json!({}), "expected exactly one of text, file, data, found none of them"),
         (
             json!({"text": "", "data": {"data": {}}}),
             "expected exactly one of text, file, data, found several of them",
@@ -167,10 +150,7 @@ fn errors_name_the_field_by_its_name_in_the_proto() {
             json!({"file": {"fileWithBytes": "*"}}),
             "file.fileWithBytes: expected base64, found a string that is not",
         ),
-        (
-            json!({"data": {}}),
-            "data.data: expected an object, found nothing",
-        ),
+        (json!({"data": {}}), "data.data: expected an object, found nothing"),
     ] {
         assert_eq!(part_to_v1(part).unwrap_err().to_string(), error);
     }

@@ -93,14 +93,8 @@ pub fn task_from_v1(task: &Task, losses: &mut Losses) -> Value {
     object.put("contextId", task.context_id.as_deref().unwrap_or_default());
     let status = losses.inside("status", |losses| status_from_v1(&task.status, losses));
     object.put("status", status);
-    object.list(
-        "artifacts",
-        losses.each("artifacts", &task.artifacts, artifact_from_v1),
-    );
-    object.list(
-        "history",
-        losses.each("history", &task.history, message_from_v1),
-    );
+    object.list("artifacts", losses.each("artifacts", &task.artifacts, artifact_from_v1));
+    object.list("history", losses.each("history", &task.history, message_from_v1));
     object.some("metadata", task.metadata.clone());
     known(object, &task.extra, losses)
 }
@@ -130,10 +124,7 @@ fn state(state: &TaskState, losses: &mut Losses) -> &'static str {
         TaskState::Rejected => "TASK_STATE_REJECTED",
         TaskState::AuthRequired => "TASK_STATE_AUTH_REQUIRED",
         TaskState::Unknown(_) => {
-            losses.add(
-                "state",
-                "0.3 has no such state; it is written as unspecified",
-            );
+            losses.add("state", "0.3 has no such state; it is written as unspecified");
             "TASK_STATE_UNSPECIFIED"
         }
     }
@@ -172,9 +163,7 @@ pub fn artifact_update_from_v1(update: &TaskArtifactUpdateEvent, losses: &mut Lo
     let mut object = Object::default();
     object.put("taskId", update.task_id.as_str());
     object.put("contextId", update.context_id.as_str());
-    let artifact = losses.inside("artifact", |losses| {
-        artifact_from_v1(&update.artifact, losses)
-    });
+    let artifact = losses.inside("artifact", |losses| artifact_from_v1(&update.artifact, losses));
     object.put("artifact", artifact);
     object.put("append", update.append);
     object.put("lastChunk", update.last_chunk);

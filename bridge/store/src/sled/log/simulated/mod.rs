@@ -10,10 +10,7 @@
 //! - `state`: names and files, and the faults of operations
 //! - `gate`: blocks operations of the disk
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on should say where"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod gate;
 mod pages;

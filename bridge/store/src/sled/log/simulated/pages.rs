@@ -100,8 +100,7 @@ impl Pages {
 
     fn write_length(&mut self) -> bool {
         let shortest = self.shortest.take();
-        self.durable
-            .truncate(shortest.unwrap_or(self.durable.len()));
+        self.durable.truncate(shortest.unwrap_or(self.durable.len()));
         shortest.is_some()
     }
 

@@ -191,13 +191,8 @@ impl State {
         if self.cached.get(folder) != Some(&Node::Folder) {
             return Err(error(ENOENT));
         }
-        let inside = self
-            .cached
-            .keys()
-            .filter(|path| path.parent() == Some(folder));
-        Ok(inside
-            .filter_map(|path| Some(path.file_name()?.into()))
-            .collect())
+        let inside = self.cached.keys().filter(|path| path.parent() == Some(folder));
+        Ok(inside.filter_map(|path| Some(path.file_name()?.into())).collect())
     }
 
     pub(super) fn sync_folder(&mut self, folder: &Path) -> io::Result<()> {

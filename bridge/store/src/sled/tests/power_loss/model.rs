@@ -99,12 +99,7 @@ enum Deleted {
 
 impl<T> Default for History<T> {
     fn default() -> Self {
-        Self {
-            kept: Vec::new(),
-            pending: VecDeque::new(),
-            is_damaged: false,
-            deletion: None,
-        }
+        Self { kept: Vec::new(), pending: VecDeque::new(), is_damaged: false, deletion: None }
     }
 }
 
@@ -222,8 +217,7 @@ impl Model {
         }
         let append = sample.append(task.len() as Seq, self.counter as i64, events);
         let append = append.checked().unwrap();
-        task.pending
-            .push_back(append.clone().into_stored().collect());
+        task.pending.push_back(append.clone().into_stored().collect());
         Job::Append(number, append)
     }
 
@@ -363,9 +357,7 @@ async fn check_task(
     task: &mut History<StoredEvent>,
     count: &mut Count,
 ) -> Result<(), Violation> {
-    let Sample {
-        caller, task: id, ..
-    } = sample(number);
+    let Sample { caller, task: id, .. } = sample(number);
     let found = match store.read(&caller, &id, 0, 100_000).await {
         Ok(found) => found,
         Err(StoreError::NotFound { .. }) => Vec::new(),
@@ -422,9 +414,8 @@ fn check_record(
     there.extend(record.pending.iter().take(kept).flatten().cloned());
     if there.last().cloned().unwrap_or_default() != found {
         let what = format!("the value of record {number}");
-        let found = found.map_or("nothing".into(), |found| {
-            String::from_utf8_lossy(&found[..8]).into_owned()
-        });
+        let found = found
+            .map_or("nothing".into(), |found| String::from_utf8_lossy(&found[..8]).into_owned());
         return Err(Violation::Lost { what, found });
     }
     record.check(&format!("record {number}"), there, count)

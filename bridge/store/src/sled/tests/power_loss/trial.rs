@@ -136,10 +136,7 @@ impl Trial {
     }
 
     fn settings(&self) -> SledSettings {
-        SledSettings {
-            page_cache: 1 << 20,
-            ..SledSettings::in_folder(self.folder.path())
-        }
+        SledSettings { page_cache: 1 << 20, ..SledSettings::in_folder(self.folder.path()) }
     }
 
     fn open(&self) -> Result<SledStore, StoreError> {
@@ -165,9 +162,8 @@ impl Trial {
     /// Runs several operations that are committed in one batch, which only depends on the seed. Returns whether the store
     /// has closed.
     async fn batch(&mut self, store: &SledStore, count: &mut Count) -> Result<bool, Violation> {
-        let jobs: Vec<Job> = (0..1 + self.rng.below(JOBS))
-            .map(|_| self.model.choose(&mut self.rng))
-            .collect();
+        let jobs: Vec<Job> =
+            (0..1 + self.rng.below(JOBS)).map(|_| self.model.choose(&mut self.rng)).collect();
         let gate = self.disk.space_gate();
         gate.set_closed(true);
         let mut first = pin!(store.ready());
@@ -209,12 +205,7 @@ impl Trial {
     async fn flip_bit(&mut self, count: &mut Count) -> Result<(), Violation> {
         self.check(count).await?;
         let mut files = self.disk.files();
-        let used = |bytes: &[u8]| {
-            bytes
-                .iter()
-                .rposition(|byte| *byte != 0)
-                .map_or(0, |at| at + 1)
-        };
+        let used = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
         for (_, bytes) in &mut files {
             bytes.truncate(used(bytes));
         }
