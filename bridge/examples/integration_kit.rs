@@ -97,7 +97,7 @@ impl Instruction {
         Self::decode(bytes?).ok()
     }
 
-    /// Returns a message with this instruction as its file.
+    /// Returns a message that carries this instruction as a file.
     fn message(&self) -> Message {
         let part = Part {
             filename: Some("instruction.bin".to_owned()),

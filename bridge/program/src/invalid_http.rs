@@ -1,20 +1,15 @@
-//! Tells an answer that is no HTTP from a connection that broke.
+//! Distinguishes answers that are not valid HTTP from broken connections.
 
 use std::{error::Error, io};
 
-/// Returns whether a call failed because the other side answered, but not in valid HTTP: a head that cannot be read, or a
-/// malformed piece of a chunked body. A connection that ended too early is another failure.
+/// Returns whether a request failed because the answer is not valid HTTP: its head cannot be read, or its body has a
+/// malformed chunk. A connection that ended too early is another failure.
 pub fn is_invalid_http(error: &(dyn Error + 'static)) -> bool {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        let is_head = error.downcast_ref().is_some_and(hyper::Error::is_parse);
-        let is_body = error.downcast_ref().is_some_and(is_malformed);
-        if is_head || is_body {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
+    let mut causes = std::iter::successors(Some(error), |&error| error.source());
+    causes.any(|cause| {
+        let is_head = cause.downcast_ref().is_some_and(hyper::Error::is_parse);
+        is_head || cause.downcast_ref().is_some_and(is_malformed)
+    })
 }
 
 /// The kinds of error with which hyper reports a malformed body.

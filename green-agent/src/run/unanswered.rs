@@ -16,8 +16,8 @@ use crate::{
 /// The time in seconds after which a server has not answered. The clients that give up first wait for five seconds.
 const PATIENCE: f64 = 4.5;
 
-/// Returns the problem of the first request that a server did not answer although it had nothing else to do. Before a tool
-/// call without an answer only, because with that call the agent may have silenced the server.
+/// Returns the problem of the first request that a server did not answer although it had nothing else to do. Requests after
+/// an unanswered tool call do not count, because the agent may have silenced the server with that call.
 pub(super) fn unanswered(scenario: &Scenario, entries: &[Entry]) -> Option<Problem> {
     let mut servers: BTreeMap<&str, ServerState<'_>> = BTreeMap::new();
     let is_server = |entry: &&Entry| owner_of(scenario, &entry.hop.to) == Owner::Environment;
@@ -34,9 +34,9 @@ pub(super) fn unanswered(scenario: &Scenario, entries: &[Entry]) -> Option<Probl
 /// The requests to a server that it has not answered.
 #[derive(Default)]
 struct ServerState<'a> {
-    /// Those of which every server knows the answer at once, with their methods, by exchange.
+    /// The open requests that every server can answer at once, with their methods, by exchange.
     quick: BTreeMap<u64, (&'a Entry, &'a str)>,
-    /// The tool calls, also those whose callers gave up.
+    /// The unanswered tool calls, including those whose callers gave up.
     calls: BTreeSet<u64>,
 }
 
@@ -88,7 +88,7 @@ impl<'a> ServerState<'a> {
     }
 }
 
-/// Returns the mistake of a server that has not answered a request until `end`, if that is long.
+/// Describes a server that left a request unanswered until `end`, if that was [`PATIENCE`] or longer.
 fn silence(request: &Entry, method: &str, end: f64) -> Option<String> {
     let waited = end - request.time;
     let Entry { hop, seq, .. } = request;

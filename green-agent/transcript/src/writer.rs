@@ -150,7 +150,7 @@ impl Transcript {
         self.0.activity.send_replace(Instant::now());
     }
 
-    /// Counts a message of a party that leaves no entry, because it did not pass the recorder.
+    /// Counts a message that a party sent past the recorder, so that the transcript has no entry for it.
     pub fn count_unrecorded(&self, sender: &str, bytes: u64) {
         self.log().count(sender, bytes);
         self.touch();

@@ -12,7 +12,7 @@ pub use unix::*;
 #[cfg(windows)]
 pub use windows::*;
 
-/// What an operator can do about too many open files.
+/// The advice for operators whose process has too many open files.
 pub const FILE_LIMIT_ADVICE: &str =
     "raise the limit of open files (ulimit -n, LimitNOFILE of systemd)";
 

@@ -38,7 +38,7 @@ static GRANT: LazyLock<Regex> =
 /// The parameters that stand beside a code of OAuth only.
 const BESIDE_CODE: [&str; 4] = ["grant_type=", "code_verifier=", "state=", "iss="];
 
-/// Masks the keys of well-known services, codes of OAuth, and ids of sessions.
+/// Masks keys of well-known services, OAuth codes, and session ids in URLs.
 pub(super) fn mask_shapes(text: Cow<'_, str>) -> Cow<'_, str> {
     let text = replace(text, &KEY, |found| has_random(&found[0]).then(|| MASK.to_owned()));
     if !text.contains('=') {
