@@ -406,7 +406,7 @@ fn resume_with(folder: &Path) -> String {
 
 /// Returns a folder name that is unique to this run and sorts by time.
 pub(super) fn stamp() -> String {
-    let now = jiff::Zoned::now();
+    let now = jiff::Timestamp::now();
     format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id())
 }
 
