@@ -125,21 +125,21 @@ impl SettingRepository {
     ) -> Result<Option<DeliveryProgress>, StoreError> {
         let name = key.progress();
         let record = self.store.record(&bridge(), &name).await?;
-        record.map(|record| decoded(&name, &record)).transpose()
+        Ok(record.and_then(|record| readable_progress(&name, &record)))
     }
 
-    /// Returns the progress of all unfinished deliveries, of all callers.
+    /// Returns the progress of all unfinished deliveries, of all callers. Unreadable ones are left out.
     pub(super) async fn all_progress(
         &self,
     ) -> Result<Vec<(SettingKey, DeliveryProgress)>, StoreError> {
-        let name = SettingKey::new(&bridge(), "", "").progress();
         let records = self.store.records(&bridge(), PROGRESS, "").await?;
         let read = |(id, record): (String, Vec<u8>)| {
-            let progress: DeliveryProgress = decoded(&name, &record)?;
-            let (task, id) = id.split_once('/').unwrap_or((&id, ""));
-            Ok((SettingKey::new(&progress.owner, task, id), progress))
+            let name = RecordKey { kind: PROGRESS.into(), scope: String::new(), id };
+            let progress = readable_progress(&name, &record)?;
+            let (task, id) = name.id.split_once('/').unwrap_or((&name.id, ""));
+            Some((SettingKey::new(&progress.owner, task, id), progress))
         };
-        records.into_iter().map(read).collect()
+        Ok(records.into_iter().filter_map(read).collect())
     }
 
     pub(super) async fn put_progress(
@@ -162,6 +162,15 @@ impl SettingRepository {
         self.store.delete_record(&key.caller, &key.setting()).await?;
         self.done(key).await
     }
+}
+
+/// Returns a progress that can be read. Nothing is delivered for a setting without one, until the setting is made again.
+fn readable_progress(name: &RecordKey, record: &[u8]) -> Option<DeliveryProgress> {
+    let read = decoded(name, record).inspect_err(|error| {
+        let setting = &name.id;
+        tracing::error!(setting, %error, "nothing is delivered to a webhook: make its setting again");
+    });
+    read.ok()
 }
 
 /// Returns the owner of records that belong to no caller. Their kinds differ from those of callers' records.
@@ -189,6 +198,9 @@ mod tests {
             repository.put_progress(key, &progress).await.unwrap();
             assert_eq!(repository.progress(key).await.unwrap(), Some(progress));
         }
+        // An unreadable record hides no other one.
+        let unreadable = SettingKey::new(&Caller::new("me"), "t", "b").progress();
+        repository.store.put_record(&bridge(), &unreadable, b"{".to_vec()).await.unwrap();
         let all = repository.all_progress().await.unwrap();
         let mut found: Vec<_> = all.into_iter().map(|(key, _)| key).collect();
         found.sort();
@@ -198,6 +210,7 @@ mod tests {
         for key in &keys {
             repository.remove(key).await.unwrap();
         }
+        assert_eq!(repository.store.records(&bridge(), PROGRESS, "").await.unwrap().len(), 1);
         assert!(repository.all_progress().await.unwrap().is_empty());
     }
 }

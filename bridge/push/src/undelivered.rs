@@ -49,9 +49,17 @@ impl Undelivered {
         let mut all = Vec::new();
         for (key, progress) in repository.all_progress().await? {
             let given_up = progress.failing.filter(|failing| failing.is_given_up);
-            if let (Some(failing), Some(stored)) = (given_up, repository.stored(&key).await?) {
-                all.push(Self::of(key, progress.agent, stored.host(), failing));
-            }
+            let Some(failing) = given_up else {
+                continue;
+            };
+            let host = match repository.stored(&key).await {
+                Ok(Some(stored)) => stored.host(),
+                Ok(None) => continue,
+                // The failure says that the setting cannot be read.
+                Err(StoreError::Corrupt { .. }) => String::new(),
+                Err(error) => return Err(error),
+            };
+            all.push(Self::of(key, progress.agent, host, failing));
         }
         Ok(all)
     }
