@@ -10,6 +10,10 @@ pub(super) const CARD_ACTION: &str = "adaptiveCard/action";
 /// The name of the invoke for a suggested action with data.
 const SUGGESTED_ACTION: &str = "suggestedActions/submit";
 
+/// The names of the invokes that open a dialog of Teams and submit its card.
+const OPEN_DIALOG: &str = "task/fetch";
+const SUBMIT_DIALOG: &str = "task/submit";
+
 /// The number of choices offered at once.
 pub(super) const MOST: usize = 50;
 
@@ -64,6 +68,7 @@ impl Choice {
         let data = match &mut self.sends {
             Payload::Data(data) | Payload::Both(_, data) => data,
             Payload::Invoke(CARD_ACTION, action) => &mut action["action"]["data"],
+            Payload::Invoke(OPEN_DIALOG | SUBMIT_DIALOG, dialog) => &mut dialog["data"],
             Payload::Invoke(..) | Payload::Text(_) | Payload::Nothing(_) => return,
         };
         if data.is_null() {
@@ -71,6 +76,17 @@ impl Choice {
         }
         if let Some(data) = data.as_object_mut() {
             data.extend(inputs.clone());
+        }
+    }
+
+    /// Returns the choice as the card of a dialog offers it.
+    pub(super) fn of_dialog(self) -> Self {
+        match self.sends {
+            Payload::Data(data) => {
+                let sends = Payload::Invoke(SUBMIT_DIALOG, json!({ "data": data }));
+                Self { sends, ..self }
+            }
+            _ => self,
         }
     }
 
@@ -110,6 +126,12 @@ pub(super) fn suggested(metadata: Option<&Metadata>) -> Vec<Choice> {
     actions.into_iter().flatten().filter_map(of_button).collect()
 }
 
+/// Returns whether these parts open or submit a dialog: the card in the answer then belongs to the dialog.
+pub(super) fn is_of_dialog(parts: &[Part]) -> bool {
+    let mut marks = parts.iter().filter_map(|part| part.metadata.as_ref()?.get(INVOKE));
+    marks.any(|mark| matches!(mark["name"].as_str(), Some(OPEN_DIALOG | SUBMIT_DIALOG)))
+}
+
 /// Reads a button of suggested actions or of a card.
 pub(super) fn of_button(button: &Value) -> Option<Choice> {
     let text = |name: &str| button.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -128,18 +150,28 @@ pub(super) fn of_button(button: &Value) -> Option<Choice> {
             Payload::Both(text("text").to_owned(), data.clone())
         }
         ("Action.Submit", Some(data)) => Payload::Invoke(SUGGESTED_ACTION, data.clone()),
+        ("invoke", Some(data)) if data["type"] == OPEN_DIALOG => open_dialog(data),
         (_, data) => Payload::data(data),
     };
     Some(Choice::new(title, sends))
 }
 
-/// Reads a button of an adaptive card with this data, which may say under `msteams` that it is like one of other cards.
+fn open_dialog(data: &Value) -> Payload {
+    Payload::Invoke(OPEN_DIALOG, json!({ "data": data }))
+}
+
+/// Reads a button of an adaptive card with this data, which may say under `msteams` that it opens a dialog or is like one of
+/// other cards.
 pub(super) fn of_submit(title: &str, data: Option<&Value>) -> Choice {
-    let button = data.and_then(|data| data.get("msteams"));
-    let is_like =
-        |button: &&Value| matches!(button["type"].as_str(), Some("imBack" | "messageBack"));
-    let like = button.filter(is_like).and_then(of_button);
-    Choice::new(title, like.map_or_else(|| Payload::data(data), |like| like.sends))
+    let like = data.and_then(|data| {
+        let button = data.get("msteams")?;
+        match button["type"].as_str()? {
+            OPEN_DIALOG => Some(open_dialog(data)),
+            "imBack" | "messageBack" => of_button(button).map(|like| like.sends),
+            _ => None,
+        }
+    });
+    Choice::new(title, like.unwrap_or_else(|| Payload::data(data)))
 }
 
 /// Lists the choices, numbered from 1.
@@ -196,13 +228,36 @@ mod tests {
                 Payload::Both("more".to_owned(), json!({"count": 1})),
             ),
             (
-                json!({"msteams": {"type": "task/fetch"}}),
-                Payload::Data(json!({"msteams": {"type": "task/fetch"}})),
+                json!({"msteams": {"type": "task/fetch"}, "a": 1}),
+                Payload::Invoke(
+                    "task/fetch",
+                    json!({"data": {"msteams": {"type": "task/fetch"}, "a": 1}}),
+                ),
+            ),
+            (
+                json!({"msteams": {"type": "other"}}),
+                Payload::Data(json!({"msteams": {"type": "other"}})),
             ),
             (json!({"a": 1}), Payload::Data(json!({"a": 1}))),
         ] {
             assert_eq!(of_submit("Go", Some(&data)).sends, expected);
         }
+    }
+
+    #[test]
+    fn a_dialog_is_opened_and_submitted_by_invokes() {
+        let button = json!({"type": "invoke", "title": "Open", "value": {"type": "task/fetch"}});
+        let open = of_button(&button).unwrap().parts("").unwrap();
+        let invoke = |name: &str| json!({INVOKE: {"name": name}}).as_object().cloned();
+        let data = json!({"data": {"type": "task/fetch"}});
+        assert_eq!(open, [Part { metadata: invoke("task/fetch"), ..Part::data(data) }]);
+        assert!(is_of_dialog(&open) && !is_of_dialog(&[Part::data(json!({}))]));
+        let submit = Choice::new("Send", Payload::Data(json!({"name": null}))).of_dialog();
+        let data = json!({"data": {"name": "Ann"}});
+        let expected = Part { metadata: invoke("task/submit"), ..Part::data(data) };
+        assert_eq!(submit.parts("name=Ann").unwrap(), [expected]);
+        let link = Choice::new("Look", Payload::Nothing("https://h.test/".to_owned()));
+        assert_eq!(link.clone().of_dialog(), link);
     }
 
     #[test]

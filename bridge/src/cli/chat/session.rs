@@ -93,7 +93,7 @@ impl Session {
             task_id: self.task.clone(),
             ..Message::new(clock::new_id(), Role::User, parts)
         };
-        self.show.begin(&message.message_id);
+        self.show.begin(&message.message_id, &message.parts);
         (self.state, self.open) = (None, None);
         let answered = self.answer(SendMessageRequest::new(message)).await;
         self.show.end();
@@ -178,7 +178,7 @@ impl Session {
             && !self.tasks.contains(&task.id)
         {
             // Another task may use the same words for something else.
-            self.show.begin(&task.id);
+            self.show.begin(&task.id, &[]);
         }
         self.note(event);
         self.show.news(event, before)

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bridge_program::out;
 use bridge_protocol::{
-    a2a::{Metadata, StreamResponse},
+    a2a::{Metadata, Part, StreamResponse},
     activity::{Activity, ActivityType},
     wire::{Wire as _, to_value},
 };
@@ -70,6 +70,8 @@ struct Turn {
     /// The reported state of the task.
     state: Option<String>,
     choices: Vec<Choice>,
+    /// Whether the user's message belongs to a dialog.
+    is_of_dialog: bool,
 }
 
 /// The printed part of an artifact.
@@ -85,10 +87,10 @@ impl Printer {
         Self { json, ..Self::default() }
     }
 
-    /// Starts a turn with the user's message of this id.
-    pub(super) fn begin(&mut self, message: &str) {
-        let message = Some(message.to_owned());
-        self.turn = Turn { message, ..Turn::default() };
+    /// Starts a turn with the user's message of this id and content.
+    pub(super) fn begin(&mut self, message: &str, parts: &[Part]) {
+        let (message, is_of_dialog) = (Some(message.to_owned()), choice::is_of_dialog(parts));
+        self.turn = Turn { message, is_of_dialog, ..Turn::default() };
     }
 
     pub(super) fn event(&mut self, event: &StreamResponse) {
@@ -169,11 +171,15 @@ impl Printer {
     }
 
     fn choose(&mut self, rendered: &RenderedParts, metadata: Option<&Metadata>) {
-        let suggested = choice::suggested(metadata);
-        for choice in rendered.choices.iter().chain(&suggested) {
+        let is_of_dialog = self.turn.is_of_dialog;
+        let of_cards = rendered.choices.iter().cloned().map(|choice| match is_of_dialog {
+            true => choice.of_dialog(),
+            false => choice,
+        });
+        for choice in of_cards.chain(choice::suggested(metadata)) {
             let choices = &mut self.turn.choices;
-            if choices.len() < choice::MOST && !choices.contains(choice) {
-                choices.push(choice.clone());
+            if choices.len() < choice::MOST && !choices.contains(&choice) {
+                choices.push(choice);
             }
         }
     }

@@ -21,7 +21,7 @@ fn status(state: &str, message: &Value) -> Value {
 /// Returns the output for these events in order, and at their end.
 fn shown(events: &[Value]) -> Vec<String> {
     let mut show = Printer::new(false);
-    show.begin("asked");
+    show.begin("asked", &[]);
     let events = events.iter().map(|event| StreamResponse::read(event.clone()).unwrap());
     let mut all: Vec<String> = events.map(|event| show.text(&event)).collect();
     all.push(show.held() + &show.closed());
