@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use bridge_program::Limits;
+use bridge_program::{Limits, system};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,14 +16,14 @@ pub struct LimitsConfig {
     /// The size limit of a request body; 16 MiB if absent.
     pub body: Option<Size>,
     /// The size of all request bodies together that are being read or answered, and of all heads beyond
-    /// 8 KiB; 64 MiB if absent. One address gets half of it.
+    /// 8 KiB; 64 MiB if absent. One address gets half of it. The calls of bots count separately.
     pub bodies: Option<Size>,
     /// The memory of the messages and tasks of all running turns; 96 MiB if absent. A quarter is reserved for
     /// small turns, and one caller gets half. A message that does not fit is refused with a request to send
     /// it again later; a message that waits for an earlier turn takes no memory.
     pub turns: Option<Size>,
-    /// The number of turns of one agent that run at the same time; 4096 if absent. Others wait, in the order of their
-    /// arrival. An agent that sends messages to itself needs one for each turn that waits for another.
+    /// The number of turns of one agent that run at the same time; 4096 if absent, or fewer if the limit of open files is low:
+    /// all agents together then get a quarter of it. Others wait, in the order of their arrival. An agent that sends messages to itself needs one for each turn that waits for another.
     pub agent_turns: Option<NonZeroU32>,
     /// The number of messages that wait for one agent; 65536 if absent. Further ones are refused with a request to send
     /// them again later.
@@ -34,10 +34,11 @@ pub struct LimitsConfig {
     /// An agent may add as much in one turn; if it adds more, the turn fails.
     pub task: Option<Size>,
     /// The number of requests answered at the same time, including streams; 16384 if absent. One address gets
-    /// half of them.
+    /// half of them. The calls of bots count separately.
     pub requests: Option<NonZeroU32>,
-    /// The number of connections; 16384 if absent, or as many as the limit of open files allows. Beyond it an
-    /// idle connection is closed, or the new one is told to come back later.
+    /// The number of connections; 16384 if absent, or half of the limit of open files if that is less. Beyond it an
+    /// idle connection is closed. An eighth of the connections, at most 64, is for calls of bots and health checks; a client
+    /// that gets one of them is told to come back later.
     pub connections: Option<NonZeroU32>,
     /// The time limit of the TLS handshake; 10s if absent.
     pub handshake: Option<Period>,
@@ -80,16 +81,18 @@ impl LimitsConfig {
         }
     }
 
-    /// Returns the limits of turns, with defaults for absent ones.
-    pub fn turn_limits(&self) -> TurnLimits {
+    /// Returns the limits of turns of so many agents, with defaults for absent ones. Each turn may need a connection to a bot.
+    pub fn turn_limits(&self, agents: usize) -> TurnLimits {
         let usual = TurnLimits::default();
+        let files = system::file_limit().and_then(|files| usize::try_from(files).ok());
+        let by_files = files.unwrap_or(usize::MAX) / 4 / agents.max(1);
         let count = |given: Option<NonZeroU32>, usual: usize| {
             given.and_then(|given| usize::try_from(given.get()).ok()).unwrap_or(usual)
         };
         let bytes = |given: Option<Size>, usual| given.map_or(usual, |size| size.0);
         TurnLimits {
             memory: bytes(self.turns, usual.memory),
-            at_once: count(self.agent_turns, usual.at_once),
+            at_once: count(self.agent_turns, usual.at_once.min(by_files).max(1)),
             waiting: count(self.agent_queue, usual.waiting),
             waiting_bytes: bytes(self.agent_queue_size, usual.waiting_bytes),
             task: bytes(self.task, usual.task),

@@ -27,6 +27,8 @@ mod crash;
 #[cfg(test)]
 mod crash_program;
 #[cfg(test)]
+mod crowded;
+#[cfg(test)]
 mod dead_collector;
 #[cfg(test)]
 mod deploy;

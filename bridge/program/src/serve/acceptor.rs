@@ -16,12 +16,6 @@ use tokio::{
 /// Prepares an accepted connection for HTTP.
 #[async_trait]
 pub trait Acceptor: Send + Sync + 'static {
-    /// Returns whether HTTP can be spoken on the TCP connection as it is, so that a client can be refused without
-    /// [`accept`](Self::accept).
-    fn is_plain(&self) -> bool {
-        false
-    }
-
     /// Prepares a connection. The extensions, such as the client's certificate, are added to each of its requests.
     ///
     /// # Errors
@@ -35,10 +29,6 @@ pub struct PlainTcp;
 
 #[async_trait]
 impl Acceptor for PlainTcp {
-    fn is_plain(&self) -> bool {
-        true
-    }
-
     async fn accept(&self, connection: TcpStream) -> io::Result<(Io, Extensions)> {
         Ok((Io(Kind::Tcp(connection)), Extensions::new()))
     }

@@ -5,7 +5,7 @@
 use std::{
     mem::take,
     sync::{
-        Mutex, MutexGuard, Weak,
+        Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -30,8 +30,12 @@ const CHECK_BEHIND: Duration = Duration::from_millis(500);
 pub(super) struct ConnectionMonitor {
     /// The number of requests that are being answered.
     open: AtomicUsize,
+    /// The number of connections with an open request, of all connections of the listener.
+    busy: Arc<AtomicUsize>,
     /// Whether the connection ever had a request.
     had_request: AtomicBool,
+    /// Whether it ever had one of those for which connections are reserved.
+    had_reserved: AtomicBool,
     /// The moment at which the last open request ended.
     idle_since: AtomicU64,
     /// The moment of the first byte after `idle_since`; 0 if there was none.
@@ -53,10 +57,13 @@ pub(super) struct ConnectionMonitor {
 }
 
 impl ConnectionMonitor {
-    pub(super) fn new() -> Self {
+    /// Creates the state of a connection that is counted in `busy` while it has an open request.
+    pub(super) fn counted_in(busy: Arc<AtomicUsize>) -> Self {
         Self {
             open: AtomicUsize::new(0),
+            busy,
             had_request: AtomicBool::new(false),
+            had_reserved: AtomicBool::new(false),
             idle_since: AtomicU64::new(now()),
             head_since: AtomicU64::new(0),
             behind_since: AtomicU64::new(0),
@@ -74,14 +81,28 @@ impl ConnectionMonitor {
     /// Records that a request has begun.
     pub(super) fn request_began(&self) {
         self.had_request.store(true, Ordering::Relaxed);
-        self.open.fetch_add(1, Ordering::AcqRel);
+        if self.open.fetch_add(1, Ordering::AcqRel) == 0 {
+            self.busy.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Records a request for which connections are reserved.
+    pub(super) fn set_reserved(&self) {
+        self.had_reserved.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether a request would make this connection one of more than `limit` busy ones.
+    pub(super) fn is_excess(&self, limit: usize) -> bool {
+        self.open.load(Ordering::Acquire) == 0 && self.busy.load(Ordering::Relaxed) >= limit
     }
 
     /// Records that a response was sent or given up.
     pub(super) fn request_ended(&self) {
         self.head_since.store(0, Ordering::Relaxed);
         self.idle_since.store(now(), Ordering::Relaxed);
-        self.open.fetch_sub(1, Ordering::AcqRel);
+        if self.open.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.busy.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// Records that the connection speaks HTTP/2.
@@ -162,11 +183,12 @@ impl ConnectionMonitor {
         bodies.push(body);
     }
 
-    /// Returns whether the connection ever had a request, and the moment since which it is idle. `None` if it is not idle.
-    pub(super) fn idle(&self) -> Option<(bool, u64)> {
+    /// Returns whether the connection ever had a reserved request, and any request, and the moment since which it is idle.
+    /// `None` if it is not idle.
+    pub(super) fn idle(&self) -> Option<(bool, bool, u64)> {
         let is_open = self.open.load(Ordering::Acquire) > 0;
-        let had_request = self.had_request.load(Ordering::Relaxed);
-        (!is_open).then(|| (had_request, self.idle_since.load(Ordering::Relaxed)))
+        let had = [&self.had_reserved, &self.had_request].map(|had| had.load(Ordering::Relaxed));
+        (!is_open).then(|| (had[0], had[1], self.idle_since.load(Ordering::Relaxed)))
     }
 
     /// Closes the connection to make room for another one.
@@ -251,6 +273,14 @@ impl ConnectionMonitor {
             is_behind |= body.cut_after(stalled);
         }
         is_behind
+    }
+}
+
+#[cfg(test)]
+impl ConnectionMonitor {
+    /// Creates the state of a connection beside which there is no other.
+    pub(super) fn new() -> Self {
+        Self::counted_in(Arc::default())
     }
 }
 

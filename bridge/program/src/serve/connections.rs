@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, atomic::AtomicUsize},
 };
 
 use crate::lock;
@@ -13,6 +13,8 @@ use super::connection_monitor::ConnectionMonitor;
 #[derive(Debug)]
 pub(super) struct Connections {
     limit: usize,
+    /// The number of connections with an open request.
+    busy: Arc<AtomicUsize>,
     table: Mutex<Table>,
 }
 
@@ -32,7 +34,7 @@ pub(super) struct ConnectionSlot {
 
 impl Connections {
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit, table: Mutex::default() }
+        Self { limit, busy: Arc::default(), table: Mutex::default() }
     }
 
     /// Returns a slot for a new connection. If all are taken, an idle connection is closed for it; `None` if none is idle.
@@ -41,7 +43,8 @@ impl Connections {
         if table.open.len() >= self.limit && !table.evict() {
             return None;
         }
-        let (number, monitor) = (table.next, Arc::new(ConnectionMonitor::new()));
+        let (number, monitor) =
+            (table.next, Arc::new(ConnectionMonitor::counted_in(self.busy.clone())));
         table.next += 1;
         table.open.insert(number, monitor.clone());
         Some(ConnectionSlot { monitor, number, connections: self.clone() })
@@ -58,8 +61,8 @@ impl Connections {
 }
 
 impl Table {
-    /// Closes an idle connection: one that never had a request, else the one that is idle for longest. Returns `false` if
-    /// none is idle.
+    /// Closes an idle connection: one that never had a request, else the one that is idle for longest. Those with a reserved
+    /// request come last. Returns `false` if none is idle.
     fn evict(&mut self) -> bool {
         let idle = |(number, monitor): (&u64, &Arc<ConnectionMonitor>)| {
             monitor.idle().map(|idle| (idle, *number))
@@ -92,6 +95,8 @@ mod tests {
         let third = connections.open().unwrap();
         silent.monitor.evicted().await;
         drop(silent);
+        assert!(!third.monitor.is_excess(2) && third.monitor.is_excess(1));
+        assert!(!busy.monitor.is_excess(1), "it is busy already");
         third.monitor.request_began();
         assert!(connections.open().is_none());
         third.monitor.request_ended();
@@ -99,5 +104,18 @@ mod tests {
         third.monitor.evicted().await;
         drop((busy, third, fourth));
         assert!(connections.lock().open.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_connection_with_a_reserved_request_is_closed_last() {
+        let connections = Arc::new(Connections::new(2));
+        let (reserved, other) = (connections.open().unwrap(), connections.open().unwrap());
+        reserved.monitor.set_reserved();
+        for connection in [&reserved, &other] {
+            connection.monitor.request_began();
+            connection.monitor.request_ended();
+        }
+        let _third = connections.open().unwrap();
+        other.monitor.evicted().await;
     }
 }

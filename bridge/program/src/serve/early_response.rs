@@ -1,5 +1,4 @@
-//! Responses to requests whose head was not read to its end: those on a connection for which there is no slot, and those with
-//! a head that is too large.
+//! Responses to requests whose head was not read to its end, because it is too large or there is no memory for it.
 
 use std::{
     pin::pin,

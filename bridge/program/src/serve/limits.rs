@@ -2,15 +2,20 @@
 
 use std::time::Duration;
 
+use super::listen::max_connections;
+
 /// What clients may use of the server. The defaults do not affect clients that behave normally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The number of open connections. Beyond it, an idle connection is closed, or the new one is refused with 503. The limit of
-    /// open files, less those that the process needs itself, is an upper bound.
+    /// The number of open connections. Beyond it, an idle connection is closed. An eighth, at most 64, is for reserved requests
+    /// (see [`App::with_reserve`](super::App::with_reserve)); others are refused with 503 there. Half of the limit of open files is
+    /// an upper bound.
     pub connections: usize,
     /// The number of requests that are answered at the same time, including streams. One client address gets half of it.
+    /// Reserved requests have as many again.
     pub requests: usize,
     /// The bytes of all bodies and large heads whose requests are being read or answered. One client address gets half of it.
+    /// Reserved requests have as many again.
     pub bytes: usize,
     /// The time for the TLS handshake.
     pub handshake: Duration,
@@ -39,6 +44,9 @@ impl Default for Limits {
     }
 }
 
+/// The largest number of connections that are reserved.
+const RESERVED: usize = 64;
+
 /// The lowest rate of a slow client in bytes a second, and that of one whose memory others wait for.
 const MIN_RATE: u64 = 16 << 10;
 const MIN_RATE_WHEN_FULL: u64 = 512 << 10;
@@ -47,6 +55,18 @@ const MIN_RATE_WHEN_FULL: u64 = 512 << 10;
 const STALLED_WHEN_FULL: Duration = Duration::from_secs(2);
 
 impl Limits {
+    /// Returns the limits of each of several listeners, which share the limit of open files.
+    #[must_use]
+    pub fn for_each_of(self, listeners: usize) -> Self {
+        Self { connections: max_connections(self.connections, listeners), ..self }
+    }
+
+    /// Returns the number of connections that may have open requests before the rest is reserved.
+    pub(super) fn unreserved_connections(&self) -> usize {
+        let reserved = (self.connections / 8).clamp(1, RESERVED);
+        self.connections.saturating_sub(reserved).max(1)
+    }
+
     /// Returns the time for a body of which `bytes` bytes were received.
     pub(super) fn body_time(limit: Duration, bytes: u64) -> Duration {
         limit + Duration::from_secs(bytes / MIN_RATE)

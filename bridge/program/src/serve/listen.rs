@@ -17,7 +17,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(60);
 const PROBE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The least number of open files that the process keeps for itself: for its store and the servers that it calls.
-const OWN_FILES: u64 = 64;
+const MIN_OWN_FILES: u64 = 64;
 
 /// The error of an address at which the process cannot listen.
 #[derive(Debug, thiserror::Error)]
@@ -50,15 +50,15 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Returns the number of connections that the limit of open files allows, at most `connections`. A quarter of the files, between
-/// 64 and 256, is kept for the process itself.
-pub(super) fn max_connections(connections: usize) -> usize {
+/// Returns the number of connections for each of several listeners that the limit of open files allows, at most `connections`.
+/// Half of the files, at least 64, is kept for the process itself: each open request may need a connection to another server.
+pub(super) fn max_connections(connections: usize, listeners: usize) -> usize {
     let Some(files) = system::file_limit() else {
         return connections;
     };
-    let own = OWN_FILES.max(files / 4).min(4 * OWN_FILES);
+    let own = MIN_OWN_FILES.max(files / 2);
     let left = usize::try_from(files.saturating_sub(own)).unwrap_or(usize::MAX);
-    connections.min(left).max(1)
+    connections.min(left / listeners.max(1)).max(1)
 }
 
 /// Logs connections that could not be accepted. While the process has too many open files, every try fails.

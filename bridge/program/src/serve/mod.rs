@@ -42,9 +42,8 @@ use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use axum::http::Extensions;
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::{Semaphore, watch},
+    sync::watch,
     time::{sleep, timeout},
 };
 
@@ -63,12 +62,10 @@ pub use service::App;
 
 use connection_monitor::ConnectionMonitor;
 use connections::Connections;
-use early_response::{HEAD_PREFIX, early_response};
 use http_connection::HttpConnection;
 use idle_stream::StreamSlot;
 use listen::AcceptFailures;
 use monitored_io::MonitoredIo;
-use rejection::RejectionResponse;
 use request_limits::RequestLimits;
 use service::ConnectionService;
 
@@ -80,10 +77,6 @@ const LAST_READ: Duration = Duration::from_millis(10);
 
 /// The pause after a connection could not be accepted, for example because the process has too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
-
-/// The number of connections that are refused at the same time, and the time for which each of them is read before that.
-const REFUSALS: usize = 64;
-const REFUSAL_TIME: Duration = Duration::from_millis(500);
 
 /// Serves with the default [`Limits`] until the future `stop` is ready, and then until the open requests have ended.
 /// Drop the returned future to stop without waiting for them. Pass `std::future::pending()` to serve for ever.
@@ -137,13 +130,14 @@ async fn accept(
 ) -> io::Result<()> {
     let (stopping, stopped) = watch::channel(false);
     let (open, mut closed) = watch::channel(());
+    let limits = limits.for_each_of(1);
     let server = Server {
         limits,
         app,
         acceptor,
         request_limits: Arc::new(RequestLimits::new(&limits)),
-        connections: Arc::new(Connections::new(listen::max_connections(limits.connections))),
-        refusals: Arc::new(Semaphore::new(REFUSALS)),
+        reserved_limits: Arc::new(RequestLimits::new(&limits)),
+        connections: Arc::new(Connections::new(limits.connections)),
         accept_failures: Arc::default(),
         stopped,
     };
@@ -172,27 +166,18 @@ struct Server {
     app: App,
     acceptor: Arc<dyn Acceptor>,
     request_limits: Arc<RequestLimits>,
+    reserved_limits: Arc<RequestLimits>,
     connections: Arc<Connections>,
-    refusals: Arc<Semaphore>,
     accept_failures: Arc<AcceptFailures>,
     stopped: watch::Receiver<bool>,
 }
 
 impl Server {
-    /// Spawns the task of a connection, or refuses the connection if there are too many.
+    /// Spawns the task of a connection, or closes the connection if even the reserved ones are busy.
     fn spawn(&self, connection: TcpStream, peer: SocketAddr, open: &watch::Sender<()>) {
         listen::set_options(&connection);
         let Some(slot) = self.connections.open() else {
             tracing::debug!(%peer, "there are too many connections");
-            if let (true, Ok(permit)) =
-                (self.acceptor.is_plain(), self.refusals.clone().try_acquire_owned())
-            {
-                let reject = self.app.reject;
-                tokio::spawn(async move {
-                    refuse(connection, reject).await;
-                    drop(permit);
-                });
-            }
             return;
         };
         let (server, open) = (self.clone(), open.clone());
@@ -234,6 +219,7 @@ impl Server {
             client,
             monitor: monitor.clone(),
             address_limits: self.request_limits.of_address(peer.ip()),
+            reserved_limits: self.reserved_limits.of_address(peer.ip()),
             limits: self.limits,
             slot: StreamSlot::default(),
         };
@@ -313,26 +299,4 @@ async fn last_read(
         Err(_) if monitor.is_expired(limits) => LastRead::Nothing,
         Err(_) => LastRead::Request,
     }
-}
-
-/// Refuses a connection with a response that fits its request, as far as that is received in time.
-async fn refuse(mut connection: TcpStream, reject: RejectionResponse) {
-    let mut prefix = Vec::with_capacity(HEAD_PREFIX);
-    let read = async {
-        while prefix.len() < HEAD_PREFIX
-            && !prefix.windows(4).any(|bytes| bytes == b"\r\n\r\n")
-            && matches!(connection.read_buf(&mut prefix).await, Ok(1..))
-        {}
-    };
-    let _ = timeout(REFUSAL_TIME, read).await;
-    let response = early_response(reject, &prefix, Rejection::Overloaded);
-    let write = async {
-        connection.write_all(&response).await?;
-        connection.shutdown().await?;
-        // If the connection is closed with unread bytes, the client loses the response.
-        let mut unread = [0; 1 << 10];
-        while connection.read(&mut unread).await? > 0 {}
-        Ok::<_, io::Error>(())
-    };
-    let _ = timeout(CLOSING, write).await;
 }

@@ -27,7 +27,7 @@ use super::{
     monitored_io::FREE,
     rejection::{Rejection, RejectionResponse},
     request_body::RequestBody,
-    request_limits::AddressLimits,
+    request_limits::{AddressLimits, Permits},
     response_body::{RequestGuard, ResponseBody},
 };
 
@@ -36,6 +36,7 @@ use super::{
 pub struct App {
     router: Router,
     pub(super) reject: RejectionResponse,
+    is_reserved: fn(&str) -> bool,
 }
 
 impl From<Router> for App {
@@ -45,7 +46,7 @@ impl From<Router> for App {
             Rejection::Overloaded => unavailable(reason.text()),
             Rejection::HeadTooLarge | Rejection::Host => plain_text(reason.status(), reason.text()),
         };
-        Self { router, reject }
+        Self { router, reject, is_reserved: |_| false }
     }
 }
 
@@ -54,6 +55,13 @@ impl App {
     #[must_use]
     pub fn with_rejections(self, reject: fn(&Parts, Rejection) -> Response<Body>) -> Self {
         Self { reject, ..self }
+    }
+
+    /// Reserves a part of the connections, and requests and bytes of their own, for requests to these paths, so that a flood of
+    /// other requests does not delay them.
+    #[must_use]
+    pub fn with_reserve(self, is_reserved: fn(&str) -> bool) -> Self {
+        Self { is_reserved, ..self }
     }
 }
 
@@ -65,6 +73,7 @@ pub(super) struct ConnectionService {
     pub(super) client: Extensions,
     pub(super) monitor: Arc<ConnectionMonitor>,
     pub(super) address_limits: Arc<AddressLimits>,
+    pub(super) reserved_limits: Arc<AddressLimits>,
     pub(super) limits: Limits,
     pub(super) slot: StreamSlot,
 }
@@ -75,8 +84,9 @@ impl Service<Request<Incoming>> for ConnectionService {
     type Future = Pin<Box<dyn Future<Output = Result<Response<SentBody>, Infallible>> + Send>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        let permits = self.address_limits.try_request();
-        let in_flight = InFlight::new(self.address_limits.clone());
+        let is_reserved = (self.app.is_reserved)(request.uri().path());
+        let (limits, permits) = self.permits(is_reserved);
+        let in_flight = InFlight::new(limits.clone());
         let is_overloaded = permits.is_none() || !self.reserve_head(&request, &in_flight);
         let rejection = match is_overloaded {
             true => Some(Rejection::Overloaded),
@@ -87,7 +97,7 @@ impl Service<Request<Incoming>> for ConnectionService {
         let is_kept_alive = version == Version::HTTP_11 && !closes(request.headers());
         let slot = is_kept_alive.then(|| self.slot.clone());
         let request = self.prepare(request, &in_flight);
-        let App { router, reject } = self.app.clone();
+        let App { router, reject, .. } = self.app.clone();
         Box::pin(async move {
             let response = match rejection {
                 // The body is dropped with the request, which discards its bytes.
@@ -119,6 +129,17 @@ impl Service<Request<Incoming>> for ConnectionService {
 }
 
 impl ConnectionService {
+    /// Returns the limits of a request, and its permits if there is room for it.
+    fn permits(&self, is_reserved: bool) -> (&Arc<AddressLimits>, Option<Permits>) {
+        if is_reserved {
+            self.monitor.set_reserved();
+            return (&self.reserved_limits, self.reserved_limits.try_request());
+        }
+        let is_excess = self.monitor.is_excess(self.limits.unreserved_connections());
+        let permits = (!is_excess).then(|| self.address_limits.try_request()).flatten();
+        (&self.address_limits, permits)
+    }
+
     /// Reserves the memory of the request's head. Returns `false` if it is not free. For HTTP/1 it was reserved while the head was
     /// read.
     fn reserve_head(&self, request: &Request<Incoming>, in_flight: &InFlight) -> bool {
@@ -132,7 +153,7 @@ impl ConnectionService {
         match size.sum() {
             0..FREE => true,
             size => {
-                let permits = self.address_limits.try_bytes(size);
+                let permits = in_flight.limits().try_bytes(size);
                 let is_reserved = permits.is_some();
                 permits.into_iter().for_each(|permits| in_flight.hold(permits));
                 is_reserved

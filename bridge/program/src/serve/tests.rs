@@ -9,7 +9,10 @@ use axum::{
     routing::{get, post},
 };
 use futures_util::stream;
-use tokio::sync::{Notify, mpsc};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    sync::{Notify, mpsc},
+};
 
 use super::*;
 
@@ -176,28 +179,48 @@ impl Drop for NotifyOnDrop {
 
 #[tokio::test]
 async fn an_excess_connection_is_refused_with_retry_after() {
-    let limits = Limits { connections: 2, ..Limits::default() };
+    let limits = Limits { connections: 3, ..Limits::default() };
     let address = start(app(), limits).await;
-    let never = "GET /never HTTP/1.1\r\nHost: a\r\n\r\n";
-    let silent = connect_and_send(address, "").await;
-    let mut busy = vec![connect_and_send(address, never).await];
-    // The silent connection is closed to make room.
-    let mut next = connect_and_send(address, GET).await;
-    assert!(read_until(&mut next, "well").await.contains("200"));
-    drop((silent, next));
-    let refused = loop {
-        let mut connection = connect_and_send(address, never).await;
+    let _silent = [connect_and_send(address, "").await, connect_and_send(address, "").await];
+    let (_busy, refused) = fill(address).await;
+    assert!(refused.starts_with("TTP/1.1 503"), "{refused}");
+    assert!(refused.to_lowercase().contains("retry-after: 1"), "{refused}");
+}
+
+/// Opens connections whose requests are never answered, until one is refused. Returns them and the response to that one.
+async fn fill(address: SocketAddr) -> (Vec<TcpStream>, String) {
+    let mut busy = Vec::new();
+    loop {
+        let mut connection =
+            connect_and_send(address, "GET /never HTTP/1.1\r\nHost: a\r\n\r\n").await;
         let mut first = [0];
         tokio::select! {
             read = connection.read(&mut first) => {
                 assert_eq!(read.unwrap(), 1);
-                break read_all(&mut connection).await;
+                return (busy, read_until(&mut connection, "at once").await);
             }
             () = sleep(Duration::from_millis(20)) => busy.push(connection),
         }
-    };
-    assert!(refused.starts_with("TTP/1.1 503"), "{refused}");
-    assert!(refused.contains("retry-after: 1"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn connections_and_requests_are_reserved_for_some_paths() {
+    for limits in [
+        Limits { connections: 4, ..Limits::default() },
+        Limits { requests: 4, ..Limits::default() },
+    ] {
+        let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let app = App::from(app()).with_reserve(|path| path == "/");
+        tokio::spawn(serve_within(limits, listener, PlainTcp, app, pending()));
+        let (_busy, _) = fill(address).await;
+        for _ in 0..3 {
+            let mut connection = connect_and_send(address, GET).await;
+            let response = read_until(&mut connection, "well").await;
+            assert!(response.starts_with("HTTP/1.1 200"), "{response}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 pub use health::{Readiness, health};
 pub use openapi::openapi;
-pub use overload::reject;
+pub use overload::{is_reserved, reject};
 
 use axum::{
     Router,

@@ -1,8 +1,7 @@
 //! Refuses requests that are not processed, because the server is full or the request's head is not valid. The answer
 //! has the format of the binding, if path and headers show it.
 //!
-//! Only the first lines of such a request are read. A client that is refused before TLS or HTTP/2 is negotiated gets no
-//! answer: its connection is closed, or refused in the way of HTTP/2.
+//! Requests of bots and the checks of operators have connections of their own, so that a flood of clients breaks no turn.
 
 use axum::{
     body::Body,
@@ -36,6 +35,15 @@ pub fn reject(head: &Parts, reason: Rejection) -> Response<Body> {
         PresumedBinding::JsonRpc => jsonrpc::error_response(reason.status(), error),
         PresumedBinding::Unknown => plain(reason),
     }
+}
+
+/// Returns whether connections are reserved for requests to this path: the calls of bots, the keys with which they check tokens,
+/// and health checks.
+pub fn is_reserved(path: &str) -> bool {
+    let is_for_bots = ["/bots/", "/v3/"].iter().any(|prefix| path.starts_with(prefix));
+    let single =
+        ["/.well-known/openid-configuration", "/.well-known/jwks.json", "/healthz", "/readyz"];
+    is_for_bots || single.contains(&path)
 }
 
 enum PresumedBinding {

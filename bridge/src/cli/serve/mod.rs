@@ -208,7 +208,7 @@ fn assembled(
         None => host,
     };
     let host = host.quota(config.limits.quota());
-    let host = host.turn_limits(config.limits.turn_limits());
+    let host = host.turn_limits(config.limits.turn_limits(config.agents.len()));
     Ok(with_signer(push::with_push(host, &config.push)?, config)?)
 }
 

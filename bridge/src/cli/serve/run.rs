@@ -38,6 +38,8 @@ pub(super) async fn run(
     stop: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let Listeners { listener, grpc, encryption, limits, callbacks } = doors;
+    let count = 1 + usize::from(grpc.is_some()) + usize::from(callbacks.is_some());
+    let limits = limits.for_each_of(count);
     let beside = (encryption.clone(), app.clone(), stop.clone());
     let grpc = async move {
         let (encryption, app, stop) = beside;
@@ -124,9 +126,9 @@ pub(in crate::cli) async fn listen(
     }
 }
 
-/// Rejects excess requests in the form of their binding.
+/// Rejects excess requests in the form of their binding, except those of bots.
 fn with_rejections(app: Router) -> App {
-    App::from(app).with_rejections(crate::server::reject)
+    App::from(app).with_rejections(crate::server::reject).with_reserve(crate::server::is_reserved)
 }
 
 /// Reads the configuration again on every SIGHUP, including one that arrived earlier.
