@@ -99,7 +99,9 @@ code that the user was shown, as text, or a token, as a data part {\"id\", \"con
 {\"urn:activity:invoke\": {\"name\": \"signin/tokenExchange\"}}; see \"Signing in\" in docs/bridge/clients.md";
 
 const ACCESS: &str = "\
-# the credential that the bridge sends to the bot, one of:
+# no credential, if only the bridge can reach the bot: \"Bots without credentials\" in docs/bridge/agents.md has the setting of
+# each SDK, such as DANGEROUSLY_ALLOW_UNAUTHENTICATED_REQUESTS=true in the environment of a bot on the Teams SDK
+# otherwise the credential that the bridge sends to the bot, one of:
 [agents.auth.issuer]                 # for bots that are told to trust the bridge's own issuer
 app_id = \"APP_ID\"
 # [agents.auth.client_secret]        # for bots that require a token of Entra
@@ -231,6 +233,7 @@ mod tests {
         assert!(!suggests(&streams), "{streams}");
         let shut = advise([refused(401), refused(401), refused(401)]).unwrap();
         assert!(shut.contains("agents.auth.issuer"), "{shut}");
+        assert!(shut.contains("DANGEROUSLY_ALLOW_UNAUTHENTICATED_REQUESTS=true"), "{shut}");
         for (outcome, expected) in [
             (refused as fn(u16) -> Outcome, "often /api/messages"),
             (|_| taken(&[], false, &[]), "sends no answer"),
