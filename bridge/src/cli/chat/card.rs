@@ -208,7 +208,9 @@ impl Card {
         self.actions(Some(&plain));
     }
 
+    /// Adds the lines of a text; of a mention, such as `<at>Ann</at>`, the name.
     fn say(&mut self, text: &str) {
+        let text = text.replace("<at>", "").replace("</at>", "");
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         self.lines.extend(lines.map(str::to_owned));
     }
@@ -243,7 +245,7 @@ mod tests {
     #[test]
     fn an_adaptive_card_is_text_and_choices() {
         let card = json!({"type": "AdaptiveCard", "body": [
-            {"type": "TextBlock", "text": "Your **order**"},
+            {"type": "TextBlock", "text": "**<at>Ann</at>**'s order"},
             {"type": "ColumnSet", "columns": [
                 {"type": "Column", "items": [{"type": "TextBlock", "text": "Tea"}]},
                 {"type": "Column", "items": [{"type": "TextBlock", "text": "3 €"}]},
@@ -262,7 +264,7 @@ mod tests {
         ]});
         let card = read(&card, None).unwrap();
         let expected = [
-            "Your **order**",
+            "**Ann**'s order",
             "Tea  3 €",
             "ab",
             "Status: open",
