@@ -26,14 +26,14 @@ pub enum RelayError {
     Begin(String),
     /// The relay's task panicked or was cancelled.
     #[error("the relay failed: {0}")]
-    Broken(#[from] JoinError),
+    Broken(JoinError),
 }
 
 /// Forwards the calls of the client on standard input, and the results, until standard input ends.
 pub async fn relay(connection: Connection) -> Result<(), RelayError> {
     let serving = Relay(connection).serve(stdio()).await;
     let serving = serving.map_err(|error| RelayError::Begin(error.to_string()))?;
-    serving.waiting().await?;
+    serving.waiting().await.map_err(RelayError::Broken)?;
     Ok(())
 }
 

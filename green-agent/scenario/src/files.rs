@@ -35,12 +35,12 @@ pub enum CollectError {
     #[error("{}: no such file or folder; expected a scenario file or a folder with some", .0.display())]
     Absent(PathBuf),
     /// A folder that could not be read.
-    #[error("{}: cannot be read", path.display())]
+    #[error("{}: cannot be read: {error}", path.display())]
     Walk {
         /// The folder that was given.
         path: PathBuf,
         /// The error of the search.
-        source: walkdir::Error,
+        error: walkdir::Error,
     },
     /// No file was found. This is an error because a run of nothing would look like success.
     #[error("no scenario file in {}{}", joined_paths(paths), filter.as_deref().map(named).unwrap_or_default())]
@@ -133,7 +133,7 @@ fn below(path: &Path) -> Result<Vec<ScenarioFile>, CollectError> {
         return Ok(vec![file(path.to_owned(), true)?]);
     }
     let found = search::scenarios(path)
-        .map_err(|source| CollectError::Walk { path: path.to_owned(), source })?;
+        .map_err(|error| CollectError::Walk { path: path.to_owned(), error })?;
     let files = found.into_iter().map(|path| file(path, false));
     Ok(files.collect::<Result<_, _>>()?)
 }

@@ -57,24 +57,20 @@ impl Regrade {
 
     /// Writes the run with its new outcomes, and the transcripts beside them.
     fn write(&self, run: &RunFolder, regraded: &[Regraded], into: &PathBuf) -> Result<(), String> {
-        let shown = |error: &dyn std::error::Error| match error.source() {
-            Some(source) => format!("{error}: {source}"),
-            None => error.to_string(),
-        };
         if into.join(RECORDS).exists() {
             return Err(format!("{}: has a run already; expected a new folder", into.display()));
         }
-        fs::create_dir_all(into).map_err(|error| shown(&error))?;
+        fs::create_dir_all(into).map_err(|error| error.to_string())?;
         let counted = regraded.iter().map(|one| &one.record);
         let records: Vec<&TrialRecord> = run.retried().into_iter().chain(counted).collect();
         for record in &records {
-            copy_trial(&run.path, into, record).map_err(|error| shown(&error))?;
+            copy_trial(&run.path, into, record).map_err(|error| error.to_string())?;
         }
         let manifest =
             Manifest { merged: vec![self.run.display().to_string()], ..run.manifest.clone() };
         RecordWriter::open(&into.join(RECORDS))
             .and_then(|writer| writer.append_all(&records))
             .and_then(|()| manifest.write(into))
-            .map_err(|error| shown(&error))
+            .map_err(|error| error.to_string())
     }
 }

@@ -13,13 +13,12 @@ pub enum AssessError {
     #[error("{0}")]
     Failed(String),
     /// Communication with a participant failed.
-    #[error("{role}: {source}")]
+    #[error("{role}: {error}")]
     Participant {
         /// The participant's role.
         role: String,
         /// The cause.
-        #[source]
-        source: Box<ClientError>,
+        error: Box<ClientError>,
     },
     /// Another server that the evaluator needs, such as a registry, could not be reached; the text names it and the
     /// reason.
@@ -33,7 +32,7 @@ pub enum AssessError {
     Model(String),
     /// The task has ended or was canceled, so nothing more can be sent.
     #[error("the evaluation's task has ended: {0}")]
-    Abandoned(#[source] Box<EmitError>),
+    Abandoned(Box<EmitError>),
 }
 
 impl From<EmitError> for AssessError {

@@ -86,28 +86,26 @@ const SEED: &str = "seed";
 pub enum EvaluationError {
     /// The green agent could not be reached, or does not speak A2A.
     #[error("green: {0}")]
-    Green(#[source] ClientError),
+    Green(ClientError),
     /// The built-in evaluator could not communicate with a participant.
-    #[error("{role}: {source}")]
+    #[error("{role}: {error}")]
     Participant {
         /// The participant's role.
         role: String,
         /// The cause.
-        #[source]
-        source: ClientError,
+        error: ClientError,
     },
     /// A participant requires credentials, and has refused before it was told its task.
-    #[error("{role}: {source}; [[config.credential]] says which secret it is sent")]
+    #[error("{role}: {error}; [[config.credential]] says which secret it is sent")]
     NotLetIn {
         /// The participant's role.
         role: String,
         /// The cause.
-        #[source]
-        source: ClientError,
+        error: ClientError,
     },
     /// A participant refused the message with its task for want of credentials, which counts as its answer.
     #[error(
-        "{role}: {source}. It was let in before it was told its task, or its card requires no credentials; \
+        "{role}: {error}. It was let in before it was told its task, or its card requires no credentials; \
          [[config.credential]] says which secret it is sent. If the agent is your own, trusted = true leaves such a trial \
          without a score"
     )]
@@ -115,8 +113,7 @@ pub enum EvaluationError {
         /// The participant's role.
         role: String,
         /// The cause.
-        #[source]
-        source: ClientError,
+        error: ClientError,
     },
     /// A participant that calls the green agent did not ask it for an evaluation.
     #[error("{role} did not ask for an evaluation: {how}")]
@@ -144,18 +141,18 @@ pub enum EvaluationError {
 }
 
 impl EvaluationError {
-    fn of_participant(role: String, source: ClientError) -> Self {
-        match admission::is_refusal(&source) {
-            true => Self::NotLetIn { role, source },
-            false => Self::Participant { role, source },
+    fn of_participant(role: String, error: ClientError) -> Self {
+        match admission::is_refusal(&error) {
+            true => Self::NotLetIn { role, error },
+            false => Self::Participant { role, error },
         }
     }
 
     /// Returns the error of a participant that has been told its task.
-    fn of_told(role: String, source: ClientError) -> Self {
-        match admission::is_refusal(&source) {
-            true => Self::Refused { role, source },
-            false => Self::Participant { role, source },
+    fn of_told(role: String, error: ClientError) -> Self {
+        match admission::is_refusal(&error) {
+            true => Self::Refused { role, error },
+            false => Self::Participant { role, error },
         }
     }
 }
@@ -216,8 +213,8 @@ impl Evaluation<'_> {
         let request = self.request(Map::new());
         match evaluator.assess(&request, &reporter).await {
             Ok(verdict) => Ok(assessment_of(reporter.said(), verdict)),
-            Err(AssessError::Participant { role, source }) => {
-                Err(EvaluationError::of_participant(role, *source))
+            Err(AssessError::Participant { role, error }) => {
+                Err(EvaluationError::of_participant(role, *error))
             }
             Err(AssessError::OutOfReach(why)) => Err(EvaluationError::OutOfReach(why)),
             Err(AssessError::Environment(why)) => Err(EvaluationError::Environment(why)),

@@ -342,7 +342,7 @@ pub(super) fn no_assessment(scenario: &Scenario, error: &EvaluationError) -> Pro
         },
         // The problem says nothing about the agent's abilities.
         EvaluationError::NotLetIn { .. } => (ProblemKind::Protocol, Owner::Evaluator),
-        EvaluationError::Participant { role, source } => match &source.fault {
+        EvaluationError::Participant { role, error } => match &error.fault {
             bridge_client::Fault::Rpc(_) => (ProblemKind::EvaluationFailed, Owner::Agent),
             fault => (failed_call(fault), owner::owner_of(scenario, role)),
         },
@@ -364,13 +364,13 @@ pub(super) fn advice_for_card(
     error: &EvaluationError,
     parties: &BTreeMap<String, String>,
 ) -> Option<&'static str> {
-    let (EvaluationError::Green(source) | EvaluationError::Participant { source, .. }) = error
+    let (EvaluationError::Green(call) | EvaluationError::Participant { error: call, .. }) = error
     else {
         return None;
     };
-    let address = Url::parse(&source.agent).ok()?;
+    let address = Url::parse(&call.agent).ok()?;
     let is_elsewhere = !parties.contains_key(&address.origin().ascii_serialization());
-    let is_nowhere = matches!(source.fault, bridge_client::Fault::Unconnected(_));
+    let is_nowhere = matches!(call.fault, bridge_client::Fault::Unconnected(_));
     (is_elsewhere && is_nowhere).then_some(
         "; its card says that address: with --rewrite-cards it is called where the card was found",
     )

@@ -31,15 +31,15 @@ pub struct RunLog {
 #[derive(Debug, thiserror::Error)]
 pub enum RunLogError {
     /// The folder cannot be made.
-    #[error("cannot make the folder {}: {source}", path.display())]
+    #[error("cannot make the folder {}: {error}", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
         /// The system's error.
-        source: io::Error,
+        error: io::Error,
     },
     /// The manifest or the records cannot be read or written.
-    #[error("{0}{advice}", advice = cause(.0))]
+    #[error(transparent)]
     Records(#[from] RecordError),
     /// A scenario file does not exist any more.
     #[error(
@@ -51,10 +51,6 @@ pub enum RunLogError {
         "{0}: not as it was when the run began, so the trials cannot be reported together; begin another run"
     )]
     Changed(String),
-}
-
-fn cause(error: &RecordError) -> String {
-    std::error::Error::source(error).map_or_else(String::new, |source| format!(": {source}"))
 }
 
 impl RunLog {
@@ -70,7 +66,7 @@ impl RunLog {
         overrides: &AgentOverrides,
     ) -> Result<Self, RunLogError> {
         fs::create_dir_all(folder)
-            .map_err(|source| RunLogError::Folder { path: folder.to_owned(), source })?;
+            .map_err(|error| RunLogError::Folder { path: folder.to_owned(), error })?;
         let scenarios = found.iter().map(|one| listed(one, &settings, overrides));
         let scenarios: Vec<ManifestScenario> = scenarios.collect();
         let manifest = Manifest { scenarios, settings, flags, ..Manifest::begun(super::now()) };

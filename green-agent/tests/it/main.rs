@@ -19,6 +19,8 @@ mod dead_collector;
 #[path = "../../../bridge/tests/it/deaf.rs"]
 mod deaf;
 #[cfg(test)]
+mod errors;
+#[cfg(test)]
 mod examples;
 #[cfg(test)]
 mod features;

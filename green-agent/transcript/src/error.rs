@@ -28,21 +28,21 @@ pub enum TranscriptError {
         source: Arc<io::Error>,
     },
     /// The file could not be read.
-    #[error("cannot read the transcript {path}")]
+    #[error("cannot read the transcript {path}: {error}")]
     Read {
         /// The file.
         path: PathBuf,
         /// The system's error.
-        source: io::Error,
+        error: io::Error,
     },
     /// A line is not an entry.
-    #[error("{path}:{line}: expected one transcript entry as JSON")]
+    #[error("{path}:{line}: expected one transcript entry as JSON: {error}")]
     Line {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
         /// The error of the JSON parser.
-        source: serde_json::Error,
+        error: serde_json::Error,
     },
 }

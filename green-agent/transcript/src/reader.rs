@@ -15,7 +15,7 @@ use super::{Entry, TranscriptError};
 /// # Errors
 /// If the file cannot be read, or another line is not an entry.
 pub fn read(path: &Path) -> Result<Vec<Entry>, TranscriptError> {
-    let cannot_read = |source| TranscriptError::Read { path: path.to_owned(), source };
+    let cannot_read = |error| TranscriptError::Read { path: path.to_owned(), error };
     let mut file = BufReader::new(File::open(path).map_err(cannot_read)?);
     let mut entries = Vec::new();
     let mut line = Vec::new();
@@ -27,8 +27,8 @@ pub fn read(path: &Path) -> Result<Vec<Entry>, TranscriptError> {
         match serde_json::from_slice(&line) {
             Ok(entry) => entries.push(entry),
             Err(_) if !line.ends_with(b"\n") => break,
-            Err(source) => {
-                return Err(TranscriptError::Line { path: path.to_owned(), line: number, source });
+            Err(error) => {
+                return Err(TranscriptError::Line { path: path.to_owned(), line: number, error });
             }
         }
     }
@@ -69,6 +69,9 @@ mod tests {
     #[test]
     fn a_missing_file_is_named() {
         let error = read(Path::new("/nowhere/transcript.jsonl")).unwrap_err();
-        assert_eq!(error.to_string(), "cannot read the transcript /nowhere/transcript.jsonl");
+        assert!(
+            error.to_string().starts_with("cannot read the transcript /nowhere/transcript.jsonl: "),
+            "{error}"
+        );
     }
 }

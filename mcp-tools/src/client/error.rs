@@ -32,12 +32,12 @@ pub enum ConnectError {
         expected: &'static str,
     },
     /// The program could not be started.
-    #[error("{server}: the program could not be started: {source}")]
+    #[error("{server}: the program could not be started: {error}")]
     Start {
         /// The program.
         server: String,
         /// The system's error.
-        source: io::Error,
+        error: io::Error,
     },
     /// No connection was made, or the peer speaks no version of MCP that the client knows.
     #[error("{server}: {reason}")]

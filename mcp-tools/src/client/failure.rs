@@ -48,9 +48,9 @@ impl Failures {
         }
     }
 
-    pub(super) fn start(&self, source: io::Error) -> ConnectError {
+    pub(super) fn start(&self, error: io::Error) -> ConnectError {
         let server = self.server.clone();
-        ConnectError::Start { server, source }
+        ConnectError::Start { server, error }
     }
 
     pub(super) fn connect(&self, error: &(dyn Error + 'static)) -> ConnectError {

@@ -67,7 +67,7 @@ pub struct Submission {
 pub enum RequestError {
     /// The communication with the Green agent failed.
     #[error("green: {0}")]
-    Green(#[from] ClientError),
+    Green(ClientError),
     /// The answer ended before any message arrived.
     #[error("green at {green} sent nothing: {reason}")]
     Broken {
@@ -84,6 +84,12 @@ pub enum RequestError {
         /// The time limit.
         limit: Duration,
     },
+}
+
+impl From<ClientError> for RequestError {
+    fn from(error: ClientError) -> Self {
+        Self::Green(error)
+    }
 }
 
 impl Submission {

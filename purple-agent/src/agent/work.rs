@@ -65,13 +65,12 @@ pub enum StopReason {
     #[error("stopped because the evaluation is over")]
     EvaluationOver,
     /// The policy failed.
-    #[error("policy {policy} cannot go on: {source}")]
+    #[error("policy {policy} cannot go on: {error}")]
     Policy {
         /// The policy's name.
         policy: String,
         /// The cause.
-        #[source]
-        source: PolicyError,
+        error: PolicyError,
     },
 }
 
@@ -79,7 +78,7 @@ impl StopReason {
     /// Returns whether a language model's service failed, which says nothing about the agent.
     pub fn is_model_fault(&self) -> bool {
         match self {
-            Self::Policy { source: PolicyError::Model(error), .. } => !error.is_the_agents(),
+            Self::Policy { error: PolicyError::Model(error), .. } => !error.is_the_agents(),
             Self::Policy { .. }
             | Self::Finished
             | Self::StepLimit(_)
@@ -154,9 +153,7 @@ impl Work {
         match action {
             Ok(Action::Call(_)) if taken >= limit => Err(StopReason::StepLimit(limit)),
             Ok(action) => Ok(action),
-            Err(source) => {
-                Err(StopReason::Policy { policy: self.policy.name().to_owned(), source })
-            }
+            Err(error) => Err(StopReason::Policy { policy: self.policy.name().to_owned(), error }),
         }
     }
 

@@ -7,20 +7,19 @@ use bridge_protocol::wire::FieldError;
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     /// The model gave no usable answer.
-    #[error("{0}")]
+    #[error(transparent)]
     Model(#[from] ModelError),
     /// A step of a script cannot be executed.
-    #[error("step {step} of the script: {source}")]
+    #[error("step {step} of the script: {error}")]
     Script {
         /// The number of the step, from 1.
         step: usize,
         /// The cause.
-        #[source]
-        source: FieldError,
+        error: FieldError,
     },
     /// Any other cause, for policies in other crates.
-    #[error("{0}")]
-    Other(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error(transparent)]
+    Other(Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// The reason why a policy cannot be created.
@@ -30,17 +29,16 @@ pub enum SettingsError {
     #[error("there is no policy {0:?}; there are {known}", known = names())]
     NoSuchPolicy(String),
     /// A setting is missing, unknown or invalid.
-    #[error("settings of policy {policy:?}: {source}")]
+    #[error("settings of policy {policy:?}: {error}")]
     Setting {
         /// The policy's name.
         policy: &'static str,
         /// The setting, and what was expected.
-        #[source]
-        source: FieldError,
+        error: FieldError,
     },
     /// The model cannot be used with these settings.
-    #[error("{0}")]
-    Model(#[source] ModelError),
+    #[error(transparent)]
+    Model(ModelError),
     /// The model's key is not set.
     #[error(
         "the environment variable {0} is not set: put the model's key there, or name another with the setting key_env"
@@ -51,7 +49,7 @@ pub enum SettingsError {
 impl SettingsError {
     /// Returns a function that adds the policy's name to the error of a setting.
     pub(super) fn of(policy: &'static str) -> impl Fn(FieldError) -> Self {
-        move |source| Self::Setting { policy, source }
+        move |error| Self::Setting { policy, error }
     }
 }
 

@@ -67,7 +67,7 @@ pub enum RunError {
     Request(#[from] RequestError),
     /// The evaluator asked for a message and did not accept it.
     #[error("green: {0}")]
-    Green(#[from] ClientError),
+    Green(ClientError),
     /// The evaluator gave no result within the limit.
     #[error("green at {green} gave no result within {limit:?} after the work had ended")]
     NoResult {
@@ -76,6 +76,12 @@ pub enum RunError {
         /// The time limit.
         limit: Duration,
     },
+}
+
+impl From<ClientError> for RunError {
+    fn from(error: ClientError) -> Self {
+        Self::Green(error)
+    }
 }
 
 /// Requests an evaluation from the Green agent at `green`, works on it, and waits for the result. `listener` is

@@ -44,7 +44,7 @@ pub fn keep(
     let scored = counted.filter(|record| record.scenario == name && record.outcome.is_scored());
     kept.extend(scored.map(slim));
     let written = lines(&kept).and_then(|lines| replace_file(&path, &lines));
-    written.map_err(|source| RecordError::Write { path, source }.into())
+    written.map_err(|error| RecordError::Write { path, error }.into())
 }
 
 /// Returns the file that a gate names, and the trials that are kept there.

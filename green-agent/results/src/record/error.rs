@@ -6,20 +6,20 @@ use std::{io, path::PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// A file cannot be read.
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {}: {error}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// The system's error.
-        source: io::Error,
+        error: io::Error,
     },
     /// A file cannot be written.
-    #[error("cannot write {}", path.display())]
+    #[error("cannot write {}: {error}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
         /// The system's error.
-        source: io::Error,
+        error: io::Error,
     },
     /// The folder has no manifest.
     #[error("{}: not the folder of a run; expected the file run.json in it", .0.display())]
@@ -28,22 +28,22 @@ pub enum RecordError {
     #[error("{}: another program is still writing this run", .0.display())]
     InUse(PathBuf),
     /// The manifest is damaged.
-    #[error("{}: expected a run's manifest as JSON: {source}", path.display())]
+    #[error("{}: expected a run's manifest as JSON: {error}", path.display())]
     Manifest {
         /// The file.
         path: PathBuf,
         /// The error of the JSON parser.
-        source: serde_json::Error,
+        error: serde_json::Error,
     },
     /// A line is not a record.
-    #[error("{}:{line}: expected a trial's record as JSON: {source}", path.display())]
+    #[error("{}:{line}: expected a trial's record as JSON: {error}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
         /// The error of the JSON parser.
-        source: serde_json::Error,
+        error: serde_json::Error,
     },
     /// A line is longer than any record may be.
     #[error("{}:{line}: expected a record of at most {limit} bytes", path.display())]

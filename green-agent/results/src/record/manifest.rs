@@ -206,13 +206,12 @@ impl Manifest {
     /// If there is none, or it cannot be read.
     pub fn read(folder: &Path) -> Result<Self, RecordError> {
         let path = folder.join(MANIFEST);
-        let text = fs::read_to_string(&path).map_err(|source| match source.kind() {
+        let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => RecordError::NotARun(folder.to_owned()),
-            _ => RecordError::Read { path: path.clone(), source },
+            _ => RecordError::Read { path: path.clone(), error },
         })?;
         let read: Result<Self, _> = serde_json::from_str(&text);
-        let manifest =
-            read.map_err(|source| RecordError::Manifest { path: path.clone(), source })?;
+        let manifest = read.map_err(|error| RecordError::Manifest { path: path.clone(), error })?;
         check_version(&path, 1, manifest.version)?;
         Ok(manifest)
     }
@@ -232,7 +231,7 @@ impl Manifest {
             file.sync_data()?;
             fs::rename(&new, &path)
         };
-        written().map_err(|source| RecordError::Write { path, source })
+        written().map_err(|error| RecordError::Write { path, error })
     }
 
     /// Returns the number of trials of all scenarios; `None` if it is not known.

@@ -74,14 +74,14 @@ pub enum MergeError {
     #[error("{}: has a run already; expected a new folder", .0.display())]
     Exists(PathBuf),
     /// The folder of a trial cannot be copied.
-    #[error("cannot copy {} to {}: {source}", from.display(), to.display())]
+    #[error("cannot copy {} to {}: {error}", from.display(), to.display())]
     Copy {
         /// The trial's folder.
         from: PathBuf,
         /// Its new place.
         to: PathBuf,
         /// The system's error.
-        source: io::Error,
+        error: io::Error,
     },
 }
 
@@ -105,7 +105,7 @@ pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
         check_alike(first, other)?;
     }
     fs::create_dir_all(into)
-        .map_err(|source| RecordError::Write { path: into.to_owned(), source })?;
+        .map_err(|error| RecordError::Write { path: into.to_owned(), error })?;
     let begun = read.iter().map(|run| &run.manifest.started).min();
     let manifest = Manifest {
         started: begun.cloned().unwrap_or_default(),
@@ -219,5 +219,5 @@ pub fn copy_trial(run: &Path, into: &Path, record: &TrialRecord) -> Result<(), M
         }
         Ok(())
     };
-    copied().map_err(|source| MergeError::Copy { from, to: to.clone(), source })
+    copied().map_err(|error| MergeError::Copy { from, to: to.clone(), error })
 }

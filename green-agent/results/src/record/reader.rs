@@ -30,7 +30,7 @@ pub struct ReadRecords {
 /// # Errors
 /// If the file cannot be read, or a line other than an incomplete last one is not a record.
 pub fn read_records(path: &Path) -> Result<ReadRecords, RecordError> {
-    let cannot_read = |source| RecordError::Read { path: path.to_owned(), source };
+    let cannot_read = |error| RecordError::Read { path: path.to_owned(), error };
     let mut file = BufReader::new(File::open(path).map_err(cannot_read)?);
     let mut read = ReadRecords::default();
     let mut line = Vec::new();
@@ -80,7 +80,7 @@ struct Versioned {
 }
 
 fn record(path: &Path, number: usize, line: &[u8]) -> Result<TrialRecord, RecordError> {
-    let wrong = |source| RecordError::Line { path: path.to_owned(), line: number, source };
+    let wrong = |error| RecordError::Line { path: path.to_owned(), line: number, error };
     let found = serde_json::from_slice::<Versioned>(line).map_err(wrong)?.version;
     check_version(path, number, found)?;
     serde_json::from_slice(line).map_err(wrong)

@@ -25,7 +25,7 @@ impl RecordWriter {
     /// # Errors
     /// If the file cannot be opened or read, or another program appends to it.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let cannot_write = |source| RecordError::Write { path: path.to_owned(), source };
+        let cannot_write = |error| RecordError::Write { path: path.to_owned(), error };
         let file = OpenOptions::new().create(true).append(true).open(path);
         let file = file.map_err(cannot_write)?;
         lock(&file).map_err(|error| match error {
@@ -52,7 +52,7 @@ impl RecordWriter {
     /// # Errors
     /// If they cannot be written; then none of them is.
     pub fn append_all(&self, records: &[&TrialRecord]) -> Result<(), RecordError> {
-        self.write(records).map_err(|source| RecordError::Write { path: self.path.clone(), source })
+        self.write(records).map_err(|error| RecordError::Write { path: self.path.clone(), error })
     }
 
     fn write(&self, records: &[&TrialRecord]) -> io::Result<()> {

@@ -77,12 +77,12 @@ pub struct NotAReport(String);
 
 /// A report that cannot be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write the report {what}: {source}")]
+#[error("cannot write the report {what}: {error}")]
 pub struct ReportError {
     /// The kind and the file.
     what: String,
     /// The system's error.
-    source: io::Error,
+    error: io::Error,
 }
 
 impl fmt::Display for ReportRequest {
@@ -128,7 +128,7 @@ impl ReportRequest {
         run: &ReportSource,
         other: Option<&ReportSource>,
     ) -> Result<(), ReportError> {
-        self.try_write(run, other).map_err(|source| self.failed(source))
+        self.try_write(run, other).map_err(|error| self.failed(error))
     }
 
     /// Writes the report of a run that has just ended, from which `json` is made.
@@ -137,11 +137,11 @@ impl ReportRequest {
     /// If the file or its folder cannot be written.
     pub fn write_json(&self, report: &RunReport) -> Result<(), ReportError> {
         let written = text::json(report).and_then(|text| self.put(&text));
-        written.map_err(|source| self.failed(source))
+        written.map_err(|error| self.failed(error))
     }
 
-    fn failed(&self, source: io::Error) -> ReportError {
-        ReportError { what: self.to_string(), source }
+    fn failed(&self, error: io::Error) -> ReportError {
+        ReportError { what: self.to_string(), error }
     }
 
     fn try_write(&self, run: &ReportSource, other: Option<&ReportSource>) -> io::Result<()> {

@@ -8,12 +8,12 @@ use super::{MAX_BYTES, MAX_ROWS};
 #[derive(Debug, thiserror::Error)]
 pub enum DatasetError {
     /// The file cannot be read.
-    #[error("{}: cannot be read: {source}", path.display())]
+    #[error("{}: cannot be read: {error}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// The system's error.
-        source: io::Error,
+        error: io::Error,
     },
     /// The file is too large.
     #[error("{}: expected at most {MAX_BYTES} bytes", .0.display())]

@@ -130,7 +130,7 @@ fn name(id: &Value) -> Option<String> {
 }
 
 fn text(path: &Path) -> Result<String, DatasetError> {
-    let cannot_read = |source| DatasetError::Read { path: path.to_owned(), source };
+    let cannot_read = |error| DatasetError::Read { path: path.to_owned(), error };
     let file = File::open(path).map_err(cannot_read)?;
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(cannot_read)?;

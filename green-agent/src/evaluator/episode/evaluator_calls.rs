@@ -57,9 +57,9 @@ impl CallOptions<'_> {
         episodes: &Episodes,
     ) -> Result<Participant, AssessError> {
         let played = self.dialogue(running, episodes).await;
-        played.map_err(|source| AssessError::Participant {
+        played.map_err(|error| AssessError::Participant {
             role: self.role.to_owned(),
-            source: Box::new(source),
+            error: Box::new(error),
         })
     }
 

@@ -75,13 +75,12 @@ pub enum ModelError {
         limit: usize,
     },
     /// The answer violates the API's format.
-    #[error("the answer of the model at {url} is not valid: {source}")]
+    #[error("the answer of the model at {url} is not valid: {error}")]
     Invalid {
         /// The address of the model.
         url: String,
         /// The field and the error.
-        #[source]
-        source: FieldError,
+        error: FieldError,
     },
     /// The answer was cut at the limit of output tokens.
     #[error("the model's answer was cut at {0} tokens: raise max_output_tokens")]

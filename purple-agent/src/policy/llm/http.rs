@@ -185,9 +185,9 @@ impl Endpoint {
     }
 
     /// Returns the error for an answer that violates the API's format.
-    pub(super) fn invalid(&self, source: FieldError) -> ModelError {
-        let source = FieldError { found: self.masked(&source.found), ..source };
-        ModelError::Invalid { url: self.url.to_string(), source }
+    pub(super) fn invalid(&self, error: FieldError) -> ModelError {
+        let error = FieldError { found: self.masked(&error.found), ..error };
+        ModelError::Invalid { url: self.url.to_string(), error }
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> Failure {

@@ -75,7 +75,7 @@ impl Policy for Scripted {
         };
         self.step += 1;
         let step = self.step;
-        action.map_err(|source| PolicyError::Script { step, source })
+        action.map_err(|error| PolicyError::Script { step, error })
     }
 }
 
