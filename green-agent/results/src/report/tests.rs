@@ -211,8 +211,10 @@ fn a_run_as_markdown() {
 #[test]
 fn a_comment_is_never_longer_than_it_may_be() {
     let mut run = run(Path::new("run"));
-    let long =
-        |trial: u32| ProblemKind::GoalMissed.because(format!("{}{trial}", "`".repeat(100_000)));
+    let long = |trial: u32| {
+        let tail = "x".repeat(trial as usize);
+        ProblemKind::GoalMissed.because(format!("{}{tail}", "`".repeat(100_000)))
+    };
     run.records = (0..200).map(|trial| record("shop", trial, Some(long(trial)))).collect();
     run.counted = run.records.len();
     let comment = markdown::of(&run);

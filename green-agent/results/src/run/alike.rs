@@ -2,9 +2,13 @@
 //! trial.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     hash::{DefaultHasher, Hash, Hasher as _},
+    sync::LazyLock,
 };
+
+use regex::{Captures, Regex};
 
 use super::tally::is_shown;
 use crate::problem::{LAST_PRINTED, Outcome, Problem, ProblemKind};
@@ -33,7 +37,7 @@ impl<'a> Failure<'a> {
 }
 
 /// Returns the shown texts of a trial's problems, without the parts that differ between trials with the same failure.
-/// What a program printed is left out, unless it is all that is known of a crash. If the agent gave a wrong answer, quoted texts are left out: each sample expects and gets other words.
+/// What a program printed is left out, unless it is all that is known of a crash. If the agent gave a wrong answer, quoted texts and numbers are left out: each sample expects and gets others.
 fn texts(problems: &[Problem]) -> Vec<String> {
     let shown = problems.iter().filter(|one| is_shown(one));
     let text = |one: &Problem| {
@@ -44,7 +48,7 @@ fn texts(problems: &[Problem]) -> Vec<String> {
             _ => without_ports(told),
         };
         match one.outcome() == Outcome::Failed {
-            true => without_quotes(&text),
+            true => without_numbers(&without_quotes(&text)).into_owned(),
             false => text,
         }
     };
@@ -84,6 +88,34 @@ fn without_quotes(text: &str) -> String {
     kept
 }
 
+/// The words before numbers that say where something failed or how, and not what was expected or measured.
+const PLACES: [&str; 6] = ["turn", "line", "step", "status", "code", "error"];
+
+/// Returns a text without its numbers, except those that are parts of words and places, such as `gpt-4`, `a.toml:7` and
+/// `/rounds/0`.
+#[expect(clippy::unwrap_used, reason = "the pattern is a constant, which the tests read")]
+fn without_numbers(text: &str) -> Cow<'_, str> {
+    static NUMBER: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"-?[0-9]+(\.[0-9]+)?([eE]-?[0-9]+)?").unwrap());
+    NUMBER.replace_all(text, |found: &Captures<'_>| {
+        let whole = found.get_match();
+        match is_value(&text[..whole.start()], &text[whole.end()..]) {
+            true => String::new(),
+            false => whole.as_str().to_owned(),
+        }
+    })
+}
+
+/// Returns whether a number between these texts is one that was expected or measured.
+fn is_value(before: &str, behind: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let is_alone = !before.ends_with(|c| is_word(c) || ".:/-".contains(c))
+        && !behind.starts_with(|c| is_word(c) || c == '/');
+    let words = before.trim_end_matches(' ');
+    let last = words.rsplit(|c| !is_word(c)).next().unwrap_or_default();
+    is_alone && !PLACES.contains(&last.to_lowercase().as_str())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +137,25 @@ mod tests {
         let [protocol, crashed] = [ProblemKind::Protocol, ProblemKind::Crashed];
         assert_eq!(printed(protocol, "12:00"), printed(protocol, "12:01"));
         assert_ne!(printed(crashed, "KeyError"), printed(crashed, "ValueError"));
+    }
+
+    #[test]
+    fn numbers_that_were_measured_do_not_separate_failures_but_places_do() {
+        let failed = |text: &str| texts(&[ProblemKind::GoalMissed.because(text)]);
+        for (one, other, are_alike) in [
+            ("expected 3 got 7", "expected 3 got 9", true),
+            ("the score is 0.25, below 0.5.", "the score is -1.5e-7, below 0.5.", true),
+            ("a.toml:7: got 1", "a.toml:9: got 1", false),
+            ("turn 1 (line 7): got 1", "turn 2 (line 7): got 1", false),
+            ("got 1 at /rounds/0", "got 1 at /rounds/1", false),
+            ("HTTP status 404", "HTTP status 500", false),
+            ("gpt-4 lost by 3", "gpt-5 lost by 3", false),
+            ("3 of 4", "3 or 4", false),
+        ] {
+            assert_eq!(failed(one) == failed(other), are_alike, "{one}; {other}");
+        }
+        let crashed = |text: &str| texts(&[ProblemKind::Crashed.because(text)]);
+        assert_ne!(crashed("exited with 1"), crashed("exited with 2"));
     }
 
     #[test]

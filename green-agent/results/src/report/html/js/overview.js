@@ -141,8 +141,8 @@ function faults(run) {
   // Many trials fail with the same message.
   const kinds = new Map();
   const kindOf = (problem, outcome) => {
-    // Samples that fail at the same place differ in the expected and the received text.
-    const words = outcome === 'failed' ? withoutQuotes : (text) => text;
+    // Samples that fail at the same place differ in the expected and the received texts and numbers.
+    const words = outcome === 'failed' ? (text) => withoutNumbers(withoutQuotes(text)) : (text) => text;
     const key = `${outcome}\n${problem}`;
     const told = problem.includes('crashed: ') ? problem : problem.split('; it last printed:')[0];
     if (!kinds.has(key)) kinds.set(key, words(withoutPorts(told)));

@@ -59,6 +59,11 @@ function withoutQuotes(text) {
   return text.replace(/"(\\[^]|[^"\\])*("|$)/g, '""');
 }
 
+/** Removes numbers, except those that are parts of words and places, such as gpt-4, a.toml:7 and /rounds/0. */
+function withoutNumbers(text) {
+  return text.replace(/(?<!\b(?:turn|line|step|status|code|error)\s)(?<![\w.:/-])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w/])/gi, '');
+}
+
 /** Formats seconds. */
 function seconds(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return '';
