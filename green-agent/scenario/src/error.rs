@@ -61,10 +61,12 @@ pub enum Problem {
     #[error("{0}")]
     Dataset(String),
     /// A placeholder for which there is no value.
-    #[error("{placeholder}: expected {expected}")]
+    #[error("{placeholder}: {}expected {expected}", suggestion(nearest.as_deref()))]
     Placeholder {
         /// The placeholder, as it was written.
         placeholder: String,
+        /// The known placeholder that is most similar to it.
+        nearest: Option<String>,
         /// A description of what it could refer to.
         expected: String,
     },

@@ -7,13 +7,13 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 use toml::{
     Spanned,
     de::{DeArray, DeString, DeTable, DeValue},
 };
 
-use super::error::Problem;
+use super::{error::Problem, reader::ALIKE};
 use crate::dataset::{Dataset, Row};
 
 /// One cell of a matrix: the value of each axis.
@@ -178,6 +178,7 @@ impl Filling<'_> {
                 let joined = shlex::try_join(filled.iter().map(String::as_str));
                 joined.map(Value::from).map_err(|_null| Problem::Placeholder {
                     placeholder: text.to_owned(),
+                    nearest: None,
                     expected: "a value without null characters, since it stands in a command"
                         .to_owned(),
                 })
@@ -201,10 +202,12 @@ impl Filling<'_> {
     }
 
     fn look_up(&self, placeholder: &str) -> Result<&Value, Problem> {
-        let unknown = |expected: String| Problem::Placeholder {
+        let misspelt = |expected: String, nearest: Option<String>| Problem::Placeholder {
             placeholder: format!("{{{placeholder}}}"),
+            nearest: nearest.map(|nearest| format!("{{{nearest}}}")),
             expected,
         };
+        let unknown = |expected: String| misspelt(expected, None);
         if let Some(axis) = placeholder.strip_prefix(MATRIX) {
             let found = self.cell.iter().find(|(name, _)| name == axis);
             let known: Vec<&str> = self.cell.iter().map(|(name, _)| name.as_str()).collect();
@@ -212,7 +215,9 @@ impl Filling<'_> {
                 (Some((_, value)), _) => Ok(value),
                 (None, []) => Err(unknown("a table harness.matrix".to_owned())),
                 (None, known) => {
-                    Err(unknown(format!("an axis of harness.matrix: {}", known.join(", "))))
+                    let expected = format!("an axis of harness.matrix: {}", known.join(", "));
+                    let nearest = nearest(axis, known).map(|axis| format!("{MATRIX}{axis}"));
+                    Err(misspelt(expected, nearest))
                 }
             };
         }
@@ -229,12 +234,10 @@ impl Filling<'_> {
             Some(value) => Ok(value),
             None => {
                 let known: Vec<&str> = row.fields.keys().map(String::as_str).collect();
-                Err(unknown(format!(
-                    "a field of {}:{}: {}",
-                    dataset.path.display(),
-                    row.line,
-                    known.join(", ")
-                )))
+                let (path, line, known) = (dataset.path.display(), row.line, known.join(", "));
+                let expected = format!("a field of {path}:{line}: {known}");
+                let nearest = nearest_field(&row.fields, field);
+                Err(misspelt(expected, nearest.map(|field| format!("{ROW}{field}"))))
             }
         }
     }
@@ -247,6 +250,30 @@ const ROW: &str = "row.";
 /// The text that becomes a table with all fields of the row, if there is one.
 const WHOLE_ROW: &str = "{row}";
 const MATRIX: &str = "matrix.";
+
+/// Returns the known name that is most similar to what was written.
+fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    similar::get_close_matches(written, known, 1, ALIKE).first().copied()
+}
+
+/// Returns the field that is most similar to `field`, whose steps are separated by dots.
+fn nearest_field(members: &Map<String, Value>, field: &str) -> Option<String> {
+    let (first, rest) = match field.split_once('.') {
+        Some((first, rest)) => (first, Some(rest)),
+        None => (field, None),
+    };
+    match (members.get(first), rest) {
+        (Some(Value::Object(inner)), Some(rest)) => {
+            Some(format!("{first}.{}", nearest_field(inner, rest)?))
+        }
+        (Some(_), _) => None,
+        (None, rest) => {
+            let known: Vec<&str> = members.keys().map(String::as_str).collect();
+            let first = nearest(first, &known)?.to_owned();
+            Some(rest.map_or_else(|| first.clone(), |rest| format!("{first}.{rest}")))
+        }
+    }
+}
 
 fn has_placeholder(text: &str) -> bool {
     next(text).is_some()
@@ -287,6 +314,7 @@ pub(super) fn as_text(value: &Value) -> String {
 fn null(text: &str) -> Problem {
     Problem::Placeholder {
         placeholder: text.to_owned(),
+        nearest: None,
         expected: "a value without null".to_owned(),
     }
 }

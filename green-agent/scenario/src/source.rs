@@ -59,7 +59,10 @@ impl ScenarioSource {
     pub fn new(path: &Path, text: String) -> Result<Self, ScenarioErrors> {
         let (dataset, axes) = match parse::is_manifest(path) {
             true => (None, Vec::new()),
-            false => document(path, &text, |root| sources(path, root))?,
+            false => match document(path, &text, |root| sources(path, root)) {
+                Ok(sources) => sources,
+                Err(errors) => return Err(with_others(errors, path, &text)),
+            },
         };
         // The name must not depend on the working directory.
         let absolute = std::path::absolute(path);
@@ -181,6 +184,19 @@ impl ScenarioSource {
 pub fn cell_texts(cell: &[(String, Value)]) -> std::collections::BTreeMap<String, String> {
     let texts = cell.iter().map(|(axis, value)| (axis.clone(), as_text(value)));
     texts.collect()
+}
+
+/// Returns the mistakes in the dataset or the matrix with the others of the file. Placeholders cannot be checked without
+/// values.
+fn with_others(mut errors: ScenarioErrors, path: &Path, text: &str) -> ScenarioErrors {
+    let others = parse::parse(path, text).err().map(|errors| errors.0);
+    let others = others.into_iter().flatten().filter(|other| {
+        !matches!(other.problem, Problem::Placeholder { .. }) && !errors.0.contains(other)
+    });
+    let others: Vec<_> = others.collect();
+    errors.0.extend(others);
+    errors.0.sort_by_key(|error| (error.line, error.column));
+    errors
 }
 
 type Sources = (Option<Dataset>, Vec<(String, Vec<Value>)>);

@@ -63,11 +63,12 @@ fn read_document<T>(
         let report = |offset, key: &str, problem| source.report(offset, key, problem);
         filling.fill(root.get_mut(), &numbers, &report);
     }
-    let value = match source.errors.borrow().is_empty() {
-        true => Some(()),
+    let unfilled = source.errors.borrow().len();
+    let value = match errors.is_empty() {
+        true => read(&mut Table::root(&source, &root)),
         false => None,
     };
-    let value = value.and_then(|()| read(&mut Table::root(&source, &root)));
+    source.forget_consequences_of(unfilled);
     source.finish(value)
 }
 
@@ -126,6 +127,16 @@ impl<'a> Source<'a> {
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = before.matches('\n').count() + 1;
         (line, before[line_start..].chars().count() + 1)
+    }
+
+    /// Removes the mistakes in values that the first mistakes are about: a text whose placeholder was not filled may be no
+    /// valid value.
+    fn forget_consequences_of(&self, first: usize) {
+        let mut errors = self.errors.borrow_mut();
+        let later = errors.split_off(first);
+        let place = |error: &ScenarioError| (error.line, error.column);
+        let known: Vec<_> = errors.iter().map(place).collect();
+        errors.extend(later.into_iter().filter(|error| !known.contains(&place(error))));
     }
 
     fn finish<T>(self, value: Option<T>) -> Result<T, ScenarioErrors> {

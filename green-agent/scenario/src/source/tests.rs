@@ -91,9 +91,19 @@ fn an_unfilled_placeholder_is_reported_with_file_line_and_field() {
             "harness.expect[0].eq: {row.answer.m}: expected a field of tasks.jsonl:1: ",
         ),
         (
+            "{row.answer.n}",
+            "{row.answers.n}",
+            "{row.answers.n}: did you mean {row.answer.n}? expected a field",
+        ),
+        (
+            "{row.tags}",
+            "{row.xyz}",
+            "{row.xyz}: expected a field of tasks.jsonl:1: answer, id, price, question, tags",
+        ),
+        (
             "{matrix.model}",
             "{matrix.modell}",
-            "participants[0].cmd: {matrix.modell}: expected an axis of harness.matrix: heat, model",
+            "participants[0].cmd: {matrix.modell}: did you mean {matrix.model}? expected an axis of harness.matrix: heat, model",
         ),
         (
             "dataset = 'tasks.jsonl'\n",
@@ -124,6 +134,33 @@ fn an_unfilled_placeholder_is_reported_with_file_line_and_field() {
         error.contains("{row.answer.n}: expected a value, found null in tasks.jsonl:1"),
         "{error}"
     );
+}
+
+#[test]
+fn all_mistakes_are_reported_although_values_are_missing() {
+    let wrong = FILE
+        .replace("version = 1", "version = 1\ntrails = 2")
+        .replace("'{row.answer.n}'", "7\nge = 7");
+    let lines = |file: &str| {
+        let error = source(file, ROW).unwrap_err();
+        error.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let others = lines(&wrong);
+    assert!(others[0].contains("harness.trails: unknown key; did you mean trials?"), "{others:?}");
+    for (from, to, expected) in [
+        ("'tasks.jsonl'", "'none.jsonl'", "harness.dataset: none.jsonl: cannot be read"),
+        ("['a', 'b']", "[]", "harness.matrix.model: expected at least one value"),
+        ("{row.tags}", "{row.tag}", "{row.tag}: did you mean {row.tags}?"),
+    ] {
+        let mut found = lines(&wrong.replace(from, to));
+        let own = found.iter().position(|line| line.contains(expected));
+        found.remove(own.unwrap_or_else(|| panic!("{found:?}")));
+        assert_eq!(found, others);
+    }
+    let untold = lines(
+        &FILE.replace("trials", "x").replace("version = 1", "version = 1\ntrials = '{row.n}'"),
+    );
+    assert_eq!(untold.len(), 1, "{untold:?}");
 }
 
 #[test]
