@@ -223,6 +223,8 @@ pub struct Policy {
     pub tools: Option<String>,
     /// The limits of each conversation.
     pub limits: Limits,
+    /// The time limit of a call of an MCP server's tool.
+    pub call: Duration,
 }
 
 impl Agent {

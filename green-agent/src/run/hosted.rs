@@ -11,7 +11,7 @@ use bridge_bots::bot::{
 use bridge_server::host::{Grpc, Host};
 use bridge_store::MemoryStore;
 use bridge_tasks::agent::Agent;
-use mcp_tools::connection::ConnectionDetails;
+use mcp_tools::{client, connection::ConnectionDetails};
 use purple_agent::{PurpleAgent, agent::AgentSettings, policy};
 use serde_json::Value;
 use url::Url;
@@ -89,6 +89,10 @@ pub(super) fn purple(
     let settings = AgentSettings {
         allowed: policy.allow.clone(),
         limits: policy.limits,
+        mcp: client::Options {
+            limits: client::Limits { call: policy.call, ..client::Limits::default() },
+            ..client::Options::default()
+        },
         mcp_connection_details: preset,
         ..AgentSettings::default()
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_tools::allow_list::AllowList;
+use mcp_tools::{allow_list::AllowList, client};
 use purple_agent::{
     agent::Limits,
     policy::{BUILTINS, SettingsError, builtin, builtin_name},
@@ -25,6 +25,8 @@ table! {
         default steps: u32 as Positive = 100,
         /// The longest time of work; waiting for messages does not count.
         default time: Duration as Limit = "10m",
+        /// The longest time of a call of an MCP server's tool.
+        default call: Duration as Limit = "1m",
     }
 }
 
@@ -35,21 +37,22 @@ pub(super) fn policy(keys: &AgentKeys<'_>, chosen: &Node<'_>) -> Option<Policy> 
     let name = chosen.read(&expected, |name| builtin_name(name).map(str::to_owned));
     let tools = keys.tools.read::<String>();
     let name = name?;
+    let limits = match keys.limits.node() {
+        Some(_) => keys.limits.read::<PolicyLimits>()?,
+        None => PolicyLimits {
+            steps: Limits::default().steps,
+            time: Limits::default().time,
+            call: client::Limits::default().call,
+        },
+    };
     Some(Policy {
         settings: read_settings(&name, chosen, keys.settings.node())?,
         allow: (keys.allow.node()).map_or(Some(AllowList::default()), allowed)?,
         tools,
         name,
-        limits: limits(keys)?,
+        limits: Limits { steps: limits.steps, time: limits.time, ..Limits::default() },
+        call: limits.call,
     })
-}
-
-fn limits(keys: &AgentKeys<'_>) -> Option<Limits> {
-    if keys.limits.node().is_none() {
-        return Some(Limits::default());
-    }
-    let limits = keys.limits.read::<PolicyLimits>()?;
-    Some(Limits { steps: limits.steps, time: limits.time, ..Limits::default() })
 }
 
 /// Reads the settings with the policy's own reader, whose error is reported to the file's author.
@@ -105,10 +108,10 @@ mod tests {
 
     #[test]
     fn a_policy_has_limits() {
-        for (text, steps, seconds) in [
-            ("", 100, 600),
-            ("limits = { steps = 300 }\n", 300, 600),
-            ("limits = { time = '1h' }\n", 100, 3600),
+        for (text, steps, seconds, call) in [
+            ("", 100, 600, 60),
+            ("limits = { steps = 300 }\n", 300, 600, 60),
+            ("limits = { time = '1h', call = '20m' }\n", 100, 3600, 1200),
         ] {
             let scenario = scenario_of(&format!("{HEAD}policy = 'lies'\n{text}"));
             let Start::Policy(policy) = &scenario.participants[0].start else {
@@ -116,6 +119,7 @@ mod tests {
             };
             let limits = policy.limits;
             assert_eq!((limits.steps, limits.time.as_secs()), (steps, seconds));
+            assert_eq!(policy.call.as_secs(), call);
         }
     }
 
