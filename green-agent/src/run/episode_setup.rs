@@ -69,6 +69,7 @@ impl EpisodeSetup {
         };
         let episodes = Episodes::new(EPISODES);
         let masker = agents.masker.clone();
+        let counted = transcript.clone();
         let evaluator = EpisodeEvaluator::new(settings.clone(), seed, episodes, reach)
             .with_limits(bridge_client::Limits {
                 reply: scenario.harness.timeout.total,
@@ -77,6 +78,9 @@ impl EpisodeSetup {
             })
             .with_keyring(agents.keyring.clone())
             .with_belief(is_believed(participant))
+            .with_unrecorded_sink(Arc::new(move |role: &str, bytes| {
+                counted.count_unrecorded(role, bytes);
+            }))
             .with_secret_sink(Arc::new(move |secret: &Secret| {
                 masker.learn(secret.expose());
             }));

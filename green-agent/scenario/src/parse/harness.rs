@@ -61,7 +61,7 @@ table! {
         default metrics: BTreeMap<String, ValuePath> as MetricPlaces = {},
         /// The most MiB that all parties of a trial may send, with 2 KiB added for each message; the trial ends when it is
         /// more, as a fault of the party that sent the most. Calls over gRPC are not recorded; of these, the answers in a
-        /// conversation count.
+        /// conversation or an episode count.
         default transcript_limit: u32 as Positive = 1024,
         /// The effect of a crash, a hang or a broken protocol of an evaluated agent that was ready before: failed (exit
         /// code 1, score 0) or infrastructure (exit code 4, no score).

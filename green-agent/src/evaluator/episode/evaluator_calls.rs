@@ -12,7 +12,7 @@ use tokio::{
 };
 use url::Url;
 
-use super::{details, running::RunningEpisode};
+use super::{UnrecordedSink, details, running::RunningEpisode};
 use crate::{
     evaluator::{
         admission, assess_error::AssessError, collect::Collected, evaluator_agent::acknowledged_in,
@@ -34,6 +34,8 @@ pub(super) struct CallOptions<'a> {
     pub(super) settings: &'a Episode,
     pub(super) limits: Limits,
     pub(super) credentials: Credentials,
+    /// Gets the size of each answer that came over gRPC, and so past the recorder.
+    pub(super) unrecorded_sink: &'a UnrecordedSink,
     /// Whether the participant is believed if it refuses its task for want of credentials.
     pub(super) believes: bool,
 }
@@ -83,6 +85,7 @@ impl CallOptions<'_> {
             client: &client,
             heard: Collected::default(),
             acknowledged: watch::Sender::default(),
+            unrecorded: &|bytes| (self.unrecorded_sink)(self.role, bytes),
         };
         let acknowledged = dialogue.acknowledged.subscribe();
         let resending = resend(&client, &request, acknowledge, acknowledged);
@@ -135,13 +138,19 @@ struct ParticipantDialogue<'a> {
     client: &'a Client,
     heard: Collected,
     acknowledged: watch::Sender<BTreeSet<String>>,
+    unrecorded: &'a (dyn Fn(u64) + Send + Sync),
 }
 
 impl ParticipantDialogue<'_> {
     /// Sends a message and reads the reply until the task is settled.
     async fn hold(&mut self, request: SendMessageRequest) -> Result<(), ClientError> {
         let streams = self.client.card().capabilities.streams();
-        let noted = |collected: &Collected, _| note(collected, &self.acknowledged);
+        let noted = |collected: &Collected, _| {
+            if collected.unrecorded > 0 {
+                (self.unrecorded)(collected.unrecorded);
+            }
+            note(collected, &self.acknowledged);
+        };
         self.heard.say(self.client, request, streams, noted).await
     }
 

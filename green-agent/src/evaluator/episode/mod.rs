@@ -85,6 +85,10 @@ pub type NewEnvironment = Arc<dyn Fn(&str, u64) -> Option<Box<dyn Environment>> 
 /// Receives every token before it is sent, so that it can be masked in recordings.
 pub type SecretSink = Arc<dyn Fn(&Secret) + Send + Sync>;
 
+/// Receives the role of a participant and the size of its answer in bytes, if the answer came over gRPC: such answers do not
+/// pass the recorder.
+pub type UnrecordedSink = Arc<dyn Fn(&str, u64) + Send + Sync>;
+
 /// The addresses at which participants reach the environments of an evaluator.
 #[derive(Clone, Debug)]
 pub struct EnvironmentAccess {
@@ -103,6 +107,7 @@ pub struct EpisodeEvaluator {
     reach: EnvironmentAccess,
     environments: NewEnvironment,
     secret_sink: SecretSink,
+    unrecorded_sink: UnrecordedSink,
     limits: Limits,
     keyring: Keyring,
     /// Whether the participant is believed if it reports that its language model could not be used, or refuses its task for
@@ -125,6 +130,7 @@ impl EpisodeEvaluator {
             reach,
             environments: Arc::new(environments::builtin),
             secret_sink: Arc::new(|_| ()),
+            unrecorded_sink: Arc::new(|_, _| ()),
             limits: Limits::default(),
             keyring: Keyring::default(),
             believes: false,
@@ -144,6 +150,13 @@ impl EpisodeEvaluator {
     #[must_use]
     pub fn with_secret_sink(mut self, secret_sink: SecretSink) -> Self {
         self.secret_sink = secret_sink;
+        self
+    }
+
+    /// Sets the function that counts answers over gRPC.
+    #[must_use]
+    pub fn with_unrecorded_sink(mut self, unrecorded_sink: UnrecordedSink) -> Self {
+        self.unrecorded_sink = unrecorded_sink;
         self
     }
 
@@ -269,6 +282,7 @@ impl Evaluator for EpisodeEvaluator {
             settings: &settings,
             limits: self.limits,
             credentials: credentials(&keys, url),
+            unrecorded_sink: &self.unrecorded_sink,
             believes: self.believes,
         };
         let played = calling.run(&running, &self.episodes).await;

@@ -170,14 +170,19 @@ async fn answers_over_grpc_count_although_they_are_not_recorded() {
     let card = get(move || async move { Json(card) });
     let app = Router::new().route("/.well-known/agent-card.json", card).fallback_service(app);
     let server = tokio::spawn(bridge_program::serve(listener, app, pending()));
-    let folder = Folder::new(&format!(
-        "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://{address}'\n\
-         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\nstream = true\n\
-         [harness]\nversion = 1\nsnapshot = false\ntranscript_limit = 2\n",
-    ));
-    let ended = tokio::task::spawn_blocking(move || folder.run(&["run", "a.toml"]));
-    let ended = ended.await.unwrap();
-    let why = "more than 2 MiB were sent, the most of it by a (harness.transcript_limit)";
-    assert!(shown(&ended).contains(why), "{}", shown(&ended));
+    for evaluator in [
+        "evaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\nstream = true",
+        "evaluator = 'episode'\nenvironment = 'sum'",
+    ] {
+        let folder = Folder::new(&format!(
+            "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://{address}'\n\
+             [config]\n{evaluator}\n\
+             [harness]\nversion = 1\nsnapshot = false\ntranscript_limit = 2\n",
+        ));
+        let ended = tokio::task::spawn_blocking(move || folder.run(&["run", "a.toml"]));
+        let ended = ended.await.unwrap();
+        let why = "more than 2 MiB were sent, the most of it by a (harness.transcript_limit)";
+        assert!(shown(&ended).contains(why), "{}", shown(&ended));
+    }
     server.abort();
 }
