@@ -54,10 +54,10 @@ fn check(found: &ScenarioFile, supplied: &AgentOverrides) -> bool {
         for misspelt in source.misspelt() {
             errln!("note: {misspelt}");
         }
-        source.first()
+        Ok((source.first()?, source.is_filled()))
     });
     match (read, must_fail) {
-        (Ok(scenario), None) => is_complete(found, scenario, supplied),
+        (Ok((scenario, is_filled)), None) => is_complete(found, scenario, is_filled, supplied),
         (Ok(_), Some(_)) => {
             complain(&format!("{}: its sidecar says that it cannot be read", found.path.display()));
             false
@@ -72,7 +72,12 @@ fn check(found: &ScenarioFile, supplied: &AgentOverrides) -> bool {
 
 /// Applies `--agent`, `--overlay` and the container engine, and notes agents that still have no way to be
 /// started. Such a file is correct: some scenarios leave that to the command line.
-fn is_complete(found: &ScenarioFile, mut scenario: Scenario, supplied: &AgentOverrides) -> bool {
+fn is_complete(
+    found: &ScenarioFile,
+    mut scenario: Scenario,
+    is_filled: bool,
+    supplied: &AgentOverrides,
+) -> bool {
     let path = found.path.display();
     if let Err(error) = supplied.apply(&mut scenario) {
         complain(&format!("{path}: {error}"));
@@ -86,7 +91,7 @@ fn is_complete(found: &ScenarioFile, mut scenario: Scenario, supplied: &AgentOve
         complain(&format!("{path}: {problem}"));
     }
     let gates_are_right = found.sidecar.is_some() || check_gates(&scenario);
-    if found.sidecar.is_none() && run::passes_by_completing(&scenario) {
+    if found.sidecar.is_none() && run::passes_by_completing(&scenario, !is_filled) {
         errln!(
             "note: {path}: every evaluation that completes passes, whatever its score; to require more, set [harness] \
              pass_score = N, a gate or [[harness.expect]]"

@@ -4,7 +4,7 @@
 use super::{Owner, Problem, ProblemKind};
 use crate::{
     assessment::Assessment,
-    expect,
+    expect::{self, LikelyScore},
     scenario::model::{Evaluator, Green, Scenario},
 };
 
@@ -46,7 +46,8 @@ pub(super) fn missed(scenario: &Scenario, assessment: &Assessment) -> Option<Str
                 Some(format!("the score is {score}, below {least} (harness.pass_score)"))
             }
             None => Some(format!(
-                "the evaluation has no score, and harness.pass_score wants at least {least}"
+                "the evaluation has no score, and harness.pass_score wants at least {least}{}",
+                advice(assessment).map_or_else(String::new, |advice| format!(": {advice}"))
             )),
         };
     }
@@ -62,19 +63,47 @@ pub(super) fn missed(scenario: &Scenario, assessment: &Assessment) -> Option<Str
     })
 }
 
-/// Returns whether nothing but its completion decides about an evaluation whose program may give a score.
-pub fn passes_by_completing(scenario: &Scenario) -> bool {
+/// Returns whether nothing but its completion decides about an evaluation whose program may give a score. The samples of a
+/// dataset and the cells of a matrix have no snapshot.
+pub fn passes_by_completing(scenario: &Scenario, has_snapshot: bool) -> bool {
     let harness = &scenario.harness;
     let is_foreign = matches!(scenario.green, Green::Agent(_));
     let says_what_is_good = harness.pass_score.is_some()
         || !harness.expect.is_empty()
         || !harness.gate.is_empty()
-        || harness.snapshot.is_some();
+        || (has_snapshot && harness.snapshot.is_some());
     is_foreign && !says_what_is_good
+}
+
+/// Returns what the author of the scenario should know about a trial that passed: the evaluation has no score, and nothing
+/// but its completion decided.
+pub(super) fn note(
+    scenario: &Scenario,
+    has_snapshot: bool,
+    assessment: &Assessment,
+) -> Option<String> {
+    let is_unscored = assessment.state == "completed" && !assessment.metrics.contains_key(SCORE);
+    let note = || match advice(assessment) {
+        Some(advice) => format!("{UNSCORED}: {advice}, and pass_score = N the least that passes"),
+        None => format!("{UNSCORED}, and no number of its result is likely one"),
+    };
+    (is_unscored && passes_by_completing(scenario, has_snapshot)).then(note)
+}
+
+const UNSCORED: &str = "passed because it completed; it has no score";
+
+/// Returns how the scenario can name the score in the results.
+fn advice(assessment: &Assessment) -> Option<String> {
+    let LikelyScore { path, number } = expect::likely_score(&assessment.results)?;
+    Some(format!(
+        "with metrics = {{ score = {path:?} }} in [harness], {number} of its result is the score"
+    ))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
     use crate::scenario::testing::scenario_of;
 
@@ -85,16 +114,60 @@ mod tests {
     #[test]
     fn a_green_agent_that_completes_passes_if_nothing_says_what_is_good() {
         let expect = "[[harness.expect]]\non = 'score'\nge = 1";
-        for (file, harness, passes) in [
-            (DEBATE, "", true),
-            (DEBATE, "pass_score = 0.5", false),
-            (DEBATE, "[harness.gate]\nscore = { ge = 1 }", false),
-            (DEBATE, expect, false),
-            (EPISODE, "", false),
+        for (file, harness, has_snapshot, passes) in [
+            (DEBATE, "snapshot = false", true, true),
+            (DEBATE, "", true, false),
+            (DEBATE, "", false, true),
+            (DEBATE, "pass_score = 0.5", false, false),
+            (DEBATE, "[harness.gate]\nscore = { ge = 1 }", false, false),
+            (DEBATE, expect, false, false),
+            (EPISODE, "", false, false),
         ] {
-            let harness = format!("[harness]\nversion = 1\nsnapshot = false\n{harness}\n");
+            let harness = format!("[harness]\nversion = 1\n{harness}\n");
             let scenario = scenario_of(&format!("{file}{harness}"));
-            assert_eq!(passes_by_completing(&scenario), passes, "{file}{harness}");
+            assert_eq!(passes_by_completing(&scenario, has_snapshot), passes, "{file}{harness}");
+        }
+    }
+
+    #[test]
+    fn a_trial_that_passes_without_a_score_is_noted_with_the_likely_one() {
+        let noted = |harness: &str, result: Value| {
+            let scenario = scenario_of(&format!(
+                "{DEBATE}[harness]\nversion = 1\nsnapshot = false\n{harness}\n"
+            ));
+            let metrics = result["score"].as_f64().map(|score| ("score".to_owned(), score));
+            let assessment = Assessment {
+                state: "completed".to_owned(),
+                metrics: metrics.into_iter().collect(),
+                results: vec![result],
+                ..Assessment::default()
+            };
+            let missed = missed(&scenario, &assessment);
+            note(&scenario, true, &assessment).or(missed).unwrap_or_default()
+        };
+        let nested = || json!({"results": {"accuracy": 0.5}});
+        for (harness, result, expected) in [
+            (
+                "",
+                nested(),
+                "passed because it completed; it has no score: with metrics = { score = \"/0/results/accuracy\" } in \
+                 [harness], 0.5 of its result is the score, and pass_score = N the least that passes",
+            ),
+            (
+                "",
+                json!({"words": "fine"}),
+                "passed because it completed; it has no score, and no number of its result is likely one",
+            ),
+            (
+                "pass_score = 1",
+                nested(),
+                "the evaluation has no score, and harness.pass_score wants at least 1: with metrics = { score = \
+                 \"/0/results/accuracy\" } in [harness], 0.5 of its result is the score",
+            ),
+            ("", json!({"score": 0.5}), ""),
+            ("[harness.gate]\naccuracy = { ge = 1 }", nested(), ""),
+        ] {
+            assert_eq!(noted(harness, result), expected);
         }
     }
 

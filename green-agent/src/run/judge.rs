@@ -96,6 +96,8 @@ pub(super) fn judge(
     let problems = problems.into_iter().map(|problem| written(problem).shortened());
     let problems: Vec<Problem> = problems.collect();
     let outcome = problems.iter().map(Problem::outcome).max();
+    let note = assessment.as_ref().filter(|_| problems.is_empty());
+    let note = note.and_then(|said| criterion::note(trial.scenario, trial.with_snapshot, said));
     let report = TrialReport {
         sample: None,
         cell: BTreeMap::new(),
@@ -105,6 +107,7 @@ pub(super) fn judge(
         phases: seen.phases,
         outcome: outcome.unwrap_or_default(),
         problems,
+        note,
         results: assessment.as_ref().map(|said| said.results.clone()).unwrap_or_default(),
         assessment,
         parties: seen.parties,

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    RunLogError, judge,
+    RunLogError, criterion, judge,
     log::scenarios_of,
     problem::{Problem, ProblemKind},
     report::TRIAL_REPORT,
@@ -112,12 +112,16 @@ fn judged(
     problems.extend(judge::judge_again(&scenario, &mut assessment, entries));
     let outcome = problems.iter().map(Problem::outcome).max();
     let exit = problems.iter().map(Problem::exit).max();
+    let has_snapshot = !source.is_filled();
+    let note =
+        criterion::note(&scenario, has_snapshot, &assessment).filter(|_| problems.is_empty());
     Ok(Regraded {
         was: record.outcome,
         record: TrialRecord {
             outcome: outcome.unwrap_or_default(),
             exit: exit.unwrap_or_default(),
             problems,
+            note,
             state: Some(assessment.state),
             metrics: assessment.metrics,
             results: assessment.results,

@@ -385,6 +385,7 @@ impl Queue<'_> {
             outcome: report.outcome,
             exit: report.exit(),
             problems: report.problems.clone(),
+            note: report.note.clone(),
             state: assessment.map(|said| said.state.clone()),
             metrics: assessment.map(|said| said.metrics.clone()).unwrap_or_default(),
             results: report.results.clone(),

@@ -7,6 +7,7 @@
 
 mod calls;
 mod content;
+mod likely_score;
 mod metric;
 mod place;
 mod sequence;
@@ -20,6 +21,7 @@ mod written;
 mod tests;
 
 pub use content::results;
+pub use likely_score::{LikelyScore, likely_score};
 pub use metric::{measured, number};
 pub use unmet_expectation::UnmetExpectation;
 

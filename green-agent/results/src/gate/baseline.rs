@@ -68,6 +68,7 @@ pub(super) fn kept_so_far(
 fn slim(record: &TrialRecord) -> TrialRecord {
     TrialRecord {
         problems: Vec::new(),
+        note: None,
         results: Vec::new(),
         phases: BTreeMap::new(),
         folder: None,

@@ -77,6 +77,9 @@ pub struct TrialRecord {
     pub exit: Exit,
     /// The problems; empty if the trial passed.
     pub problems: Vec<Problem>,
+    /// What the scenario's author should know of a trial that passed: it has no score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// The state of the evaluation, such as `completed`; `None` without an assessment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
@@ -190,6 +193,7 @@ pub(crate) mod tests {
             outcome: Outcome::Passed,
             exit: Exit::Passed,
             problems: Vec::new(),
+            note: None,
             state: Some("completed".to_owned()),
             metrics: BTreeMap::from([("score".to_owned(), 1.0)]),
             results: Vec::new(),

@@ -87,7 +87,11 @@ fn headline(run: &ReportSource) -> String {
             false => writeln!(text, "- **{sentence}**"),
         };
     }
-    if !decisions.is_empty() {
+    let notes = run.notes();
+    for note in &notes {
+        let _ = writeln!(text, "- note: {}", code(note));
+    }
+    if !decisions.is_empty() || !notes.is_empty() {
         text.push('\n');
     }
     text

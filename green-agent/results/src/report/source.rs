@@ -11,7 +11,7 @@ use super::text::percent;
 use crate::{
     problem::Outcome,
     record::{Manifest, ManifestScenario, RecordError, RunFolder, TrialRecord},
-    run::{FinishedRun, RunReport},
+    run::{FinishedRun, RunReport, tally::NoteTally},
     statistics::{Estimate, pass::PassAtK},
     summary::{Figures, RunSummary, ScenarioSummary, outcomes_text},
 };
@@ -239,6 +239,18 @@ impl ReportSource {
             self.unended(scenario).into_iter().chain(gates).collect::<Vec<_>>()
         };
         scenarios.iter().flat_map(of).collect()
+    }
+
+    /// Returns what the authors of the scenarios should know although trials passed, in a sentence for each scenario.
+    pub fn notes(&self) -> Vec<String> {
+        let mut tallies: BTreeMap<&str, NoteTally> = BTreeMap::new();
+        for (at, record) in self.counted().iter().enumerate() {
+            if let Some(note) = &record.note {
+                tallies.entry(&record.scenario).or_default().add(at, note);
+            }
+        }
+        let texts = tallies.iter().filter_map(|(name, tally)| Some((name, tally.text()?)));
+        texts.map(|(name, text)| format!("{name}: {text}")).collect()
     }
 
     /// Returns whether gates decide about a scenario, instead of single failed trials.

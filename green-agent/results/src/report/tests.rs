@@ -29,6 +29,7 @@ fn record(scenario: &str, trial: u32, problem: Option<Problem>) -> TrialRecord {
         outcome,
         exit: problem.as_ref().map(Problem::exit).unwrap_or_default(),
         problems: problem.into_iter().collect(),
+        note: None,
         state: Some("completed".to_owned()),
         metrics: BTreeMap::from([(
             "score".to_owned(),

@@ -39,6 +39,9 @@ pub struct TrialReport {
     pub attempt: u32,
     /// The problems; empty if the trial passed.
     pub problems: Vec<Problem>,
+    /// What the scenario's author should know of a trial that passed: it has no score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// The outcome, which follows from the problems.
     pub outcome: Outcome,
     /// The evaluator's assessment, if there is one.
@@ -108,6 +111,9 @@ pub struct ScenarioReport {
     /// The results of its gates, which decide instead of single failed trials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateResult>,
+    /// What the scenario's author should know although trials passed: they have no score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// A problem for each gate that is not met.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gate_problems: Vec<Problem>,
@@ -148,6 +154,7 @@ impl TrialReport {
             trial: record.trial,
             attempt: record.attempt,
             problems: record.problems.clone(),
+            note: record.note.clone(),
             outcome: record.outcome,
             assessment: record.state.as_ref().map(|state| Assessment {
                 state: state.clone(),
@@ -212,6 +219,7 @@ impl ScenarioReport {
 
     /// Combines a tally of the trials. The means are those of the trials whose reports are kept.
     pub fn of(name: String, path: PathBuf, tally: TrialTally) -> Self {
+        let note = tally.note();
         let (outcomes, counts, trials) = tally.into_parts();
         let verdict = match counts.exit {
             Exit::Passed => ScenarioVerdict::Passed,
@@ -223,6 +231,7 @@ impl ScenarioReport {
             summary: None,
             gates: Vec::new(),
             gate_problems: Vec::new(),
+            note,
             outcomes,
             name,
             path,

@@ -39,6 +39,33 @@ pub struct TrialTally {
     kept: BTreeMap<usize, TrialReport>,
     /// The trials that did not pass, by the fingerprint of their failure; empty if all reports are kept.
     failures: BTreeMap<u64, Failures>,
+    notes: NoteTally,
+}
+
+/// Counts trials with notes, and keeps the note of the first one in the plan.
+#[derive(Debug, Default)]
+pub struct NoteTally {
+    trials: usize,
+    first: Option<(usize, String)>,
+}
+
+impl NoteTally {
+    /// Adds the note of the trial at a position in the plan.
+    pub fn add(&mut self, at: usize, note: &str) {
+        self.trials += 1;
+        if self.first.as_ref().is_none_or(|(first, _)| at < *first) {
+            self.first = Some((at, note.to_owned()));
+        }
+    }
+
+    /// Returns the first note with the number of trials; `None` if there is none.
+    pub fn text(&self) -> Option<String> {
+        let (_, note) = self.first.as_ref()?;
+        Some(match self.trials {
+            1 => format!("1 trial {note}"),
+            trials => format!("{trials} trials, the first of which {note}"),
+        })
+    }
 }
 
 /// Trials that failed alike.
@@ -71,6 +98,9 @@ impl TrialTally {
             counts.broken = counts.broken.max(exit);
         }
         *self.outcomes.entry(report.outcome).or_default() += 1;
+        if let Some(note) = &report.note {
+            self.notes.add(at, note);
+        }
         match (self.keeps_all, fingerprint) {
             (true, _) => drop(self.kept.insert(at, report)),
             (false, Some(fingerprint)) => self.add_failure(at, report, fingerprint),
@@ -91,6 +121,11 @@ impl TrialTally {
         if self.kept.len() > MOST_KEPT {
             self.kept.pop_last();
         }
+    }
+
+    /// Returns the first note of a trial with the number of trials that have one.
+    pub fn note(&self) -> Option<String> {
+        self.notes.text()
     }
 
     /// Returns the number of trials by outcome, all counts, and the reports that are kept.

@@ -132,6 +132,7 @@ fn record(scenario: usize, cell: usize, sample: usize, trial: usize, shift: usiz
         outcome,
         exit: problems.iter().map(Problem::exit).max().unwrap_or_default(),
         problems,
+        note: None,
         state: Some("completed".to_owned()),
         metrics: BTreeMap::from([
             ("score".to_owned(), score),

@@ -46,6 +46,26 @@ fn figures_that_are_deep_in_a_result_become_metrics_by_their_place() {
 }
 
 #[test]
+fn a_run_that_passes_without_a_score_says_where_the_score_probably_is() {
+    let rows = "{\"id\": \"a\"}\n{\"id\": \"b\"}\n";
+    let folder = Folder::new(&SCENARIO.replace("pass_score = 0.5", "dataset = 'rows.jsonl'"));
+    folder.file("rows.jsonl", rows);
+    folder.agent(EVALUATOR);
+    let checked = folder.run(&["check", "a.toml"]);
+    assert!(shown(&checked).contains("whatever its score"), "{}", shown(&checked));
+    let ended = folder.run(&["run", "a.toml", "--report", "markdown=m.md"]);
+    assert_eq!(ended.status.code(), Some(0), "{}", shown(&ended));
+    let note = "passed because it completed; it has no score: with metrics = { score = \"/0/summary/average_score\" } in \
+                [harness], 0.25 of its result is the score, and pass_score = N the least that passes";
+    let told = format!("note: 2 trials, the first of which {note}");
+    assert!(shown(&ended).contains(&told), "{}", shown(&ended));
+    let comment = std::fs::read_to_string(folder.0.path().join("m.md")).unwrap();
+    assert!(comment.contains(&format!("a: 2 trials, the first of which {note}")), "{comment}");
+    let records = records(&folder.only_run());
+    assert!(records.iter().all(|record| record.note.as_deref() == Some(note)), "{records:?}");
+}
+
+#[test]
 fn a_snapshot_that_is_not_there_yet_is_no_failure_of_the_agent() {
     let folder = Folder::new(&SCENARIO.replace("pass_score = 0.5\n", ""));
     folder.agent(EVALUATOR);

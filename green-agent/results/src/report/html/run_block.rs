@@ -70,7 +70,7 @@ pub(super) fn of(
         "version": 1, "name": run.name, "started": run.manifest.started, "program": run.manifest.program,
         "seconds": run.seconds(), "retried": run.records.len() - run.counted,
         "scenarios": scenarios.0, "cells": cells.0, "metrics": metrics, "groups": groups, "all": run.all,
-        "trials": trials, "comparison": comparison, "decisions": decisions(run),
+        "trials": trials, "comparison": comparison, "decisions": decisions(run), "notes": run.notes(),
         "axes": axis_differences(run.counted(), run.bootstrap()),
     })
 }

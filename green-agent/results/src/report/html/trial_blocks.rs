@@ -65,6 +65,9 @@ pub(super) fn write<W: Write>(
 #[derive(Serialize)]
 struct Head<'a> {
     problems: Vec<ShownProblem<'a>>,
+    /// What the scenario's author should know of a trial that passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    about: Option<&'a str>,
     metrics: &'a BTreeMap<String, f64>,
     results: &'a [serde_json::Value],
     usage: Option<&'a Usage>,
@@ -137,6 +140,7 @@ pub(super) fn of_trial(
     });
     let head = Head {
         problems: problems.collect(),
+        about: record.note.as_deref(),
         metrics: &record.metrics,
         results: &record.results,
         usage: record.usage.as_ref(),

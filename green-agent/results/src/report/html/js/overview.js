@@ -57,10 +57,11 @@ function figures(run, outcomes) {
   return box;
 }
 
-/** Shows gates, and the number of trials that have not ended. */
+/** Shows gates, the number of trials that have not ended, and notes. */
 function gatesAndUnfinished(run) {
   const items = run.decisions.map(({ text, met }) => make('li', {},
     outcomeMark(met ? 'passed' : 'failed'), make('span', { text: ` ${text}` })));
+  items.push(...run.notes.map((text) => make('li', { class: 'said', text: `Note: ${text}` })));
   return make('ul', { class: 'decisions', hidden: items.length === 0 }, ...items);
 }
 

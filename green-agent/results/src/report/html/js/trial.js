@@ -50,6 +50,7 @@ class TrialView {
     if (this.isCancelled()) return;
     const { head } = this.transcript;
     this.problems.append(...head.problems.map(problemOf));
+    if (head.about) this.problems.append(make('p', { class: 'said', text: `Note: this trial ${head.about}` }));
     this.message = new Message(this.transcript, (index) => this.go(index));
     this.seekFor('');
     this.timeline = new Timeline(this.transcript, (index) => this.go(index));

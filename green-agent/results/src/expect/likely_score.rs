@@ -1,0 +1,184 @@
+//! Finds the number in a result that is most likely its score, to advise authors whose scenario names none.
+
+use serde_json::Value;
+use serde_json_path::JsonPath;
+
+use super::metric::measured;
+use crate::problem::is_worth;
+use green_agent_scenario::expectation::ValuePath;
+
+/// The most numbers of a result that are looked at.
+const NUMBERS: usize = 10_000;
+
+/// The greatest depth at which a score is looked for.
+const DEPTH: usize = 8;
+
+/// Words in the names of scores, after `score` itself.
+const WORDS: [&str; 7] = ["accuracy", "success", "reward", "correct", "pass", "win_rate", "f1"];
+
+/// A number that is likely a score.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LikelyScore {
+    /// Its place in the list of results, as `harness.metrics` takes it: a JSON pointer, or a JSONPath of several numbers.
+    pub path: String,
+    /// The number, the mean if there are several.
+    pub number: f64,
+}
+
+/// Returns the number in the results that is most likely the score. The only number is, whatever its name.
+pub fn likely_score(results: &[Value]) -> Option<LikelyScore> {
+    let mut numbers = Vec::new();
+    for (index, result) in results.iter().enumerate() {
+        collect(
+            result,
+            Place { steps: vec![Step::Index(index)], is_repeated: false },
+            &mut numbers,
+        );
+    }
+    let is_only = numbers.len() == 1;
+    let ranked = numbers.into_iter().filter_map(|place| Some((rank(&place, is_only)?, place)));
+    let (_, place) = ranked.min_by_key(|(rank, _)| *rank)?;
+    place.score(results)
+}
+
+/// The place of a number.
+#[derive(Clone)]
+struct Place<'a> {
+    steps: Vec<Step<'a>>,
+    /// Whether it is in a list inside of a result.
+    is_repeated: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Name(&'a str),
+    Index(usize),
+    Every,
+}
+
+fn collect<'a>(value: &'a Value, place: Place<'a>, numbers: &mut Vec<Place<'a>>) {
+    if numbers.len() >= NUMBERS || place.steps.len() > DEPTH {
+        return;
+    }
+    let below = |step, is_repeated| {
+        let steps = place.steps.iter().copied().chain([step]).collect();
+        Place { steps, is_repeated }
+    };
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                collect(member, below(Step::Name(name), place.is_repeated), numbers);
+            }
+        }
+        // The first item stands for all.
+        Value::Array(items) => {
+            if let Some(item) = items.first() {
+                collect(item, below(Step::Every, true), numbers);
+            }
+        }
+        Value::Number(_) | Value::Bool(_) => numbers.push(place),
+        Value::Null | Value::String(_) => {}
+    }
+}
+
+/// Returns how unlikely a number is the score; `None` if its name does not sound like one. The score of the whole is
+/// preferred to those of parts.
+fn rank(place: &Place<'_>, is_only: bool) -> Option<(bool, bool, usize, usize)> {
+    let names = place.steps.iter().rev();
+    let name = names.filter_map(|step| match step {
+        Step::Name(name) => Some(name.to_lowercase()),
+        Step::Index(_) | Step::Every => None,
+    });
+    let name = name.take(1).next().unwrap_or_default();
+    let kind = match &name {
+        name if is_worth(name) => 0,
+        name if name.contains("score") => 1,
+        name => match WORDS.iter().position(|word| name.contains(word)) {
+            Some(at) => 2 + at,
+            None if is_only => 2 + WORDS.len(),
+            None => return None,
+        },
+    };
+    Some((kind > 1, place.is_repeated, kind, place.steps.len()))
+}
+
+impl Place<'_> {
+    fn score(&self, results: &[Value]) -> Option<LikelyScore> {
+        let path = match self.is_repeated {
+            false => ValuePath::Pointer(self.pointer()),
+            true => ValuePath::JsonPath(JsonPath::parse(&self.json_path()).ok()?.into()),
+        };
+        let number = measured(&path, results).ok()?;
+        let path = if self.is_repeated { self.json_path() } else { self.pointer() };
+        Some(LikelyScore { path, number })
+    }
+
+    fn pointer(&self) -> String {
+        let steps = self.steps.iter().map(|step| match step {
+            Step::Name(name) => format!("/{}", name.replace('~', "~0").replace('/', "~1")),
+            Step::Index(index) => format!("/{index}"),
+            Step::Every => "/0".to_owned(),
+        });
+        steps.collect()
+    }
+
+    fn json_path(&self) -> String {
+        let is_plain = |name: &str| {
+            !name.starts_with(|c: char| c.is_ascii_digit())
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        let steps = self.steps.iter().map(|step| match step {
+            Step::Name(name) if is_plain(name) => format!(".{name}"),
+            Step::Name(name) => format!("[{}]", Value::from(*name)),
+            Step::Index(index) => format!("[{index}]"),
+            Step::Every => "[*]".to_owned(),
+        });
+        format!("${}", steps.collect::<String>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_number_that_sounds_like_a_score_is_found_with_its_place() {
+        for (result, expected) in [
+            (json!({"metrics": {"steps": 3, "accuracy": 0.5}}), Some(("/0/metrics/accuracy", 0.5))),
+            (
+                json!({"results": {"n": 50, "mean_score": 2, "accuracy": 1}}),
+                Some(("/0/results/mean_score", 2.0)),
+            ),
+            (json!({"a": {"b": {"score": 1}}, "score": 0}), Some(("/0/score", 0.0))),
+            (
+                json!({"tasks": [{"score": 1, "n": 1}, {"score": 0, "n": 2}]}),
+                Some(("$[0].tasks[*].score", 0.5)),
+            ),
+            (
+                json!({"summary": {"average_score": 0.25}, "tasks": [{"reward": 1}]}),
+                Some(("/0/summary/average_score", 0.25)),
+            ),
+            (json!({"per task": [{"ok": true}]}), Some(("$[0][\"per task\"][*].ok", 1.0))),
+            (json!({"a/b": {"grade": 3}}), Some(("/0/a~1b/grade", 3.0))),
+            (json!({"tokens": 3, "steps": 4}), None),
+            (json!({"text": "well done"}), None),
+        ] {
+            let found = likely_score(&[result]);
+            let found = found.as_ref().map(|one| (one.path.as_str(), one.number));
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn results_without_end_are_looked_at_in_part() {
+        let mut deep = json!({"score": 1});
+        for _ in 0..100 {
+            deep = json!({"a": deep});
+        }
+        assert_eq!(likely_score(&[deep]), None);
+        let wide: Vec<Value> = (0..20_000).map(|at| json!({"n": at})).collect();
+        assert_eq!(likely_score(&wide), None);
+    }
+}
