@@ -96,7 +96,7 @@ async fn main() -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let transcript = Transcript::create(&folder.path().join("transcript.jsonl"), Instant::now())?;
     let hop = Hop::new("green", "purple");
-    let hops = vec![HopSpec { hop: hop.clone(), upstream: direct.clone() }];
+    let hops = vec![HopSpec { hop: hop.clone(), upstream: direct.clone(), written_port: None }];
     let masker = Masker::new(vec!["a-secret-that-does-not-occur".to_owned()]);
     let recorder = Recorder::start(hops, transcript, masker, RecorderOptions::default()).await?;
     let recorded = recorder.url(&hop).ok_or("the hop is recorded")?;

@@ -67,6 +67,8 @@ pub struct HopSpec {
     pub hop: Hop,
     /// The endpoint of the party that is called, `http` or `https`.
     pub upstream: Url,
+    /// The port that the party was written to listen at, if it was given another one: its card may still say that port.
+    pub written_port: Option<u16>,
 }
 
 /// The options of a recorder.
@@ -174,13 +176,13 @@ impl Recorder {
             drain: options.drain,
         };
         let mut standing = Vec::new();
-        for HopSpec { hop, upstream } in hops {
+        for HopSpec { hop, upstream, written_port } in hops {
             let (listener, origins) = listen(listeners, &hop, &upstream)?;
             match recorder.urls.entry(hop.clone()) {
                 btree_map::Entry::Vacant(entry) => entry.insert(origins.endpoint()),
                 btree_map::Entry::Occupied(_) => return Err(RecorderError::Twice(hop)),
             };
-            standing.push((hop, listener, origins));
+            standing.push((hop, listener, origins.written_at(written_port)));
         }
         let ours = recorder.urls.values();
         let ours: BTreeSet<_> = ours.map(|url| url.origin().ascii_serialization()).collect();

@@ -18,6 +18,8 @@ pub(super) struct Origins {
     ours: Arc<BTreeSet<String>>,
     /// Whether all addresses in a card count as the upstream's.
     trusted: bool,
+    /// A port of this machine that counts as the upstream's in a card.
+    written_port: Option<u16>,
 }
 
 /// The target of a URL, for a caller that reaches the upstream through the recorder.
@@ -39,7 +41,13 @@ impl Origins {
         let mut recorder = Url::parse("http://127.0.0.1/")?;
         // Only a URL without a host rejects a port.
         let _ = recorder.set_port(Some(port));
-        Ok(Self { upstream: upstream.clone(), recorder, ours: Arc::default(), trusted: false })
+        Ok(Self {
+            upstream: upstream.clone(),
+            recorder,
+            ours: Arc::default(),
+            trusted: false,
+            written_port: None,
+        })
     }
 
     /// Sets the recorder's origins on all hops, including this one.
@@ -52,13 +60,26 @@ impl Origins {
         Self { trusted, ..self }
     }
 
+    /// Sets the port that the upstream was written to listen at, if it was given another one.
+    pub(super) fn written_at(self, written_port: Option<u16>) -> Self {
+        Self { written_port, ..self }
+    }
+
     pub(super) fn follow_card(&self, url: &str) -> UrlTarget {
         match (self.follow(url), Url::parse(url)) {
-            (UrlTarget::Elsewhere, Ok(parsed)) if self.trusted && parsed.has_host() => {
+            (UrlTarget::Elsewhere, Ok(parsed))
+                if (self.trusted && parsed.has_host()) || self.is_as_written(&parsed) =>
+            {
                 self.on_recorder(&parsed)
             }
             (leads, _) => leads,
         }
+    }
+
+    /// Returns whether a URL has the port at which the upstream would listen without another one.
+    fn is_as_written(&self, url: &Url) -> bool {
+        self.written_port.is_some_and(|port| url.port_or_known_default() == Some(port))
+            && url.host_str().is_some_and(|host| THIS_MACHINE.contains(&host))
     }
 
     fn on_recorder(&self, url: &Url) -> UrlTarget {
@@ -137,6 +158,21 @@ mod tests {
         let here = UrlTarget::Upstream("http://127.0.0.1:4000/a2a".to_owned());
         assert_eq!(trusting.follow_card(other), here);
         assert_eq!(trusting.follow(other), UrlTarget::Elsewhere, "a redirect stays one");
+    }
+
+    #[test]
+    fn a_card_may_say_the_port_that_was_replaced() {
+        let moved = origins("http://127.0.0.1:27036/").written_at(Some(9009));
+        let here = UrlTarget::Upstream("http://127.0.0.1:4000/a2a".to_owned());
+        for url in
+            ["http://0.0.0.0:9009/a2a", "http://localhost:9009/a2a", "http://127.0.0.1:27036/a2a"]
+        {
+            assert_eq!(moved.follow_card(url), here, "{url}");
+        }
+        for url in ["http://0.0.0.0:9019/a2a", "http://agent.example:9009/a2a"] {
+            assert_eq!(moved.follow_card(url), UrlTarget::Elsewhere, "{url}");
+        }
+        assert_eq!(moved.follow("http://localhost:9009/a2a"), UrlTarget::Elsewhere);
     }
 
     fn origins(upstream: &str) -> Origins {

@@ -57,12 +57,20 @@ pub(super) fn hops(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec> {
         .filter_map(|handle| {
             let upstream = handle.endpoint.clone()?;
             let hop = hop_to(scenario, &handle.role);
-            Some(HopSpec { hop, upstream })
+            Some(spec(scenario, &handle.role, hop, upstream))
         })
         .collect();
     hops.extend(of_participant(scenario, agents));
     hops.extend(among_participants(scenario, agents));
     hops
+}
+
+/// Returns the hop to the agent in a role, with the port of its endpoint in the file if it listens at another one.
+fn spec(scenario: &Scenario, role: &str, hop: Hop, upstream: Url) -> HopSpec {
+    let agent = scenario.agents().find(|agent| agent.role == role);
+    let written = agent.and_then(|agent| agent.start.program()?.0.port_or_known_default());
+    let written_port = written.filter(|port| upstream.port_or_known_default() != Some(*port));
+    HopSpec { hop, upstream, written_port }
 }
 
 /// Returns the hop over which a participant reaches another. For its own role that is the hop from the evaluator,
@@ -85,7 +93,7 @@ fn among_participants(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec>
     let specs = known.filter_map(|(from, to)| {
         let upstream = agents.endpoint(&to.role)?;
         let hop = Hop::new(&from.role, &to.role);
-        Some(HopSpec { hop, upstream })
+        Some(spec(scenario, &to.role, hop, upstream))
     });
     specs.collect()
 }
@@ -103,11 +111,10 @@ fn of_participant(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec> {
     let Some(green) = green else {
         return Vec::new();
     };
-    let asks = caller(scenario)
-        .is_some()
-        .then(|| HopSpec { hop: to_green(role), upstream: green.clone() });
+    let asks =
+        caller(scenario).is_some().then(|| spec(scenario, GREEN, to_green(role), green.clone()));
     let works = environment(scenario, &green)
-        .map(|upstream| HopSpec { hop: to_environment(role), upstream });
+        .map(|upstream| spec(scenario, GREEN, to_environment(role), upstream));
     asks.into_iter().chain(works).collect()
 }
 

@@ -37,7 +37,8 @@ impl Setup {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("transcript.jsonl");
         let transcript = Transcript::create(&path, Instant::now()).unwrap();
-        let hops = vec![HopSpec { hop: hop(), upstream: upstream.parse().unwrap() }];
+        let hops =
+            vec![HopSpec { hop: hop(), upstream: upstream.parse().unwrap(), written_port: None }];
         let masker = Masker::new(vec![SECRET.to_owned()]);
         let recorder = Recorder::start(hops, transcript.clone(), masker, options).await.unwrap();
         Self {

@@ -186,7 +186,11 @@ async fn upgrades_are_refused() {
 async fn a_recorder_needs_http_and_one_upstream_a_hop() {
     let folder = tempfile::tempdir().unwrap();
     let transcript = Transcript::create(&folder.path().join("t.jsonl"), Instant::now()).unwrap();
-    let spec = |upstream: &str| HopSpec { hop: hop(), upstream: upstream.parse().unwrap() };
+    let spec = |upstream: &str| HopSpec {
+        hop: hop(),
+        upstream: upstream.parse().unwrap(),
+        written_port: None,
+    };
     let twice = vec![spec("http://127.0.0.1:1"), spec("http://127.0.0.1:2")];
     for (hops, expected) in [
         (twice, "cannot record green -> purple twice: give each participant a role of its own"),
