@@ -189,7 +189,9 @@ fn scenario_text(report: &ScenarioReport) -> String {
     for gate in report.gates.iter().filter(|gate| gate.met) {
         text += &format!("         {DIM}gate met: {}{DIM:#}\n", line(&gate.message));
     }
-    if let Some(note) = report.note.as_ref().filter(|_| report.verdict == ScenarioVerdict::Passed) {
+    if let Some(note) =
+        report.note.as_ref().filter(|_| report.verdict != ScenarioVerdict::FailedAsExpected)
+    {
         text += &format!("         {YELLOW}note:{YELLOW:#} {}\n", line(note));
     }
     if matches!(report.verdict, ScenarioVerdict::Failed | ScenarioVerdict::NotRun) {
