@@ -30,7 +30,10 @@ impl fmt::Display for Problem {
 impl Problem {
     /// Returns a short title for people, which names the party at fault where the kind of problem does.
     pub fn title(&self) -> Cow<'static, str> {
-        let title = self.kind.title();
+        let title = match (self.kind, self.owner) {
+            (ProblemKind::Snapshot, Owner::Harness) => "no snapshot",
+            (kind, _) => kind.title(),
+        };
         match (title.strip_prefix("agent "), self.owner) {
             (Some(what), Owner::Evaluator) => format!("evaluator {what}").into(),
             (Some(what), Owner::Environment) => format!("server {what}").into(),
@@ -65,6 +68,8 @@ impl Problem {
     pub fn outcome(&self) -> Outcome {
         match (self.kind, self.owner) {
             (ProblemKind::Interrupted, _) | (_, Owner::User) => Outcome::Interrupted,
+            // There is nothing yet that the agent's work could be compared with.
+            (ProblemKind::Snapshot, Owner::Harness) => Outcome::Passed,
             (
                 ProblemKind::Unreadable
                 | ProblemKind::MissingRequirement
@@ -100,6 +105,7 @@ impl Problem {
     pub fn exit(&self) -> Exit {
         match (self.kind, self.outcome()) {
             (ProblemKind::Unreadable, _) => Exit::Unreadable,
+            (ProblemKind::Snapshot, _) => Exit::Failed,
             (ProblemKind::StoppedEarly, _) | (_, Outcome::Passed) => Exit::Passed,
             (_, Outcome::Failed | Outcome::AgentError) => Exit::Failed,
             (

@@ -272,7 +272,7 @@ fn different(path: &Path, outcome: &SnapshotOutcome) -> Option<Problem> {
         SnapshotOutcome::Same | SnapshotOutcome::NotCompared | SnapshotOutcome::Accepted(_) => None,
         SnapshotOutcome::Missing { new } => {
             let missing = ProblemKind::Snapshot.because(format!(
-                "there is no snapshot {path}; this run's is {}: {accept}, or write snapshot = false in [harness]",
+                "{path} does not exist; this run's is {}: {accept}, or write snapshot = false in [harness]",
                 new.display()
             ));
             Some(missing.owned_by(Owner::Harness))

@@ -107,11 +107,13 @@ fn status(record: &TrialRecord, is_gated: bool) -> TestCaseStatus {
         .map(|problem| format!("{problem} (fault: {})", name_of(problem.owner)))
         .collect();
     let mut status = match record.outcome {
-        Outcome::Passed => return TestCaseStatus::success(),
+        Outcome::Passed if record.exit == Exit::Passed => return TestCaseStatus::success(),
         Outcome::NotRun | Outcome::Interrupted if record.exit == Exit::Passed => {
             TestCaseStatus::skipped()
         }
-        Outcome::Failed | Outcome::AgentError if is_gated => TestCaseStatus::skipped(),
+        Outcome::Passed | Outcome::Failed | Outcome::AgentError if is_gated => {
+            TestCaseStatus::skipped()
+        }
         _ => TestCaseStatus::non_success(kind(record)),
     };
     if let Some(problem) = record.problems.first() {
@@ -126,7 +128,9 @@ fn kind(record: &TrialRecord) -> NonSuccessKind {
     let mut owners = record.problems.iter().map(|problem| problem.owner);
     match record.outcome {
         // The first snapshot is missing, or the evaluator did not say what it had to.
-        Outcome::Failed if owners.all(|owner| owner != Owner::Agent) => NonSuccessKind::Error,
+        Outcome::Passed | Outcome::Failed if owners.all(|owner| owner != Owner::Agent) => {
+            NonSuccessKind::Error
+        }
         outcome if outcome.is_scored() => NonSuccessKind::Failure,
         _ => NonSuccessKind::Error,
     }

@@ -1,16 +1,14 @@
 //! A comment for a pull request: the figures as a table, with the failures folded below it.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _};
+
+use bridge_program::Exit;
 
 use super::{
     source::{Group, ReportSource, cell_name},
     text::{interval, percent},
 };
-use crate::{
-    problem::Outcome,
-    record::TrialRecord,
-    run::{Failure, tally::is_shown},
-};
+use crate::{problem::Outcome, record::TrialRecord, run::Failure};
 
 /// The most bytes of the comment; GitHub takes 65,536 characters.
 const MOST: usize = 60_000;
@@ -47,9 +45,7 @@ fn failures(run: &ReportSource) -> Vec<Vec<&TrialRecord>> {
     let mut groups: Vec<Vec<&TrialRecord>> = Vec::new();
     let mut places = BTreeMap::new();
     for record in run.counted() {
-        let mut problems = record.problems.iter();
-        let is_needed = record.problems.is_empty() || problems.any(is_shown);
-        if record.outcome == Outcome::Passed || !is_needed {
+        if record.exit == Exit::Passed {
             continue;
         }
         let failure = Failure::of(&record.cell, &record.problems);
@@ -180,9 +176,17 @@ fn failure(alike: &[&TrialRecord]) -> String {
     format!(
         "\n<details><summary>{}: {}</summary>\n\n{fence}text\n{message}\n{fence}\n\n{}</details>\n",
         escaped(&title),
-        record.outcome.title(),
+        what(record),
         others(more)
     )
+}
+
+/// Returns the outcome; of a trial that passed, the problem that is not the agent's fault.
+fn what(record: &TrialRecord) -> Cow<'static, str> {
+    match (record.outcome, record.problems.first()) {
+        (Outcome::Passed, Some(problem)) => problem.title(),
+        (outcome, _) => outcome.title().into(),
+    }
 }
 
 /// Returns a text as code on one line of a table, so that names are not interpreted as markup or mentions.

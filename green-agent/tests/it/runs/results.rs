@@ -69,8 +69,17 @@ fn a_run_that_passes_without_a_score_says_where_the_score_probably_is() {
 fn a_snapshot_that_is_not_there_yet_is_no_failure_of_the_agent() {
     let folder = Folder::new(&SCENARIO.replace("pass_score = 0.5\n", ""));
     folder.agent(EVALUATOR);
-    let ended = folder.run(&["run", "a.toml", "--report", "junit=j.xml"]);
+    let reports = ["--report", "junit=j.xml", "--report", "markdown=m.md"];
+    let ended = folder.run(&[&["run", "a.toml", "--trials", "2"], &reports[..]].concat());
     assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
+    assert!(shown(&ended).contains("2 passed  pass rate 1 "), "{}", shown(&ended));
+    assert!(
+        shown(&ended).contains("trial 1: no snapshot: snapshots/a.snap does not exist"),
+        "{}",
+        shown(&ended)
+    );
+    let comment = std::fs::read_to_string(folder.0.path().join("m.md")).unwrap();
+    assert!(comment.contains("<summary>a, trial 1: no snapshot</summary>"), "{comment}");
     let junit = std::fs::read_to_string(folder.0.path().join("j.xml")).unwrap();
     assert!(junit.contains("failures=\"0\" errors=\"1\""), "{junit}");
     assert!(junit.contains("(fault: harness)"), "{junit}");

@@ -150,7 +150,7 @@ function faults(run) {
     return kinds.get(key);
   };
   for (let index = 0; index < run.length; index += 1) {
-    if (run.outcome(index) === 'passed' || !run.trials.last[index]) continue;
+    if ((run.outcome(index) === 'passed' && !run.trials.problem[index]) || !run.trials.last[index]) continue;
     const problem = run.trials.problem[index] ?? titleOf(run.outcome(index));
     const name = `${run.trials.owner[index] ?? ''}\n${kindOf(problem, run.outcome(index))}`;
     const one = found.get(name) ?? { index, problem, number: 0, scenarios: new Set(), cells: new Set() };
