@@ -85,7 +85,9 @@ pub(super) fn note(
     let is_unscored = assessment.state == "completed" && !assessment.metrics.contains_key(SCORE);
     let note = || match advice(assessment) {
         Some(advice) => format!("{UNSCORED}: {advice}, and pass_score = N the least that passes"),
-        None => format!("{UNSCORED}, and no number of its result is likely one"),
+        None => format!(
+            "{UNSCORED}, and no number of its result is likely one: metrics = {{ score = PLACE }} in [harness] names it"
+        ),
     };
     (is_unscored && passes_by_completing(scenario, has_snapshot)).then(note)
 }
@@ -156,7 +158,8 @@ mod tests {
             (
                 "",
                 json!({"words": "fine"}),
-                "passed because it completed; it has no score, and no number of its result is likely one",
+                "passed because it completed; it has no score, and no number of its result is likely one: metrics = { score = \
+                 PLACE } in [harness] names it",
             ),
             (
                 "pass_score = 1",
