@@ -1,6 +1,6 @@
 //! The progress of a run in one line: trials done, failed and running, the rate, the time left.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::{problem::Outcome, record::TrialRecord};
 
@@ -13,9 +13,17 @@ pub(super) struct Progress {
     /// The number of trials done that did not pass, except those of scenarios that must fail.
     pub(super) not_passed: usize,
     pub(super) running: usize,
+    /// The start of the first trial. What is installed before takes minutes, and says nothing about the trials.
+    pub(super) since: Option<Instant>,
 }
 
 impl Progress {
+    /// Counts a trial that starts now.
+    pub(super) fn start(&mut self, now: Instant) {
+        self.running += 1;
+        self.since.get_or_insert(now);
+    }
+
     /// Counts an attempt that has ended. An attempt that did not begin was not counted as running.
     pub(super) fn add(&mut self, record: &TrialRecord, must_fail: bool) {
         self.done += 1;
@@ -25,8 +33,10 @@ impl Progress {
         }
     }
 
-    /// Returns the line; `elapsed` is the time since the run began.
-    pub(super) fn line(self, elapsed: Duration) -> String {
+    /// Returns the line.
+    pub(super) fn line(self, now: Instant) -> String {
+        let elapsed =
+            self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
         let total = self.total.max(self.done + self.running);
         let mut parts = vec![format!("{}/{total} trials", self.done)];
         if self.not_passed > 0 {
@@ -100,8 +110,13 @@ mod tests {
         seconds: u64,
         line: &str,
     ) {
-        let progress = Progress { total, done, not_passed, running };
-        assert_eq!(progress.line(Duration::from_secs(seconds)), line);
+        let mut progress = Progress { total, done, not_passed, ..Progress::default() };
+        // The run may have begun long before.
+        let first = Instant::now();
+        progress.start(first);
+        progress.start(first + Duration::from_secs(1));
+        progress.running = running;
+        assert_eq!(progress.line(first + Duration::from_secs(seconds)), line);
     }
 
     #[test]

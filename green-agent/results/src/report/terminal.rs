@@ -82,7 +82,7 @@ impl Terminal {
             RunEvent::Install(event) => eprintln!("{DIM}{}{DIM:#}", lines(&event.to_string())),
             RunEvent::Phase { scenario, phase, .. } => {
                 if *phase == Phase::Starting {
-                    lock(&self.progress).running += 1;
+                    lock(&self.progress).start(Instant::now());
                 }
                 self.enter(scenario, *phase);
             }
@@ -131,7 +131,7 @@ impl Terminal {
         }
         let progress = *lock(&self.progress);
         if progress.total > 1 {
-            mentions.insert(0, progress.line(self.begun.elapsed()));
+            mentions.insert(0, progress.line(Instant::now()));
         }
         let mention: String = mentions.join("; ").chars().take(120).collect();
         anstream::eprint!("\r\x1b[2K{DIM}{mention}{DIM:#}");
@@ -144,7 +144,7 @@ impl Terminal {
         let mut pace = lock(&self.pace);
         // A single trial needs no count.
         if progress.total > 1 && pace.is_due(progress, elapsed) {
-            eprintln!("{}", progress.line(elapsed));
+            eprintln!("{}", progress.line(Instant::now()));
         }
     }
 
