@@ -16,6 +16,9 @@ const DEPTH: usize = 8;
 /// Words in the names of scores, after `score` itself.
 const WORDS: [&str; 7] = ["accuracy", "success", "reward", "correct", "pass", "win_rate", "f1"];
 
+/// Names that leave it to the member around them what is measured, as Inspect's `{"accuracy": {"value": 0.5}}` does.
+const UNNAMED: [&str; 4] = ["value", "mean", "avg", "average"];
+
 /// A number that is likely a score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LikelyScore {
@@ -85,11 +88,12 @@ fn collect<'a>(value: &'a Value, place: Place<'a>, numbers: &mut Vec<Place<'a>>)
 /// preferred to those of parts.
 fn rank(place: &Place<'_>, is_only: bool) -> Option<(bool, bool, usize, usize)> {
     let names = place.steps.iter().rev();
-    let name = names.filter_map(|step| match step {
+    let mut names = names.filter_map(|step| match step {
         Step::Name(name) => Some(name.to_lowercase()),
         Step::Index(_) | Step::Every => None,
     });
-    let name = name.take(1).next().unwrap_or_default();
+    let name = names.find(|name| !UNNAMED.contains(&name.as_str()));
+    let name = name.unwrap_or_default();
     let kind = match &name {
         name if is_worth(name) => 0,
         name if name.contains("score") => 1,
@@ -162,6 +166,10 @@ mod tests {
             ),
             (json!({"per task": [{"ok": true}]}), Some(("$[0][\"per task\"][*].ok", 1.0))),
             (json!({"a/b": {"grade": 3}}), Some(("/0/a~1b/grade", 3.0))),
+            (
+                json!({"scores": [{"metrics": {"accuracy": {"value": 0.5}, "stderr": {"value": 0.1}}}]}),
+                Some(("$[0].scores[*].metrics.accuracy.value", 0.5)),
+            ),
             (json!({"tokens": 3, "steps": 4}), None),
             (json!({"text": "well done"}), None),
         ] {
