@@ -14,7 +14,7 @@ use std::{
 
 use bridge::{
     caller::Caller,
-    store::{Append, Created, Event, ListQuery, SledSettings, SledStore, Store},
+    store::{Append, Created, Event, Idle, ListQuery, SledSettings, SledStore, Store},
 };
 use bridge_protocol::a2a::{Message, Part, Role, TaskState, TaskStatus};
 use jiff::Timestamp;
@@ -69,12 +69,12 @@ pub(crate) async fn grown(tasks: u64, folder: &Path) -> Outcome<()> {
     let store = SledStore::open(&SledSettings::in_folder(folder))?;
     println!("opened in {:.2?}, processor time {:.2} s", begun.elapsed(), cpu()?);
     let begun = Instant::now();
-    let (turns, counts) = (store.open_turns("", 1000).await?, store.open_counts().await?);
+    let (turns, counts) = (store.open_turns("", 1000).await?, store.counts().await?);
     println!("open turns {}, open tasks {counts:?}, in {:.2?}", turns.len(), begun.elapsed());
     println!("memory {} MiB", resident()? >> 20);
     let before = cpu()?;
     for _ in 0..QUERIES {
-        let due = store.waiting_tasks(AGENT, None, Timestamp::UNIX_EPOCH, PAGE);
+        let due = store.idle_tasks(Idle::Waiting, AGENT, None, Timestamp::UNIX_EPOCH, PAGE);
         if !due.await?.is_empty() {
             return Err("expected no task that has waited for so long".into());
         }

@@ -1,8 +1,5 @@
-//! Deletes tasks, and lists ended tasks.
+//! Deletes tasks.
 
-use std::collections::BTreeMap;
-
-use jiff::Timestamp;
 use tokio_postgres::Row;
 
 use crate::{
@@ -10,7 +7,7 @@ use crate::{
     failure::{Failure, unavailable},
     rows,
 };
-use bridge_store::{Deletion, EndedTasks, Head, ListPosition, StoreError, caller::Caller};
+use bridge_store::{Deletion, StoreError, caller::Caller};
 
 /// The number of attempts if others append to the task meanwhile, or connections are lost.
 const ATTEMPTS: usize = 16;
@@ -81,32 +78,5 @@ impl Shared {
             (Err(_), Deletion::Forced) => {}
         }
         Ok(row.get(2))
-    }
-
-    pub(super) async fn ended(
-        &self,
-        agent: &str,
-        after: Option<&ListPosition>,
-        until: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
-        let select = "SELECT task, head, status_time FROM bridge.tasks
-            WHERE agent = $1 AND NOT is_open AND (status_time, task) > ($2, $3) AND status_time <= $4
-            ORDER BY status_time, task LIMIT $5";
-        self.heads_since(select, agent, after, until, limit).await
-    }
-
-    pub(super) async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
-        let select = "SELECT agent, sum(ended)::bigint, sum(ended_bytes)::bigint FROM bridge.agents
-            GROUP BY agent HAVING sum(ended) > 0";
-        let found = self.connections.read(select, &[]).await?;
-        let count = |row: &Row| {
-            let ended = EndedTasks {
-                tasks: usize::try_from(row.get::<_, i64>(1)).unwrap_or_default(),
-                bytes: u64::try_from(row.get::<_, i64>(2)).unwrap_or_default(),
-            };
-            (row.get(0), ended)
-        };
-        Ok(found.iter().map(count).collect())
     }
 }

@@ -56,8 +56,8 @@ use self::{
     sharing::SharingStats,
 };
 use bridge_store::{
-    Append, Damage, Deletion, EndedTasks, Feed, Head, Leases, ListPosition, ListQuery, Listener,
-    Page, RecordKey, Seq, Snapshot, Store, StoreError, StoredEvent, Watch,
+    Append, Damage, Deletion, Feed, Head, Idle, Leases, ListPosition, ListQuery, Listener, Page,
+    RecordKey, Seq, Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch,
     backend::{Cache, Quarantine},
     caller::Caller,
 };
@@ -265,18 +265,19 @@ impl Store for PostgresStore {
         self.shared.open_turns(after, limit).await
     }
 
-    async fn waiting_tasks(
+    async fn idle_tasks(
         &self,
+        kind: Idle,
         agent: &str,
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
-        self.shared.waiting(agent, after, until, limit).await
+        self.shared.idle_tasks(kind, agent, after, until, limit).await
     }
 
-    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        self.shared.open_counts().await
+    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError> {
+        self.shared.counts().await
     }
 
     async fn delete(
@@ -286,20 +287,6 @@ impl Store for PostgresStore {
         deletion: Deletion,
     ) -> Result<(), StoreError> {
         self.shared.delete(caller, task, deletion).await
-    }
-
-    async fn ended_tasks(
-        &self,
-        agent: &str,
-        after: Option<&ListPosition>,
-        until: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
-        self.shared.ended(agent, after, until, limit).await
-    }
-
-    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
-        self.shared.ended_counts().await
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

@@ -12,7 +12,8 @@ use crate::{
     rows::{self, damaged, signed, unsigned},
 };
 use bridge_store::{
-    Head, ListPosition, ListQuery, Page, Seq, Snapshot, StoreError, StoredEvent,
+    EndedTasks, Head, Idle, ListPosition, ListQuery, Page, Seq, Snapshot, StoreError, StoredEvent,
+    TaskCounts,
     backend::{CachedTask, PageBuilder, cut_page},
     caller::Caller,
 };
@@ -253,29 +254,26 @@ impl Shared {
         }
     }
 
-    pub(super) async fn waiting(
+    pub(super) async fn idle_tasks(
         &self,
+        kind: Idle,
         agent: &str,
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
-        let select = "SELECT task, head, status_time FROM bridge.tasks
-            WHERE agent = $1 AND waits AND (status_time, task) > ($2, $3) AND status_time <= $4
-            ORDER BY status_time, task LIMIT $5";
-        self.heads_since(select, agent, after, until, limit).await
-    }
-
-    /// Returns the heads of an agent's tasks. The parameters of `select` are the agent, the status time and id of the task
-    /// before the first one, the latest status time, and the number of rows.
-    pub(super) async fn heads_since(
-        &self,
-        select: &'static str,
-        agent: &str,
-        after: Option<&ListPosition>,
-        until: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
+        let select = match kind {
+            Idle::Waiting => {
+                "SELECT task, head, status_time FROM bridge.tasks
+                WHERE agent = $1 AND waits AND (status_time, task) > ($2, $3) AND status_time <= $4
+                ORDER BY status_time, task LIMIT $5"
+            }
+            Idle::Ended => {
+                "SELECT task, head, status_time FROM bridge.tasks
+                WHERE agent = $1 AND NOT is_open AND (status_time, task) > ($2, $3) AND status_time <= $4
+                ORDER BY status_time, task LIMIT $5"
+            }
+        };
         let after = after.map(|after| (after.millis, after.task.clone()));
         let (mut millis, mut task) = after.unwrap_or((i64::MIN, String::new()));
         let (agent, until) = (rows::storable(agent), until.as_millisecond());
@@ -317,15 +315,18 @@ impl Shared {
         }
     }
 
-    pub(super) async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        let select = "SELECT agent, sum(unfinished)::bigint FROM bridge.agents
-            GROUP BY agent HAVING sum(unfinished) > 0";
+    pub(super) async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError> {
+        let select =
+            "SELECT agent, sum(unfinished)::bigint, sum(ended)::bigint, sum(ended_bytes)::bigint
+            FROM bridge.agents GROUP BY agent HAVING sum(unfinished) > 0 OR sum(ended) > 0";
         let found = self.connections.read(select, &[]).await?;
-        let count = |row: &Row| {
-            let count: i64 = row.get(1);
-            (row.get(0), usize::try_from(count).unwrap_or_default())
+        let counts = |row: &Row| {
+            let count = |column| usize::try_from(row.get::<_, i64>(column)).unwrap_or_default();
+            let bytes = u64::try_from(row.get::<_, i64>(3)).unwrap_or_default();
+            let ended = EndedTasks { tasks: count(2), bytes };
+            (row.get(0), TaskCounts { open: count(1), ended })
         };
-        Ok(found.iter().map(count).collect())
+        Ok(found.iter().map(counts).collect())
     }
 
     pub(super) async fn ready(&self) -> Result<(), StoreError> {

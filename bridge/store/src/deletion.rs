@@ -1,4 +1,4 @@
-//! The rules of deletion, and the counts of ended tasks and of disk space.
+//! The rules of deletion, idle tasks, and the counts of tasks and of disk space.
 
 use super::{Head, StoreError};
 
@@ -9,6 +9,34 @@ pub enum Deletion {
     Ended,
     /// All tasks, including open and damaged ones. This is for operators.
     Forced,
+}
+
+/// The kinds of tasks on which no agent works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Idle {
+    /// Tasks that wait for their callers, see [`Head::waits`].
+    Waiting,
+    /// Ended tasks, see [`Head::is_open`].
+    Ended,
+}
+
+impl Idle {
+    /// Returns whether a task is of this kind.
+    pub fn has(self, head: &Head) -> bool {
+        match self {
+            Self::Waiting => head.waits(),
+            Self::Ended => !head.is_open(),
+        }
+    }
+}
+
+/// The counts of an agent's tasks. A task in a terminal state whose last turn has not ended is in neither.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskCounts {
+    /// The number of tasks that are not in a terminal state.
+    pub open: usize,
+    /// The ended tasks.
+    pub ended: EndedTasks,
 }
 
 /// The number and size of an agent's ended tasks, see [`Head::is_open`].

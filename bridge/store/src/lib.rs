@@ -8,7 +8,7 @@
 //! - [`Append`], [`Event`], [`StoredEvent`]: the events that are written and read
 //! - [`Head`], [`Turn`]: the data that is needed to continue a task
 //! - [`Snapshot`], [`ListQuery`], [`Page`]: the current task, alone or in a list
-//! - [`Deletion`], [`EndedTasks`]: the rules of deletion, and the counts of ended tasks
+//! - [`Deletion`], [`Idle`], [`TaskCounts`]: the rules of deletion, and the tasks that they are about
 //! - [`Damage`], [`StoreReport`]: reports of damaged data; damage to one task does not affect others
 //! - [`Watch`], [`Feed`], [`Listener`]: notifications of new events
 //! - [`Leases`], [`Lease`], [`Conversation`]: the leases by which several processes share conversations
@@ -53,7 +53,7 @@ pub use self::sled::{Faults, Flaw, Gate, SimulatedDisk};
 pub use self::sled::{SledSettings, SledStore, copy_store};
 pub use append::Append;
 pub use damage::{Damage, DamagedTask, StoreReport};
-pub use deletion::{Deletion, DiskUse, EndedTasks};
+pub use deletion::{Deletion, DiskUse, EndedTasks, Idle, TaskCounts};
 pub use error::StoreError;
 pub use event::millis;
 pub use event::{Created, Event, Revised, StoredEvent};
@@ -91,8 +91,8 @@ pub type Unordered<K, V> = std::collections::HashMap<K, V, foldhash::fast::Rando
 /// A backend that stores tasks.
 ///
 /// Every operation names the caller; a task of another caller is [`StoreError::NotFound`], as if it did not exist.
-/// [`Store::owner`], [`Store::open_turns`], [`Store::waiting_tasks`], [`Store::ended_tasks`], [`Store::open_counts`] and
-/// [`Store::ended_counts`] are about the tasks of all callers, for the program itself.
+/// [`Store::owner`], [`Store::open_turns`], [`Store::idle_tasks`] and [`Store::counts`] are about the tasks of all callers,
+/// for the program itself.
 #[async_trait]
 pub trait Store: Send + Sync + std::fmt::Debug {
     /// Adds events to a task, all or none, and returns the head after them.
@@ -153,18 +153,20 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// included.
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError>;
 
-    /// Returns the heads of an agent's tasks that have waited for their callers ([`Head::waits`]) since `until` or longer,
-    /// longest first. They begin after `after`, at most `limit`. A task that continues meanwhile may be included.
-    async fn waiting_tasks(
+    /// Returns the heads of an agent's tasks of a kind whose last status is of `until` or earlier, oldest status first, ties
+    /// by task id. They begin after `after`, at most `limit`. A task that continues or is deleted meanwhile may be included;
+    /// damaged tasks are left out.
+    async fn idle_tasks(
         &self,
+        kind: Idle,
         agent: &str,
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError>;
 
-    /// Returns the number of tasks that are not in a terminal state, for each agent that has any.
-    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError>;
+    /// Returns the counts of each agent that has any open or ended task.
+    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError>;
 
     /// Deletes a task: its events, its entries in lists and counts, and its ids. The ids of its messages and the client's id
     /// for the task can be used again. The watchers of the task end. The deletion is durable when this returns.
@@ -179,20 +181,6 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         task: &str,
         deletion: Deletion,
     ) -> Result<(), StoreError>;
-
-    /// Returns the heads of an agent's tasks that have ended (not [`Head::is_open`]) and whose last status is of `until` or
-    /// earlier, oldest status first, ties by task id. They begin after `after`, at most `limit`. A task that is deleted
-    /// meanwhile may be included; damaged tasks are left out.
-    async fn ended_tasks(
-        &self,
-        agent: &str,
-        after: Option<&ListPosition>,
-        until: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Head>, StoreError>;
-
-    /// Returns the number and approximate size of ended tasks, for each agent that has any.
-    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError>;
 
     /// Does a part of the maintenance after deletions, such as freeing disk space, and returns whether there is more to do
     /// now. One call takes a limited time. The program calls it at intervals.

@@ -62,17 +62,18 @@ impl ListQuery {
         Snapshot::new(self.select_content(task), seq)
     }
 
-    /// Loads the tasks at these positions until the page is full. Returns them and the token of the next page, which is
-    /// `next` if all of them fit. A position for which `load` returns `None`, such as that of a damaged task, is skipped.
+    /// Loads the tasks at these positions until the page is full. Returns them and the token of the next page. If there is a
+    /// next page, there are more positions than the page has. A position for which `load` returns `None`, such as that of a
+    /// damaged task, is skipped.
     ///
     /// # Errors
     /// The errors of `load`.
     pub fn fill(
         &self,
         positions: Vec<ListPosition>,
-        next: String,
         load: impl Fn(&ListPosition) -> Result<Option<Snapshot>, StoreError>,
     ) -> Result<(Vec<Snapshot>, String), StoreError> {
+        let (positions, next) = cut_page(positions, self.page_size);
         let mut page = PageBuilder::new(self);
         for position in positions {
             let snapshot = load(&position)?;

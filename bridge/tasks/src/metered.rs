@@ -11,8 +11,9 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use crate::store::{
-    Append, Damage, Deletion, DiskUse, EndedTasks, Event, Head, Leases, ListPosition, ListQuery,
-    Listener, Page, RecordKey, Seq, Snapshot, Store, StoreError, StoreReport, StoredEvent, Watch,
+    Append, Damage, Deletion, DiskUse, Event, Head, Idle, Leases, ListPosition, ListQuery,
+    Listener, Page, RecordKey, Seq, Snapshot, Store, StoreError, StoreReport, StoredEvent,
+    TaskCounts, Watch,
 };
 use crate::{caller::Caller, metrics::Metrics, write_refusals::WriteRefusals};
 
@@ -160,19 +161,20 @@ impl Store for MeteredStore {
         self.count_failure(self.store.open_turns(after, limit).await)
     }
 
-    async fn waiting_tasks(
+    async fn idle_tasks(
         &self,
+        kind: Idle,
         agent: &str,
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
-        let waiting = self.store.waiting_tasks(agent, after, until, limit);
-        self.count_failure(waiting.await)
+        let idle = self.store.idle_tasks(kind, agent, after, until, limit);
+        self.count_failure(idle.await)
     }
 
-    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        self.count_failure(self.store.open_counts().await)
+    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError> {
+        self.count_failure(self.store.counts().await)
     }
 
     async fn delete(
@@ -191,21 +193,6 @@ impl Store for MeteredStore {
             self.count_tasks(&head.agent, false, true);
         }
         Ok(())
-    }
-
-    async fn ended_tasks(
-        &self,
-        agent: &str,
-        after: Option<&ListPosition>,
-        until: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
-        let ended = self.store.ended_tasks(agent, after, until, limit);
-        self.count_failure(ended.await)
-    }
-
-    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
-        self.count_failure(self.store.ended_counts().await)
     }
 
     async fn maintain(&self) -> Result<bool, StoreError> {

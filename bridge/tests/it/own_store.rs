@@ -12,8 +12,8 @@ use bridge::{
     caller::Caller,
     jiff::Timestamp,
     store::{
-        Append, Deletion, EndedTasks, Feed, Head, ListPosition, ListQuery, Listener, Page,
-        RecordKey, Seq, Snapshot, Store, StoreError, StoredEvent, Watch, testing::Backend,
+        Append, Deletion, Feed, Head, Idle, ListPosition, ListQuery, Listener, Page, RecordKey,
+        Seq, Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch, testing::Backend,
     },
 };
 
@@ -123,13 +123,8 @@ impl State {
         ours.sort();
         let total = query.known_total.unwrap_or(ours.len());
         ours.retain(|position| after.as_ref().is_none_or(|after| position > after));
-        let next = match ours.len() > query.page_size {
-            true => ours[query.page_size - 1].token(),
-            false => String::new(),
-        };
-        ours.truncate(query.page_size);
         let load = |position: &ListPosition| Ok(Some(self.snapshot(heads[position.task.as_str()])));
-        let (tasks, next) = query.fill(ours, next, load)?;
+        let (tasks, next) = query.fill(ours, load)?;
         Ok(Page { tasks, next, total })
     }
 }
@@ -206,15 +201,16 @@ impl Store for ListStore {
         Ok(open.take(limit).map(|head| head.as_ref().clone()).collect())
     }
 
-    async fn waiting_tasks(
+    async fn idle_tasks(
         &self,
+        kind: Idle,
         agent: &str,
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
-        let is_waiting = |head: &Head| head.agent == agent && head.waits();
-        Ok(self.kept().since(is_waiting, after, until, limit))
+        let is_wanted = |head: &Head| head.agent == agent && kind.has(head);
+        Ok(self.kept().since(is_wanted, after, until, limit))
     }
 
     async fn delete(
@@ -231,34 +227,16 @@ impl Store for ListStore {
         Ok(())
     }
 
-    async fn ended_tasks(
-        &self,
-        agent: &str,
-        after: Option<&ListPosition>,
-        until: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
-        let is_ended = |head: &Head| head.agent == agent && !head.is_open();
-        Ok(self.kept().since(is_ended, after, until, limit))
-    }
-
-    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
+    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError> {
         let kept = self.kept();
-        let mut counts = BTreeMap::<String, EndedTasks>::new();
-        for head in kept.heads().into_values().filter(|head| !head.is_open()) {
-            let count = counts.entry(head.agent.clone()).or_default();
-            count.tasks += 1;
-            let events = kept.events(&head.task);
-            count.bytes += events.map(|one| format!("{one:?}").len() as u64).sum::<u64>();
-        }
-        Ok(counts)
-    }
-
-    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        let mut counts = BTreeMap::new();
-        for head in self.kept().heads().into_values() {
-            if !head.state.is_terminal() {
-                *counts.entry(head.agent.clone()).or_default() += 1;
+        let mut counts = BTreeMap::<String, TaskCounts>::new();
+        for head in kept.heads().into_values() {
+            let TaskCounts { open, ended } = counts.entry(head.agent.clone()).or_default();
+            *open += usize::from(!head.state.is_terminal());
+            if !head.is_open() {
+                ended.tasks += 1;
+                let events = kept.events(&head.task);
+                ended.bytes += events.map(|one| format!("{one:?}").len() as u64).sum::<u64>();
             }
         }
         Ok(counts)

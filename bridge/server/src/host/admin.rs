@@ -19,7 +19,7 @@ use crate::{
     caller::Caller,
     clock,
     service::Service,
-    store::{Deletion, Head, Seq, StoreError, StoredEvent},
+    store::{Deletion, Head, Idle, Seq, StoreError, StoredEvent},
     turns::{TurnError, Turns},
 };
 
@@ -72,8 +72,8 @@ impl Filters {
                 "state" => {
                     wanted.state = Some(match &*value {
                         "running" => Kind::Running,
-                        "waiting" => Kind::Waiting,
-                        "ended" => Kind::Ended,
+                        "waiting" => Kind::Idle(Idle::Waiting),
+                        "ended" => Kind::Idle(Idle::Ended),
                         _ => return Err(wrong("running, waiting or ended")),
                     });
                 }
@@ -88,9 +88,7 @@ impl Filters {
 enum Kind {
     /// Tasks with a turn that runs or is queued.
     Running,
-    /// Tasks that wait for their callers.
-    Waiting,
-    Ended,
+    Idle(Idle),
 }
 
 async fn list(
@@ -101,7 +99,7 @@ async fn list(
     let limit = wanted.limit.unwrap_or(LISTED);
     let kinds = match wanted.state {
         Some(kind) => vec![kind],
-        None => vec![Kind::Running, Kind::Waiting],
+        None => vec![Kind::Running, Kind::Idle(Idle::Waiting)],
     };
     let mut heads = Vec::new();
     for kind in kinds {
@@ -135,14 +133,9 @@ async fn of_kind(
                 found.extend(heads.into_iter().filter(|head| is_wanted(&head.agent)));
             }
         }
-        Kind::Waiting => {
+        Kind::Idle(kind) => {
             for agent in names {
-                found.extend(store.waiting_tasks(agent, None, now, limit).await?);
-            }
-        }
-        Kind::Ended => {
-            for agent in names {
-                found.extend(store.ended_tasks(agent, None, now, limit).await?);
+                found.extend(store.idle_tasks(kind, agent, None, now, limit).await?);
             }
         }
     }

@@ -33,7 +33,7 @@ use crate::{
     caller::Caller,
     metrics::Metrics,
     push::Push,
-    store::{Conversation, Deletion, Head, Lease, ListPosition, Store, StoreError},
+    store::{Conversation, Deletion, Head, Idle, Lease, ListPosition, Store, StoreError},
 };
 
 /// The number of tasks that are deleted in one step, and at a time.
@@ -158,7 +158,9 @@ impl Retention {
     async fn delete_by_rules(&self, now: Timestamp) -> Result<usize, StoreError> {
         self.begin();
         let pace = Pace::begin();
-        let mut agents: Vec<String> = self.0.store.ended_counts().await?.into_keys().collect();
+        let counts = self.0.store.counts().await?.into_iter();
+        let ended = counts.filter(|(_, counts)| counts.ended.tasks > 0);
+        let mut agents: Vec<String> = ended.map(|(agent, _)| agent).collect();
         let mut deleted = 0;
         while !agents.is_empty() {
             let mut left = Vec::new();
@@ -189,7 +191,7 @@ impl Retention {
             (_, _) => Timestamp::MAX,
         };
         let after = self.progress().last.get(agent).cloned();
-        let found = self.0.store.ended_tasks(agent, after.as_ref(), until, PAGE);
+        let found = self.0.store.idle_tasks(Idle::Ended, agent, after.as_ref(), until, PAGE);
         let found = found.await?;
         if too_many > 0 {
             // Tasks may have been deleted between the count and the list, by their owners or by a process that lost its
@@ -214,8 +216,8 @@ impl Retention {
 
     /// Returns the number of an agent's ended tasks beyond those that the rule keeps.
     async fn too_many(&self, agent: &str, rule: RetentionRule) -> Result<usize, StoreError> {
-        let counts = self.0.store.ended_counts().await?;
-        Ok(counts.get(agent).map_or(0, |there| rule.too_many(*there)))
+        let counts = self.0.store.counts().await?;
+        Ok(counts.get(agent).map_or(0, |there| rule.too_many(there.ended)))
     }
 
     /// Deletes tasks that have ended. A task that cannot be deleted is skipped until the next start from the beginning.
@@ -317,8 +319,8 @@ mod tests {
     }
 
     async fn counted_tasks(store: &Arc<dyn Store>) -> EndedTasks {
-        let counts = store.ended_counts().await.unwrap();
-        counts.get(AGENT).copied().unwrap_or_default()
+        let counts = store.counts().await.unwrap();
+        counts.get(AGENT).copied().unwrap_or_default().ended
     }
 
     fn at(second: i64) -> Timestamp {
@@ -353,9 +355,9 @@ mod tests {
         assert_eq!(retention.pass(at(401)).await.unwrap(), 1);
         assert_eq!(retention.pass(at(401)).await.unwrap(), 0);
         assert_eq!(counted_tasks(&store).await.tasks, 299);
-        let rest = store.ended_tasks(AGENT, None, at(302), 9).await.unwrap();
+        let rest = store.idle_tasks(Idle::Ended, AGENT, None, at(302), 9).await.unwrap();
         assert_eq!(rest[0].task, "t302");
-        assert_eq!(store.open_counts().await.unwrap()[AGENT], 1);
+        assert_eq!(store.counts().await.unwrap()[AGENT].open, 1);
     }
 
     #[tokio::test(start_paused = true)]
@@ -363,14 +365,14 @@ mod tests {
         let store = store(600).await;
         let rule = RetentionRule { age: None, tasks: Some(10), bytes: None };
         assert_eq!(retention(&store, rule).pass(at(9_999)).await.unwrap(), 590);
-        let rest = store.ended_tasks(AGENT, None, at(9_999), 99).await.unwrap();
+        let rest = store.idle_tasks(Idle::Ended, AGENT, None, at(9_999), 99).await.unwrap();
         assert_eq!((rest.len(), rest[0].task.as_str()), (10, "t591"));
         let half = counted_tasks(&store).await.bytes / 2;
         let rule = RetentionRule { age: None, tasks: None, bytes: Some(half) };
         retention(&store, rule).pass(at(9_999)).await.unwrap();
         let rest = counted_tasks(&store).await;
         assert!(rest.bytes <= half && rest.tasks >= 4, "{rest:?}");
-        assert_eq!(store.open_counts().await.unwrap()[AGENT], 1);
+        assert_eq!(store.counts().await.unwrap()[AGENT].open, 1);
     }
 
     #[tokio::test(start_paused = true)]

@@ -11,10 +11,10 @@ use std::{
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use self::tables::{MemoryTables, PagePositions, StoredAppend};
+use self::tables::{MemoryTables, StoredAppend};
 use super::{
-    Append, Deletion, EndedTasks, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq,
-    Snapshot, Store, StoreError, StoredEvent, Watch,
+    Append, Deletion, Head, Idle, ListPosition, ListQuery, Listener, Page, RecordKey, Seq,
+    Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch,
     cache::{Cache, CachedTask},
     feed::Feed,
 };
@@ -101,7 +101,7 @@ impl Store for MemoryStore {
     }
 
     async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
-        let PagePositions { tasks, next, total } = self.lock().page(caller, query)?;
+        let (found, total) = self.lock().page(caller, query)?;
         let load = |place: &ListPosition| {
             let head = match self.lock().entry(caller, &place.task) {
                 Ok(entry) => Arc::clone(&entry.head),
@@ -110,7 +110,7 @@ impl Store for MemoryStore {
             };
             self.snapshot(&head).map(|snapshot| Some(query.select(snapshot)))
         };
-        let (tasks, next) = query.fill(tasks, next, load)?;
+        let (tasks, next) = query.fill(found, load)?;
         Ok(Page { tasks, next, total })
     }
 
@@ -136,20 +136,20 @@ impl Store for MemoryStore {
         Ok(self.lock().open_turns(after, limit))
     }
 
-    async fn waiting_tasks(
+    async fn idle_tasks(
         &self,
+        kind: Idle,
         agent: &str,
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
-        let until = until.as_millisecond();
-        Ok(self.lock().waiting(agent, after, until, limit))
+        Ok(self.lock().idle_tasks(kind, agent, after, until, limit))
     }
 
-    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        let open = self.lock().open.clone().into_iter();
-        Ok(open.filter(|(_, count)| *count > 0).collect())
+    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError> {
+        let counts = self.lock().counts.clone().into_iter();
+        Ok(counts.filter(|(_, counts)| *counts != TaskCounts::default()).collect())
     }
 
     async fn delete(
@@ -162,22 +162,6 @@ impl Store for MemoryStore {
         self.cache.forget(task);
         self.feed.end(task);
         Ok(())
-    }
-
-    async fn ended_tasks(
-        &self,
-        agent: &str,
-        after: Option<&ListPosition>,
-        until: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
-        let until = until.as_millisecond();
-        Ok(self.lock().ended(agent, after, until, limit))
-    }
-
-    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
-        let counts = self.lock().ended_counts.clone().into_iter();
-        Ok(counts.filter(|(_, count)| count.tasks > 0).collect())
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {

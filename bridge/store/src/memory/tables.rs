@@ -14,10 +14,12 @@ use jiff::Timestamp;
 
 use super::lists::TaskLists;
 use crate::{
-    Append, Deletion, EndedTasks, Event, Head, ListQuery, RecordKey, Seq, StoreError, StoredEvent,
-    caller::Caller,
-    list::{ListPosition, cut_page},
+    Append, Deletion, Event, Head, Idle, ListPosition, ListQuery, RecordKey, Seq, StoreError,
+    StoredEvent, TaskCounts, caller::Caller,
 };
+
+/// Tasks by the time of their status in milliseconds.
+type TasksByTime = BTreeSet<(i64, Arc<str>)>;
 
 /// All tables. The lock is only held while data are changed or copied.
 #[derive(Debug, Default)]
@@ -27,14 +29,8 @@ pub(super) struct MemoryTables {
     caller_indexes: BTreeMap<(Caller, String), CallerIndex>,
     /// The tasks with turns that have not ended.
     turns: BTreeSet<Arc<str>>,
-    /// The tasks of each agent that wait for their callers, by the time of their status in milliseconds.
-    waiting: BTreeMap<String, BTreeSet<(i64, Arc<str>)>>,
-    /// The tasks of each agent that have ended, by the time of their status in milliseconds.
-    ended: BTreeMap<String, BTreeSet<(i64, Arc<str>)>>,
-    /// The number and size of each agent's ended tasks.
-    pub(super) ended_counts: BTreeMap<String, EndedTasks>,
-    /// The number of tasks of each agent that are not in a terminal state.
-    pub(super) open: BTreeMap<String, usize>,
+    idle: BTreeMap<(Idle, String), TasksByTime>,
+    pub(super) counts: BTreeMap<String, TaskCounts>,
     pub(super) records: BTreeMap<(Caller, RecordKey), Vec<u8>>,
 }
 
@@ -63,14 +59,6 @@ pub(super) struct StoredAppend {
     last: Seq,
     millis: i64,
     json: Arc<[u8]>,
-}
-
-/// The positions of the tasks on a page, the token of the next page, and the number of tasks on all pages.
-#[derive(Debug)]
-pub(super) struct PagePositions {
-    pub(super) tasks: Vec<ListPosition>,
-    pub(super) next: String,
-    pub(super) total: usize,
 }
 
 impl StoredAppend {
@@ -176,40 +164,34 @@ impl MemoryTables {
         Ok(())
     }
 
-    /// Adds a task to the tables of open turns, waiting and ended tasks and counts, or removes it from them.
+    /// Adds a task to the tables of open turns, idle tasks and counts, or removes it from them.
     fn count(&mut self, task: &Arc<str>, head: &Head, bytes: u64, is_there: bool) {
-        let waiting = self.waiting.entry(head.agent.clone()).or_default();
-        let heads_until = (head.status_time.as_millisecond(), Arc::clone(task));
-        match is_there && head.waits() {
-            true => waiting.insert(heads_until.clone()),
-            false => waiting.remove(&heads_until),
-        };
-        if !head.is_open() {
-            let ended = self.ended.entry(head.agent.clone()).or_default();
-            let counts = self.ended_counts.entry(head.agent.clone()).or_default();
+        for kind in [Idle::Waiting, Idle::Ended].into_iter().filter(|kind| kind.has(head)) {
+            let tasks = self.idle.entry((kind, head.agent.clone())).or_default();
+            let entry = (head.status_time.as_millisecond(), Arc::clone(task));
             match is_there {
-                true => {
-                    ended.insert(heads_until);
-                    counts.tasks += 1;
-                    counts.bytes += bytes;
-                }
-                false => {
-                    ended.remove(&heads_until);
-                    counts.tasks -= 1;
-                    counts.bytes -= bytes;
-                }
-            }
+                true => tasks.insert(entry),
+                false => tasks.remove(&entry),
+            };
         }
         match is_there && !head.turns.is_empty() {
             true => self.turns.insert(Arc::clone(task)),
             false => self.turns.remove(task),
         };
-        let open = self.open.entry(head.agent.clone()).or_default();
-        if !head.state.is_terminal() {
-            *open = match is_there {
-                true => *open + 1,
-                false => open.saturating_sub(1),
-            };
+        let TaskCounts { open, ended } = self.counts.entry(head.agent.clone()).or_default();
+        let (is_open, has_ended) = (!head.state.is_terminal(), !head.is_open());
+        let bytes = if has_ended { bytes } else { 0 };
+        match is_there {
+            true => {
+                *open += usize::from(is_open);
+                ended.tasks += usize::from(has_ended);
+                ended.bytes += bytes;
+            }
+            false => {
+                *open -= usize::from(is_open);
+                ended.tasks -= usize::from(has_ended);
+                ended.bytes -= bytes;
+            }
         }
     }
 
@@ -236,39 +218,19 @@ impl MemoryTables {
         self.heads(self.turns.range::<str, _>(later).take(limit))
     }
 
-    pub(super) fn waiting(
+    pub(super) fn idle_tasks(
         &self,
+        kind: Idle,
         agent: &str,
         after: Option<&ListPosition>,
-        until: i64,
-        limit: usize,
-    ) -> Vec<Head> {
-        self.heads_until(self.waiting.get(agent), after, until, limit)
-    }
-
-    pub(super) fn ended(
-        &self,
-        agent: &str,
-        after: Option<&ListPosition>,
-        until: i64,
-        limit: usize,
-    ) -> Vec<Head> {
-        self.heads_until(self.ended.get(agent), after, until, limit)
-    }
-
-    /// Returns the heads of tasks that have been in a table since `until` or longer.
-    fn heads_until(
-        &self,
-        table: Option<&BTreeSet<(i64, Arc<str>)>>,
-        after: Option<&ListPosition>,
-        until: i64,
+        until: Timestamp,
         limit: usize,
     ) -> Vec<Head> {
         let after = after.map(|after| (after.millis, Arc::from(after.task.as_str())));
         let after = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let later =
-            table.into_iter().flat_map(|table| table.range((after.clone(), Bound::Unbounded)));
-        let due = later.take_while(|(heads_until, _)| *heads_until <= until);
+        let tasks = self.idle.get(&(kind, agent.to_owned())).into_iter();
+        let later = tasks.flat_map(|tasks| tasks.range((after.clone(), Bound::Unbounded)));
+        let due = later.take_while(|(millis, _)| *millis <= until.as_millisecond());
         self.heads(due.take(limit).map(|(_, task)| task))
     }
 
@@ -281,12 +243,12 @@ impl MemoryTables {
         self.caller_indexes.get(&(caller.clone(), agent.to_owned()))
     }
 
-    /// Returns the positions of the tasks of a page.
+    /// Returns the positions of the tasks of a page, see [`ListQuery::fill`], and the number of tasks on all pages.
     pub(super) fn page(
         &self,
         caller: &Caller,
         query: &ListQuery,
-    ) -> Result<PagePositions, StoreError> {
+    ) -> Result<(Vec<ListPosition>, usize), StoreError> {
         let from = query.start(|position| {
             let entry = self.tasks.get(position.task.as_str());
             let is_own =
@@ -295,9 +257,7 @@ impl MemoryTables {
         })?;
         let index = self.caller_index(caller, &query.agent);
         let page = index.map(|index| index.lists.page(from.as_ref(), query));
-        let (found, total) = page.unwrap_or_default();
-        let (tasks, next) = cut_page(found, query.page_size);
-        Ok(PagePositions { tasks, next, total })
+        Ok(page.unwrap_or_default())
     }
 }
 

@@ -128,7 +128,7 @@ impl CachedReader {
 
     /// Returns a page of tasks. Damaged tasks are counted, but not returned.
     pub(super) fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
-        let positions = self.disk.page_positions(caller, query)?;
+        let (found, total) = self.disk.page_positions(caller, query)?;
         let load = |place: &ListPosition| {
             let latest = self.owned(self.disk.find(&place.task)?, caller, &place.task);
             let read = |latest: LatestAppend| {
@@ -142,8 +142,8 @@ impl CachedReader {
                 Err(error) => Err(error),
             }
         };
-        let (tasks, next) = query.fill(positions.tasks, positions.next, load)?;
-        Ok(Page { tasks, next, total: positions.total })
+        let (tasks, next) = query.fill(found, load)?;
+        Ok(Page { tasks, next, total })
     }
 
     fn compute(&self, latest: &LatestAppend) -> Result<Snapshot, StoreError> {
@@ -163,7 +163,6 @@ impl CachedReader {
         Ok(snapshot)
     }
 
-    /// Returns the task if the caller owns it.
     fn owned(
         &self,
         found: Option<LatestAppend>,

@@ -36,7 +36,7 @@ use super::{
     latest_append::{DataState, LatestAppend},
     log::LogOffset,
 };
-use crate::{Head, RecordKey, Seq, StoreError, caller::Caller, list::ListPosition};
+use crate::{Head, Idle, ListPosition, RecordKey, Seq, StoreError, caller::Caller};
 
 pub(super) type Key = Vec<u8>;
 
@@ -278,14 +278,13 @@ pub(super) fn counted_list(count: &Key) -> Key {
     [&[list], &count[1..]].concat()
 }
 
-/// Returns the prefix of an agent's waiting tasks.
-pub(super) fn waiting(agent: &str) -> Key {
-    prefix(WAITING, &[agent])
-}
-
-/// Returns the prefix of an agent's ended tasks.
-pub(super) fn ended(agent: &str) -> Key {
-    prefix(ENDED, &[agent])
+/// Returns the prefix of an agent's idle tasks of a kind.
+pub(super) fn idle(kind: Idle, agent: &str) -> Key {
+    let list = match kind {
+        Idle::Waiting => WAITING,
+        Idle::Ended => ENDED,
+    };
+    prefix(list, &[agent])
 }
 
 /// Returns the keys of a task in all lists.
@@ -297,19 +296,15 @@ pub(super) fn list_keys(latest: &LatestAppend) -> Vec<Key> {
         ordered_key(counted_list(&count), Order::NewestFirst, &position)
     };
     let mut list_keys = vec![in_state(None), in_state(Some(&head.context_id))];
-    if head.waits() {
-        list_keys.push(ordered_key(waiting(&head.agent), Order::OldestFirst, &position));
-    }
-    if !head.is_open() {
-        list_keys.push(ordered_key(ended(&head.agent), Order::OldestFirst, &position));
-    }
+    let kinds = [Idle::Waiting, Idle::Ended].into_iter().filter(|kind| kind.has(head));
+    let key = |kind| ordered_key(idle(kind, &head.agent), Order::OldestFirst, &position);
+    list_keys.extend(kinds.map(key));
     if !head.turns.is_empty() {
         list_keys.push(turn(&head.task));
     }
     list_keys
 }
 
-/// Returns the key of a position in a list of this order.
 pub(super) fn ordered_key(mut list: Key, order: Order, position: &ListPosition) -> Key {
     let newest_first = newest_first(position.millis);
     let time = match order {
@@ -412,10 +407,11 @@ mod tests {
         for (key, one) in keys.iter().zip(&ordered) {
             assert_eq!(super::position(key).as_ref().unwrap(), one);
         }
-        let times = ordered
-            .map(|one| ordered_key(waiting("b"), Order::OldestFirst, &position(one.millis, "")));
+        let times = ordered.map(|one| {
+            ordered_key(idle(Idle::Waiting, "b"), Order::OldestFirst, &position(one.millis, ""))
+        });
         assert!(times.iter().rev().is_sorted());
-        for list in [list, waiting("b"), ended("b")] {
+        for list in [list, idle(Idle::Waiting, "b"), idle(Idle::Ended, "b")] {
             let order = order_of_list(&list).unwrap();
             for millis in [i64::MIN, -1, 0, 7, i64::MAX] {
                 assert_eq!(time(&start_of_time(&list, order, millis)), Some(millis));
@@ -460,10 +456,10 @@ mod tests {
         assert_eq!(filter_key(&append("t", 9)), Some(&*appends));
         let head = head("t");
         assert_eq!(filter_key(&head), Some(&*head));
-        let waits = ordered_key(waiting("b"), Order::OldestFirst, &position(7, "t"));
+        let waits = ordered_key(idle(Idle::Waiting, "b"), Order::OldestFirst, &position(7, "t"));
         assert_eq!(
             (filter_key(&waits), last_name(&waits).unwrap().as_str()),
-            (Some(&*waiting("b")), "t")
+            (Some(&*idle(Idle::Waiting, "b")), "t")
         );
         assert_eq!(filter_key(&turn("t")), Some(&[TURN][..]));
         assert_eq!(agent(&prefix(OPEN, &["b"])).unwrap(), "b");

@@ -4,27 +4,15 @@ use super::{
     keys::{self, Key, Order},
     reader::Reader,
 };
-use crate::{
-    ListQuery, StoreError,
-    caller::Caller,
-    list::{ListPosition, cut_page},
-};
-
-/// The positions of the tasks on a page, the token of the next page, and the number of tasks on all pages.
-#[derive(Debug)]
-pub(super) struct PagePositions {
-    pub(super) tasks: Vec<ListPosition>,
-    pub(super) next: String,
-    pub(super) total: usize,
-}
+use crate::{ListPosition, ListQuery, StoreError, caller::Caller};
 
 impl Reader {
-    /// Returns the positions of the tasks of a page.
+    /// Returns the positions of the tasks of a page, see [`ListQuery::fill`], and the number of tasks on all pages.
     pub(super) fn page_positions(
         &self,
         caller: &Caller,
         query: &ListQuery,
-    ) -> Result<PagePositions, StoreError> {
+    ) -> Result<(Vec<ListPosition>, usize), StoreError> {
         let from = query.start(|position| {
             // The last task of the previous page may be damaged, so only the index is read.
             let indexed = self.indexed_task(&position.task)?;
@@ -33,9 +21,7 @@ impl Reader {
         })?;
         let (mut found, total) = self.in_states(caller, from.as_ref(), query)?;
         found.sort();
-        let (tasks, next) = cut_page(found, query.page_size);
-        let total = query.known_total.unwrap_or(total);
-        Ok(PagePositions { tasks, next, total })
+        Ok((found, query.known_total.unwrap_or(total)))
     }
 
     /// Returns the first positions of the sorted lists of all states, which contain those of the page, and the total.

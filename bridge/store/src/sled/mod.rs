@@ -67,13 +67,12 @@ use self::{
     committer::{Committer, Publisher},
     compaction::{Compaction, CompactionGoal},
     draft::PreparedAppend,
-    open::Opened,
     reader::Reader,
 };
 use super::{
-    Append, Damage, Deletion, DiskUse, EndedTasks, Event, Head, ListPosition, ListQuery, Listener,
-    Page, RecordKey, Seq, Snapshot, Store, StoreError, StoreReport, StoredEvent, Unordered, Watch,
-    cache::Cache, feed::Feed,
+    Append, Damage, Deletion, DiskUse, Event, Head, Idle, ListPosition, ListQuery, Listener, Page,
+    RecordKey, Seq, Snapshot, Store, StoreError, StoreReport, StoredEvent, TaskCounts, Unordered,
+    Watch, cache::Cache, feed::Feed,
 };
 use crate::caller::Caller;
 
@@ -102,7 +101,7 @@ impl SledStore {
 
     /// Opens the store with the log on a given disk.
     fn open_on(settings: &SledSettings, disk: &Arc<dyn log::Disk>) -> Result<Self, StoreError> {
-        let Opened { reader, log } = open::open(settings, disk)?;
+        let (reader, log) = open::open(settings, disk)?;
         let publisher = Publisher {
             cache: Arc::new(Cache::new(settings.task_cache)),
             feed: Arc::new(Feed::default()),
@@ -261,19 +260,20 @@ impl Store for SledStore {
         self.read_disk(move |disk| disk.open_turns(&after, limit)).await
     }
 
-    async fn waiting_tasks(
+    async fn idle_tasks(
         &self,
+        kind: Idle,
         agent: &str,
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
-        let (list, after) = (keys::waiting(agent), after.cloned());
+        let (list, after) = (keys::idle(kind, agent), after.cloned());
         self.read_disk(move |disk| disk.heads_until(list, after.as_ref(), until, limit)).await
     }
 
-    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        self.read_disk(Reader::open_counts).await
+    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError> {
+        self.read_disk(Reader::counts).await
     }
 
     async fn delete(
@@ -290,21 +290,6 @@ impl Store for SledStore {
         };
         let (caller, task) = (caller.clone(), task.to_owned());
         self.committer.delete(caller, task, deletion, forget).await
-    }
-
-    async fn ended_tasks(
-        &self,
-        agent: &str,
-        after: Option<&ListPosition>,
-        until: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
-        let (list, after) = (keys::ended(agent), after.cloned());
-        self.read_disk(move |disk| disk.heads_until(list, after.as_ref(), until, limit)).await
-    }
-
-    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
-        self.read_disk(Reader::ended_counts).await
     }
 
     async fn maintain(&self) -> Result<bool, StoreError> {

@@ -89,22 +89,21 @@ impl Pair {
         let (until, limit) = (jiff::Timestamp::from_millisecond(30), 1 + rng.below(99));
         let until = until.unwrap();
         let waiting = (
-            disk.waiting_tasks(AGENT, None, until, limit).await,
-            memory.waiting_tasks(AGENT, None, until, limit).await,
+            disk.idle_tasks(Idle::Waiting, AGENT, None, until, limit).await,
+            memory.idle_tasks(Idle::Waiting, AGENT, None, until, limit).await,
         );
         assert_eq!(waiting.0.unwrap(), waiting.1.unwrap());
         let ended = (
-            disk.ended_tasks(AGENT, None, until, limit).await,
-            memory.ended_tasks(AGENT, None, until, limit).await,
+            disk.idle_tasks(Idle::Ended, AGENT, None, until, limit).await,
+            memory.idle_tasks(Idle::Ended, AGENT, None, until, limit).await,
         );
         assert_eq!(ended.0.unwrap(), ended.1.unwrap());
         let number = async |store: &dyn Store| {
-            let counts = store.ended_counts().await.unwrap();
-            counts.get(AGENT).map_or(0, |count| count.tasks)
+            let counts = store.counts().await.unwrap().into_iter();
+            let numbers = counts.map(|(agent, count)| (agent, count.open, count.ended.tasks));
+            numbers.collect::<Vec<_>>()
         };
         assert_eq!(number(disk).await, number(memory).await);
-        let counts = (disk.open_counts().await, memory.open_counts().await);
-        assert_eq!(counts.0.unwrap(), counts.1.unwrap());
         for caller in ["alice", "bob", "", "nobody"].map(Caller::new) {
             let query = ListQuery {
                 context_id: [None, None, Some("x".to_owned())][rng.below(3)].clone(),

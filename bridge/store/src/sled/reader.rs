@@ -12,8 +12,8 @@ use super::{
     log::{Log, LogOffset},
 };
 use crate::{
-    EndedTasks, Head, Seq, StoreError, StoredEvent, caller::Caller, damage::Quarantine,
-    list::ListPosition,
+    Head, ListPosition, Seq, StoreError, StoredEvent, TaskCounts, caller::Caller,
+    damage::Quarantine,
 };
 
 /// The index has the offset of every append whose number is a multiple of this. The others are found through the previous
@@ -232,24 +232,20 @@ impl Reader {
         Ok(heads)
     }
 
-    /// Returns the number of tasks of each agent that are not in a terminal state.
-    pub(super) fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        let counts = self.index().counts(&[keys::OPEN])?.into_iter();
-        let counts = counts.filter(|(_, count)| *count > 0);
-        counts.map(|(key, count)| Ok((keys::agent(&key)?, count))).collect()
-    }
-
-    /// Returns the number and size of the ended tasks of each agent.
-    pub(super) fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
-        let bytes = self.index().counts(&[keys::ENDED_BYTES])?;
-        let mut counts = BTreeMap::new();
-        for (key, tasks) in self.index().counts(&[keys::ENDED_COUNT])? {
-            let of_bytes = [&[keys::ENDED_BYTES], &key[1..]].concat();
-            let bytes = bytes.get(&of_bytes).map_or(0, |bytes| *bytes as u64);
-            if tasks > 0 {
-                counts.insert(keys::agent(&key)?, EndedTasks { tasks, bytes });
+    /// Returns the counts of each agent's tasks.
+    pub(super) fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError> {
+        let mut counts = BTreeMap::<String, TaskCounts>::new();
+        for kind in [keys::OPEN, keys::ENDED_COUNT, keys::ENDED_BYTES] {
+            for (key, count) in self.index().counts(&[kind])? {
+                let TaskCounts { open, ended } = counts.entry(keys::agent(&key)?).or_default();
+                match kind {
+                    keys::OPEN => *open = count,
+                    keys::ENDED_COUNT => ended.tasks = count,
+                    _ => ended.bytes = count as u64,
+                }
             }
         }
+        counts.retain(|_, counts| counts.open > 0 || counts.ended.tasks > 0);
         Ok(counts)
     }
 

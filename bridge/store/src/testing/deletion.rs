@@ -6,7 +6,9 @@ use super::{
     Backend,
     sample::{AGENT, Sample, at, said, status},
 };
-use crate::{Deletion, Event, ListPosition, ListQuery, Store, StoreError, caller::Caller};
+use crate::{
+    Deletion, Event, Idle, ListPosition, ListQuery, Store, StoreError, TaskCounts, caller::Caller,
+};
 
 /// Creates a task that ends at a time.
 async fn end(store: &dyn Store, sample: &Sample, millis: i64) {
@@ -60,8 +62,8 @@ pub async fn a_deleted_task_is_not_found(backend: &impl Backend) {
     for query in [&all, &completed, &within] {
         assert_eq!(listed(&*store, query).await, (vec!["other".into()], 1));
     }
-    let counts = store.ended_counts().await.unwrap();
-    assert_eq!(counts[AGENT].tasks, 1);
+    let counts = store.counts().await.unwrap();
+    assert_eq!(counts[AGENT].ended.tasks, 1);
     assert_eq!(store.head(&other.caller, "other").await.unwrap().seq, 5);
     // A page token with the deleted task is refused.
     let token = ListPosition { millis: 10, task: "one".into() };
@@ -99,7 +101,7 @@ pub async fn deletion_is_refused_for_open_tasks_and_other_callers(backend: &impl
         check_not_found(&*store, sample).await;
     }
     assert_eq!(store.open_turns("", 99).await.unwrap(), []);
-    assert_eq!(store.open_counts().await.unwrap(), [].into());
+    assert_eq!(store.counts().await.unwrap()[AGENT].open, 0);
 }
 
 /// Checks that the ids of a deleted task can be used again, for another task or for one with the same id.
@@ -141,7 +143,7 @@ pub async fn ended_tasks_are_listed_by_time(backend: &impl Backend) {
     Sample::new("open").create(&*store, 1).await;
     let ended = async |after: Option<(i64, &str)>, until, limit| {
         let after = after.map(|(millis, task)| ListPosition { millis, task: task.into() });
-        let found = store.ended_tasks(AGENT, after.as_ref(), at(until), limit);
+        let found = store.idle_tasks(Idle::Ended, AGENT, after.as_ref(), at(until), limit);
         let found = found.await.unwrap().into_iter().map(|head| head.task);
         found.collect::<Vec<_>>()
     };
@@ -150,21 +152,22 @@ pub async fn ended_tasks_are_listed_by_time(backend: &impl Backend) {
     assert_eq!(ended(None, 99, 2).await, ["b", "a"]);
     assert_eq!(ended(Some((20, "a")), 99, 99).await, ["c", "d"]);
     assert_eq!(ended(None, 9, 99).await, [""; 0]);
-    let other = store.ended_tasks("other", None, at(99), 99).await;
+    let other = store.idle_tasks(Idle::Ended, "other", None, at(99), 99).await;
     assert_eq!(other.unwrap(), []);
-    let before = store.ended_counts().await.unwrap()[AGENT];
+    let before = store.counts().await.unwrap()[AGENT].ended;
     assert!(before.tasks == 4 && before.bytes > 400, "{before:?}");
     let bob = Caller::new("bob");
     store.delete(&bob, "a", Deletion::Ended).await.unwrap();
     assert_eq!(ended(None, 99, 99).await, ["b", "c", "d"]);
     assert_eq!(ended(Some((20, "a")), 99, 99).await, ["c", "d"]);
-    let after = store.ended_counts().await.unwrap()[AGENT];
+    let after = store.counts().await.unwrap()[AGENT].ended;
     assert!(after.tasks == 3 && after.bytes < before.bytes, "{before:?}, {after:?}");
     for (caller, task) in [("alice", "b"), ("alice", "c"), ("bob", "d")] {
         let caller = Caller::new(caller);
         store.delete(&caller, task, Deletion::Ended).await.unwrap();
     }
-    assert_eq!(store.ended_counts().await.unwrap(), [].into());
+    let counts = store.counts().await.unwrap()[AGENT];
+    assert_eq!(counts, TaskCounts { open: 1, ..Default::default() });
 }
 
 /// Checks that deleted tasks do not come back when a durable store is opened again.
@@ -180,7 +183,7 @@ pub async fn deletions_survive_reopening(backend: &impl Backend) {
         let Sample { caller, task, .. } = Sample::new(format!("t{number}"));
         store.delete(&caller, &task, Deletion::Ended).await.unwrap();
     }
-    let counts = store.ended_counts().await.unwrap();
+    let counts = store.counts().await.unwrap();
     drop(store);
     let store = backend.open();
     for number in 0..20 {
@@ -191,5 +194,5 @@ pub async fn deletions_survive_reopening(backend: &impl Backend) {
         }
     }
     assert_eq!(listed(&*store, &ListQuery::of(AGENT)).await.1, 10);
-    assert_eq!(store.ended_counts().await.unwrap(), counts);
+    assert_eq!(store.counts().await.unwrap(), counts);
 }

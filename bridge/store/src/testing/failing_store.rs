@@ -14,8 +14,8 @@ use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
 use crate::{
-    Append, Deletion, EndedTasks, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq,
-    Snapshot, Store, StoreError, StoredEvent, Watch,
+    Append, Deletion, Head, Idle, ListPosition, ListQuery, Listener, Page, RecordKey, Seq,
+    Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch,
     caller::Caller,
     testing::{Sample, status},
 };
@@ -40,7 +40,7 @@ pub struct FailingStore {
     pub reads: AtomicUsize,
     /// The number of waiting tasks that were returned.
     pub waiting_listed: AtomicUsize,
-    /// The number of next counts of ended tasks before each of which another task ends.
+    /// The number of next counts of tasks before each of which another task ends.
     pub ended_before_count: AtomicUsize,
     /// The number of the oldest ended tasks that are deleted before the next list of ended tasks, as by another process.
     pub deleted_before_list: AtomicUsize,
@@ -146,20 +146,27 @@ impl Store for FailingStore {
         self.store.open_turns(after, limit).await
     }
 
-    async fn waiting_tasks(
+    async fn idle_tasks(
         &self,
+        kind: Idle,
         agent: &str,
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
-        let found = self.store.waiting_tasks(agent, after, until, limit).await?;
-        self.waiting_listed.fetch_add(found.len(), Ordering::SeqCst);
+        if kind == Idle::Ended {
+            let gone = self.deleted_before_list.swap(0, Ordering::SeqCst);
+            let oldest = self.store.idle_tasks(kind, agent, None, Timestamp::MAX, gone);
+            for head in oldest.await? {
+                let deletion = Deletion::Ended;
+                self.store.delete(&head.owner, &head.task, deletion).await?;
+            }
+        }
+        let found = self.store.idle_tasks(kind, agent, after, until, limit).await?;
+        if kind == Idle::Waiting {
+            self.waiting_listed.fetch_add(found.len(), Ordering::SeqCst);
+        }
         Ok(found)
-    }
-
-    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        self.store.open_counts().await
     }
 
     async fn delete(
@@ -171,23 +178,7 @@ impl Store for FailingStore {
         self.store.delete(caller, task, deletion).await
     }
 
-    async fn ended_tasks(
-        &self,
-        agent: &str,
-        after: Option<&ListPosition>,
-        until: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
-        let deleted_before_list = self.deleted_before_list.swap(0, Ordering::SeqCst);
-        let oldest = self.store.ended_tasks(agent, None, Timestamp::MAX, deleted_before_list);
-        for head in oldest.await? {
-            let deletion = Deletion::Ended;
-            self.store.delete(&head.owner, &head.task, deletion).await?;
-        }
-        self.store.ended_tasks(agent, after, until, limit).await
-    }
-
-    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
+    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError> {
         if decrement(&self.ended_before_count) {
             let left = self.ended_before_count.load(Ordering::SeqCst);
             let sample = Sample::new(format!("ending-{left}"));
@@ -195,7 +186,7 @@ impl Store for FailingStore {
             let ended = sample.append(0, 1_000_000_000, ended);
             self.store.append(&sample.caller, ended).await?;
         }
-        self.store.ended_counts().await
+        self.store.counts().await
     }
 
     async fn maintain(&self) -> Result<bool, StoreError> {

@@ -16,7 +16,7 @@ use crate::{
     agent::Agent,
     clock,
     executor::{EmitError, TaskHandle, Update},
-    store::{Event, Head, ListPosition},
+    store::{Event, Head, Idle, ListPosition},
 };
 
 /// The number of tasks that are read at a time.
@@ -63,7 +63,7 @@ impl Turns {
         let mut after = self.last_checked().get(&agent.name).cloned();
         loop {
             let store = &self.0.store;
-            let due = store.waiting_tasks(&agent.name, after.as_ref(), until, PAGE);
+            let due = store.idle_tasks(Idle::Waiting, &agent.name, after.as_ref(), until, PAGE);
             let heads = due.await?;
             let Some(last) = heads.last() else {
                 return Ok(expired);

@@ -32,8 +32,8 @@ impl Turns {
     /// metrics.
     pub async fn recover(&self) -> Result<usize, TurnError> {
         if !reports_open_tasks(&*self.0.store) {
-            for (agent, count) in self.0.store.open_counts().await? {
-                self.0.metrics.set_tasks_open(&agent, count);
+            for (agent, counts) in self.0.store.counts().await? {
+                self.0.metrics.set_tasks_open(&agent, counts.open);
             }
         }
         self.take_up_from_others();

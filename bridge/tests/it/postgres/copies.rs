@@ -149,9 +149,10 @@ async fn content(store: &dyn ExportStore) -> Content {
         let ids = page.tasks.into_iter().map(|found| found.task.id.clone());
         lists.push(ids.chain([page.total.to_string()]).collect());
     }
-    let ended = store.ended_counts().await.unwrap();
-    let ended: Vec<_> = ended.into_iter().map(|(agent, ended)| (agent, ended.tasks)).collect();
-    let counts = format!("{:?} {ended:?}", store.open_counts().await.unwrap());
+    let counts = store.counts().await.unwrap().into_iter();
+    let counts: Vec<_> =
+        counts.map(|(agent, counts)| (agent, counts.open, counts.ended.tasks)).collect();
+    let counts = format!("{counts:?}");
     Content { tasks, records, lists, counts }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge::store::{Event, PostgresStore, Store, testing::Sample};
+use bridge::store::{Event, Idle, PostgresStore, Store, testing::Sample};
 use bridge_protocol::a2a::{TaskState, TaskStatus};
 use jiff::Timestamp;
 use serde_json::json;
@@ -53,8 +53,10 @@ async fn open_turns_are_found_despite_damaged_tasks() {
         for (limit, expected) in [(1, &["c"][..]), (2, &["c", "e"]), (9, &["c", "e"])] {
             let found = match which {
                 "turns" => store.open_turns("", limit).await,
-                "waiting" => store.waiting_tasks("sample", None, Timestamp::MAX, limit).await,
-                _ => store.ended_tasks("sample", None, Timestamp::MAX, limit).await,
+                "waiting" => {
+                    store.idle_tasks(Idle::Waiting, "sample", None, Timestamp::MAX, limit).await
+                }
+                _ => store.idle_tasks(Idle::Ended, "sample", None, Timestamp::MAX, limit).await,
             };
             assert_eq!(names(found.unwrap()), expected, "{which}, {limit}");
         }

@@ -193,8 +193,8 @@ async fn processes_delete_no_more_together_than_one_alone() {
         for pass in passes {
             pass.await.unwrap().unwrap();
         }
-        let left = stores[0].ended_counts().await.unwrap();
-        assert_eq!(left.values().map(|ended| ended.tasks).sum::<usize>(), 5);
+        let left = stores[0].counts().await.unwrap();
+        assert_eq!(left.values().map(|counts| counts.ended.tasks).sum::<usize>(), 5);
     }
 }
 

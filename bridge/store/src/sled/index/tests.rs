@@ -8,7 +8,7 @@ use super::{
     super::{latest_append::DataState, log::LogOffset, test_rng::TestRng},
     *,
 };
-use crate::{Append, Head, TurnState, caller::Caller, testing::Sample};
+use crate::{Append, Head, Idle, TurnState, caller::Caller, testing::Sample};
 
 const LIMITS: Limits = Limits { filters: 1 << 20, messages: u64::MAX };
 const STATES: [TaskState; 3] = [TaskState::Working, TaskState::InputRequired, TaskState::Completed];
@@ -193,8 +193,8 @@ impl Pair {
         }
         for (list, is_in) in [
             (vec![keys::TURN], (|head| !head.turns.is_empty()) as fn(&Head) -> bool),
-            (keys::waiting("sample"), Head::waits),
-            (keys::ended("sample"), |head| !head.is_open()),
+            (keys::idle(Idle::Waiting, "sample"), Head::waits),
+            (keys::idle(Idle::Ended, "sample"), |head| !head.is_open()),
             (vec![keys::STATE_LIST], |_| true),
         ] {
             let appends = self.tasks.values().filter(|latest| is_in(&latest.head));

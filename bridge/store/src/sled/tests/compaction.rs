@@ -92,14 +92,13 @@ async fn everything(store: &SledStore) -> Vec<String> {
         all.push(format!("{part:?}"));
     }
     let time = jiff::Timestamp::from_millisecond(1_000).unwrap();
-    let waiting = store.waiting_tasks("sample", None, time, 1_000).await;
+    let waiting = store.idle_tasks(Idle::Waiting, "sample", None, time, 1_000).await;
     all.push(format!("{:?}", waiting.unwrap()));
-    let ended = store.ended_tasks("sample", None, time, 1_000).await;
+    let ended = store.idle_tasks(Idle::Ended, "sample", None, time, 1_000).await;
     all.push(format!("{:?}", ended.unwrap()));
     all.push(format!("{:?}", store.open_turns("", 1_000).await.unwrap()));
-    all.push(format!("{:?}", store.open_counts().await.unwrap()));
-    let ended = store.ended_counts().await.unwrap();
-    all.push(format!("{}", ended["sample"].tasks));
+    let counts = store.counts().await.unwrap()["sample"];
+    all.push(format!("{} {}", counts.open, counts.ended.tasks));
     all
 }
 

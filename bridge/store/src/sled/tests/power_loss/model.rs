@@ -320,9 +320,10 @@ impl Model {
             return Err(Violation::Damaged(format!("{damage:?}")));
         }
         let wrong = |error: StoreError| Violation::Wrong(format!("{error:?}"));
-        let counts = store.open_counts().await.map_err(wrong)?;
+        let counts = store.counts().await.map_err(wrong)?;
         let there = self.tasks.iter().filter(|task| task.exists());
-        let (there, counted) = (there.count(), counts.values().sum::<usize>());
+        let (there, counted) =
+            (there.count(), counts.values().map(|counts| counts.open).sum::<usize>());
         if there != counted {
             let what = format!("{counted} tasks are counted, {there} are there");
             return Err(Violation::Wrong(what));
