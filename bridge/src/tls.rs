@@ -26,27 +26,14 @@ pub(crate) use validity::validity;
 
 /// The reason why TLS cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum TlsError {
     /// A file is missing or invalid.
     #[error("{path}: expected {expected} in PEM: {error}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The expected content.
-        expected: &'static str,
-        /// The problem.
-        error: String,
-    },
+    File { path: PathBuf, expected: &'static str, error: String },
     /// Certificate and key do not match.
     #[error("{certificate} cannot be used with the key in {key}: {error}")]
-    Mismatch {
-        /// The certificate's file.
-        certificate: PathBuf,
-        /// The key's file.
-        key: PathBuf,
-        /// The problem.
-        error: rustls::Error,
-    },
+    Mismatch { certificate: PathBuf, key: PathBuf, error: rustls::Error },
 }
 
 /// The files of a certificate, all PEM.

@@ -19,44 +19,23 @@ const SHOWN: usize = 300;
 
 /// The reason why an issuer or token endpoint gave no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum FetchError {
     /// The address is not encrypted and not on this machine.
     #[error("{0}: expected https, or http on loopback")]
     Plain(String),
     /// The server cannot be reached.
     #[error("{endpoint} cannot be reached: {reason}")]
-    Unreachable {
-        /// The address.
-        endpoint: String,
-        /// The system's message.
-        reason: String,
-    },
+    Unreachable { endpoint: String, reason: String },
     /// The answer took too long.
     #[error("{endpoint} did not answer within {limit:?}")]
-    Timeout {
-        /// The address.
-        endpoint: String,
-        /// The limit.
-        limit: Duration,
-    },
+    Timeout { endpoint: String, limit: Duration },
     /// The server answered with an error.
     #[error("{endpoint} answered with HTTP status {status}: {explanation}")]
-    Refused {
-        /// The address.
-        endpoint: String,
-        /// The status.
-        status: u16,
-        /// The explanation in the answer.
-        explanation: String,
-    },
+    Refused { endpoint: String, status: u16, explanation: String },
     /// The answer is not valid.
     #[error("the answer of {endpoint} is not {expected}")]
-    Unexpected {
-        /// The address.
-        endpoint: String,
-        /// The expected content.
-        expected: String,
-    },
+    Unexpected { endpoint: String, expected: String },
 }
 
 /// Sends requests with limits. Redirects are not followed, because only the configured address is trusted.

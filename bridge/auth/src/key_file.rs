@@ -20,34 +20,20 @@ use super::{
 
 /// The reason why the issuer has no keys.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum KeyFileError {
     /// The file or its folder cannot be read or written.
     #[error("the issuer's keys in {path}: {error}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's message.
-        error: io::Error,
-    },
+    Io { path: PathBuf, error: io::Error },
     /// Other users can read the file.
     #[error(
         "other users can read the issuer's keys in {path} (mode {mode:03o}): run chmod 600 {path}, or remove the \
          file to create new keys"
     )]
-    NotPrivate {
-        /// The file.
-        path: PathBuf,
-        /// The file's permissions.
-        mode: u32,
-    },
+    NotPrivate { path: PathBuf, mode: u32 },
     /// The file is invalid.
     #[error("the issuer's keys in {path}: {problem}; remove the file to create new keys")]
-    Broken {
-        /// The file.
-        path: PathBuf,
-        /// The problem.
-        problem: String,
-    },
+    Broken { path: PathBuf, problem: String },
     /// No key could be created.
     #[error("the issuer has no key: {0}")]
     Key(KeyError),

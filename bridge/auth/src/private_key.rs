@@ -32,25 +32,16 @@ enum Pair {
 
 /// The reason why a key cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum PrivateKeyError {
     /// The file cannot be read.
     #[error("the private key in {path}: {error}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's message.
-        error: io::Error,
-    },
+    Io { path: PathBuf, error: io::Error },
     /// Other users can read the file.
     #[error(
         "other users can read the private key in {path} (mode {mode:03o}): run chmod 600 {path}"
     )]
-    NotPrivate {
-        /// The file.
-        path: PathBuf,
-        /// The file's permissions.
-        mode: u32,
-    },
+    NotPrivate { path: PathBuf, mode: u32 },
     /// The file has no supported key.
     #[error(
         "the private key in {0}: expected a P-256 or Ed25519 key as PKCS #8 in PEM, as openssl genpkey \

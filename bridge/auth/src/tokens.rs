@@ -149,6 +149,7 @@ mod tests;
 
 /// The reason why there is no token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum TokenError {
     /// The bridge's own issuer failed.
     #[error("the bridge's own issuer issued no token: {0}")]
@@ -158,12 +159,7 @@ pub enum TokenError {
     Endpoint(FetchError),
     /// The assertion for the token endpoint cannot be read.
     #[error("no token: the assertion in {path}: {reason}")]
-    Assertion {
-        /// The file.
-        path: PathBuf,
-        /// The problem.
-        reason: String,
-    },
+    Assertion { path: PathBuf, reason: String },
 }
 
 impl From<FetchError> for TokenError {

@@ -72,6 +72,7 @@ pub struct Identity {
 
 /// The reason why a token is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Refusal {
     /// The request has no token.
     #[error("expected one header Authorization: Bearer TOKEN")]
@@ -81,12 +82,7 @@ pub enum Refusal {
     Malformed,
     /// The token is not signed, or with an algorithm that is not accepted.
     #[error("expected a token signed with one of {expected}, found {found:?}")]
-    Algorithm {
-        /// The accepted algorithms.
-        expected: String,
-        /// The algorithm of the token.
-        found: String,
-    },
+    Algorithm { expected: String, found: String },
     /// The issuer is not trusted.
     #[error("the issuer {0:?} is not trusted here")]
     Issuer(String),

@@ -24,6 +24,7 @@ pub struct ClientError {
 
 /// The cause of a failed call.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Fault {
     /// The server did not accept the connection, so the request was not sent.
     #[error("cannot be reached: {0}")]
@@ -35,12 +36,7 @@ pub enum Fault {
     ///
     /// [`allow_private`]: crate::Options::allow_private
     #[error("{host} is at {address}, which is not a public address, so no connection is made")]
-    Private {
-        /// The host.
-        host: String,
-        /// Its address.
-        address: IpAddr,
-    },
+    Private { host: String, address: IpAddr },
     /// The server's certificate is not trusted, or is for another host.
     #[error("its certificate is not trusted: {0}")]
     Certificate(String),
@@ -69,7 +65,6 @@ pub enum Fault {
     /// The answer has another HTTP error status.
     #[error("HTTP status {status}: {body}")]
     Http {
-        /// The status code.
         status: u16,
         /// The beginning of the body.
         body: String,
@@ -102,12 +97,7 @@ pub enum Fault {
     Untrusted(String),
     /// None of the credentials matches a security requirement of the card.
     #[error("the card requires credentials for {asked}, but those given are for {held}")]
-    NoCredentials {
-        /// The security schemes that the card requires.
-        asked: String,
-        /// The names of the credentials held.
-        held: String,
-    },
+    NoCredentials { asked: String, held: String },
     /// The card would have credentials sent to a server that they are not for.
     #[error(
         "the card names {0} for messages: connect to that server if the credentials are for it"

@@ -30,20 +30,13 @@ impl fmt::Display for ConfigError {
 }
 
 /// All mistakes in the file, in order; never empty.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct ConfigErrors(pub Vec<ConfigError>);
-
-impl fmt::Display for ConfigErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        f.write_str(&lines.join("\n"))
-    }
-}
-
-impl std::error::Error for ConfigErrors {}
 
 /// The kinds of mistakes. Each message is one line that names what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Problem {
     /// The file could not be opened, or is not UTF-8.
     #[error("cannot be read: {0}")]
@@ -59,7 +52,6 @@ pub enum Problem {
     Twice {
         /// The name or path.
         what: String,
-        /// The line of the first one.
         line: usize,
     },
     /// The agent has neither a bot nor a built-in agent, or both.
@@ -67,12 +59,7 @@ pub enum Problem {
     NeitherOrBoth,
     /// There is no such built-in agent.
     #[error("expected one of {}, found {name:?}", known.join(", "))]
-    UnknownBuiltin {
-        /// The name.
-        name: String,
-        /// The existing names.
-        known: Vec<&'static str>,
-    },
+    UnknownBuiltin { name: String, known: Vec<&'static str> },
     /// A setting for running bots is set for a built-in agent.
     #[error("expected {0} beside bot = URL only: built-in agents have no use for it")]
     OnlyForBots(&'static str),
@@ -89,14 +76,7 @@ pub enum Problem {
     NobodyToShow,
     /// A skill's schema is invalid.
     #[error("expected a JSON Schema in {key} of the skill {skill:?}: {why}")]
-    Schema {
-        /// The skill's id.
-        skill: String,
-        /// The key of the schema.
-        key: &'static str,
-        /// The problem.
-        why: String,
-    },
+    Schema { skill: String, key: &'static str, why: String },
     /// A skill has two schemas for its parameters.
     #[error("expected either input_schema or parameters in the skill {0:?}: they are the same")]
     TwoSchemas(String),
@@ -113,12 +93,7 @@ pub enum Problem {
     NoVariable(String),
     /// The file with a secret cannot be read.
     #[error("expected the secret in {path}: {error}")]
-    NoFile {
-        /// The file.
-        path: PathBuf,
-        /// The operating system's message.
-        error: String,
-    },
+    NoFile { path: PathBuf, error: String },
     /// A key for encrypting webhooks is invalid.
     #[error("{0}")]
     SealKey(SealKeyError),

@@ -12,138 +12,68 @@ use super::Seq;
 
 /// The reason for which an operation on a store failed. The messages are fragments that can follow "the store failed: ".
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum StoreError {
     /// The task does not exist, or belongs to another caller. Callers cannot tell these cases apart.
     #[error("task {task} not found")]
-    NotFound {
-        /// The task.
-        task: String,
-    },
+    NotFound { task: String },
     /// The task has events that the writer did not know. The writer should read them and decide again.
     #[error("task {task} is at event {actual}, expected {expected}")]
-    Conflict {
-        /// The task.
-        task: String,
-        /// The number of the last event that the writer knew.
-        expected: Seq,
-        /// The number of the task's last event.
-        actual: Seq,
-    },
+    Conflict { task: String, expected: Seq, actual: Seq },
     /// The agent has received this message of this caller before.
     #[error("message {message_id} is event {seq} of task {task} already")]
-    Duplicate {
-        /// The message.
-        message_id: String,
-        /// The task that contains the message.
-        task: String,
-        /// The event that contains the message.
-        seq: Seq,
-    },
+    Duplicate { message_id: String, task: String, seq: Seq },
     /// The client has used this task id (A2A 0.1) before.
     #[error("the client's task {client_id} is task {task} already")]
-    Taken {
-        /// The id that the client chose.
-        client_id: String,
-        /// The task that has this id.
-        task: String,
-    },
+    Taken { client_id: String, task: String },
     /// The task is in a terminal state: only the ends of its turns can follow.
     #[error("task {task} has ended")]
-    Ended {
-        /// The task.
-        task: String,
-    },
+    Ended { task: String },
     /// The task has not ended, so it cannot be deleted.
     #[error("task {task} has not ended: cancel it first")]
-    Open {
-        /// The task.
-        task: String,
-    },
+    Open { task: String },
     /// The events cannot follow the earlier ones.
     #[error("the events of task {task} are not valid: {reason}")]
-    Invalid {
-        /// The task.
-        task: String,
-        /// The reason why the events are refused.
-        reason: String,
-    },
+    Invalid { task: String, reason: String },
     /// An append or a record is too large.
     #[error("{what} has {size} bytes, expected at most {limit}")]
     TooLarge {
         /// The append or record, with its ids.
         what: String,
-        /// The size, in bytes.
         size: usize,
-        /// The largest allowed size, in bytes.
         limit: usize,
     },
     /// The page token does not belong to this list.
     #[error("{token:?} is not a page token: expected the nextPageToken of the last page")]
-    PageToken {
-        /// The token.
-        token: String,
-    },
+    PageToken { token: String },
     /// Stored data cannot be read.
     #[error("{what} is corrupt: {reason}")]
-    Corrupt {
-        /// The stored object, with its ids.
-        what: String,
-        /// The reason why it cannot be read.
-        reason: String,
-    },
+    Corrupt { what: String, reason: String },
     /// The task's data on the disk is damaged. Other tasks are not affected.
     #[error("task {task} is damaged on the disk: {reason}")]
-    Damaged {
-        /// The task.
-        task: String,
-        /// The reason why it cannot be read.
-        reason: String,
-    },
+    Damaged { task: String, reason: String },
     /// The index was damaged and is being rebuilt from the log. Nothing can be written meanwhile.
     #[error("the index of the task log is being rebuilt")]
     Rebuilding,
     /// Another process has the store open.
     #[error("{path} is in use: is another bridge using it?")]
-    InUse {
-        /// The store's folder.
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
     /// A backup or restore into the folder was interrupted, so that the folder has only a part of a store.
     #[error(
         "{path} has an unfinished copy of a store: repeat bridge store backup or restore, or remove the folder"
     )]
-    Unfinished {
-        /// The folder.
-        path: PathBuf,
-    },
+    Unfinished { path: PathBuf },
     /// The store was written by a version before the first release.
     #[error(
         "{path} has format {found}, this program knows {known}: name another folder, or use the bridge that wrote it"
     )]
-    Older {
-        /// The store's folder.
-        path: PathBuf,
-        /// The format of the store.
-        found: u32,
-        /// The oldest format that this program reads.
-        known: u32,
-    },
+    Older { path: PathBuf, found: u32, known: u32 },
     /// The store was written by a later version.
     #[error("{path} has format {found}, this program knows {known}: use a newer bridge")]
-    Newer {
-        /// The store's folder.
-        path: PathBuf,
-        /// The format of the store.
-        found: u32,
-        /// The newest format that this program reads.
-        known: u32,
-    },
+    Newer { path: PathBuf, found: u32, known: u32 },
     /// The disk is full.
     #[error("no room is left on the disk for {doing}")]
-    Full {
-        /// The operation that needed space.
-        doing: String,
-    },
+    Full { doing: String },
     /// The database cannot be reached or cannot be written at present, the process has too many open files, or the program
     /// ends.
     #[error("the store is not available: {reason}")]
@@ -153,20 +83,10 @@ pub enum StoreError {
     },
     /// The program cannot use this database.
     #[error("{what}, expected {expected}")]
-    Unsupported {
-        /// The database with its version.
-        what: String,
-        /// The versions that the program can use.
-        expected: String,
-    },
+    Unsupported { what: String, expected: String },
     /// An operation of the operating system failed.
     #[error("{doing}: {error}")]
-    Io {
-        /// The operation that failed.
-        doing: String,
-        /// The error of the operating system.
-        error: io::Error,
-    },
+    Io { doing: String, error: io::Error },
     /// An earlier commit failed, so the content of the disk is unknown: the store must be opened again.
     #[error("the store accepts no more events since a write failed: restart the bridge")]
     Closed,

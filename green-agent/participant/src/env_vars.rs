@@ -37,11 +37,11 @@ pub struct ResolvedEnv {
 
 /// The reason why an agent's variables could not be put together. No variant contains a value.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum EnvVarsError {
     /// Variables are not set.
     #[error("{role}: {}", needed_variables(missing))]
     Missing {
-        /// The agent's role.
         role: String,
         /// The keys of its `env` table with the variables that they need, at least one.
         missing: Vec<(String, String)>,
@@ -51,19 +51,13 @@ pub enum EnvVarsError {
         "{role}: env.{key} has a `${{` that begins no ${{NAME}} or ${{NAME:-default}}; write `$$` for a dollar sign"
     )]
     Malformed {
-        /// The agent's role.
         role: String,
         /// The key of its `env` table.
         key: String,
     },
     /// `.env` exists but cannot be read.
     #[error("cannot read {}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// A line of `.env` does not have the form NAME=value.
     #[error(
         "{}:{line}: expected NAME=value{}; put a value with blanks in quotes",
@@ -71,7 +65,6 @@ pub enum EnvVarsError {
         name.as_ref().map(|name| format!(" of {name}")).unwrap_or_default()
     )]
     NotDotenv {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,

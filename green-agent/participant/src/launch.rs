@@ -142,6 +142,7 @@ fn hint(program: &str) -> &'static str {
 
 /// The reason why an agent could not be started.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum StartError {
     /// The command is empty.
     #[error("{0}: `cmd` is empty, it must name a program")]
@@ -149,43 +150,25 @@ pub enum StartError {
     /// The program was not found.
     #[error("{role}: {program:?} is not a program {place}; {hint}")]
     NotFound {
-        /// The agent's role.
         role: String,
         /// The first word of `cmd`.
         program: String,
-        /// The place where it was searched for.
         place: String,
-        /// A hint what to do.
         hint: &'static str,
     },
     /// The working directory does not exist.
     #[error("{role}: cannot run in {}, which is not a folder", folder.display())]
-    NoFolder {
-        /// The agent's role.
-        role: String,
-        /// The working directory.
-        folder: PathBuf,
-    },
+    NoFolder { role: String, folder: PathBuf },
     /// The log file could not be opened.
     #[error("{role}: cannot write the log {}", log.display())]
-    Log {
-        /// The agent's role.
-        role: String,
-        /// The log.
-        log: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    Log { role: String, log: PathBuf, source: io::Error },
     /// The supervisor process could not be started.
     #[error("{role}: cannot start {program:?} through {}", supervisor.display())]
     Spawn {
-        /// The agent's role.
         role: String,
         /// The first word of `cmd`.
         program: String,
-        /// The supervisor's program.
         supervisor: PathBuf,
-        /// The system's error.
         source: io::Error,
     },
 }

@@ -41,13 +41,13 @@ impl PortLease {
 
 /// The reason why no port could be leased.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum PortError {
     /// The lock files cannot be used.
     #[error("cannot use {} to share ports with other runs; make it writable or set TMPDIR", path.display())]
     Folder {
         /// The folder or the lock file.
         path: PathBuf,
-        /// The system's error.
         source: io::Error,
     },
     /// Every port is in use.

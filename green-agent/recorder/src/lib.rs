@@ -109,26 +109,17 @@ impl Default for RecorderOptions {
 
 /// The reason why a recorder could not be started.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum RecorderError {
     /// The upstream's URL is not http or https.
     #[error("cannot record {hop}: expected an http or https URL of an agent, found {upstream}")]
-    NotHttp {
-        /// The hop.
-        hop: Hop,
-        /// Its upstream.
-        upstream: Url,
-    },
+    NotHttp { hop: Hop, upstream: Url },
     /// A hop has two upstreams.
     #[error("cannot record {0} twice: give each participant a role of its own")]
     Twice(Hop),
     /// The system gave no port to listen on.
     #[error("cannot listen on 127.0.0.1 for {hop}")]
-    Listen {
-        /// The hop.
-        hop: Hop,
-        /// The system's error.
-        source: io::Error,
-    },
+    Listen { hop: Hop, source: io::Error },
     /// The HTTP client could not be created.
     #[error("cannot set up the recorder's HTTP client")]
     Client(#[source] reqwest::Error),

@@ -30,23 +30,13 @@ impl fmt::Display for ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 /// All mistakes in one file, in the file's order; never empty.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct ScenarioErrors(pub Vec<ScenarioError>);
-
-impl fmt::Display for ScenarioErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, error) in self.0.iter().enumerate() {
-            let separator = if index == 0 { "" } else { "\n" };
-            write!(f, "{separator}{error}")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for ScenarioErrors {}
 
 /// The kinds of mistakes. Each message is one line that names what was expected and what was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Problem {
     /// The file could not be opened, or is not UTF-8.
     #[error("cannot be read: {0}")]
@@ -62,39 +52,24 @@ pub enum Problem {
     Dataset(String),
     /// A placeholder for which there is no value.
     #[error("{placeholder}: {}expected {expected}", suggestion(nearest.as_deref()))]
-    Placeholder {
-        /// The placeholder, as it was written.
-        placeholder: String,
-        /// The known placeholder that is most similar to it.
-        nearest: Option<String>,
-        /// A description of what it could refer to.
-        expected: String,
-    },
+    Placeholder { placeholder: String, nearest: Option<String>, expected: String },
     /// A required key is missing.
     #[error("missing; expected {0}")]
     Missing(String),
     /// A value of the wrong type, or outside its range.
     #[error("expected {expected}, found {found}")]
-    Unexpected {
-        /// A description of the accepted values.
-        expected: String,
-        /// The value found.
-        found: String,
-    },
+    Unexpected { expected: String, found: String },
     /// A text that is not valid in the language in which it must be written.
     #[error("expected {language}, found {found}: {error}")]
     Malformed {
         /// The language, with its article: `a regular expression`.
         language: &'static str,
-        /// The text found.
         found: String,
-        /// The error of that language's parser.
         error: String,
     },
     /// An unknown key, in a table that allows only known ones.
     #[error("unknown key; {}known here: {}", suggestion(nearest.as_deref()), known.join(", "))]
     UnknownKey {
-        /// The known key that is most similar.
         nearest: Option<String>,
         /// Every known key of the table.
         known: Vec<&'static str>,
@@ -104,12 +79,7 @@ pub enum Problem {
     Misplaced(String),
     /// A key that cannot be combined with another one.
     #[error("expected it without {other}, found both: {advice}")]
-    Together {
-        /// The other key.
-        other: &'static str,
-        /// The advice for the file's author.
-        advice: &'static str,
-    },
+    Together { other: &'static str, advice: &'static str },
     /// Agents that cannot stay from one trial to the next.
     #[error("agents cannot be kept between trials: {0}")]
     NotKept(super::reuse::Obstacle),
@@ -122,28 +92,13 @@ pub enum Problem {
     #[error(
         "the role {role:?} is taken by the participant of line {line}; expected a role for each participant"
     )]
-    DuplicateRole {
-        /// The role.
-        role: String,
-        /// The line where the role occurs first.
-        line: usize,
-    },
+    DuplicateRole { role: String, line: usize },
     /// A reference to an agent that the file does not define.
     #[error("no agent has the role {role:?}; {}", roles(known))]
-    UnknownRole {
-        /// The role, as it was written.
-        role: String,
-        /// The roles that are defined.
-        known: Vec<String>,
-    },
+    UnknownRole { role: String, known: Vec<String> },
     /// A label that no transcript entry can have.
     #[error("no such label occurs; {}expected one of: {}", suggestion(nearest.as_deref()), known.join(", "))]
-    UnknownLabel {
-        /// The existing label that is most similar.
-        nearest: Option<String>,
-        /// The labels that exist.
-        known: Vec<&'static str>,
-    },
+    UnknownLabel { nearest: Option<String>, known: Vec<&'static str> },
     /// A URL that contains a user or password, which the message does not repeat.
     #[error(
         "user or password found in the URL; expected it without, because every report shows it"

@@ -30,22 +30,17 @@ pub struct ScenarioFile {
 
 /// The reason why there are no files to run.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum CollectError {
     /// A path that does not exist.
     #[error("{}: no such file or folder; expected a scenario file or a folder with some", .0.display())]
     Absent(PathBuf),
     /// A folder that could not be read.
     #[error("{}: cannot be read: {error}", path.display())]
-    Walk {
-        /// The folder that was given.
-        path: PathBuf,
-        /// The error of the search.
-        error: walkdir::Error,
-    },
+    Walk { path: PathBuf, error: walkdir::Error },
     /// No file was found. This is an error because a run of nothing would look like success.
     #[error("no scenario file in {}{}", joined_paths(paths), filter.as_deref().map(named).unwrap_or_default())]
     Nothing {
-        /// The paths as they were given.
         paths: Vec<PathBuf>,
         /// The filter, if there is one.
         filter: Option<String>,
@@ -55,12 +50,7 @@ pub enum CollectError {
         "{}: all of these scenarios would be called {name:?}; rename them",
         joined_paths(paths)
     )]
-    SameName {
-        /// The name.
-        name: String,
-        /// The files.
-        paths: Vec<PathBuf>,
-    },
+    SameName { name: String, paths: Vec<PathBuf> },
     /// A sidecar that cannot be read.
     #[error(transparent)]
     Sidecar(#[from] ScenarioErrors),

@@ -36,26 +36,17 @@ struct AgentOverride {
 
 /// The reason why the settings cannot be applied.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum AgentOverridesError {
     /// A flag cannot be parsed.
     #[error("--agent {flag}: expected {expected}")]
-    Flag {
-        /// The flag's value.
-        flag: String,
-        /// A description of the accepted values.
-        expected: &'static str,
-    },
+    Flag { flag: String, expected: &'static str },
     /// The overlay file cannot be read.
     #[error(transparent)]
     Overlay(#[from] ScenarioErrors),
     /// No agent has the role.
     #[error("--agent or overlay: no agent has the role {role:?}; {}", super::error::roles(known))]
-    NoSuchRole {
-        /// The role.
-        role: String,
-        /// The roles of the scenario.
-        known: Vec<String>,
-    },
+    NoSuchRole { role: String, known: Vec<String> },
 }
 
 impl AgentOverrides {

@@ -13,11 +13,11 @@ const WAYS: &str = match cfg!(feature = "grpc") {
 
 /// The reason why discovery found no agent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum DiscoveryError {
     /// Every location answered that it has no card.
     #[error("there is no agent card at {target}: looked at {}", all(.tried))]
     NotFound {
-        /// The address that was searched.
         target: String,
         /// The locations that were tried, in order.
         tried: Vec<Url>,
@@ -27,76 +27,35 @@ pub enum DiscoveryError {
     Scheme(String),
     /// The server cannot be reached.
     #[error("{url} cannot be reached: {cause}")]
-    Unreachable {
-        /// The address of the request.
-        url: String,
-        /// The cause.
-        cause: String,
-    },
+    Unreachable { url: String, cause: String },
     /// The answer took too long.
     #[error("no answer from {url} within {limit:?}")]
-    Timeout {
-        /// The address of the request.
-        url: String,
-        /// The limit.
-        limit: Duration,
-    },
+    Timeout { url: String, limit: Duration },
     /// The answer was too large for a card.
     #[error("the answer of {url} is larger than {limit} bytes")]
-    TooLarge {
-        /// The address of the request.
-        url: String,
-        /// The limit.
-        limit: usize,
-    },
+    TooLarge { url: String, limit: usize },
     /// The answer has an HTTP status that is an error, other than 404 and 410.
     #[error("{url} answered with HTTP status {status}")]
-    Status {
-        /// The address of the request.
-        url: String,
-        /// The status.
-        status: u16,
-    },
+    Status { url: String, status: u16 },
     /// The document is no agent card.
     #[error("the document at {url} is no agent card: {why}")]
     NotACard {
-        /// The address of the document.
         url: String,
         /// The invalid field and what was expected there.
         why: FieldError,
     },
     /// A redirect leads to another host.
     #[error("{url} redirects to {to}, another host: use that address if it is the right one")]
-    Elsewhere {
-        /// The address that redirects.
-        url: String,
-        /// The target of the redirect.
-        to: String,
-    },
+    Elsewhere { url: String, to: String },
     /// There are too many redirects, or one has no valid target.
     #[error("{url} redirects more than {limit} times, or without an address")]
-    Redirects {
-        /// The address of the last redirect.
-        url: String,
-        /// The limit.
-        limit: usize,
-    },
+    Redirects { url: String, limit: usize },
     /// The address is not public.
     #[error("{url} is at {address}, which is not a public address, so no connection is made")]
-    Private {
-        /// The address of the request.
-        url: String,
-        /// The IP address of its host.
-        address: String,
-    },
+    Private { url: String, address: String },
     /// The card has no interface that this client supports.
     #[error("the card at {url} offers {offered}: expected {WAYS}")]
-    NoWayToSpeak {
-        /// The address of the card.
-        url: String,
-        /// The protocols that the card offers.
-        offered: String,
-    },
+    NoWayToSpeak { url: String, offered: String },
 }
 
 impl DiscoveryError {

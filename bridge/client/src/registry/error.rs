@@ -4,6 +4,7 @@ use std::time::Duration;
 
 /// An error of a registry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum RegistryError {
     /// The address is no address of a registry.
     #[error("expected a registry such as https://HOST or http://localhost:5000, found {0:?}")]
@@ -16,24 +17,13 @@ pub enum RegistryError {
     Reference(String),
     /// The registry cannot be reached.
     #[error("the registry {registry} cannot be reached: {cause}")]
-    Unreachable {
-        /// The registry's host.
-        registry: String,
-        /// The cause.
-        cause: String,
-    },
+    Unreachable { registry: String, cause: String },
     /// The answer took too long.
     #[error("no answer from the registry {registry} within {limit:?}")]
-    Timeout {
-        /// The registry's host.
-        registry: String,
-        /// The limit.
-        limit: Duration,
-    },
+    Timeout { registry: String, limit: Duration },
     /// The registry answered with a server error.
     #[error("the registry {registry} answers with HTTP status {status}")]
     Failing {
-        /// The registry's host.
         registry: String,
         /// The status, 500 or above.
         status: u16,
@@ -46,42 +36,20 @@ pub enum RegistryError {
     NotFound(String),
     /// The registry refused the request or gave an invalid answer.
     #[error("{reference}: the registry answered: {cause}")]
-    Refused {
-        /// The reference of the artifact.
-        reference: String,
-        /// The registry's explanation.
-        cause: String,
-    },
+    Refused { reference: String, cause: String },
     /// The artifact is no agent card.
     #[error("{reference} is no agent card: {why}")]
-    NotACard {
-        /// The reference of the artifact.
-        reference: String,
-        /// A description of the expected value.
-        why: String,
-    },
+    NotACard { reference: String, why: String },
     /// The content is too large.
     #[error("{reference} is larger than {limit} bytes")]
-    TooLarge {
-        /// The reference of the artifact.
-        reference: String,
-        /// The limit.
-        limit: usize,
-    },
+    TooLarge { reference: String, limit: usize },
     /// A list is too long.
     #[error("{reference} lists more than {limit}: expected a registry of agent cards")]
-    TooMany {
-        /// The address of the list.
-        reference: String,
-        /// The limit.
-        limit: usize,
-    },
+    TooMany { reference: String, limit: usize },
     /// No agent in the registry has the skill.
     #[error("no agent in {registry} has the skill {skill:?}: {}", looked_at(.looked))]
     NoSkill {
-        /// The registry's host.
         registry: String,
-        /// The requested skill.
         skill: String,
         /// Every artifact of the registry, with its skills or the reason why it is no card.
         looked: Vec<String>,
@@ -89,7 +57,6 @@ pub enum RegistryError {
     /// Agents have the skill, but none of them can be reached.
     #[error("no agent with the skill {skill:?} is healthy: {}", .tried.join("; "))]
     NoneHealthy {
-        /// The requested skill.
         skill: String,
         /// Every candidate with its error.
         tried: Vec<String>,

@@ -17,18 +17,14 @@ pub struct Credential {
 
 /// The reason why a text is not a valid credential.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum CredentialFlagError {
     /// The text has not the form `HOST=VARIABLE`.
     #[error("expected HOST=VARIABLE or HOST=HEADER:VARIABLE, found {0:?}")]
     Pair(String),
     /// The environment variable is not set.
     #[error("the environment variable {variable} is not set: put the secret for {host} there")]
-    NotSet {
-        /// The name of the variable.
-        variable: String,
-        /// The host that the credential is for.
-        host: String,
-    },
+    NotSet { variable: String, host: String },
 }
 
 impl Credential {

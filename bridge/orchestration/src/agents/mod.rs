@@ -35,6 +35,7 @@ pub struct Agents {
 
 /// The reason why an agent could not be called.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum CallError {
     /// The agent was not found.
     #[error(transparent)]
@@ -45,7 +46,6 @@ pub enum CallError {
     /// The operator's secret for this host cannot be sent.
     #[error("the credential for {host} cannot be sent: {error}")]
     Credential {
-        /// The name of the host.
         host: String,
         /// The cause, without the secret.
         error: CredentialError,

@@ -29,6 +29,7 @@ pub struct Key {
 
 /// The reason why a secret could not be looked up.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum KeyringError {
     /// An environment variable is not set, or empty.
     #[error(
@@ -37,7 +38,6 @@ pub enum KeyringError {
     NoVariable {
         /// The index of the credential, from 0.
         index: usize,
-        /// The variable's name.
         variable: String,
     },
     /// A file cannot be read.
@@ -45,9 +45,7 @@ pub enum KeyringError {
     NoFile {
         /// The index of the credential, from 0.
         index: usize,
-        /// The file.
         path: PathBuf,
-        /// The system's error.
         source: io::Error,
     },
     /// A file is empty.
@@ -55,7 +53,6 @@ pub enum KeyringError {
     Empty {
         /// The index of the credential, from 0.
         index: usize,
-        /// The file.
         path: PathBuf,
     },
     /// A credential names a role that no participant has.
@@ -66,7 +63,6 @@ pub enum KeyringError {
     NoSuchRole {
         /// The index of the credential, from 0.
         index: usize,
-        /// The role.
         role: String,
     },
     /// The secret cannot be sent in the configured way.

@@ -14,55 +14,32 @@ pub(super) struct Scheme {
 
 /// The reason why the access rules of a card cannot be enforced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum AccessError {
     /// The card declares a scheme without a check.
     #[error(
         "the card declares the security scheme {scheme:?}, and no check of it is configured: expected {needed}"
     )]
-    Unchecked {
-        /// The scheme's name in the card.
-        scheme: String,
-        /// The setting that is needed.
-        needed: String,
-    },
+    Unchecked { scheme: String, needed: String },
     /// There is a check for a scheme that the card does not declare.
     #[error("there is a check for the security scheme {scheme:?}, which the card does not declare")]
-    Undeclared {
-        /// The name.
-        scheme: String,
-    },
+    Undeclared { scheme: String },
     /// The card requires a scheme that it does not have.
     #[error(
         "the card requires the security scheme {scheme:?}, which is not among its security schemes"
     )]
-    Unknown {
-        /// The name.
-        scheme: String,
-    },
+    Unknown { scheme: String },
     /// The scheme has an unknown kind or an invalid declaration.
     #[error("the security scheme {scheme:?}: expected {expected}, found {found:?}")]
-    Declared {
-        /// The scheme's name in the card.
-        scheme: String,
-        /// The expected value.
-        expected: &'static str,
-        /// The value in the card.
-        found: String,
-    },
+    Declared { scheme: String, expected: &'static str, found: String },
     /// The extended card has other schemes or requirements than the public one.
     #[error("the extended card differs from the card in its {what}: expected the same in both")]
-    Hidden {
-        /// The differing part of the cards.
-        what: &'static str,
-    },
+    Hidden { what: &'static str },
     /// Only tokens carry scopes.
     #[error(
         "the card requires scopes of the security scheme {scheme:?}, and only signed tokens carry any: expected {scheme} = []"
     )]
-    Scopes {
-        /// The scheme's name in the card.
-        scheme: String,
-    },
+    Scopes { scheme: String },
 }
 
 impl Scheme {

@@ -16,25 +16,17 @@ pub struct Secrets(BTreeMap<String, [u8; 32]>);
 
 /// The reason why a secret is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum SecretError {
     /// The name, which is the caller's id, is empty or has white space.
     #[error("expected a caller's name without white space beside a secret, found {name:?}")]
-    Name {
-        /// The name.
-        name: String,
-    },
+    Name { name: String },
     /// The secret is empty.
     #[error("the secret of {name} is empty: expected some text")]
-    Empty {
-        /// The caller's name.
-        name: String,
-    },
+    Empty { name: String },
     /// The text after `sha256:` is no hash.
     #[error("the secret of {name}: expected 64 hexadecimal digits after sha256:")]
-    Hash {
-        /// The caller's name.
-        name: String,
-    },
+    Hash { name: String },
 }
 
 impl Secrets {

@@ -81,6 +81,7 @@ struct HostOptions {
 
 /// The reason why agents cannot be hosted.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum HostError {
     /// There are no agents.
     #[error("there is no agent to host: name at least one")]
@@ -103,19 +104,13 @@ pub enum HostError {
     /// A setting is for an agent that is not hosted.
     #[error("{setting} is set for {agent:?}, but no agent has this name")]
     NoSuchAgent {
-        /// The name in the setting.
         agent: String,
         /// The function of [`Host`] that sets it.
         setting: &'static str,
     },
     /// The agent cannot be served at its path.
     #[error("the path of {agent:?}: {reason}")]
-    Path {
-        /// The agent.
-        agent: String,
-        /// The reason.
-        reason: String,
-    },
+    Path { agent: String, reason: String },
     /// The URL for clients is not valid.
     #[error("expected a URL for clients such as http://localhost:3978, found {0:?}")]
     PublicUrl(String),

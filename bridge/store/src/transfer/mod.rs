@@ -72,27 +72,17 @@ impl fmt::Display for TransferReport {
 
 /// The reason for which a copy was not made or not finished.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum TransferError {
     /// A store failed.
     #[error("{place}: {error}")]
-    Store {
-        /// The store.
-        place: String,
-        /// The error.
-        error: StoreError,
-    },
+    Store { place: String, error: StoreError },
     /// The file cannot be read or written.
     #[error("{}: {error}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The error.
-        error: io::Error,
-    },
+    File { path: PathBuf, error: io::Error },
     /// The file is not a copy of a store, or is damaged.
     #[error("{}: line {line}: {reason}", path.display())]
     Content {
-        /// The file.
         path: PathBuf,
         /// The line, counted from 1.
         line: usize,
@@ -101,28 +91,13 @@ pub enum TransferError {
     },
     /// Other processes have the store open.
     #[error("{place} is in use by {others} bridges: stop them first")]
-    InUse {
-        /// The store.
-        place: String,
-        /// The number of other processes.
-        others: usize,
-    },
+    InUse { place: String, others: usize },
     /// The target store has other content.
     #[error("{place} is not empty: expected a new store{}", unfinished(found))]
-    NotEmpty {
-        /// The target.
-        place: String,
-        /// The source of an unfinished copy in the target.
-        found: Option<String>,
-    },
+    NotEmpty { place: String, found: Option<String> },
     /// The copy differs from the original.
     #[error("{place}: {what} differs from the original")]
-    Different {
-        /// The target.
-        place: String,
-        /// The item that differs.
-        what: String,
-    },
+    Different { place: String, what: String },
 }
 
 /// The time limit of the wait for other processes. It is longer than the time for which a process without a heartbeat

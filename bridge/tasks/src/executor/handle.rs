@@ -32,13 +32,11 @@ pub struct TaskHandle {
 
 /// The reason why a change was refused.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum EmitError {
     /// The task has ended: it was completed or canceled, or its turn took too long.
     #[error("task {task} has ended")]
-    Ended {
-        /// The task.
-        task: String,
-    },
+    Ended { task: String },
     /// The store failed.
     #[error("the task log failed: {0}")]
     Store(StoreError),

@@ -132,57 +132,28 @@ impl Default for TurnLimits {
 
 /// The reason why a message was not accepted or a task not canceled.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum TurnError {
     /// The task does not exist, or belongs to another caller or agent.
     #[error("task {task} not found")]
-    NotFound {
-        /// The task.
-        task: String,
-    },
+    NotFound { task: String },
     /// The task has ended and accepts no messages.
     #[error("task {task} has ended: send the message without taskId to begin another")]
-    Ended {
-        /// The task.
-        task: String,
-    },
+    Ended { task: String },
     /// The message names another context than its task's.
     #[error("task {task} belongs to context {actual}, not {named}")]
-    OtherContext {
-        /// The task.
-        task: String,
-        /// The task's context.
-        actual: String,
-        /// The context in the message.
-        named: String,
-    },
+    OtherContext { task: String, actual: String, named: String },
     /// Another message has the same id.
     #[error(
         "message {message_id} is in task {task} already, and differs from this one in {differs}"
     )]
-    OtherMessage {
-        /// The id.
-        message_id: String,
-        /// The task of the earlier message.
-        task: String,
-        /// The name of the first field that differs.
-        differs: &'static str,
-    },
+    OtherMessage { message_id: String, task: String, differs: &'static str },
     /// The task has changed since the last event that the caller has seen, or that event does not exist yet.
     #[error("task {task} is at event {newest}, not {seen}")]
-    MovedOn {
-        /// The task.
-        task: String,
-        /// The task's last event.
-        newest: Seq,
-        /// The last event that the caller has seen.
-        seen: Seq,
-    },
+    MovedOn { task: String, newest: Seq, seen: Seq },
     /// The conversation's queue is full.
     #[error("{waiting} turns wait in this conversation already: send the message again later")]
-    Busy {
-        /// The number of waiting turns.
-        waiting: usize,
-    },
+    Busy { waiting: usize },
     /// Running turns use all of their memory, or all of this caller's share.
     #[error("the memory for running turns is in use at present: send the message again later")]
     OutOfMemory {
@@ -191,28 +162,15 @@ pub enum TurnError {
     },
     /// The agent has the largest number of waiting turns.
     #[error("{turns} messages wait for this agent already: send the message again later")]
-    AgentBusy {
-        /// The number of its turns that have not ended.
-        turns: usize,
-    },
+    AgentBusy { turns: usize },
     /// The task has reached its largest size.
     #[error(
         "task {task} has grown to {bytes} bytes, of at most {limit}: send the message without taskId to begin another"
     )]
-    TaskTooLarge {
-        /// The task.
-        task: String,
-        /// Its size with this message, in bytes.
-        bytes: usize,
-        /// The largest size, in bytes.
-        limit: usize,
-    },
+    TaskTooLarge { task: String, bytes: usize, limit: usize },
     /// The agent does not exist.
     #[error("there is no agent {agent}")]
-    NoAgent {
-        /// The agent's name.
-        agent: String,
-    },
+    NoAgent { agent: String },
     /// The store failed.
     #[error("the task log failed: {0}")]
     Store(StoreError),

@@ -62,11 +62,11 @@ fn hint(command: &str) -> &'static str {
 
 /// The reason why requirements could not be installed.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum InstallError {
     /// The program that installs packages is not on the PATH.
     #[error("{what} cannot be installed: `{program}` is not on the PATH, {}", hint(program))]
     NoManager {
-        /// The packages, for people.
         what: String,
         /// `python3` or `npm`.
         program: String,
@@ -74,43 +74,25 @@ pub enum InstallError {
     /// The cache folder cannot be written to.
     #[error("{what} cannot be installed: cannot write {}; make it writable or set XDG_CACHE_HOME", path.display())]
     Cache {
-        /// The packages, for people.
         what: String,
         /// The file or folder.
         path: PathBuf,
-        /// The system's error.
         source: io::Error,
     },
     /// Another run held the folder's lock for too long.
     #[error("{what} cannot be installed: another run holds {} for more than {limit:?}; end it and try again", lock.display())]
-    Locked {
-        /// The packages, for people.
-        what: String,
-        /// The lock file.
-        lock: PathBuf,
-        /// The time limit.
-        limit: Duration,
-    },
+    Locked { what: String, lock: PathBuf, limit: Duration },
     /// An installation command could not be started.
     #[error("{what} cannot be installed")]
-    Start {
-        /// The packages, for people.
-        what: String,
-        /// The cause.
-        source: StartError,
-    },
+    Start { what: String, source: StartError },
     /// An installation command failed, or did not end in time.
     #[error("{what} cannot be installed: `{command}` {how}, see {}:\n{}", log.display(), last_lines.join("\n"))]
     Failed {
-        /// The packages, for people.
         what: String,
-        /// The command, quoted for a shell.
         command: String,
         /// The exit status, such as `exited with code 1`.
         how: String,
-        /// The last lines of its output.
         last_lines: Vec<String>,
-        /// The log file with its whole output.
         log: PathBuf,
     },
     /// Everything that can be installed is, but another requirement is missing.

@@ -52,6 +52,7 @@ impl fmt::Display for ReadyCheck {
 
 /// The reason why an agent or server did not become ready.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ReadyError {
     /// Its process ended first.
     #[error(
@@ -59,15 +60,11 @@ pub enum ReadyError {
         quoted_output(last_lines)
     )]
     AgentExited {
-        /// The agent's role.
         role: String,
-        /// The awaited response.
         awaited: ReadyCheck,
         /// The address at which it should have listened.
         endpoint: Url,
-        /// The exit status of its process.
         exit: AgentExit,
-        /// The last lines of its output.
         last_lines: Vec<String>,
     },
     /// The time limit was exceeded.
@@ -77,29 +74,17 @@ pub enum ReadyError {
         quoted_output(last_lines)
     )]
     NeverReady {
-        /// The agent's role.
         role: String,
-        /// The awaited response.
         awaited: ReadyCheck,
         /// The address at which it should have listened.
         endpoint: Url,
-        /// The time limit.
         limit: Duration,
-        /// The response that was found there instead.
         seen: CardProbe,
-        /// The last lines of its output.
         last_lines: Vec<String>,
     },
     /// Its certificate is not trusted.
     #[error("the certificate of {role} at {endpoint} is not accepted: {why}")]
-    Untrusted {
-        /// The agent's role.
-        role: String,
-        /// The address.
-        endpoint: Url,
-        /// The cause.
-        why: String,
-    },
+    Untrusted { role: String, endpoint: Url, why: String },
     /// No HTTP client can be created on this machine.
     #[error("cannot make HTTP requests")]
     Client(#[from] reqwest::Error),

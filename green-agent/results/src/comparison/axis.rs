@@ -40,23 +40,14 @@ pub struct AxisDifference {
 
 /// The reason why an axis cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum AxisError {
     /// No trial of the run has the axis.
     #[error("the run has no axis {axis:?}; {}", known_axes(known))]
-    NoSuchAxis {
-        /// The axis.
-        axis: String,
-        /// The axes of the run.
-        known: BTreeSet<String>,
-    },
+    NoSuchAxis { axis: String, known: BTreeSet<String> },
     /// The axis has too few or too many values to compare.
     #[error("expected 2 to {MOST_VALUES} values of the axis {axis:?}, found {found}")]
-    Values {
-        /// The axis.
-        axis: String,
-        /// The number of its values.
-        found: usize,
-    },
+    Values { axis: String, found: usize },
 }
 
 fn known_axes(known: &BTreeSet<String>) -> String {

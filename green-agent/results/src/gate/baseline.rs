@@ -11,15 +11,13 @@ use green_agent_scenario::gate::RegressionGate;
 
 /// The reason why a run could not be kept.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum BaselineError {
     /// The baseline is a folder, which is not replaced.
     #[error(
         "{path} is a folder; to keep a run there, name a file in against, such as \"baseline.jsonl\""
     )]
-    Folder {
-        /// The folder.
-        path: String,
-    },
+    Folder { path: String },
     /// A file cannot be read or written.
     #[error(transparent)]
     Record(#[from] RecordError),

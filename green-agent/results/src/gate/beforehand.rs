@@ -9,13 +9,13 @@ use green_agent_scenario::{
 
 /// A gate that cannot be judged, whatever the results of the trials are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum GateMistake {
     /// The earlier run cannot be read, or has nothing to compare with.
     #[error("{place}: {error}")]
     Against {
         /// The file, the line and the key.
         place: String,
-        /// The mistake.
         error: String,
     },
     /// There are too few trials for the figure.
@@ -25,7 +25,6 @@ pub enum GateMistake {
     TooFewTrials {
         /// The file, the line and the key.
         place: String,
-        /// The number of trials that the figure needs.
         needed: usize,
         /// The number of trials of each sample.
         trials: u32,

@@ -37,6 +37,7 @@ pub struct DuplicateTrial {
 
 /// The reason why runs cannot be joined.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum MergeError {
     /// A run cannot be read or the new one not written.
     #[error(transparent)]
@@ -46,43 +47,20 @@ pub enum MergeError {
         "{} and {} differ in the scenario {scenario}: {first} and {second}; only runs of the same scenarios can be joined",
         one.display(), other.display()
     )]
-    Scenarios {
-        /// The first run.
-        one: PathBuf,
-        /// The other run.
-        other: PathBuf,
-        /// The scenario's name.
-        scenario: String,
-        /// Its digest in the first run.
-        first: String,
-        /// Its digest in the other run.
-        second: String,
-    },
+    Scenarios { one: PathBuf, other: PathBuf, scenario: String, first: String, second: String },
     /// Two runs have different settings.
     #[error(
         "{} and {} were started with different settings (trials, seed, snapshots, agents or overlay); only runs that differ \
          in their part can be joined",
         one.display(), other.display()
     )]
-    Settings {
-        /// The first run.
-        one: PathBuf,
-        /// The other run.
-        other: PathBuf,
-    },
+    Settings { one: PathBuf, other: PathBuf },
     /// The new folder has a run already.
     #[error("{}: has a run already; expected a new folder", .0.display())]
     Exists(PathBuf),
     /// The folder of a trial cannot be copied.
     #[error("cannot copy {} to {}: {error}", from.display(), to.display())]
-    Copy {
-        /// The trial's folder.
-        from: PathBuf,
-        /// Its new place.
-        to: PathBuf,
-        /// The system's error.
-        error: io::Error,
-    },
+    Copy { from: PathBuf, to: PathBuf, error: io::Error },
 }
 
 /// Joins runs of the same scenarios and settings into the new folder `into`, with their transcripts.

@@ -6,15 +6,11 @@ use super::{MAX_BYTES, MAX_ROWS};
 
 /// The reason why a dataset cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum DatasetError {
     /// The file cannot be read.
     #[error("{}: cannot be read: {error}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        error: io::Error,
-    },
+    Read { path: PathBuf, error: io::Error },
     /// The file is too large.
     #[error("{}: expected at most {MAX_BYTES} bytes", .0.display())]
     TooLarge(PathBuf),
@@ -27,7 +23,6 @@ pub enum DatasetError {
     /// The file is not UTF-8.
     #[error("{}:{line}: expected UTF-8", path.display())]
     NotUtf8 {
-        /// The file.
         path: PathBuf,
         /// The line of the first byte that is not, from 1.
         line: usize,
@@ -38,7 +33,6 @@ pub enum DatasetError {
     /// A row that does not have the form of the file.
     #[error("{}:{line}: expected {expected}", path.display())]
     Row {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
@@ -48,7 +42,6 @@ pub enum DatasetError {
     /// An id that cannot be used as a name.
     #[error("{}:{line}: id: expected a text that is not empty, or a number", path.display())]
     Id {
-        /// The file.
         path: PathBuf,
         /// The line of the row, from 1.
         line: usize,
@@ -56,13 +49,10 @@ pub enum DatasetError {
     /// Two rows with the same name.
     #[error("{}:{line}: id: {id:?} is the id of the row on line {first} too", path.display())]
     DuplicateId {
-        /// The file.
         path: PathBuf,
         /// The line of the second row, from 1.
         line: usize,
-        /// The id.
         id: String,
-        /// The line of the first row.
         first: usize,
     },
 }

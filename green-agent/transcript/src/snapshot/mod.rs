@@ -60,31 +60,21 @@ pub enum Accepted {
 
 /// The reason why a snapshot could not be compared.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum SnapshotError {
     /// The file exists, but reading it failed.
     #[error("failed to read the snapshot {}", path.display())]
-    Read {
-        /// The snapshot.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// The file could not be written or removed.
     #[error("failed to write {}", path.display())]
     Write {
         /// The snapshot or the `.snap.new` beside it.
         path: PathBuf,
-        /// The system's error.
         source: io::Error,
     },
     /// The file is not a snapshot of text.
     #[error("{} is no text snapshot: {why}; accept it again with --snapshots accept", path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// The reason why it is not one.
-        why: &'static str,
-    },
+    Format { path: PathBuf, why: &'static str },
 }
 
 /// Compares a text with the snapshot at a path, or writes it there.

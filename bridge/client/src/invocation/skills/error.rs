@@ -8,50 +8,28 @@ use crate::{ClientError, Fault};
 
 /// The reason why a call of a skill failed.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum InvocationError {
     /// The agent has no such skill, by its card or its answer.
     #[error("{agent} has no skill {skill:?}: {}", listed(.known))]
     UnknownSkill {
-        /// The agent's name.
         agent: String,
-        /// The requested skill.
         skill: String,
         /// The ids of the skills in its card.
         known: Vec<String>,
     },
     /// The parameters do not match the skill's schema; nothing was sent.
     #[error("invalid parameters for {skill} of {agent}: {why}")]
-    Parameters {
-        /// The agent's name.
-        agent: String,
-        /// The skill's id.
-        skill: String,
-        /// The invalid fields.
-        why: SchemaError,
-    },
+    Parameters { agent: String, skill: String, why: SchemaError },
     /// The agent rejected the parameters.
     #[error("{agent} refused the parameters for {skill}: {why}")]
-    Refused {
-        /// The agent's name.
-        agent: String,
-        /// The skill's id.
-        skill: String,
-        /// The agent's explanation.
-        why: String,
-    },
+    Refused { agent: String, skill: String, why: String },
     /// The agent has no tasks to wait for, continue or cancel.
     #[error("{0} takes each skill as a method and has no tasks: call the skill again instead")]
     NoTasks(String),
     /// The task has neither ended nor asked for input within the limit.
     #[error("{agent} is still working on task {task} after {limit:?}: wait for it, or cancel it")]
-    StillWorking {
-        /// The agent's name.
-        agent: String,
-        /// The task's id.
-        task: String,
-        /// The limit.
-        limit: Duration,
-    },
+    StillWorking { agent: String, task: String, limit: Duration },
     /// The call itself failed.
     #[error(transparent)]
     Agent(#[from] ClientError),
