@@ -73,7 +73,6 @@ impl LimitedPool {
         self.pool.status().max_size
     }
 
-    /// Returns whether the pool has any connection.
     pub(super) fn has_connections(&self) -> bool {
         self.pool.status().size > 0
     }

@@ -43,7 +43,6 @@ impl KnownIds {
         }
     }
 
-    /// Returns whether ids are recorded.
     pub(super) fn is_recording(&self) -> bool {
         self.0.is_some()
     }

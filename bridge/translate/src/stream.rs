@@ -67,7 +67,6 @@ impl Streams {
         self.0.is_empty()
     }
 
-    /// Returns whether there is a stream with this id.
     pub(crate) fn has(&self, id: &str) -> bool {
         self.0.iter().any(|stream| stream.id == id)
     }

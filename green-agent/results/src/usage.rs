@@ -34,7 +34,6 @@ pub fn usage(entries: &[Entry]) -> Option<Usage> {
 struct Reported {
     /// The tokens that models reported to each caller, by exchange: pieces of a stream repeat and complete each other.
     by_models: BTreeMap<(String, u64), TokenCounts>,
-    /// The tokens that agents reported.
     by_agents: BTreeMap<String, TokenCounts>,
     /// The counted parts of each task of an agent: later states of a task repeat them.
     counted: BTreeSet<(String, String, String)>,

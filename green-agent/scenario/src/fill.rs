@@ -22,7 +22,6 @@ pub type Cell = Vec<(String, Value)>;
 /// The values of one sample in one cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Filling<'a> {
-    /// The dataset and the row, if there is one.
     pub(super) row: Option<(&'a Dataset, &'a Row)>,
     /// The cell; empty without a matrix.
     pub(super) cell: &'a [(String, Value)],

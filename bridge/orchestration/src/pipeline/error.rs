@@ -43,12 +43,7 @@ pub(super) enum AttemptError {
     LookupFailed(String),
     /// A parameter refers to a value that no step has returned.
     #[error("input.{parameter}: nothing at {reference}; {source_is}")]
-    UnresolvedReference {
-        parameter: String,
-        reference: String,
-        /// A description of the value that the reference was resolved in.
-        source_is: String,
-    },
+    UnresolvedReference { parameter: String, reference: String, source_is: String },
     /// The input does not match the skill's schema.
     #[error("the input does not match the skill's parameters: {0}")]
     Parameters(String),
@@ -142,7 +137,6 @@ pub(super) struct StepFailure {
     pub(super) skill: String,
     /// The agent of the last attempt, if one was found.
     pub(super) agent: Option<String>,
-    /// The number of attempts.
     pub(super) attempts: u32,
     /// The error of the last attempt.
     pub(super) fault: AttemptError,

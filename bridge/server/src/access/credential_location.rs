@@ -17,7 +17,6 @@ pub(super) enum CredentialLocation {
     Header(HeaderName),
     /// A query parameter.
     Query(String),
-    /// A cookie.
     Cookie(String),
     /// The TLS connection.
     Connection,

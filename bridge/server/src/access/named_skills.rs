@@ -16,7 +16,6 @@ use bridge_protocol::{
 use bridge_translate::full_activity;
 use serde_json::Value;
 
-/// The members with the id of a skill.
 const MEMBERS: [&str; 3] = ["skill_id", "skillId", "skill"];
 
 /// The member with python-a2a's call of a skill.

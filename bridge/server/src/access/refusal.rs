@@ -204,7 +204,6 @@ impl Refusal {
         response
     }
 
-    /// Returns the challenges as headers.
     pub(crate) fn challenges(&self) -> HeaderMap {
         let all = self.challenges.iter();
         let mut headers = HeaderMap::new();

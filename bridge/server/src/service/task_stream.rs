@@ -22,14 +22,12 @@ use crate::{
 pub(super) enum StreamEnd {
     /// At the end of the turn that answers a message.
     Turn {
-        /// The turn.
         turn: u64,
         /// The event of the message.
         message: Seq,
         /// The event with which the turn has begun, if known.
         begun: Option<Seq>,
     },
-    /// At the end of the task.
     Task,
 }
 

@@ -143,7 +143,6 @@ fn positions(
     later.map(|(Reverse(millis), task)| ListPosition { millis: *millis, task: task.to_string() })
 }
 
-/// Returns the entry of a task in its lists.
 fn entry(task: &Arc<str>, head: &Head) -> ListEntry {
     (Reverse(head.status_time.as_millisecond()), Arc::clone(task))
 }

@@ -73,10 +73,14 @@ pub(super) enum Record<'r> {
         /// Whether this is the last copy of the task.
         is_last: bool,
     },
-    /// A task was deleted.
-    Deleted { task: &'r str },
+    Deleted {
+        task: &'r str,
+    },
     /// A small record was stored, or removed (`None`).
-    Small { key: &'r [u8], value: Option<&'r [u8]> },
+    Small {
+        key: &'r [u8],
+        value: Option<&'r [u8]>,
+    },
 }
 
 /// An append in the log.
@@ -184,7 +188,6 @@ pub(super) fn write_small(to: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
 }
 
 impl<'r> Record<'r> {
-    /// Reads a record.
     pub(super) fn read(mut bytes: &'r [u8]) -> Result<Self, StoreError> {
         let from = &mut bytes;
         match u8::from_be_bytes(take(from)?) {

@@ -45,7 +45,6 @@ const MAX_ATTEMPTS: usize = 5;
 /// The number of tasks and records that are copied concurrently. Tests need a deterministic order.
 const CONCURRENT_COPIES: usize = if cfg!(test) { 1 } else { 64 };
 
-/// The progress of compaction.
 #[derive(Debug, Default)]
 pub(super) struct Compaction(Mutex<Progress>);
 

@@ -10,7 +10,6 @@ use crate::Head;
 pub(super) struct LatestAppend {
     /// The head after the append.
     pub(super) head: Arc<Head>,
-    /// The offset of the append in the log.
     pub(super) offset: LogOffset,
     /// The number of the task's appends; 0 if it is unknown.
     pub(super) number: u32,

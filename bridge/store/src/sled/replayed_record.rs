@@ -13,7 +13,6 @@ use crate::{Head, Seq, StoreError};
 /// The data of a record of the log that the index needs.
 #[derive(Debug)]
 pub(super) enum ReplayedRecord {
-    /// An append.
     Append {
         latest: LatestAppend,
         /// Whether it is the first append of the task.

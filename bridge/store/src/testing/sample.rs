@@ -18,7 +18,6 @@ pub struct Sample {
     pub context: String,
 }
 
-/// The agent of all samples.
 pub(super) const AGENT: &str = "sample";
 
 impl Sample {

@@ -38,7 +38,6 @@ pub(super) struct ReadyTurn {
 }
 
 impl ReadyTurn {
-    /// Creates a ready turn from a turn that was queued.
     pub(super) fn queued(
         slot: ConversationSlot,
         job: Arc<TurnJob>,

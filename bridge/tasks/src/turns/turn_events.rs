@@ -58,7 +58,6 @@ fn metadata_event(incoming: &IncomingMessage) -> Option<Event> {
     (!metadata.is_empty()).then_some(Event::Metadata { metadata, revised: None })
 }
 
-/// Returns the events for a message.
 fn message_events(
     message: &Message,
     task: &str,

@@ -15,7 +15,6 @@ use bridge_protocol::{
     activity::{Activity, ActivityType},
 };
 
-/// Returns the last message, if the activity has one.
 pub(super) fn last_words(
     activity: &Activity,
     turn: &TranslationContext,

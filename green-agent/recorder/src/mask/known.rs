@@ -146,7 +146,6 @@ impl Known {
     }
 }
 
-/// Returns the text if it was changed.
 pub(super) fn changed(text: Cow<'_, str>) -> Option<String> {
     match text {
         Cow::Borrowed(_) => None,

@@ -11,7 +11,6 @@ pub(crate) type DefaultValue = LazyLock<Option<Spanned<DeValue<'static>>>>;
 
 /// A key in the schema of its table.
 pub(crate) struct KeySchema {
-    /// The name.
     pub(crate) name: &'static str,
     /// The lines of the description.
     pub(crate) doc: &'static [&'static str],
@@ -19,7 +18,6 @@ pub(crate) struct KeySchema {
     pub(crate) is_required: bool,
     /// The value if it is absent, in TOML that is JSON too.
     pub(crate) default: &'static [&'static str],
-    /// The schema of the value.
     pub(crate) schema: Schema,
     /// Members that are added to it.
     pub(crate) limits: Value,

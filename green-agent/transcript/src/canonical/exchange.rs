@@ -175,7 +175,6 @@ impl Polls {
     }
 }
 
-/// Returns the task that an exchange polls, if it is a poll.
 fn polled_task(exchange: &Exchange<'_>) -> Option<String> {
     exchange.ask().filter(RequestKind::is_poll)?;
     task_in_request(exchange)

@@ -20,7 +20,6 @@ pub(super) struct Line {
     pub(super) arrow: char,
     /// The text after the arrow.
     pub(super) title: String,
-    /// The body, if one is shown.
     pub(super) shown: Option<ShownBody>,
     /// Ids whose kind is known only from their place.
     pub(super) ids: Vec<(Kind, String)>,

@@ -16,11 +16,9 @@ use crate::server::rest::query;
 /// A group of paths below an agent's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PathGroup {
-    /// The paths of 1.0.
     Plain,
     /// The paths of 1.0 with a tenant before them.
     Tenant,
-    /// The paths of 0.3.
     Older,
 }
 
@@ -32,7 +30,6 @@ impl PathGroup {
         }
     }
 
-    /// Returns the path of an operation in the group.
     pub(super) fn path(self, operation: Operation) -> String {
         let path = self.version().path(operation);
         match self {

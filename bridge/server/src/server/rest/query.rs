@@ -14,7 +14,6 @@ use crate::server::service_parameters::pairs;
 /// A field that may be a query parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::server) struct Parameter {
-    /// The name.
     pub(in crate::server) name: &'static str,
     /// The type of the value.
     pub(in crate::server) kind: Kind,
@@ -23,7 +22,6 @@ pub(in crate::server) struct Parameter {
 /// The type of a query parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::server) enum Kind {
-    /// Text.
     Text,
     /// A decimal number.
     Number,

@@ -17,10 +17,8 @@ use crate::{
     service::{Reply, StreamItem},
 };
 
-/// The format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::server) enum ResponseFormat {
-    /// 1.0.
     V1_0,
     /// 0.3, with the objects of JSON-RPC.
     V0_3,

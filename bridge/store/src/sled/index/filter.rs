@@ -13,7 +13,6 @@ const PROBES: u32 = 7;
 pub(super) struct Filter(Vec<u8>);
 
 impl Filter {
-    /// Creates the filter of these keys.
     pub(super) fn of(keys: &[&[u8]]) -> Self {
         let blocks = (keys.len() * BYTES).div_ceil(BLOCK).max(1);
         let mut bytes = vec![0; blocks * BLOCK];
@@ -26,7 +25,6 @@ impl Filter {
         Self(bytes)
     }
 
-    /// Creates the filter from its bytes.
     pub(super) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let is_one = !bytes.is_empty() && bytes.len().is_multiple_of(BLOCK);
         is_one.then_some(Self(bytes))

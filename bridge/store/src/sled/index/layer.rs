@@ -79,7 +79,6 @@ impl Changes {
         }
     }
 
-    /// Returns the latest append of a task.
     pub(in crate::sled) fn latest(&self, task: &str) -> Option<&LatestAppend> {
         self.tasks.get(task).map(|change| &change.latest)
     }
@@ -88,7 +87,6 @@ impl Changes {
 /// The entries that result from a range of the log.
 #[derive(Debug, Default)]
 pub(super) struct Layer {
-    /// The changed tasks.
     tasks: Unordered<String, TaskChange>,
     /// The tasks that have changed since the lists were updated.
     unlisted: Vec<Arc<Head>>,
@@ -152,7 +150,6 @@ impl Layer {
         self.bytes + self.tasks.len() * TASK_BYTES
     }
 
-    /// Returns the number of appends.
     pub(super) fn appends(&self) -> usize {
         self.appends
     }

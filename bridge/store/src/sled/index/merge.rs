@@ -59,7 +59,6 @@ impl Merge {
         }
     }
 
-    /// Returns whether these are the merged parts.
     pub(super) fn is_of(&self, parts: &Arc<Parts>) -> bool {
         Arc::ptr_eq(&self.parts, parts)
     }

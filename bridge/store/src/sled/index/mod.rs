@@ -365,7 +365,6 @@ impl Index {
         }
     }
 
-    /// Returns the number of parts.
     #[cfg(test)]
     pub(super) fn parts(&self) -> usize {
         self.lock().parts.all.len()

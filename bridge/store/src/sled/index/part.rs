@@ -28,7 +28,6 @@ const FILTER: u8 = b'f';
 const BLOCK_BYTES: usize = if cfg!(test) { 2 << 10 } else { 16 << 10 };
 /// The size of a filter's pieces in bytes. sled may write larger values to separate files, which it never fsyncs.
 const FILTER_PIECE_BYTES: usize = 32 << 10;
-/// The bytes of a checksum.
 const CHECKSUM_BYTES: usize = 4;
 
 /// A complete part.

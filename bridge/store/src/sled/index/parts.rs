@@ -59,7 +59,6 @@ impl Parts {
         self.all.first().map_or(0, |newest| newest.meta.end.at)
     }
 
-    /// Returns the number of the next part.
     pub(super) fn next_number(&self) -> u64 {
         self.all.first().map_or(0, |newest| newest.number + 1)
     }

@@ -27,7 +27,6 @@ use disk::{Disk, DiskWriter, Durable, Job, Mistake, REFUSED_JOB};
 const CALLERS: usize = 4;
 /// Limits below the number of callers, so that some wait for room in the queue, and batches are limited.
 const NARROW: Limits = Limits { queue: 1, jobs: 2, bytes: 2 };
-/// Limits for all callers.
 const WIDE: Limits = Limits { queue: CALLERS, jobs: CALLERS, bytes: 3 };
 
 /// A queue with its disk. Dropping the last one waits for the thread.

@@ -22,7 +22,6 @@ const MAX_SEGMENT: u64 = 256 << 20;
 /// A record or a damaged range of the log.
 #[derive(Debug)]
 pub(in crate::sled) enum LogEntry<'b> {
-    /// A record with its offset.
     Record(LogOffset, &'b [u8]),
     /// A damaged range with its position. It had one or several records.
     Damaged(u64, &'b [u8]),
