@@ -60,37 +60,20 @@ pub fn finish() {
 /// Returns the message of the innermost error, such as "connection refused". The outer ones repeat the address of a
 /// request, which may have a secret in it.
 pub fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut inner = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
+    let causes = std::iter::successors(Some(error), |&error| error.source());
+    causes.last().unwrap_or(error).to_string()
 }
 
 /// The reason why traces cannot be exported.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum StartError {
     /// The protocol is not `http/protobuf`.
-    Protocol {
-        /// The variable that names it.
-        variable: &'static str,
-        /// The value found.
-        found: String,
-    },
+    #[error(
+        "{variable}: expected http/protobuf, found {found:?}: collectors listen for it at port 4318"
+    )]
+    Protocol { variable: &'static str, found: String },
     /// The exporter cannot be made.
+    #[error("{0}")]
     Exporter(String),
 }
-
-impl std::fmt::Display for StartError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Protocol { variable, found } => write!(
-                f,
-                "{variable}: expected http/protobuf, found {found:?}: collectors listen for it at port 4318"
-            ),
-            Self::Exporter(reason) => write!(f, "{reason}"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}

@@ -87,14 +87,9 @@ pub(super) fn broke_off(error: reqwest::Error) -> String {
 }
 
 /// Returns an error with its causes.
-pub(super) fn in_full(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
+pub(super) fn in_full(error: &(dyn Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |&error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// Passes a body back in chunks; `length` is the length of these chunks in bytes, if the upstream announced

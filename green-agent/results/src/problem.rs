@@ -332,15 +332,9 @@ impl ProblemKind {
 }
 
 /// Returns an error and its causes on one line.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut inner = error;
-    while let Some(source) = inner.source() {
-        text.push_str(": ");
-        text.push_str(&source.to_string());
-        inner = source;
-    }
-    text
+pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |&error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
-use core::fmt;
 
 use serde_json::{Value, json};
 
@@ -126,7 +125,8 @@ pub fn retry_info(seconds: u32) -> Value {
 const SHOWN: usize = 200;
 
 /// An error of the protocol.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message} ({})", kind.code())]
 pub struct Error {
     /// The kind.
     pub kind: ErrorKind,
@@ -213,11 +213,3 @@ impl From<FieldError> for Error {
         }
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.message, self.kind.code())
-    }
-}
-
-impl core::error::Error for Error {}

@@ -1,7 +1,6 @@
 //! Responses and their errors.
 
 use alloc::{format, string::String, vec::Vec};
-use core::fmt;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
@@ -22,7 +21,8 @@ pub struct Response<T = Value> {
 }
 
 /// An error in the form of JSON-RPC. Codes that A2A does not define are preserved.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message} ({code})")]
 pub struct RpcError {
     /// The code.
     pub code: i64,
@@ -60,14 +60,6 @@ impl From<Error> for RpcError {
         }
     }
 }
-
-impl fmt::Display for RpcError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.message, self.code)
-    }
-}
-
-impl core::error::Error for RpcError {}
 
 impl Wire for RpcError {
     fn read(value: Value) -> Result<Self, FieldError> {

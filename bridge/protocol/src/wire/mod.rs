@@ -31,7 +31,7 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
-use core::{fmt, marker::PhantomData};
+use core::marker::PhantomData;
 
 use serde::{
     Deserialize as _, Deserializer, Serialize,
@@ -43,7 +43,8 @@ use serde_json::{Map, Value, json};
 pub type Metadata = Map<String, Value>;
 
 /// The error for a field that is not valid.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}expected {expected}, found {found}", place(path))]
 pub struct FieldError {
     /// The path to the field, such as `message.parts[0].text`; empty for the value itself.
     pub path: String,
@@ -78,6 +79,13 @@ impl FieldError {
     }
 }
 
+fn place(path: &str) -> String {
+    match path {
+        "" => String::new(),
+        path => format!("{path}: "),
+    }
+}
+
 /// Joins the name of a member and the path below it.
 pub(crate) fn join(name: &str, rest: &str) -> String {
     match rest {
@@ -86,17 +94,6 @@ pub(crate) fn join(name: &str, rest: &str) -> String {
         rest => format!("{name}.{rest}"),
     }
 }
-
-impl fmt::Display for FieldError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
-        }
-        write!(f, "expected {}, found {}", self.expected, self.found)
-    }
-}
-
-impl core::error::Error for FieldError {}
 
 /// A type whose values occur in protocol objects.
 pub trait Wire: Sized {
@@ -123,24 +120,15 @@ pub trait Wire: Sized {
 }
 
 /// Why a request's body cannot be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Unparsed {
     /// The parsed body would take too much memory.
+    #[error("the body is too large: {0}")]
     TooMuch(weight::TooMuch),
     /// The body is not valid JSON.
+    #[error("the body is not JSON: {0}")]
     Syntax(serde_json::Error),
 }
-
-impl fmt::Display for Unparsed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooMuch(too_much) => write!(f, "the body is too large: {too_much}"),
-            Self::Syntax(error) => write!(f, "the body is not JSON: {error}"),
-        }
-    }
-}
-
-impl core::error::Error for Unparsed {}
 
 /// Parses the body of a request. Its size in memory is limited, see [`weight`].
 ///

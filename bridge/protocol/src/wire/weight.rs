@@ -4,8 +4,6 @@
 //! text. So bodies that are mostly structure are refused, however small they are; what they say in texts, such
 //! as files, costs what it is long and is bounded by the body's own limit.
 
-use core::fmt;
-
 use memchr::memchr2;
 
 /// The weight of a value, such as an item of a list or a member of an object, beside its text, in bytes.
@@ -26,41 +24,27 @@ pub const MOST: usize = 4 << 20;
 pub const DEEPEST: usize = 100;
 
 /// Why a body would take too much memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TooMuch {
     /// The body contains too many values.
+    #[error(
+        "expected values that take at most {} MiB of memory, such as {} objects or {} numbers, found more: send large data as a \
+         file, in raw or by a url",
+        MOST >> 20,
+        MOST / (OBJECT + VALUE),
+        MOST / VALUE
+    )]
     Values,
     /// Lists and objects are nested too deeply.
+    #[error("expected lists and objects that are nested at most {DEEPEST} deep, found more")]
     Depth,
     /// Messages of protocol buffers are nested too deeply.
+    #[error(
+        "expected messages that are nested at most {DEEPEST} deep, found more; in a Struct, an object takes three levels and a \
+         list two"
+    )]
     MessageDepth,
 }
-
-impl fmt::Display for TooMuch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Values => write!(
-                f,
-                "expected values that take at most {} MiB of memory, such as {} objects or {} numbers, found \
-                 more: send large data as a file, in raw or by a url",
-                MOST >> 20,
-                MOST / (OBJECT + VALUE),
-                MOST / VALUE,
-            ),
-            Self::Depth => write!(
-                f,
-                "expected lists and objects that are nested at most {DEEPEST} deep, found more"
-            ),
-            Self::MessageDepth => write!(
-                f,
-                "expected messages that are nested at most {DEEPEST} deep, found more; in a Struct, an object takes three \
-                 levels and a list two"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for TooMuch {}
 
 /// Checks the weight of JSON before it is parsed. Invalid JSON is not detected: the parser reports it.
 ///

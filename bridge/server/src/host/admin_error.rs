@@ -1,7 +1,5 @@
 //! The errors of the operator's requests.
 
-use std::fmt;
-
 use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
@@ -12,30 +10,18 @@ use serde_json::json;
 use crate::turns::TurnError;
 
 /// The reason why a request of the operator is refused.
+#[derive(Debug, thiserror::Error)]
 pub(super) enum AdminError {
+    #[error("{0}")]
     Turn(TurnError),
     /// A parameter of the query has an invalid value.
-    Query {
-        name: String,
-        expected: &'static str,
-        found: String,
-    },
+    #[error("{name}: expected {expected}, found {found:?}")]
+    Query { name: String, expected: &'static str, found: String },
 }
 
 impl<E: Into<TurnError>> From<E> for AdminError {
     fn from(error: E) -> Self {
         Self::Turn(error.into())
-    }
-}
-
-impl fmt::Display for AdminError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Turn(error) => error.fmt(f),
-            Self::Query { name, expected, found } => {
-                write!(f, "{name}: expected {expected}, found {found:?}")
-            }
-        }
     }
 }
 

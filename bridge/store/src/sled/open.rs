@@ -62,15 +62,11 @@ const FORMER_FOLDERS: [&str; 10] = [
     "entries-2",
 ];
 
-/// The parts of an open store.
-#[derive(Debug)]
-pub(super) struct Opened {
-    pub(super) reader: Reader,
-    pub(super) log: log::Writer,
-}
-
 /// Opens the store in a folder or creates it.
-pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<Opened, StoreError> {
+pub(super) fn open(
+    settings: &SledSettings,
+    disk: &Arc<dyn Disk>,
+) -> Result<(Reader, log::Writer), StoreError> {
     let folder = &settings.folder;
     let failed = |error| StoreError::io(format!("making {}", folder.display()), error);
     private::create_folder(folder).map_err(failed)?;
@@ -114,7 +110,7 @@ fn open_all(
     disk: &Arc<dyn Disk>,
     logs: &Path,
     lock: &Arc<File>,
-) -> Result<Opened, StoreError> {
+) -> Result<(Reader, log::Writer), StoreError> {
     let [usual, other] = FOLDERS.map(|name| settings.folder.join(name));
     // If both folders exist, the program ended while the index was being rebuilt.
     if usual.exists() && other.exists() {
@@ -133,7 +129,7 @@ fn open_all(
         return Err(StoreError::corrupt("the index", "it ends before the log begins"));
     }
     let log = log::writer(&reader.log, catch_up(&reader)?)?;
-    Ok(Opened { reader, log })
+    Ok((reader, log))
 }
 
 /// Refuses the layout before the log was introduced, in which all data were in sled, and an unfinished copy, beside which
