@@ -34,6 +34,7 @@ impl Default for AllowList {
 
 /// The reason why a connection is not allowed, and the setting that would allow it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum NotAllowed {
     /// The host is not in the list of allowed hosts.
     #[error("refused to connect to host {0:?}: add it to the allowed hosts if it may be reached")]
@@ -51,12 +52,7 @@ pub enum NotAllowed {
     #[error(
         "refused to start command {command:?}: its details set {variable}, which could make another program run"
     )]
-    Environment {
-        /// The program as the details name it.
-        command: String,
-        /// The name of the variable.
-        variable: String,
-    },
+    Environment { command: String, variable: String },
 }
 
 impl AllowList {

@@ -7,6 +7,7 @@ use crate::store::StoreError;
 
 /// The reason why a setting is refused, or why nothing can be delivered at all.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum PushError {
     /// A field of the setting is not valid.
     #[error(transparent)]
@@ -15,12 +16,7 @@ pub enum PushError {
     #[error(
         "task {task} has {limit} push notification settings, which is the limit: delete one first"
     )]
-    TooMany {
-        /// The task.
-        task: String,
-        /// The largest number of settings.
-        limit: usize,
-    },
+    TooMany { task: String, limit: usize },
     /// The store failed.
     #[error("the task log failed: {0}")]
     Store(StoreError),

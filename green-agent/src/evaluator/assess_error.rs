@@ -5,6 +5,7 @@ use bridge_tasks::executor::EmitError;
 
 /// The reason why an evaluation has no result.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum AssessError {
     /// The request cannot be carried out; the text says what was expected.
     #[error("{0}")]
@@ -14,12 +15,7 @@ pub enum AssessError {
     Failed(String),
     /// Communication with a participant failed.
     #[error("{role}: {error}")]
-    Participant {
-        /// The participant's role.
-        role: String,
-        /// The cause.
-        error: Box<ClientError>,
-    },
+    Participant { role: String, error: Box<ClientError> },
     /// Another server that the evaluator needs, such as a registry, could not be reached; the text names it and the
     /// reason.
     #[error("{0}")]

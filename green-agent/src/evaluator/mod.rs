@@ -83,46 +83,27 @@ const SEED: &str = "seed";
 
 /// The reason why there is no assessment.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum EvaluationError {
     /// The green agent could not be reached, or does not speak A2A.
     #[error("green: {0}")]
     Green(ClientError),
     /// The built-in evaluator could not communicate with a participant.
     #[error("{role}: {error}")]
-    Participant {
-        /// The participant's role.
-        role: String,
-        /// The cause.
-        error: ClientError,
-    },
+    Participant { role: String, error: ClientError },
     /// A participant requires credentials, and has refused before it was told its task.
     #[error("{role}: {error}; [[config.credential]] says which secret it is sent")]
-    NotLetIn {
-        /// The participant's role.
-        role: String,
-        /// The cause.
-        error: ClientError,
-    },
+    NotLetIn { role: String, error: ClientError },
     /// A participant refused the message with its task for want of credentials, which counts as its answer.
     #[error(
         "{role}: {error}. It was let in before it was told its task, or its card requires no credentials; \
          [[config.credential]] says which secret it is sent. If the agent is your own, trusted = true leaves such a trial \
          without a score"
     )]
-    Refused {
-        /// The participant's role.
-        role: String,
-        /// The cause.
-        error: ClientError,
-    },
+    Refused { role: String, error: ClientError },
     /// A participant that calls the green agent did not ask it for an evaluation.
     #[error("{role} did not ask for an evaluation: {how}")]
-    NotAsked {
-        /// The participant's role.
-        role: String,
-        /// A description of the participant's end.
-        how: String,
-    },
+    NotAsked { role: String, how: String },
     /// A server that the built-in evaluator needs, such as a registry, could not be reached.
     #[error("{0}")]
     OutOfReach(String),

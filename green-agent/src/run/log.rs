@@ -29,15 +29,11 @@ pub struct RunLog {
 
 /// The reason why a run cannot begin or be resumed.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum RunLogError {
     /// The folder cannot be made.
     #[error("cannot make the folder {}: {error}", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// The system's error.
-        error: io::Error,
-    },
+    Folder { path: PathBuf, error: io::Error },
     /// The manifest or the records cannot be read or written.
     #[error(transparent)]
     Records(#[from] RecordError),

@@ -35,6 +35,7 @@ pub struct Regraded {
 
 /// The reason why a run cannot be judged again.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum RegradeError {
     /// The scenario files do not exist any more.
     #[error(transparent)]
@@ -47,20 +48,10 @@ pub enum RegradeError {
     NoSample(String),
     /// The report in a trial's folder cannot be read.
     #[error("cannot read {}: {error}", path.display())]
-    Report {
-        /// The file.
-        path: PathBuf,
-        /// The mistake in it.
-        error: String,
-    },
+    Report { path: PathBuf, error: String },
     /// The turns of a conversation cannot be judged again.
     #[error("{trial}: {error}")]
-    Turns {
-        /// The trial.
-        trial: String,
-        /// The reason.
-        error: TurnsError,
-    },
+    Turns { trial: String, error: TurnsError },
     /// A transcript cannot be read.
     #[error(transparent)]
     Transcript(#[from] TranscriptError),

@@ -169,6 +169,7 @@ pub(crate) fn token_hash(token: &str) -> TokenHash {
 
 /// The reason why an episode cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum OpenError {
     /// The largest number of episodes is open.
     #[error("{0} episodes are open, which is the limit; close one that has ended")]
@@ -181,12 +182,7 @@ pub enum OpenError {
     SameTool(String),
     /// A time limit is longer than a day.
     #[error("an episode may take at most {longest:?}, not {wanted:?}")]
-    TooLong {
-        /// The requested limit.
-        wanted: Duration,
-        /// The longest allowed limit.
-        longest: Duration,
-    },
+    TooLong { wanted: Duration, longest: Duration },
 }
 
 /// The reason why a token is rejected.

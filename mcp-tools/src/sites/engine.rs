@@ -42,18 +42,14 @@ pub struct SearchResult {
 
 /// The reason why a search has no results page.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum EngineError {
     /// The HTTP client cannot be created.
     #[error("the client of the search engine cannot be created: {0}")]
     Client(String),
     /// The instance did not answer within 15 seconds, or cannot be reached.
     #[error("the search engine at {engine} cannot be reached: {reason}")]
-    Unreachable {
-        /// The address of the instance.
-        engine: Url,
-        /// The cause.
-        reason: String,
-    },
+    Unreachable { engine: Url, reason: String },
     /// The instance does not return JSON.
     #[error(
         "the search engine at {0} does not return JSON: add json to search.formats in its settings.yml"
@@ -61,28 +57,13 @@ pub enum EngineError {
     NoJson(Url),
     /// The instance answered with an error status.
     #[error("the search engine at {engine} answered with HTTP status {status}")]
-    Status {
-        /// The address of the instance.
-        engine: Url,
-        /// The HTTP status.
-        status: u16,
-    },
+    Status { engine: Url, status: u16 },
     /// The answer is not one of SearXNG.
     #[error("the search engine at {engine} returned no valid results: {reason}")]
-    Malformed {
-        /// The address of the instance.
-        engine: Url,
-        /// The parse error.
-        reason: String,
-    },
+    Malformed { engine: Url, reason: String },
     /// None of the engines that the instance queries answered.
     #[error("none of the engines that the search engine at {engine} queries answered: {reasons}")]
-    Unresponsive {
-        /// The address of the instance.
-        engine: Url,
-        /// The engines with their errors.
-        reasons: String,
-    },
+    Unresponsive { engine: Url, reasons: String },
 }
 
 /// The fields of an answer that are used.

@@ -93,22 +93,17 @@ fn result(url: &Url, title: &str, description: &str) -> Value {
 
 /// The reason why an index of sites cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum SitesError {
     /// The file does not exist or cannot be read.
     #[error("the index of sites {} cannot be read: {reason}", path.display())]
-    Unreadable {
-        /// The path of the file.
-        path: PathBuf,
-        /// The system's error.
-        reason: String,
-    },
+    Unreadable { path: PathBuf, reason: String },
     /// The file has another format.
     #[error(
         "the index of sites {} is not valid, expected a list sites of url, title, description and keywords: {reason}",
         path.display()
     )]
     Malformed {
-        /// The path of the file.
         path: PathBuf,
         /// The position in the file, and what was expected there.
         reason: String,

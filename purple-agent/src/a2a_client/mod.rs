@@ -64,26 +64,17 @@ pub struct Submission {
 
 /// The reason why a request failed.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum RequestError {
     /// The communication with the Green agent failed.
     #[error("green: {0}")]
     Green(ClientError),
     /// The answer ended before any message arrived.
     #[error("green at {green} sent nothing: {reason}")]
-    Broken {
-        /// The address of the Green agent.
-        green: Url,
-        /// The cause.
-        reason: String,
-    },
+    Broken { green: Url, reason: String },
     /// No message arrived within the limit.
     #[error("green at {green} sent no message within {limit:?}")]
-    NoMessage {
-        /// The address of the Green agent.
-        green: Url,
-        /// The time limit.
-        limit: Duration,
-    },
+    NoMessage { green: Url, limit: Duration },
 }
 
 impl From<ClientError> for RequestError {

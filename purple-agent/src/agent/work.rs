@@ -48,6 +48,7 @@ pub struct Outcome {
 
 /// The reason why an agent's work ended.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum StopReason {
     /// The policy finished.
     #[error("finished")]
@@ -66,12 +67,7 @@ pub enum StopReason {
     EvaluationOver,
     /// The policy failed.
     #[error("policy {policy} cannot go on: {error}")]
-    Policy {
-        /// The policy's name.
-        policy: String,
-        /// The cause.
-        error: PolicyError,
-    },
+    Policy { policy: String, error: PolicyError },
 }
 
 impl StopReason {

@@ -5,6 +5,7 @@ use bridge_protocol::wire::FieldError;
 
 /// The reason why a policy failed. The agent then ends and reports it.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum PolicyError {
     /// The model gave no usable answer.
     #[error(transparent)]
@@ -14,7 +15,6 @@ pub enum PolicyError {
     Script {
         /// The number of the step, from 1.
         step: usize,
-        /// The cause.
         error: FieldError,
     },
     /// Any other cause, for policies in other crates.
@@ -24,6 +24,7 @@ pub enum PolicyError {
 
 /// The reason why a policy cannot be created.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum SettingsError {
     /// There is no policy with this name.
     #[error("there is no policy {0:?}; there are {known}", known = names())]
@@ -31,7 +32,6 @@ pub enum SettingsError {
     /// A setting is missing, unknown or invalid.
     #[error("settings of policy {policy:?}: {error}")]
     Setting {
-        /// The policy's name.
         policy: &'static str,
         /// The setting, and what was expected.
         error: FieldError,

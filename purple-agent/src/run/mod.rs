@@ -61,6 +61,7 @@ pub struct Report {
 
 /// The reason why an evaluation could not be carried out.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum RunError {
     /// The request failed.
     #[error(transparent)]
@@ -70,12 +71,7 @@ pub enum RunError {
     Green(ClientError),
     /// The evaluator gave no result within the limit.
     #[error("green at {green} gave no result within {limit:?} after the work had ended")]
-    NoResult {
-        /// The address of the Green agent.
-        green: Url,
-        /// The time limit.
-        limit: Duration,
-    },
+    NoResult { green: Url, limit: Duration },
 }
 
 impl From<ClientError> for RunError {

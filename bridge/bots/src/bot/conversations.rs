@@ -39,27 +39,17 @@ pub struct ConversationReference {
 
 /// The reason why a conversation could not be continued or completed.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ContinueError {
     /// The task does not exist, or belongs to another caller or agent.
     #[error("task {task} not found: there is nothing to continue")]
-    NotFound {
-        /// The task.
-        task: String,
-    },
+    NotFound { task: String },
     /// The task is in a terminal state.
     #[error("task {task} has ended: begin another conversation")]
-    Ended {
-        /// The task.
-        task: String,
-    },
+    Ended { task: String },
     /// The bot returned an error or could not save its state. Its earlier activities are logged.
     #[error("the bot could not continue task {task}")]
-    Bot {
-        /// The task.
-        task: String,
-        /// The bot's error.
-        source: BotError,
-    },
+    Bot { task: String, source: BotError },
     /// The store failed.
     #[error("the task log failed: {0}")]
     Store(StoreError),

@@ -8,19 +8,14 @@ pub(super) const QUEUE_CAPACITY: usize = 64;
 
 /// The reason why an activity that a bot sent is not stored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum SendError {
     /// The log failed, and so did the turn.
     #[error("the log of task {task} failed: further output of this turn is not stored")]
-    Unkept {
-        /// The task.
-        task: String,
-    },
+    Unkept { task: String },
     /// The task was canceled, or the bot had ended it before.
     #[error("task {task} has ended: it accepts no further output")]
-    Ended {
-        /// The task.
-        task: String,
-    },
+    Ended { task: String },
 }
 
 /// An item of the queue between a bot and the log.

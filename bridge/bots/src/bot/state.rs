@@ -27,23 +27,14 @@ pub struct ConversationState {
 
 /// The reason why a state could not be read or saved.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum StateError {
     /// A value has another type than the requested one, or cannot be represented in JSON.
     #[error("conversation state {name} does not fit its type: {error}")]
-    Value {
-        /// The name of the value.
-        name: String,
-        /// The conversion error.
-        error: serde_json::Error,
-    },
+    Value { name: String, error: serde_json::Error },
     /// The record is not a state.
     #[error("the state of conversation {conversation} is corrupt: {error}")]
-    Corrupt {
-        /// The conversation.
-        conversation: String,
-        /// The parse error.
-        error: serde_json::Error,
-    },
+    Corrupt { conversation: String, error: serde_json::Error },
     /// The store failed, or the state exceeds the size limit of records.
     #[error("the conversation state could not be read or saved: {0}")]
     Store(StoreError),

@@ -6,78 +6,45 @@ use bridge_protocol::wire::FieldError;
 
 /// The reason why a model gave no usable answer. The text never contains the key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ModelError {
     /// The server cannot be reached, or the connection broke, at every attempt.
     #[error("the model at {url} cannot be reached, tried {attempts} times: {cause}")]
-    Unreachable {
-        /// The address of the model.
-        url: String,
-        /// The number of attempts.
-        attempts: u32,
-        /// The cause.
-        cause: String,
-    },
+    Unreachable { url: String, attempts: u32, cause: String },
     /// The answer took too long at every attempt.
     #[error("the model at {url} did not answer within {limit:?}, tried {attempts} times")]
     Timeout {
-        /// The address of the model.
         url: String,
-        /// The number of attempts.
         attempts: u32,
         /// The time limit, which the setting `time_per_call` sets.
         limit: Duration,
     },
     /// The server rejected the request, and would reject it again.
     #[error("the model at {url} refused with HTTP status {status}: {message}")]
-    Refused {
-        /// The address of the model.
-        url: String,
-        /// The HTTP status code.
-        status: u16,
-        /// The server's message.
-        message: String,
-    },
+    Refused { url: String, status: u16, message: String },
     /// The server was overloaded or failed at every attempt.
     #[error(
         "the model at {url} failed {attempts} times, the last time with HTTP status {status}: {message}"
     )]
-    GaveUp {
-        /// The address of the model.
-        url: String,
-        /// The number of attempts.
-        attempts: u32,
-        /// The last HTTP status code.
-        status: u16,
-        /// The server's last message.
-        message: String,
-    },
+    GaveUp { url: String, attempts: u32, status: u16, message: String },
     /// The server asks for a longer pause than the limit allows.
     #[error(
         "the model at {url} answers HTTP status {status} and requests a pause of {wanted:?}, which exceeds the limit \
          of {limit:?}"
     )]
     TooBusy {
-        /// The address of the model.
         url: String,
-        /// The HTTP status code.
         status: u16,
-        /// The requested pause.
         wanted: Duration,
         /// The longest allowed pause, which the setting `longest_pause` sets.
         limit: Duration,
     },
     /// The answer is larger than an answer of the allowed number of tokens can be.
     #[error("the answer of the model at {url} is larger than {limit} bytes")]
-    TooLarge {
-        /// The address of the model.
-        url: String,
-        /// The limit in bytes.
-        limit: usize,
-    },
+    TooLarge { url: String, limit: usize },
     /// The answer violates the API's format.
     #[error("the answer of the model at {url} is not valid: {error}")]
     Invalid {
-        /// The address of the model.
         url: String,
         /// The field and the error.
         error: FieldError,
@@ -90,17 +57,11 @@ pub enum ModelError {
     TokensSpent {
         /// The number of tokens read and written.
         spent: u64,
-        /// The limit.
         limit: u64,
     },
     /// The file with the instructions cannot be read.
     #[error("the instructions in {} (system_file) cannot be read: {reason}", path.display())]
-    Prompt {
-        /// The path of the file.
-        path: PathBuf,
-        /// The system's error.
-        reason: String,
-    },
+    Prompt { path: PathBuf, reason: String },
     /// The model repeatedly requested calls that cannot be read.
     #[error(
         "the model asked {times} times in a row for calls that cannot be read; the last: {last}"
@@ -108,7 +69,6 @@ pub enum ModelError {
     Unreadable {
         /// The number of such answers in a row.
         times: u32,
-        /// The last error.
         last: String,
     },
 }

@@ -33,28 +33,20 @@ pub struct ConnectorSession {
 
 /// The reason why a bot's call is refused. Nothing has changed in this case.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ConnectorError {
     /// The URL has no valid secret, or no such path exists.
     #[error("nothing is at this address: expected an address below the serviceUrl of an activity")]
     UnknownAddress,
     /// The named conversation does not belong to the service URL.
     #[error("there is no conversation {conversation} at this service URL")]
-    Conversation {
-        /// The id that was named.
-        conversation: String,
-    },
+    Conversation { conversation: String },
     /// The conversation has no activity with this id.
     #[error("there is no activity {activity} in this conversation")]
-    Activity {
-        /// The id that was named.
-        activity: String,
-    },
+    Activity { activity: String },
     /// The conversation has no member with this id.
     #[error("there is no member {member} in this conversation")]
-    Member {
-        /// The id that was named.
-        member: String,
-    },
+    Member { member: String },
     /// There is no file with this id, or it has no such view.
     #[error("there is no such attachment")]
     Attachment,
