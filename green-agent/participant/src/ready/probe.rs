@@ -21,6 +21,7 @@ const CARD_LIMIT: usize = 1024 * 1024;
 
 /// The result of a request for a card; those later in this list are closer to one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say what the fields are")]
 pub enum CardProbe {
     /// No request was answered in time.
     Silence,
@@ -30,25 +31,19 @@ pub enum CardProbe {
         why: String,
     },
     /// The certificate is not trusted. Waiting does not help.
-    Untrusted {
-        /// The cause.
-        why: String,
-    },
+    Untrusted { why: String },
     /// An HTTP status other than 200.
     Status {
         /// Whether the URL exists, because the status is not 404. A refusal has more information than an address that
         /// does not exist.
         is_there: bool,
-        /// The status.
         status: u16,
-        /// The URL.
         url: Url,
     },
     /// A response that is not a card.
     NotACard {
         /// A description of the response.
         what: String,
-        /// The URL.
         url: Url,
     },
 }

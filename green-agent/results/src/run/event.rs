@@ -6,61 +6,40 @@ use green_agent_participant::install::InstallEvent;
 
 /// One event of a run.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the names say what the fields are")]
 pub enum RunEvent {
-    /// The run begins.
-    Started {
-        /// The number of scenarios.
-        scenarios: usize,
-    },
-    /// A scenario was read.
-    Planned {
-        /// The number of its trials that are to run.
-        trials: usize,
-    },
+    /// The run of so many scenarios begins.
+    Started { scenarios: usize },
+    /// A scenario was read, of which so many trials are to run.
+    Planned { trials: usize },
     /// A requirement of scenarios is being installed.
     Install(InstallEvent),
     /// A trial enters a phase.
     Phase {
-        /// The scenario.
         scenario: String,
         /// The trial, from 1.
         trial: u32,
-        /// The phase that begins.
         phase: Phase,
     },
     /// An agent has printed a line.
     Output {
-        /// The scenario.
         scenario: String,
-        /// The agent's role.
         role: String,
         /// The line, with secrets masked.
         line: String,
     },
     /// An agent of `--serve-only` is ready.
-    Serving {
-        /// The agent's role.
-        role: String,
-        /// Its address.
-        url: String,
-    },
+    Serving { role: String, url: String },
     /// The evaluator has sent a text.
-    Said {
-        /// The scenario.
-        scenario: String,
-        /// The text.
-        text: String,
-    },
+    Said { scenario: String, text: String },
     /// The agents of a scenario that keeps them are stopped, and the next trial restarts them.
     AgentsNotKept {
-        /// The scenario.
         scenario: String,
         /// The reason, with secrets masked.
         reason: String,
     },
     /// An attempt at a trial has ended and is recorded.
     TrialEnded {
-        /// Its record.
         record: Box<TrialRecord>,
         /// Whether the scenario passes by failing.
         must_fail: bool,
