@@ -95,7 +95,8 @@ impl Grant {
     /// Requests a token.
     pub(super) async fn ask(&self, fetcher: &Fetcher, now: Timestamp) -> Result<Token, TokenError> {
         let answer = self.answer(fetcher, now).await?;
-        Ok(read(&answer, now).map_err(|expected| unexpected(self.endpoint(), expected))?)
+        read(&answer, now)
+            .map_err(|expected| TokenError::Endpoint(unexpected(self.endpoint(), expected)))
     }
 
     async fn answer(&self, fetcher: &Fetcher, now: Timestamp) -> Result<Value, TokenError> {
@@ -152,7 +153,7 @@ fn masked(answer: Result<Value, FetchError>, secret: &Secret) -> Result<Value, T
         | FetchError::Timeout { .. }
         | FetchError::Unexpected { .. }) => other,
     };
-    Ok(answer.map_err(mask)?)
+    answer.map_err(mask).map_err(TokenError::Endpoint)
 }
 
 impl Assertion {
@@ -160,7 +161,9 @@ impl Assertion {
         match self {
             Self::File(path) => read_file(path)
                 .map_err(|reason| TokenError::Assertion { path: path.clone(), reason }),
-            Self::Own { issuer, subject } => Ok(issuer.token(subject, now).await?),
+            Self::Own { issuer, subject } => {
+                issuer.token(subject, now).await.map_err(TokenError::Own)
+            }
         }
     }
 }

@@ -48,7 +48,7 @@ impl Tokens {
     pub fn granted(grant: Grant, plain_http: bool) -> Result<Self, TokenError> {
         Ok(Self(Kind::Granted(Box::new(Granted {
             grant,
-            fetcher: Fetcher::new(plain_http)?,
+            fetcher: Fetcher::new(plain_http).map_err(TokenError::Endpoint)?,
             token: RwLock::default(),
             flight: Mutex::default(),
         }))))
@@ -67,7 +67,7 @@ impl Tokens {
                     subject: None,
                     service_url: Some(service_url.to_owned()),
                 };
-                Ok(issuer.token(&subject, now).await?)
+                issuer.token(&subject, now).await.map_err(TokenError::Own)
             }
             Kind::Granted(granted) => granted.token(now).await,
         }
@@ -160,16 +160,4 @@ pub enum TokenError {
     /// The assertion for the token endpoint cannot be read.
     #[error("no token: the assertion in {path}: {reason}")]
     Assertion { path: PathBuf, reason: String },
-}
-
-impl From<FetchError> for TokenError {
-    fn from(error: FetchError) -> Self {
-        Self::Endpoint(error)
-    }
-}
-
-impl From<KeyError> for TokenError {
-    fn from(error: KeyError) -> Self {
-        Self::Own(error)
-    }
 }

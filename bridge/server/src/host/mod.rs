@@ -122,12 +122,6 @@ pub enum HostError {
     Recover(TurnError),
 }
 
-impl From<PushError> for HostError {
-    fn from(error: PushError) -> Self {
-        Self::Push(error)
-    }
-}
-
 impl Host {
     /// Creates a host of these agents with their tasks in this store; the first agent is also served at `/a2a` and `/`.
     pub fn new(store: Arc<dyn Store>, agents: impl IntoIterator<Item = Agent>) -> Self {
@@ -365,8 +359,8 @@ async fn with_push(
 ) -> Result<Service, HostError> {
     let turns = service.turns();
     let (store, metrics) = (turns.store().clone(), turns.metrics().clone());
-    let push = Push::new(store, metrics, settings, issuer)?;
-    let open = push.resume().await.map_err(PushError::Store)?;
+    let push = Push::new(store, metrics, settings, issuer).map_err(HostError::Push)?;
+    let open = push.resume().await.map_err(|error| HostError::Push(error.into()))?;
     tracing::info!(open, "push notifications were resumed");
     Ok(service.with_push(push))
 }

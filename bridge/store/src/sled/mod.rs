@@ -252,7 +252,8 @@ impl Store for SledStore {
 
     async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
         let name = task.to_owned();
-        self.read_disk(move |disk| disk.owner(&name)).await
+        let found = self.read_disk(move |disk| disk.find(&name)).await?;
+        found.map(|latest| latest.head.owner.clone()).ok_or_else(|| StoreError::not_found(task))
     }
 
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
@@ -387,8 +388,8 @@ impl Store for SledStore {
         let key = |(caller, scope): &(Caller, String)| keys::records(caller, kind, scope);
         let prefixes: Vec<keys::Key> = scopes.iter().map(key).collect();
         self.read_disk(move |disk| {
-            let prefixes = prefixes.into_iter();
-            prefixes.map(|prefix| disk.has_record(prefix)).collect()
+            let first = |prefix| disk.index().scan(prefix, None).next().transpose();
+            prefixes.into_iter().map(|prefix| Ok(first(prefix)?.is_some())).collect()
         })
         .await
     }

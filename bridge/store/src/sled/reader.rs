@@ -11,10 +11,7 @@ use super::{
     latest_append::{DataState, LatestAppend},
     log::{Log, LogOffset},
 };
-use crate::{
-    Head, ListPosition, Seq, StoreError, StoredEvent, TaskCounts, caller::Caller,
-    damage::Quarantine,
-};
+use crate::{Head, ListPosition, Seq, StoreError, StoredEvent, TaskCounts, damage::Quarantine};
 
 /// The index has the offset of every append whose number is a multiple of this. The others are found through the previous
 /// offsets of later appends.
@@ -33,12 +30,6 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) fn index(&self) -> Arc<Index> {
         self.index.get()
-    }
-
-    pub(super) fn owner(&self, task: &str) -> Result<Caller, StoreError> {
-        let latest = self.find(task)?;
-        let latest = latest.ok_or_else(|| StoreError::not_found(task))?;
-        Ok(latest.head.owner.clone())
     }
 
     /// Returns the latest append of an existing task. If it cannot be read, its state is damaged, and its head may only have
@@ -264,11 +255,6 @@ impl Reader {
             }
         }
         Ok(records)
-    }
-
-    /// Returns whether there is a small record whose key begins with `prefix`.
-    pub(super) fn has_record(&self, prefix: Key) -> Result<bool, StoreError> {
-        Ok(self.index().scan(prefix, None).next().transpose()?.is_some())
     }
 
     /// Returns the value of a small record.

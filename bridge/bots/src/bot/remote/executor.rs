@@ -403,7 +403,8 @@ impl RemoteExecutor {
     /// Notifies a bot of the cancelation of a task that it knows. Its answer is dropped.
     async fn notify_canceled(&self, task: &Task, caller: &Caller) -> Result<(), CancelNoticeError> {
         let scope = self.scope(task, caller);
-        let secret = self.channel.service_urls.secret(&scope).await?;
+        let secret = self.channel.service_urls.secret(&scope).await;
+        let secret = secret.map_err(CancelNoticeError::Store)?;
         let id = format!("{}.canceled", task.id);
         let place = self.channel.translation_context(&self.bot, caller, task, &secret, id);
         let activity = request::cancel(task, &place);
@@ -421,12 +422,6 @@ enum CancelNoticeError {
     Call(#[from] CallError),
     #[error("the store failed: {0}")]
     Store(StoreError),
-}
-
-impl From<StoreError> for CancelNoticeError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
 }
 
 /// Completes the last changes of a turn that was resumed after a restart, when earlier activities are known only
