@@ -199,8 +199,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for ReadNotifier<'_, R> {
 
 fn drop_ragged_end(text: &mut String) {
     let longest = text.len().saturating_sub(RAGGED_END);
-    let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at));
-    text.truncate(end.unwrap_or(0));
+    text.truncate(text.floor_char_boundary(longest));
 }
 
 /// Returns the next line without its line end, and whether it was cut; `None` at the end.

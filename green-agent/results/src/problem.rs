@@ -56,9 +56,8 @@ impl Problem {
             return self;
         }
         let half = LONGEST_MESSAGE / 2;
-        let is_boundary = |at: &usize| message.is_char_boundary(*at);
-        let beginning = &message[..(0..=half).rev().find(is_boundary).unwrap_or(0)];
-        let end = &message[(length - half..length).find(is_boundary).unwrap_or(length)..];
+        let beginning = &message[..message.floor_char_boundary(half)];
+        let end = &message[message.ceil_char_boundary(length - half)..];
         let left_out = length - beginning.len() - end.len();
         let message = format!("{beginning}\n[{left_out} bytes are left out here]\n{end}");
         Self { message, ..self }

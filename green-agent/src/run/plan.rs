@@ -187,10 +187,7 @@ fn file_name(name: &str) -> String {
     if changed == name && name.len() <= MAX_NAME && !name.is_empty() {
         return changed;
     }
-    let mut end = changed.len().min(MAX_NAME);
-    while !changed.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = changed.floor_char_boundary(MAX_NAME);
     format!("{}-{}", &changed[..end], hex(&digest(&json!(name)), 8))
 }
 

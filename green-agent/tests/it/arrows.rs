@@ -283,7 +283,7 @@ const RESULTS: Modules = &[
     ("summary", &["assessment", "problem", "record", "statistics"]),
     ("usage", &["record"]),
     ("record", &["problem"]),
-    ("expect", &["assessment"]),
+    ("expect", &["assessment", "problem"]),
     ("assessment", &[]),
     ("problem", &[]),
     ("statistics", &[]),

@@ -28,7 +28,7 @@ const MAX_TEXT: usize = 1 << 20;
 /// Returns all details in a text, in ascending precedence: from sentences, from lines of Markdown, and from JSON,
 /// which is the most deliberate format. `inside` finds those in JSON.
 pub(super) fn findings(text: &str, inside: impl Fn(&Value) -> Findings) -> Findings {
-    let text = &text[..boundary(text, MAX_TEXT)];
+    let text = &text[..text.floor_char_boundary(MAX_TEXT)];
     let pieces = json_in(text);
     let words = without(text, pieces.iter().map(|(range, _)| range.clone()));
     let mut said: Vec<Findings> =
@@ -39,12 +39,6 @@ pub(super) fn findings(text: &str, inside: impl Fn(&Value) -> Findings) -> Findi
     }
     said.insert(0, lines);
     said.into_iter().collect()
-}
-
-/// Returns the last character boundary at or before `at`.
-fn boundary(text: &str, at: usize) -> usize {
-    let mut places = (0..=at.min(text.len())).rev();
-    places.find(|at| text.is_char_boundary(*at)).unwrap_or_default()
 }
 
 /// Marks findings as examples if the words before them say so.

@@ -103,20 +103,14 @@ pub(super) fn truncated(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
     }
-    let head = boundary(text, limit / 4 * 3);
-    let tail = boundary(text, text.len() - limit / 4);
+    let head = text.floor_char_boundary(limit / 4 * 3);
+    let tail = text.floor_char_boundary(text.len() - limit / 4);
     let missing = tail - head;
     format!(
         "{}\n[.. {missing} bytes of this result were left out ..]\n{}",
         &text[..head],
         &text[tail..]
     )
-}
-
-/// Returns the last character boundary at or before `at`.
-fn boundary(text: &str, at: usize) -> usize {
-    let mut places = (0..=at.min(text.len())).rev();
-    places.find(|at| text.is_char_boundary(*at)).unwrap_or_default()
 }
 
 /// Limits the size of a result, in bytes.

@@ -321,11 +321,7 @@ fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
-        let mut end = rest.len().min(CHUNK);
-        while !rest.is_char_boundary(end) {
-            end += 1;
-        }
-        let (piece, behind) = rest.split_at(end);
+        let (piece, behind) = rest.split_at(rest.ceil_char_boundary(CHUNK));
         pieces.push(piece);
         rest = behind;
     }
