@@ -96,7 +96,7 @@ fn rank(place: &Place<'_>, is_only: bool) -> Option<(bool, bool, usize, usize)> 
     let name = name.unwrap_or_default();
     let kind = match &name {
         name if is_worth(name) => 0,
-        name if name.contains("score") => 1,
+        name if name.split(|c: char| !c.is_alphanumeric()).any(|word| word.ends_with("score")) => 1,
         name => match WORDS.iter().position(|word| name.contains(word)) {
             Some(at) => 2 + at,
             None if is_only => 2 + WORDS.len(),
@@ -167,7 +167,7 @@ mod tests {
             (json!({"per task": [{"ok": true}]}), Some(("$[0][\"per task\"][*].ok", 1.0))),
             (json!({"a/b": {"grade": 3}}), Some(("/0/a~1b/grade", 3.0))),
             (
-                json!({"scores": [{"metrics": {"accuracy": {"value": 0.5}, "stderr": {"value": 0.1}}}]}),
+                json!({"scores": [{"scored_samples": 9, "metrics": {"accuracy": {"value": 0.5}, "stderr": {"value": 0.1}}}]}),
                 Some(("$[0].scores[*].metrics.accuracy.value", 0.5)),
             ),
             (json!({"tokens": 3, "steps": 4}), None),
