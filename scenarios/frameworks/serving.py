@@ -7,6 +7,7 @@ The bot gets each message as an activity and answers in the HTTP response. `gree
 import argparse
 import asyncio
 import json
+import threading
 import traceback
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -43,7 +44,8 @@ class Bot(BaseHTTPRequestHandler):
         if activity["type"] != "message":
             return self.reply(200, {"activities": []})
         try:
-            text = asyncio.run(self.server.answer(Message.of(activity)))
+            answer = self.server.answer(Message.of(activity))
+            text = asyncio.run_coroutine_threadsafe(answer, self.server.loop).result()
         except Exception as error:
             traceback.print_exc()
             return self.reply(500, {"error": repr(error)})
@@ -70,4 +72,7 @@ def serve(answer):
     parser.add_argument("--port", type=int, required=True)
     server = ThreadingHTTPServer(("127.0.0.1", parser.parse_args().port), Bot)
     server.answer = answer
+    # All messages have one event loop, because frameworks keep connections that belong to the loop of the first message.
+    server.loop = asyncio.new_event_loop()
+    threading.Thread(target=server.loop.run_forever, daemon=True).start()
     server.serve_forever()

@@ -3,6 +3,7 @@
     python scenarios/frameworks/smol_agent.py --port 3979
 """
 
+import asyncio
 import os
 
 from smolagents import MCPClient, OpenAIServerModel, ToolCallingAgent
@@ -10,11 +11,15 @@ from smolagents import MCPClient, OpenAIServerModel, ToolCallingAgent
 from serving import serve
 
 
-async def answer(message):
+def work(message):
     servers = [{"transport": "streamable-http", "url": it["url"], "headers": it["headers"]} for it in message.servers]
     with MCPClient(servers, structured_output=True) as tools:
         agent = ToolCallingAgent(tools, OpenAIServerModel(os.environ["MODEL"]), verbosity_level=0)
         return str(agent.run(message.prompt))
+
+
+async def answer(message):
+    return await asyncio.to_thread(work, message)
 
 
 if __name__ == "__main__":

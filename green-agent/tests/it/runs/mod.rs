@@ -13,6 +13,7 @@ mod regrade;
 mod results;
 mod retries;
 mod schedulers;
+mod serving;
 mod shards;
 mod tls;
 mod watch;
