@@ -4,7 +4,6 @@ use serde_json::Value;
 use serde_json_path::JsonPath;
 
 use super::metric::measured;
-use crate::problem::is_worth;
 use green_agent_scenario::expectation::ValuePath;
 
 /// The most numbers of a result that are looked at.
@@ -95,7 +94,7 @@ fn rank(place: &Place<'_>, is_only: bool) -> Option<(bool, bool, usize, usize)> 
     let name = names.find(|name| !UNNAMED.contains(&name.as_str()));
     let name = name.unwrap_or_default();
     let kind = match &name {
-        name if is_worth(name) => 0,
+        name if name == "score" => 0,
         name if name.split(|c: char| !c.is_alphanumeric()).any(|word| word.ends_with("score")) => 1,
         name => match WORDS.iter().position(|word| name.contains(word)) {
             Some(at) => 2 + at,
