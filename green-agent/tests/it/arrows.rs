@@ -283,7 +283,7 @@ const RESULTS: Modules = &[
     ("summary", &["assessment", "problem", "record", "statistics"]),
     ("usage", &["record"]),
     ("record", &["problem"]),
-    ("expect", &["assessment", "problem"]),
+    ("expect", &["assessment"]),
     ("assessment", &[]),
     ("problem", &[]),
     ("statistics", &[]),
