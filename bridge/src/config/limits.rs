@@ -23,7 +23,8 @@ pub struct LimitsConfig {
     /// it again later; a message that waits for an earlier turn takes no memory.
     pub turns: Option<Size>,
     /// The number of turns of one agent that run at the same time; 4096 if absent, or fewer if the limit of open files is low:
-    /// all agents together then get a quarter of it. Others wait, in the order of their arrival. An agent that sends messages to itself needs one for each turn that waits for another.
+    /// all agents together then get a quarter of it. Others wait, in the order of their arrival. An agent that sends messages to
+    /// itself needs one for each turn that waits for another.
     pub agent_turns: Option<NonZeroU32>,
     /// The number of messages that wait for one agent; 65536 if absent. Further ones are refused with a request to send
     /// them again later.

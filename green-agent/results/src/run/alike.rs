@@ -37,7 +37,8 @@ impl<'a> Failure<'a> {
 }
 
 /// Returns the shown texts of a trial's problems, without the parts that differ between trials with the same failure.
-/// What a program printed is left out, unless it is all that is known of a crash. If the agent gave a wrong answer, quoted texts and numbers are left out: each sample expects and gets others.
+/// What a program printed is left out, unless it is all that is known of a crash. If the agent gave a wrong answer, quoted texts
+/// and numbers are left out: each sample expects and gets others.
 fn texts(problems: &[Problem]) -> Vec<String> {
     let shown = problems.iter().filter(|one| is_shown(one));
     let text = |one: &Problem| {
