@@ -34,7 +34,7 @@ pub(super) struct ConnectionMonitor {
     busy: Arc<AtomicUsize>,
     /// Whether the connection ever had a request.
     had_request: AtomicBool,
-    /// Whether it ever had one of those for which connections are reserved.
+    /// Whether the connection ever had a request to a path for which connections are reserved.
     had_reserved: AtomicBool,
     /// The moment at which the last open request ended.
     idle_since: AtomicU64,
@@ -187,8 +187,9 @@ impl ConnectionMonitor {
     /// `None` if it is not idle.
     pub(super) fn idle(&self) -> Option<(bool, bool, u64)> {
         let is_open = self.open.load(Ordering::Acquire) > 0;
-        let had = [&self.had_reserved, &self.had_request].map(|had| had.load(Ordering::Relaxed));
-        (!is_open).then(|| (had[0], had[1], self.idle_since.load(Ordering::Relaxed)))
+        let had_reserved = self.had_reserved.load(Ordering::Relaxed);
+        let had_request = self.had_request.load(Ordering::Relaxed);
+        (!is_open).then(|| (had_reserved, had_request, self.idle_since.load(Ordering::Relaxed)))
     }
 
     /// Closes the connection to make room for another one.

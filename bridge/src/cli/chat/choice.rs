@@ -79,7 +79,7 @@ impl Choice {
         }
     }
 
-    /// Returns the choice as the card of a dialog offers it.
+    /// Returns the same choice on the card of a dialog, where its data are submitted to the bot by an invoke.
     pub(super) fn of_dialog(self) -> Self {
         match self.sends {
             Payload::Data(data) => {

@@ -31,11 +31,7 @@ pub struct LikelyScore {
 pub fn likely_score(results: &[Value]) -> Option<LikelyScore> {
     let mut numbers = Vec::new();
     for (index, result) in results.iter().enumerate() {
-        collect(
-            result,
-            Place { steps: vec![Step::Index(index)], is_repeated: false },
-            &mut numbers,
-        );
+        collect(result, Place(vec![Step::Index(index)]), &mut numbers);
     }
     let is_only = numbers.len() == 1;
     let ranked = numbers.into_iter().filter_map(|place| Some((rank(&place, is_only)?, place)));
@@ -43,13 +39,8 @@ pub fn likely_score(results: &[Value]) -> Option<LikelyScore> {
     place.score(results)
 }
 
-/// The place of a number.
-#[derive(Clone)]
-struct Place<'a> {
-    steps: Vec<Step<'a>>,
-    /// Whether it is in a list inside of a result.
-    is_repeated: bool,
-}
+/// The place of a number in the list of results.
+struct Place<'a>(Vec<Step<'a>>);
 
 #[derive(Clone, Copy)]
 enum Step<'a> {
@@ -59,23 +50,20 @@ enum Step<'a> {
 }
 
 fn collect<'a>(value: &'a Value, place: Place<'a>, numbers: &mut Vec<Place<'a>>) {
-    if numbers.len() >= NUMBERS || place.steps.len() > DEPTH {
+    if numbers.len() >= NUMBERS || place.0.len() > DEPTH {
         return;
     }
-    let below = |step, is_repeated| {
-        let steps = place.steps.iter().copied().chain([step]).collect();
-        Place { steps, is_repeated }
-    };
+    let below = |step| Place(place.0.iter().copied().chain([step]).collect());
     match value {
         Value::Object(members) => {
             for (name, member) in members {
-                collect(member, below(Step::Name(name), place.is_repeated), numbers);
+                collect(member, below(Step::Name(name)), numbers);
             }
         }
         // The first item stands for all.
         Value::Array(items) => {
             if let Some(item) = items.first() {
-                collect(item, below(Step::Every, true), numbers);
+                collect(item, below(Step::Every), numbers);
             }
         }
         Value::Number(_) | Value::Bool(_) => numbers.push(place),
@@ -86,8 +74,7 @@ fn collect<'a>(value: &'a Value, place: Place<'a>, numbers: &mut Vec<Place<'a>>)
 /// Returns how unlikely a number is the score; `None` if its name does not sound like one. The score of the whole is
 /// preferred to those of parts.
 fn rank(place: &Place<'_>, is_only: bool) -> Option<(bool, bool, usize, usize)> {
-    let names = place.steps.iter().rev();
-    let mut names = names.filter_map(|step| match step {
+    let mut names = place.0.iter().rev().filter_map(|step| match step {
         Step::Name(name) => Some(name.to_lowercase()),
         Step::Index(_) | Step::Every => None,
     });
@@ -102,22 +89,28 @@ fn rank(place: &Place<'_>, is_only: bool) -> Option<(bool, bool, usize, usize)> 
             None => return None,
         },
     };
-    Some((kind > 1, place.is_repeated, kind, place.steps.len()))
+    Some((kind > 1, place.is_repeated(), kind, place.0.len()))
 }
 
 impl Place<'_> {
+    /// Returns whether the number is in a list inside of a result.
+    fn is_repeated(&self) -> bool {
+        self.0.iter().any(|step| matches!(step, Step::Every))
+    }
+
     fn score(&self, results: &[Value]) -> Option<LikelyScore> {
-        let path = match self.is_repeated {
-            false => ValuePath::Pointer(self.pointer()),
-            true => ValuePath::JsonPath(JsonPath::parse(&self.json_path()).ok()?.into()),
+        let is_repeated = self.is_repeated();
+        let path = if is_repeated { self.json_path() } else { self.pointer() };
+        let place = match is_repeated {
+            false => ValuePath::Pointer(path.clone()),
+            true => ValuePath::JsonPath(JsonPath::parse(&path).ok()?.into()),
         };
-        let number = measured(&path, results).ok()?;
-        let path = if self.is_repeated { self.json_path() } else { self.pointer() };
+        let number = measured(&place, results).ok()?;
         Some(LikelyScore { path, number })
     }
 
     fn pointer(&self) -> String {
-        let steps = self.steps.iter().map(|step| match step {
+        let steps = self.0.iter().map(|step| match step {
             Step::Name(name) => format!("/{}", name.replace('~', "~0").replace('/', "~1")),
             Step::Index(index) => format!("/{index}"),
             Step::Every => "/0".to_owned(),
@@ -130,7 +123,7 @@ impl Place<'_> {
             !name.starts_with(|c: char| c.is_ascii_digit())
                 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         };
-        let steps = self.steps.iter().map(|step| match step {
+        let steps = self.0.iter().map(|step| match step {
             Step::Name(name) if is_plain(name) => format!(".{name}"),
             Step::Name(name) => format!("[{}]", Value::from(*name)),
             Step::Index(index) => format!("[{index}]"),

@@ -77,7 +77,7 @@ pub struct TrialRecord {
     pub exit: Exit,
     /// The problems; empty if the trial passed.
     pub problems: Vec<Problem>,
-    /// What the scenario's author should know of a trial that passed: it has no score.
+    /// Tells the author of the scenario that the trial passed without a score, and how the score is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The state of the evaluation, such as `completed`; `None` without an assessment.

@@ -39,7 +39,7 @@ pub struct TrialReport {
     pub attempt: u32,
     /// The problems; empty if the trial passed.
     pub problems: Vec<Problem>,
-    /// What the scenario's author should know of a trial that passed: it has no score.
+    /// Tells the author of the scenario that the trial passed without a score, and how the score is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The outcome, which follows from the problems.
@@ -111,7 +111,7 @@ pub struct ScenarioReport {
     /// The results of its gates, which decide instead of single failed trials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateResult>,
-    /// What the scenario's author should know although trials passed: they have no score.
+    /// Tells the author of the scenario how many trials passed without a score, and how the score is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// A problem for each gate that is not met.

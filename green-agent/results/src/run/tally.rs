@@ -58,7 +58,7 @@ impl NoteTally {
         }
     }
 
-    /// Returns the first note with the number of trials; `None` if there is none.
+    /// Returns the number of trials with a note, and the note of the first one; `None` if no trial has a note.
     pub fn text(&self) -> Option<String> {
         let (_, note) = self.first.as_ref()?;
         Some(match self.trials {

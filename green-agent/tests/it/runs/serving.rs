@@ -1,4 +1,4 @@
-//! Agents of frameworks that `serving.py` makes bots of.
+//! Tests `serving.py`, which serves the agents of frameworks as bots.
 
 use super::{Folder, shown};
 
