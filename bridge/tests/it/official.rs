@@ -9,7 +9,7 @@ use tokio::process::Command;
 use crate::program::{run, target};
 
 /// The time limit for building all of them.
-const BUILD: Duration = Duration::from_secs(900);
+const BUILD: Duration = Duration::from_secs(1800);
 
 /// Returns the path of the program with this name, built. Concurrent builds wait for Cargo's lock.
 pub(crate) async fn program(name: &str) -> PathBuf {
