@@ -6,6 +6,11 @@ use alloc::{
     string::{String, ToString},
 };
 
+/// Returns the task of the message with this id, if a channel gave the id: it begins with the task's id.
+pub(crate) fn task_of(id: &str) -> Option<&str> {
+    id.split_once('.').map(|(task, _)| task)
+}
+
 /// Assigns unique ids to the messages of a turn.
 pub(crate) struct Ids {
     turn: String,

@@ -12,6 +12,9 @@ use bridge_protocol::{
     wire::Wire as _,
 };
 
+/// The type of a response that is a card, and of the card.
+const ADAPTIVE_CARD: &str = "application/vnd.microsoft.card.adaptive";
+
 /// Returns the message that a response shows, if it shows anything.
 pub(crate) fn message(response: &Activity) -> Option<Activity> {
     let body = response.value.as_ref()?.get("body")?;
@@ -28,6 +31,12 @@ pub(crate) fn message(response: &Activity) -> Option<Activity> {
     })
 }
 
+/// Returns whether a response gives a card in place of the one whose button was pressed.
+pub(crate) fn is_card(response: &Activity) -> bool {
+    let body = response.value.as_ref().and_then(|value| value.get("body"));
+    body.is_some_and(|body| body["type"] == ADAPTIVE_CARD)
+}
+
 /// Returns the status of a response that refuses the invoke, such as 501 if the bot has no handler for it.
 pub(crate) fn refusal(response: &Activity) -> Option<u64> {
     let status = response.value.as_ref()?.get("status")?.as_u64()?;
@@ -40,7 +49,7 @@ type TextAndCards = (Option<String>, Vec<Attachment>);
 fn of_button(body: &Value) -> Option<TextAndCards> {
     let (kind, value) = (body.get("type")?.as_str()?, body.get("value")?);
     match kind {
-        "application/vnd.microsoft.card.adaptive" => {
+        ADAPTIVE_CARD => {
             let card = attachment(&json!({"contentType": kind, "content": value}))?;
             Some((None, vec![card]))
         }

@@ -32,7 +32,8 @@ pub const PLAIN_TEXT: &str = "urn:activity:plain-text";
 pub const BEFORE: &str = "urn:activity:before";
 
 /// In the metadata of a task that a bot started by changing a message of an ended task, or by a late answer to one: the
-/// `taskId` of that task, and the `messageId` of the changed message.
+/// `taskId` of that task, and the `messageId` of the changed message. In the metadata of a message: the same, if it is a new
+/// version of a message that stays as it is: of an ended task, or with the card that was clicked.
 pub const FOLLOWS: &str = "urn:activity:follows";
 
 /// In the metadata of a part: the difference between the original attachment and the part.

@@ -18,6 +18,7 @@
 //! - [`context`]: the common data of a turn's activities
 //! - [`keys`]: names in metadata and in `channelData`
 //! - [`sign_in`]: requests to sign in
+//! - [`click`]: the message whose card or button was clicked
 //! - [`full_activity`]: the extension that carries activities in full
 #![no_std]
 
@@ -26,6 +27,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod answer;
+pub mod click;
 pub mod context;
 mod data_uri;
 mod end;

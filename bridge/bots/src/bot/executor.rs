@@ -7,7 +7,7 @@ use bridge_protocol::{
     a2a::{Task, TaskState},
     activity::Activity,
 };
-use bridge_translate::{TranslationContext, to_activity};
+use bridge_translate::{TranslationContext, click::Click, to_activity};
 
 use super::{
     Bot, BotError, BotSettings, Conversations, SendError, TurnContext,
@@ -126,8 +126,13 @@ impl LocalBot {
     fn turn_input(&self, turn: Turn) -> TurnInput {
         let activity_id = format!("{}.{}", turn.task.id, turn.number);
         let place = self.translation_context(&turn.task, &turn.caller, activity_id);
+        let mut activity = Box::new(to_activity::message(&turn.message, &turn.task, &place));
+        if activity.reply_to_id.is_none() {
+            let click = Click::of(&activity);
+            activity.reply_to_id = click.and_then(|click| click.answered(&turn.task));
+        }
         TurnInput {
-            activity: Box::new(to_activity::message(&turn.message, &turn.task, &place)),
+            activity,
             place,
             task: turn.task,
             caller: turn.caller,

@@ -3,6 +3,7 @@
 mod anew;
 mod captures;
 mod changes;
+mod clicks;
 mod connector;
 mod ending;
 mod files;

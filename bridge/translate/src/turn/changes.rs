@@ -2,8 +2,10 @@
 
 use alloc::string::String;
 
+use serde_json::json;
+
 use super::{Output, Translation, pieces::artifact, waits_for};
-use crate::{answer, from_activity};
+use crate::{answer, from_activity, ids::task_of, keys::FOLLOWS};
 use bridge_protocol::{
     a2a::{Message, Metadata},
     activity::{Activity, ActivityType},
@@ -17,6 +19,20 @@ impl Translation {
     #[must_use]
     pub fn with_artifacts(mut self, ids: impl IntoIterator<Item = String>) -> Self {
         self.artifacts.extend(ids);
+        self
+    }
+
+    /// Sets that ids of messages begin with the id of their task, so that changes of earlier tasks' messages are recognized.
+    #[must_use]
+    pub fn with_task_ids(mut self) -> Self {
+        self.has_task_ids = true;
+        self
+    }
+
+    /// Sets the id of the message whose card or button the user has clicked.
+    #[must_use]
+    pub fn with_clicked(mut self, id: Option<String>) -> Self {
+        self.clicked = id;
         self
     }
 
@@ -36,6 +52,10 @@ impl Translation {
             return self.outputs.push_back(Output::Metadata(metadata));
         };
         let is_update = activity.kind == ActivityType::MessageUpdate;
+        let is_earlier = task_of(&message_id).is_some_and(|task| task != self.context.task_id);
+        if self.has_task_ids && is_earlier && is_update {
+            return self.follow(activity, &message_id);
+        }
         let message = is_update.then(|| self.other_version(activity, message_id.clone()));
         match message {
             Some(message) if self.has_artifact(&message_id) => {
@@ -54,6 +74,14 @@ impl Translation {
                 self.outputs.push_back(Output::Revised { message_id, message, metadata, is_quiet });
             }
         }
+    }
+
+    /// Shows the new version of a message of an earlier task, which does not change, as a message that names the other one.
+    fn follow(&mut self, activity: &Activity, message_id: &str) {
+        let version = Activity { kind: ActivityType::Message, id: None, ..activity.clone() };
+        let mut message = self.as_message(&version);
+        mark_version(&mut message, message_id);
+        self.say(&version, message);
     }
 
     /// Replaces or deletes a message that was sent as an artifact. If it has become a question, it is sent at
@@ -121,5 +149,13 @@ impl Translation {
     fn other_version(&self, activity: &Activity, id: String) -> Message {
         let message = Activity { kind: ActivityType::Message, ..activity.clone() };
         from_activity::message(&message, &self.context, id)
+    }
+}
+
+/// Marks a message as the new version of the one with this id.
+pub(super) fn mark_version(message: &mut Message, id: &str) {
+    if let Some(task) = task_of(id) {
+        let follows = json!({"taskId": task, "messageId": id});
+        message.metadata.get_or_insert_default().insert(FOLLOWS.into(), follows);
     }
 }

@@ -10,6 +10,7 @@
 //! | the final piece of a stream | the last of the artifact, with citations and attachments |
 //! | `endOfConversation` | its value as artifact "Result", then the state by its code |
 //! | an update or deletion of a message | the new version or nothing in its place, also in streams |
+//! | an update of a message of an earlier task | a message that names the other one |
 //! | the response to an invoke | metadata, and what it shows as a message |
 //! | any other activity | metadata |
 //!
@@ -68,6 +69,10 @@ pub struct Translation {
     before: VecDeque<Message>,
     /// The ids of the task's earlier artifacts and of the messages sent as artifacts.
     artifacts: BTreeSet<String>,
+    /// Whether ids of messages begin with the id of their task.
+    has_task_ids: bool,
+    /// The id of the message whose card or button the user has clicked.
+    clicked: Option<String>,
     /// The last status sent: its state, and the id of its message.
     sent_status: Option<(TaskState, Option<String>)>,
     /// The request to sign in that was open before the turn.
@@ -97,6 +102,8 @@ impl Translation {
             is_streamed: false,
             before: VecDeque::new(),
             artifacts: BTreeSet::new(),
+            has_task_ids: false,
+            clicked: None,
             sent_status: None,
             unanswered: None,
             refusal: None,
@@ -226,6 +233,11 @@ impl Translation {
 
     fn message(&mut self, activity: &Activity) {
         let message = self.as_message(activity);
+        self.say(activity, message);
+    }
+
+    /// Sends the message made from an activity when its role is known.
+    fn say(&mut self, activity: &Activity, message: Message) {
         self.show(message.clone());
         self.is_streamed = false;
         self.note_question(waits_for(activity), &message.message_id);
@@ -274,10 +286,24 @@ impl Translation {
         self.event(response);
         self.refusal = invoke_response::refusal(response);
         // Whoever gets the whole response has what it shows.
-        if let Some(message) = invoke_response::message(response).filter(|_| !self.context.in_full)
-        {
-            self.message(&message);
+        let shown = invoke_response::message(response).filter(|_| !self.context.in_full);
+        if let Some(shown) = shown {
+            self.show_response(&shown, invoke_response::is_card(response));
         }
+    }
+
+    /// Shows the response to an invoke, unless the bot has sent the same as a message. A card is the new version of the one that
+    /// was clicked.
+    fn show_response(&mut self, shown: &Activity, is_card: bool) {
+        let mut message = self.as_message(shown);
+        let mut said = self.before.iter().chain(&self.last_message);
+        if said.any(|one| one.parts == message.parts) {
+            return;
+        }
+        if let Some(clicked) = self.clicked.as_deref().filter(|_| is_card) {
+            changes::mark_version(&mut message, clicked);
+        }
+        self.say(shown, message);
     }
 
     fn event(&mut self, activity: &Activity) {

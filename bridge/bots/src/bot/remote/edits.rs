@@ -9,11 +9,15 @@ use bridge_protocol::{
 use bridge_translate::answer;
 use serde_json::Value;
 
-use super::connector_session::{ConnectorError, ConnectorSession};
-use crate::store::Head;
+use super::{
+    connector_session::{ConnectorError, ConnectorSession},
+    turn_placement::has_begun,
+};
+use crate::{agent::ConversationScope, store::Head};
 
 impl ConnectorSession {
-    /// Replaces an earlier activity. A task that has ended does not change; then the new version starts another task.
+    /// Replaces an earlier activity. A task that has ended does not change; then the new version is a message of the running
+    /// turn, or starts another task.
     pub async fn update(
         &self,
         head: &Arc<Head>,
@@ -24,17 +28,28 @@ impl ConnectorSession {
         self.check(head, id).await?;
         let update =
             Activity { kind: ActivityType::MessageUpdate, id: Some(id.into()), ..activity };
-        if self.append(head, update.clone()).await?.is_late {
+        let place = self.task_of_change(head).await?;
+        if self.append(&place, update.clone()).await?.is_late {
             Box::pin(self.follow_up(head, id, update)).await?;
         }
         Ok(id.into())
     }
 
-    /// Deletes an earlier activity. It remains in a task that has ended.
+    /// Deletes an earlier activity. It remains in a task that has ended; then the running turn reports the deletion.
     pub async fn delete(&self, head: &Arc<Head>, id: &str) -> Result<(), ConnectorError> {
         self.check(head, id).await?;
         let delete = Activity { id: Some(id.into()), ..Activity::new(ActivityType::MessageDelete) };
-        self.append(head, delete).await.map(drop)
+        let place = self.task_of_change(head).await?;
+        self.append(&place, delete).await.map(drop)
+    }
+
+    /// Returns the task that shows the change of a message: the message's own, or if that has ended, the one whose turn runs.
+    async fn task_of_change(&self, own: &Arc<Head>) -> Result<Arc<Head>, ConnectorError> {
+        if self.bot.settings.conversation != ConversationScope::Context || !self.is_over(own) {
+            return Ok(own.clone());
+        }
+        let newest = self.newest_task().await?;
+        Ok(newest.filter(|newest| has_begun(newest)).unwrap_or_else(|| own.clone()))
     }
 
     /// Returns an error if the bot has posted nothing with this id in the task.

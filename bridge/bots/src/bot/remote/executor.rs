@@ -71,6 +71,7 @@ impl Executor for RemoteExecutor {
             Ok(activity) => activity,
             Err(error) => return preparation_failure(turn, &error),
         };
+        let machine = machine.with_clicked(activity.reply_to_id.clone());
         remote_turn.turn.release_history();
         let remote_turn = &remote_turn;
         let talk = async move |open_turn: &OpenTurn| {
@@ -160,6 +161,7 @@ impl RemoteExecutor {
         let artifacts = turn.task.artifacts.iter();
         Translation::new(place.clone(), settings.silent_end)
             .with_artifacts(artifacts.map(|one| one.artifact_id.clone()))
+            .with_task_ids()
             .with_unanswered(sign_in::unanswered(&turn.task).cloned())
             .with_question_end(settings.question_end)
             .watched(turn.is_watched)

@@ -106,13 +106,12 @@ impl ConnectorSession {
             return Ok(());
         }
         let follows = json!({"taskId": ended.task, "messageId": id});
-        let head = self.create_follow_up(follows);
-        let message = Activity { kind: ActivityType::Message, id: None, ..update };
-        self.append(&head.await?, message).await.map(drop)
+        let head = self.create_follow_up(follows).await?;
+        self.append(&head, update).await.map(drop)
     }
 
     /// Returns whether a task has ended, and its last turn or cleanup is over too.
-    fn is_over(&self, head: &Head) -> bool {
+    pub(super) fn is_over(&self, head: &Head) -> bool {
         let is_open = self.channel.open_turns.find(&head.task).is_some()
             || self.is_shared() && has_begun(head);
         head.state.is_terminal() && !is_open && !is_being_cleaned_up(head)

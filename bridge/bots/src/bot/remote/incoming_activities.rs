@@ -235,7 +235,8 @@ fn updates_outside_turn(
     activity: &Activity,
 ) -> Vec<Update> {
     let artifacts = task.artifacts.iter().map(|one| one.artifact_id.clone());
-    let mut machine = Translation::new(place.clone(), silent_end).with_artifacts(artifacts);
+    let machine = Translation::new(place.clone(), silent_end).with_task_ids();
+    let mut machine = machine.with_artifacts(artifacts);
     let mut updates = Vec::new();
     // A new translation accepts everything.
     let _ = machine.handle(Input::Activity(activity.clone()));

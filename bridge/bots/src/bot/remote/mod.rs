@@ -9,7 +9,7 @@
 //! - [`Credential`], [`Admission`]: authentication of calls to the bot, and of calls from it
 //!
 //! Private modules:
-//! - `executor`, `request`, `call`, `response`, `call_log`: calls to the bot, its HTTP answers, the log of calls
+//! - `executor`, `request`, `clicked`, `call`, `response`, `call_log`: calls to the bot, its HTTP answers, the log of calls
 //! - `open_turns`, `turn_progress`, `acceptance_timing`: open turns, and their ends
 //! - `connector_access`, `connector_session`, `incoming_activities`, `edits`, `follow_up_task`: calls from the bot
 //! - `turn_placement`: delivers activities to their turns, in this bridge or another
@@ -23,6 +23,7 @@ mod call;
 mod call_log;
 mod channel;
 mod channel_state;
+mod clicked;
 mod connector_access;
 mod connector_session;
 mod creation_locks;

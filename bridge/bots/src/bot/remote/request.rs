@@ -1,6 +1,6 @@
 //! Builds the activities that are posted to a bot.
 
-use super::{RemoteBot, channel_state::ChannelInner};
+use super::{RemoteBot, channel_state::ChannelInner, clicked};
 use crate::{executor::Turn, store::StoreError};
 use bridge_protocol::{
     a2a::{Content, Message, Task, TaskStatus},
@@ -21,6 +21,9 @@ pub(super) async fn message(
     let Turn { message, task, caller, .. } = turn;
     let mut activity = to_activity::message(message, &slim(task), place);
     activity.text_format.get_or_insert(TextFormat::Plain);
+    if activity.reply_to_id.is_none() {
+        activity.reply_to_id = clicked::message(channel, bot, turn, &activity).await?;
+    }
     // Files of an activity that was sent as a whole stay unchanged.
     if full_activity::is_used(message) && matches!(full_activity::carried(message), Ok(Some(_))) {
         return Ok(activity);

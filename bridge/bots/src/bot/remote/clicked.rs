@@ -1,0 +1,38 @@
+//! Finds the message with the card that a user has clicked, in the tasks of the conversation.
+
+use bridge_protocol::activity::Activity;
+use bridge_translate::click::Click;
+
+use super::{RemoteBot, channel_state::ChannelInner};
+use crate::{
+    agent::ConversationScope,
+    executor::Turn,
+    store::{ListQuery, StoreError},
+};
+
+/// The number of the conversation's newest tasks in which the card is looked for.
+const SEARCHED_TASKS: usize = 8;
+
+/// Returns the id of the bot's newest message whose card the activity answers, if there is one.
+pub(super) async fn message(
+    channel: &ChannelInner,
+    bot: &RemoteBot,
+    turn: &Turn,
+    activity: &Activity,
+) -> Result<Option<String>, StoreError> {
+    let Some(click) = Click::of(activity) else {
+        return Ok(None);
+    };
+    let found = click.answered(&turn.task);
+    if found.is_some() || bot.settings.conversation == ConversationScope::Task {
+        return Ok(found);
+    }
+    let query = ListQuery {
+        context_id: turn.task.context_id.clone(),
+        page_size: SEARCHED_TASKS,
+        ..ListQuery::of(&bot.name)
+    };
+    let page = channel.store.list(&turn.caller, &query).await?;
+    let others = page.tasks.iter().filter(|one| one.task.id != turn.task.id);
+    Ok(others.filter_map(|one| click.answered(&one.task)).next())
+}
