@@ -30,7 +30,7 @@ pub(crate) const GOOGLE_ADK: [&str; 1] = ["@google/adk@2.0.0"];
 
 /// Strands, whose remote agents show answers, and whose agents are servers, on the SDK that it wants.
 pub(crate) const STRANDS: [&str; 3] =
-    ["@strands-agents/sdk@1.16.0", "@a2a-js/sdk@0.3.14", "express@5.2.1"];
+    ["@strands-agents/sdk@1.19.0", "@a2a-js/sdk@0.3.14", "express@5.2.1"];
 
 /// Agents of VoltAgent as servers.
 pub(crate) const VOLTAGENT: [&str; 4] = [

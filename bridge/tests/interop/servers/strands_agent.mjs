@@ -1,4 +1,4 @@
-// An agent on npm @strands-agents/sdk 1.16.0, served with its A2AExpressServer; a function stands in for its model.
+// An agent on npm @strands-agents/sdk 1.19.0, served with its A2AExpressServer; a function stands in for its model.
 
 import net from "node:net";
 import { pathToFileURL } from "node:url";
