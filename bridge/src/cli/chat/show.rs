@@ -69,6 +69,8 @@ struct Turn {
     made: BTreeSet<String>,
     /// The reported state of the task.
     state: Option<String>,
+    /// Whether an activity of the bot that is no message was reported.
+    has_report: bool,
     choices: Vec<Choice>,
     /// Whether the user's message belongs to a dialog.
     is_of_dialog: bool,
@@ -133,8 +135,8 @@ impl Printer {
 
     /// Returns whether anything was printed since the user's last message.
     pub(super) fn has_told(&self) -> bool {
-        let Turn { told, made, state, .. } = &self.turn;
-        !told.is_empty() || !made.is_empty() || state.is_some()
+        let Turn { told, made, state, has_report, .. } = &self.turn;
+        !told.is_empty() || !made.is_empty() || state.is_some() || *has_report
     }
 
     /// Returns the current choices.
@@ -150,6 +152,7 @@ impl Printer {
                 self.enter(&update.task_id);
                 let status = self.status(&update.status, false);
                 let report = update.metadata.as_ref().and_then(report);
+                self.turn.has_report |= report.is_some();
                 match report {
                     Some(report) => format!("{status}{}[{report}]\n", self.closed()),
                     None => status,

@@ -165,3 +165,16 @@ fn messages_in_the_stream_of_a_task_are_pieces_if_they_share_an_id() {
     assert_eq!(shown(&events).concat(), "one\ntwo\n");
     assert_eq!(shown(&[task]).concat(), "Echo: Hi!\n");
 }
+
+#[test]
+fn an_agent_that_only_deletes_a_message_has_told_something() {
+    for (kind, is_told) in [("messageDelete", true), ("event", true), ("trace", false)] {
+        let mut show = Printer::new(false);
+        show.begin("asked", &[]);
+        let mut event = status("TASK_STATE_WORKING", &Value::Null);
+        event["statusUpdate"]["metadata"] =
+            json!({"urn:activity:event": {"type": kind, "id": "1"}});
+        show.text(&StreamResponse::read(event).unwrap());
+        assert_eq!(show.has_told(), is_told, "{kind}");
+    }
+}
