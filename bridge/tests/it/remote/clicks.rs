@@ -1,12 +1,14 @@
 //! Clicks on cards, which bots change and delete by `replyToId`, as they do in Teams.
 
+use std::sync::{Arc, Mutex};
+
 use axum::{Json, response::IntoResponse as _};
 use bridge::{agent::ConversationScope, bot::remote::RemoteSettings};
 use bridge_translate::SilentEnd;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::{StandIn, World, answered, message, quick, remote, standin::Post, state};
+use super::{StandIn, World, all_said, answered, message, quick, remote, standin::Post, state};
 
 /// Starts a bot with a card whose buttons change and delete it.
 async fn with_a_card() -> StandIn {
@@ -92,6 +94,38 @@ async fn a_click_names_the_message_with_the_card_and_its_change_is_the_answer() 
     assert_eq!(world.task(&task["id"]).await, task);
     let all = world.client.call("bot", "ListTasks", &json!({})).await.unwrap();
     assert_eq!(all["result"]["totalSize"], 4, "no change started a task of its own");
+}
+
+/// A job that the first message has started changes its placeholder while the second message is being answered.
+#[tokio::test]
+async fn a_late_change_is_not_added_to_the_answer_of_another_message() {
+    let job = Arc::new(Mutex::new(None));
+    let bot = StandIn::that(move |post: Post| {
+        let job = job.clone();
+        async move {
+            let started = job.lock().unwrap().take();
+            let id = post.say("Working on it").await;
+            match started {
+                None => *job.lock().unwrap() = Some((post, id)),
+                Some((first, id)) => {
+                    let url = first.below(&format!("/activities/{id}"));
+                    let update = first.reply(json!({"text": "The answer"}));
+                    assert_eq!(first.call("PUT", &url, &update).await.0, 200);
+                }
+            }
+            StatusCode::OK.into_response()
+        }
+    })
+    .await;
+    let world = World::of(&bot, in_context()).await;
+    let first = world.say("one").await;
+    let second = world.send("bot", within(&first, message("two"))).await;
+    assert_eq!(all_said(&second), ["Working on it"]);
+    let all = world.client.call("bot", "ListTasks", &json!({})).await.unwrap();
+    let tasks = all["result"]["tasks"].as_array().unwrap();
+    let follows = |task: &&Value| task["metadata"]["urn:activity:follows"]["taskId"] == first["id"];
+    let follow_up = world.task(&tasks.iter().find(follows).unwrap()["id"]).await;
+    assert_eq!(all_said(&follow_up), ["The answer"]);
 }
 
 #[tokio::test]

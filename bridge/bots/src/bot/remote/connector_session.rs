@@ -163,7 +163,10 @@ impl ConnectorSession {
     }
 
     /// Returns the task of an activity that the bot received. The activity's id begins with the task's id.
-    async fn answered(&self, activity: Option<&str>) -> Result<Option<Arc<Head>>, StoreError> {
+    pub(super) async fn answered(
+        &self,
+        activity: Option<&str>,
+    ) -> Result<Option<Arc<Head>>, StoreError> {
         match activity.and_then(|id| id.split('.').next()) {
             Some(task) => self.head(task).await,
             None => Ok(None),

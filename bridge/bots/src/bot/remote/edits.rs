@@ -28,7 +28,7 @@ impl ConnectorSession {
         self.check(head, id).await?;
         let update =
             Activity { kind: ActivityType::MessageUpdate, id: Some(id.into()), ..activity };
-        let place = self.task_of_change(head).await?;
+        let place = self.task_of_change(head, update.reply_to_id.as_deref()).await?;
         if self.append(&place, update.clone()).await?.is_late {
             Box::pin(self.follow_up(head, id, update)).await?;
         }
@@ -39,17 +39,25 @@ impl ConnectorSession {
     pub async fn delete(&self, head: &Arc<Head>, id: &str) -> Result<(), ConnectorError> {
         self.check(head, id).await?;
         let delete = Activity { id: Some(id.into()), ..Activity::new(ActivityType::MessageDelete) };
-        let place = self.task_of_change(head).await?;
+        let place = self.task_of_change(head, None).await?;
         self.append(&place, delete).await.map(drop)
     }
 
     /// Returns the task that shows the change of a message: the message's own, or if that has ended, the one whose turn runs.
-    async fn task_of_change(&self, own: &Arc<Head>) -> Result<Arc<Head>, ConnectorError> {
+    /// SDKs name the activity in whose turn the bot has changed the message, which may be over.
+    async fn task_of_change(
+        &self,
+        own: &Arc<Head>,
+        answered: Option<&str>,
+    ) -> Result<Arc<Head>, ConnectorError> {
         if self.bot.settings.conversation != ConversationScope::Context || !self.is_over(own) {
             return Ok(own.clone());
         }
-        let newest = self.newest_task().await?;
-        Ok(newest.filter(|newest| has_begun(newest)).unwrap_or_else(|| own.clone()))
+        let place = match self.answered(answered).await? {
+            Some(head) => Some(head),
+            None => self.newest_task().await?,
+        };
+        Ok(place.filter(|place| has_begun(place)).unwrap_or_else(|| own.clone()))
     }
 
     /// Returns an error if the bot has posted nothing with this id in the task.
