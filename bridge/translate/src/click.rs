@@ -10,6 +10,7 @@
 //! | the invoke `adaptiveCard/action` | an `Action.Execute` with its `verb`, whose `data` is in its data |
 //! | the invoke `task/fetch` | an `Action.Submit` whose `data` is in its data, or a button `invoke` with this value |
 //! | the invoke `fileConsent/invoke` | a card that asks for consent with its context |
+//! | the invoke `message/submitAction` of feedback | `feedbackLoop` in its `channelData`, which asks for feedback |
 //! | another invoke | a button `invoke` with its value |
 //!
 //! Buttons `imBack` and suggested actions are not looked for: their text comes as if the user had typed it.
@@ -21,7 +22,10 @@ use alloc::{
 
 use serde_json::{Map, Value};
 
-use super::{answer, keys::FOLLOWS};
+use super::{
+    answer,
+    keys::{FIELDS, FOLLOWS},
+};
 use bridge_protocol::{
     a2a::{Artifact, Message, Metadata, Part, Role, Task},
     activity::{Activity, ActivityType},
@@ -53,6 +57,8 @@ enum Control {
     Dialog,
     /// A card that asks for consent to a file.
     Consent,
+    /// The buttons for feedback, which Teams shows below a message.
+    Feedback,
     /// Another button that invokes.
     Invoke,
 }
@@ -69,6 +75,11 @@ impl<'a> Click<'a> {
             (ActivityType::Invoke, Some("task/fetch")) => (Control::Dialog, &value["data"]),
             (ActivityType::Invoke, Some("fileConsent/invoke")) => {
                 (Control::Consent, &value["context"])
+            }
+            (ActivityType::Invoke, Some("message/submitAction"))
+                if value["actionName"] == "feedback" =>
+            {
+                (Control::Feedback, value)
             }
             (ActivityType::Invoke, _) => (Control::Invoke, value),
             _ => return None,
@@ -89,8 +100,10 @@ impl<'a> Click<'a> {
         let messages =
             messages.map(|one: &Message| (one.message_id.clone(), &one.parts, &one.metadata));
         let mut newest_first = artifacts.chain(messages).take(SEARCHED);
-        let (id, _, metadata) =
-            newest_first.find(|(_, parts, _)| parts.iter().any(|part| self.is_offered(part)))?;
+        let (id, _, metadata) = newest_first.find(|(_, parts, metadata)| match self.control {
+            Control::Feedback => metadata.as_ref().is_some_and(asks_for_feedback),
+            _ => parts.iter().any(|part| self.is_offered(part)),
+        })?;
         Some(followed(metadata.as_ref()).unwrap_or(id))
     }
 
@@ -174,6 +187,13 @@ fn artifact_id(artifact: &Artifact) -> String {
 fn followed(metadata: Option<&Metadata>) -> Option<String> {
     let id = metadata?.get(FOLLOWS)?.get("messageId")?.as_str()?;
     Some(id.to_string())
+}
+
+/// Returns whether a message with this metadata asks for feedback.
+fn asks_for_feedback(metadata: &Metadata) -> bool {
+    let channel_data = metadata.get(FIELDS).and_then(|fields| fields.get("channelData"));
+    channel_data
+        .is_some_and(|data| data["feedbackLoopEnabled"] == true || data["feedbackLoop"].is_object())
 }
 
 /// Returns whether two values are the same. Buttons may have JSON as a string, which Teams parses.
@@ -300,6 +320,29 @@ mod tests {
             (invoke("fileConsent/invoke", json!({"context": {"file": 3}})), None),
         ] {
             assert_eq!(answered(&said, activity.clone()).as_deref(), expected, "{activity}");
+        }
+    }
+    #[test]
+    fn feedback_is_about_the_newest_message_that_asks_for_it() {
+        let said = |id: &str, channel_data: Value| {
+            json!({"messageId": id, "role": "ROLE_AGENT", "parts": [{"text": id}],
+                "metadata": {FIELDS: {"channelData": channel_data}}})
+        };
+        let history = json!([
+            said("a", json!({"feedbackLoopEnabled": true})),
+            said("b", json!({"feedbackLoop": {"type": "custom"}})),
+            said("c", json!({"feedbackLoopEnabled": false})),
+        ]);
+        let task =
+            json!({"id": "t", "status": {"state": "TASK_STATE_WORKING"}, "history": history});
+        let task = Task::read(task).unwrap();
+        for (action, expected) in [("feedback", Some("b")), ("other", None)] {
+            let value = json!({"actionName": action, "actionValue": {"reaction": "like"}});
+            let activity =
+                json!({"type": "invoke", "name": "message/submitAction", "value": value});
+            let activity = Activity::read(activity).unwrap();
+            let answered = Click::of(&activity).unwrap().answered(&task);
+            assert_eq!(answered.as_deref(), expected);
         }
     }
 }
