@@ -176,7 +176,7 @@ fn agent(
         retries: options.retries,
         polls: options.polls,
         credentials,
-        transport: transport(endpoint, choice, card)?,
+        transport: transport(endpoint, choice, card, options)?,
     })
 }
 
@@ -184,6 +184,7 @@ fn transport(
     endpoint: Endpoint,
     choice: ChosenInterface<'_>,
     card: &AgentCard,
+    options: &Options,
 ) -> Result<Transport, Fault> {
     match choice.binding {
         Binding::JsonRpc => {
@@ -192,9 +193,15 @@ fn transport(
         }
         Binding::HttpJson => Ok(Transport::Rest(Rest::new(endpoint))),
         #[cfg(feature = "grpc")]
-        Binding::Grpc => Ok(Transport::Grpc(grpc::Grpc::new(endpoint))),
+        Binding::Grpc => {
+            let meter = options.grpc_meter.clone();
+            Ok(Transport::Grpc(grpc::Grpc::new(endpoint, meter)))
+        }
         #[cfg(not(feature = "grpc"))]
-        Binding::Grpc => Err(Fault::NotInVersion(choice.version.as_str())),
+        Binding::Grpc => {
+            let _ = options;
+            Err(Fault::NotInVersion(choice.version.as_str()))
+        }
     }
 }
 

@@ -127,7 +127,7 @@ pub use error::{ClientError, Fault};
 pub use guard::Lookup;
 pub use interface::without_user;
 pub use message_id::new_message_id;
-pub use options::{Limits, Options, Polls, Retries};
+pub use options::{GrpcMeter, Limits, Options, Polls, Retries};
 /// The HTTP client in whose types this API takes connections.
 pub use reqwest;
 pub use signature::{SignatureError, Signed, Signers};

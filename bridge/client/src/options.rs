@@ -1,6 +1,6 @@
 //! The options of the client.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use bridge_protocol::dialect::Version;
 
@@ -39,6 +39,30 @@ pub struct Options {
     /// The intervals for polling tasks if the agent cannot stream. If absent, the agent's refusal is returned as an
     /// error, and [`Client::poll_task`](crate::Client::poll_task) uses the default.
     pub polls: Option<Polls>,
+    /// Is told the size of each message that an agent sends over gRPC.
+    pub grpc_meter: Option<GrpcMeter>,
+}
+
+/// Is told the size of each message that an agent sends over gRPC, in bytes: such messages pass no proxy that could count them.
+#[derive(Clone)]
+pub struct GrpcMeter(Arc<dyn Fn(usize) + Send + Sync>);
+
+impl GrpcMeter {
+    /// Returns a meter that calls this function.
+    pub fn new(count: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(count))
+    }
+
+    #[cfg(feature = "grpc")]
+    pub(crate) fn count(&self, bytes: usize) {
+        (self.0)(bytes);
+    }
+}
+
+impl fmt::Debug for GrpcMeter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GrpcMeter").finish_non_exhaustive()
+    }
 }
 
 impl Default for Options {
@@ -57,6 +81,7 @@ impl Default for Options {
             limits: Limits::default(),
             retries: Retries::default(),
             polls: Some(Polls::default()),
+            grpc_meter: None,
         }
     }
 }

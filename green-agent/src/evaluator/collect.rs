@@ -1,12 +1,8 @@
 //! Collects what an agent sends about one task.
 
 use bridge_client::{Client, ClientError, EventStream, invocation::answer_in_history};
-use bridge_protocol::{
-    a2a::{
-        Artifact, Binding, Message, Part, Role, SendMessageRequest, StreamResponse, Task,
-        TaskState, TaskStatus,
-    },
-    wire::to_value,
+use bridge_protocol::a2a::{
+    Artifact, Message, Part, Role, SendMessageRequest, StreamResponse, Task, TaskState, TaskStatus,
 };
 use bridge_translate::answer;
 use futures_util::StreamExt as _;
@@ -23,8 +19,6 @@ pub(super) struct Collected {
     pub(super) task: Option<Task>,
     pub(super) message: Option<Message>,
     statuses: Vec<TaskStatus>,
-    /// The size of the last item in bytes, if it came over gRPC and so past the recorder; otherwise 0.
-    pub(super) unrecorded: u64,
 }
 
 /// What is said of a trial that is scored although the agent reports that its language model could not be used.
@@ -32,15 +26,6 @@ pub(super) const NOT_BELIEVED: &str = "\nIt reports that its model could not be 
     because the participant does not have `trusted = true`.";
 
 impl Collected {
-    /// Applies one item that came from a client; returns its text for people, if it has any.
-    pub(super) fn receive(&mut self, client: &Client, item: StreamResponse) -> Option<String> {
-        self.unrecorded = match client.binding() {
-            Binding::Grpc => to_value(&item).to_string().len() as u64,
-            Binding::JsonRpc | Binding::HttpJson => 0,
-        };
-        self.take(item)
-    }
-
     /// Applies one stream item; returns its text for people, if it has any.
     pub(super) fn take(&mut self, item: StreamResponse) -> Option<String> {
         if let StreamResponse::Message(message) = item {
@@ -89,10 +74,10 @@ impl Collected {
     ) -> Result<(), ClientError> {
         if streams {
             let events = client.send_streaming_message(request).await?;
-            self.listen(client, events, &mut heard).await?;
+            self.listen(events, &mut heard).await?;
         } else {
             let answer = client.send_message(request).await?;
-            let text = self.receive(client, answer.into());
+            let text = self.take(answer.into());
             heard(self, text);
         }
         self.settle(client, heard).await
@@ -107,7 +92,7 @@ impl Collected {
         match &self.task {
             Some(task) if !self.is_settled() => {
                 let events = client.poll_task(task.clone());
-                self.listen(client, events, &mut heard).await
+                self.listen(events, &mut heard).await
             }
             Some(_) | None => Ok(()),
         }
@@ -115,12 +100,11 @@ impl Collected {
 
     async fn listen(
         &mut self,
-        client: &Client,
         mut events: EventStream,
         heard: &mut impl FnMut(&Self, Option<String>),
     ) -> Result<(), ClientError> {
         while let Some(item) = events.next().await {
-            let text = self.receive(client, item?);
+            let text = self.take(item?);
             heard(self, text);
         }
         Ok(())

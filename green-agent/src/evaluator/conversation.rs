@@ -133,6 +133,7 @@ async fn say(
         extensions: turn.extensions.clone(),
         limits: evaluation.limits(),
         credentials: credentials(keys, url),
+        grpc_meter: Some(evaluation.meter(&turn.to)),
         ..Options::default()
     };
     let role = || turn.to.clone();
@@ -152,13 +153,7 @@ async fn say(
         true => EvaluationError::of_participant(role(), source),
         false => told(source),
     })?;
-    let heard = |talk: &Collected| {
-        if talk.unrecorded > 0 {
-            let transcript = evaluation.transcript;
-            transcript.count_unrecorded(&turn.to, talk.unrecorded);
-        }
-    };
-    speak(&client, turn, talk, heard).await.map_err(told)
+    speak(&client, turn, talk).await.map_err(told)
 }
 
 fn version(version: ProtocolVersion) -> Version {
@@ -181,7 +176,6 @@ async fn speak(
     client: &Client,
     turn: &ConversationTurn,
     talk: &mut Collected,
-    heard: impl Fn(&Collected),
 ) -> Result<(), ClientError> {
     match (turn.parts.is_empty(), turn.cancel) {
         (true, _) => {
@@ -192,10 +186,9 @@ async fn speak(
             pause(turn).await;
             let request = request(turn, talk);
             *talk = Collected::default();
-            let heard = |talk: &Collected, _| heard(talk);
-            talk.say(client, request, turn.stream, heard).await
+            talk.say(client, request, turn.stream, |_, _| {}).await
         }
-        (false, true) => cancel_midway(client, turn, talk, heard).await,
+        (false, true) => cancel_midway(client, turn, talk).await,
     }
 }
 
@@ -211,23 +204,20 @@ async fn cancel_midway(
     client: &Client,
     turn: &ConversationTurn,
     talk: &mut Collected,
-    heard: impl Fn(&Collected),
 ) -> Result<(), ClientError> {
     let request = request(turn, talk);
     *talk = Collected::default();
     let mut events = client.send_streaming_message(request).await?;
     while talk.task.is_none() {
         match events.next().await {
-            Some(item) => talk.receive(client, item?),
+            Some(item) => talk.take(item?),
             None => return Ok(()),
         };
-        heard(talk);
     }
     let mut collected = talk.clone();
     let listening = async {
         while let Some(Ok(item)) = events.next().await {
-            collected.receive(client, item);
-            heard(&collected);
+            collected.take(item);
         }
     };
     let canceling = async {

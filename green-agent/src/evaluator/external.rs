@@ -7,22 +7,28 @@ use url::Url;
 use super::{Evaluation, EvaluationError, Listener, collect::Collected};
 use crate::assessment::Assessment;
 
-/// Asks the green agent at `url` to assess the participants.
+/// Asks the green agent in this role at `url` to assess the participants.
 pub(super) async fn assess(
     evaluation: &Evaluation<'_>,
+    role: &str,
     url: &Url,
     listener: &Listener,
 ) -> Result<Assessment, EvaluationError> {
-    let collected = ask(evaluation, url, listener).await.map_err(EvaluationError::Green)?;
+    let collected = ask(evaluation, role, url, listener).await.map_err(EvaluationError::Green)?;
     Ok(collected.into_assessment())
 }
 
 async fn ask(
     evaluation: &Evaluation<'_>,
+    role: &str,
     url: &Url,
     listener: &Listener,
 ) -> Result<Collected, ClientError> {
-    let options = Options { limits: evaluation.limits(), ..Options::default() };
+    let options = Options {
+        limits: evaluation.limits(),
+        grpc_meter: Some(evaluation.meter(role)),
+        ..Options::default()
+    };
     let client = Client::connect(url, &options).await?;
     let request = request(evaluation);
     let streams = client.card().capabilities.streams();

@@ -27,7 +27,7 @@ use std::{
     time::Duration,
 };
 
-use bridge_client::{ClientError, Credentials, Limits};
+use bridge_client::{ClientError, Credentials, GrpcMeter, Limits};
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -43,7 +43,7 @@ pub use request::AssessmentRequest;
 use self::{
     collect::assessment_of,
     episode::EpisodeEvaluator,
-    pipeline::{Key, Keyring, PipelineEvaluator},
+    pipeline::{AgentMeter, Key, Keyring, PipelineEvaluator},
 };
 use crate::{
     assessment::Assessment,
@@ -166,7 +166,7 @@ impl Evaluation<'_> {
             (Green::Builtin(model::Evaluator::Pipeline(pipeline)), _, _) => {
                 let evaluator = PipelineEvaluator::new(pipeline.clone(), self.limits());
                 let keys = self.keys().map_err(EvaluationError::Evaluator)?;
-                let evaluator = evaluator.with_keys(keys);
+                let evaluator = evaluator.with_keys(keys).with_meter(self.agent_meter());
                 self.assess_own(&evaluator, listener).await
             }
             (Green::Builtin(model::Evaluator::Episode(episode)), _, None) => {
@@ -174,7 +174,9 @@ impl Evaluation<'_> {
                 let why = format!("no process serves the environment {environment}");
                 Err(EvaluationError::Evaluator(why))
             }
-            (Green::Agent(_), Some(url), _) => external::assess(self, url, listener).await,
+            (Green::Agent(agent), Some(url), _) => {
+                external::assess(self, &agent.role, url, listener).await
+            }
             (Green::Agent(agent), None, _) => Err(EvaluationError::NoSuchRole(agent.role.clone())),
         };
         Ok(without_echoes(assessment?, self.config))
@@ -225,6 +227,22 @@ impl Evaluation<'_> {
 
     fn request(&self, config: Map<String, Value>) -> AssessmentRequest {
         AssessmentRequest { participants: self.participants.clone(), config }
+    }
+
+    /// Returns the meter of what a party sends over gRPC and so past the recorder.
+    fn meter(&self, role: &str) -> GrpcMeter {
+        let (transcript, role) = (self.transcript.clone(), role.to_owned());
+        GrpcMeter::new(move |bytes| transcript.count_unrecorded(&role, bytes))
+    }
+
+    /// Returns the same for agents that are known by the addresses of their cards.
+    fn agent_meter(&self) -> AgentMeter {
+        let (transcript, participants) = (self.transcript.clone(), self.participants.clone());
+        Arc::new(move |card, bytes| {
+            let at = |(_, url): &&(String, Url)| url.origin() == card.origin();
+            let role = participants.iter().find(at).map_or(card.as_str(), |(role, _)| role);
+            transcript.count_unrecorded(role, bytes);
+        })
     }
 
     fn limits(&self) -> Limits {

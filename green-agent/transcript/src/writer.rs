@@ -151,8 +151,8 @@ impl Transcript {
     }
 
     /// Counts a message that a party sent past the recorder, so that the transcript has no entry for it.
-    pub fn count_unrecorded(&self, sender: &str, bytes: u64) {
-        self.log().count(sender, bytes);
+    pub fn count_unrecorded(&self, sender: &str, bytes: usize) {
+        self.log().count(sender, bytes as u64);
         self.touch();
     }
 

@@ -40,7 +40,6 @@ type Found = Vec<Arc<Discovered>>;
 type AddressListing<'a> = (&'a ListedAddress, Result<Found, DiscoveryError>);
 
 /// The agents at known addresses.
-#[derive(Debug)]
 pub(super) struct AddressDirectory {
     listed: Vec<ListedAddress>,
     call_context: CallContext,

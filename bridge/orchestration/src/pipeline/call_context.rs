@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bridge_client::{
-    Credentials, Options,
+    Credentials, GrpcMeter, Options,
     discovery::{Discovered, Skill},
 };
 use url::Url;
@@ -13,23 +13,33 @@ use super::{
     keyring::Key,
 };
 
+/// Is told the address of an agent's card, and the size of a message that the agent sent over gRPC, in bytes.
+pub type AgentMeter = Arc<dyn Fn(&Url, usize) + Send + Sync>;
+
 /// The limits and credentials of one run. Clones share the pending cancellations.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct CallContext {
     options: Options,
     keys: Vec<Key>,
+    meter: Option<AgentMeter>,
     pub(super) cancellations: PendingCancellations,
 }
 
 impl CallContext {
-    pub(super) fn new(options: Options, keys: Vec<Key>) -> Self {
-        Self { options, keys, cancellations: PendingCancellations::default() }
+    pub(super) fn new(options: Options, keys: Vec<Key>, meter: Option<AgentMeter>) -> Self {
+        Self { options, keys, meter, cancellations: PendingCancellations::default() }
     }
 
     /// Returns an agent, ready to call its skill.
     pub(super) fn agent(&self, found: Arc<Discovered>, skill: Skill) -> Agent {
-        let options =
-            Options { credentials: self.shown_to(found.endpoint.url()), ..self.options.clone() };
+        let options = Options {
+            credentials: self.shown_to(found.endpoint.url()),
+            grpc_meter: self.meter.clone().map(|meter| {
+                let card = found.found_at.clone();
+                GrpcMeter::new(move |bytes| meter(&card, bytes))
+            }),
+            ..self.options.clone()
+        };
         Agent { found, skill, options, cancellations: self.cancellations.clone() }
     }
 
@@ -79,7 +89,7 @@ mod tests {
         };
         let credentials: Vec<_> = credentials.iter().map(credential).collect();
         let keyring = Keyring::look_up(&credentials, |_| Some("hunter2"), "".as_ref()).unwrap();
-        CallContext::new(Options::default(), keyring.keys(&[]).unwrap())
+        CallContext::new(Options::default(), keyring.keys(&[]).unwrap(), None)
     }
 
     #[test]

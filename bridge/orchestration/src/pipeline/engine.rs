@@ -17,7 +17,7 @@ use url::Url;
 
 use super::{
     address_directory::{AddressDirectory, ListedAddress},
-    call_context::CallContext,
+    call_context::{AgentMeter, CallContext},
     error::PipelineError,
     keyring::Key,
     model::{AgentAddress, Pipeline},
@@ -35,6 +35,7 @@ pub struct Engine {
     pipeline: Pipeline,
     options: Options,
     keys: Vec<Key>,
+    meter: Option<AgentMeter>,
     /// The registry client, kept between runs so that cached cards are still known when the registry cannot
     /// be reached.
     registry: Mutex<Option<(Url, Arc<Registry>)>>,
@@ -44,13 +45,19 @@ impl Engine {
     /// Returns an engine with these limits for a call to an agent; the pipeline's own limits apply too.
     pub fn new(pipeline: Pipeline, limits: Limits) -> Self {
         let options = Options { limits, ..Options::default() };
-        Self { pipeline, options, keys: Vec::new(), registry: Mutex::default() }
+        Self { pipeline, options, keys: Vec::new(), meter: None, registry: Mutex::default() }
     }
 
     /// Sets the credentials for agents and the registry. Each is sent to its own address only.
     #[must_use]
     pub fn with_keys(self, keys: Vec<Key>) -> Self {
         Self { keys, ..self }
+    }
+
+    /// Sets the function that counts what agents send over gRPC.
+    #[must_use]
+    pub fn with_meter(self, meter: AgentMeter) -> Self {
+        Self { meter: Some(meter), ..self }
     }
 
     /// Returns the pipeline.
@@ -111,7 +118,8 @@ impl Engine {
         };
         let registry = agents.registry.as_ref();
         let registry = registry.map(|place| self.registry(&listed_at(place, participants)?.url));
-        let call_context = CallContext::new(self.options.clone(), self.keys.clone());
+        let call_context =
+            CallContext::new(self.options.clone(), self.keys.clone(), self.meter.clone());
         Ok(CombinedDirectory {
             address_directory: AddressDirectory::new(listed, call_context.clone()),
             registry: registry.transpose()?,

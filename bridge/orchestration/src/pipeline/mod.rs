@@ -32,6 +32,7 @@ mod schedule;
 mod step;
 mod value_path;
 
+pub use call_context::AgentMeter;
 pub use engine::Engine;
 pub use error::PipelineError;
 pub use keyring::{Key, Keyring, KeyringError};

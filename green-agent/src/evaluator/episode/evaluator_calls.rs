@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use bridge_client::{Client, ClientError, Credentials, Limits, Options, new_message_id};
+use bridge_client::{Client, ClientError, Credentials, GrpcMeter, Limits, Options, new_message_id};
 use bridge_protocol::a2a::{CancelTaskRequest, Message, Part, Role, SendMessageRequest};
 use mcp_tools::{acknowledge::ACKNOWLEDGE_EXTENSION, episodes::Episodes};
 use tokio::{
@@ -73,6 +73,7 @@ impl CallOptions<'_> {
         let options = Options {
             limits: self.limits,
             credentials: self.credentials.clone(),
+            grpc_meter: Some(self.meter()),
             ..Options::default()
         };
         let client = Client::connect(self.url, &options).await?;
@@ -85,7 +86,6 @@ impl CallOptions<'_> {
             client: &client,
             heard: Collected::default(),
             acknowledged: watch::Sender::default(),
-            unrecorded: &|bytes| (self.unrecorded_sink)(self.role, bytes),
         };
         let acknowledged = dialogue.acknowledged.subscribe();
         let resending = resend(&client, &request, acknowledge, acknowledged);
@@ -117,6 +117,11 @@ impl CallOptions<'_> {
         })
     }
 
+    fn meter(&self) -> GrpcMeter {
+        let (sink, role) = (self.unrecorded_sink.clone(), self.role.to_owned());
+        GrpcMeter::new(move |bytes| sink(&role, bytes))
+    }
+
     fn message(&self, running: &RunningEpisode, acknowledge: bool) -> Message {
         let mut parts = vec![Part::text(READY), details::task(&running.opened.task)];
         match self.settings.delivery {
@@ -138,19 +143,13 @@ struct ParticipantDialogue<'a> {
     client: &'a Client,
     heard: Collected,
     acknowledged: watch::Sender<BTreeSet<String>>,
-    unrecorded: &'a (dyn Fn(u64) + Send + Sync),
 }
 
 impl ParticipantDialogue<'_> {
     /// Sends a message and reads the reply until the task is settled.
     async fn hold(&mut self, request: SendMessageRequest) -> Result<(), ClientError> {
         let streams = self.client.card().capabilities.streams();
-        let noted = |collected: &Collected, _| {
-            if collected.unrecorded > 0 {
-                (self.unrecorded)(collected.unrecorded);
-            }
-            note(collected, &self.acknowledged);
-        };
+        let noted = |collected: &Collected, _| note(collected, &self.acknowledged);
         self.heard.say(self.client, request, streams, noted).await
     }
 

@@ -87,7 +87,7 @@ pub type SecretSink = Arc<dyn Fn(&Secret) + Send + Sync>;
 
 /// Receives the role of a participant and the size of its answer in bytes, if the answer came over gRPC: such answers do not
 /// pass the recorder.
-pub type UnrecordedSink = Arc<dyn Fn(&str, u64) + Send + Sync>;
+pub type UnrecordedSink = Arc<dyn Fn(&str, usize) + Send + Sync>;
 
 /// The addresses at which participants reach the environments of an evaluator.
 #[derive(Clone, Debug)]

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bridge_client::Limits;
+pub use bridge_orchestration::pipeline::{AgentMeter, Key, Keyring, KeyringError};
 use bridge_orchestration::pipeline::{Engine, Pipeline, PipelineError, Progress, REQUIREMENTS};
-pub use bridge_orchestration::pipeline::{Key, Keyring, KeyringError};
 use bridge_protocol::a2a::{AgentCard, Message, Part};
 use serde_json::Value;
 use url::Url;
@@ -39,6 +39,12 @@ impl PipelineEvaluator {
     #[must_use]
     pub fn with_keys(self, keys: Vec<Key>) -> Self {
         Self(self.0.with_keys(keys))
+    }
+
+    /// Sets the function that counts what agents send over gRPC.
+    #[must_use]
+    pub fn with_meter(self, meter: AgentMeter) -> Self {
+        Self(self.0.with_meter(meter))
     }
 
     /// Returns the time limit of an evaluation.

@@ -158,31 +158,55 @@ impl Executor for Endless {
 async fn answers_over_grpc_count_although_they_are_not_recorded() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let agent =
-        Agent::new("endless", AgentCard::named("endless", "does not end"), Arc::new(Endless));
+    let modes = ["text/plain", "application/json"].map(str::to_owned);
+    let card = AgentCard {
+        default_input_modes: modes.to_vec(),
+        ..AgentCard::named("endless", "does not end")
+    };
+    let agent = Agent::new("endless", card, Arc::new(Endless));
     let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
     let app = host.router(&format!("http://{address}")).await.unwrap();
     let card = json!({
-        "name": "endless", "description": "d", "version": "1", "capabilities": {"streaming": true}, "skills": [],
+        "name": "endless", "description": "d", "version": "1", "capabilities": {"streaming": true},
+        "skills": [{"id": "s", "name": "s", "description": "s", "tags": ["s"]}],
         "defaultInputModes": ["text"], "defaultOutputModes": ["text"],
         "supportedInterfaces": [{"url": address.to_string(), "protocolBinding": "GRPC", "protocolVersion": "1.0"}],
     });
     let card = get(move || async move { Json(card) });
     let app = Router::new().route("/.well-known/agent-card.json", card).fallback_service(app);
     let server = tokio::spawn(bridge_program::serve(listener, app, pending()));
-    for evaluator in [
-        "evaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\nstream = true",
-        "evaluator = 'episode'\nenvironment = 'sum'",
+    let participant = format!(
+        "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://{address}'\n[config]\n"
+    );
+    for (scenario, who) in [
+        (
+            format!(
+                "{participant}evaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\nstream = true\n"
+            ),
+            "a",
+        ),
+        (format!("{participant}evaluator = 'episode'\nenvironment = 'sum'\n"), "a"),
+        (
+            format!(
+                "{participant}evaluator = 'pipeline'\n[[config.step]]\nid = 'x'\nskill = 's'\n"
+            ),
+            "a",
+        ),
+        (
+            format!(
+                "[green_agent]\nendpoint = 'http://{address}'\n[[participants]]\nrole = 'a'\nbuiltin = 'echo'\n"
+            ),
+            "green",
+        ),
     ] {
-        let folder = Folder::new(&format!(
-            "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://{address}'\n\
-             [config]\n{evaluator}\n\
-             [harness]\nversion = 1\nsnapshot = false\ntranscript_limit = 2\n",
-        ));
+        let limit = "[harness]\nversion = 1\nsnapshot = false\ntranscript_limit = 2\n";
+        let folder = Folder::new(&(scenario + limit));
         let ended = tokio::task::spawn_blocking(move || folder.run(&["run", "a.toml"]));
         let ended = ended.await.unwrap();
-        let why = "more than 2 MiB were sent, the most of it by a (harness.transcript_limit)";
-        assert!(shown(&ended).contains(why), "{}", shown(&ended));
+        let why = format!(
+            "more than 2 MiB were sent, the most of it by {who} (harness.transcript_limit)"
+        );
+        assert!(shown(&ended).contains(&why), "{}", shown(&ended));
     }
     server.abort();
 }

@@ -9,7 +9,7 @@ use tonic::{
 
 use super::status::fault;
 use crate::{
-    Fault,
+    Fault, GrpcMeter,
     http::{Endpoint, HttpResponse, within},
 };
 
@@ -17,11 +17,16 @@ use crate::{
 pub(super) struct Messages {
     messages: Streaming<Bytes>,
     limit: usize,
+    meter: Option<GrpcMeter>,
 }
 
 impl Messages {
     /// Sends a request and waits for the beginning of the answer. A refusal is returned here.
-    pub(super) async fn of(endpoint: &Endpoint, request: RequestBuilder) -> Result<Self, Fault> {
+    pub(super) async fn of(
+        endpoint: &Endpoint,
+        meter: Option<GrpcMeter>,
+        request: RequestBuilder,
+    ) -> Result<Self, Fault> {
         let limits = &endpoint.limits;
         let sent = endpoint.with_headers(request).send().await;
         let reply = sent.map_err(|error| Fault::transport(&error, limits.reply))?;
@@ -38,13 +43,17 @@ impl Messages {
         let (status, limit) = (reply.status(), limits.body);
         let messages =
             Streaming::new_response(RawDecoder, Body::from(reply), status, None, Some(limit));
-        Ok(Self { messages, limit })
+        Ok(Self { messages, limit, meter })
     }
 
     /// Returns the next message; `None` at a successful end.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         let message = self.messages.message().await;
-        message.map_err(|status| fault(&status, self.limit))
+        let message = message.map_err(|status| fault(&status, self.limit))?;
+        if let (Some(meter), Some(message)) = (&self.meter, &message) {
+            meter.count(message.len());
+        }
+        Ok(message)
     }
 }
 

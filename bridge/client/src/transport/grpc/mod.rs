@@ -25,7 +25,7 @@ use reqwest::{
 use self::messages::Messages;
 use super::{Item, Items, Reply, report, sse::no_stream, version_json};
 use crate::{
-    Fault,
+    Fault, GrpcMeter,
     http::{Endpoint, within},
     lenient_card::{self, EXTENDED},
 };
@@ -40,18 +40,20 @@ const BEGIN: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Grpc {
     endpoint: Endpoint,
+    meter: Option<GrpcMeter>,
 }
 
 impl Grpc {
-    pub(crate) fn new(endpoint: Endpoint) -> Self {
-        Self { endpoint }
+    pub(crate) fn new(endpoint: Endpoint, meter: Option<GrpcMeter>) -> Self {
+        Self { endpoint, meter }
     }
 
     pub(crate) async fn call(&self, call: &Call) -> Result<Reply, Fault> {
         let limit = self.endpoint.limits.reply;
         let request = self.request(call)?.header("grpc-timeout", timeout(limit));
         let exchange = async {
-            let mut messages = Messages::of(&self.endpoint, request).await?;
+            let meter = self.meter.clone();
+            let mut messages = Messages::of(&self.endpoint, meter, request).await?;
             let Some(message) = messages.next().await? else {
                 let error = FieldError::new("one message", "nothing");
                 return Err(Fault::Invalid(error));
@@ -76,8 +78,8 @@ impl Grpc {
             Some(extension) => request.header("a2a-extensions", extension),
             None => request,
         };
-        let endpoint = self.endpoint.clone();
-        let mut opening = async move { Messages::of(&endpoint, request).await }.boxed();
+        let (endpoint, meter) = (self.endpoint.clone(), self.meter.clone());
+        let mut opening = async move { Messages::of(&endpoint, meter, request).await }.boxed();
         let begun = match call {
             Call::SubscribeToTask(_) => tokio::time::timeout(BEGIN, &mut opening).await.ok(),
             _ => Some(within(limits.reply, &mut opening).await),
