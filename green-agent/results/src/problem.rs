@@ -92,6 +92,7 @@ impl Problem {
                 | ProblemKind::Hung
                 | ProblemKind::Protocol
                 | ProblemKind::EvaluationRejected
+                | ProblemKind::MissingMetric
                 | ProblemKind::Environment
                 | ProblemKind::Model
                 | ProblemKind::Harness,
@@ -121,14 +122,14 @@ impl Problem {
 
     /// Returns whether the problem ended the trial early, so that its progress depends on chance.
     pub fn breaks_off(&self) -> bool {
-        // A refusal ends a trial too, but always at the same place.
+        // A refusal ends a trial too, but always at the same place. What is missing in a result was looked for afterwards.
         !matches!(self.outcome(), Outcome::Passed | Outcome::Failed)
-            && self.kind != ProblemKind::EvaluationRejected
+            && !matches!(self.kind, ProblemKind::EvaluationRejected | ProblemKind::MissingMetric)
     }
 }
 
 /// The party at fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Owner {
     /// The evaluated agent.
@@ -254,6 +255,8 @@ pub enum ProblemKind {
     EvaluationFailed,
     /// The evaluator refused the request.
     EvaluationRejected,
+    /// The evaluation completed, but its result lacks a number that the scenario needs.
+    MissingMetric,
     /// The evaluation completed, but the agent did not reach the goal or the score.
     GoalMissed,
     /// A figure of all trials does not meet the demands of `[harness.gate]`.
@@ -296,6 +299,7 @@ impl ProblemKind {
             Self::Snapshot => (Owner::Agent, "snapshot differs"),
             Self::EvaluationFailed => (Owner::Agent, "evaluation failed"),
             Self::EvaluationRejected => (Owner::Evaluator, "evaluation rejected"),
+            Self::MissingMetric => (Owner::Evaluator, "metric missing"),
             Self::GoalMissed => (Owner::Agent, "goal not reached"),
             Self::Gate => (Owner::Agent, "gate not met"),
             Self::UnexpectedEnd => (Owner::Harness, "did not fail as expected"),
@@ -318,6 +322,14 @@ impl ProblemKind {
     /// Returns a short title for people.
     pub fn title(self) -> &'static str {
         self.owner_and_title().1
+    }
+
+    /// Returns whether a trial with such a problem has not begun, so that nobody was evaluated.
+    pub fn prevents_trial(self) -> bool {
+        matches!(
+            self,
+            Self::MissingRequirement | Self::InstallFailed | Self::NotStarted | Self::NeverReady
+        )
     }
 
     /// Returns a problem of this kind with its default owner.

@@ -1,7 +1,7 @@
 //! Decides whether a completed evaluation passed: by its score, or by the environment's report of success. Finds the
 //! metrics that the scenario names.
 
-use super::{Owner, Problem, ProblemKind};
+use super::{Problem, ProblemKind};
 use crate::{
     assessment::Assessment,
     expect::{self, LikelyScore},
@@ -23,32 +23,39 @@ pub(super) fn measure(scenario: &Scenario, assessment: &mut Assessment) -> Vec<P
         match expect::measured(place, &assessment.results) {
             Ok(number) => _ = assessment.metrics.insert(name.clone(), number),
             Err(why) => {
-                let missing =
-                    ProblemKind::Assertion.because(format!("harness.metrics.{name}: {why}"));
-                problems.push(missing.owned_by(Owner::Evaluator));
+                // It was at a former place of this name if the run is judged again.
+                assessment.metrics.remove(name);
+                let why = format!(
+                    "harness.metrics.{name}: {why}; correct the place, then green-agent regrade RUN --into DIR judges this \
+                     run again"
+                );
+                problems.push(ProblemKind::MissingMetric.because(why));
             }
         }
     }
     problems
 }
 
-/// Returns the criterion that the agent missed. Returns `None` if it missed none, or if only the evaluation's state and
+/// Returns the problem of a criterion that the agent missed, or that cannot be applied. Returns `None` if there is none, or if only the evaluation's state and
 /// the scenario's expectations count.
 ///
 /// The scenario's `pass_score` decides if there is one. Otherwise an episode passes when its environment
 /// reports that the goal was reached.
-pub(super) fn missed(scenario: &Scenario, assessment: &Assessment) -> Option<String> {
+pub(super) fn missed(scenario: &Scenario, assessment: &Assessment) -> Option<Problem> {
     let score = assessment.metrics.get(SCORE).copied();
     if let Some(least) = scenario.harness.pass_score {
         return match score {
             Some(score) if score >= least => None,
-            Some(score) => {
-                Some(format!("the score is {score}, below {least} (harness.pass_score)"))
-            }
-            None => Some(format!(
-                "the evaluation has no score, and harness.pass_score wants at least {least}{}",
-                advice(assessment).map_or_else(String::new, |advice| format!(": {advice}"))
-            )),
+            Some(score) => Some(
+                ProblemKind::GoalMissed
+                    .because(format!("the score is {score}, below {least} (harness.pass_score)")),
+            ),
+            // That the named score is missing is a problem already.
+            None if scenario.harness.metrics.contains_key(SCORE) => None,
+            None => Some(ProblemKind::MissingMetric.because(format!(
+                "the evaluation has no score, and harness.pass_score wants at least {least}: {}",
+                advice(assessment)
+            ))),
         };
     }
     if !matches!(scenario.green, Green::Builtin(Evaluator::Episode(_))) {
@@ -57,9 +64,9 @@ pub(super) fn missed(scenario: &Scenario, assessment: &Assessment) -> Option<Str
     let reached = assessment.metrics.get(SUCCESS).is_some_and(|&success| success > 0.0);
     let score = score.map_or_else(String::new, |score| format!(", score {score}"));
     (!reached).then(|| {
-        format!(
+        ProblemKind::GoalMissed.because(format!(
             "the environment does not report success{score}; harness.pass_score = N lets a score pass"
-        )
+        ))
     })
 }
 
@@ -83,23 +90,36 @@ pub(super) fn note(
     assessment: &Assessment,
 ) -> Option<String> {
     let is_unscored = assessment.state == "completed" && !assessment.metrics.contains_key(SCORE);
-    let note = || match advice(assessment) {
-        Some(advice) => format!("{UNSCORED}: {advice}, and pass_score = N the least that passes"),
-        None => format!(
-            "{UNSCORED}, and no number of its result is likely one: metrics = {{ score = PLACE }} in [harness] names it"
-        ),
+    let note = || {
+        let advice = advice(assessment);
+        format!(
+            "passed because it completed; it has no score: {advice}; pass_score = N is the least that passes"
+        )
     };
     (is_unscored && passes_by_completing(scenario, has_snapshot)).then(note)
 }
 
-const UNSCORED: &str = "passed because it completed; it has no score";
+/// The most places of numbers that are listed.
+const PLACES: usize = 8;
 
 /// Returns how the scenario can name the score in the results.
-fn advice(assessment: &Assessment) -> Option<String> {
-    let LikelyScore { path, number } = expect::likely_score(&assessment.results)?;
-    Some(format!(
-        "with metrics = {{ score = {path:?} }} in [harness], {number} of its result is the score"
-    ))
+fn advice(assessment: &Assessment) -> String {
+    let results = &assessment.results;
+    if let Some(LikelyScore { path, number }) = expect::likely_score(results) {
+        return format!(
+            "with metrics = {{ score = {path:?} }} in [harness], {number} of its result is the score"
+        );
+    }
+    let places = expect::places_of_numbers(results);
+    let listed = places.iter().take(PLACES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = match places.len() {
+        0 => return "its result has no number that metrics in [harness] could name".to_owned(),
+        count if count > PLACES => format!(" and {} more", count - PLACES),
+        _ => String::new(),
+    };
+    format!(
+        "metrics = {{ score = PLACE }} in [harness] names it; its result has numbers at {listed}{more}"
+    )
 }
 
 #[cfg(test)]
@@ -144,7 +164,7 @@ mod tests {
                 results: vec![result],
                 ..Assessment::default()
             };
-            let missed = missed(&scenario, &assessment);
+            let missed = missed(&scenario, &assessment).map(|one| one.message);
             note(&scenario, true, &assessment).or(missed).unwrap_or_default()
         };
         let nested = || json!({"results": {"accuracy": 0.5}});
@@ -153,13 +173,19 @@ mod tests {
                 "",
                 nested(),
                 "passed because it completed; it has no score: with metrics = { score = \"/0/results/accuracy\" } in \
-                 [harness], 0.5 of its result is the score, and pass_score = N the least that passes",
+                 [harness], 0.5 of its result is the score; pass_score = N is the least that passes",
             ),
             (
                 "",
                 json!({"words": "fine"}),
-                "passed because it completed; it has no score, and no number of its result is likely one: metrics = { score = \
-                 PLACE } in [harness] names it",
+                "passed because it completed; it has no score: its result has no number that metrics in [harness] could name; \
+                 pass_score = N is the least that passes",
+            ),
+            (
+                "pass_score = 1",
+                json!({"tokens": 3, "steps": 4}),
+                "the evaluation has no score, and harness.pass_score wants at least 1: metrics = { score = PLACE } in [harness] \
+                 names it; its result has numbers at /0/steps, /0/tokens",
             ),
             (
                 "pass_score = 1",
@@ -182,7 +208,7 @@ mod tests {
             metrics: named.collect(),
             ..Assessment::default()
         };
-        missed(&scenario, &assessment)
+        missed(&scenario, &assessment).map(|one| one.message)
     }
 
     #[test]

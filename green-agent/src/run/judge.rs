@@ -174,10 +174,7 @@ fn owned(scenario: &Scenario, problems: Vec<Problem>) -> Vec<Problem> {
 /// Returns the problem of the evaluation's last state or score, if there is one.
 fn verdict(scenario: &Scenario, assessment: &Assessment) -> Option<Problem> {
     let kind = match assessment.state.as_str() {
-        "completed" => {
-            let missed = criterion::missed(scenario, assessment)?;
-            return Some(ProblemKind::GoalMissed.because(missed));
-        }
+        "completed" => return criterion::missed(scenario, assessment),
         "rejected" => ProblemKind::EvaluationRejected,
         _ => ProblemKind::EvaluationFailed,
     };

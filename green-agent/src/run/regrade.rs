@@ -144,6 +144,7 @@ fn is_judgement(kind: ProblemKind) -> bool {
         ProblemKind::Assertion
             | ProblemKind::EvaluationFailed
             | ProblemKind::EvaluationRejected
+            | ProblemKind::MissingMetric
             | ProblemKind::GoalMissed
     )
 }

@@ -1,4 +1,4 @@
-//! Finds the number in a result that is most likely its score, to advise authors whose scenario names none.
+//! Finds the number in a result that is most likely its score, or lists its numbers, to advise authors whose scenario names none.
 
 use serde_json::Value;
 use serde_json_path::JsonPath;
@@ -13,7 +13,8 @@ const NUMBERS: usize = 10_000;
 const DEPTH: usize = 8;
 
 /// Words in the names of scores, after `score` itself.
-const WORDS: [&str; 7] = ["accuracy", "success", "reward", "correct", "pass", "win_rate", "f1"];
+const WORDS: [&str; 8] =
+    ["accuracy", "success", "reward", "correct", "pass", "assertion", "win_rate", "f1"];
 
 /// Names that leave it to the member around them what is measured, as Inspect's `{"accuracy": {"value": 0.5}}` does.
 const UNNAMED: [&str; 4] = ["value", "mean", "avg", "average"];
@@ -29,14 +30,24 @@ pub struct LikelyScore {
 
 /// Returns the number in the results that is most likely the score. The only number is, whatever its name.
 pub fn likely_score(results: &[Value]) -> Option<LikelyScore> {
-    let mut numbers = Vec::new();
-    for (index, result) in results.iter().enumerate() {
-        collect(result, Place(vec![Step::Index(index)]), &mut numbers);
-    }
+    let numbers = numbers(results);
     let is_only = numbers.len() == 1;
     let ranked = numbers.into_iter().filter_map(|place| Some((rank(&place, is_only)?, place)));
     let (_, place) = ranked.min_by_key(|(rank, _)| *rank)?;
     place.score(results)
+}
+
+/// Returns the places of the numbers in the results, as `harness.metrics` takes them.
+pub fn places_of_numbers(results: &[Value]) -> Vec<String> {
+    numbers(results).iter().map(Place::path).collect()
+}
+
+fn numbers(results: &[Value]) -> Vec<Place<'_>> {
+    let mut numbers = Vec::new();
+    for (index, result) in results.iter().enumerate() {
+        collect(result, Place(vec![Step::Index(index)]), &mut numbers);
+    }
+    numbers
 }
 
 /// The place of a number in the list of results.
@@ -99,14 +110,20 @@ impl Place<'_> {
     }
 
     fn score(&self, results: &[Value]) -> Option<LikelyScore> {
-        let is_repeated = self.is_repeated();
-        let path = if is_repeated { self.json_path() } else { self.pointer() };
-        let place = match is_repeated {
+        let path = self.path();
+        let place = match self.is_repeated() {
             false => ValuePath::Pointer(path.clone()),
             true => ValuePath::JsonPath(JsonPath::parse(&path).ok()?.into()),
         };
         let number = measured(&place, results).ok()?;
         Some(LikelyScore { path, number })
+    }
+
+    fn path(&self) -> String {
+        match self.is_repeated() {
+            true => self.json_path(),
+            false => self.pointer(),
+        }
     }
 
     fn pointer(&self) -> String {
@@ -161,6 +178,10 @@ mod tests {
             (
                 json!({"scores": [{"scored_samples": 9, "metrics": {"accuracy": {"value": 0.5}, "stderr": {"value": 0.1}}}]}),
                 Some(("$[0].scores[*].metrics.accuracy.value", 0.5)),
+            ),
+            (
+                json!({"assertions": 0.5, "scores": {}, "task_duration": 4.5, "total_duration": 9.5}),
+                Some(("/0/assertions", 0.5)),
             ),
             (json!({"tokens": 3, "steps": 4}), None),
             (json!({"text": "well done"}), None),

@@ -21,7 +21,7 @@ mod written;
 mod tests;
 
 pub use content::results;
-pub use likely_score::{LikelyScore, likely_score};
+pub use likely_score::{LikelyScore, likely_score, places_of_numbers};
 pub use metric::{measured, number};
 pub use unmet_expectation::UnmetExpectation;
 

@@ -32,7 +32,7 @@ fn figures_that_are_deep_in_a_result_become_metrics_by_their_place() {
     assert!(shown(&ended).contains("reward 0.5  score 0.25"), "{}", shown(&ended));
     assert!(shown(&ended).contains("the score is 0.25, below 0.5"), "{}", shown(&ended));
 
-    // Another place, in which there is nothing, is no failure of the agent.
+    // Another place, in which there is nothing, is an error of the evaluation and no failure of the agent.
     let run = folder.only_run().display().to_string();
     folder.file("a.toml", &format!("{scenario}metrics = {{ score = '/0/average' }}\n"));
     folder.run(&["regrade", &run, "--into", "again"]);
@@ -41,8 +41,10 @@ fn figures_that_are_deep_in_a_result_become_metrics_by_their_place() {
         again.problems.iter().find(|one| one.message.starts_with("harness.metrics.score: "));
     let missing = serde_json::to_value(missing).unwrap();
     assert_eq!(missing["owner"], "evaluator", "{again:?}");
-    let why = "harness.metrics.score: nothing at /0/average; /0 has: summary, tasks";
+    let why = "harness.metrics.score: nothing at /0/average; /0 has: summary, tasks; correct the place, then green-agent \
+               regrade RUN --into DIR judges this run again";
     assert_eq!(missing["message"], why);
+    assert_eq!((again.outcome.title(), again.problems.len()), ("evaluator error", 1), "{again:?}");
 }
 
 #[test]
@@ -56,7 +58,7 @@ fn a_run_that_passes_without_a_score_says_where_the_score_probably_is() {
     let ended = folder.run(&["run", "a.toml", "--report", "markdown=m.md"]);
     assert_eq!(ended.status.code(), Some(0), "{}", shown(&ended));
     let note = "passed because it completed; it has no score: with metrics = { score = \"/0/summary/average_score\" } in \
-                [harness], 0.25 of its result is the score, and pass_score = N the least that passes";
+                [harness], 0.25 of its result is the score; pass_score = N is the least that passes";
     let told = format!("note: 2 trials, the first of which {note}");
     assert!(shown(&ended).contains(&told), "{}", shown(&ended));
     let comment = std::fs::read_to_string(folder.0.path().join("m.md")).unwrap();
