@@ -9,7 +9,7 @@ use std::{
 
 use super::plan::Plan;
 use crate::{
-    problem::{Outcome, ProblemKind},
+    problem::Outcome,
     record::{
         ExpectedEnd, Manifest, ManifestScenario, RECORDS, RecordError, RecordWriter, RunFlags,
         RunFolder, RunSettings, TrialRecord,
@@ -175,9 +175,8 @@ fn listed(
 }
 
 /// Returns whether a trial with this last record need not run again: it was carried out, even if something broke. A
-/// trial that was interrupted, or that this machine could not begin, runs again.
+/// trial that was interrupted, or that could not begin, runs again.
 pub(super) fn is_final(record: &TrialRecord) -> bool {
-    let kept_back =
-        |kind| matches!(kind, ProblemKind::MissingRequirement | ProblemKind::InstallFailed);
-    record.outcome != Outcome::Interrupted && !record.problems.iter().any(|one| kept_back(one.kind))
+    record.outcome != Outcome::Interrupted
+        && !record.problems.iter().any(|one| one.kind.prevents_trial())
 }

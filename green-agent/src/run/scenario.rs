@@ -249,6 +249,9 @@ impl<'a> RunningScenario<'a> {
         if let Some(reason) = self.figures.stop_reason(&cell_texts(planned.cell)) {
             return self.not_begun(planned, ProblemKind::StoppedEarly.because(reason));
         }
+        if let Some(why) = self.figures.never_begins(&cell_texts(planned.cell)) {
+            return self.not_begun(planned, ProblemKind::NotStarted.because(why));
+        }
         let scenario = match self.plan.scenario(planned, self.queue.options) {
             Ok(scenario) => scenario,
             Err(problem) => return self.not_begun(planned, problem),
@@ -258,6 +261,7 @@ impl<'a> RunningScenario<'a> {
             let number = next_attempt(&earlier);
             let report = self.attempt(planned, number, &scenario, installed).await;
             let (report, record) = self.keep(planned, report);
+            self.figures.note_beginning(&record);
             earlier.push(record.clone());
             if self.queue.is_ending() || !self.is_tried_again(&record, &earlier) {
                 return report;

@@ -319,6 +319,13 @@ fn is_partly_broken(scenario: &ScenarioReport) -> bool {
     outcomes.keys().any(broke) && outcomes.keys().any(|outcome| outcome.is_scored())
 }
 
+/// Returns whether some trials of a scenario could not begin, and others were carried out.
+fn is_partly_begun(scenario: &ScenarioReport) -> bool {
+    let mut problems = scenario.trials.iter().flat_map(|trial| &trial.problems);
+    problems.any(|one| one.kind.prevents_trial())
+        && scenario.outcomes.keys().any(|outcome| outcome.is_scored())
+}
+
 fn summary_text(report: &RunReport, folder: &Path) -> String {
     let passed =
         report.count(ScenarioVerdict::Passed) + report.count(ScenarioVerdict::FailedAsExpected);
@@ -330,7 +337,7 @@ fn summary_text(report: &RunReport, folder: &Path) -> String {
     let (seconds, folder) = (report.seconds, folder.display());
     let mut text = format!("\n{count} {DIM}in {seconds:.1} s, kept in {folder}{DIM:#}\n");
     let is_cut = |scenario: &ScenarioReport| scenario.outcomes.contains_key(&Outcome::Interrupted);
-    if report.scenarios.iter().any(is_cut) {
+    if report.scenarios.iter().any(|one| is_cut(one) || is_partly_begun(one)) {
         text += &format!("{DIM}to continue: green-agent run --resume {folder}{DIM:#}\n");
     } else if report.scenarios.iter().any(is_partly_broken) {
         text += &format!(

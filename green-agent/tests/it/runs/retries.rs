@@ -44,3 +44,41 @@ fn a_broken_trial_is_not_retried_by_default() {
     assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
     assert_eq!(records(&folder.only_run()).len(), 1);
 }
+
+#[test]
+fn a_trial_that_could_not_begin_runs_again_when_its_run_is_resumed() {
+    let folder = Folder::new(FLAKY);
+    folder.run(&["run", "a.toml"]);
+    let run = folder.only_run();
+    let resume = ["run", "--resume", run.to_str().unwrap()];
+    for exit in [4, 0] {
+        let output = folder.run(&resume);
+        assert_eq!(output.status.code(), Some(exit), "{}", shown(&output));
+    }
+    let attempts: Vec<_> = records(&run).iter().map(|one| one.outcome.title()).collect();
+    assert_eq!(attempts, ["not run", "not run", "passed"]);
+}
+
+/// A server that cannot start as long as a file is missing.
+const LACKING: &str = "[green_agent]\n[[participants]]\nrole = 'assistant'\nbuiltin = 'sample'\n\
+     [[participants]]\nrole = 'site'\nserver = 'http://127.0.0.1:9009'\n\
+     cmd = 'sh -c \"echo >> starts; [ -e there ] && exec python3 -m http.server 9009 --bind 127.0.0.1\"'\n\
+     [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'assistant'\ntext = 'Hello'\n\
+     [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\ntrials = 8\n";
+
+#[test]
+fn trials_of_which_the_first_ones_cannot_begin_are_not_all_tried() {
+    let folder = Folder::new(LACKING);
+    let starts = || std::fs::read(folder.0.path().join("starts")).unwrap().len();
+    let output = folder.run(&["run", "a.toml", "--jobs", "1"]);
+    assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
+    assert_eq!(starts(), 5, "{}", shown(&output));
+    let said = "trial 6 and 2 others: agent cannot be started: not tried, because the first 5 trials could not begin";
+    assert!(shown(&output).contains(said), "{}", shown(&output));
+
+    folder.file("there", "");
+    let run = folder.only_run().display().to_string();
+    let output = folder.run(&["run", "--resume", &run]);
+    assert!(output.status.success(), "{}", shown(&output));
+    assert_eq!(RunFolder::read(&folder.only_run()).unwrap().counted().len(), 8);
+}
