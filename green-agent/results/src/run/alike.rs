@@ -37,23 +37,25 @@ impl<'a> Failure<'a> {
 }
 
 /// Returns the shown texts of a trial's problems, without the parts that differ between trials with the same failure.
-/// What a program printed is left out, unless it is all that is known of a crash. If the agent gave a wrong answer, quoted texts
-/// and numbers are left out: each sample expects and gets others.
 fn texts(problems: &[Problem]) -> Vec<String> {
     let shown = problems.iter().filter(|one| is_shown(one));
-    let text = |one: &Problem| {
-        let text = one.to_string();
-        let told = text.split(LAST_PRINTED).next().unwrap_or_default();
-        let text = match one.kind {
-            ProblemKind::Crashed => without_ports(&text),
-            _ => without_ports(told),
-        };
-        match one.outcome() == Outcome::Failed {
-            true => without_numbers(&without_quotes(&text)).into_owned(),
-            false => text,
-        }
+    shown.map(common_text).collect()
+}
+
+/// Returns the text of a problem without the parts that differ between trials with the same failure.
+/// What a program printed is left out, unless it is all that is known of a crash. If the agent gave a wrong answer, quoted texts
+/// and numbers are left out: each sample expects and gets others.
+pub fn common_text(problem: &Problem) -> String {
+    let text = problem.to_string();
+    let told = text.split(LAST_PRINTED).next().unwrap_or_default();
+    let text = match problem.kind {
+        ProblemKind::Crashed => without_ports(&text),
+        _ => without_ports(told),
     };
-    shown.map(text).collect()
+    match problem.outcome() == Outcome::Failed {
+        true => without_numbers(&without_quotes(&text)).into_owned(),
+        false => text,
+    }
 }
 
 /// The prefixes of this machine's own addresses, before ports.

@@ -12,7 +12,7 @@ pub mod report;
 mod sidecar;
 pub mod tally;
 
-pub use alike::Failure;
+pub use alike::{Failure, common_text};
 pub use completed::completed;
 pub use event::{Phase, RunEvent};
 pub use report::{

@@ -1,6 +1,6 @@
 //! The block that the page reads first: all trials in columns, and the figures of scenarios and cells.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -8,6 +8,7 @@ use crate::{
     comparison::axis_differences,
     record::TrialRecord,
     report::source::{Decision, ReportSource, cell_name},
+    run::common_text,
 };
 
 /// The most characters of a problem in the table; the trial's own block has all of it.
@@ -49,6 +50,12 @@ pub(super) fn of(
     let values = |name: &&str| -> Vec<Option<f64>> { column(run, |record| metric(record, name)) };
     let values: Vec<Vec<Option<f64>>> = metrics.iter().map(values).collect();
     let first = |record: &TrialRecord| record.problems.first().cloned();
+    let mut kinds = BTreeMap::new();
+    let mut kind = |record: &TrialRecord| {
+        let problem = record.problems.first()?;
+        let next = kinds.len();
+        Some(*kinds.entry((problem.owner, common_text(problem))).or_insert(next))
+    };
     let trials = json!({
         "key": column(run, |record| record.key.clone()),
         "scenario": column(run, |record| scenarios.number(&record.scenario)),
@@ -61,6 +68,7 @@ pub(super) fn of(
         "outcome": column(run, |record| record.outcome),
         "owner": column(run, |record| first(record).map(|problem| problem.owner)),
         "problem": column(run, |record| first(record).map(|problem| problem.to_string().chars().take(PROBLEM).collect::<String>())),
+        "kind": column(run, &mut kind),
         "seconds": column(run, |record| record.seconds),
         "tokens": column(run, |record| record.usage.as_ref().map(|usage| usage.total_tokens)),
         "metric": values,

@@ -139,25 +139,15 @@ function differenceRow({ figure: name, a, b, difference, pairs, greater, smaller
 /** Shows the failures, grouped by place and cause, the most frequent first, each with a link to its first trial. */
 function faults(run) {
   const found = new Map();
-  // Many trials fail with the same message.
-  const kinds = new Map();
-  const kindOf = (problem, outcome) => {
-    // Samples that fail at the same place differ in the expected and the received texts and numbers.
-    const words = outcome === 'failed' ? (text) => withoutNumbers(withoutQuotes(text)) : (text) => text;
-    const key = `${outcome}\n${problem}`;
-    const told = problem.includes('crashed: ') ? problem : problem.split('; it last printed:')[0];
-    if (!kinds.has(key)) kinds.set(key, words(withoutPorts(told)));
-    return kinds.get(key);
-  };
   for (let index = 0; index < run.length; index += 1) {
     if ((run.outcome(index) === 'passed' && !run.trials.problem[index]) || !run.trials.last[index]) continue;
     const problem = run.trials.problem[index] ?? titleOf(run.outcome(index));
-    const name = `${run.trials.owner[index] ?? ''}\n${kindOf(problem, run.outcome(index))}`;
-    const one = found.get(name) ?? { index, problem, number: 0, scenarios: new Set(), cells: new Set() };
+    const kind = run.trials.kind[index] ?? problem;
+    const one = found.get(kind) ?? { index, problem, number: 0, scenarios: new Set(), cells: new Set() };
     one.number += 1;
     one.scenarios.add(run.trials.scenario[index]);
     one.cells.add(run.cell(index));
-    found.set(name, one);
+    found.set(kind, one);
   }
   const all = [...found.values()].sort((a, b) => b.number - a.number);
   const rows = all.slice(0, 12).map(({ index, problem, number, scenarios, cells }) => make('tr', {},

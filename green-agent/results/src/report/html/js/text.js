@@ -54,16 +54,6 @@ function withoutAddresses(text) {
   return text.replace(/ at https?:\/\/(127\.0\.0\.1|localhost|\[::1\]):\d+[^\s:]*(?=:)/g, '');
 }
 
-/** Removes quoted texts. A quotation mark after a backslash does not count. */
-function withoutQuotes(text) {
-  return text.replace(/"(\\[^]|[^"\\])*("|$)/g, '""');
-}
-
-/** Removes numbers, except those that are parts of words and places, such as gpt-4, a.toml:7 and /rounds/0. */
-function withoutNumbers(text) {
-  return text.replace(/(?<!\b(?:turn|line|step|status|code|error)\s)(?<![\w.:/-])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w/])/gi, '');
-}
-
 /** Formats seconds. */
 function seconds(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return '';
