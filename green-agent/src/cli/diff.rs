@@ -195,7 +195,7 @@ fn overview(figures: &Figures) -> String {
 
 fn show_difference(one: &Difference) {
     let value = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
-    let verdict = match (one.pairs, one.difference.half_width(), one.is_certain()) {
+    let verdict = match (one.pairs, one.difference.half_width(), one.certain) {
         (0, _, _) => "nothing in common",
         (_, None, _) => "too few to tell",
         (_, _, true) => "changed",

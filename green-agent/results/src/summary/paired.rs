@@ -14,6 +14,9 @@ use crate::{
     },
 };
 
+/// The p-value below which differences are not chance, as those outside an interval of 95 %.
+const SIGNIFICANT: f64 = 0.05;
+
 /// A task that was tried in both runs: a cell and a sample of a scenario; without a dataset, a trial's number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Task {
@@ -61,18 +64,13 @@ pub struct Difference {
     pub smaller: usize,
     /// The p-value of the exact sign test on these two numbers.
     pub p_value: f64,
+    /// Whether the difference is unlikely to be chance: its interval excludes 0. The interval of differences that are all the same
+    /// has no width, however few they are, so that the sign test decides about these.
+    pub certain: bool,
     /// The number of tasks that only the first run has.
     pub only_a: usize,
     /// The number of tasks that only the second run has.
     pub only_b: usize,
-}
-
-impl Difference {
-    /// Returns whether the interval of the difference excludes 0.
-    pub fn is_certain(&self) -> bool {
-        let above = self.difference.lower.is_some_and(|lower| lower > 0.0);
-        above || self.difference.upper.is_some_and(|upper| upper < 0.0)
-    }
 }
 
 impl SummaryBuilder {
@@ -171,18 +169,28 @@ fn difference(
         Some(seed) => bootstrap::estimate(&clusters(&pairs), DRAWS, seed),
         None => mean::estimate(&clusters(&pairs)),
     };
+    let difference = estimated.unwrap_or_else(|_| Estimate::nothing(Method::StudentT));
+    let p_value = compare::sign_test(greater, smaller);
     Difference {
         figure: figure.to_owned(),
         pairs: pairs.len(),
         a: average(|pair| pair.a),
         b: average(|pair| pair.b),
-        difference: estimated.unwrap_or_else(|_| Estimate::nothing(Method::StudentT)),
+        certain: is_certain(&difference, p_value),
+        difference,
         greater,
         smaller,
-        p_value: compare::sign_test(greater, smaller),
+        p_value,
         only_a: a.len() - pairs.len(),
         only_b: b.len() - pairs.len(),
     }
+}
+
+fn is_certain(difference: &Estimate, p_value: f64) -> bool {
+    let excludes_0 = difference.lower.is_some_and(|lower| lower > 0.0)
+        || difference.upper.is_some_and(|upper| upper < 0.0);
+    let has_width = difference.half_width().is_some_and(|half| half > 0.0);
+    excludes_0 && (has_width || p_value < SIGNIFICANT)
 }
 
 fn pairs(a: &BTreeMap<Task, f64>, b: &BTreeMap<Task, f64>) -> Vec<Pair> {

@@ -18,7 +18,7 @@ pub(super) fn of(run: &ReportSource, other: &ReportSource) -> Value {
 fn difference_json(((scenario, cell), one): (ScenarioCell, Difference)) -> Value {
     json!({
         "scenario": scenario, "cell": cell_name(&cell), "before": one.a, "now": one.b, "pairs": one.pairs,
-        "difference": one.difference, "certain": one.is_certain(),
+        "difference": one.difference, "certain": one.certain,
     })
 }
 
@@ -49,6 +49,16 @@ mod tests {
             torn: None,
         };
         ReportSource::new(&folder, None)
+    }
+
+    #[test]
+    fn three_equal_differences_may_be_chance() {
+        let certain = |trials| {
+            let mut before = run("a", 20);
+            before.records.truncate(trials);
+            of(&run("b", 0), &before)[0]["certain"].clone()
+        };
+        assert_eq!((certain(3), certain(6)), (json!(false), json!(true)));
     }
 
     #[test]

@@ -126,11 +126,10 @@ function axisPair({ axis, value_a: a, value_b: b, differences }) {
   return make('tbody', {}, make('tr', {}, name), ...differences.filter(({ pairs }) => pairs > 0).map(differenceRow));
 }
 
-function differenceRow({ figure: name, a, b, difference, pairs, greater, smaller }) {
+function differenceRow({ figure: name, a, b, difference, pairs, greater, smaller, certain }) {
   const number = (text) => make('td', { class: 'number', text });
   const isKnown = difference.lower !== null && difference.lower !== undefined;
-  const isCertain = isKnown && (difference.lower > 0 || difference.upper < 0);
-  const verdict = !isKnown ? 'too few to tell' : isCertain ? 'changed' : 'could be chance';
+  const verdict = !isKnown ? 'too few to tell' : certain ? 'changed' : 'could be chance';
   return make('tr', {}, make('td', { class: 'said', text: name }), number(measure(a)), number(measure(b)),
     number(measure(difference.mean)), number(range(difference, measure)),
     make('td', { class: 'quiet', title: `of ${counted(pairs, 'pair')} ${count(greater)} greater, ${count(smaller)} smaller`, text: verdict }));
