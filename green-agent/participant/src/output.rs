@@ -20,6 +20,8 @@ use tokio::{
     sync::mpsc,
 };
 
+use crate::escape_codes::without_escape_codes;
+
 /// Masks the secrets in a line.
 pub type Mask = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
@@ -120,7 +122,8 @@ impl Output {
     }
 
     fn take(&self, line: &[u8], cut: bool) {
-        let mut text = (self.mask)(&String::from_utf8_lossy(line));
+        let line = String::from_utf8_lossy(line);
+        let mut text = (self.mask)(&without_escape_codes(&line));
         if cut {
             drop_ragged_end(&mut text);
             text.push_str(" [the rest of this line is not stored: it is too long]");

@@ -60,7 +60,7 @@ pub(super) async fn watch<T>(
             }
         }
         problem = unrecordable(transcript, scenario) => WatchOutcome { outcome: None, problem, ended: None },
-        what = too_long(transcript, limits) => ended(hung(&what, transcript, scenario)),
+        what = too_long(transcript, limits) => ended(hung(&what, agents, transcript, scenario)),
         () = options.interrupted() => ended(ProblemKind::Interrupted.because("during the evaluation")),
     }
 }
@@ -82,18 +82,27 @@ pub(super) async fn crash_of(agents: &[AgentProcess], scenario: &Scenario) -> Pr
     crashed(agent, exit, None, scenario)
 }
 
-/// Returns the problem of a trial in which nothing happened any more. The party that the others waited for is at fault.
-fn hung(what: &str, transcript: &Transcript, scenario: &Scenario) -> Problem {
+/// Returns the problem of a trial in which nothing happened any more. The party that the others waited for is at fault. What it
+/// printed may say why it does not answer.
+fn hung(
+    what: &str,
+    agents: &[AgentProcess],
+    transcript: &Transcript,
+    scenario: &Scenario,
+) -> Problem {
     let Ok(entries) = transcript.entries() else {
         return ProblemKind::Hung.because(what).owned_by(Owner::Harness);
     };
-    let message = match owner::awaited_role(&entries) {
+    let awaited = owner::awaited_role(&entries);
+    let mut message = match awaited {
         Some(role) if owner::has_not_closed(&entries, role) => {
             format!("{what}; {role} has sent the end of its task, but has not closed its stream")
         }
         Some(role) => format!("{what}; the others were waiting for {role}"),
         None => format!("{what}; no agent was asked anything"),
     };
+    let program = agents.iter().find(|agent| Some(agent.role()) == awaited);
+    message += &program.map(printed).unwrap_or_default();
     let owner = owner::awaited(scenario, &entries);
     ProblemKind::Hung.because(message).owned_by(owner)
 }

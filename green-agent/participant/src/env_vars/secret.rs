@@ -6,10 +6,16 @@ use std::collections::BTreeSet;
 /// output unreadable.
 const SHORTEST_SECRET: usize = 4;
 
+/// What is written where a program demands a key and needs none, as servers of models on one's own machine do. To mask these would
+/// make answers unreadable.
+const PLACEHOLDERS: &str = "\
+    dummy empty fake local none not-needed not_needed null ollama placeholder sk-dummy sk-fake sk-none sk-test test \
+    unused";
+
 /// Adds the lines of a value if it is a secret. Output is masked line by line, so each line of a longer
 /// secret, such as a key file, counts.
 pub(super) fn add(secrets: &mut BTreeSet<String>, name: &str, value: &str) {
-    if says_secret(name) || looks_random(value) {
+    if (says_secret(name) && !is_placeholder(value)) || looks_random(value) {
         let pieces = std::iter::once(value).chain(value.lines().map(str::trim));
         let long_enough = pieces.filter(|piece| piece.chars().count() >= SHORTEST_SECRET);
         secrets.extend(long_enough.map(str::to_owned));
@@ -31,6 +37,10 @@ pub(super) fn says_secret(name: &str) -> bool {
         APIKEY AUTH COOKIE CREDENTIAL CREDENTIALS KEY PASSWD PASSWORD SECRET TOKEN";
     let name = name.to_ascii_uppercase();
     name.split('_').any(|word| WORDS.split(' ').any(|one| one == word))
+}
+
+fn is_placeholder(value: &str) -> bool {
+    PLACEHOLDERS.split(' ').any(|one| one.eq_ignore_ascii_case(value))
 }
 
 /// Returns whether a value looks like a key: a long run of letters and digits, which words and names do not
@@ -63,6 +73,9 @@ mod tests {
         assert_eq!(secrets_of("DATABASE", "postgres://me:hunter2@db/x"), ["hunter2"]);
         assert_eq!(secrets_of("OPENAI_API_KEY", "text"), ["text"]);
         assert!(secrets_of("MAX_TOKENS", "text").is_empty());
+        for placeholder in ["none", "EMPTY", "not-needed"] {
+            assert!(secrets_of("OPENAI_API_KEY", placeholder).is_empty(), "{placeholder}");
+        }
     }
 
     #[test]

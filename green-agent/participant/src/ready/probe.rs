@@ -19,6 +19,9 @@ pub(super) const PLACES: [&str; 3] = [places::CURRENT, places::BEFORE, places::E
 /// The largest accepted card, in bytes.
 const CARD_LIMIT: usize = 1024 * 1024;
 
+/// The most characters of a refusal that are shown.
+const SAID: usize = 200;
+
 /// The result of a request for a card; those later in this list are closer to one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say what the fields are")]
@@ -38,6 +41,8 @@ pub enum CardProbe {
         /// does not exist.
         is_there: bool,
         status: u16,
+        /// The beginning of what it says.
+        said: String,
         url: Url,
     },
     /// A response that is not a card.
@@ -93,7 +98,12 @@ impl fmt::Display for CardProbe {
             Self::Silence => f.write_str("no answer came"),
             Self::NoConnection { why } => f.write_str(why),
             Self::Untrusted { why } => write!(f, "its certificate is rejected: {why}"),
-            Self::Status { status, url, .. } => write!(f, "{url} answered HTTP {status}"),
+            Self::Status { status, said, url, .. } if said.is_empty() => {
+                write!(f, "{url} answered HTTP {status}")
+            }
+            Self::Status { status, said, url, .. } => {
+                write!(f, "{url} answered HTTP {status}: {said}")
+            }
             Self::NotACard { what, url } => write!(f, "{url} answered with {what}"),
         }
     }
@@ -140,12 +150,7 @@ async fn ask(client: &Client, url: &Url) -> Result<Value, CardProbe> {
         .await
         .map_err(|error| no_answer(&error))?;
     if response.status() != StatusCode::OK {
-        let status = response.status().as_u16();
-        return Err(CardProbe::Status {
-            is_there: response.status() != StatusCode::NOT_FOUND,
-            status,
-            url: url.clone(),
-        });
+        return Err(refused(response, url).await);
     }
     let not_a_card = |what: &str| CardProbe::NotACard { what: what.to_owned(), url: url.clone() };
     // It would be read until the time limit: MCP servers may open a stream of their own messages.
@@ -158,6 +163,19 @@ async fn ask(client: &Client, url: &Url) -> Result<Value, CardProbe> {
         Ok(_) => Err(not_a_card("JSON that is not an agent card: it has no `name`")),
         Err(_) => Err(not_a_card("something that is not JSON")),
     }
+}
+
+async fn refused(response: Response, url: &Url) -> CardProbe {
+    let status = response.status();
+    let is_there = status != StatusCode::NOT_FOUND;
+    let said = match is_there && !is_event_stream(&response) {
+        true => read(response).await.ok().flatten().unwrap_or_default(),
+        false => Vec::new(),
+    };
+    let said = String::from_utf8_lossy(&said);
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let said = words.join(" ").chars().take(SAID).collect();
+    CardProbe::Status { is_there, status: status.as_u16(), said, url: url.clone() }
 }
 
 fn is_event_stream(response: &Response) -> bool {

@@ -86,6 +86,10 @@ async fn the_found_server_is_reported() {
     let cases = [
         (Router::new(), "answered HTTP 404"),
         (moved, "answered HTTP 302"),
+        (
+            Router::new().fallback(async || (http::StatusCode::BAD_REQUEST, "name\n an assistant")),
+            "answered HTTP 400: name an assistant",
+        ),
         (wrong("<html>"), "not JSON"),
         (wrong("{}"), "no `name`"),
         (wrong("[1]"), "no `name`"),

@@ -32,29 +32,34 @@ fn servers_end_after_the_agents_that_use_them() {
     assert!(log.contains("took leave: 200"), "{log}");
 }
 
-/// It prints why it cannot evaluate, and answers with an internal error.
-const EVALUATOR: &str = r#"import json, sys
+/// It prints why it cannot evaluate, and answers with an internal error, or not at all.
+const EVALUATOR: &str = r#"import json, sys, time
 from agent import Agent, server
 class Broken(Agent):
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
         print("KeyError: no such task in the dataset", file=sys.stderr, flush=True)
+        if "hangs" in sys.argv:
+            time.sleep(60)
         self.send(200, {"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32603, "message": "'task'"}})
 server(sys.argv[1], Broken).serve_forever()
 "#;
 
 #[test]
 fn an_evaluator_that_breaks_is_shown_with_what_it_printed() {
-    let folder = Folder::new(
-        "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009'\n\
-         [[participants]]\nrole = 'assistant'\nbuiltin = 'echo'\n\
-         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n",
-    );
-    folder.agent(EVALUATOR);
-    let ended = folder.run(&["run", "a.toml"]);
-    assert_eq!(ended.status.code(), Some(4), "{}", shown(&ended));
-    let printed = "(-32603); it last printed:\n           KeyError: no such task in the dataset\n";
-    assert!(shown(&ended).contains(printed), "{}", shown(&ended));
+    for (way, how) in [("", "(-32603)"), ("hangs", "the others were waiting for green")] {
+        let folder = Folder::new(&format!(
+            "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009 {way}'\n\
+             [[participants]]\nrole = 'assistant'\nbuiltin = 'echo'\n\
+             [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\ntimeout = {{ idle = '1s', stop = '1s' }}\n"
+        ));
+        folder.agent(EVALUATOR);
+        let ended = folder.run(&["run", "a.toml"]);
+        assert_eq!(ended.status.code(), Some(4), "{}", shown(&ended));
+        let printed =
+            format!("{how}; it last printed:\n           KeyError: no such task in the dataset\n");
+        assert!(shown(&ended).contains(&printed), "{}", shown(&ended));
+    }
 }
 
 /// It answers with a server error, and prints why afterwards, as servers in Python do.
