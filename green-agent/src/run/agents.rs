@@ -148,7 +148,7 @@ struct TrialContext<'a> {
 }
 
 impl TrialContext<'_> {
-    fn handle(&self, agent: &Agent, env: ResolvedEnv) -> Result<AgentHandle, Problem> {
+    fn handle(&self, agent: &Agent, mut env: ResolvedEnv) -> Result<AgentHandle, Problem> {
         let (endpoint, start) = match &agent.start {
             Start::Absent { .. } => return Err(absent(agent)),
             Start::Running { endpoint } => (Some(endpoint.clone()), AgentStart::None),
@@ -168,7 +168,7 @@ impl TrialContext<'_> {
             }
             Start::Program { endpoint, cmd } => {
                 let mut argv = cmd.clone();
-                let (endpoint, port) = self.place(agent, endpoint, &mut argv)?;
+                let (endpoint, port) = self.place(agent, endpoint, &mut argv, &mut env.values)?;
                 let launch = Box::new(self.launch(agent, argv, env));
                 let start = AgentStart::Program { launch, port };
                 (Some(endpoint), start)
@@ -239,12 +239,13 @@ impl TrialContext<'_> {
     }
 
     /// Returns the address at which an agent listens. With automatic ports, replaces the file's port in the
-    /// address and in `argv`.
+    /// address, in `argv` and in `env`.
     fn place(
         &self,
         agent: &Agent,
         endpoint: &Url,
         argv: &mut [String],
+        env: &mut BTreeMap<String, String>,
     ) -> Result<(Url, Option<PortLease>), Problem> {
         if endpoint.port() == Some(0) {
             let lease = self.options.ports.lease();
@@ -264,7 +265,7 @@ impl TrialContext<'_> {
         }
         let lease = self.options.ports.lease();
         let lease = lease.map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
-        match replace_port(argv, from, lease.port()) {
+        match move_port(argv, env, from, lease.port()) {
             0 => Err(ProblemKind::NotStarted.because(not_named(agent, from))),
             _ => Ok((with_port(endpoint, lease.port()), Some(lease))),
         }
@@ -298,9 +299,18 @@ fn taken(agent: &Agent, port: u16) -> Problem {
     ))
 }
 
+/// Replaces a port in a command, and in the variables whose names say that they are ports. Returns the number of places.
+fn move_port(argv: &mut [String], env: &mut BTreeMap<String, String>, from: u16, to: u16) -> usize {
+    let is_port = |name: &str| name == "PORT" || name.ends_with("_PORT");
+    let ports = env.iter_mut().filter(|(name, _)| is_port(name));
+    let moved = ports.filter(|(_, value)| **value == from.to_string());
+    let variables = moved.map(|(_, value)| *value = to.to_string()).count();
+    variables + replace_port(argv, from, to)
+}
+
 fn not_named(agent: &Agent, port: u16) -> String {
     format!(
-        "{}: cmd does not name port {port} of its endpoint, so harness.ports = \"auto\" cannot move it; write the port in cmd, or set harness.ports = \"fixed\"",
+        "{}: neither cmd nor a variable PORT or *_PORT of env names port {port} of its endpoint, so harness.ports = \"auto\" cannot move it; write the port there, or set harness.ports = \"fixed\"",
         agent.role
     )
 }
@@ -329,7 +339,8 @@ pub fn misplaced(scenario: &Scenario) -> Vec<String> {
         match scenario.harness.ports {
             Ports::Fixed => shared(scenario, agent, endpoint),
             Ports::Auto => {
-                (replace_port(&mut cmd.to_vec(), port, port) == 0).then(|| not_named(agent, port))
+                let (mut argv, mut env) = (cmd.to_vec(), agent.env.clone());
+                (move_port(&mut argv, &mut env, port, port) == 0).then(|| not_named(agent, port))
             }
         }
     };

@@ -162,7 +162,8 @@ fn agents_that_cannot_be_started_as_said_are_found_before_a_run() {
     fs::write(folder.path().join("b.toml"), file("agent")).unwrap();
     let check = said(folder.path(), &["check", "b.toml"]);
     assert_eq!(check.status.code(), Some(3), "{check:?}");
-    assert!(text(&check.stderr).contains("cmd does not name port 9011"));
+    let expected = "neither cmd nor a variable PORT or *_PORT of env names port 9011";
+    assert!(text(&check.stderr).contains(expected), "{check:?}");
     for command in ["run", "check"] {
         let refused = said(folder.path(), &[command, "a.toml", "--agent", "prple=http://h"]);
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");

@@ -43,7 +43,7 @@ table! {
         /// The version of Python with which the agents run, such as 3.12.
         optional python: Requirement as Python,
         /// The ports on which agents listen: those of the file (fixed), or free ones that replace them in
-        /// endpoint and cmd (auto).
+        /// endpoint, cmd, and the variables PORT and *_PORT of env (auto).
         default ports: Ports = "fixed",
         /// The limits of each phase.
         default timeout: Timeouts = {},

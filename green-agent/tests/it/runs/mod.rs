@@ -8,6 +8,7 @@ mod floods;
 mod full_disk;
 mod gates;
 mod kills;
+mod ports;
 mod progress;
 mod regrade;
 mod results;
