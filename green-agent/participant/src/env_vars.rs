@@ -156,6 +156,28 @@ impl EnvVars {
         }
     }
 
+    /// Returns the variables that are set, that an agent does not get, and that it probably needs: keys of services, and those that
+    /// it speaks of.
+    pub fn withheld<'a>(
+        &'a self,
+        inherits: &Inherits,
+        table: &BTreeMap<String, String>,
+        said: &str,
+    ) -> Vec<&'a str> {
+        let words: BTreeSet<&str> =
+            said.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+        let is_spoken_of =
+            |name: &str| name.len() > 3 && name.contains('_') && words.contains(name);
+        let is_needed = |name: &str| name.ends_with("API_KEY") || is_spoken_of(name);
+        let names = self.inherited.keys().chain(self.dotenv.keys());
+        let withheld: BTreeSet<&str> = names
+            .filter(|name| !needed::is_given(name, inherits) && !table.contains_key(*name))
+            .map(String::as_str)
+            .filter(|name| is_needed(name))
+            .collect();
+        withheld.into_iter().collect()
+    }
+
     /// Returns a variable's value, if it is set and not empty.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.is_empty())
@@ -324,6 +346,20 @@ mod tests {
             let error = value(malformed).unwrap_err();
             assert!(error.contains("purple: env.K") && error.contains("$$"), "{error}");
         }
+    }
+
+    #[test]
+    fn keys_that_an_agent_does_not_get_are_named() {
+        let set = ["OPENAI_API_KEY", "SHOP_URL", "OP_URL", "_", "PATH"].map(|name| (name, "x"));
+        let environment = EnvVars::new(table(&set), table(&[("GEMINI_API_KEY", "x")]));
+        let withheld = |inherits: &Inherits, own: &[(&str, &str)]| {
+            environment.withheld(inherits, &table(own), "_ KeyError: 'SHOP_URL' (PATH)").join(" ")
+        };
+        let nothing = Inherits::default();
+        assert_eq!(withheld(&nothing, &[]), "GEMINI_API_KEY OPENAI_API_KEY SHOP_URL");
+        let named = Inherits::Named(vec!["OPENAI_*".to_owned()]);
+        assert_eq!(withheld(&named, &[("SHOP_URL", "y")]), "GEMINI_API_KEY");
+        assert_eq!(withheld(&Inherits::Everything, &[]), "");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     participant::{
         AgentProcess, Launch, LocalServer,
+        env_vars::EnvVars,
         ready::{ReadyCheck, wait_ready},
     },
     scenario::model::{Scenario, ServerKind},
@@ -80,11 +81,38 @@ pub(super) async fn ready(
     let begun = Instant::now();
     let ready =
         wait_ready(&handle.role, endpoint, awaited, process, quiet, limit, &options.tls).await;
-    ready.map_err(|error| not_ready(scenario, &handle.role, &error))?;
+    ready.map_err(|error| {
+        let problem = not_ready(scenario, &handle.role, &error);
+        explained(problem, scenario, &handle.role, options)
+    })?;
     if let Some(program) = program {
         options.start_times.add(&program, begun.elapsed());
     }
     Ok(())
+}
+
+/// Returns the problem of a program with what its author may not know of the environment that it got.
+fn explained(problem: Problem, scenario: &Scenario, role: &str, options: &RunOptions) -> Problem {
+    if !scenario.harness.declared {
+        let how = "\nA table [harness] that is added to this file needs version = 1, and env = \"inherit\" if the agents use your \
+                   environment, as they do without the table.";
+        return Problem { message: problem.message + how, ..problem };
+    }
+    let environment = EnvVars::load(&options.working_dir).ok();
+    let agent = scenario.agents().find(|agent| agent.role == role);
+    let (Some(environment), Some(agent), false) = (environment, agent, scenario.harness.inherit)
+    else {
+        return problem;
+    };
+    let withheld = environment.withheld(&agent.inherits, &agent.env, &problem.message);
+    if withheld.is_empty() {
+        return problem;
+    }
+    let message = format!(
+        "{}\nVariables that are set, but that {role} does not get: pass_env = {withheld:?} passes them.",
+        problem.message
+    );
+    Problem { message, ..problem }
 }
 
 /// Waits until an agent of this process answers; returns the error if it does not.

@@ -1,0 +1,55 @@
+//! The ports and the variables that programs get.
+
+use std::net::TcpListener;
+
+use super::{Folder, shown};
+
+/// It listens at the port that its environment names, as many servers do, and says which variables it got.
+const AGENT: &str = r#"import os
+from agent import Agent, server
+class Told(Agent):
+    def answer(self):
+        return f"at {os.environ['ADMIN_PORT']}, limit {os.environ['LIMIT']}"
+server(os.environ["PORT"], Told).serve_forever()
+"#;
+
+#[test]
+fn a_port_in_a_variable_of_that_name_is_moved() {
+    // This test has the port of the file.
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let folder = Folder::new(&format!(
+        "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:{port}'\ncmd = 'python3 mine.py'\n\
+         env = {{ PORT = {port}, ADMIN_PORT = 9010, LIMIT = {port} }}\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\ncontains = 'at 9010, limit {port}'\n\
+         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n",
+    ));
+    folder.agent(AGENT);
+    let ended = folder.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(0), "{}", shown(&ended));
+}
+
+/// It needs a variable.
+const NEEDY: &str = "import os\nprint(os.environ['SHOP_TOKEN'])\n";
+
+#[test]
+fn a_program_that_lacks_a_variable_is_told_how_it_gets_it() {
+    // A file without [harness] has fixed ports.
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+    let port = free.unwrap().port();
+    let scenario = format!(
+        "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:{port}'\ncmd = 'python3 mine.py {port}'\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\n"
+    );
+    let folder = Folder::new(&format!("{scenario}[harness]\nversion = 1\nports = 'auto'\n"));
+    folder.agent(NEEDY);
+    let ended = folder.program(&["run", "a.toml"]).env("SHOP_TOKEN", "s3cret-value").output();
+    let said = shown(&ended.unwrap());
+    let how =
+        "Variables that are set, but that a does not get: pass_env = [\"SHOP_TOKEN\"] passes them.";
+    assert!(said.contains(how), "{said}");
+
+    folder.file("a.toml", &scenario);
+    let said = shown(&folder.run(&["run", "a.toml"]));
+    assert!(said.contains("needs version = 1, and env = \"inherit\""), "{said}");
+}
