@@ -310,7 +310,8 @@ fn move_port(argv: &mut [String], env: &mut BTreeMap<String, String>, from: u16,
 
 fn not_named(agent: &Agent, port: u16) -> String {
     format!(
-        "{}: neither cmd nor a variable PORT or *_PORT of env names port {port} of its endpoint, so harness.ports = \"auto\" cannot move it; write the port there, or set harness.ports = \"fixed\"",
+        "{}: neither cmd nor a variable PORT or *_PORT of env names port {port} of its endpoint, so harness.ports = \"auto\" \
+         cannot move it; write the port there, or set harness.ports = \"fixed\"",
         agent.role
     )
 }

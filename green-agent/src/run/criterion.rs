@@ -36,8 +36,8 @@ pub(super) fn measure(scenario: &Scenario, assessment: &mut Assessment) -> Vec<P
     problems
 }
 
-/// Returns the problem of a criterion that the agent missed, or that cannot be applied. Returns `None` if there is none, or if only the evaluation's state and
-/// the scenario's expectations count.
+/// Returns the problem of a criterion that the agent missed, or that cannot be applied. Returns `None` if there is none, or if
+/// only the evaluation's state and the scenario's expectations count.
 ///
 /// The scenario's `pass_score` decides if there is one. Otherwise an episode passes when its environment
 /// reports that the goal was reached.
