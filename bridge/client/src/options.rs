@@ -53,8 +53,8 @@ impl GrpcMeter {
         Self(Arc::new(count))
     }
 
-    #[cfg(feature = "grpc")]
-    pub(crate) fn count(&self, bytes: usize) {
+    /// Tells the function of a message of this size.
+    pub fn count(&self, bytes: usize) {
         (self.0)(bytes);
     }
 }
