@@ -10,8 +10,10 @@ use crate::{
     store::{ListQuery, StoreError},
 };
 
-/// The number of the conversation's newest tasks in which the card is looked for.
+/// The number of the conversation's newest tasks in which the card is looked for, and their size in bytes. A turn must not load tasks
+/// without a limit.
 const SEARCHED_TASKS: usize = 8;
+const SEARCHED_BYTES: usize = 4 << 20;
 
 /// Returns the id of the bot's newest message whose card the activity answers, if there is one.
 pub(super) async fn message(
@@ -30,6 +32,7 @@ pub(super) async fn message(
     let query = ListQuery {
         context_id: turn.task.context_id.clone(),
         page_size: SEARCHED_TASKS,
+        page_bytes: SEARCHED_BYTES,
         ..ListQuery::of(&bot.name)
     };
     let page = channel.store.list(&turn.caller, &query).await?;
