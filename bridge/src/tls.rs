@@ -103,10 +103,7 @@ fn config(files: Files<'_>) -> Result<Arc<ServerConfig>, TlsError> {
 
 /// Returns the protocols of encrypted connections in order of preference: gRPC needs HTTP/2.
 fn protocols() -> Vec<Vec<u8>> {
-    let all: &[&[u8]] = match cfg!(feature = "grpc") {
-        true => &[b"h2", b"http/1.1"],
-        false => &[b"http/1.1"],
-    };
+    let all: &[&[u8]] = if cfg!(feature = "grpc") { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
     all.iter().map(|name| name.to_vec()).collect()
 }
 

@@ -77,8 +77,5 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let outcome = episodes.finished(&opened.id).await.ok_or("the episode is gone")?;
     println!("{}: reward {}", opened.task.goal, outcome.score.reward);
-    match outcome.score.success {
-        true => Ok(()),
-        false => Err("the lamp is not on".into()),
-    }
+    if outcome.score.success { Ok(()) } else { Err("the lamp is not on".into()) }
 }

@@ -16,10 +16,7 @@ pub fn bearer(headers: &HeaderMap) -> Result<&str, Refusal> {
     };
     let value = value.to_str().map_err(|_| Refusal::Missing)?;
     let (scheme, token) = value.split_once(' ').ok_or(Refusal::Missing)?;
-    match scheme.eq_ignore_ascii_case("bearer") {
-        true => Ok(token.trim()),
-        false => Err(Refusal::Missing),
-    }
+    if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err(Refusal::Missing) }
 }
 
 #[cfg(test)]

@@ -44,10 +44,7 @@ impl Expected {
             }
         };
         let is_ours = |audience: &&str| self.audiences.iter().any(|ours| ours == audience);
-        match named.iter().any(is_ours) {
-            true => Ok(()),
-            false => Err(Refusal::Audience(named.join(", "))),
-        }
+        if named.iter().any(is_ours) { Ok(()) } else { Err(Refusal::Audience(named.join(", "))) }
     }
 
     fn check_claims(&self, claims: &Map<String, Value>) -> Result<(), Refusal> {

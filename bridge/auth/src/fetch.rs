@@ -87,10 +87,7 @@ impl Fetcher {
     }
 
     fn client(&self, url: &Url) -> &Client {
-        match is_local(url) {
-            true => &self.near,
-            false => &self.far,
-        }
+        if is_local(url) { &self.near } else { &self.far }
     }
 
     async fn send(&self, url: &Url, request: RequestBuilder) -> Result<Value, FetchError> {

@@ -116,10 +116,7 @@ impl KeySource {
             return Ok(());
         }
         let flight = self.flight.lock().await;
-        match satisfies() {
-            true => Ok(()),
-            false => judge(&*self.fetch(flight, issuer, now).await?),
-        }
+        if satisfies() { Ok(()) } else { judge(&*self.fetch(flight, issuer, now).await?) }
     }
 
     async fn fetch(

@@ -74,10 +74,7 @@ async fn request_twice(program: &Program, after: Duration) -> Option<Outcome> {
     if connection.try_read(&mut [0]).is_ok() {
         return Some(Outcome::Closed);
     }
-    Some(match request(&mut connection).await {
-        true => Outcome::Answer,
-        false => Outcome::Nothing,
-    })
+    Some(if request(&mut connection).await { Outcome::Answer } else { Outcome::Nothing })
 }
 
 async fn request(connection: &mut TcpStream) -> bool {

@@ -130,10 +130,7 @@ fn know_extensions(card: &AgentCard, options: &Options) -> Result<(), Fault> {
     let required = card.capabilities.extensions.iter();
     let unknown = required.filter(|one| one.required && !options.extensions.contains(&one.uri));
     let uris: Vec<_> = unknown.map(|one| one.uri.clone()).collect();
-    match uris.is_empty() {
-        true => Ok(()),
-        false => Err(Fault::Extensions(uris)),
-    }
+    if uris.is_empty() { Ok(()) } else { Err(Fault::Extensions(uris)) }
 }
 
 fn agent(
@@ -143,10 +140,7 @@ fn agent(
     base: &Url,
     options: &Options,
 ) -> Result<Agent, Fault> {
-    let home = match card_url::is_card(base) {
-        true => &card_url::agent_base(base),
-        false => base,
-    };
+    let home = if card_url::is_card(base) { &card_url::agent_base(base) } else { base };
     let url = interface::address(choice.binding, home, &choice.interface.url);
     let url = url.map_err(Fault::Invalid)?;
     options.guard().check_literal(&url)?;
@@ -218,10 +212,7 @@ fn builder(base: &Url, options: &Options) -> reqwest::ClientBuilder {
         .redirect(redirect::Policy::none())
         .tcp_nodelay(true);
     let builder = options.guard().on(builder);
-    match is_loopback(base) {
-        true => builder.no_proxy(),
-        false => builder,
-    }
+    if is_loopback(base) { builder.no_proxy() } else { builder }
 }
 
 fn built(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, Fault> {

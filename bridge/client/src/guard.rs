@@ -59,10 +59,7 @@ impl AddressGuard {
             (true, None) => return builder,
             (false, _) | (true, Some(_)) => builder.dns_resolver(Arc::new(self.clone())),
         };
-        match self.allow_private {
-            true => builder,
-            false => builder.no_proxy(),
-        }
+        if self.allow_private { builder } else { builder.no_proxy() }
     }
 
     /// Refuses a URL whose host is a forbidden literal address.

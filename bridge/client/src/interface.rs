@@ -26,10 +26,7 @@ pub(crate) fn offered(card: &AgentCard) -> String {
         .iter()
         .map(|one| format!("{} {}", one.protocol_binding, one.protocol_version))
         .collect();
-    match shown.is_empty() {
-        true => "no interface".to_owned(),
-        false => shown.join(", "),
-    }
+    if shown.is_empty() { "no interface".to_owned() } else { shown.join(", ") }
 }
 
 /// Returns the address of an interface of the agent at `base`; cards may have relative addresses.

@@ -157,10 +157,7 @@ fn unusable(option: &'static str, path: &Path, error: TlsError) -> TlsFileError 
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let found = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
     let found = found.map_err(|error| TlsError::Unreadable(error.to_string()))?;
-    match found.is_empty() {
-        true => Err(TlsError::Empty),
-        false => Ok(found),
-    }
+    if found.is_empty() { Err(TlsError::Empty) } else { Ok(found) }
 }
 
 fn config(named: Vec<CertificateDer<'static>>) -> Result<ClientConfig, Error> {

@@ -189,10 +189,7 @@ pub(super) async fn write(
         )
         .await?;
     let refusal = |row: Row| {
-        let refusal = match row.get(1) {
-            true => Refusal::MessageUsed,
-            false => Refusal::Conflict,
-        };
+        let refusal = if row.get(1) { Refusal::MessageUsed } else { Refusal::Conflict };
         (position(&row), refusal)
     };
     Ok(refused.into_iter().map(refusal).collect())

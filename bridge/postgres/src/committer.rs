@@ -169,10 +169,7 @@ async fn try_commit(
     let refusals: BTreeMap<usize, Refusal> = refused.into_iter().collect();
     let mut left = Vec::new();
     for (position, pending) in batch.drain(..).enumerate() {
-        match refusals.contains_key(&position) {
-            false => finish(shared, pending),
-            true => left.push(pending),
-        }
+        if refusals.contains_key(&position) { left.push(pending) } else { finish(shared, pending) }
     }
     let mut committed = BTreeSet::new();
     if may_be_committed && !left.is_empty() {
@@ -198,10 +195,7 @@ async fn finish_committed(shared: &Shared, batch: &mut Vec<QueuedAppend>) -> Res
     let committed = committed.map_err(Failure::Refused)?;
     let mut left = Vec::new();
     for (position, pending) in batch.drain(..).enumerate() {
-        match committed.contains(&position) {
-            true => finish(shared, pending),
-            false => left.push(pending),
-        }
+        if committed.contains(&position) { finish(shared, pending) } else { left.push(pending) }
     }
     *batch = left;
     Ok(())

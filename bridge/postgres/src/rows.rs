@@ -70,10 +70,7 @@ pub(super) fn is_storable(task: &str) -> bool {
 
 /// Replaces null characters, which the database cannot store, in a name that selects rows.
 pub(super) fn storable(text: &str) -> std::borrow::Cow<'_, str> {
-    match text.contains('\0') {
-        false => text.into(),
-        true => text.replace('\0', "\u{fffd}").into(),
-    }
+    if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
 pub(super) fn to_json<T: serde::Serialize>(what: &str, value: &T) -> Result<Vec<u8>, StoreError> {

@@ -31,10 +31,7 @@ pub(super) struct CallCounter {
 
 impl CallCounter {
     pub(super) fn count(&self, is_answered: bool) {
-        let count = match is_answered {
-            true => &self.answered,
-            false => &self.failed,
-        };
+        let count = if is_answered { &self.answered } else { &self.failed };
         count.fetch_add(1, Ordering::Relaxed);
     }
 

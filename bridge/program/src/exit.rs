@@ -62,10 +62,7 @@ impl TryFrom<u8> for Exit {
 impl From<Exit> for std::process::ExitCode {
     fn from(exit: Exit) -> Self {
         // A result is of no use if it could not be printed.
-        let exit = match is_cut() {
-            true => Exit::Infrastructure,
-            false => exit,
-        };
+        let exit = if is_cut() { Exit::Infrastructure } else { exit };
         u8::from(exit).into()
     }
 }

@@ -24,10 +24,7 @@ impl Secret {
 
     /// Masks this secret in a text from another party.
     pub fn mask_in(&self, text: &str) -> String {
-        match self.0.is_empty() {
-            true => text.to_owned(),
-            false => text.replace(&self.0, "***"),
-        }
+        if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "***") }
     }
 }
 

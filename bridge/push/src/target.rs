@@ -55,10 +55,7 @@ pub(super) fn check(text: &str, allowed: &AllowedTargets) -> Result<Url, FieldEr
 }
 
 fn another_scheme(url: &Url, plain_http: bool) -> FieldError {
-    let expected = match plain_http {
-        true => "https or http",
-        false => "https",
-    };
+    let expected = if plain_http { "https or http" } else { "https" };
     FieldError::new(expected, url.scheme())
 }
 

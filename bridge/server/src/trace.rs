@@ -24,10 +24,7 @@ pub(crate) fn answered(agent: &str, operation: &'static str, outcome: &'static s
 
 /// Adds a span to every request of an app, in the caller's trace. If nothing is traced, the app is unchanged.
 pub(crate) fn requests(app: Router) -> Router {
-    match bridge_telemetry::is_on() {
-        true => app.layer(from_fn(request)),
-        false => app,
-    }
+    if bridge_telemetry::is_on() { app.layer(from_fn(request)) } else { app }
 }
 
 async fn request(request: Request, next: Next) -> Response {

@@ -28,10 +28,7 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> Exit {
         || error.is::<StoreError>()
         || error.is::<StoreMissing>()
         || matches!(error.downcast_ref(), Some(HostError::Recover(_)));
-    match is_missing || is_unreachable(error) {
-        true => Exit::Infrastructure,
-        false => Exit::Failed,
-    }
+    if is_missing || is_unreachable(error) { Exit::Infrastructure } else { Exit::Failed }
 }
 
 /// Returns whether the error means that another program did not answer.

@@ -225,10 +225,7 @@ me = {{ file = "token" }}
     /// Returns a random token, or the printed one if the lines of the document must work and only this machine can
     /// connect.
     fn token(&self) -> String {
-        match self.is_printed() {
-            true => "X".to_owned(),
-            false => clock::new_secret(),
-        }
+        if self.is_printed() { "X".to_owned() } else { clock::new_secret() }
     }
 
     /// Returns whether the lines printed in the document of UST must work as they are.

@@ -101,10 +101,7 @@ pub(super) fn copied(done: Result<TransferReport, String>) -> Exit {
     match done {
         Ok(report) => {
             outln!("copied and checked: {report}");
-            match report.is_complete() {
-                true => Exit::Passed,
-                false => Exit::Failed,
-            }
+            if report.is_complete() { Exit::Passed } else { Exit::Failed }
         }
         Err(error) => {
             errln!("error: {error}");

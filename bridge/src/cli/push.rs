@@ -64,10 +64,7 @@ impl PushCommand {
 async fn list(store: &Arc<dyn Store>) -> Result<String, StoreError> {
     let all = Undelivered::all(store).await?;
     let lines: Vec<String> = all.iter().map(line).collect();
-    Ok(match lines.is_empty() {
-        true => "nothing was given up".to_owned(),
-        false => lines.join("\n"),
-    })
+    Ok(if lines.is_empty() { "nothing was given up".to_owned() } else { lines.join("\n") })
 }
 
 fn line(one: &Undelivered) -> String {

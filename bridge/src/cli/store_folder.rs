@@ -123,10 +123,7 @@ impl StoreCommand {
 
 fn print_report(report: &StoreReport) -> Exit {
     outln!("{report}");
-    match report.is_intact() {
-        true => Exit::Passed,
-        false => Exit::Failed,
-    }
+    if report.is_intact() { Exit::Passed } else { Exit::Failed }
 }
 
 /// Returns the folder of a store on the disk.

@@ -144,10 +144,7 @@ impl TasksCommand {
     }
 
     fn print_task(&self, task: &Value) {
-        match self.json {
-            true => outln!("{task}"),
-            false => outln!("{}", details(task)),
-        }
+        if self.json { outln!("{task}") } else { outln!("{}", details(task)) }
     }
 }
 

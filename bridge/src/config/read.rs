@@ -92,10 +92,7 @@ fn without(text: &str, mistake: &toml::de::Error) -> Option<String> {
 }
 
 fn located(path: &Path, text: &str, found: Found, config: Config) -> Result<Config, ConfigErrors> {
-    match found.is_empty() {
-        true => Ok(config),
-        false => Err(errors(path, text, found)),
-    }
+    if found.is_empty() { Ok(config) } else { Err(errors(path, text, found)) }
 }
 
 fn errors(path: &Path, text: &str, mut found: Found) -> ConfigErrors {

@@ -256,8 +256,5 @@ impl CacheGenerations {
 
 /// Returns what an event adds to the estimated size of a task.
 fn added(event: &Event) -> usize {
-    match event.changes_task() {
-        true => size_of::<StoredEvent>() + event.size(),
-        false => 0,
-    }
+    if event.changes_task() { size_of::<StoredEvent>() + event.size() } else { 0 }
 }

@@ -12,10 +12,7 @@ pub struct TraceContext(backend::Context);
 impl TraceContext {
     /// Returns the current span; none if no spans are exported.
     pub fn current() -> Self {
-        match backend::is_on() {
-            true => Self(backend::context(&Span::current())),
-            false => Self::default(),
-        }
+        if backend::is_on() { Self(backend::context(&Span::current())) } else { Self::default() }
     }
 
     /// Returns a reference to this span.
@@ -28,18 +25,12 @@ impl TraceContext {
 
     /// Reads `traceparent` and `tracestate`. What is malformed is ignored, as the specification wants it.
     pub fn read(headers: &HeaderMap) -> Self {
-        match backend::is_on() {
-            true => Self(backend::read(headers)),
-            false => Self::default(),
-        }
+        if backend::is_on() { Self(backend::read(headers)) } else { Self::default() }
     }
 
     /// Reads the value of `traceparent` where there are no headers.
     pub fn parse(traceparent: &str) -> Self {
-        match backend::is_on() {
-            true => Self(backend::parse(traceparent)),
-            false => Self::default(),
-        }
+        if backend::is_on() { Self(backend::parse(traceparent)) } else { Self::default() }
     }
 
     /// Writes `traceparent` and `tracestate`, in place of existing ones.

@@ -62,18 +62,12 @@ impl From<u16> for Value {
 
 /// Begins a span below the current one. If no spans are exported, it is one that does nothing, and the name is not made.
 pub fn span(kind: Kind, name: impl FnOnce() -> String) -> Span {
-    match backend::is_on() {
-        true => backend::begin(kind, &name()),
-        false => Span::none(),
-    }
+    if backend::is_on() { backend::begin(kind, &name()) } else { Span::none() }
 }
 
 /// Returns the current span; one that does nothing if no spans are exported.
 pub fn current() -> Span {
-    match backend::is_on() {
-        true => Span::current(),
-        false => Span::none(),
-    }
+    if backend::is_on() { Span::current() } else { Span::none() }
 }
 
 /// Gives a span another name, once more is known of it.

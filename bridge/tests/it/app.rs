@@ -71,10 +71,7 @@ pub(crate) fn named(request: request::Builder) -> request::Builder {
         && !path.contains("A2A-Version")
         && !of_0_1.iter().any(|one| path.ends_with(one))
         && !request.headers_ref().unwrap().contains_key("a2a-version");
-    match needs_it {
-        true => request.header("a2a-version", "1.0"),
-        false => request,
-    }
+    if needs_it { request.header("a2a-version", "1.0") } else { request }
 }
 
 pub(crate) async fn text(response: Response<Body>) -> String {

@@ -194,8 +194,5 @@ fn install() -> Outcome<PathBuf> {
 }
 
 fn succeed(command: &mut Command) -> Outcome<()> {
-    match command.status()?.success() {
-        true => Ok(()),
-        false => Err(format!("{command:?} failed").into()),
-    }
+    if command.status()?.success() { Ok(()) } else { Err(format!("{command:?} failed").into()) }
 }

@@ -54,10 +54,7 @@ pub(crate) fn measure(mut command: Command) -> Outcome<Cost> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let (own, children) = times(&stat).ok_or("unexpected format of /proc")?;
     (cost.own_seconds, cost.children_seconds) = (own, children);
-    match child.wait()?.success() {
-        true => Ok(cost),
-        false => Err(format!("{command:?} failed").into()),
-    }
+    if child.wait()?.success() { Ok(cost) } else { Err(format!("{command:?} failed").into()) }
 }
 
 /// Returns the processor time of a process and of those that it has waited for, in seconds.

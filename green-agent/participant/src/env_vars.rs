@@ -211,10 +211,7 @@ impl EnvVars {
             };
         }
         out.push_str(rest);
-        match missing.is_empty() {
-            true => Ok(out),
-            false => Err(Problem::Missing(missing)),
-        }
+        if missing.is_empty() { Ok(out) } else { Err(Problem::Missing(missing)) }
     }
 
     /// Returns the value of a reference, or the name of the variable that is not set. A default is written in the scenario

@@ -74,10 +74,7 @@ pub const NOT_REACHED: &str = "the upstream could not be reached";
 /// Returns the message for an upstream that could not be reached or did not answer. It contains no URL, because URLs may
 /// contain secrets.
 pub(super) fn no_answer(error: reqwest::Error) -> String {
-    let what = match error.is_connect() {
-        true => NOT_REACHED,
-        false => "the upstream did not answer",
-    };
+    let what = if error.is_connect() { NOT_REACHED } else { "the upstream did not answer" };
     format!("{what}: {}", in_full(&error.without_url()))
 }
 

@@ -32,10 +32,7 @@ impl ExpectedFailure {
     /// All mistakes in the sidecar.
     pub fn beside(scenario: &Path) -> Result<Option<Self>, ScenarioErrors> {
         let path = Self::path(scenario);
-        match path.exists() {
-            true => Self::parse(&path, &text_of(&path)?).map(Some),
-            false => Ok(None),
-        }
+        if path.exists() { Self::parse(&path, &text_of(&path)?).map(Some) } else { Ok(None) }
     }
 
     /// Parses the text of a sidecar; `path` is used in errors only.

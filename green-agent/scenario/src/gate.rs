@@ -124,10 +124,7 @@ kind! {
     /// A number of at least 0.
     inline NotNegative => f64, |node| {
         let number = node.number()?;
-        match number >= 0.0 {
-            true => Some(number),
-            false => node.expected("a number of at least 0"),
-        }
+        if number >= 0.0 { Some(number) } else { node.expected("a number of at least 0") }
     };
     |_| json!({"type": "number", "format": "double", "minimum": 0})
 }

@@ -158,10 +158,7 @@ impl ScenarioSource {
                 break;
             }
         }
-        match errors.is_empty() {
-            true => Ok(()),
-            false => Err(ScenarioErrors(errors)),
-        }
+        if errors.is_empty() { Ok(()) } else { Err(ScenarioErrors(errors)) }
     }
 
     /// Returns the texts that are almost placeholders; there are none in a file of another program.

@@ -122,10 +122,7 @@ impl Diff {
 
     /// Returns the severity of a comparison in which nothing could be compared.
     fn severity(&self) -> &'static str {
-        match self.fail_on_regression {
-            true => "error",
-            false => "note",
-        }
+        if self.fail_on_regression { "error" } else { "note" }
     }
 }
 
@@ -215,10 +212,7 @@ fn show_difference(one: &Difference) {
 }
 
 fn show_flip(flip: &Flip) {
-    let word = match flip.pair.b < flip.pair.a {
-        true => "worse ",
-        false => "better",
-    };
+    let word = if flip.pair.b < flip.pair.a { "worse " } else { "better" };
     let (a, b) = (number(flip.pair.a), number(flip.pair.b));
     outln!("  {word}  {a} -> {b}  {}", place(&flip.pair.task));
 }

@@ -375,10 +375,7 @@ impl Asked {
             Err(error) => vec![error.to_string()],
         };
         errors.iter().for_each(|error| complain(error));
-        match errors.is_empty() {
-            true => exit,
-            false => Exit::Infrastructure,
-        }
+        if errors.is_empty() { exit } else { Exit::Infrastructure }
     }
 
     fn write_reports(&self, report: RunReport, recorded: &RunFolder) -> Vec<String> {

@@ -91,8 +91,5 @@ fn show(record: &TrialRecord, counts: &BTreeMap<Outcome, usize>) {
 fn summary(counts: &BTreeMap<Outcome, usize>) -> String {
     let counted = counts.iter().map(|(outcome, count)| format!("{count} {}", outcome.title()));
     let counted: Vec<String> = counted.collect();
-    match counted.is_empty() {
-        true => "no trial has ended".to_owned(),
-        false => counted.join(", "),
-    }
+    if counted.is_empty() { "no trial has ended".to_owned() } else { counted.join(", ") }
 }

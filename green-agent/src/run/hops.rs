@@ -76,10 +76,7 @@ fn spec(scenario: &Scenario, role: &str, hop: Hop, upstream: Url) -> HopSpec {
 /// Returns the hop over which a participant reaches another. For its own role that is the hop from the evaluator,
 /// because an agent announces its own address to the evaluator.
 pub(super) fn known_to(scenario: &Scenario, from: &str, role: &str) -> Hop {
-    match from == role {
-        true => hop_to(scenario, role),
-        false => Hop::new(from, role),
-    }
+    if from == role { hop_to(scenario, role) } else { Hop::new(from, role) }
 }
 
 /// Returns the hops between participants: one wherever a participant names another's role.

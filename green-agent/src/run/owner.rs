@@ -138,10 +138,7 @@ impl<'a> OpenRequest<'a> {
     }
 
     fn waiting(&self) -> &'a str {
-        match self.awaited() == self.hop.to {
-            true => &self.hop.from,
-            false => &self.hop.to,
-        }
+        if self.awaited() == self.hop.to { &self.hop.from } else { &self.hop.to }
     }
 }
 

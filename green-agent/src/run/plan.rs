@@ -176,10 +176,7 @@ fn hex(digest: &str, length: usize) -> String {
 
 /// Returns a name as one segment of a path. Different names stay different: a changed name ends with a digest.
 fn file_name(name: &str) -> String {
-    let plain = |c: char| match c.is_alphanumeric() || "-_.,=+".contains(c) {
-        true => c,
-        false => '_',
-    };
+    let plain = |c: char| if c.is_alphanumeric() || "-_.,=+".contains(c) { c } else { '_' };
     let mut changed: String = name.chars().map(plain).collect();
     if changed.starts_with('.') {
         changed.replace_range(..1, "_");

@@ -309,10 +309,7 @@ impl<'a> RunningScenario<'a> {
         let is_interrupted = problem.kind == ProblemKind::Interrupted;
         let earlier = self.queue.log.earlier(&planned.key);
         let report = planned.reported(TrialReport::not_begun(problem), next_attempt(earlier));
-        match is_interrupted {
-            true => report,
-            false => self.keep(planned, report).0,
-        }
+        if is_interrupted { report } else { self.keep(planned, report).0 }
     }
 
     /// Records an attempt, and returns the part that stays in memory.
@@ -364,10 +361,7 @@ impl Queue<'_> {
     fn unreadable(&self, found: &ScenarioFile, problem: Problem) -> TrialReport {
         let report = TrialReport::not_begun(problem);
         let record = self.record(&found.name, &report);
-        match self.log.is_resumed() {
-            true => report,
-            false => self.keep(found, report, record).0,
-        }
+        if self.log.is_resumed() { report } else { self.keep(found, report, record).0 }
     }
 
     /// Returns the record of a report, without the fields that only the plan has.

@@ -243,9 +243,6 @@ fn the_result_before_an_evaluators_exit_counts_and_its_secrets_are_masked() {
 /// Returns every file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let below = |path: PathBuf| match path.is_dir() {
-        true => files(&path),
-        false => vec![path],
-    };
+    let below = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
     entries.flat_map(below).collect()
 }

@@ -15,10 +15,7 @@ use crate::{Scenario, work::arguments};
 pub(crate) async fn run(scenario: &Scenario) -> Result<(), Box<dyn Error>> {
     let details = ConnectionDetails::http("conformance", scenario.url.parse()?);
     let options = Options {
-        lifecycle: match scenario.is_stateless {
-            true => Lifecycle::Discover,
-            false => Lifecycle::Initialize,
-        },
+        lifecycle: if scenario.is_stateless { Lifecycle::Discover } else { Lifecycle::Initialize },
         ..Options::default()
     };
     let connection = Connection::open(&details, &AllowList::default(), &options).await?;

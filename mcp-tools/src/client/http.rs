@@ -85,10 +85,7 @@ fn within_origin(attempt: redirect::Attempt<'_>) -> redirect::Action {
         matches!(attempt.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
     // One is enough: the address before is the only one.
     let is_same = matches!(attempt.previous(), [from] if from.origin() == attempt.url().origin());
-    match is_method_kept && is_same {
-        true => attempt.follow(),
-        false => attempt.stop(),
-    }
+    if is_method_kept && is_same { attempt.follow() } else { attempt.stop() }
 }
 
 /// Creates a TLS configuration with ring and the same root certificates as the rest of the workspace. It is given

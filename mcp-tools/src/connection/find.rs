@@ -78,10 +78,7 @@ fn member(name: &str, value: &Value, beside: &SurroundingFields<'_>, depth: usiz
         (_, other) => inside(other, depth),
     };
     let findings = findings.at(|error| error.inside(name));
-    match example::is_name(name) {
-        true => findings.into_examples(),
-        false => findings,
-    }
+    if example::is_name(name) { findings.into_examples() } else { findings }
 }
 
 /// Reads an object that is the details of one server.

@@ -156,10 +156,7 @@ fn http(members: &Map<String, Value>) -> Result<Transport, DetailsError> {
 pub(super) fn add_token(headers: &mut BTreeMap<String, Secret>, token: &str) {
     const NAME: &str = "Authorization";
     if !headers.keys().any(|name| name.eq_ignore_ascii_case(NAME)) {
-        let value = match token.contains(' ') {
-            true => token.to_owned(),
-            false => format!("Bearer {token}"),
-        };
+        let value = if token.contains(' ') { token.to_owned() } else { format!("Bearer {token}") };
         headers.insert(NAME.to_owned(), Secret::new(value));
     }
 }
@@ -268,10 +265,7 @@ fn time((member, value): (&str, &Value)) -> Result<Timestamp, DetailsError> {
 fn since_1970(number: f64) -> Option<Timestamp> {
     /// The smallest number that is read as milliseconds: the year 5138 in seconds, 1973 in milliseconds.
     const MILLISECONDS_FROM: f64 = 1e11;
-    let seconds = match number.abs() >= MILLISECONDS_FROM {
-        true => number / 1000.0,
-        false => number,
-    };
+    let seconds = if number.abs() >= MILLISECONDS_FROM { number / 1000.0 } else { number };
     let duration = jiff::SignedDuration::try_from_secs_f64(seconds).ok()?;
     Timestamp::from_duration(duration).ok()
 }

@@ -43,10 +43,7 @@ pub(super) fn findings(text: &str, inside: impl Fn(&Value) -> Findings) -> Findi
 
 /// Marks findings as examples if the words before them say so.
 fn marked(before: &str, findings: Findings) -> Findings {
-    match example::is_lead(lead(before)) {
-        true => findings.into_examples(),
-        false => findings,
-    }
+    if example::is_lead(lead(before)) { findings.into_examples() } else { findings }
 }
 
 /// Returns the words that introduce the next value: the last non-empty line, from its last sentence on.

@@ -223,10 +223,7 @@ impl Episode {
 
     /// See [`super::Episodes::close`].
     pub(super) async fn close(&self) -> Outcome {
-        let ended = match self.is_expired() {
-            true => EndReason::TimeLimit,
-            false => EndReason::Closed,
-        };
+        let ended = if self.is_expired() { EndReason::TimeLimit } else { EndReason::Closed };
         self.ended_by(ended).await
     }
 

@@ -66,10 +66,7 @@ pub(super) fn kinds(message: &Value) -> BTreeSet<Kind> {
     .into_iter()
     .filter_map(|(kind, is_it)| is_it.then_some(kind))
     .collect();
-    match kinds.is_empty() {
-        true => BTreeSet::from([Kind::Other]),
-        false => kinds,
-    }
+    if kinds.is_empty() { BTreeSet::from([Kind::Other]) } else { kinds }
 }
 
 /// Returns the texts in a message's parts, or the message itself if it is a string.

@@ -169,8 +169,5 @@ fn request(client: &Client, text: &str) -> SendMessageRequest {
         message.extensions.push(ACKNOWLEDGE_EXTENSION.to_owned());
     }
     let request = SendMessageRequest::new(message);
-    match client.card().capabilities.streams() {
-        true => request,
-        false => request.returning_immediately(),
-    }
+    if client.card().capabilities.streams() { request } else { request.returning_immediately() }
 }

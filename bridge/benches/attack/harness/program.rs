@@ -68,10 +68,7 @@ impl Program {
     pub(crate) fn lift_file_size_limit(&self) -> Result<(), Error> {
         let mut lifting = Command::new("prlimit");
         lifting.args(["--pid", &self.child.id().to_string(), "--fsize=unlimited"]);
-        match lifting.status()?.success() {
-            true => Ok(()),
-            false => Err("prlimit failed".into()),
-        }
+        if lifting.status()?.success() { Ok(()) } else { Err("prlimit failed".into()) }
     }
 
     /// Starts it with secrets in its environment.

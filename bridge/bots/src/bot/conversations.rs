@@ -193,10 +193,7 @@ impl Conversations {
 
 /// Returns the end of a silent turn that leaves the task's state unchanged.
 pub(super) fn silent_end_for(state: &TaskState) -> SilentEnd {
-    match state.is_interrupted() {
-        true => SilentEnd::InputRequired,
-        false => SilentEnd::Working,
-    }
+    if state.is_interrupted() { SilentEnd::InputRequired } else { SilentEnd::Working }
 }
 
 /// Returns the event that starts a turn outside of a user's message.

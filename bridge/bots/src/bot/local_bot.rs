@@ -109,9 +109,6 @@ pub(super) struct TurnInput {
 }
 
 fn user(caller: &Caller) -> ChannelAccount {
-    let id = match caller.is_anonymous() {
-        true => UNKNOWN,
-        false => caller.name(),
-    };
+    let id = if caller.is_anonymous() { UNKNOWN } else { caller.name() };
     ChannelAccount { id: Some(id.into()), role: Some("user".into()), ..ChannelAccount::default() }
 }

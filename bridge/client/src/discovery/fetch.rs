@@ -43,10 +43,7 @@ impl<'a> Fetcher<'a> {
         let guard = options.guard();
         let builder = guard.on(options.tls.add_to(builder));
         // A proxy from the environment is for other machines.
-        let builder = match is_loopback(target) {
-            true => builder.no_proxy(),
-            false => builder,
-        };
+        let builder = if is_loopback(target) { builder.no_proxy() } else { builder };
         let http = builder.build().map_err(|error| unreachable(target, &error))?;
         Ok(Self { http, guard, target, options })
     }

@@ -95,10 +95,7 @@ impl RegistryHttp {
             // A request over https must not be redirected to plain HTTP.
             .https_only(url.scheme() == "https")
             .tcp_nodelay(true);
-        let builder = match is_loopback(url) {
-            true => builder.no_proxy(),
-            false => builder,
-        };
+        let builder = if is_loopback(url) { builder.no_proxy() } else { builder };
         Ok(Self {
             http: builder.build()?,
             url: url.clone(),

@@ -120,10 +120,7 @@ impl Registry {
         let asked = self.http.get(wanted(&name, repository, &path));
         let RegistryResponse { digest, body } = self.in_time(asked).await?;
         // For a pull by digest, that digest is expected whatever the registry sends.
-        let expected = match is_digest(version) {
-            true => Some(version.to_owned()),
-            false => digest,
-        };
+        let expected = if is_digest(version) { Some(version.to_owned()) } else { digest };
         let digest = expected.unwrap_or_else(|| digest::of(&body));
         let checked = digest::check(&body, &digest);
         checked.map_err(|why| RegistryError::refused(&name, &why))?;

@@ -54,10 +54,7 @@ fn registry_at(host: &str) -> Result<Url, RegistryError> {
     let at = |scheme: &str| Url::parse(&format!("{scheme}://{host}/"));
     let bad = |_| RegistryError::Address(host.to_owned());
     let plain = at("http").map_err(bad)?;
-    match is_loopback(&plain) {
-        true => Ok(plain),
-        false => at("https").map_err(bad),
-    }
+    if is_loopback(&plain) { Ok(plain) } else { at("https").map_err(bad) }
 }
 
 /// Returns the text form of a reference.

@@ -59,10 +59,7 @@ pub(super) fn at(agent: Arc<Agent>, task: Task) -> Follower {
 }
 
 fn until(call: &Call) -> Until {
-    match matches!(call, Call::SubscribeToTask(_)) {
-        true => Until::End,
-        false => Until::Turn,
-    }
+    if matches!(call, Call::SubscribeToTask(_)) { Until::End } else { Until::Turn }
 }
 
 /// Starts with the answer of an agent that does not stream.

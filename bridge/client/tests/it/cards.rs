@@ -28,10 +28,7 @@ struct NameCheck(&'static str);
 #[async_trait]
 impl CardCheck for NameCheck {
     async fn check(&self, card: &AgentCard) -> Result<(), String> {
-        match card.name == self.0 {
-            true => Ok(()),
-            false => Err(format!("{:?} did not sign it", self.0)),
-        }
+        if card.name == self.0 { Ok(()) } else { Err(format!("{:?} did not sign it", self.0)) }
     }
 }
 

@@ -42,10 +42,7 @@ async fn the_first_interface_of_the_card_is_used_unless_another_is_wanted() {
 async fn a_card_without_a_usable_interface_is_refused() {
     let (url, _) = serve(CARD, card_0_3(), || result(&json!({}))).await;
     let error = Client::connect(&url, &options(Some(Version::V1_0))).await.unwrap_err();
-    let grpc = match cfg!(feature = "grpc") {
-        true => " or GRPC 1.0",
-        false => "",
-    };
+    let grpc = if cfg!(feature = "grpc") { " or GRPC 1.0" } else { "" };
     assert_eq!(
         error.to_string(),
         format!(

@@ -143,10 +143,7 @@ fn not_found(listings: &[AddressListing<'_>]) -> AttemptError {
 fn skills(found: &[Arc<Discovered>]) -> String {
     let skills = found.iter().flat_map(|agent| &agent.skills);
     let ids: Vec<&str> = skills.map(|skill| skill.id.as_str()).collect();
-    match ids.is_empty() {
-        true => "no skills".to_owned(),
-        false => ids.join(", "),
-    }
+    if ids.is_empty() { "no skills".to_owned() } else { ids.join(", ") }
 }
 
 #[cfg(test)]

@@ -50,10 +50,7 @@ impl Credentials {
             requirements: self.access.skills().needed(skill, is_known),
             skill: Some(skill),
         };
-        match demand.requirements.is_empty() {
-            true => Ok(()),
-            false => self.held(&demand),
-        }
+        if demand.requirements.is_empty() { Ok(()) } else { self.held(&demand) }
     }
 
     fn held(&self, demand: &Demand<'_>) -> Result<(), Box<Refusal>> {

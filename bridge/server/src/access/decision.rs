@@ -137,10 +137,7 @@ fn open<'a>(shown: &'a CheckResults) -> Decision {
     };
     let proofs: BTreeMap<String, &Verified> = shown.iter().filter_map(proof).collect();
     let is_silent = shown.values().all(|one| *one == CheckResult::Nothing);
-    match proofs.is_empty() && !is_silent {
-        true => refuse(shown),
-        false => Decision::Granted(caller(&proofs)),
-    }
+    if proofs.is_empty() && !is_silent { refuse(shown) } else { Decision::Granted(caller(&proofs)) }
 }
 
 fn refuse(shown: &CheckResults) -> Decision {

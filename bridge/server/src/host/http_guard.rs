@@ -45,10 +45,7 @@ pub struct HttpGuard {
 impl HttpGuard {
     /// Returns the app behind these checks.
     pub fn wrap(&self, app: Router) -> Router {
-        let app = match self.origins.is_empty() {
-            true => app,
-            false => app.layer(self.cors()),
-        };
+        let app = if self.origins.is_empty() { app } else { app.layer(self.cors()) };
         let app = app.layer(from_fn_with_state(Arc::new(self.clone()), origin_check::refuse));
         match self.trusted_proxies.is_empty() {
             true => app,

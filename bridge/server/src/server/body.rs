@@ -111,10 +111,7 @@ async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Bo
     let body = collect_body(body, length, limit).await?;
     // A body that is too complex for any request is refused when it is parsed, so it reserves no memory here.
     let weight = Some(weigh(&body)).filter(|weight| *weight <= MOST);
-    match reserve_memory(weight.unwrap_or(0)).await {
-        true => Ok(body),
-        false => Err(BodyError::Full),
-    }
+    if reserve_memory(weight.unwrap_or(0)).await { Ok(body) } else { Err(BodyError::Full) }
 }
 
 /// Joins the pieces of a body. Most bodies come in one piece, which is not copied.
@@ -139,10 +136,7 @@ async fn collect_body(body: Body, length: Option<usize>, limit: usize) -> Result
             }
         }
     }
-    Ok(match all.is_empty() {
-        true => first,
-        false => all.into(),
-    })
+    Ok(if all.is_empty() { first } else { all.into() })
 }
 
 /// Reserves the memory that a body of this weight will need once it is parsed, in addition to its own bytes, until the

@@ -143,10 +143,7 @@ fn refusal_of(method: &str) -> fn(Id, Error) -> Response {
         (_, None) | (Version::V1_0, Some(Operation::SubscribeToTask)) => false,
         (Version::V0_1 | Version::V0_3 | Version::V1_0, Some(operation)) => operation.streams(),
     };
-    match Version::ALL.into_iter().any(has_events) {
-        true => sse::refusal,
-        false => render::error,
-    }
+    if Version::ALL.into_iter().any(has_events) { sse::refusal } else { render::error }
 }
 
 impl Endpoint {

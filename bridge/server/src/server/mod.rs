@@ -148,10 +148,7 @@ fn json_rpc(path: &str) -> Router<MountedAgent> {
         Router::new().route(&at("/"), rpc()).route(&at("/v1"), rpc()).route(&at("/v1/"), rpc());
     #[cfg(feature = "legacy")]
     let router = legacy::with_operations(router, path);
-    match path.is_empty() {
-        true => router,
-        false => router.route(path, rpc()),
-    }
+    if path.is_empty() { router } else { router.route(path, rpc()) }
 }
 
 fn http_json(path: &str) -> Router<MountedAgent> {

@@ -119,9 +119,6 @@ impl Service {
         };
         let id = known.as_deref().unwrap_or(id);
         let head = store.head(&context.caller, id).await.map_err(error::of_store)?;
-        match head.agent == context.agent {
-            true => Ok(head),
-            false => Err(Error::task_not_found(id)),
-        }
+        if head.agent == context.agent { Ok(head) } else { Err(Error::task_not_found(id)) }
     }
 }

@@ -152,18 +152,12 @@ impl Card {
         let label = texts.into_iter().find(|text| !text.is_empty()).unwrap_or(id);
         let offered = list(element.get("choices")).map(|one| {
             let (title, value) = (text_of(one.get("title")), text_of(one.get("value")));
-            match title == value {
-                true => value,
-                false => format!("{value} ({title})"),
-            }
+            if title == value { value } else { format!("{value} ({title})") }
         });
         let offered: Vec<String> = offered.collect();
         let value = element.get("value").cloned();
         let preset = value.as_ref().map(|value| text_of(Some(value))).unwrap_or_default();
-        let hint = match offered.is_empty() {
-            true => preset,
-            false => offered.join(" | "),
-        };
+        let hint = if offered.is_empty() { preset } else { offered.join(" | ") };
         self.say(format!("{label}: [{id}] {hint}").trim_end());
         if !id.is_empty() {
             self.inputs.insert(id.to_owned(), value.unwrap_or_default());

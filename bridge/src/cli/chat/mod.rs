@@ -320,10 +320,7 @@ async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped>
             exit
         }));
     }
-    Ok(match is_seen {
-        true => Exit::Passed,
-        false => worst,
-    })
+    Ok(if is_seen { Exit::Passed } else { worst })
 }
 
 /// Reads the next line, and prints the agent's unsolicited messages meanwhile.

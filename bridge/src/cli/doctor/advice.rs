@@ -23,10 +23,7 @@ pub(super) fn advice(url: &Url, probes: &[Probe]) -> Result<String, String> {
         true => "# delivery = \"stream\" works too, and streams the answer\n",
         false => "",
     };
-    let hint = match replies(probes) {
-        true => format!("# {REPLIES}\n{hint}"),
-        false => hint.to_owned(),
-    };
+    let hint = if replies(probes) { format!("# {REPLIES}\n{hint}") } else { hint.to_owned() };
     let channel = channel(first, probes).map(|line| format!("{line}\n"));
     let channel = channel.unwrap_or_default();
     Ok(format!(

@@ -155,10 +155,7 @@ fn way(config: &Config, agent: &AgentConfig) -> Result<CallbackRoute, Box<dyn Er
     let url = place.callback(config, agent);
     let url = url.unwrap_or_else(|| place.callback_url.clone());
     let here = CallbackRoute::default();
-    let ip = match is_loopback(&url) {
-        true => here.listen.ip(),
-        false => listening.ip(),
-    };
+    let ip = if is_loopback(&url) { here.listen.ip() } else { listening.ip() };
     let encryption = match url.scheme() {
         "https" => encryption(config)?,
         _ => None,

@@ -264,10 +264,7 @@ fn short(text: &str) -> String {
 
 impl fmt::Display for Probe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.is_other {
-            false => self.mode.as_str(),
-            true => &self.channel,
-        };
+        let name = if self.is_other { &self.channel } else { self.mode.as_str() };
         write!(f, "{name:14} ")?;
         match &self.outcome {
             Outcome::Unreachable(reason) => write!(f, "cannot be reached: {reason}"),

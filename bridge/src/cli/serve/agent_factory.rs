@@ -172,10 +172,7 @@ fn turn_settings(config: &AgentConfig, usual: TurnSettings) -> TurnSettings {
             (_, _) => usual.limit,
         },
         queue: config.queue.unwrap_or(usual.queue),
-        answers: match config.message_only {
-            true => AnswerKind::Messages,
-            false => usual.answers,
-        },
+        answers: if config.message_only { AnswerKind::Messages } else { usual.answers },
         repeats: match config.repeats {
             Some(RepeatedMessages::Same) => RepeatPolicy::Same,
             Some(RepeatedMessages::Another) => RepeatPolicy::Another,

@@ -12,10 +12,7 @@ use crate::{
 pub(super) fn with_push(host: Host, config: &PushConfig) -> Result<Host, String> {
     let is_on = config.enabled.unwrap_or(true);
     let host = host.push(is_on.then(|| settings(config)).transpose()?);
-    Ok(match config.is_signed() {
-        true => host.signed_push(),
-        false => host,
-    })
+    Ok(if config.is_signed() { host.signed_push() } else { host })
 }
 
 fn settings(config: &PushConfig) -> Result<PushSettings, String> {

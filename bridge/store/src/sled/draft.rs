@@ -217,10 +217,7 @@ impl<'a> Draft<'a> {
     pub(super) fn replay(&mut self, logged: ReplayedRecord) -> Result<(), StoreError> {
         match logged {
             ReplayedRecord::Append { latest, is_first, messages } => {
-                let before = match is_first {
-                    false => self.latest_known(&latest.head.task)?,
-                    true => None,
-                };
+                let before = if is_first { None } else { self.latest_known(&latest.head.task)? };
                 let bytes = bytes_with(before.as_ref(), latest.offset);
                 let latest = LatestAppend { bytes, ..latest };
                 self.index_messages(messages, &latest.head);

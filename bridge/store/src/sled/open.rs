@@ -140,10 +140,7 @@ fn check_layout(folder: &Path) -> Result<(), StoreError> {
         let (found, known) = (1, 2);
         return Err(StoreError::Older { path, found, known });
     }
-    match backup::is_unfinished(folder) {
-        true => Err(StoreError::Unfinished { path }),
-        false => Ok(()),
-    }
+    if backup::is_unfinished(folder) { Err(StoreError::Unfinished { path }) } else { Ok(()) }
 }
 
 fn lock(folder: &Path) -> Result<File, StoreError> {

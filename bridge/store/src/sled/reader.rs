@@ -145,10 +145,7 @@ impl Reader {
     ) -> Result<Vec<StoredEvent>, StoreError> {
         let wanted = after.saturating_add(limit as Seq).min(latest.head.seq);
         let mut appends = Vec::new();
-        let mut next = match wanted > after {
-            true => Some(self.search_start(latest, wanted)?),
-            false => None,
-        };
+        let mut next = if wanted > after { Some(self.search_start(latest, wanted)?) } else { None };
         let mut covered = None;
         while let Some(offset) = next {
             let record = self.log.read(offset)?;

@@ -163,10 +163,7 @@ impl StoreSource {
             is_full = later.len() == PAGE;
             end = last(&later).or(end);
         }
-        match end >= Some(head.seq) {
-            true => Ok(events),
-            false => Err(missing(task)),
-        }
+        if end >= Some(head.seq) { Ok(events) } else { Err(missing(task)) }
     }
 
     async fn read_checked(
@@ -177,10 +174,7 @@ impl StoreSource {
     ) -> Result<Vec<StoredEvent>, StoreError> {
         let events = self.store.read(owner, task, seen, PAGE).await?;
         let mut numbers = (seen + 1..).zip(&events);
-        match numbers.all(|(seq, event)| event.seq == seq) {
-            true => Ok(events),
-            false => Err(missing(task)),
-        }
+        if numbers.all(|(seq, event)| event.seq == seq) { Ok(events) } else { Err(missing(task)) }
     }
 }
 

@@ -260,10 +260,7 @@ impl Turns {
                     last = handle.events(updates);
                     // The failure is recorded there too.
                     let _ = handle.output().map(|output| output.take(&job.task, &last));
-                    match last.iter().any(fails) {
-                        true => "failed",
-                        false => "answered",
-                    }
+                    if last.iter().any(fails) { "failed" } else { "answered" }
                 }
                 Err(error) => {
                     tracing::warn!(task = job.task, %error, "the agent's output is not valid in A2A");

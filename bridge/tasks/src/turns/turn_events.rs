@@ -80,10 +80,7 @@ fn message_events(
 /// is no longer waiting.
 fn queued_status(head: &Head) -> Event {
     let runs = |turn: &Turn| matches!(turn.state, TurnState::Started { .. });
-    let state = match head.turns.iter().any(runs) {
-        true => TaskState::Working,
-        false => TaskState::Submitted,
-    };
+    let state = if head.turns.iter().any(runs) { TaskState::Working } else { TaskState::Submitted };
     Event::Status { status: TaskStatus::new(state), metadata: None }
 }
 

@@ -89,10 +89,7 @@ impl Query {
     /// Adds a parameter to the first line of a request.
     pub(super) fn change(rng: &mut Rng, text: &mut Vec<u8>) {
         let end = end_of_line(text);
-        let name = match rng.one_in(3) {
-            true => *rng.pick(&NAMES),
-            false => rng.pick(&PARAMETERS).0,
-        };
+        let name = if rng.one_in(3) { *rng.pick(&NAMES) } else { rng.pick(&PARAMETERS).0 };
         let start = if text[..end].contains(&b'?') { '&' } else { '?' };
         let (name, value) = (escaped(rng, name), *rng.pick(&VALUES));
         let parameter = format!("{start}{name}={}", escaped(rng, value));
@@ -156,10 +153,7 @@ impl Query {
             Some(error) => error["data"] == said["error"]["details"],
             None => expected["result"] == said,
         };
-        match is_same {
-            true => Ok(()),
-            false => Err(format!("JSON-RPC says {expected} to {body}")),
-        }
+        if is_same { Ok(()) } else { Err(format!("JSON-RPC says {expected} to {body}")) }
     }
 }
 

@@ -98,10 +98,7 @@ impl Answer {
     pub(super) fn documents(&self) -> Result<Vec<Value>, String> {
         let text = String::from_utf8_lossy(&self.body);
         let lines = text.lines().filter_map(|line| line.strip_prefix("data: "));
-        let texts: Vec<&str> = match self.is_stream() {
-            true => lines.collect(),
-            false => vec![&text],
-        };
+        let texts: Vec<&str> = if self.is_stream() { lines.collect() } else { vec![&text] };
         let read = |text: &&str| serde_json::from_str(text).map_err(|error| error.to_string());
         texts.iter().map(read).collect()
     }

@@ -149,10 +149,7 @@ fn stays(card: &Value) -> Verdict {
     let payload = signing::payload(card);
     let read = serde_json::from_str::<Value>(&payload).map_err(|error| error.to_string())?;
     let again = signing::payload(&read);
-    match again == payload {
-        true => Ok(()),
-        false => Err(format!("{payload}\nbecomes {again}")),
-    }
+    if again == payload { Ok(()) } else { Err(format!("{payload}\nbecomes {again}")) }
 }
 
 /// Checks that the header of a signature survives being written and read.

@@ -16,10 +16,7 @@ const TEXT: &str = "here";
 
 /// Returns a document of the recordings, changed or not, with the field in one of its objects.
 fn change(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
-    let text = match rng.one_in(3) {
-        true => rng.pick(seeds).clone(),
-        false => documents::change(rng, seeds),
-    };
+    let text = if rng.one_in(3) { rng.pick(seeds).clone() } else { documents::change(rng, seeds) };
     let Ok(mut document) = serde_json::from_slice::<Value>(&text) else {
         return text;
     };

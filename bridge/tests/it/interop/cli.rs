@@ -173,10 +173,7 @@ async fn streamed(cli: &Cli) {
     let text = pieces.fold(String::new(), |text, update| {
         let piece = update["artifact"]["parts"][0]["text"].as_str();
         let piece = piece.unwrap_or_default();
-        match update["append"] == json!(true) {
-            true => text + piece,
-            false => piece.to_owned(),
-        }
+        if update["append"] == json!(true) { text + piece } else { piece.to_owned() }
     });
     assert_eq!(text, STREAMED);
     let last = events.last().unwrap();

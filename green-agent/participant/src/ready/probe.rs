@@ -85,10 +85,7 @@ impl CardProbe {
             Self::Status { is_there: true, .. } => 4,
             Self::NotACard { .. } => 5,
         };
-        match rank(&other) > rank(&self) {
-            true => other,
-            false => self,
-        }
+        if rank(&other) > rank(&self) { other } else { self }
     }
 }
 

@@ -55,10 +55,7 @@ pub(super) fn kept_so_far(
         let path = path.display().to_string();
         return Err(BaselineError::Folder { path });
     }
-    let kept = match path.exists() {
-        true => read_records(&path)?.records,
-        false => Vec::new(),
-    };
+    let kept = if path.exists() { read_records(&path)?.records } else { Vec::new() };
     Ok((path, kept))
 }
 

@@ -183,10 +183,7 @@ fn result(
 /// Names a cell in a sentence; empty without a matrix.
 fn place(cell: &BTreeMap<String, String>) -> String {
     let place: Vec<String> = cell.iter().map(|(axis, value)| format!("{axis} {value}")).collect();
-    match place.is_empty() {
-        true => String::new(),
-        false => format!(" in {}", place.join(", ")),
-    }
+    if place.is_empty() { String::new() } else { format!(" in {}", place.join(", ")) }
 }
 
 /// `difference` is the earlier value less this one.

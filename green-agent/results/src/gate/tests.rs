@@ -19,10 +19,7 @@ fn scenario(gate: &str) -> Scenario {
 }
 
 fn trial(number: u32, passed: bool) -> TrialRecord {
-    let (outcome, score) = match passed {
-        true => (Outcome::Passed, 1.0),
-        false => (Outcome::Failed, 0.25),
-    };
+    let (outcome, score) = if passed { (Outcome::Passed, 1.0) } else { (Outcome::Failed, 0.25) };
     TrialRecord {
         trial: number,
         outcome,

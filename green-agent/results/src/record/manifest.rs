@@ -132,10 +132,7 @@ impl RunFlags {
             cache: self.cache.or(earlier.cache),
             show_logs: self.show_logs || earlier.show_logs,
             accept_baseline: self.accept_baseline || earlier.accept_baseline,
-            reports: match self.reports.is_empty() {
-                true => earlier.reports,
-                false => self.reports,
-            },
+            reports: if self.reports.is_empty() { earlier.reports } else { self.reports },
         }
     }
 }

@@ -83,10 +83,7 @@ impl Pace {
 }
 
 fn shown_rate(rate: f64) -> String {
-    match rate >= 1.0 {
-        true => format!("{rate:.1}/s"),
-        false => format!("{:.1}/min", rate * 60.0),
-    }
+    if rate >= 1.0 { format!("{rate:.1}/s") } else { format!("{:.1}/min", rate * 60.0) }
 }
 
 fn shown_time(seconds: f64) -> String {

@@ -58,10 +58,7 @@ fn bisect(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
         if middle <= low || middle >= high {
             return middle;
         }
-        match is_below(middle) {
-            true => low = middle,
-            false => high = middle,
-        }
+        if is_below(middle) { low = middle } else { high = middle }
     }
 }
 

@@ -56,10 +56,7 @@ pub(crate) fn clustered(samples: &[Vec<f64>]) -> Option<Clustered> {
     let first = *values.next()?;
     let is_constant = values.all(|value| *value == first);
     // The sum of equal values, divided, may differ from the values in the last digit.
-    let mean = match is_constant {
-        true => first,
-        false => samples.iter().flatten().sum::<f64>() / n as f64,
-    };
+    let mean = if is_constant { first } else { samples.iter().flatten().sum::<f64>() / n as f64 };
     let sums: Vec<f64> = match filled(samples).count() {
         1 => samples.iter().flatten().map(|value| value - mean).collect(),
         _ => filled(samples).map(|values| values.iter().map(|value| value - mean).sum()).collect(),

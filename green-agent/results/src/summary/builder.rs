@@ -100,10 +100,7 @@ fn scenario(name: String, group: &Group<'_>, options: &SummaryOptions) -> Scenar
     let has_matrix = cells.keys().any(|cell| !cell.is_empty());
     let cells = cells.into_iter().filter(|_| has_matrix);
     // Without a dataset, the trials of one number have the same seed in each cell.
-    let units = match has_matrix {
-        true => Units::SamplesOrTrials,
-        false => Units::Samples,
-    };
+    let units = if has_matrix { Units::SamplesOrTrials } else { Units::Samples };
     ScenarioSummary {
         scenario: name,
         figures: group.figures(units, options),

@@ -18,10 +18,7 @@ fn trial(number: u32, outcome: Outcome, score: Option<f64>) -> TrialRecord {
 }
 
 fn of_sample(sample: &str, number: u32, passed: bool) -> TrialRecord {
-    let (outcome, score) = match passed {
-        true => (Outcome::Passed, 1.0),
-        false => (Outcome::Failed, 0.0),
-    };
+    let (outcome, score) = if passed { (Outcome::Passed, 1.0) } else { (Outcome::Failed, 0.0) };
     TrialRecord {
         key: format!("{sample}-{number}"),
         sample: Some(sample.to_owned()),

@@ -64,10 +64,7 @@ fn read_document<T>(
         filling.fill(root.get_mut(), &numbers, &report);
     }
     let unfilled = source.errors.borrow().len();
-    let value = match errors.is_empty() {
-        true => read(&mut Table::root(&source, &root)),
-        false => None,
-    };
+    let value = if errors.is_empty() { read(&mut Table::root(&source, &root)) } else { None };
     source.forget_consequences_of(unfilled);
     source.finish(value)
 }

@@ -19,10 +19,7 @@ fn with_ids(entries: &[Entry], seed: u128) -> Vec<Entry> {
         );
         let new = *fresh.entry(old.replace('-', "")).or_insert(next);
         let new = uuid::Uuid::from_u128(new);
-        match old.contains('-') {
-            true => new.hyphenated().to_string(),
-            false => new.simple().to_string(),
-        }
+        if old.contains('-') { new.hyphenated().to_string() } else { new.simple().to_string() }
     })
 }
 

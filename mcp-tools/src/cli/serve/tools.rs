@@ -72,10 +72,7 @@ impl ToolFlags {
 
     pub(super) async fn serve(&self, address: SocketAddr) -> Result<Exit, Box<dyn Error>> {
         let server = ToolServer::new(self.chosen()?, context());
-        match self.stdio {
-            true => over_stdio(server).await,
-            false => over_http(server, address).await,
-        }
+        if self.stdio { over_stdio(server).await } else { over_http(server, address).await }
     }
 
     fn chosen(&self) -> Result<Vec<Arc<dyn Tool>>, Box<dyn Error>> {

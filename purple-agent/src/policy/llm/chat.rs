@@ -31,10 +31,7 @@ pub(super) struct ToolResult {
 impl ToolResult {
     /// Returns the text for APIs without a field for a failure: the text states it.
     pub(super) fn stated(&self) -> String {
-        match self.failed {
-            true => format!("error: {}", self.text),
-            false => self.text.clone(),
-        }
+        if self.failed { format!("error: {}", self.text) } else { self.text.clone() }
     }
 }
 

@@ -62,10 +62,7 @@ impl Endpoint {
         url.set_path(&format!("{}/{path}", url.path().trim_end_matches('/')));
         // A redirect would send the key to another host.
         let builder = reqwest::Client::builder().redirect(redirect::Policy::none());
-        let builder = match is_loopback(&url) {
-            true => builder.no_proxy(),
-            false => builder,
-        };
+        let builder = if is_loopback(&url) { builder.no_proxy() } else { builder };
         let unusable = |error: reqwest::Error| ModelError::Unreachable {
             url: url.to_string(),
             attempts: 0,

@@ -48,10 +48,7 @@ impl ModelNames {
 }
 
 fn plain(tool: &str) -> String {
-    let allowed = |c: char| match c.is_ascii_alphanumeric() || c == '_' || c == '-' {
-        true => c,
-        false => '_',
-    };
+    let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
     tool.chars().map(allowed).take(MAX_LENGTH).collect()
 }
 

@@ -16,10 +16,7 @@ impl ServerQuirks {
     /// Returns the member that limits the output of chat completions: the configured one, unless the server
     /// rejected it.
     pub(super) fn limit_field(&self, set: LimitField) -> &'static str {
-        match self.other_limit.load(Relaxed) {
-            true => set.other().name(),
-            false => set.name(),
-        }
+        if self.other_limit.load(Relaxed) { set.other().name() } else { set.name() }
     }
 
     /// Returns whether a model's reasoning may be sent back in chat completions.

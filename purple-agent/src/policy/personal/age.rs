@@ -168,10 +168,7 @@ fn meaning(tokens: &[Token], at: usize) -> Meaning {
         return Meaning::Age;
     }
     // `one` means a person more often than an age.
-    match token.word == "one" {
-        true => Meaning::Other,
-        false => Meaning::Unclear,
-    }
+    if token.word == "one" { Meaning::Other } else { Meaning::Unclear }
 }
 
 /// Recognises `03/05/2015`, `14.09.2015`, `7:30`.

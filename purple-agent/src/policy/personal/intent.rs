@@ -98,10 +98,7 @@ pub(super) fn intents(text: &str) -> BTreeSet<Intent> {
         return found.into_iter().filter(is_left).collect();
     }
     let is_unclear = tokens.iter().any(|token| token.is(JOIN_FALLBACK_WORDS));
-    match found.is_empty() && is_unclear {
-        true => [Intent::Join].into(),
-        false => found,
-    }
+    if found.is_empty() && is_unclear { [Intent::Join].into() } else { found }
 }
 
 fn clear(tokens: &[Token], at: usize) -> Option<Intent> {

@@ -107,10 +107,7 @@ fn asked(missing: &str) -> String {
     assert!(missing.contains("age"), "{missing}");
     let numbers = missing.split(|c: char| !c.is_ascii_digit());
     let numbers: Vec<&str> = numbers.filter(|number| !number.is_empty()).collect();
-    match numbers.is_empty() {
-        true => "ask".to_owned(),
-        false => format!("which {}", numbers.join(" ")),
-    }
+    if numbers.is_empty() { "ask".to_owned() } else { format!("which {}", numbers.join(" ")) }
 }
 
 fn documents_club() -> Value {

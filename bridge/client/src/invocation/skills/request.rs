@@ -68,10 +68,7 @@ impl Invocation {
             None => self.text_message(),
         };
         let request = self.belonging(message);
-        match at_once {
-            true => request.returning_immediately(),
-            false => request,
-        }
+        if at_once { request.returning_immediately() } else { request }
     }
 
     fn text_message(&self) -> Message {

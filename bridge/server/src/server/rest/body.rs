@@ -161,8 +161,5 @@ fn required_body<'b>(headers: &HeaderMap, body: &'b [u8]) -> Result<&'b [u8], Er
 
 /// Parses the fields of a body, which may be empty.
 fn optional(headers: &HeaderMap, body: &[u8]) -> Result<Metadata, Error> {
-    match body.is_empty() {
-        true => Ok(Metadata::new()),
-        false => Ok(object(required(headers, body)?)?),
-    }
+    if body.is_empty() { Ok(Metadata::new()) } else { Ok(object(required(headers, body)?)?) }
 }

@@ -189,10 +189,7 @@ pub(super) fn error_response_at(
     status: StatusCode,
     error: Error,
 ) -> Response {
-    let version = match path.contains("/v1/") {
-        true => Version::V0_3,
-        false => Version::V1_0,
-    };
+    let version = if path.contains("/v1/") { Version::V0_3 } else { Version::V1_0 };
     let refusal = HttpError { status, error, allow: None };
     ResponseWriter::for_request(headers, ResponseFormat::without_body(version)).error(&refusal)
 }

@@ -82,10 +82,7 @@ fn matching(
         }
         allowed.extend(operation.http_methods());
     }
-    Err(match allowed.is_empty() {
-        true => RouteError::Path,
-        false => RouteError::Method { allowed },
-    })
+    Err(if allowed.is_empty() { RouteError::Path } else { RouteError::Method { allowed } })
 }
 
 /// Returns the method to look up: HEAD is handled as GET.

@@ -20,10 +20,7 @@ impl Printer {
             }
             Some(Open::Artifact(_)) | None => false,
         };
-        let before = match goes_on {
-            true => self.open.take(),
-            false => None,
-        };
+        let before = if goes_on { self.open.take() } else { None };
         let shown = self.message(message, false);
         if shown.is_empty() {
             self.open = before.or(self.open.take());
@@ -99,10 +96,7 @@ impl Printer {
             return String::new();
         }
         let is_open = matches!(&self.open, Some(Open::Artifact(open)) if open == id);
-        let before = match is_open {
-            true => String::new(),
-            false => self.closed(),
-        };
+        let before = if is_open { String::new() } else { self.closed() };
         let more = format!("{before}{}", &text[length..]);
         self.turn.made.insert(key(&text));
         self.open = Some(Open::Artifact(id.to_owned()));
@@ -115,10 +109,7 @@ impl Printer {
     fn repeats(&self, text: &str, is_whole: bool) -> bool {
         let text = key(text);
         let mut shown = self.turn.told.iter().chain([&self.turn.texts]);
-        shown.any(|one| match is_whole {
-            true => *one == text,
-            false => one.starts_with(&text),
-        })
+        shown.any(|one| if is_whole { *one == text } else { one.starts_with(&text) })
     }
 
     /// Prints text that was held back and is not a repetition.

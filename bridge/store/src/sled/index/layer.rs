@@ -184,10 +184,7 @@ impl Layer {
 
     /// Returns the entry of a key that is not the key of a task, if the layer has one. The entry of a removed key is `None`.
     pub(super) fn get(&self, key: &[u8]) -> Option<&Value> {
-        match keys::is_single(key) {
-            true => self.single.get(key),
-            false => self.lists.entries.get(key),
-        }
+        if keys::is_single(key) { self.single.get(key) } else { self.lists.entries.get(key) }
     }
 }
 

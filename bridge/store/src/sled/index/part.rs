@@ -255,10 +255,7 @@ impl Meta {
 
     fn read(bytes: &[u8]) -> postcard::Result<Self> {
         let (meta, extension) = postcard::take_from_bytes::<Self>(bytes)?;
-        let extension = match extension.is_empty() {
-            true => None,
-            false => postcard::from_bytes(extension)?,
-        };
+        let extension = if extension.is_empty() { None } else { postcard::from_bytes(extension)? };
         Ok(Self { extension, ..meta })
     }
 }

@@ -134,10 +134,7 @@ impl Pair {
             changes.entries.insert(key, value);
         }
         let is_new = self.tasks.is_empty() || rng.below(3) == 0;
-        let number = match is_new {
-            true => self.tasks.len(),
-            false => rng.below(self.tasks.len()),
-        };
+        let number = if is_new { self.tasks.len() } else { rng.below(self.tasks.len()) };
         let task = format!("t{number:04}");
         let caller = Caller::new(["alice", "bob"][number % 2]);
         let sample = Sample::new(&task).of(caller).within(["x", "y", "z"][number % 3]);

@@ -90,10 +90,7 @@ fn settle_end(log: &Log, known: End) -> Result<(), StoreError> {
     };
     // The number of the first batch of this segment is known from the segment before.
     let before = bases.len().checked_sub(2).map_or(base, |before| bases[before]);
-    let from = match known.at > before {
-        true => known,
-        false => End { at: before, batch: 0 },
-    };
+    let from = if known.at > before { known } else { End { at: before, batch: 0 } };
     let (mut last, mut start) = (from, from.at);
     let end = walk(log, from, &mut |entry, end| {
         if end != last {

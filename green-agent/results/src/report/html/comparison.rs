@@ -36,10 +36,7 @@ mod tests {
     fn run(name: &str, passing: u32) -> ReportSource {
         let trial = |number: u32| TrialRecord {
             trial: number,
-            outcome: match number <= passing {
-                true => Outcome::Passed,
-                false => Outcome::Failed,
-            },
+            outcome: if number <= passing { Outcome::Passed } else { Outcome::Failed },
             ..record(&format!("{name}{number}"), 1)
         };
         let folder = RunFolder {

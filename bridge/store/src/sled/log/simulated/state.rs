@@ -95,10 +95,7 @@ impl State {
             self.has_stopped = true;
             return Ok(Course::Stops);
         }
-        Ok(match self.is_chosen(self.faults.full) {
-            true => Course::NoRoom,
-            false => Course::Done,
-        })
+        Ok(if self.is_chosen(self.faults.full) { Course::NoRoom } else { Course::Done })
     }
 
     /// Makes a change that is atomic.
@@ -117,19 +114,13 @@ impl State {
     }
 
     fn check(&self) -> io::Result<()> {
-        match self.has_stopped {
-            true => Err(error(EIO)),
-            false => Ok(()),
-        }
+        if self.has_stopped { Err(error(EIO)) } else { Ok(()) }
     }
 
     /// Checks whether the process may open one more file.
     fn open_one(&mut self) -> io::Result<()> {
         self.check()?;
-        match self.is_chosen(self.faults.files) {
-            true => Err(error(EMFILE)),
-            false => Ok(()),
-        }
+        if self.is_chosen(self.faults.files) { Err(error(EMFILE)) } else { Ok(()) }
     }
 
     fn is_chosen(&mut self, percent: usize) -> bool {

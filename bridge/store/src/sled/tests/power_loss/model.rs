@@ -307,10 +307,7 @@ impl Model {
             let outcome = check_record(number, record, found, count);
             excuse(&mut record.is_damaged, outcome)?;
         }
-        match self.is_damaged {
-            true => Ok(()),
-            false => self.check_lists(store).await,
-        }
+        if self.is_damaged { Ok(()) } else { self.check_lists(store).await }
     }
 
     /// Checks the lists and counts.

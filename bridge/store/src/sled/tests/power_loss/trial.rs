@@ -77,10 +77,7 @@ impl Trial {
     async fn start(&mut self, count: &mut Count) -> Result<(), Violation> {
         let faults = self.faults();
         let is_without_faults = self.rng.below(3) > 0;
-        self.disk.set_faults(match is_without_faults {
-            true => Faults::default(),
-            false => faults.clone(),
-        });
+        self.disk.set_faults(if is_without_faults { Faults::default() } else { faults.clone() });
         count.starts += 1;
         let store = match self.open() {
             Ok(store) => store,
