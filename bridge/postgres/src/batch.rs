@@ -14,7 +14,7 @@ use crate::{
     rows::{self, FORMAT, Key, signed},
 };
 use bridge_program::clock;
-use bridge_store::{Append, Head, Seq, StoreError};
+use bridge_store::{Append, Head, Result, Seq, StoreError};
 
 /// The largest append, in bytes.
 const APPEND_LIMIT: usize = 64 << 20;
@@ -61,11 +61,7 @@ pub(super) struct QueuedAppend {
 
 impl PreparedAppend {
     /// Serializes an append for the tables. `before` is the head of the task before the append; `None` for a new task.
-    pub(super) fn new(
-        before: Option<&Head>,
-        head: Arc<Head>,
-        append: Append,
-    ) -> Result<Self, StoreError> {
+    pub(super) fn new(before: Option<&Head>, head: Arc<Head>, append: Append) -> Result<Self> {
         let body = rows::to_json("an event", &append.events)?;
         check_size("an append to", &append.task, body.len(), APPEND_LIMIT)?;
         let json = rows::to_json("a head", &*head)?;
@@ -93,7 +89,7 @@ impl PreparedAppend {
     }
 }
 
-fn check_size(what: &str, task: &str, size: usize, limit: usize) -> Result<(), StoreError> {
+fn check_size(what: &str, task: &str, size: usize, limit: usize) -> Result<()> {
     match size <= limit {
         true => Ok(()),
         false => Err(StoreError::TooLarge { what: format!("{what} task {task}"), size, limit }),
@@ -204,7 +200,7 @@ const COMMITTED: &str = "SELECT g.at FROM unnest($1::text[], $2::bigint[], $3::b
 pub(super) async fn find_committed(
     connections: &Connections,
     batch: &[QueuedAppend],
-) -> Result<BTreeSet<usize>, StoreError> {
+) -> Result<BTreeSet<usize>> {
     let all = || batch.iter().map(|pending| &pending.prepared);
     let tasks: Vec<&str> = all().map(|one| one.append.task.as_str()).collect();
     let last: Vec<i64> = all().map(|one| signed(one.append.last())).collect();

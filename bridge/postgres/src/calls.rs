@@ -22,7 +22,7 @@ use crate::{
     failure::unavailable,
     rows::{self, Key},
 };
-use bridge_store::{Call, Conversation, StoreError};
+use bridge_store::{Call, Conversation, Result, StoreError};
 
 /// The largest call or answer in bytes, and the size of all waiting calls of this process in KiB.
 const MAX_CALL_BYTES: usize = 24 << 20;
@@ -103,7 +103,7 @@ impl Shared {
         conversation: Conversation<'_>,
         call: &Call,
         notified: &mut Option<i64>,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    ) -> Result<Option<Vec<u8>>> {
         check_size(&call.body)?;
         let kilobytes = (call.body.len() >> 10).clamp(1, MAX_WAITING_KIB) as u32;
         let room = timeout(ANSWER_TIMEOUT, self.calls.room.acquire_many(kilobytes)).await;
@@ -138,7 +138,7 @@ impl Shared {
         &self,
         conversation: Conversation<'_>,
         call: &Call,
-    ) -> Result<Option<(i64, Option<Vec<u8>>)>, StoreError> {
+    ) -> Result<Option<(i64, Option<Vec<u8>>)>> {
         let Conversation { agent, caller, id } = conversation;
         let conversation = rows::conversation_key(caller, agent, id);
         let (own, kept) = (self.membership.replica, ANSWER_RETENTION.as_secs_f64());
@@ -149,7 +149,7 @@ impl Shared {
     }
 
     /// Removes a call that was not answered in time, unless a process has taken it.
-    async fn withdraw_call(&self, call: &Call) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn withdraw_call(&self, call: &Call) -> Result<Option<Vec<u8>>> {
         let values: Values<'_> = &[&call.key];
         let delete = "DELETE FROM bridge.calls WHERE key = $1 AND NOT is_taken RETURNING true";
         let found = self.connections.write_idempotent(delete, values).await?;
@@ -180,11 +180,7 @@ impl Shared {
         }
     }
 
-    pub(super) async fn answer_call(
-        &self,
-        key: &[u8],
-        answer: Option<Vec<u8>>,
-    ) -> Result<(), StoreError> {
+    pub(super) async fn answer_call(&self, key: &[u8], answer: Option<Vec<u8>>) -> Result<()> {
         let own = self.membership.replica;
         match answer {
             Some(answer) => {
@@ -204,14 +200,14 @@ impl Shared {
     }
 
     /// Removes expired calls and answers.
-    pub(super) async fn remove_expired_calls(&self) -> Result<(), StoreError> {
+    pub(super) async fn remove_expired_calls(&self) -> Result<()> {
         let forget = "DELETE FROM bridge.calls WHERE until < clock_timestamp()";
         let deleted = self.connections.write_idempotent(forget, &[]);
         deleted.await.map(drop)
     }
 }
 
-fn check_size(body: &[u8]) -> Result<(), StoreError> {
+fn check_size(body: &[u8]) -> Result<()> {
     match body.len() <= MAX_CALL_BYTES {
         true => Ok(()),
         false => Err(StoreError::TooLarge {

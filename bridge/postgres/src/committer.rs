@@ -21,7 +21,7 @@ use crate::{
     batch::{self, PreparedAppend, QueuedAppend, Refusal},
     failure::{Failure, unavailable},
 };
-use bridge_store::StoreError;
+use bridge_store::{Result, StoreError};
 
 /// The largest size of all appends that wait or are being committed, in KiB.
 const MAX_QUEUED_KIB: usize = 64 << 10;
@@ -77,7 +77,7 @@ impl CommitQueue {
     }
 
     /// Returns the error of the last write if it failed a short time ago.
-    pub(super) fn check(&self) -> Result<(), StoreError> {
+    pub(super) fn check(&self) -> Result<()> {
         match lock(&self.refusal).as_ref() {
             Some((at, error)) if at.elapsed() < FAILURE_AGE => Err(as_check_error(error)),
             Some(_) | None => Ok(()),

@@ -14,7 +14,7 @@ use crate::{
     schema,
     servers::{CONNECT_TIMEOUT, RESULT_TIMEOUT, Servers},
 };
-use bridge_store::StoreError;
+use bridge_store::Result;
 
 /// The first and the longest pause after a failed attempt to connect. During the pause all operations fail at once.
 const RECONNECT_PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(3)];
@@ -42,7 +42,7 @@ struct Outage {
 
 impl Connections {
     /// Creates the pools without connecting.
-    pub(super) fn new(settings: &PostgresSettings) -> Result<Self, StoreError> {
+    pub(super) fn new(settings: &PostgresSettings) -> Result<Self> {
         let servers = Servers::new(settings)?;
         let writers = (settings.connections / 3).max(1);
         let readers = settings.connections.saturating_sub(writers).max(1);
@@ -56,7 +56,7 @@ impl Connections {
     }
 
     /// Checks the server and creates missing tables.
-    pub(super) async fn prepare(&self, address: &str) -> Result<(), StoreError> {
+    pub(super) async fn prepare(&self, address: &str) -> Result<()> {
         let mut pooled = self.acquire(&self.writers).await?;
         schema::prepare(&mut pooled.connection, address).await
     }
@@ -67,11 +67,7 @@ impl Connections {
     }
 
     /// Runs a read-only statement. If the connection is lost, the statement runs once more on another one.
-    pub(super) async fn read(
-        &self,
-        sql: &'static str,
-        values: Values<'_>,
-    ) -> Result<Vec<Row>, StoreError> {
+    pub(super) async fn read(&self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>> {
         self.run_with_retry(&self.readers, sql, values).await
     }
 
@@ -89,7 +85,7 @@ impl Connections {
         &self,
         sql: &'static str,
         values: Values<'_>,
-    ) -> Result<Vec<Row>, StoreError> {
+    ) -> Result<Vec<Row>> {
         self.run_with_retry(&self.writers, sql, values).await
     }
 
@@ -98,7 +94,7 @@ impl Connections {
         &self,
         sql: &'static str,
         values: Values<'_>,
-    ) -> Result<Vec<Row>, StoreError> {
+    ) -> Result<Vec<Row>> {
         self.run_with_retry(&self.heartbeat, sql, values).await
     }
 
@@ -107,7 +103,7 @@ impl Connections {
         pool: &LimitedPool,
         sql: &'static str,
         values: Values<'_>,
-    ) -> Result<Vec<Row>, StoreError> {
+    ) -> Result<Vec<Row>> {
         match self.run(pool, sql, values).await {
             Err(Failure::Unknown(_) | Failure::RolledBack) => {
                 let again = self.run(pool, sql, values).await;
@@ -155,7 +151,7 @@ impl Connections {
     }
 
     /// Returns a connection of this pool, or of another pool if this one has none and the server allows no more.
-    async fn acquire(&self, pool: &LimitedPool) -> Result<PooledConnection, StoreError> {
+    async fn acquire(&self, pool: &LimitedPool) -> Result<PooledConnection> {
         if !pool.has_connections()
             && let Some(outage) = lock(&self.outage).as_ref()
             && Instant::now() < outage.until
@@ -208,7 +204,7 @@ impl fmt::Debug for Connections {
 }
 
 /// Creates a pool of connections to the servers.
-fn pool(servers: &Servers, size: usize) -> Result<Pool, StoreError> {
+fn pool(servers: &Servers, size: usize) -> Result<Pool> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     // The servers have the configuration.
     let manager = Manager::from_connect(Config::new(), servers.clone(), recycling);

@@ -7,7 +7,7 @@ use crate::{
     failure::{Failure, unavailable},
     rows,
 };
-use bridge_store::{Deletion, StoreError, caller::Caller};
+use bridge_store::{Deletion, Result, StoreError, caller::Caller};
 
 /// The number of attempts if others append to the task meanwhile, or connections are lost.
 const ATTEMPTS: usize = 16;
@@ -18,7 +18,7 @@ impl Shared {
         caller: &Caller,
         task: &str,
         deletion: Deletion,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let mut may_be_deleted = false;
         for _ in 0..ATTEMPTS {
             let seq = match self.check_deletable(caller, task, deletion).await {
@@ -50,7 +50,7 @@ impl Shared {
         self.feed.end(task);
     }
 
-    async fn exists(&self, task: &str) -> Result<bool, StoreError> {
+    async fn exists(&self, task: &str) -> Result<bool> {
         let select = "SELECT true FROM bridge.tasks WHERE task = $1";
         Ok(!self.connections.read(select, &[&task]).await?.is_empty())
     }
@@ -61,7 +61,7 @@ impl Shared {
         caller: &Caller,
         task: &str,
         deletion: Deletion,
-    ) -> Result<i64, StoreError> {
+    ) -> Result<i64> {
         if !rows::is_storable(task) {
             return Err(StoreError::not_found(task));
         }

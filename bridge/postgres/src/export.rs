@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use crate::{PostgresStore, connections::Values, rows};
 use bridge_store::{
-    DamagedTask, ExportStore, Head, RecordEntry, RecordKey, RecordPage, Seq, Store as _,
+    DamagedTask, ExportStore, Head, RecordEntry, RecordKey, RecordPage, Result, Seq, Store as _,
     StoreError, StoreReport, TaskEntry, TaskPage, caller::Caller,
 };
 
@@ -22,11 +22,11 @@ const SCOPE_BYTES: usize = 16;
 
 #[async_trait]
 impl ExportStore for PostgresStore {
-    async fn all_tasks(&self, after: &[u8], limit: usize) -> Result<TaskPage, StoreError> {
+    async fn all_tasks(&self, after: &[u8], limit: usize) -> Result<TaskPage> {
         let after = String::from_utf8_lossy(after);
         let found = self.heads(&after, limit).await?;
         let last = found.last().map(|(task, _)| task.clone().into_bytes());
-        let entry = |(task, head): (String, Result<Head, StoreError>)| match head {
+        let entry = |(task, head): (String, Result<Head>)| match head {
             Ok(head) => TaskEntry::Intact(task, head.owner),
             Err(error) => TaskEntry::Damaged(task, reason(error)),
         };
@@ -34,7 +34,7 @@ impl ExportStore for PostgresStore {
         Ok(TaskPage { tasks, last })
     }
 
-    async fn all_records(&self, after: &[u8], limit: usize) -> Result<RecordPage, StoreError> {
+    async fn all_records(&self, after: &[u8], limit: usize) -> Result<RecordPage> {
         let (scope, key) = after.split_at(after.len().min(SCOPE_BYTES));
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let values: Values<'_> = &[&scope, &key, &limit];
@@ -61,7 +61,7 @@ impl ExportStore for PostgresStore {
         Ok(page)
     }
 
-    async fn other_processes(&self) -> Result<usize, StoreError> {
+    async fn other_processes(&self) -> Result<usize> {
         let select =
             "SELECT count(*) FROM bridge.replicas WHERE id <> $1 AND until > clock_timestamp()";
         let own = self.shared.membership.replica;
@@ -76,7 +76,7 @@ impl PostgresStore {
     ///
     /// # Errors
     /// If the store cannot be read at all.
-    pub async fn check(&self) -> Result<StoreReport, StoreError> {
+    pub async fn check(&self) -> Result<StoreReport> {
         let mut report = StoreReport::default();
         let mut after = String::new();
         loop {
@@ -114,7 +114,7 @@ impl PostgresStore {
     }
 
     /// Checks that all events up to the head exist and can be applied.
-    async fn check_task(&self, head: &Head) -> Result<(), StoreError> {
+    async fn check_task(&self, head: &Head) -> Result<()> {
         let mut seen: Seq = 0;
         while seen < head.seq {
             let events = self.read(&head.owner, &head.task, seen, PAGE).await?;
@@ -131,11 +131,7 @@ impl PostgresStore {
         self.shared.snapshot(head).await.map(drop)
     }
 
-    async fn heads(
-        &self,
-        after: &str,
-        limit: usize,
-    ) -> Result<Vec<(String, Result<Head, StoreError>)>, StoreError> {
+    async fn heads(&self, after: &str, limit: usize) -> Result<Vec<(String, Result<Head>)>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let values: Values<'_> = &[&after, &limit];
         let found = self.shared.connections.read(SELECT_TASKS, values).await?;

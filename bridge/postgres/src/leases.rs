@@ -22,7 +22,7 @@ use crate::{
     failure::unavailable,
     rows::{self, Key},
 };
-use bridge_store::{Call, Conversation, Lease, Leases, Sharing, StoreError};
+use bridge_store::{Call, Conversation, Lease, Leases, Result, Sharing};
 
 /// The longest time for which [`Leases::freed`] waits.
 const FREED_TIMEOUT: Duration = Duration::from_secs(60);
@@ -55,10 +55,7 @@ struct Heartbeat {
 
 impl Membership {
     /// Registers this process.
-    pub(super) async fn join(
-        connections: &Connections,
-        lease: Duration,
-    ) -> Result<Self, StoreError> {
+    pub(super) async fn join(connections: &Connections, lease: Duration) -> Result<Self> {
         let join = "INSERT INTO bridge.replicas (until, answers_calls)
             VALUES (clock_timestamp() + make_interval(secs => $1), true) RETURNING id";
         let values: Values<'_> = &[&lease.as_secs_f64()];
@@ -150,7 +147,7 @@ pub(super) async fn clean_up(shared: Arc<Shared>) {
 
 /// Sends a heartbeat. Returns the time at which it expires, in seconds by the database's clock, or `None` if this process
 /// was taken for dead.
-async fn renew(shared: &Shared) -> Result<Option<f64>, StoreError> {
+async fn renew(shared: &Shared) -> Result<Option<f64>> {
     let Membership { replica, lease, .. } = &shared.membership;
     let renew = "UPDATE bridge.replicas SET until = clock_timestamp() + make_interval(secs => $2)
         WHERE id = $1 RETURNING extract(epoch FROM until)::float8";
@@ -162,7 +159,7 @@ async fn renew(shared: &Shared) -> Result<Option<f64>, StoreError> {
 /// Removes processes whose heartbeats have expired, with their leases. Returns whether there were any. A statement that
 /// waited while the database was blocked removes none: then the heartbeat of this process, which expires at `until`, is
 /// too old.
-async fn remove_dead(shared: &Shared, until: f64) -> Result<bool, StoreError> {
+async fn remove_dead(shared: &Shared, until: f64) -> Result<bool> {
     let dead = "SELECT id, bridge.forget_1(id, false) FROM bridge.replicas
         WHERE until < clock_timestamp() AND id <> $1 AND clock_timestamp() < to_timestamp($2)";
     let Membership { replica, lease, .. } = &shared.membership;
@@ -185,7 +182,7 @@ fn keys(conversation: &Conversation<'_>) -> (Key, Key, Key) {
 
 #[async_trait]
 impl Leases for Shared {
-    async fn acquire(&self, conversation: Conversation<'_>) -> Result<Lease, StoreError> {
+    async fn acquire(&self, conversation: Conversation<'_>) -> Result<Lease> {
         let (key, list, context) = keys(&conversation);
         let (replica, task) = (self.membership.replica, rows::storable(conversation.id));
         let acquire = "SELECT is_held, task, head FROM bridge.acquire_1($1, $2, $3, $4, $5)";
@@ -201,7 +198,7 @@ impl Leases for Shared {
         })
     }
 
-    async fn release(&self, conversation: Conversation<'_>) -> Result<bool, StoreError> {
+    async fn release(&self, conversation: Conversation<'_>) -> Result<bool> {
         let (key, list, context) = keys(&conversation);
         let (replica, task) = (self.membership.replica, rows::storable(conversation.id));
         let release = "SELECT bridge.release_1($1, $2, $3, $4, $5)";
@@ -210,10 +207,7 @@ impl Leases for Shared {
         Ok(found.first().is_some_and(|row| row.get(0)))
     }
 
-    async fn are_elsewhere(
-        &self,
-        conversations: &[Conversation<'_>],
-    ) -> Result<Vec<bool>, StoreError> {
+    async fn are_elsewhere(&self, conversations: &[Conversation<'_>]) -> Result<Vec<bool>> {
         let keys: Vec<Key> = conversations
             .iter()
             .map(|conversation| {
@@ -232,7 +226,7 @@ impl Leases for Shared {
         &self,
         conversation: Conversation<'_>,
         call: &Call,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    ) -> Result<Option<Vec<u8>>> {
         let mut notified = None;
         let answer = self.hand_over_call(conversation, call, &mut notified).await;
         let is_answered = matches!(answer, Ok(Some(_)));
@@ -246,7 +240,7 @@ impl Leases for Shared {
         self.take_calls().await
     }
 
-    async fn answer(&self, key: &[u8], answer: Option<Vec<u8>>) -> Result<(), StoreError> {
+    async fn answer(&self, key: &[u8], answer: Option<Vec<u8>>) -> Result<()> {
         let has_effect = answer.is_some();
         let answered = self.answer_call(key, answer).await;
         self.sharing.taken.count(has_effect && answered.is_ok());

@@ -57,7 +57,7 @@ use self::{
 };
 use bridge_store::{
     Append, Damage, Deletion, Feed, Head, Idle, Leases, ListPosition, ListQuery, Listener, Page,
-    RecordKey, Seq, Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch,
+    RecordKey, Result, Seq, Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch,
     backend::{Cache, Quarantine},
     caller::Caller,
 };
@@ -93,7 +93,7 @@ impl PostgresStore {
     /// # Errors
     /// `Unavailable` if the database cannot be reached, `Unsupported` if the server is too old, `Newer` if a later version
     /// has changed the tables so that this one cannot use them.
-    pub async fn open(settings: &PostgresSettings) -> Result<Self, StoreError> {
+    pub async fn open(settings: &PostgresSettings) -> Result<Self> {
         let connections = Connections::new(settings)?;
         let prepared = connections.prepare(&settings.to_string()).await;
         prepared.map_err(|error| failure::at(settings, error))?;
@@ -134,11 +134,7 @@ impl Drop for PostgresStore {
 
 impl Shared {
     /// Returns the head of the task with the event that the append expects as the last one, or else the newest head.
-    async fn head_before(
-        &self,
-        caller: &Caller,
-        append: &Append,
-    ) -> Result<Option<Arc<Head>>, StoreError> {
+    async fn head_before(&self, caller: &Caller, append: &Append) -> Result<Option<Arc<Head>>> {
         if append.expected == 0 {
             return Ok(None);
         }
@@ -155,7 +151,7 @@ impl Shared {
         refusal: Refusal,
         head: &Head,
         append: AppendSummary,
-    ) -> Result<StoreError, StoreError> {
+    ) -> Result<StoreError> {
         let Head { owner, agent, .. } = head;
         let actual = match refusal {
             Refusal::Failed(error) => return Ok(error),
@@ -194,7 +190,7 @@ struct AppendSummary {
 
 #[async_trait]
 impl Store for PostgresStore {
-    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
+    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>> {
         let append = append.checked()?;
         if !rows::is_storable(&append.task) {
             return Err(append.invalid("its id has a null character"));
@@ -222,20 +218,20 @@ impl Store for PostgresStore {
         task: &str,
         after: Seq,
         limit: usize,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
+    ) -> Result<Vec<StoredEvent>> {
         self.shared.read(caller, task, after, limit).await
     }
 
-    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>> {
         self.shared.head(caller, task).await
     }
 
-    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
+    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot> {
         let head = self.shared.head(caller, task).await?;
         self.shared.snapshot(&head).await
     }
 
-    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
+    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
         self.shared.list(caller, query).await
     }
 
@@ -244,7 +240,7 @@ impl Store for PostgresStore {
         caller: &Caller,
         agent: &str,
         message_id: &str,
-    ) -> Result<Option<(String, Seq)>, StoreError> {
+    ) -> Result<Option<(String, Seq)>> {
         self.shared.message(caller, agent, message_id).await
     }
 
@@ -253,15 +249,15 @@ impl Store for PostgresStore {
         caller: &Caller,
         agent: &str,
         client_id: &str,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<String>> {
         self.shared.client_task(caller, agent, client_id).await
     }
 
-    async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+    async fn owner(&self, task: &str) -> Result<Caller> {
         self.shared.owner(task).await
     }
 
-    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>> {
         self.shared.open_turns(after, limit).await
     }
 
@@ -272,24 +268,19 @@ impl Store for PostgresStore {
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
+    ) -> Result<Vec<Head>> {
         self.shared.idle_tasks(kind, agent, after, until, limit).await
     }
 
-    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError> {
+    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>> {
         self.shared.counts().await
     }
 
-    async fn delete(
-        &self,
-        caller: &Caller,
-        task: &str,
-        deletion: Deletion,
-    ) -> Result<(), StoreError> {
+    async fn delete(&self, caller: &Caller, task: &str, deletion: Deletion) -> Result<()> {
         self.shared.delete(caller, task, deletion).await
     }
 
-    async fn ready(&self) -> Result<(), StoreError> {
+    async fn ready(&self) -> Result<()> {
         self.shared.ready().await
     }
 
@@ -302,7 +293,7 @@ impl Store for PostgresStore {
         Some(leases)
     }
 
-    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
+    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch> {
         let watch = self.shared.feed.watch(task);
         let head = self.shared.head(caller, task).await?;
         Ok(watch.with_head(&head))
@@ -312,12 +303,7 @@ impl Store for PostgresStore {
         self.shared.feed.listen(listener);
     }
 
-    async fn put_record(
-        &self,
-        caller: &Caller,
-        key: &RecordKey,
-        value: Vec<u8>,
-    ) -> Result<(), StoreError> {
+    async fn put_record(&self, caller: &Caller, key: &RecordKey, value: Vec<u8>) -> Result<()> {
         key.check(&value)?;
         let (scope, record) = rows::record_keys(caller, key);
         let put = "INSERT INTO bridge.records (scope, key, id, value, owner, kind, within)
@@ -337,11 +323,7 @@ impl Store for PostgresStore {
         }
     }
 
-    async fn record(
-        &self,
-        caller: &Caller,
-        key: &RecordKey,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn record(&self, caller: &Caller, key: &RecordKey) -> Result<Option<Vec<u8>>> {
         let (scope, record) = rows::record_keys(caller, key);
         let get = "SELECT value FROM bridge.records WHERE scope = $1 AND key = $2";
         let values: connections::Values<'_> = &[&scope, &record];
@@ -349,7 +331,7 @@ impl Store for PostgresStore {
         Ok(rows.first().map(|row| row.get(0)))
     }
 
-    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError> {
+    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool> {
         let (scope, record) = rows::record_keys(caller, key);
         let delete = "WITH own AS (SELECT id FROM bridge.replicas WHERE id = $3), gone AS (
                 DELETE FROM bridge.records WHERE scope = $1 AND key = $2 AND EXISTS (SELECT FROM own) RETURNING key
@@ -367,7 +349,7 @@ impl Store for PostgresStore {
         caller: &Caller,
         kind: &str,
         scope: &str,
-    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    ) -> Result<Vec<(String, Vec<u8>)>> {
         let scope = rows::scope_key(caller, kind, scope);
         let all = "SELECT id, value FROM bridge.records WHERE scope = $1 ORDER BY id";
         let rows = self.shared.connections.read(all, &[&scope]).await?;
@@ -378,11 +360,7 @@ impl Store for PostgresStore {
         Ok(rows.iter().map(record).collect())
     }
 
-    async fn have_records(
-        &self,
-        kind: &str,
-        scopes: &[(Caller, String)],
-    ) -> Result<Vec<bool>, StoreError> {
+    async fn have_records(&self, kind: &str, scopes: &[(Caller, String)]) -> Result<Vec<bool>> {
         let key = |(caller, scope): &(Caller, String)| rows::scope_key(caller, kind, scope);
         let scopes: Vec<rows::Key> = scopes.iter().map(key).collect();
         let some = "SELECT DISTINCT scope FROM bridge.records WHERE scope = ANY($1)";

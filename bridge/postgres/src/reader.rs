@@ -12,8 +12,8 @@ use crate::{
     rows::{self, damaged, signed, unsigned},
 };
 use bridge_store::{
-    EndedTasks, Head, Idle, ListPosition, ListQuery, Page, Seq, Snapshot, StoreError, StoredEvent,
-    TaskCounts,
+    EndedTasks, Head, Idle, ListPosition, ListQuery, Page, Result, Seq, Snapshot, StoreError,
+    StoredEvent, TaskCounts,
     backend::{CachedTask, PageBuilder, cut_page},
     caller::Caller,
 };
@@ -36,7 +36,7 @@ const COUNT_FILTERED: &str = "SELECT count(*) FROM bridge.tasks
         AND status_time >= $4";
 
 impl Shared {
-    pub(super) async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+    pub(super) async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>> {
         if !rows::is_storable(task) {
             return Err(StoreError::not_found(task));
         }
@@ -53,7 +53,7 @@ impl Shared {
         task: &str,
         after: Seq,
         limit: usize,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
+    ) -> Result<Vec<StoredEvent>> {
         // Head and events are requested at the same time.
         let max_rows = i64::try_from(limit).unwrap_or(i64::MAX);
         let events = async {
@@ -82,12 +82,12 @@ impl Shared {
     }
 
     /// Returns the task after exactly the last event of this head.
-    pub(super) async fn snapshot(&self, head: &Head) -> Result<Snapshot, StoreError> {
+    pub(super) async fn snapshot(&self, head: &Head) -> Result<Snapshot> {
         let found = self.find_snapshot(head).await;
         found.inspect_err(|error| self.quarantine_damaged(error))
     }
 
-    async fn find_snapshot(&self, head: &Head) -> Result<Snapshot, StoreError> {
+    async fn find_snapshot(&self, head: &Head) -> Result<Snapshot> {
         let Head { task, seq, .. } = head;
         if let Some(snapshot) = self.cache.get(task, *seq) {
             return Ok(snapshot);
@@ -116,11 +116,7 @@ impl Shared {
         Ok(snapshot)
     }
 
-    pub(super) async fn list(
-        &self,
-        caller: &Caller,
-        query: &ListQuery,
-    ) -> Result<Page, StoreError> {
+    pub(super) async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
         let list = rows::list_key(caller, &query.agent);
         let from = self.start(&list, query).await?;
         let context = query.context_id.as_deref().map(rows::context_key);
@@ -147,7 +143,7 @@ impl Shared {
             };
             Ok(total.first().map_or(0, |row| row.get::<_, i64>(0)))
         };
-        let (found, total): (_, Result<i64, StoreError>) = tokio::join!(page, total);
+        let (found, total): (_, Result<i64>) = tokio::join!(page, total);
         let found = found?;
         let (tasks, next) = self.fill(query, &found).await?;
         let total = usize::try_from(total?).unwrap_or_default();
@@ -155,11 +151,7 @@ impl Shared {
     }
 
     /// Loads the tasks of a page, without damaged tasks. Returns them and the token of the next page.
-    async fn fill(
-        &self,
-        query: &ListQuery,
-        found: &[Row],
-    ) -> Result<(Vec<Snapshot>, String), StoreError> {
+    async fn fill(&self, query: &ListQuery, found: &[Row]) -> Result<(Vec<Snapshot>, String)> {
         let position = |row: &Row| ListPosition { millis: row.get(1), task: row.get(0) };
         let (positions, next) = cut_page(found.iter().map(position).collect(), query.page_size);
         let mut page = PageBuilder::new(query);
@@ -181,11 +173,7 @@ impl Shared {
     }
 
     /// Returns the position after which the page begins, and checks that its task is in this list.
-    async fn start(
-        &self,
-        list: &rows::Key,
-        query: &ListQuery,
-    ) -> Result<Option<ListPosition>, StoreError> {
+    async fn start(&self, list: &rows::Key, query: &ListQuery) -> Result<Option<ListPosition>> {
         let Some(position) = query.position()? else {
             return Ok(None);
         };
@@ -205,7 +193,7 @@ impl Shared {
         caller: &Caller,
         agent: &str,
         id: &str,
-    ) -> Result<Option<(String, Seq)>, StoreError> {
+    ) -> Result<Option<(String, Seq)>> {
         let key = rows::message_key(caller, agent, id);
         let select = "SELECT task, seq FROM bridge.messages WHERE key = $1";
         let found = self.connections.read(select, &[&key]).await?;
@@ -218,25 +206,21 @@ impl Shared {
         caller: &Caller,
         agent: &str,
         id: &str,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<String>> {
         let key = rows::client_key(caller, agent, id);
         let select = "SELECT task FROM bridge.tasks WHERE client = $1";
         let found = self.connections.read(select, &[&key]).await?;
         Ok(found.first().map(|row| row.get(0)))
     }
 
-    pub(super) async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+    pub(super) async fn owner(&self, task: &str) -> Result<Caller> {
         let select = "SELECT head FROM bridge.tasks WHERE task = $1";
         let found = self.connections.read(select, &[&task]).await?;
         let row = found.first().ok_or_else(|| StoreError::not_found(task))?;
         Ok(self.read_head(task, row.get(0))?.owner)
     }
 
-    pub(super) async fn open_turns(
-        &self,
-        after: &str,
-        limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
+    pub(super) async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>> {
         let select = "SELECT task, head FROM bridge.tasks
             WHERE has_turns AND task > $1 ORDER BY task LIMIT $2";
         let (mut heads, mut after) = (Vec::new(), after.to_owned());
@@ -261,7 +245,7 @@ impl Shared {
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
+    ) -> Result<Vec<Head>> {
         let select = match kind {
             Idle::Waiting => {
                 "SELECT task, head, status_time FROM bridge.tasks
@@ -304,7 +288,7 @@ impl Shared {
     }
 
     /// Reads a head. A task whose head is damaged is quarantined.
-    fn read_head(&self, task: &str, json: &[u8]) -> Result<Head, StoreError> {
+    fn read_head(&self, task: &str, json: &[u8]) -> Result<Head> {
         rows::read_head(task, json).inspect_err(|error| self.quarantine_damaged(error))
     }
 
@@ -315,7 +299,7 @@ impl Shared {
         }
     }
 
-    pub(super) async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError> {
+    pub(super) async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>> {
         let select =
             "SELECT agent, sum(unfinished)::bigint, sum(ended)::bigint, sum(ended_bytes)::bigint
             FROM bridge.agents GROUP BY agent HAVING sum(unfinished) > 0 OR sum(ended) > 0";
@@ -329,7 +313,7 @@ impl Shared {
         Ok(found.iter().map(counts).collect())
     }
 
-    pub(super) async fn ready(&self) -> Result<(), StoreError> {
+    pub(super) async fn ready(&self) -> Result<()> {
         let only_reads = "SELECT current_setting('transaction_read_only') = 'on'";
         let answer = self.connections.read(only_reads, &[]).await?;
         match answer.first().map(|row| row.get(0)) {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 use tokio_postgres::Row;
 
-use bridge_store::{Event, Head, RecordKey, Seq, StoreError, StoredEvent, caller::Caller};
+use bridge_store::{Event, Head, RecordKey, Result, Seq, StoreError, StoredEvent, caller::Caller};
 
 /// The format version of events that this program writes and reads.
 pub(super) const FORMAT: i16 = 1;
@@ -73,20 +73,17 @@ pub(super) fn storable(text: &str) -> std::borrow::Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
-pub(super) fn to_json<T: serde::Serialize>(what: &str, value: &T) -> Result<Vec<u8>, StoreError> {
+pub(super) fn to_json<T: serde::Serialize>(what: &str, value: &T) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(|error| StoreError::corrupt(what, &error))
 }
 
 /// Reads a head from its column.
-pub(super) fn read_head(task: &str, json: &[u8]) -> Result<Head, StoreError> {
+pub(super) fn read_head(task: &str, json: &[u8]) -> Result<Head> {
     serde_json::from_slice(json).map_err(|error| damaged(task, &error))
 }
 
 /// Reads the events of a row with the columns `first`, `time`, `format` and `body`.
-pub(super) fn read_events(
-    task: &str,
-    row: &Row,
-) -> Result<impl Iterator<Item = StoredEvent>, StoreError> {
+pub(super) fn read_events(task: &str, row: &Row) -> Result<impl Iterator<Item = StoredEvent>> {
     let (first, time, format): (i64, i64, i16) = (row.get(0), row.get(1), row.get(2));
     if format != FORMAT {
         let reason = format!("an event has format {format}, this program knows {FORMAT}");

@@ -7,7 +7,7 @@
 use deadpool_postgres::ClientWrapper;
 
 use crate::failure::{describe, unavailable};
-use bridge_store::StoreError;
+use bridge_store::{Result, StoreError};
 
 /// The oldest major version of PostgreSQL that supports the statements.
 const OLDEST_SERVER: u32 = 15;
@@ -40,7 +40,7 @@ const CREATE_SCHEMA: &str = "DO $$ BEGIN
 ///
 /// # Errors
 /// `Unsupported` if the server is too old, `Newer` if a later version has changed the tables.
-pub(super) async fn prepare(client: &mut ClientWrapper, address: &str) -> Result<(), StoreError> {
+pub(super) async fn prepare(client: &mut ClientWrapper, address: &str) -> Result<()> {
     check_server(client, address).await?;
     let failed = |error: tokio_postgres::Error| unavailable(describe(&error));
     let transaction = client.transaction().await.map_err(failed)?;
@@ -79,7 +79,7 @@ pub(super) async fn prepare(client: &mut ClientWrapper, address: &str) -> Result
     Ok(())
 }
 
-async fn check_server(client: &ClientWrapper, address: &str) -> Result<(), StoreError> {
+async fn check_server(client: &ClientWrapper, address: &str) -> Result<()> {
     let version =
         "SELECT current_setting('server_version_num')::integer, current_setting('server_version')";
     let row = client.query_one(version, &[]).await;
@@ -88,7 +88,7 @@ async fn check_server(client: &ClientWrapper, address: &str) -> Result<(), Store
 }
 
 /// Refuses a server that is too old, by its `server_version_num` and `server_version`.
-fn check_version(address: &str, number: i32, version: &str) -> Result<(), StoreError> {
+fn check_version(address: &str, number: i32, version: &str) -> Result<()> {
     match u32::try_from(number).unwrap_or_default() / 10_000 >= OLDEST_SERVER {
         true => Ok(()),
         false => Err(StoreError::Unsupported {

@@ -30,7 +30,7 @@ use crate::{
     address::Encryption,
     failure::{describe, unavailable},
 };
-use bridge_store::StoreError;
+use bridge_store::{Result, StoreError};
 
 /// The time limit for making a connection, and for waiting until one is free.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -56,7 +56,7 @@ pub(super) struct Servers {
 impl Servers {
     /// # Errors
     /// If the root certificates cannot be read.
-    pub(super) fn new(settings: &PostgresSettings) -> Result<Self, StoreError> {
+    pub(super) fn new(settings: &PostgresSettings) -> Result<Self> {
         let tls = match &settings.encryption {
             Encryption::Plain => None,
             Encryption::Tls { roots } => {
@@ -141,7 +141,7 @@ impl Connect for Servers {
 }
 
 /// Creates the TLS configuration, with the root certificates in this file or those of public authorities.
-fn tls_config(roots: Option<&Path>) -> Result<ClientConfig, StoreError> {
+fn tls_config(roots: Option<&Path>) -> Result<ClientConfig> {
     let mut root_store = RootCertStore::empty();
     match roots {
         None => root_store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use tokio_postgres::Row;
 
 use crate::{Shared, connections::Values};
-use bridge_store::{CallCounts, Sharing, StoreError};
+use bridge_store::{CallCounts, Result, Sharing};
 
 /// The statistics that were read last, and the calls since the start.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ pub(super) async fn poll_sharing(shared: Arc<Shared>) {
 
 impl Shared {
     /// Reads the statistics. The queries read a few rows for each agent, process and lease of this process, and no tasks.
-    pub(super) async fn update_sharing(&self) -> Result<(), StoreError> {
+    pub(super) async fn update_sharing(&self) -> Result<()> {
         let own = "SELECT (SELECT count(*) FROM bridge.replicas WHERE until >= clock_timestamp()),
                 (SELECT count(*) FROM bridge.conversations WHERE replica = $1)";
         let values: Values<'_> = &[&self.membership.replica];

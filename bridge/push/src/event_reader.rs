@@ -6,7 +6,7 @@ use bridge_protocol::{a2a::StreamResponse, dialect::Version};
 
 use crate::{
     caller::Caller,
-    store::{Event, Head, Seq, Store, StoreError, StoredEvent},
+    store::{Event, Head, Result, Seq, Store, StoredEvent},
     turns::{EventProjection, Follower},
 };
 
@@ -43,7 +43,7 @@ impl EventReader {
         task: &str,
         seen: Seq,
         version: Version,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self> {
         let head = store.head(caller, task).await?;
         let (store, caller) = (store.clone(), caller.clone());
         Ok(Self {
@@ -56,7 +56,7 @@ impl EventReader {
     }
 
     /// Returns the next event in the log; `None` if there is no further one yet, or the store is closed.
-    pub(super) async fn next(&mut self) -> Result<Option<Notification>, StoreError> {
+    pub(super) async fn next(&mut self) -> Result<Option<Notification>> {
         while self.follower.has_more().await? {
             let Some(stored) = self.follower.next().await? else {
                 break;
@@ -78,10 +78,7 @@ impl EventReader {
         self.follower.has_news()
     }
 
-    async fn notification(
-        &mut self,
-        stored: StoredEvent,
-    ) -> Result<Option<Notification>, StoreError> {
+    async fn notification(&mut self, stored: StoredEvent) -> Result<Option<Notification>> {
         self.projection.observe(&stored);
         let StoredEvent { seq, event, .. } = stored;
         if let Event::TurnQueued { traceparent, .. } = &event {
@@ -107,7 +104,7 @@ impl EventReader {
     }
 
     /// Returns the task after this event, under the id that its owner chose for it (A2A 0.1).
-    async fn task_after(&mut self, seq: Seq) -> Result<(String, StreamResponse), StoreError> {
+    async fn task_after(&mut self, seq: Seq) -> Result<(String, StreamResponse)> {
         let mut task = Arc::unwrap_or_clone(self.projection.shown_task(seq).await?);
         if let (Version::V0_1, Some(own)) = (self.version, &self.head.client_id) {
             task.id.clone_from(own);

@@ -73,7 +73,7 @@ use bridge_tasks::{metrics, trace, turns};
 use auth::Issuer;
 use bridge_program::{LogInterval, clock, lock};
 use metrics::Metrics;
-use store::{Leases, Store, StoreError};
+use store::{Leases, Result, Store, StoreError};
 
 use delivery_slots::DeliverySlots;
 use delivery_workers::DeliveryWorkers;
@@ -152,7 +152,7 @@ impl Push {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub async fn resume(&self) -> Result<usize, StoreError> {
+    pub async fn resume(&self) -> Result<usize> {
         if let Some(leases) = self.0.repository.store().leases() {
             tokio::spawn(take_up_freed(leases, Arc::downgrade(&self.0)));
         }
@@ -185,7 +185,7 @@ impl Push {
 
     /// Removes progress without a setting if its task is gone. Progress is written before its setting: another process may
     /// be about to write the setting, or may have ended before it did.
-    async fn done_if_gone(&self, key: &SettingKey) -> Result<(), StoreError> {
+    async fn done_if_gone(&self, key: &SettingKey) -> Result<()> {
         let repository = &self.0.repository;
         match repository.store().head(&key.caller, &key.task).await {
             Err(StoreError::NotFound { .. }) => repository.done(key).await,
@@ -199,7 +199,7 @@ impl Push {
         key: &SettingKey,
         mut progress: DeliveryProgress,
         error: &StoreError,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         tracing::error!(task = key.task, id = key.id, %error, "push notifications were given up");
         let (next, retry) = (progress.seq + 1, &self.0.settings.retry);
         progress.failed(next, error.to_string(), clock::now(), retry);
@@ -213,7 +213,7 @@ impl Push {
     ///
     /// # Errors
     /// If the progress cannot be read: then nothing is delivered for the setting until a restart.
-    async fn stop(&self, key: &SettingKey) -> Result<Option<DeliveryProgress>, StoreError> {
+    async fn stop(&self, key: &SettingKey) -> Result<Option<DeliveryProgress>> {
         self.0.workers.stop(key).await;
         let progress = self.0.repository.progress(key).await?;
         if let Some(progress) = &progress {
@@ -226,7 +226,7 @@ impl Push {
     }
 
     /// Starts the open deliveries that this process does not know yet.
-    async fn take_up(&self) -> Result<(), StoreError> {
+    async fn take_up(&self) -> Result<()> {
         for (key, progress) in self.0.repository.all_progress().await? {
             if !progress.is_given_up() {
                 self.0.workers.start_unknown(key);

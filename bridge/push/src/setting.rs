@@ -15,7 +15,7 @@ use super::{
 use crate::{
     caller::Caller,
     clock,
-    store::{StoreError, encoded},
+    store::{Result, StoreError, encoded},
 };
 
 /// The longest id, in bytes.
@@ -152,7 +152,7 @@ impl StoredSetting {
     ///
     /// # Errors
     /// If encryption fails, so that a setting that should be encrypted is never stored as plain text.
-    pub(super) fn of(key: &SettingKey, setting: &Setting, seal: &Seal) -> Result<Self, StoreError> {
+    pub(super) fn of(key: &SettingKey, setting: &Setting, seal: &Seal) -> Result<Self> {
         let closed = seal.close(encoded(setting), &key.place());
         Ok(match closed.map_err(|error| corrupt(key, &error))? {
             None => Self::Clear(setting.clone()),
@@ -161,7 +161,7 @@ impl StoredSetting {
     }
 
     /// Decrypts the setting.
-    pub(super) fn open(self, key: &SettingKey, seal: &Seal) -> Result<Setting, StoreError> {
+    pub(super) fn open(self, key: &SettingKey, seal: &Seal) -> Result<Setting> {
         let setting = match self {
             Self::Clear(setting) => return Ok(setting),
             Self::Sealed { setting, .. } => setting,

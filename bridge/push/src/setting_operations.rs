@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    store::{Head, Seq, StoreError},
+    store::{Head, Result, Seq},
 };
 
 /// A setting that was checked but is not stored yet.
@@ -105,7 +105,7 @@ impl Push {
         head: &Head,
         setting: Setting,
         seen: Seq,
-    ) -> Result<TaskPushNotificationConfig, StoreError> {
+    ) -> Result<TaskPushNotificationConfig> {
         let key = SettingKey::new(&head.owner, &head.task, setting.id());
         let before = self.stop(&key).await?;
         let stored = self.replace(head, &key, setting, before.as_ref(), seen).await;
@@ -120,7 +120,7 @@ impl Push {
         setting: Setting,
         before: Option<&DeliveryProgress>,
         seen: Seq,
-    ) -> Result<TaskPushNotificationConfig, StoreError> {
+    ) -> Result<TaskPushNotificationConfig> {
         let place = before.map(|progress| progress.seq);
         let progress = DeliveryProgress::at(head, place.unwrap_or(seen));
         let config = setting.config.clone();
@@ -143,8 +143,8 @@ impl Push {
         &self,
         key: &SettingKey,
         before: Option<DeliveryProgress>,
-        changed: Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+        changed: Result<T>,
+    ) -> Result<T> {
         let (Err(error), Some(progress)) = (&changed, before) else {
             return changed;
         };
@@ -170,7 +170,7 @@ impl Push {
         caller: &Caller,
         task: &str,
         id: &str,
-    ) -> Result<Option<TaskPushNotificationConfig>, StoreError> {
+    ) -> Result<Option<TaskPushNotificationConfig>> {
         if !id.is_empty() {
             let found = self.0.repository.setting(&SettingKey::new(caller, task, id)).await?;
             return Ok(found.map(|setting| setting.config));
@@ -189,7 +189,7 @@ impl Push {
         &self,
         caller: &Caller,
         task: &str,
-    ) -> Result<Vec<TaskPushNotificationConfig>, StoreError> {
+    ) -> Result<Vec<TaskPushNotificationConfig>> {
         let all = self.0.repository.settings(caller, task).await?;
         Ok(all.into_iter().map(|(_, setting)| setting.config).collect())
     }
@@ -198,7 +198,7 @@ impl Push {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn remove(&self, caller: &Caller, task: &str, id: &str) -> Result<(), StoreError> {
+    pub async fn remove(&self, caller: &Caller, task: &str, id: &str) -> Result<()> {
         let _alone = self.changing(task).lock().await;
         let key = SettingKey::new(caller, task, id);
         let before = self.stop(&key).await?;
@@ -213,7 +213,7 @@ impl Push {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn have_settings(&self, tasks: &[(Caller, String)]) -> Result<Vec<bool>, StoreError> {
+    pub async fn have_settings(&self, tasks: &[(Caller, String)]) -> Result<Vec<bool>> {
         self.0.repository.have_settings(tasks).await
     }
 
@@ -221,7 +221,7 @@ impl Push {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn forget(&self, caller: &Caller, task: &str) -> Result<(), StoreError> {
+    pub async fn forget(&self, caller: &Caller, task: &str) -> Result<()> {
         for id in self.0.repository.ids(caller, task).await? {
             self.remove(caller, task, &id).await?;
         }

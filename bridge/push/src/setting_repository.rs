@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    store::{RecordKey, Store, StoreError, decoded, encoded},
+    store::{RecordKey, Result, Store, decoded, encoded},
 };
 
 /// The kind of the records that hold settings; their scope is the task.
@@ -54,22 +54,19 @@ impl SettingRepository {
     }
 
     /// Returns a setting as it is stored, without decrypting it.
-    pub(super) async fn stored(
-        &self,
-        key: &SettingKey,
-    ) -> Result<Option<StoredSetting>, StoreError> {
+    pub(super) async fn stored(&self, key: &SettingKey) -> Result<Option<StoredSetting>> {
         let name = key.setting();
         let record = self.store.record(&key.caller, &name).await?;
         record.map(|record| decoded(&name, &record)).transpose()
     }
 
-    pub(super) async fn setting(&self, key: &SettingKey) -> Result<Option<Setting>, StoreError> {
+    pub(super) async fn setting(&self, key: &SettingKey) -> Result<Option<Setting>> {
         let stored = self.stored(key).await?;
         stored.map(|stored| stored.open(key, &self.seal)).transpose()
     }
 
     /// Returns a setting, and stores it again if it is not encrypted with the current key.
-    pub(super) async fn renewed(&self, key: &SettingKey) -> Result<Option<Setting>, StoreError> {
+    pub(super) async fn renewed(&self, key: &SettingKey) -> Result<Option<Setting>> {
         let Some(stored) = self.stored(key).await? else {
             return Ok(None);
         };
@@ -86,7 +83,7 @@ impl SettingRepository {
         &self,
         caller: &Caller,
         task: &str,
-    ) -> Result<Vec<(String, Setting)>, StoreError> {
+    ) -> Result<Vec<(String, Setting)>> {
         let records = self.store.records(caller, SETTING, task).await?;
         let read = |(id, record): (String, Vec<u8>)| {
             let key = SettingKey::new(caller, task, &id);
@@ -97,41 +94,29 @@ impl SettingRepository {
     }
 
     /// Returns the ids of a task's settings, including those that cannot be decrypted.
-    pub(super) async fn ids(&self, caller: &Caller, task: &str) -> Result<Vec<String>, StoreError> {
+    pub(super) async fn ids(&self, caller: &Caller, task: &str) -> Result<Vec<String>> {
         let records = self.store.records(caller, SETTING, task).await?;
         Ok(records.into_iter().map(|(id, _)| id).collect())
     }
 
-    pub(super) async fn have_settings(
-        &self,
-        tasks: &[(Caller, String)],
-    ) -> Result<Vec<bool>, StoreError> {
+    pub(super) async fn have_settings(&self, tasks: &[(Caller, String)]) -> Result<Vec<bool>> {
         self.store.have_records(SETTING, tasks).await
     }
 
-    pub(super) async fn put_setting(
-        &self,
-        key: &SettingKey,
-        setting: &Setting,
-    ) -> Result<(), StoreError> {
+    pub(super) async fn put_setting(&self, key: &SettingKey, setting: &Setting) -> Result<()> {
         let record = encoded(&StoredSetting::of(key, setting, &self.seal)?);
         let name = key.setting();
         self.store.put_record(&key.caller, &name, record).await
     }
 
-    pub(super) async fn progress(
-        &self,
-        key: &SettingKey,
-    ) -> Result<Option<DeliveryProgress>, StoreError> {
+    pub(super) async fn progress(&self, key: &SettingKey) -> Result<Option<DeliveryProgress>> {
         let name = key.progress();
         let record = self.store.record(&bridge(), &name).await?;
         Ok(record.and_then(|record| readable_progress(&name, &record)))
     }
 
     /// Returns the progress of all unfinished deliveries, of all callers. Unreadable ones are left out.
-    pub(super) async fn all_progress(
-        &self,
-    ) -> Result<Vec<(SettingKey, DeliveryProgress)>, StoreError> {
+    pub(super) async fn all_progress(&self) -> Result<Vec<(SettingKey, DeliveryProgress)>> {
         let records = self.store.records(&bridge(), PROGRESS, "").await?;
         let read = |(id, record): (String, Vec<u8>)| {
             let name = RecordKey { kind: PROGRESS.into(), scope: String::new(), id };
@@ -146,19 +131,19 @@ impl SettingRepository {
         &self,
         key: &SettingKey,
         progress: &DeliveryProgress,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let record = encoded(progress);
         self.store.put_record(&bridge(), &key.progress(), record).await
     }
 
     /// Removes the progress of a setting whose last event was delivered.
-    pub(super) async fn done(&self, key: &SettingKey) -> Result<(), StoreError> {
+    pub(super) async fn done(&self, key: &SettingKey) -> Result<()> {
         let removed = self.store.delete_record(&bridge(), &key.progress()).await;
         removed.map(drop)
     }
 
     /// Removes a setting and its progress, in this order, so that a stored setting always has its progress.
-    pub(super) async fn remove(&self, key: &SettingKey) -> Result<(), StoreError> {
+    pub(super) async fn remove(&self, key: &SettingKey) -> Result<()> {
         self.store.delete_record(&key.caller, &key.setting()).await?;
         self.done(key).await
     }

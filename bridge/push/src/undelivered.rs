@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    store::{Seq, Store, StoreError},
+    store::{Result, Seq, Store, StoreError},
 };
 
 /// A setting whose delivery was given up at some event. That event and all later ones are kept until the operator
@@ -44,7 +44,7 @@ impl Undelivered {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub async fn all(store: &Arc<dyn Store>) -> Result<Vec<Self>, StoreError> {
+    pub async fn all(store: &Arc<dyn Store>) -> Result<Vec<Self>> {
         let repository = unsealed(store);
         let mut all = Vec::new();
         for (key, progress) in repository.all_progress().await? {
@@ -69,7 +69,7 @@ impl Undelivered {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn retry_later(&self, store: &Arc<dyn Store>) -> Result<bool, StoreError> {
+    pub async fn retry_later(&self, store: &Arc<dyn Store>) -> Result<bool> {
         let repository = unsealed(store);
         let key = self.key();
         let Some(progress) = given_up(&repository, &key).await? else {
@@ -103,7 +103,7 @@ impl Push {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub async fn undelivered(&self) -> Result<Vec<Undelivered>, StoreError> {
+    pub async fn undelivered(&self) -> Result<Vec<Undelivered>> {
         Undelivered::all(self.0.repository.store()).await
     }
 
@@ -111,7 +111,7 @@ impl Push {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn retry(&self, one: &Undelivered) -> Result<bool, StoreError> {
+    pub async fn retry(&self, one: &Undelivered) -> Result<bool> {
         let _alone = self.changing(&one.task).lock().await;
         let (repository, key) = (&self.0.repository, one.key());
         let Some(progress) = given_up(repository, &key).await? else {
@@ -137,7 +137,7 @@ fn unsealed(store: &Arc<dyn Store>) -> SettingRepository {
 async fn given_up(
     repository: &SettingRepository,
     key: &SettingKey,
-) -> Result<Option<DeliveryProgress>, StoreError> {
+) -> Result<Option<DeliveryProgress>> {
     let progress = repository.progress(key).await?;
     Ok(progress.filter(DeliveryProgress::is_given_up))
 }

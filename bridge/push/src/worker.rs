@@ -31,7 +31,7 @@ use super::{
 use crate::{
     clock,
     metrics::Metrics,
-    store::{Conversation, Lease, StoreError},
+    store::{Conversation, Lease, Result, StoreError},
     trace,
 };
 
@@ -145,7 +145,7 @@ async fn deliver_all(
     context: &Arc<WorkerContext>,
     key: &SettingKey,
     stop: &mut StopSignal,
-) -> Result<Option<EventReader>, StoreError> {
+) -> Result<Option<EventReader>> {
     if worker.is_none() {
         *worker = Worker::open(context, key).await?;
     }
@@ -183,10 +183,7 @@ fn can_go_on(SettingKey { task, id, .. }: &SettingKey, error: &StoreError) -> bo
 
 impl Worker {
     /// Opens the worker of a setting; `None` if there is nothing to deliver for it.
-    async fn open(
-        context: &Arc<WorkerContext>,
-        key: &SettingKey,
-    ) -> Result<Option<Self>, StoreError> {
+    async fn open(context: &Arc<WorkerContext>, key: &SettingKey) -> Result<Option<Self>> {
         let Some(progress) = context.repository.progress(key).await? else {
             return Ok(None);
         };
@@ -201,19 +198,13 @@ impl Worker {
     }
 
     /// Delivers the events in the log, and writes the progress.
-    async fn deliver_all(
-        &mut self,
-        stop: &mut StopSignal,
-    ) -> Result<Option<EventReader>, StoreError> {
+    async fn deliver_all(&mut self, stop: &mut StopSignal) -> Result<Option<EventReader>> {
         let left = self.deliver_each(stop).await?;
         self.write_unwritten().await?;
         Ok(left)
     }
 
-    async fn deliver_each(
-        &mut self,
-        stop: &mut StopSignal,
-    ) -> Result<Option<EventReader>, StoreError> {
+    async fn deliver_each(&mut self, stop: &mut StopSignal) -> Result<Option<EventReader>> {
         let mut reader = None;
         loop {
             // This select and those below are biased: a worker that was told to stop begins nothing new.
@@ -246,7 +237,7 @@ impl Worker {
 
     /// Returns whether the setting still exists, and this process still has its lease. Another process may have changed
     /// or removed the setting, or may have taken over from this one.
-    async fn is_current(&mut self) -> Result<bool, StoreError> {
+    async fn is_current(&mut self) -> Result<bool> {
         let repository = &self.context.repository;
         let Some(leases) = repository.store().leases() else {
             return Ok(true);
@@ -271,7 +262,7 @@ impl Worker {
     async fn next(
         &mut self,
         reader: &mut Option<EventReader>,
-    ) -> Result<Option<(Notification, DeliverySlot)>, StoreError> {
+    ) -> Result<Option<(Notification, DeliverySlot)>> {
         if (self.unwritten).is_some_and(|(_, since)| since.elapsed() >= UNWRITTEN_TIME) {
             self.write_progress().await?;
         }
@@ -294,10 +285,7 @@ impl Worker {
     }
 
     /// Reads the next event; opens a reader behind the last delivered event if there is none.
-    async fn read(
-        &self,
-        reader: &mut Option<EventReader>,
-    ) -> Result<Option<Notification>, StoreError> {
+    async fn read(&self, reader: &mut Option<EventReader>) -> Result<Option<Notification>> {
         let reader = match reader {
             Some(reader) => reader,
             none => {
@@ -316,7 +304,7 @@ impl Worker {
         notification: Notification,
         slot: DeliverySlot,
         stop: &mut StopSignal,
-    ) -> Result<NextStep, StoreError> {
+    ) -> Result<NextStep> {
         let outcome = tokio::select! {
             biased;
             () = stop.requested() => return Ok(NextStep::StopSignal),
@@ -367,7 +355,7 @@ impl Worker {
     }
 
     /// Records that an event was delivered; after the last event there is no progress to store.
-    async fn delivered(&mut self, notification: &Notification) -> Result<NextStep, StoreError> {
+    async fn delivered(&mut self, notification: &Notification) -> Result<NextStep> {
         self.progress.delivered(notification.seq);
         if !notification.is_last {
             let (count, _) = self.unwritten.get_or_insert((0, Instant::now()));
@@ -386,21 +374,21 @@ impl Worker {
     }
 
     /// Stores the progress if events were delivered since the last time.
-    async fn write_unwritten(&mut self) -> Result<(), StoreError> {
+    async fn write_unwritten(&mut self) -> Result<()> {
         match self.unwritten {
             Some(_) => self.write_progress().await,
             None => Ok(()),
         }
     }
 
-    async fn write_progress(&mut self) -> Result<(), StoreError> {
+    async fn write_progress(&mut self) -> Result<()> {
         let repository = &self.context.repository;
         repository.put_progress(&self.key, &self.progress).await?;
         self.unwritten = None;
         Ok(())
     }
 
-    async fn give_up(&mut self) -> Result<NextStep, StoreError> {
+    async fn give_up(&mut self) -> Result<NextStep> {
         self.write_progress().await?;
         self.context.metrics.push_open(&self.progress.agent, -1);
         self.context.metrics.push_given_up(&self.progress.agent, 1);

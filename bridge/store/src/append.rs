@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::{
-    Event, Seq, StoreError, StoredEvent,
+    Event, Result, Seq, StoreError, StoredEvent,
     event::{in_millis, timestamp},
 };
 
@@ -28,7 +28,7 @@ impl Append {
     ///
     /// # Errors
     /// `Invalid` if there are no events, or two messages with one id.
-    pub fn checked(mut self) -> Result<Self, StoreError> {
+    pub fn checked(mut self) -> Result<Self> {
         let mut ids = BTreeSet::new();
         if self.events.is_empty() {
             return Err(self.invalid("there are none"));

@@ -1,6 +1,6 @@
 //! The rules of deletion, idle tasks, and the counts of tasks and of disk space.
 
-use super::{Head, StoreError};
+use super::{Head, Result, StoreError};
 
 /// The tasks that [`Store::delete`](super::Store::delete) may remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Deletion {
     ///
     /// # Errors
     /// `Open`.
-    pub fn check(self, head: &Head) -> Result<(), StoreError> {
+    pub fn check(self, head: &Head) -> Result<()> {
         match self {
             Self::Ended if head.is_open() => Err(StoreError::Open { task: head.task.clone() }),
             Self::Ended | Self::Forced => Ok(()),

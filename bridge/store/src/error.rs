@@ -10,6 +10,9 @@ use bridge_program::system;
 
 use super::Seq;
 
+/// What an operation on a store gives.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// The reason for which an operation on a store failed. The messages are fragments that can follow "the store failed: ".
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{RecordKey, Store, StoreError};
+use super::{RecordKey, Result, Store};
 use crate::caller::Caller;
 
 /// A store whose whole content can be read.
@@ -10,13 +10,13 @@ use crate::caller::Caller;
 pub trait ExportStore: Store {
     /// Returns the tasks of all callers in an order that the store chooses, at most `limit`. They begin after the position
     /// `after` (empty for the beginning).
-    async fn all_tasks(&self, after: &[u8], limit: usize) -> Result<TaskPage, StoreError>;
+    async fn all_tasks(&self, after: &[u8], limit: usize) -> Result<TaskPage>;
 
     /// Returns the records of all callers, in pages as [`all_tasks`](Self::all_tasks) does.
-    async fn all_records(&self, after: &[u8], limit: usize) -> Result<RecordPage, StoreError>;
+    async fn all_records(&self, after: &[u8], limit: usize) -> Result<RecordPage>;
 
     /// Returns the number of other processes that have the store open.
-    async fn other_processes(&self) -> Result<usize, StoreError> {
+    async fn other_processes(&self) -> Result<usize> {
         Ok(0)
     }
 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Append, Event, Seq, StoreError,
+    Append, Event, Result, Seq, StoreError,
     event::{millis, optional_millis},
 };
 use crate::caller::Caller;
@@ -92,11 +92,7 @@ impl Head {
     ///
     /// # Errors
     /// `NotFound` if the task does not exist or belongs to another caller; `Conflict`, `Ended`, `Invalid`.
-    pub fn after(
-        before: Option<&Self>,
-        caller: &Caller,
-        append: &Append,
-    ) -> Result<Self, StoreError> {
+    pub fn after(before: Option<&Self>, caller: &Caller, append: &Append) -> Result<Self> {
         let mut head = match before {
             None if append.expected == 0 => Self::created(caller, append)?,
             None => return Err(StoreError::not_found(&append.task)),
@@ -110,7 +106,7 @@ impl Head {
         Ok(head)
     }
 
-    fn check_expected(&self, caller: &Caller, append: &Append) -> Result<&Self, StoreError> {
+    fn check_expected(&self, caller: &Caller, append: &Append) -> Result<&Self> {
         if self.owner != *caller {
             return Err(StoreError::not_found(&append.task));
         }
@@ -124,7 +120,7 @@ impl Head {
         Ok(self)
     }
 
-    fn created(caller: &Caller, append: &Append) -> Result<Self, StoreError> {
+    fn created(caller: &Caller, append: &Append) -> Result<Self> {
         let Some(Event::Created(created)) = append.events.first() else {
             return Err(append.invalid("expected that the first one creates the task"));
         };
@@ -146,7 +142,7 @@ impl Head {
         })
     }
 
-    fn apply(&mut self, time: Timestamp, event: &Event) -> Result<(), StoreError> {
+    fn apply(&mut self, time: Timestamp, event: &Event) -> Result<()> {
         if self.state.is_terminal() && !matches!(event, Event::TurnEnded { .. }) {
             let task = self.task.clone();
             return Err(StoreError::Ended { task });
@@ -172,12 +168,7 @@ impl Head {
         }
     }
 
-    fn queue(
-        &mut self,
-        turn: u64,
-        message_id: &str,
-        traceparent: Option<&String>,
-    ) -> Result<(), StoreError> {
+    fn queue(&mut self, turn: u64, message_id: &str, traceparent: Option<&String>) -> Result<()> {
         if turn != self.last_turn + 1 {
             let next = self.last_turn + 1;
             return Err(self.invalid(format!("turn {turn} is queued, expected turn {next}")));
@@ -200,7 +191,7 @@ impl Head {
         turn: u64,
         open_until: Option<Timestamp>,
         reference: Option<Metadata>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         // A started turn is started once more when it is known that the agent has received the message.
         let may_start = |one: &&mut Turn| match &one.state {
             TurnState::Queued => one.turn == turn,
@@ -217,7 +208,7 @@ impl Head {
         }
     }
 
-    fn end(&mut self, turn: u64) -> Result<(), StoreError> {
+    fn end(&mut self, turn: u64) -> Result<()> {
         let before = self.turns.len();
         self.turns.retain(|one| one.turn != turn);
         match self.turns.len() < before {

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt, future::pending, time::Duration};
 use async_trait::async_trait;
 use tokio::time::{Instant, sleep};
 
-use super::{Head, StoreError};
+use super::{Head, Result, StoreError};
 use crate::caller::Caller;
 
 /// A conversation of a caller with an agent: a task or a context.
@@ -69,17 +69,14 @@ pub struct CallCounts {
 #[async_trait]
 pub trait Leases: Send + Sync + fmt::Debug {
     /// Acquires the lease of a conversation unless another process holds it.
-    async fn acquire(&self, conversation: Conversation<'_>) -> Result<Lease, StoreError>;
+    async fn acquire(&self, conversation: Conversation<'_>) -> Result<Lease>;
 
     /// Releases a lease, and returns whether the conversation has open turns. A turn that another process appended before it
     /// was refused the lease is always seen.
-    async fn release(&self, conversation: Conversation<'_>) -> Result<bool, StoreError>;
+    async fn release(&self, conversation: Conversation<'_>) -> Result<bool>;
 
     /// Returns for each conversation whether another process holds its lease.
-    async fn are_elsewhere(
-        &self,
-        conversations: &[Conversation<'_>],
-    ) -> Result<Vec<bool>, StoreError>;
+    async fn are_elsewhere(&self, conversations: &[Conversation<'_>]) -> Result<Vec<bool>>;
 
     /// Hands a call to the process that holds the lease of a conversation, and returns the answer. Returns `None` if no other
     /// process holds the lease, and none has taken the call. A repeated call gets the same answer for some time.
@@ -89,7 +86,7 @@ pub trait Leases: Send + Sync + fmt::Debug {
         &self,
         _conversation: Conversation<'_>,
         _call: &Call,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    ) -> Result<Option<Vec<u8>>> {
         Ok(None)
     }
 
@@ -100,7 +97,7 @@ pub trait Leases: Send + Sync + fmt::Debug {
     }
 
     /// Answers a call; `None` if it had no effect, so that it can be handed over again.
-    async fn answer(&self, _key: &[u8], _answer: Option<Vec<u8>>) -> Result<(), StoreError> {
+    async fn answer(&self, _key: &[u8], _answer: Option<Vec<u8>>) -> Result<()> {
         Ok(())
     }
 

@@ -54,7 +54,7 @@ pub use self::sled::{SledSettings, SledStore, copy_store};
 pub use append::Append;
 pub use damage::{Damage, DamagedTask, StoreReport};
 pub use deletion::{Deletion, DiskUse, EndedTasks, Idle, TaskCounts};
-pub use error::StoreError;
+pub use error::{Result, StoreError};
 pub use event::millis;
 pub use event::{Created, Event, Revised, StoredEvent};
 pub use export::{ExportStore, RecordEntry, RecordPage, TaskEntry, TaskPage};
@@ -103,7 +103,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     ///
     /// Errors: `Conflict` if the task has newer events (read them and decide again), `Duplicate` or `Taken` if
     /// an id was used before, `Ended` and `Invalid` if the events cannot follow, `TooLarge`.
-    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError>;
+    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>>;
 
     /// Returns the events after `after`, oldest first, at most `limit`: fewer only if there are no more.
     async fn read(
@@ -112,25 +112,25 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         task: &str,
         after: Seq,
         limit: usize,
-    ) -> Result<Vec<StoredEvent>, StoreError>;
+    ) -> Result<Vec<StoredEvent>>;
 
     /// Returns the owner of a task, for the program itself. It is also `NotFound` if the store cannot find out.
-    async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+    async fn owner(&self, task: &str) -> Result<Caller> {
         Err(StoreError::not_found(task))
     }
 
     /// Returns the task's head.
-    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError>;
+    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>>;
 
     /// Returns the task after its last event.
-    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError>;
+    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot>;
 
     /// Returns a page of the caller's tasks, newest status first, ties by task id. Damaged tasks are counted, but left
     /// out of the page.
     ///
     /// A task whose status changes between two pages moves to the front; no other task appears twice or is left
     /// out. Each task is returned in its state when the page is made.
-    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError>;
+    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page>;
 
     /// Returns the task and event that contain the caller's message with this id, if the agent received it before.
     async fn find_message(
@@ -138,7 +138,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         caller: &Caller,
         agent: &str,
         message_id: &str,
-    ) -> Result<Option<(String, Seq)>, StoreError>;
+    ) -> Result<Option<(String, Seq)>>;
 
     /// Returns the task for which the client chose this id (A2A 0.1).
     async fn find_client_task(
@@ -146,12 +146,12 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         caller: &Caller,
         agent: &str,
         client_id: &str,
-    ) -> Result<Option<String>, StoreError>;
+    ) -> Result<Option<String>>;
 
     /// Returns the heads of tasks of all callers with open turns, which are continued after a restart. They are sorted by
     /// task id and begin after `after` (empty for the beginning), at most `limit`. A task whose turns end meanwhile may be
     /// included.
-    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError>;
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>>;
 
     /// Returns the heads of an agent's tasks of a kind whose last status is of `until` or earlier, oldest status first, ties
     /// by task id. They begin after `after`, at most `limit`. A task that continues or is deleted meanwhile may be included;
@@ -163,10 +163,10 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
-    ) -> Result<Vec<Head>, StoreError>;
+    ) -> Result<Vec<Head>>;
 
     /// Returns the counts of each agent that has any open or ended task.
-    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError>;
+    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>>;
 
     /// Deletes a task: its events, its entries in lists and counts, and its ids. The ids of its messages and the client's id
     /// for the task can be used again. The watchers of the task end. The deletion is durable when this returns.
@@ -175,40 +175,35 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// interrupted deletion can be repeated.
     ///
     /// Errors: `NotFound`; `Open` if the task may not be deleted in this way.
-    async fn delete(
-        &self,
-        caller: &Caller,
-        task: &str,
-        deletion: Deletion,
-    ) -> Result<(), StoreError>;
+    async fn delete(&self, caller: &Caller, task: &str, deletion: Deletion) -> Result<()>;
 
     /// Does a part of the maintenance after deletions, such as freeing disk space, and returns whether there is more to do
     /// now. One call takes a limited time. The program calls it at intervals.
-    async fn maintain(&self) -> Result<bool, StoreError> {
+    async fn maintain(&self) -> Result<bool> {
         Ok(false)
     }
 
     /// Returns the disk space of the store, if it is on a disk of this machine.
-    async fn disk_use(&self) -> Result<Option<DiskUse>, StoreError> {
+    async fn disk_use(&self) -> Result<Option<DiskUse>> {
         Ok(None)
     }
 
     /// Frees as much disk space as possible, which is more than [`maintain`](Self::maintain) does, in limited steps.
     /// Returns whether there is more to do.
-    async fn compact_step(&self) -> Result<bool, StoreError> {
+    async fn compact_step(&self) -> Result<bool> {
         Ok(false)
     }
 
     /// Reads every task and small record while the store is in use, and reports damaged ones; `None` if the backend has its
     /// own tools for this.
-    async fn inspect(&self) -> Result<Option<StoreReport>, StoreError> {
+    async fn inspect(&self) -> Result<Option<StoreReport>> {
         Ok(None)
     }
 
     /// Checks that the store can be read and written.
     ///
     /// Errors: the reason for which it cannot, such as `Full`.
-    async fn ready(&self) -> Result<(), StoreError> {
+    async fn ready(&self) -> Result<()> {
         self.open_turns("", 1).await.map(|_| ())
     }
 
@@ -223,26 +218,20 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     }
 
     /// Watches a task for new events. The first notification is the task's current head.
-    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError>;
+    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch>;
 
     /// Adds a listener, which receives the head after each append from now on, of every task and caller, after the
     /// watchers of the task were notified. This is for the program itself.
     fn listen(&self, listener: Weak<dyn Listener>);
 
     /// Stores a small record, replacing one with the same key. The record is durable when this returns.
-    async fn put_record(
-        &self,
-        caller: &Caller,
-        key: &RecordKey,
-        value: Vec<u8>,
-    ) -> Result<(), StoreError>;
+    async fn put_record(&self, caller: &Caller, key: &RecordKey, value: Vec<u8>) -> Result<()>;
 
     /// Returns a record, if it exists.
-    async fn record(&self, caller: &Caller, key: &RecordKey)
-    -> Result<Option<Vec<u8>>, StoreError>;
+    async fn record(&self, caller: &Caller, key: &RecordKey) -> Result<Option<Vec<u8>>>;
 
     /// Removes a record; returns whether it existed. The removal is durable when this returns.
-    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError>;
+    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool>;
 
     /// Returns the records of a kind in one scope with their ids, sorted by id.
     async fn records(
@@ -250,15 +239,11 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         caller: &Caller,
         kind: &str,
         scope: &str,
-    ) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
+    ) -> Result<Vec<(String, Vec<u8>)>>;
 
     /// Returns for each scope whether it has records of a kind. A backend overrides this if it needs only one read for all
     /// scopes.
-    async fn have_records(
-        &self,
-        kind: &str,
-        scopes: &[(Caller, String)],
-    ) -> Result<Vec<bool>, StoreError> {
+    async fn have_records(&self, kind: &str, scopes: &[(Caller, String)]) -> Result<Vec<bool>> {
         let mut found = Vec::with_capacity(scopes.len());
         for (caller, scope) in scopes {
             found.push(!self.records(caller, kind, scope).await?.is_empty());

@@ -6,7 +6,7 @@ use bridge_protocol::a2a::{Task, TaskState};
 use bridge_translate::question;
 use jiff::Timestamp;
 
-use super::{Head, Snapshot, StoreError, size};
+use super::{Head, Result, Snapshot, StoreError, size};
 
 /// A query for a page of a list of tasks.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,8 +71,8 @@ impl ListQuery {
     pub fn fill(
         &self,
         positions: Vec<ListPosition>,
-        load: impl Fn(&ListPosition) -> Result<Option<Snapshot>, StoreError>,
-    ) -> Result<(Vec<Snapshot>, String), StoreError> {
+        load: impl Fn(&ListPosition) -> Result<Option<Snapshot>>,
+    ) -> Result<(Vec<Snapshot>, String)> {
         let (positions, next) = cut_page(positions, self.page_size);
         let mut page = PageBuilder::new(self);
         for position in positions {
@@ -105,8 +105,8 @@ impl ListQuery {
     /// `PageToken`, and the errors of `is_own`.
     pub fn start(
         &self,
-        is_own: impl FnOnce(&ListPosition) -> Result<bool, StoreError>,
-    ) -> Result<Option<ListPosition>, StoreError> {
+        is_own: impl FnOnce(&ListPosition) -> Result<bool>,
+    ) -> Result<Option<ListPosition>> {
         let Some(position) = self.position()? else {
             return Ok(None);
         };
@@ -120,7 +120,7 @@ impl ListQuery {
     ///
     /// # Errors
     /// `PageToken`.
-    pub fn position(&self) -> Result<Option<ListPosition>, StoreError> {
+    pub fn position(&self) -> Result<Option<ListPosition>> {
         ListPosition::parse(&self.page_token)
     }
 
@@ -209,7 +209,7 @@ impl ListPosition {
     }
 
     /// Parses a page token. Returns `None` for an empty one, which selects the first page.
-    fn parse(token: &str) -> Result<Option<Self>, StoreError> {
+    fn parse(token: &str) -> Result<Option<Self>> {
         if token.is_empty() {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::StoreError;
+use super::{Result, StoreError};
 
 /// The largest record, in bytes.
 pub(crate) const LIMIT: usize = 64 * 1024;
@@ -23,7 +23,7 @@ impl RecordKey {
     ///
     /// # Errors
     /// `TooLarge`.
-    pub fn check(&self, value: &[u8]) -> Result<(), StoreError> {
+    pub fn check(&self, value: &[u8]) -> Result<()> {
         match value.len() {
             0..=LIMIT => Ok(()),
             size => Err(StoreError::TooLarge {
@@ -44,10 +44,7 @@ pub fn encoded(value: &impl Serialize) -> Vec<u8> {
 ///
 /// # Errors
 /// [`StoreError::Corrupt`].
-pub fn decoded<T: for<'de> Deserialize<'de>>(
-    key: &RecordKey,
-    record: &[u8],
-) -> Result<T, StoreError> {
+pub fn decoded<T: for<'de> Deserialize<'de>>(key: &RecordKey, record: &[u8]) -> Result<T> {
     // The id may be a secret, so the error does not name it.
     decoded_value(&format!("a record of the kind {}", key.kind), record)
 }
@@ -56,9 +53,6 @@ pub fn decoded<T: for<'de> Deserialize<'de>>(
 ///
 /// # Errors
 /// [`StoreError::Corrupt`].
-pub fn decoded_value<T: for<'de> Deserialize<'de>>(
-    what: &str,
-    json: &[u8],
-) -> Result<T, StoreError> {
+pub fn decoded_value<T: for<'de> Deserialize<'de>>(what: &str, json: &[u8]) -> Result<T> {
     serde_json::from_slice(json).map_err(|error| StoreError::corrupt(what, &error))
 }

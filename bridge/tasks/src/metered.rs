@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::store::{
     Append, Damage, Deletion, DiskUse, Event, Head, Idle, Leases, ListPosition, ListQuery,
-    Listener, Page, RecordKey, Seq, Snapshot, Store, StoreError, StoreReport, StoredEvent,
+    Listener, Page, RecordKey, Result, Seq, Snapshot, Store, StoreError, StoreReport, StoredEvent,
     TaskCounts, Watch,
 };
 use crate::{caller::Caller, metrics::Metrics, write_refusals::WriteRefusals};
@@ -38,7 +38,7 @@ impl MeteredStore {
     }
 
     /// Counts an error that is a failure of the store itself, such as a full disk.
-    fn count_failure<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+    fn count_failure<T>(&self, result: Result<T>) -> Result<T> {
         if let Some(kind) = result.as_ref().err().and_then(failure) {
             self.metrics.store_failed(kind);
         }
@@ -46,7 +46,7 @@ impl MeteredStore {
     }
 
     /// Counts a failed write, and logs when the store begins and stops refusing writes.
-    fn count_write<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+    fn count_write<T>(&self, result: Result<T>) -> Result<T> {
         if let Some(report) = self.refusals.note(&result, Instant::now()) {
             report.log();
         }
@@ -103,7 +103,7 @@ fn failure(error: &StoreError) -> Option<&'static str> {
 
 #[async_trait]
 impl Store for MeteredStore {
-    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
+    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>> {
         let (began, ended) = (append.expected == 0, append.events.iter().any(is_end));
         let begun = Instant::now();
         let span = span(Kind::Internal, || "store append".into());
@@ -119,19 +119,19 @@ impl Store for MeteredStore {
         task: &str,
         after: Seq,
         limit: usize,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
+    ) -> Result<Vec<StoredEvent>> {
         self.count_failure(self.store.read(caller, task, after, limit).await)
     }
 
-    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>> {
         self.count_failure(self.store.head(caller, task).await)
     }
 
-    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
+    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot> {
         self.count_failure(self.store.task(caller, task).await)
     }
 
-    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
+    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
         self.count_failure(self.store.list(caller, query).await)
     }
 
@@ -140,7 +140,7 @@ impl Store for MeteredStore {
         caller: &Caller,
         agent: &str,
         message_id: &str,
-    ) -> Result<Option<(String, Seq)>, StoreError> {
+    ) -> Result<Option<(String, Seq)>> {
         self.count_failure(self.store.find_message(caller, agent, message_id).await)
     }
 
@@ -149,15 +149,15 @@ impl Store for MeteredStore {
         caller: &Caller,
         agent: &str,
         client_id: &str,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<String>> {
         self.count_failure(self.store.find_client_task(caller, agent, client_id).await)
     }
 
-    async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+    async fn owner(&self, task: &str) -> Result<Caller> {
         self.count_failure(self.store.owner(task).await)
     }
 
-    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>> {
         self.count_failure(self.store.open_turns(after, limit).await)
     }
 
@@ -168,21 +168,16 @@ impl Store for MeteredStore {
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
+    ) -> Result<Vec<Head>> {
         let idle = self.store.idle_tasks(kind, agent, after, until, limit);
         self.count_failure(idle.await)
     }
 
-    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError> {
+    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>> {
         self.count_failure(self.store.counts().await)
     }
 
-    async fn delete(
-        &self,
-        caller: &Caller,
-        task: &str,
-        deletion: Deletion,
-    ) -> Result<(), StoreError> {
+    async fn delete(&self, caller: &Caller, task: &str, deletion: Deletion) -> Result<()> {
         // Only a task whose deletion is forced can be counted as open.
         let head = match deletion {
             Deletion::Ended => None,
@@ -195,23 +190,23 @@ impl Store for MeteredStore {
         Ok(())
     }
 
-    async fn maintain(&self) -> Result<bool, StoreError> {
+    async fn maintain(&self) -> Result<bool> {
         self.count_failure(self.store.maintain().await)
     }
 
-    async fn compact_step(&self) -> Result<bool, StoreError> {
+    async fn compact_step(&self) -> Result<bool> {
         self.count_failure(self.store.compact_step().await)
     }
 
-    async fn inspect(&self) -> Result<Option<StoreReport>, StoreError> {
+    async fn inspect(&self) -> Result<Option<StoreReport>> {
         self.count_failure(self.store.inspect().await)
     }
 
-    async fn disk_use(&self) -> Result<Option<DiskUse>, StoreError> {
+    async fn disk_use(&self) -> Result<Option<DiskUse>> {
         self.count_failure(self.store.disk_use().await)
     }
 
-    async fn ready(&self) -> Result<(), StoreError> {
+    async fn ready(&self) -> Result<()> {
         self.count_write(self.store.ready().await)
     }
 
@@ -223,7 +218,7 @@ impl Store for MeteredStore {
         self.store.leases()
     }
 
-    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
+    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch> {
         self.count_failure(self.store.watch(caller, task).await)
     }
 
@@ -231,24 +226,15 @@ impl Store for MeteredStore {
         self.store.listen(listener);
     }
 
-    async fn put_record(
-        &self,
-        caller: &Caller,
-        key: &RecordKey,
-        value: Vec<u8>,
-    ) -> Result<(), StoreError> {
+    async fn put_record(&self, caller: &Caller, key: &RecordKey, value: Vec<u8>) -> Result<()> {
         self.count_write(self.store.put_record(caller, key, value).await)
     }
 
-    async fn record(
-        &self,
-        caller: &Caller,
-        key: &RecordKey,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn record(&self, caller: &Caller, key: &RecordKey) -> Result<Option<Vec<u8>>> {
         self.count_failure(self.store.record(caller, key).await)
     }
 
-    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError> {
+    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool> {
         self.count_write(self.store.delete_record(caller, key).await)
     }
 
@@ -257,15 +243,11 @@ impl Store for MeteredStore {
         caller: &Caller,
         kind: &str,
         scope: &str,
-    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    ) -> Result<Vec<(String, Vec<u8>)>> {
         self.count_failure(self.store.records(caller, kind, scope).await)
     }
 
-    async fn have_records(
-        &self,
-        kind: &str,
-        scopes: &[(Caller, String)],
-    ) -> Result<Vec<bool>, StoreError> {
+    async fn have_records(&self, kind: &str, scopes: &[(Caller, String)]) -> Result<Vec<bool>> {
         self.count_failure(self.store.have_records(kind, scopes).await)
     }
 }

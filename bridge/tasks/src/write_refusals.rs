@@ -13,7 +13,7 @@ use std::{
 use bridge_program::lock;
 use tokio::time::Instant;
 
-use crate::store::StoreError;
+use crate::store::{Result, StoreError};
 
 /// The interval at which a continuing period is logged.
 const EVERY: Duration = Duration::from_secs(60);
@@ -47,11 +47,7 @@ pub(crate) enum RefusalReport {
 
 impl WriteRefusals {
     /// Records the result of a write, and returns the report to log, if there is one.
-    pub(crate) fn note<T>(
-        &self,
-        written: &Result<T, StoreError>,
-        now: Instant,
-    ) -> Option<RefusalReport> {
+    pub(crate) fn note<T>(&self, written: &Result<T>, now: Instant) -> Option<RefusalReport> {
         match written {
             Err(error) if error.is_reported_by_store() => self.refused(error, now),
             Ok(_) if self.is_refusing.load(Ordering::Relaxed) => self.taken(now),

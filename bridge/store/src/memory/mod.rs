@@ -13,8 +13,8 @@ use jiff::Timestamp;
 
 use self::tables::{MemoryTables, StoredAppend};
 use super::{
-    Append, Deletion, Head, Idle, ListPosition, ListQuery, Listener, Page, RecordKey, Seq,
-    Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch,
+    Append, Deletion, Head, Idle, ListPosition, ListQuery, Listener, Page, RecordKey, Result, Seq,
+    Snapshot, Store, StoredEvent, TaskCounts, Watch,
     cache::{Cache, CachedTask},
     feed::Feed,
 };
@@ -38,7 +38,7 @@ impl MemoryStore {
     }
 
     /// Returns the task after the last event of this head, from the cache if possible.
-    fn snapshot(&self, head: &Head) -> Result<Snapshot, StoreError> {
+    fn snapshot(&self, head: &Head) -> Result<Snapshot> {
         if let Some(snapshot) = self.cache.get(&head.task, head.seq) {
             return Ok(snapshot);
         }
@@ -67,7 +67,7 @@ impl Default for MemoryStore {
 
 #[async_trait]
 impl Store for MemoryStore {
-    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
+    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>> {
         let append = append.checked()?;
         let written = StoredAppend::of(&append)?;
         let head = self.lock().append(caller, &append, written)?;
@@ -81,26 +81,26 @@ impl Store for MemoryStore {
         task: &str,
         after: Seq,
         limit: usize,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
+    ) -> Result<Vec<StoredEvent>> {
         // The events are read without the lock.
         let later = self.lock().entry(caller, task)?.later(after, limit);
         later.events(after, limit)
     }
 
-    async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+    async fn owner(&self, task: &str) -> Result<Caller> {
         self.lock().owner(task)
     }
 
-    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>> {
         Ok(Arc::clone(&self.lock().entry(caller, task)?.head))
     }
 
-    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
+    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot> {
         let head = Arc::clone(&self.lock().entry(caller, task)?.head);
         self.snapshot(&head)
     }
 
-    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
+    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
         let (found, total) = self.lock().page(caller, query)?;
         let load = |place: &ListPosition| {
             let head = match self.lock().entry(caller, &place.task) {
@@ -119,7 +119,7 @@ impl Store for MemoryStore {
         caller: &Caller,
         agent: &str,
         message_id: &str,
-    ) -> Result<Option<(String, Seq)>, StoreError> {
+    ) -> Result<Option<(String, Seq)>> {
         Ok(self.lock().message(caller, agent, message_id))
     }
 
@@ -128,11 +128,11 @@ impl Store for MemoryStore {
         caller: &Caller,
         agent: &str,
         client_id: &str,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<String>> {
         Ok(self.lock().client_task(caller, agent, client_id))
     }
 
-    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>> {
         Ok(self.lock().open_turns(after, limit))
     }
 
@@ -143,28 +143,23 @@ impl Store for MemoryStore {
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
+    ) -> Result<Vec<Head>> {
         Ok(self.lock().idle_tasks(kind, agent, after, until, limit))
     }
 
-    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError> {
+    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>> {
         let counts = self.lock().counts.clone().into_iter();
         Ok(counts.filter(|(_, counts)| *counts != TaskCounts::default()).collect())
     }
 
-    async fn delete(
-        &self,
-        caller: &Caller,
-        task: &str,
-        deletion: Deletion,
-    ) -> Result<(), StoreError> {
+    async fn delete(&self, caller: &Caller, task: &str, deletion: Deletion) -> Result<()> {
         self.lock().delete(caller, task, deletion)?;
         self.cache.forget(task);
         self.feed.end(task);
         Ok(())
     }
 
-    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
+    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch> {
         let watch = self.feed.watch(task);
         let head = Arc::clone(&self.lock().entry(caller, task)?.head);
         Ok(watch.with_head(&head))
@@ -174,28 +169,19 @@ impl Store for MemoryStore {
         self.feed.listen(listener);
     }
 
-    async fn put_record(
-        &self,
-        caller: &Caller,
-        key: &RecordKey,
-        value: Vec<u8>,
-    ) -> Result<(), StoreError> {
+    async fn put_record(&self, caller: &Caller, key: &RecordKey, value: Vec<u8>) -> Result<()> {
         key.check(&value)?;
         let key = (caller.clone(), key.clone());
         self.lock().records.insert(key, value);
         Ok(())
     }
 
-    async fn record(
-        &self,
-        caller: &Caller,
-        key: &RecordKey,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn record(&self, caller: &Caller, key: &RecordKey) -> Result<Option<Vec<u8>>> {
         let key = (caller.clone(), key.clone());
         Ok(self.lock().records.get(&key).cloned())
     }
 
-    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError> {
+    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool> {
         let key = (caller.clone(), key.clone());
         Ok(self.lock().records.remove(&key).is_some())
     }
@@ -205,7 +191,7 @@ impl Store for MemoryStore {
         caller: &Caller,
         kind: &str,
         scope: &str,
-    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    ) -> Result<Vec<(String, Vec<u8>)>> {
         let first = RecordKey { kind: kind.into(), scope: scope.into(), id: String::new() };
         let tables = self.lock();
         let from = tables.records.range((caller.clone(), first)..);

@@ -14,8 +14,8 @@ use jiff::Timestamp;
 
 use super::lists::TaskLists;
 use crate::{
-    Append, Deletion, Event, Head, Idle, ListPosition, ListQuery, RecordKey, Seq, StoreError,
-    StoredEvent, TaskCounts, caller::Caller,
+    Append, Deletion, Event, Head, Idle, ListPosition, ListQuery, RecordKey, Result, Seq,
+    StoreError, StoredEvent, TaskCounts, caller::Caller,
 };
 
 /// Tasks by the time of their status in milliseconds.
@@ -62,14 +62,14 @@ pub(super) struct StoredAppend {
 }
 
 impl StoredAppend {
-    pub(super) fn of(append: &Append) -> Result<Self, StoreError> {
+    pub(super) fn of(append: &Append) -> Result<Self> {
         let mut json = Vec::new();
         let written = wire::write_json(&mut json, &append.events);
         written.map_err(|error| StoreError::corrupt("an event", &error))?;
         Ok(Self { last: append.last(), millis: append.time.as_millisecond(), json: json.into() })
     }
 
-    fn events(&self) -> Result<impl Iterator<Item = StoredEvent> + use<>, StoreError> {
+    fn events(&self) -> Result<impl Iterator<Item = StoredEvent> + use<>> {
         let events = serde_json::from_slice::<Vec<Event>>(&self.json);
         let events = events.map_err(|error| StoreError::corrupt("an event", &error))?;
         let time = Timestamp::from_millisecond(self.millis).unwrap_or_default();
@@ -90,7 +90,7 @@ impl TaskEntry {
     }
 
     /// Returns the task's events after `after`, at most `limit`.
-    pub(super) fn events(&self, after: Seq, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
+    pub(super) fn events(&self, after: Seq, limit: usize) -> Result<Vec<StoredEvent>> {
         let mut events = Vec::new();
         for append in &self.log {
             events.extend(append.events()?.filter(|stored| stored.seq > after));
@@ -104,7 +104,7 @@ impl TaskEntry {
 }
 
 impl MemoryTables {
-    pub(super) fn entry(&self, caller: &Caller, task: &str) -> Result<&TaskEntry, StoreError> {
+    pub(super) fn entry(&self, caller: &Caller, task: &str) -> Result<&TaskEntry> {
         let entry = self.tasks.get(task);
         entry.filter(|entry| entry.head.owner == *caller).ok_or_else(|| StoreError::not_found(task))
     }
@@ -114,7 +114,7 @@ impl MemoryTables {
         caller: &Caller,
         append: &Append,
         written: StoredAppend,
-    ) -> Result<Arc<Head>, StoreError> {
+    ) -> Result<Arc<Head>> {
         let known = self.tasks.get_key_value(append.task.as_str());
         let task = known.map_or_else(|| append.task.as_str().into(), |(task, _)| Arc::clone(task));
         let before = known.map(|(_, entry)| Arc::clone(&entry.head));
@@ -142,12 +142,7 @@ impl MemoryTables {
     }
 
     /// Removes a task from all tables.
-    pub(super) fn delete(
-        &mut self,
-        caller: &Caller,
-        task: &str,
-        deletion: Deletion,
-    ) -> Result<(), StoreError> {
+    pub(super) fn delete(&mut self, caller: &Caller, task: &str, deletion: Deletion) -> Result<()> {
         deletion.check(&self.entry(caller, task)?.head)?;
         let Some((task, entry)) = self.tasks.remove_entry(task) else {
             return Ok(());
@@ -207,7 +202,7 @@ impl MemoryTables {
         Some(task.to_string())
     }
 
-    pub(super) fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+    pub(super) fn owner(&self, task: &str) -> Result<Caller> {
         let entry = self.tasks.get(task);
         let entry = entry.ok_or_else(|| StoreError::not_found(task))?;
         Ok(entry.head.owner.clone())
@@ -248,7 +243,7 @@ impl MemoryTables {
         &self,
         caller: &Caller,
         query: &ListQuery,
-    ) -> Result<(Vec<ListPosition>, usize), StoreError> {
+    ) -> Result<(Vec<ListPosition>, usize)> {
         let from = query.start(|position| {
             let entry = self.tasks.get(position.task.as_str());
             let is_own =
@@ -263,7 +258,7 @@ impl MemoryTables {
 
 impl CallerIndex {
     /// Refuses ids that were used before.
-    fn check_ids(&self, head: &Head, append: &Append) -> Result<(), StoreError> {
+    fn check_ids(&self, head: &Head, append: &Append) -> Result<()> {
         if let Some(client_id) = new_client_id(head, append)
             && let Some(task) = self.client_tasks.get(client_id)
         {
@@ -282,7 +277,7 @@ impl CallerIndex {
     }
 
     /// Removes a task that was deleted.
-    fn remove(&mut self, task: &Arc<str>, entry: &TaskEntry) -> Result<(), StoreError> {
+    fn remove(&mut self, task: &Arc<str>, entry: &TaskEntry) -> Result<()> {
         self.lists.remove(task, &entry.head);
         if let Some(client_id) = &entry.head.client_id {
             self.client_tasks.remove(client_id);

@@ -19,7 +19,7 @@ use std::{
 use bridge_program::system::{self, FileExt as _};
 
 use super::log::{self, RealDisk};
-use crate::{StoreError, private};
+use crate::{Result, StoreError, private};
 
 /// The files of a running bridge, which are not copied: the lock, and the name of its pipe for the operator's commands, a file on
 /// Windows only.
@@ -38,7 +38,7 @@ const BLOCK: usize = 16 << 10;
 ///
 /// # Errors
 /// If there is no store, the folder has a store already, or a file cannot be read or written.
-pub fn copy_store(from: &Path, to: &Path) -> Result<u64, StoreError> {
+pub fn copy_store(from: &Path, to: &Path) -> Result<u64> {
     let failed =
         |error| StoreError::io(format!("copying {} to {}", from.display(), to.display()), error);
     if is_unfinished(from) {
@@ -66,7 +66,7 @@ pub(super) fn is_unfinished(folder: &Path) -> bool {
 }
 
 /// Copies the log. Returns its size.
-fn copy_log(from: &Path, to: &Path) -> Result<u64, StoreError> {
+fn copy_log(from: &Path, to: &Path) -> Result<u64> {
     let (from, partial) = (from.join(LOG), to.join(PARTIAL));
     let failed = |error| StoreError::io(format!("copying to {}", partial.display()), error);
     match fs::remove_dir_all(&partial) {

@@ -16,7 +16,7 @@ use super::{
     reader_threads::ReaderThreads,
 };
 use crate::{
-    Head, Page, Snapshot, StoreError,
+    Head, Page, Result, Snapshot, StoreError,
     cache::CachedTask,
     caller::Caller,
     list::{ListPosition, ListQuery},
@@ -40,7 +40,7 @@ pub(super) struct CachedReader {
 }
 
 impl CachedReader {
-    pub(super) fn new(disk: Reader, publisher: Publisher) -> Result<Self, StoreError> {
+    pub(super) fn new(disk: Reader, publisher: Publisher) -> Result<Self> {
         Ok(Self {
             disk,
             publisher,
@@ -49,15 +49,11 @@ impl CachedReader {
         })
     }
 
-    pub(super) async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+    pub(super) async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>> {
         Ok(self.latest(caller, task).await?.head)
     }
 
-    pub(super) async fn latest(
-        &self,
-        caller: &Caller,
-        task: &str,
-    ) -> Result<LatestAppend, StoreError> {
+    pub(super) async fn latest(&self, caller: &Caller, task: &str) -> Result<LatestAppend> {
         if let Some(found) = self.disk.find_in_memory(task) {
             return self.owned(found, caller, task);
         }
@@ -68,7 +64,7 @@ impl CachedReader {
     /// Reads a task again that was found damaged, since the disk may only have failed for a while.
     ///
     /// Errors: `Damaged` if it still is.
-    pub(super) async fn read_again(&self, caller: &Caller, task: &str) -> Result<(), StoreError> {
+    pub(super) async fn read_again(&self, caller: &Caller, task: &str) -> Result<()> {
         if self.disk.quarantine.reason(task).is_none() {
             return Ok(());
         }
@@ -81,7 +77,7 @@ impl CachedReader {
     }
 
     /// Returns whether a task exists. The ids of deleted tasks may still be in the index.
-    pub(super) async fn exists(&self, task: &str) -> Result<bool, StoreError> {
+    pub(super) async fn exists(&self, task: &str) -> Result<bool> {
         if let Some(found) = self.disk.find_in_memory(task) {
             return Ok(found.is_some());
         }
@@ -90,10 +86,7 @@ impl CachedReader {
     }
 
     /// Returns the index entry of a key.
-    pub(super) async fn entry<T: DeserializeOwned>(
-        &self,
-        key: Key,
-    ) -> Result<Option<T>, StoreError> {
+    pub(super) async fn entry<T: DeserializeOwned>(&self, key: Key) -> Result<Option<T>> {
         let entry = match self.disk.index().peek(&key) {
             Some(entry) => entry,
             None => self.blocking(move |reader| reader.disk.index().get(&key)).await?,
@@ -102,7 +95,7 @@ impl CachedReader {
     }
 
     /// Returns the task after its newest append, from the cache if possible.
-    pub(super) async fn snapshot(&self, latest: LatestAppend) -> Result<Snapshot, StoreError> {
+    pub(super) async fn snapshot(&self, latest: LatestAppend) -> Result<Snapshot> {
         if let Some(snapshot) = self.publisher.cache.get(&latest.head.task, latest.head.seq) {
             return Ok(snapshot);
         }
@@ -120,14 +113,14 @@ impl CachedReader {
     /// Runs work that waits for the disk on a thread of the store.
     pub(super) async fn blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        work: impl FnOnce(&Self) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let reader = self.clone();
         self.threads.run(move || work(&reader)).await
     }
 
     /// Returns a page of tasks. Damaged tasks are counted, but not returned.
-    pub(super) fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
+    pub(super) fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
         let (found, total) = self.disk.page_positions(caller, query)?;
         let load = |place: &ListPosition| {
             let latest = self.owned(self.disk.find(&place.task)?, caller, &place.task);
@@ -146,7 +139,7 @@ impl CachedReader {
         Ok(Page { tasks, next, total })
     }
 
-    fn compute(&self, latest: &LatestAppend) -> Result<Snapshot, StoreError> {
+    fn compute(&self, latest: &LatestAppend) -> Result<Snapshot> {
         let head = &latest.head;
         if let Some(snapshot) = self.publisher.cache.get(&head.task, head.seq) {
             return Ok(snapshot);
@@ -168,7 +161,7 @@ impl CachedReader {
         found: Option<LatestAppend>,
         caller: &Caller,
         task: &str,
-    ) -> Result<LatestAppend, StoreError> {
+    ) -> Result<LatestAppend> {
         match found.filter(|latest| latest.head.owner == *caller) {
             Some(latest) => self.disk.intact(latest),
             None => Err(StoreError::not_found(task)),

@@ -20,14 +20,14 @@ use super::{
     reader::Reader,
     replayed_record::{ReplayedRecord, latest_append},
 };
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// The number of records that are added to the index together, and the number of such groups that are queued.
 const GROUP: usize = 4096;
 const MAX_GROUPS: usize = 2;
 
 /// Brings the index up to the end of the log. Returns the end of the log.
-pub(super) fn catch_up(reader: &Reader) -> Result<End, StoreError> {
+pub(super) fn catch_up(reader: &Reader) -> Result<End> {
     let from = reader.index().end();
     thread::scope(|scope| {
         let (sender, groups) = sync_channel(MAX_GROUPS);
@@ -44,11 +44,7 @@ pub(super) fn catch_up(reader: &Reader) -> Result<End, StoreError> {
 }
 
 /// Reads the log, and sends its records in groups of complete batches.
-fn read(
-    log: &Log,
-    from: End,
-    to: &SyncSender<(Vec<ReplayedRecord>, End)>,
-) -> Result<End, StoreError> {
+fn read(log: &Log, from: End, to: &SyncSender<(Vec<ReplayedRecord>, End)>) -> Result<End> {
     let (mut records, mut upto) = (Vec::new(), from);
     let send = |records, upto| to.send((records, upto)).map_err(|_| StoreError::Closed);
     let end = log::walk(log, from, &mut |seen, end| {
@@ -74,7 +70,7 @@ fn parse_or_skip(offset: LogOffset, record: &[u8]) -> Option<ReplayedRecord> {
     })
 }
 
-fn parse(offset: LogOffset, record: &[u8]) -> Result<ReplayedRecord, StoreError> {
+fn parse(offset: LogOffset, record: &[u8]) -> Result<ReplayedRecord> {
     Ok(match Record::read(record)? {
         Record::Append(append) => {
             let (latest, messages) = latest_append(offset, &append, 0)?;
@@ -118,10 +114,7 @@ pub(super) struct Rebuilder(pub(super) SledSettings);
 
 impl Rebuilder {
     /// Rebuilds the index from the log, in a new thread. Readers use the old index meanwhile, as far as it works.
-    pub(super) fn start(
-        &self,
-        reader: &Reader,
-    ) -> Result<JoinHandle<Result<(), StoreError>>, StoreError> {
+    pub(super) fn start(&self, reader: &Reader) -> Result<JoinHandle<Result<()>>> {
         let (rebuilder, reader) = (self.clone(), reader.clone());
         let builder = thread::Builder::new().name("store-rebuilder".into());
         let started = builder.spawn(move || rebuilder.rebuild(&reader));
@@ -129,7 +122,7 @@ impl Rebuilder {
     }
 
     /// Rebuilds the index in the other folder, since sled may still write to the folder of the failed index.
-    fn rebuild(&self, reader: &Reader) -> Result<(), StoreError> {
+    fn rebuild(&self, reader: &Reader) -> Result<()> {
         let former = reader.index().folder().clone();
         let is_other = |name: &&&str| !former.ends_with(Path::new(name));
         let name = FOLDERS.iter().find(is_other).unwrap_or(&FOLDERS[0]);

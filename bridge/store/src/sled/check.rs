@@ -8,20 +8,20 @@ use super::{
     log::{self, End},
     reader::Reader,
 };
-use crate::{DamagedTask, Seq, StoreError, StoreReport};
+use crate::{DamagedTask, Result, Seq, StoreError, StoreReport};
 
 /// The number of events that are read at a time.
 const PAGE: usize = 256;
 
 /// Reads the whole log, every task and every small record.
-pub(super) fn check(reader: &Reader) -> Result<StoreReport, StoreError> {
+pub(super) fn check(reader: &Reader) -> Result<StoreReport> {
     // The walk records damaged parts of the log.
     log::walk(&reader.log, End::default(), &mut |_, _| Ok(()))?;
     check_in_use(reader)
 }
 
 /// Reads every task and every small record. The store may be in use.
-pub(super) fn check_in_use(reader: &Reader) -> Result<StoreReport, StoreError> {
+pub(super) fn check_in_use(reader: &Reader) -> Result<StoreReport> {
     let mut report = StoreReport::default();
     for entry in reader.index().scan(vec![keys::STATE_LIST], None) {
         report.tasks += 1;
@@ -39,7 +39,7 @@ pub(super) fn check_in_use(reader: &Reader) -> Result<StoreReport, StoreError> {
     Ok(report)
 }
 
-fn check_task(reader: &Reader, task: &str) -> Result<Option<DamagedTask>, StoreError> {
+fn check_task(reader: &Reader, task: &str) -> Result<Option<DamagedTask>> {
     let Some(latest) = reader.find(task)? else {
         return Ok(None);
     };
@@ -55,7 +55,7 @@ fn check_task(reader: &Reader, task: &str) -> Result<Option<DamagedTask>, StoreE
 
 impl Reader {
     /// Reads all events of a task. If this succeeds, it is not damaged, whatever was read before.
-    pub(super) fn read_all(&self, latest: &LatestAppend) -> Result<(), StoreError> {
+    pub(super) fn read_all(&self, latest: &LatestAppend) -> Result<()> {
         let mut seen: Seq = 0;
         while seen < latest.head.seq {
             let events = self.events(latest, seen, PAGE)?;

@@ -39,7 +39,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::log::{FRAME, LogOffset};
-use crate::{Append, Event, Head, Seq, StoreError, StoredEvent};
+use crate::{Append, Event, Head, Result, Seq, StoreError, StoredEvent};
 
 const APPEND: u8 = 1;
 const PUT: u8 = 2;
@@ -105,11 +105,11 @@ pub(super) struct Link {
     pub(super) previous: Option<LogOffset>,
 }
 
-pub(super) fn events_json(append: &Append) -> Result<Vec<u8>, StoreError> {
+pub(super) fn events_json(append: &Append) -> Result<Vec<u8>> {
     write_json(&append.events, || format!("an event of task {}", append.task))
 }
 
-pub(super) fn head_json(head: &Head) -> Result<Vec<u8>, StoreError> {
+pub(super) fn head_json(head: &Head) -> Result<Vec<u8>> {
     write_json(head, || format!("the head of task {}", head.task))
 }
 
@@ -188,7 +188,7 @@ pub(super) fn write_small(to: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
 }
 
 impl<'r> Record<'r> {
-    pub(super) fn read(mut bytes: &'r [u8]) -> Result<Self, StoreError> {
+    pub(super) fn read(mut bytes: &'r [u8]) -> Result<Self> {
         let from = &mut bytes;
         match u8::from_be_bytes(take(from)?) {
             APPEND => LoggedAppend::read(from).map(Self::Append),
@@ -213,14 +213,14 @@ impl<'r> Record<'r> {
 
 impl<'r> LoggedAppend<'r> {
     /// Reads a record that must be an append.
-    pub(super) fn open(bytes: &'r [u8]) -> Result<Self, StoreError> {
+    pub(super) fn open(bytes: &'r [u8]) -> Result<Self> {
         match Record::read(bytes)? {
             Record::Append(append) | Record::Copy { append, .. } => Ok(append),
             Record::Deleted { .. } | Record::Small { .. } => Err(corrupt("expected an append")),
         }
     }
 
-    fn read(from: &mut &'r [u8]) -> Result<Self, StoreError> {
+    fn read(from: &mut &'r [u8]) -> Result<Self> {
         let time = Timestamp::from_millisecond(i64::from_be_bytes(take(from)?));
         let last = u64::from_be_bytes(take(from)?);
         let count = u32::from_be_bytes(take(from)?);
@@ -246,12 +246,12 @@ impl<'r> LoggedAppend<'r> {
     }
 
     /// Returns the head of the task after the append.
-    pub(super) fn head(&self) -> Result<Head, StoreError> {
+    pub(super) fn head(&self) -> Result<Head> {
         read_json(self.head, "the head of a task")
     }
 
     /// Returns the ids of the caller's messages, with the numbers of their events. Nothing else of the events is read.
-    pub(super) fn message_ids(&self) -> Result<Vec<(String, Seq)>, StoreError> {
+    pub(super) fn message_ids(&self) -> Result<Vec<(String, Seq)>> {
         #[derive(Deserialize)]
         struct Light {
             message: Option<Named>,
@@ -270,7 +270,7 @@ impl<'r> LoggedAppend<'r> {
         Ok((self.first()..).zip(events).filter_map(named).collect())
     }
 
-    pub(super) fn events(&self) -> Result<Vec<StoredEvent>, StoreError> {
+    pub(super) fn events(&self) -> Result<Vec<StoredEvent>> {
         let time = self.time;
         let events: Vec<Event> = read_json(self.events, "the events of an append")?;
         if events.len() as u64 != self.count {
@@ -299,7 +299,7 @@ pub(super) fn guess_task(record: &[u8]) -> Option<(String, Option<Head>)> {
 }
 
 /// Returns the value of a small record.
-pub(super) fn small_value(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
+pub(super) fn small_value(bytes: &[u8]) -> Result<Vec<u8>> {
     match Record::read(bytes)? {
         Record::Small { value: Some(value), .. } => Ok(value.to_vec()),
         Record::Small { value: None, .. }
@@ -310,14 +310,14 @@ pub(super) fn small_value(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
 }
 
 /// Takes the next `N` bytes.
-fn take<const N: usize>(from: &mut &[u8]) -> Result<[u8; N], StoreError> {
+fn take<const N: usize>(from: &mut &[u8]) -> Result<[u8; N]> {
     let (taken, rest) = from.split_first_chunk().ok_or_else(|| corrupt("it is too short"))?;
     *from = rest;
     Ok(*taken)
 }
 
 /// Takes the next bytes, whose number is before them.
-fn take_counted<'r>(from: &mut &'r [u8]) -> Result<&'r [u8], StoreError> {
+fn take_counted<'r>(from: &mut &'r [u8]) -> Result<&'r [u8]> {
     let length = u32::from_be_bytes(take(from)?) as usize;
     let taken = from.split_at_checked(length).ok_or_else(|| corrupt("it is too short"))?;
     *from = taken.1;
@@ -328,17 +328,14 @@ fn corrupt(reason: &(impl Display + ?Sized)) -> StoreError {
     StoreError::corrupt("a record of the log", reason)
 }
 
-fn write_json(
-    value: &impl Serialize,
-    what: impl FnOnce() -> String,
-) -> Result<Vec<u8>, StoreError> {
+fn write_json(value: &impl Serialize, what: impl FnOnce() -> String) -> Result<Vec<u8>> {
     let mut json = Vec::with_capacity(BUFFER);
     let written = wire::write_json(&mut json, value);
     written.map_err(|error| StoreError::corrupt(what(), &error))?;
     Ok(json)
 }
 
-fn read_json<'r, T: Deserialize<'r>>(json: &'r [u8], what: &str) -> Result<T, StoreError> {
+fn read_json<'r, T: Deserialize<'r>>(json: &'r [u8], what: &str) -> Result<T> {
     serde_json::from_slice(json).map_err(|error| StoreError::corrupt(what, &error))
 }
 

@@ -7,7 +7,7 @@
 use std::{fmt, io};
 
 use super::{
-    StoreError,
+    Result, StoreError,
     channels::{mpsc, oneshot},
     thread::{Builder, JoinHandle},
 };
@@ -31,21 +31,21 @@ pub(super) trait Writer: Send + 'static {
     fn bytes(job: &Self::Job) -> usize;
     /// Prepares a batch of the jobs. Returns it with the answer for each caller.
     fn stage(&mut self, jobs: Vec<Self::Job>) -> (Self::Batch, Vec<Answer>);
-    fn commit(&mut self, batch: Self::Batch) -> Result<(), StoreError>;
+    fn commit(&mut self, batch: Self::Batch) -> Result<()>;
 }
 
 /// Answers a caller with the outcome of the batch. A refusal also waits for the outcome, since the reason may be another
 /// job of the same batch.
-pub(super) type Answer = Box<dyn FnOnce(&Result<(), StoreError>) + Send>;
+pub(super) type Answer = Box<dyn FnOnce(&Result<()>) + Send>;
 
 /// The channel to the caller of a job.
-pub(super) struct Reply<T>(oneshot::Sender<Result<T, StoreError>>);
+pub(super) struct Reply<T>(oneshot::Sender<Result<T>>);
 
 impl<T: Send + 'static> Reply<T> {
     /// Returns the answer to a job that was staged or refused. `publish` computes the result once the batch is durable.
     pub(super) fn answer<S: Send + 'static>(
         self,
-        staged: Result<S, StoreError>,
+        staged: Result<S>,
         publish: impl FnOnce(S) -> T + Send + 'static,
     ) -> Answer {
         Box::new(move |outcome| {
@@ -83,7 +83,7 @@ impl<J: Send + 'static> CommitQueue<J> {
     /// Queues a job, and waits for the answer. It waits for room in the queue and for the disk, without a time limit.
     ///
     /// Errors: those of the writer; `Closed` if the thread has ended.
-    pub(super) async fn send<T>(&self, job: impl FnOnce(Reply<T>) -> J) -> Result<T, StoreError> {
+    pub(super) async fn send<T>(&self, job: impl FnOnce(Reply<T>) -> J) -> Result<T> {
         let (reply, answer) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
         let sent = jobs.send(job(Reply(reply))).await;

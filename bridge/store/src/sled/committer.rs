@@ -20,7 +20,7 @@ use super::{
     log::{self, LogOffset},
     reader::Reader,
 };
-use crate::{Append, Deletion, Head, StoreError, cache::Cache, caller::Caller, feed::Feed};
+use crate::{Append, Deletion, Head, Result, StoreError, cache::Cache, caller::Caller, feed::Feed};
 
 /// The limits of the queue and of batches. Batches are limited because readers wait for them too.
 const LIMITS: Limits = Limits { queue: 1024, jobs: 1024, bytes: 4 << 20 };
@@ -63,11 +63,7 @@ type Batch<'b, 'r> = (&'b mut Draft<'r>, &'b mut log::Writer);
 
 impl Committer {
     /// Starts the thread at the end of the log.
-    pub(super) fn start(
-        reader: Reader,
-        log: log::Writer,
-        rebuilder: Rebuilder,
-    ) -> Result<Self, StoreError> {
+    pub(super) fn start(reader: Reader, log: log::Writer, rebuilder: Rebuilder) -> Result<Self> {
         let writer = LogWriter { reader, log, rebuilder, rebuilding: None, last_rebuild: None };
         let queue = CommitQueue::start(writer, LIMITS);
         let failed = |error| StoreError::io("starting the committer", error);
@@ -79,7 +75,7 @@ impl Committer {
         &self,
         prepared: PreparedAppend,
         publisher: Publisher,
-    ) -> Result<Arc<Head>, StoreError> {
+    ) -> Result<Arc<Head>> {
         let bytes = prepared.json.len();
         let stage = move |(draft, log): Batch<'_, '_>| {
             let head = draft.append(&prepared, log)?;
@@ -101,13 +97,13 @@ impl Committer {
         task: String,
         deletion: Deletion,
         forget: impl FnOnce() + Send + 'static,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let stage = move |(draft, log): Batch<'_, '_>| draft.delete(&caller, &task, deletion, log);
         self.send(Size::Frees(0), stage, |()| forget()).await
     }
 
     /// Writes copies of a task's appends. Returns the offset of the last one.
-    pub(super) async fn copy(&self, copy: Arc<TaskCopy>) -> Result<Option<LogOffset>, StoreError> {
+    pub(super) async fn copy(&self, copy: Arc<TaskCopy>) -> Result<Option<LogOffset>> {
         let bytes = copy.records.iter().map(Vec::len).sum();
         let stage = move |(draft, log): Batch<'_, '_>| draft.copy(&copy, log);
         self.send(Size::Frees(bytes), stage, |place| place).await
@@ -119,25 +115,21 @@ impl Committer {
         key: Key,
         offset: LogOffset,
         value: Vec<u8>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let stage =
             move |(draft, log): Batch<'_, '_>| draft.rewrite_record(key, offset, &value, log);
         self.send(Size::Frees(0), stage, |()| ()).await
     }
 
     /// Stores or removes a small record. Returns whether it existed.
-    pub(super) async fn record(
-        &self,
-        key: Key,
-        value: Option<Vec<u8>>,
-    ) -> Result<bool, StoreError> {
+    pub(super) async fn record(&self, key: Key, value: Option<Vec<u8>>) -> Result<bool> {
         let bytes = value.as_ref().map_or(0, Vec::len);
         let stage = move |(draft, log): Batch<'_, '_>| draft.record(key, value.as_deref(), log);
         self.send(Size::Adds(bytes), stage, |existed| existed).await
     }
 
     /// Checks that the store can write. If the index has failed, this begins to rebuild it.
-    pub(super) async fn check_writable(&self) -> Result<(), StoreError> {
+    pub(super) async fn check_writable(&self) -> Result<()> {
         self.send(Size::Adds(0), |_| Ok(()), |()| ()).await
     }
 
@@ -145,9 +137,9 @@ impl Committer {
     fn send<S: Send + 'static, T: Send + 'static>(
         &self,
         size: Size,
-        stage: impl FnOnce(Batch<'_, '_>) -> Result<S, StoreError> + Send + 'static,
+        stage: impl FnOnce(Batch<'_, '_>) -> Result<S> + Send + 'static,
         publish: impl FnOnce(S) -> T + Send + 'static,
-    ) -> impl Future<Output = Result<T, StoreError>> {
+    ) -> impl Future<Output = Result<T>> {
         self.0.send(move |reply: Reply<T>| {
             let stage = Box::new(move |batch: Result<Batch<'_, '_>, &StoreError>| {
                 let staged = batch.map_err(StoreError::replicate).and_then(stage);
@@ -188,7 +180,7 @@ struct LogWriter {
     reader: Reader,
     log: log::Writer,
     rebuilder: Rebuilder,
-    rebuilding: Option<JoinHandle<Result<(), StoreError>>>,
+    rebuilding: Option<JoinHandle<Result<()>>>,
     /// The time of the last attempt to rebuild the index.
     last_rebuild: Option<Instant>,
 }
@@ -214,7 +206,7 @@ impl Writer for LogWriter {
 
     /// Makes a batch durable and visible. If the disk is full, nothing of the batch is on the disk. After any other failure
     /// the content of the disk is unknown, so no batch may follow.
-    fn commit(&mut self, changes: Changes) -> Result<(), StoreError> {
+    fn commit(&mut self, changes: Changes) -> Result<()> {
         if self.log.is_empty() {
             return Ok(());
         }
@@ -226,7 +218,7 @@ impl Writer for LogWriter {
 
 impl LogWriter {
     /// Reserves disk space for the jobs and checks the index, before any job is added to the batch.
-    fn prepare(&mut self, jobs: &[Job]) -> Result<(), StoreError> {
+    fn prepare(&mut self, jobs: &[Job]) -> Result<()> {
         let bytes: usize = jobs.iter().map(|job| job.size.bytes() + OVERHEAD).sum();
         let is_freeing = jobs.iter().all(|job| matches!(job.size, Size::Frees(_)));
         self.log.make_room(bytes as u64, is_freeing)?;
@@ -234,7 +226,7 @@ impl LogWriter {
     }
 
     /// Rebuilds the index if it has failed. No batch is written meanwhile, so that the log does not grow.
-    fn rebuild(&mut self) -> Result<(), StoreError> {
+    fn rebuild(&mut self) -> Result<()> {
         if let Some(rebuilding) = self.rebuilding.take_if(|rebuilding| rebuilding.is_finished()) {
             match rebuilding.join() {
                 Ok(Ok(())) => tracing::warn!("the index was rebuilt"),

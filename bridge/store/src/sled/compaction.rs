@@ -29,7 +29,7 @@ use super::{
     reader::{Reader, STRIDE},
     replayed_record::ReplayedRecord,
 };
-use crate::{DiskUse, StoreError};
+use crate::{DiskUse, Result, StoreError};
 
 /// The approximate number of bytes of a segment that one step reads.
 const STEP_BYTES: usize = if cfg!(test) { 4 << 10 } else { 1 << 20 };
@@ -79,7 +79,7 @@ impl Compaction {
         reader: &CachedReader,
         committer: &Committer,
         goal: CompactionGoal,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let mut progress = self.0.lock().await;
         if reader.disk.index().has_failed() {
             return Ok(false);
@@ -139,7 +139,7 @@ pub(super) enum CompactionGoal {
 fn remove_emptied(
     reader: &Reader,
     mut emptied: VecDeque<(u64, u64)>,
-) -> Result<VecDeque<(u64, u64)>, StoreError> {
+) -> Result<VecDeque<(u64, u64)>> {
     let index = reader.index();
     let (durable, mut begin) = (index.durable_end(), None);
     while let Some(&(end, written)) = emptied.front()
@@ -164,7 +164,7 @@ fn next_segment(
     is_in_segment: bool,
     wanted: CompactionGoal,
     before: u64,
-) -> Result<Option<(u64, u64)>, StoreError> {
+) -> Result<Option<(u64, u64)>> {
     let Some((start, end)) = reader.log.closed_segment(next) else {
         return Ok(None);
     };
@@ -182,7 +182,7 @@ fn next_segment(
 
 /// Reads the next records of a segment. Returns the tasks and small records that they belong to, and the position after
 /// the records.
-fn read_items(reader: &Reader, start: u64, end: u64) -> Result<(Vec<LiveItem>, u64), StoreError> {
+fn read_items(reader: &Reader, start: u64, end: u64) -> Result<(Vec<LiveItem>, u64)> {
     let (mut tasks, mut found) = (BTreeSet::new(), Vec::new());
     let mut visit = |entry: &LogEntry<'_>| match *entry {
         LogEntry::Record(offset, record) => match Record::read(record) {
@@ -213,7 +213,7 @@ fn read_items(reader: &Reader, start: u64, end: u64) -> Result<(Vec<LiveItem>, u
 }
 
 /// Returns the appends of a task if it exists and one of them is before `end`.
-fn live_task(reader: &Reader, task: &str, end: u64) -> Result<Option<TaskCopy>, StoreError> {
+fn live_task(reader: &Reader, task: &str, end: u64) -> Result<Option<TaskCopy>> {
     let Some(latest) = reader.find(task)? else {
         return Ok(None);
     };
@@ -254,7 +254,7 @@ fn live_task(reader: &Reader, task: &str, end: u64) -> Result<Option<TaskCopy>, 
 }
 
 /// Returns whether an offset of the task's appends in the index is before `end`.
-fn is_numbered_before(reader: &Reader, task: &str, end: u64) -> Result<bool, StoreError> {
+fn is_numbered_before(reader: &Reader, task: &str, end: u64) -> Result<bool> {
     for entry in reader.index().scan(keys::appends(task), None) {
         if keys::read::<LogOffset>(&entry?.1)?.at < end {
             return Ok(true);
@@ -269,7 +269,7 @@ async fn copy_item(
     committer: &Committer,
     found: LiveItem,
     end: u64,
-) -> Result<bool, StoreError> {
+) -> Result<bool> {
     let task = match found {
         LiveItem::Record(key, offset) => {
             if let Some((key, value)) = read_record(reader, &key, offset).await? {
@@ -298,7 +298,7 @@ async fn read_record(
     reader: &CachedReader,
     key: &Key,
     offset: LogOffset,
-) -> Result<Option<(Key, Vec<u8>)>, StoreError> {
+) -> Result<Option<(Key, Vec<u8>)>> {
     let key = key.clone();
     let read = reader.blocking(move |reader| reader.disk.live_value(key, offset));
     match readable(reader, read, Result::is_ok).await? {
@@ -308,11 +308,7 @@ async fn read_record(
 }
 
 /// Reads a task as [`live_task`] does.
-async fn read_task(
-    reader: &CachedReader,
-    task: &Arc<str>,
-    end: u64,
-) -> Result<Option<TaskCopy>, StoreError> {
+async fn read_task(reader: &CachedReader, task: &Arc<str>, end: u64) -> Result<Option<TaskCopy>> {
     let task = Arc::clone(task);
     let read = reader.blocking(move |reader| live_task(&reader.disk, &task, end));
     // A task whose newest append cannot be read seems to have nothing in the segment.
@@ -329,7 +325,7 @@ async fn readable<T>(
     reader: &CachedReader,
     read: impl Future<Output = T>,
     is_whole: impl Fn(&T) -> bool,
-) -> Result<T, StoreError> {
+) -> Result<T> {
     let log = &reader.disk.log;
     let failures = log.failures();
     let result = read.await;
@@ -345,7 +341,7 @@ async fn readable<T>(
 }
 
 /// Writes copies of a task's appends in several jobs. With the last job, the task consists of the copies.
-async fn copy_task(committer: &Committer, copy: TaskCopy) -> Result<(), StoreError> {
+async fn copy_task(committer: &Committer, copy: TaskCopy) -> Result<()> {
     let (latest, bytes) = (copy.latest, copy.bytes);
     let (mut previous, mut records_of_job, mut size) = (None, Vec::new(), 0);
     let mut records = copy.records.into_iter().peekable();
@@ -374,7 +370,7 @@ async fn copy_task(committer: &Committer, copy: TaskCopy) -> Result<(), StoreErr
 
 impl Reader {
     /// Returns the disk space of the store.
-    pub(super) fn disk_use(&self) -> Result<DiskUse, StoreError> {
+    pub(super) fn disk_use(&self) -> Result<DiskUse> {
         let (index, log) = (self.index(), &self.log);
         let folder = index.folder();
         let failed = |error| StoreError::io(format!("reading {}", folder.display()), error);
@@ -387,7 +383,7 @@ impl Reader {
     }
 
     /// Returns the size of all live tasks and small records in the log.
-    pub(super) fn live_bytes(&self) -> Result<u64, StoreError> {
+    pub(super) fn live_bytes(&self) -> Result<u64> {
         let mut bytes = 0;
         for kind in [keys::OPEN_BYTES, keys::ENDED_BYTES, keys::RECORD_BYTES] {
             let counts = self.index().counts(&[kind])?;
@@ -399,11 +395,7 @@ impl Reader {
     /// Returns the value of a small record if it is still at this offset.
     ///
     /// Errors: `Corrupt` if the record is damaged.
-    fn live_value(
-        &self,
-        key: Key,
-        offset: LogOffset,
-    ) -> Result<Option<(Key, Vec<u8>)>, StoreError> {
+    fn live_value(&self, key: Key, offset: LogOffset) -> Result<Option<(Key, Vec<u8>)>> {
         if self.index().get(&key)? != Some(keys::write(&offset)) {
             return Ok(None);
         }

@@ -11,7 +11,7 @@ use super::{
     reader::{Reader, STRIDE},
     replayed_record::{ReplayedRecord, latest_append},
 };
-use crate::{Append, Deletion, Head, Seq, StoreError, caller::Caller};
+use crate::{Append, Deletion, Head, Result, Seq, StoreError, caller::Caller};
 
 /// The largest size of a head in bytes. Clients choose its ids, each of which can be part of a key.
 const HEAD_LIMIT: usize = 16 << 10;
@@ -44,7 +44,7 @@ impl<'a> Draft<'a> {
         &mut self,
         prepared: &PreparedAppend,
         log: &mut Writer,
-    ) -> Result<Arc<Head>, StoreError> {
+    ) -> Result<Arc<Head>> {
         let append = &prepared.append;
         let before = self.latest_for_append(&prepared.caller, &append.task)?;
         let known = before.as_ref().map(|before| before.head.as_ref());
@@ -80,7 +80,7 @@ impl<'a> Draft<'a> {
         task: &str,
         deletion: Deletion,
         log: &mut Writer,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let latest = self.find(task)?.filter(|one| one.head.owner == *caller);
         let latest = latest.ok_or_else(|| StoreError::not_found(task))?;
         // It is unknown whether a damaged task has ended.
@@ -94,7 +94,7 @@ impl<'a> Draft<'a> {
 
     /// Adds a deletion to the index. The ids of messages and of the client remain in the index: a lookup of such an id finds
     /// that the task does not exist.
-    fn index_deletion(&mut self, latest: LatestAppend) -> Result<(), StoreError> {
+    fn index_deletion(&mut self, latest: LatestAppend) -> Result<()> {
         if latest.number >= STRIDE {
             let appends = keys::appends(&latest.head.task);
             let written = self.changes.entries.keys();
@@ -114,11 +114,7 @@ impl<'a> Draft<'a> {
     /// Adds copies of a task's appends. Returns the offset of the last one.
     ///
     /// Errors: `Conflict` if the task has changed, `NotFound`. Nothing is written then.
-    pub(super) fn copy(
-        &mut self,
-        copy: &TaskCopy,
-        log: &mut Writer,
-    ) -> Result<Option<LogOffset>, StoreError> {
+    pub(super) fn copy(&mut self, copy: &TaskCopy, log: &mut Writer) -> Result<Option<LogOffset>> {
         let task = &copy.latest.head.task;
         let before = self.find(task)?;
         let before = before.ok_or_else(|| StoreError::not_found(task))?;
@@ -156,7 +152,7 @@ impl<'a> Draft<'a> {
         &mut self,
         before: LatestAppend,
         log: &mut Writer,
-    ) -> Result<Option<LogOffset>, StoreError> {
+    ) -> Result<Option<LogOffset>> {
         let head = codec::head_json(&before.head)?;
         let offset = log.put(|to| codec::write_damaged(to, &head));
         let latest = LatestAppend {
@@ -177,7 +173,7 @@ impl<'a> Draft<'a> {
         offset: LogOffset,
         value: &[u8],
         log: &mut Writer,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         match self.get(&key)? == Some(keys::write(&offset)) {
             true => self.record(key, Some(value), log).map(drop),
             false => Ok(()),
@@ -190,7 +186,7 @@ impl<'a> Draft<'a> {
         key: Key,
         value: Option<&[u8]>,
         log: &mut Writer,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let before = self.get(&key)?;
         let offset = log.put(|to| codec::write_small(to, &key, value));
         self.index_record(key, before.as_deref(), value.map(|_| offset))?;
@@ -203,7 +199,7 @@ impl<'a> Draft<'a> {
         key: Key,
         before: Option<&[u8]>,
         after: Option<LogOffset>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let before = before.map(keys::read::<LogOffset>).transpose()?;
         let size = |offset: Option<LogOffset>| {
             offset.map_or(0, |offset| FRAME as i64 + i64::from(offset.length))
@@ -214,7 +210,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Adds a record that was read from the log.
-    pub(super) fn replay(&mut self, logged: ReplayedRecord) -> Result<(), StoreError> {
+    pub(super) fn replay(&mut self, logged: ReplayedRecord) -> Result<()> {
         match logged {
             ReplayedRecord::Append { latest, is_first, messages } => {
                 let before = if is_first { None } else { self.latest_known(&latest.head.task)? };
@@ -263,7 +259,7 @@ impl<'a> Draft<'a> {
         offset: LogOffset,
         task: &str,
         head: Option<Arc<Head>>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let before = self.latest_known(task)?;
         let known = before.as_ref().map(|before| Arc::clone(&before.head));
         let Some(head) = known.or(head) else {
@@ -284,7 +280,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         match self.changes.entries.get(key) {
             Some(value) => Ok(value.clone()),
             None => self.reader.index.get().get(key),
@@ -296,7 +292,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Returns the latest append of an existing task, see [`Reader::find`].
-    fn find(&self, task: &str) -> Result<Option<LatestAppend>, StoreError> {
+    fn find(&self, task: &str) -> Result<Option<LatestAppend>> {
         match self.changes.latest(task) {
             Some(latest) => Ok(latest.clone().unless_deleted()),
             None => self.reader.find(task),
@@ -304,11 +300,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Returns the latest append of a task to which this caller can append; `None` for a new task.
-    fn latest_for_append(
-        &self,
-        caller: &Caller,
-        task: &str,
-    ) -> Result<Option<LatestAppend>, StoreError> {
+    fn latest_for_append(&self, caller: &Caller, task: &str) -> Result<Option<LatestAppend>> {
         let Some(latest) = self.find(task)? else {
             return Ok(None);
         };
@@ -323,13 +315,13 @@ impl<'a> Draft<'a> {
     }
 
     /// Returns the latest known append of a task while the log is replayed.
-    fn latest_known(&self, task: &str) -> Result<Option<LatestAppend>, StoreError> {
+    fn latest_known(&self, task: &str) -> Result<Option<LatestAppend>> {
         let latest = self.find(task)?;
         Ok(latest.filter(|latest| latest.number > 0))
     }
 
     /// Returns whether a task exists. The ids of deleted tasks may still be in the index.
-    fn exists(&self, task: &str) -> Result<bool, StoreError> {
+    fn exists(&self, task: &str) -> Result<bool> {
         match self.changes.latest(task) {
             Some(latest) => Ok(latest.state != DataState::Deleted),
             None => Ok(self.reader.indexed_task(task)?.is_some()),
@@ -337,7 +329,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Checks that no other task has the client's id of a new task.
-    fn check_client_id(&self, head: &Head, append: &Append) -> Result<(), StoreError> {
+    fn check_client_id(&self, head: &Head, append: &Append) -> Result<()> {
         if let Some(client_id) = head.client_id.as_deref().filter(|_| append.expected == 0)
             && let Some(task) = self.get(&keys::client_task(&head.owner, &head.agent, client_id))?
         {
@@ -350,7 +342,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Checks that the store has none of the messages.
-    fn check_messages(&self, prepared: &PreparedAppend) -> Result<(), StoreError> {
+    fn check_messages(&self, prepared: &PreparedAppend) -> Result<()> {
         for (key, (id, _)) in prepared.messages.iter().zip(prepared.append.message_ids()) {
             if let Some(event) = self.get(key)? {
                 let (seq, task) = keys::read::<(Seq, String)>(&event)?;
@@ -399,7 +391,7 @@ fn bytes_with(before: Option<&LatestAppend>, offset: LogOffset) -> u64 {
     before.map_or(0, |before| before.bytes) + FRAME as u64 + u64::from(offset.length)
 }
 
-fn check_size(head: &Head, size: usize) -> Result<(), StoreError> {
+fn check_size(head: &Head, size: usize) -> Result<()> {
     match size {
         0..=HEAD_LIMIT => Ok(()),
         size => Err(StoreError::TooLarge {

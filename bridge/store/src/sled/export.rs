@@ -4,24 +4,24 @@ use async_trait::async_trait;
 
 use super::{SledStore, keys, reader::Reader};
 use crate::{
-    ExportStore, RecordEntry, RecordPage, StoreError, TaskEntry, TaskPage, caller::Caller,
+    ExportStore, RecordEntry, RecordPage, Result, StoreError, TaskEntry, TaskPage, caller::Caller,
 };
 
 #[async_trait]
 impl ExportStore for SledStore {
-    async fn all_tasks(&self, after: &[u8], limit: usize) -> Result<TaskPage, StoreError> {
+    async fn all_tasks(&self, after: &[u8], limit: usize) -> Result<TaskPage> {
         let after = after.to_owned();
         self.read_disk(move |reader| tasks(reader, after, limit)).await
     }
 
-    async fn all_records(&self, after: &[u8], limit: usize) -> Result<RecordPage, StoreError> {
+    async fn all_records(&self, after: &[u8], limit: usize) -> Result<RecordPage> {
         let after = after.to_owned();
         self.read_disk(move |reader| records(reader, after, limit)).await
     }
 }
 
 /// Reads a page of tasks from the state lists, which have every task once.
-fn tasks(reader: &Reader, after: Vec<u8>, limit: usize) -> Result<TaskPage, StoreError> {
+fn tasks(reader: &Reader, after: Vec<u8>, limit: usize) -> Result<TaskPage> {
     let mut page = TaskPage::default();
     let after = (!after.is_empty()).then_some(after);
     for entry in reader.index().scan(vec![keys::STATE_LIST], after).take(limit) {
@@ -39,7 +39,7 @@ fn tasks(reader: &Reader, after: Vec<u8>, limit: usize) -> Result<TaskPage, Stor
     Ok(page)
 }
 
-fn records(reader: &Reader, after: Vec<u8>, limit: usize) -> Result<RecordPage, StoreError> {
+fn records(reader: &Reader, after: Vec<u8>, limit: usize) -> Result<RecordPage> {
     let mut page = RecordPage::default();
     let after = (!after.is_empty()).then_some(after);
     for entry in reader.index().scan(vec![keys::RECORD], after).take(limit) {

@@ -10,7 +10,7 @@ use super::{
     SledSettings,
     index::{CurrentIndex, Index, guarded},
 };
-use crate::{StoreError, private};
+use crate::{Result, StoreError, private};
 
 /// The segment size of sled. Values that are small beside it are not stored in blob files, which sled never fsyncs.
 const SEGMENT: usize = if cfg!(test) { 512 << 10 } else { 8 << 20 };
@@ -22,10 +22,7 @@ pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 pub(super) const FOLDERS: [&str; 2] = ["keys", "keys-2"];
 
 /// Opens the index in a folder, or creates it.
-pub(super) fn open_index(
-    folder: &Path,
-    settings: &SledSettings,
-) -> Result<CurrentIndex, StoreError> {
+pub(super) fn open_index(folder: &Path, settings: &SledSettings) -> Result<CurrentIndex> {
     let failed = |error| StoreError::io(format!("opening {}", folder.display()), error);
     private::create_own_folder(folder).map_err(failed)?;
     let config = sled::Config::new()
@@ -42,7 +39,7 @@ pub(super) fn open_index(
 
 /// Opens a database. Threads of sled may hold the lock of a closed database for a moment. Another process can only hold it
 /// if somebody has removed the file `lock` of the store's folder while that process was using the store.
-fn open_database(config: &sled::Config, store: &Path) -> Result<sled::Db, StoreError> {
+fn open_database(config: &sled::Config, store: &Path) -> Result<sled::Db> {
     let begun = Instant::now();
     loop {
         match config.open() {
@@ -63,7 +60,7 @@ fn is_locked(error: &io::Error) -> bool {
 }
 
 /// Removes a folder, if it exists.
-pub(super) fn remove(folder: &Path) -> Result<(), StoreError> {
+pub(super) fn remove(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(StoreError::io(format!("removing {}", folder.display()), error))

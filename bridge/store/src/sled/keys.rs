@@ -36,7 +36,7 @@ use super::{
     latest_append::{DataState, LatestAppend},
     log::LogOffset,
 };
-use crate::{Head, Idle, ListPosition, RecordKey, Seq, StoreError, caller::Caller};
+use crate::{Head, Idle, ListPosition, RecordKey, Result, Seq, StoreError, caller::Caller};
 
 pub(super) type Key = Vec<u8>;
 
@@ -121,7 +121,7 @@ pub(super) fn write(value: &impl Serialize) -> Vec<u8> {
     postcard::to_allocvec(value).unwrap_or_default()
 }
 
-pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, StoreError> {
+pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     postcard::from_bytes(bytes).map_err(|error| StoreError::corrupt("the index", &error))
 }
 
@@ -198,7 +198,7 @@ pub(super) fn start_of_time(list: &[u8], order: Order, millis: i64) -> Key {
 }
 
 /// Returns the text at the end of a list's key: the id of a task or of a small record.
-pub(super) fn last_name(key: &[u8]) -> Result<String, StoreError> {
+pub(super) fn last_name(key: &[u8]) -> Result<String> {
     let behind = match *key.first().unwrap_or(&0) {
         STATE_LIST | CONTEXT | WAITING | ENDED => 8,
         _ => 0,
@@ -208,7 +208,7 @@ pub(super) fn last_name(key: &[u8]) -> Result<String, StoreError> {
 }
 
 /// Returns the agent in the key of a count.
-pub(super) fn agent(key: &[u8]) -> Result<String, StoreError> {
+pub(super) fn agent(key: &[u8]) -> Result<String> {
     let name = key.get(5..).and_then(|name| str::from_utf8(name).ok());
     name.map(str::to_owned).ok_or_else(corrupt)
 }
@@ -327,7 +327,7 @@ pub(super) fn record(caller: &Caller, key: &RecordKey) -> Key {
 }
 
 /// Parses the key of a small record: the owner's id and the record's key.
-pub(super) fn record_names(key: &[u8]) -> Result<(String, RecordKey), StoreError> {
+pub(super) fn record_names(key: &[u8]) -> Result<(String, RecordKey)> {
     let mut rest = key.get(1..).unwrap_or_default();
     let mut names = [const { String::new() }; 3];
     for name in &mut names {
@@ -347,7 +347,7 @@ pub(super) fn records(caller: &Caller, kind: &str, scope: &str) -> Key {
 }
 
 /// Returns the position of a key in a state list.
-pub(super) fn position(key: &[u8]) -> Result<ListPosition, StoreError> {
+pub(super) fn position(key: &[u8]) -> Result<ListPosition> {
     let (millis, task) = (time(key).ok_or_else(corrupt)?, last_name(key)?);
     Ok(ListPosition { millis, task })
 }

@@ -4,7 +4,7 @@ use super::{
     keys::{self, Key, Order},
     reader::Reader,
 };
-use crate::{ListPosition, ListQuery, StoreError, caller::Caller};
+use crate::{ListPosition, ListQuery, Result, caller::Caller};
 
 impl Reader {
     /// Returns the positions of the tasks of a page, see [`ListQuery::fill`], and the number of tasks on all pages.
@@ -12,7 +12,7 @@ impl Reader {
         &self,
         caller: &Caller,
         query: &ListQuery,
-    ) -> Result<(Vec<ListPosition>, usize), StoreError> {
+    ) -> Result<(Vec<ListPosition>, usize)> {
         let from = query.start(|position| {
             // The last task of the previous page may be damaged, so only the index is read.
             let indexed = self.indexed_task(&position.task)?;
@@ -30,7 +30,7 @@ impl Reader {
         caller: &Caller,
         from: Option<&ListPosition>,
         query: &ListQuery,
-    ) -> Result<(Vec<ListPosition>, usize), StoreError> {
+    ) -> Result<(Vec<ListPosition>, usize)> {
         let (mut found, mut total) = (Vec::new(), 0);
         let (agent, context) = (&query.agent, query.context_id.as_deref());
         let state = query.state.as_ref().map(|state| state.as_str());
@@ -55,7 +55,7 @@ impl Reader {
         list: &Key,
         from: Option<&ListPosition>,
         query: &ListQuery,
-    ) -> impl Iterator<Item = Result<ListPosition, StoreError>> {
+    ) -> impl Iterator<Item = Result<ListPosition>> {
         let after = from.map(|from| keys::ordered_key(list.clone(), Order::NewestFirst, from));
         let entries = self.index().scan(list.clone(), after);
         let page_positions = entries.map(|entry| keys::position(&entry?.0));

@@ -71,8 +71,8 @@ use self::{
 };
 use super::{
     Append, Damage, Deletion, DiskUse, Event, Head, Idle, ListPosition, ListQuery, Listener, Page,
-    RecordKey, Seq, Snapshot, Store, StoreError, StoreReport, StoredEvent, TaskCounts, Unordered,
-    Watch, cache::Cache, feed::Feed,
+    RecordKey, Result, Seq, Snapshot, Store, StoreError, StoreReport, StoredEvent, TaskCounts,
+    Unordered, Watch, cache::Cache, feed::Feed,
 };
 use crate::caller::Caller;
 
@@ -95,12 +95,12 @@ impl SledStore {
     /// another process to unlock the folder.
     ///
     /// Errors: `InUse`, `Older`, `Newer`, `Corrupt`, `Io`, `Full`.
-    pub fn open(settings: &SledSettings) -> Result<Self, StoreError> {
+    pub fn open(settings: &SledSettings) -> Result<Self> {
         Self::open_on(settings, &(Arc::new(log::RealDisk::default()) as _))
     }
 
     /// Opens the store with the log on a given disk.
-    fn open_on(settings: &SledSettings, disk: &Arc<dyn log::Disk>) -> Result<Self, StoreError> {
+    fn open_on(settings: &SledSettings, disk: &Arc<dyn log::Disk>) -> Result<Self> {
         let (reader, log) = open::open(settings, disk)?;
         let publisher = Publisher {
             cache: Arc::new(Cache::new(settings.task_cache)),
@@ -116,10 +116,7 @@ impl SledStore {
 
     /// Opens the store with the log on a simulated disk.
     #[cfg(any(test, feature = "testing"))]
-    pub fn open_simulated(
-        settings: &SledSettings,
-        disk: &SimulatedDisk,
-    ) -> Result<Self, StoreError> {
+    pub fn open_simulated(settings: &SledSettings, disk: &SimulatedDisk) -> Result<Self> {
         Self::open_on(settings, &(Arc::new(disk.clone()) as _))
     }
 
@@ -127,7 +124,7 @@ impl SledStore {
     ///
     /// # Errors
     /// If the store cannot be read at all.
-    pub fn check(&self) -> Result<StoreReport, StoreError> {
+    pub fn check(&self) -> Result<StoreReport> {
         check::check(&self.reader.disk)
     }
 
@@ -136,7 +133,7 @@ impl SledStore {
     ///
     /// # Errors
     /// If the store cannot be read or written.
-    pub async fn compact(&self, mut continues: impl FnMut() -> bool) -> Result<(), StoreError> {
+    pub async fn compact(&self, mut continues: impl FnMut() -> bool) -> Result<()> {
         while continues() && self.compact_step().await? {
             tokio::task::yield_now().await;
         }
@@ -144,7 +141,7 @@ impl SledStore {
     }
 
     /// Prepares an append on the caller's thread: serializes the events, and computes the index keys of messages.
-    async fn prepare(&self, caller: &Caller, append: Append) -> Result<PreparedAppend, StoreError> {
+    async fn prepare(&self, caller: &Caller, append: Append) -> Result<PreparedAppend> {
         let json = codec::events_json(&append)?;
         if json.len() > MAX_APPEND_BYTES {
             return Err(StoreError::TooLarge {
@@ -163,16 +160,12 @@ impl SledStore {
     /// Reads from the disk on a thread of the store.
     async fn read_disk<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        read: impl FnOnce(&Reader) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         self.reader.blocking(|reader| read(&reader.disk)).await
     }
 
-    async fn message_keys(
-        &self,
-        caller: &Caller,
-        append: &Append,
-    ) -> Result<Vec<keys::Key>, StoreError> {
+    async fn message_keys(&self, caller: &Caller, append: &Append) -> Result<Vec<keys::Key>> {
         let key = |agent: &str| {
             let ids = append.message_ids();
             ids.map(|(id, _)| keys::message(caller, agent, id)).collect()
@@ -188,7 +181,7 @@ impl SledStore {
 
 #[async_trait]
 impl Store for SledStore {
-    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
+    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>> {
         // The committer must not do this, because all other writers wait for it.
         self.reader.read_again(caller, &append.task).await?;
         let prepared = self.prepare(caller, append.checked()?).await?;
@@ -202,7 +195,7 @@ impl Store for SledStore {
         task: &str,
         after: Seq,
         limit: usize,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
+    ) -> Result<Vec<StoredEvent>> {
         let latest = self.reader.latest(caller, task).await?;
         if after >= latest.head.seq {
             return Ok(Vec::new());
@@ -210,16 +203,16 @@ impl Store for SledStore {
         self.read_disk(move |disk| disk.events(&latest, after, limit)).await
     }
 
-    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>> {
         self.reader.head(caller, task).await
     }
 
-    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
+    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot> {
         let latest = self.reader.latest(caller, task).await?;
         self.reader.snapshot(latest).await
     }
 
-    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
+    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
         let (caller, query) = (caller.clone(), query.clone());
         self.reader.blocking(move |reader| reader.list(&caller, &query)).await
     }
@@ -229,7 +222,7 @@ impl Store for SledStore {
         caller: &Caller,
         agent: &str,
         message_id: &str,
-    ) -> Result<Option<(String, Seq)>, StoreError> {
+    ) -> Result<Option<(String, Seq)>> {
         let found = self.reader.entry::<(Seq, String)>(keys::message(caller, agent, message_id));
         match found.await? {
             Some((seq, task)) if self.reader.exists(&task).await? => Ok(Some((task, seq))),
@@ -242,7 +235,7 @@ impl Store for SledStore {
         caller: &Caller,
         agent: &str,
         client_id: &str,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<String>> {
         let found = self.reader.entry::<String>(keys::client_task(caller, agent, client_id));
         match found.await? {
             Some(task) if self.reader.exists(&task).await? => Ok(Some(task)),
@@ -250,13 +243,13 @@ impl Store for SledStore {
         }
     }
 
-    async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+    async fn owner(&self, task: &str) -> Result<Caller> {
         let name = task.to_owned();
         let found = self.read_disk(move |disk| disk.find(&name)).await?;
         found.map(|latest| latest.head.owner.clone()).ok_or_else(|| StoreError::not_found(task))
     }
 
-    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>> {
         let after = after.to_owned();
         self.read_disk(move |disk| disk.open_turns(&after, limit)).await
     }
@@ -268,21 +261,16 @@ impl Store for SledStore {
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
+    ) -> Result<Vec<Head>> {
         let (list, after) = (keys::idle(kind, agent), after.cloned());
         self.read_disk(move |disk| disk.heads_until(list, after.as_ref(), until, limit)).await
     }
 
-    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError> {
+    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>> {
         self.read_disk(Reader::counts).await
     }
 
-    async fn delete(
-        &self,
-        caller: &Caller,
-        task: &str,
-        deletion: Deletion,
-    ) -> Result<(), StoreError> {
+    async fn delete(&self, caller: &Caller, task: &str, deletion: Deletion) -> Result<()> {
         let (reader, gone) = (self.reader.clone(), task.to_owned());
         let forget = move || {
             reader.disk.quarantine.remove(&gone);
@@ -293,24 +281,24 @@ impl Store for SledStore {
         self.committer.delete(caller, task, deletion, forget).await
     }
 
-    async fn maintain(&self) -> Result<bool, StoreError> {
+    async fn maintain(&self) -> Result<bool> {
         let step = self.compaction.step(&self.reader, &self.committer, CompactionGoal::Bounded);
         step.await
     }
 
-    async fn compact_step(&self) -> Result<bool, StoreError> {
+    async fn compact_step(&self) -> Result<bool> {
         self.compaction.step(&self.reader, &self.committer, CompactionGoal::All).await
     }
 
-    async fn inspect(&self) -> Result<Option<StoreReport>, StoreError> {
+    async fn inspect(&self) -> Result<Option<StoreReport>> {
         self.read_disk(|reader| check::check_in_use(reader).map(Some)).await
     }
 
-    async fn disk_use(&self) -> Result<Option<DiskUse>, StoreError> {
+    async fn disk_use(&self) -> Result<Option<DiskUse>> {
         self.read_disk(Reader::disk_use).await.map(Some)
     }
 
-    async fn ready(&self) -> Result<(), StoreError> {
+    async fn ready(&self) -> Result<()> {
         self.committer.check_writable().await?;
         self.open_turns("", 1).await.map(|_| ())
     }
@@ -324,7 +312,7 @@ impl Store for SledStore {
         }
     }
 
-    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
+    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch> {
         let watch = self.reader.publisher.feed.watch(task);
         let head = self.reader.head(caller, task).await?;
         Ok(watch.with_head(&head))
@@ -334,12 +322,7 @@ impl Store for SledStore {
         self.reader.publisher.feed.listen(listener);
     }
 
-    async fn put_record(
-        &self,
-        caller: &Caller,
-        key: &RecordKey,
-        value: Vec<u8>,
-    ) -> Result<(), StoreError> {
+    async fn put_record(&self, caller: &Caller, key: &RecordKey, value: Vec<u8>) -> Result<()> {
         key.check(&value)?;
         let name = keys::record(caller, key);
         if name.len() > MAX_KEY_BYTES {
@@ -353,11 +336,7 @@ impl Store for SledStore {
         Ok(())
     }
 
-    async fn record(
-        &self,
-        caller: &Caller,
-        key: &RecordKey,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn record(&self, caller: &Caller, key: &RecordKey) -> Result<Option<Vec<u8>>> {
         let key = keys::record(caller, key);
         match self.reader.entry(key.clone()).await? {
             None => Ok(None),
@@ -365,7 +344,7 @@ impl Store for SledStore {
         }
     }
 
-    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError> {
+    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool> {
         let key = keys::record(caller, key);
         self.committer.record(key, None).await
     }
@@ -375,16 +354,12 @@ impl Store for SledStore {
         caller: &Caller,
         kind: &str,
         scope: &str,
-    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    ) -> Result<Vec<(String, Vec<u8>)>> {
         let prefix = keys::records(caller, kind, scope);
         self.read_disk(move |disk| disk.records(prefix)).await
     }
 
-    async fn have_records(
-        &self,
-        kind: &str,
-        scopes: &[(Caller, String)],
-    ) -> Result<Vec<bool>, StoreError> {
+    async fn have_records(&self, kind: &str, scopes: &[(Caller, String)]) -> Result<Vec<bool>> {
         let key = |(caller, scope): &(Caller, String)| keys::records(caller, kind, scope);
         let prefixes: Vec<keys::Key> = scopes.iter().map(key).collect();
         self.read_disk(move |disk| {

@@ -17,7 +17,7 @@ use super::{
     log::{self, Disk},
     reader::Reader,
 };
-use crate::{StoreError, private};
+use crate::{Result, StoreError, private};
 
 /// The folder and the memory limits of a store on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,10 +63,7 @@ const FORMER_FOLDERS: [&str; 10] = [
 ];
 
 /// Opens the store in a folder or creates it.
-pub(super) fn open(
-    settings: &SledSettings,
-    disk: &Arc<dyn Disk>,
-) -> Result<(Reader, log::Writer), StoreError> {
+pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<(Reader, log::Writer)> {
     let folder = &settings.folder;
     let failed = |error| StoreError::io(format!("making {}", folder.display()), error);
     private::create_folder(folder).map_err(failed)?;
@@ -110,7 +107,7 @@ fn open_all(
     disk: &Arc<dyn Disk>,
     logs: &Path,
     lock: &Arc<File>,
-) -> Result<(Reader, log::Writer), StoreError> {
+) -> Result<(Reader, log::Writer)> {
     let [usual, other] = FOLDERS.map(|name| settings.folder.join(name));
     // If both folders exist, the program ended while the index was being rebuilt.
     if usual.exists() && other.exists() {
@@ -134,7 +131,7 @@ fn open_all(
 
 /// Refuses the layout before the log was introduced, in which all data were in sled, and an unfinished copy, beside which
 /// an empty store would be created.
-fn check_layout(folder: &Path) -> Result<(), StoreError> {
+fn check_layout(folder: &Path) -> Result<()> {
     let path = folder.into();
     if folder.join("db").exists() {
         let (found, known) = (1, 2);
@@ -143,7 +140,7 @@ fn check_layout(folder: &Path) -> Result<(), StoreError> {
     if backup::is_unfinished(folder) { Err(StoreError::Unfinished { path }) } else { Ok(()) }
 }
 
-fn lock(folder: &Path) -> Result<File, StoreError> {
+fn lock(folder: &Path) -> Result<File> {
     let path = folder.join("lock");
     let failed = |error: io::Error| {
         let foreign = match error.kind() {

@@ -11,7 +11,9 @@ use super::{
     latest_append::{DataState, LatestAppend},
     log::{Log, LogOffset},
 };
-use crate::{Head, ListPosition, Seq, StoreError, StoredEvent, TaskCounts, damage::Quarantine};
+use crate::{
+    Head, ListPosition, Result, Seq, StoreError, StoredEvent, TaskCounts, damage::Quarantine,
+};
 
 /// The index has the offset of every append whose number is a multiple of this. The others are found through the previous
 /// offsets of later appends.
@@ -34,7 +36,7 @@ impl Reader {
 
     /// Returns the latest append of an existing task. If it cannot be read, its state is damaged, and its head may only have
     /// the owner, the agent, the state and its time.
-    pub(super) fn find(&self, task: &str) -> Result<Option<LatestAppend>, StoreError> {
+    pub(super) fn find(&self, task: &str) -> Result<Option<LatestAppend>> {
         let mut tried = None;
         loop {
             if let Some(found) = self.find_in_memory(task) {
@@ -63,7 +65,7 @@ impl Reader {
     }
 
     /// Returns the entry of a task in the index, whether it is damaged or not.
-    pub(super) fn indexed_task(&self, task: &str) -> Result<Option<IndexedTask>, StoreError> {
+    pub(super) fn indexed_task(&self, task: &str) -> Result<Option<IndexedTask>> {
         match self.find_in_memory(task) {
             Some(found) => Ok(found.as_ref().map(IndexedTask::of)),
             None => self.index().indexed_task(task),
@@ -71,7 +73,7 @@ impl Reader {
     }
 
     /// Returns the append unless the task is damaged.
-    pub(super) fn intact(&self, latest: LatestAppend) -> Result<LatestAppend, StoreError> {
+    pub(super) fn intact(&self, latest: LatestAppend) -> Result<LatestAppend> {
         match latest.state {
             DataState::Damaged => Err(self.quarantine_lost(&latest.head.task)),
             DataState::Intact | DataState::Deleted => Ok(latest),
@@ -92,7 +94,7 @@ impl Reader {
         }
     }
 
-    fn read_latest(&self, indexed: &IndexedTask, task: &str) -> Result<LatestAppend, StoreError> {
+    fn read_latest(&self, indexed: &IndexedTask, task: &str) -> Result<LatestAppend> {
         let offset = indexed.offset;
         let record = self.log.read(offset)?;
         let append = LoggedAppend::open(&record)?;
@@ -116,7 +118,7 @@ impl Reader {
         latest: &LatestAppend,
         after: Seq,
         limit: usize,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
+    ) -> Result<Vec<StoredEvent>> {
         match self.read_events(latest, after, limit) {
             Err(error @ StoreError::Corrupt { .. }) => {
                 // The task may have been copied meanwhile, and the segment removed.
@@ -130,7 +132,7 @@ impl Reader {
     }
 
     /// Returns the latest append of a task if it is at another offset now.
-    fn moved_append(&self, latest: &LatestAppend) -> Result<Option<LatestAppend>, StoreError> {
+    fn moved_append(&self, latest: &LatestAppend) -> Result<Option<LatestAppend>> {
         let task = &latest.head.task;
         let now = self.find(task)?.ok_or_else(|| StoreError::not_found(task))?;
         let is_moved = now.state == DataState::Intact && now.offset != latest.offset;
@@ -142,7 +144,7 @@ impl Reader {
         latest: &LatestAppend,
         after: Seq,
         limit: usize,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
+    ) -> Result<Vec<StoredEvent>> {
         let wanted = after.saturating_add(limit as Seq).min(latest.head.seq);
         let mut appends = Vec::new();
         let mut next = if wanted > after { Some(self.search_start(latest, wanted)?) } else { None };
@@ -168,7 +170,7 @@ impl Reader {
     }
 
     /// Returns the offset of an indexed append at or after event `wanted`, from which earlier appends are read.
-    fn search_start(&self, latest: &LatestAppend, wanted: Seq) -> Result<LogOffset, StoreError> {
+    fn search_start(&self, latest: &LatestAppend, wanted: Seq) -> Result<LogOffset> {
         if latest.number < STRIDE || wanted == latest.head.seq {
             return Ok(latest.offset);
         }
@@ -181,7 +183,7 @@ impl Reader {
     }
 
     /// Returns the heads of tasks of all callers with open turns.
-    pub(super) fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+    pub(super) fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>> {
         let turns = self.index().scan(vec![keys::TURN], Some(keys::turn(after)));
         self.heads_of(turns.map(|entry| Ok(entry?.0)), limit)
     }
@@ -193,7 +195,7 @@ impl Reader {
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
+    ) -> Result<Vec<Head>> {
         let behind = until.as_millisecond().saturating_add(1);
         let end = keys::start_of_time(&list, Order::OldestFirst, behind);
         let after = after.map(|after| keys::ordered_key(list.clone(), Order::OldestFirst, after));
@@ -204,9 +206,9 @@ impl Reader {
     /// Returns the heads of the tasks in a list, without damaged tasks.
     fn heads_of(
         &self,
-        mut list: impl Iterator<Item = Result<Key, StoreError>>,
+        mut list: impl Iterator<Item = Result<Key>>,
         limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
+    ) -> Result<Vec<Head>> {
         let mut heads = Vec::new();
         while heads.len() < limit
             && let Some(key) = list.next()
@@ -221,7 +223,7 @@ impl Reader {
     }
 
     /// Returns the counts of each agent's tasks.
-    pub(super) fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError> {
+    pub(super) fn counts(&self) -> Result<BTreeMap<String, TaskCounts>> {
         let mut counts = BTreeMap::<String, TaskCounts>::new();
         for kind in [keys::OPEN, keys::ENDED_COUNT, keys::ENDED_BYTES] {
             for (key, count) in self.index().counts(&[kind])? {
@@ -238,7 +240,7 @@ impl Reader {
     }
 
     /// Returns the records whose keys begin with `prefix`, with their ids, without damaged records.
-    pub(super) fn records(&self, prefix: Key) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    pub(super) fn records(&self, prefix: Key) -> Result<Vec<(String, Vec<u8>)>> {
         let mut records = Vec::new();
         for entry in self.index().scan(prefix, None) {
             let (key, offset) = entry?;
@@ -255,11 +257,7 @@ impl Reader {
     }
 
     /// Returns the value of a small record.
-    pub(super) fn record(
-        &self,
-        key: &[u8],
-        offset: LogOffset,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    pub(super) fn record(&self, key: &[u8], offset: LogOffset) -> Result<Option<Vec<u8>>> {
         let error = match self.value(offset) {
             Err(error @ StoreError::Corrupt { .. }) => error,
             read => return read.map(Some),
@@ -274,7 +272,7 @@ impl Reader {
     }
 
     /// Returns the value of the small record at an offset.
-    pub(super) fn value(&self, offset: LogOffset) -> Result<Vec<u8>, StoreError> {
+    pub(super) fn value(&self, offset: LogOffset) -> Result<Vec<u8>> {
         codec::small_value(&self.log.read(offset)?)
     }
 }

@@ -7,7 +7,7 @@ use tokio::{
     sync::{Semaphore, oneshot},
 };
 
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// The largest number of concurrent reads, each on a thread. Each thread keeps some megabytes of memory.
 pub(super) const MAX_READS: usize = if cfg!(test) { 8 } else { 16 };
@@ -24,7 +24,7 @@ pub(super) struct ReaderThreads {
 }
 
 impl ReaderThreads {
-    pub(super) fn new() -> Result<Self, StoreError> {
+    pub(super) fn new() -> Result<Self> {
         let runtime = Builder::new_current_thread()
             .thread_name("store-reader")
             .max_blocking_threads(MAX_READS)
@@ -38,8 +38,8 @@ impl ReaderThreads {
     /// Runs work on a thread. It runs to its end even if the caller leaves.
     pub(super) async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let (sender, result) = oneshot::channel();
         // The work is boxed, so that little code is compiled for each kind of work.
         let work = Box::new(move || drop(sender.send(work())));
@@ -47,7 +47,7 @@ impl ReaderThreads {
         result.await.map_err(|_| StoreError::Closed)?
     }
 
-    async fn start(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), StoreError> {
+    async fn start(&self, work: Box<dyn FnOnce() + Send>) -> Result<()> {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.map_err(|_| StoreError::Closed)?;
         let runtime = self.runtime.as_ref().ok_or(StoreError::Closed)?;

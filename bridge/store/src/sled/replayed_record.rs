@@ -8,7 +8,7 @@ use super::{
     latest_append::{DataState, LatestAppend},
     log::LogOffset,
 };
-use crate::{Head, Seq, StoreError};
+use crate::{Head, Result, Seq};
 
 /// The data of a record of the log that the index needs.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) fn latest_append(
     offset: LogOffset,
     append: &LoggedAppend<'_>,
     bytes: u64,
-) -> Result<(LatestAppend, Vec<(Key, Seq)>), StoreError> {
+) -> Result<(LatestAppend, Vec<(Key, Seq)>)> {
     let head = Arc::new(append.head()?);
     let key = |(id, seq): (String, Seq)| (keys::message(&head.owner, &head.agent, &id), seq);
     let messages = append.message_ids()?.into_iter().map(key).collect();

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
 use crate::{
-    Append, Deletion, Head, Idle, ListPosition, ListQuery, Listener, Page, RecordKey, Seq,
+    Append, Deletion, Head, Idle, ListPosition, ListQuery, Listener, Page, RecordKey, Result, Seq,
     Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch,
     caller::Caller,
     testing::{Sample, status},
@@ -79,7 +79,7 @@ fn decrement(left: &AtomicUsize) -> bool {
 
 #[async_trait]
 impl Store for FailingStore {
-    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
+    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>> {
         let is_delayed = decrement(&self.delayed);
         let appended = match decrement(&self.unwritable) {
             true => Err(StoreError::Closed),
@@ -100,17 +100,17 @@ impl Store for FailingStore {
         task: &str,
         after: Seq,
         limit: usize,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
+    ) -> Result<Vec<StoredEvent>> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         self.store.read(caller, task, after, limit).await
     }
 
-    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>> {
         assert!(!decrement(&self.panicking), "the store breaks down");
         self.store.head(caller, task).await
     }
 
-    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
+    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot> {
         match decrement(&self.unreadable) {
             true => Err(StoreError::Corrupt {
                 what: format!("task {task}"),
@@ -120,7 +120,7 @@ impl Store for FailingStore {
         }
     }
 
-    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
+    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
         self.store.list(caller, query).await
     }
 
@@ -129,7 +129,7 @@ impl Store for FailingStore {
         caller: &Caller,
         agent: &str,
         message_id: &str,
-    ) -> Result<Option<(String, Seq)>, StoreError> {
+    ) -> Result<Option<(String, Seq)>> {
         self.store.find_message(caller, agent, message_id).await
     }
 
@@ -138,11 +138,11 @@ impl Store for FailingStore {
         caller: &Caller,
         agent: &str,
         client_id: &str,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<String>> {
         self.store.find_client_task(caller, agent, client_id).await
     }
 
-    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>> {
         self.store.open_turns(after, limit).await
     }
 
@@ -153,7 +153,7 @@ impl Store for FailingStore {
         after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
+    ) -> Result<Vec<Head>> {
         if kind == Idle::Ended {
             let gone = self.deleted_before_list.swap(0, Ordering::SeqCst);
             let oldest = self.store.idle_tasks(kind, agent, None, Timestamp::MAX, gone);
@@ -169,16 +169,11 @@ impl Store for FailingStore {
         Ok(found)
     }
 
-    async fn delete(
-        &self,
-        caller: &Caller,
-        task: &str,
-        deletion: Deletion,
-    ) -> Result<(), StoreError> {
+    async fn delete(&self, caller: &Caller, task: &str, deletion: Deletion) -> Result<()> {
         self.store.delete(caller, task, deletion).await
     }
 
-    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>, StoreError> {
+    async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>> {
         if decrement(&self.ended_before_count) {
             let left = self.ended_before_count.load(Ordering::SeqCst);
             let sample = Sample::new(format!("ending-{left}"));
@@ -189,12 +184,12 @@ impl Store for FailingStore {
         self.store.counts().await
     }
 
-    async fn maintain(&self) -> Result<bool, StoreError> {
+    async fn maintain(&self) -> Result<bool> {
         self.maintained.fetch_add(1, Ordering::SeqCst);
         self.store.maintain().await
     }
 
-    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
+    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch> {
         self.store.watch(caller, task).await
     }
 
@@ -202,25 +197,16 @@ impl Store for FailingStore {
         self.store.listen(listener);
     }
 
-    async fn put_record(
-        &self,
-        caller: &Caller,
-        key: &RecordKey,
-        value: Vec<u8>,
-    ) -> Result<(), StoreError> {
+    async fn put_record(&self, caller: &Caller, key: &RecordKey, value: Vec<u8>) -> Result<()> {
         self.stored.fetch_add(1, Ordering::SeqCst);
         self.store.put_record(caller, key, value).await
     }
 
-    async fn record(
-        &self,
-        caller: &Caller,
-        key: &RecordKey,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn record(&self, caller: &Caller, key: &RecordKey) -> Result<Option<Vec<u8>>> {
         self.store.record(caller, key).await
     }
 
-    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError> {
+    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool> {
         self.store.delete_record(caller, key).await
     }
 
@@ -229,15 +215,11 @@ impl Store for FailingStore {
         caller: &Caller,
         kind: &str,
         scope: &str,
-    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    ) -> Result<Vec<(String, Vec<u8>)>> {
         self.store.records(caller, kind, scope).await
     }
 
-    async fn have_records(
-        &self,
-        kind: &str,
-        scopes: &[(Caller, String)],
-    ) -> Result<Vec<bool>, StoreError> {
+    async fn have_records(&self, kind: &str, scopes: &[(Caller, String)]) -> Result<Vec<bool>> {
         self.store.have_records(kind, scopes).await
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use super::{Item, TransferError};
-use crate::{Append, ExportStore, Seq, StoreError, StoredEvent, TaskEntry, caller::Caller};
+use crate::{Append, ExportStore, Result, Seq, StoreError, StoredEvent, TaskEntry, caller::Caller};
 
 /// The number of tasks, records or events that are read at a time.
 const PAGE: usize = 256;
@@ -71,7 +71,7 @@ impl StoreSource {
         }
     }
 
-    async fn read(&mut self, stage: Stage) -> Result<Stage, StoreError> {
+    async fn read(&mut self, stage: Stage) -> Result<Stage> {
         match stage {
             Stage::Records(after) => {
                 let page = self.store.all_records(&after, PAGE).await?;
@@ -120,7 +120,7 @@ impl StoreSource {
         owner: Caller,
         seen: Seq,
         remaining: RemainingTasks,
-    ) -> Result<Stage, StoreError> {
+    ) -> Result<Stage> {
         let events = match self.read_page(&owner, &task, seen).await {
             Ok(events) => events,
             // The task was deleted meanwhile.
@@ -144,12 +144,7 @@ impl StoreSource {
 
     /// Reads the next events of a task. Before the first events are returned, all events are read and checked, so that no
     /// event of a damaged task gets into the copy.
-    async fn read_page(
-        &self,
-        owner: &Caller,
-        task: &str,
-        seen: Seq,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
+    async fn read_page(&self, owner: &Caller, task: &str, seen: Seq) -> Result<Vec<StoredEvent>> {
         if seen > 0 {
             return self.read_checked(owner, task, seen).await;
         }
@@ -171,7 +166,7 @@ impl StoreSource {
         owner: &Caller,
         task: &str,
         seen: Seq,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
+    ) -> Result<Vec<StoredEvent>> {
         let events = self.store.read(owner, task, seen, PAGE).await?;
         let mut numbers = (seen + 1..).zip(&events);
         if numbers.all(|(seq, event)| event.seq == seq) { Ok(events) } else { Err(missing(task)) }

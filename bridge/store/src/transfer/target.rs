@@ -8,8 +8,8 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::{Item, TransferError, TransferReport};
 use crate::{
-    Append, Event, ExportStore, RecordEntry, RecordKey, Seq, Store, StoreError, StoredEvent,
-    caller::Caller,
+    Append, Event, ExportStore, RecordEntry, RecordKey, Result, Seq, Store, StoreError,
+    StoredEvent, caller::Caller,
 };
 
 /// The largest number of tasks that are written concurrently.
@@ -34,7 +34,7 @@ pub(super) fn is_mark(key: &RecordKey) -> bool {
 ///
 /// # Errors
 /// If the store fails.
-pub async fn unfinished_source(store: &dyn Store) -> Result<Option<String>, StoreError> {
+pub async fn unfinished_source(store: &dyn Store) -> Result<Option<String>> {
     let found = store.record(&Caller::anonymous(), &mark_key()).await?;
     Ok(found.map(|source| String::from_utf8_lossy(&source).into_owned()))
 }
@@ -198,7 +198,7 @@ impl StoreTarget {
         self.store_result(removed).map(drop)
     }
 
-    fn store_result<T>(&self, done: Result<T, StoreError>) -> Result<T, TransferError> {
+    fn store_result<T>(&self, done: Result<T>) -> Result<T, TransferError> {
         done.map_err(|error| TransferError::Store { place: self.place.clone(), error })
     }
 

@@ -11,7 +11,7 @@ use bridge_protocol::a2a::Metadata;
 use super::{Update, output_budget::OutputBudget, validity};
 use crate::{
     clock,
-    store::{Append, Event, Head, Seq, Store, StoreError, StoredEvent, TurnState},
+    store::{Append, Event, Head, Result, Seq, Store, StoreError, StoredEvent, TurnState},
 };
 
 /// The number of attempts when others append to the same task.
@@ -206,7 +206,7 @@ impl TaskHandle {
     }
 
     /// Returns at most `limit` events after `after`, oldest first.
-    pub async fn log(&self, after: Seq, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
+    pub async fn log(&self, after: Seq, limit: usize) -> Result<Vec<StoredEvent>> {
         let Head { owner, task, .. } = &*self.task;
         self.store.read(owner, task, after, limit).await
     }

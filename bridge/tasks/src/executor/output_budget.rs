@@ -7,7 +7,7 @@ use std::sync::{
 
 use tokio::task::AbortHandle;
 
-use crate::store::{Event, StoreError};
+use crate::store::{Event, Result, StoreError};
 
 /// The output that an agent may still add in one turn.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl OutputBudget {
     }
 
     /// Takes the size of these events from the budget. After events that did not fit, all others are refused too.
-    pub(crate) fn take(&self, task: &str, events: &[Event]) -> Result<(), StoreError> {
+    pub(crate) fn take(&self, task: &str, events: &[Event]) -> Result<()> {
         let bytes = events.iter().map(Event::size).sum::<usize>();
         let before = self.used.fetch_add(bytes, Ordering::SeqCst);
         let (size, limit) = (before.saturating_add(bytes), self.limit);

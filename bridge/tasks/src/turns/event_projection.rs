@@ -8,7 +8,7 @@ use bridge_translate::{events, question};
 
 use crate::{
     caller::Caller,
-    store::{Event, Seq, Snapshot, Store, StoreError, StoredEvent, backend::CachedTask},
+    store::{Event, Result, Seq, Snapshot, Store, StoredEvent, backend::CachedTask},
 };
 
 /// The number of events that are read at a time.
@@ -38,11 +38,7 @@ impl EventProjection {
     }
 
     /// Returns the task that is needed to convert an event that was observed; `None` for most events.
-    pub async fn needed_task(
-        &mut self,
-        seq: Seq,
-        event: &Event,
-    ) -> Result<Option<Arc<Task>>, StoreError> {
+    pub async fn needed_task(&mut self, seq: Seq, event: &Event) -> Result<Option<Arc<Task>>> {
         match event {
             // Boxed because it is rarely needed.
             Event::Metadata { revised: Some(_), .. } => Box::pin(self.task(seq)).await.map(Some),
@@ -75,12 +71,12 @@ impl EventProjection {
     }
 
     /// Returns the task as of an observed event, in the form for its caller.
-    pub async fn shown_task(&mut self, seq: Seq) -> Result<Arc<Task>, StoreError> {
+    pub async fn shown_task(&mut self, seq: Seq) -> Result<Arc<Task>> {
         self.task(seq).await.map(question::joined)
     }
 
     /// Returns the task as of an event that was observed.
-    async fn task(&mut self, seq: Seq) -> Result<Arc<Task>, StoreError> {
+    async fn task(&mut self, seq: Seq) -> Result<Arc<Task>> {
         let (store, caller) = (&*self.store, &self.caller);
         let snapshot = match &mut self.snapshot {
             Some(snapshot) => snapshot,
@@ -105,7 +101,7 @@ pub async fn snapshot_at(
     caller: &Caller,
     task: &str,
     seq: Seq,
-) -> Result<Snapshot, StoreError> {
+) -> Result<Snapshot> {
     match newest_snapshot(store, caller, task, seq).await? {
         Some(snapshot) => Ok(snapshot),
         None => replayed_snapshot(store, caller, task, seq).await,
@@ -119,7 +115,7 @@ async fn newest_snapshot(
     caller: &Caller,
     task: &str,
     seq: Seq,
-) -> Result<Option<Snapshot>, StoreError> {
+) -> Result<Option<Snapshot>> {
     let now = store.task(caller, task).await?;
     if now.seq > seq {
         let later = store.read(caller, task, seq, PAGE).await?;
@@ -140,7 +136,7 @@ async fn replayed_snapshot(
     caller: &Caller,
     task: &str,
     seq: Seq,
-) -> Result<Snapshot, StoreError> {
+) -> Result<Snapshot> {
     let head = store.head(caller, task).await?;
     let mut replayed = CachedTask::empty(&head);
     while replayed.snapshot.seq < seq {

@@ -9,7 +9,7 @@ use bridge_program::{
 
 use crate::{
     caller::Caller,
-    store::{Seq, Store, StoreError, StoredEvent, Watch},
+    store::{Result, Seq, Store, StoredEvent, Watch},
 };
 
 /// The number of events that are read at a time: initially, and at most.
@@ -61,7 +61,7 @@ impl Follower {
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub async fn next(&mut self) -> Result<Option<StoredEvent>, StoreError> {
+    pub async fn next(&mut self) -> Result<Option<StoredEvent>> {
         loop {
             if let Some(stored) = self.read.pop_front() {
                 self.seen = stored.seq;
@@ -85,7 +85,7 @@ impl Follower {
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub async fn listen(&mut self) -> Result<(), StoreError> {
+    pub async fn listen(&mut self) -> Result<()> {
         self.watch().await.map(|_| ())
     }
 
@@ -104,7 +104,7 @@ impl Follower {
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub async fn has_more(&mut self) -> Result<bool, StoreError> {
+    pub async fn has_more(&mut self) -> Result<bool> {
         let (seen, is_read_ahead) = (self.seen, !self.read.is_empty());
         Ok(is_read_ahead || self.watch().await?.seq() > seen)
     }
@@ -123,7 +123,7 @@ impl Follower {
 
     /// Reads the next events. Their size is known only after reading: if there is no memory for them, they are
     /// dropped and read again later.
-    async fn read_page(&mut self) -> Result<Vec<StoredEvent>, StoreError> {
+    async fn read_page(&mut self) -> Result<Vec<StoredEvent>> {
         let reading = match self.memory {
             Some(_) => large_responses().read_permit(&self.task).await,
             None => None,
@@ -147,18 +147,18 @@ impl Follower {
         self.read().await
     }
 
-    async fn read(&self) -> Result<Vec<StoredEvent>, StoreError> {
+    async fn read(&self) -> Result<Vec<StoredEvent>> {
         let Self { caller, task, .. } = self;
         self.store.read(caller, task, self.seen, self.page_size).await
     }
 
     /// Waits until the log holds further events; returns false if it will not.
-    async fn wait_for_news(&mut self) -> Result<bool, StoreError> {
+    async fn wait_for_news(&mut self) -> Result<bool> {
         let seen = self.seen;
         Ok(self.watch().await?.after(seen).await.is_some())
     }
 
-    async fn watch(&mut self) -> Result<&mut Watch, StoreError> {
+    async fn watch(&mut self) -> Result<&mut Watch> {
         Ok(match &mut self.watch {
             Some(watch) => watch,
             none => {

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     executor::CancelSignal,
-    store::{Conversation, Head, Lease, Leases, StoreError},
+    store::{Conversation, Head, Lease, Leases, Result},
 };
 
 /// The pause after which a failed operation of the store is repeated, and the number of attempts to return a lease.
@@ -77,7 +77,7 @@ impl ConversationSlot {
 
     /// Takes the lease for a turn that is not in the log yet. Returns `None` if the turn can start, else the number of
     /// tasks that it must wait for.
-    pub(super) async fn hold_alone(&mut self) -> Result<Option<usize>, StoreError> {
+    pub(super) async fn hold_alone(&mut self) -> Result<Option<usize>> {
         let Some(leases) = self.turns.leases() else {
             return Ok(None);
         };

@@ -7,7 +7,7 @@ use bridge_protocol::a2a::Part;
 
 use crate::{
     executor::{EmitError, TaskHandle, Update},
-    store::{Event, Head, Seq, StoreError, StoredEvent},
+    store::{Event, Head, Result, Seq, StoreError, StoredEvent},
 };
 
 /// The number of events that are read at a time.
@@ -56,7 +56,7 @@ struct OpenArtifacts {
 }
 
 impl OpenArtifacts {
-    async fn read(&mut self, handle: &TaskHandle) -> Result<(), StoreError> {
+    async fn read(&mut self, handle: &TaskHandle) -> Result<()> {
         loop {
             let page = handle.log(self.seen, PAGE).await?;
             for StoredEvent { seq, event, .. } in &page {

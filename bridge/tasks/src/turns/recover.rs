@@ -13,7 +13,7 @@ use crate::{
     agent::Agent,
     executor::{EmitError, TaskHandle},
     metered::reports_open_tasks,
-    store::{Event, Head, Seq, StoreError, TurnState},
+    store::{Event, Head, Result, Seq, StoreError, TurnState},
     trace,
 };
 use bridge_telemetry::Instrument as _;
@@ -175,7 +175,7 @@ impl Turns {
 
     /// Returns whether the agent has emitted anything since the turn was logged as started, which shows that it has
     /// the message.
-    async fn agent_has_spoken(&self, head: &Head, turn: u64) -> Result<bool, StoreError> {
+    async fn agent_has_spoken(&self, head: &Head, turn: u64) -> Result<bool> {
         let (mut seen, mut is_started): (Seq, bool) = (0, false);
         loop {
             let store = &self.0.store;

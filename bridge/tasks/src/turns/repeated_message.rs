@@ -5,7 +5,7 @@
 use bridge_protocol::a2a::{Message, Part};
 
 use super::{IncomingMessage, Submitted, TurnError, Turns};
-use crate::store::{Event, Head, Seq, StoreError, StoredEvent};
+use crate::store::{Event, Head, Result, Seq, StoreError, StoredEvent};
 
 impl Turns {
     /// Returns the result of the earlier message if this one is a repetition: it has the same role and parts, and
@@ -58,10 +58,7 @@ impl Turns {
     }
 
     /// Returns the error for a message whose id is already in use, if it is.
-    async fn duplicate(
-        &self,
-        incoming: &IncomingMessage,
-    ) -> Result<Option<StoreError>, StoreError> {
+    async fn duplicate(&self, incoming: &IncomingMessage) -> Result<Option<StoreError>> {
         let IncomingMessage { agent, caller, message, .. } = incoming;
         let store = &self.0.store;
         let known = store.find_message(caller, agent, &message.message_id).await?;

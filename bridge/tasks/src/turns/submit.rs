@@ -19,7 +19,7 @@ use crate::{
     agent::{Agent, RepeatPolicy},
     caller::Caller,
     clock,
-    store::{Append, Head, Seq, StoreError, size},
+    store::{Append, Head, Result, Seq, StoreError, size},
 };
 
 /// The number of attempts when others append to the same task.
@@ -341,7 +341,7 @@ impl Turns {
         incoming: &IncomingMessage,
         head: &Head,
         seen: Seq,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let mut last = seen;
         while last < head.seq {
             let page = self.0.store.read(&incoming.caller, &head.task, last, PAGE).await?;

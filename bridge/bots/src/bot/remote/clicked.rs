@@ -7,7 +7,7 @@ use super::{RemoteBot, channel_state::ChannelInner};
 use crate::{
     agent::ConversationScope,
     executor::Turn,
-    store::{ListQuery, StoreError},
+    store::{ListQuery, Result},
 };
 
 /// The number of the conversation's newest tasks in which the card is looked for, and their size in bytes. A turn must not load tasks
@@ -21,7 +21,7 @@ pub(super) async fn message(
     bot: &RemoteBot,
     turn: &Turn,
     activity: &Activity,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<String>> {
     let Some(click) = Click::of(activity) else {
         return Ok(None);
     };

@@ -4,7 +4,7 @@ use reqwest::header::HeaderValue;
 
 use super::{
     Channel, ConnectorCall,
-    connector_session::{ConnectorError, ConnectorSession},
+    connector_session::{ConnectorError, ConnectorSession, Result},
     files::File,
 };
 
@@ -14,7 +14,7 @@ impl Channel {
         &self,
         secret: &str,
         authorization: Option<&HeaderValue>,
-    ) -> Result<ConnectorSession, ConnectorError> {
+    ) -> Result<ConnectorSession> {
         let channel = &self.0;
         let found = channel.service_urls.find(secret).await?;
         let (secret, scope) = found.ok_or(ConnectorError::UnknownAddress)?;
@@ -29,13 +29,13 @@ impl Channel {
     }
 
     /// Returns the description of a file.
-    pub async fn file(&self, id: &str) -> Result<File, ConnectorError> {
+    pub async fn file(&self, id: &str) -> Result<File> {
         let found = self.0.files.find(id).await?;
         found.ok_or(ConnectorError::Attachment)
     }
 
     /// Returns the bytes of a view of a file.
-    pub async fn view(&self, id: &str, view: &str) -> Result<(File, Vec<u8>), ConnectorError> {
+    pub async fn view(&self, id: &str, view: &str) -> Result<(File, Vec<u8>)> {
         let file = self.file(id).await?;
         let bytes = self.0.files.bytes(id, &file, view).await?;
         Ok((file, bytes.ok_or(ConnectorError::Attachment)?))

@@ -31,6 +31,9 @@ pub struct ConnectorSession {
     pub(super) scope: ServiceUrlScope,
 }
 
+/// What a call of a bot gives.
+pub(crate) type Result<T, E = ConnectorError> = std::result::Result<T, E>;
+
 /// The reason why a bot's call is refused. Nothing has changed in this case.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
@@ -88,11 +91,7 @@ impl From<UploadError> for ConnectorError {
 impl ConnectorSession {
     /// Returns the task that a call refers to. In a conversation with several tasks, this is the task of the activity
     /// that is being answered, or else the newest one.
-    pub async fn task(
-        &self,
-        conversation: &str,
-        answered: Option<&str>,
-    ) -> Result<Arc<Head>, ConnectorError> {
+    pub async fn task(&self, conversation: &str, answered: Option<&str>) -> Result<Arc<Head>> {
         let task = match self.bot.settings.conversation {
             ConversationScope::Task => self.head(conversation).await?,
             ConversationScope::Context if !self.is_context(conversation) => None,
@@ -123,7 +122,7 @@ impl ConnectorSession {
     }
 
     /// Returns the member with this id.
-    pub fn member(&self, id: &str) -> Result<ChannelAccount, ConnectorError> {
+    pub fn member(&self, id: &str) -> Result<ChannelAccount> {
         let mut members = self.members().into_iter();
         // Bots may have kept the id that all callers without authentication had before.
         let is_former =
@@ -133,7 +132,7 @@ impl ConnectorSession {
     }
 
     /// Returns the ids of the open conversations, newest first, at most one page.
-    pub async fn conversations(&self) -> Result<Vec<String>, ConnectorError> {
+    pub async fn conversations(&self) -> Result<Vec<String>> {
         match self.bot.settings.conversation {
             ConversationScope::Context => Ok(vec![self.context_id().into_owned()]),
             ConversationScope::Task => {

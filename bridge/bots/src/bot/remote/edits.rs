@@ -10,7 +10,7 @@ use bridge_translate::answer;
 use serde_json::Value;
 
 use super::{
-    connector_session::{ConnectorError, ConnectorSession},
+    connector_session::{ConnectorError, ConnectorSession, Result},
     turn_placement::has_begun,
 };
 use crate::{agent::ConversationScope, store::Head};
@@ -18,12 +18,7 @@ use crate::{agent::ConversationScope, store::Head};
 impl ConnectorSession {
     /// Replaces an earlier activity. A task that has ended does not change; then the new version is a message of the running
     /// turn, or starts another task.
-    pub async fn update(
-        &self,
-        head: &Arc<Head>,
-        id: &str,
-        activity: Value,
-    ) -> Result<String, ConnectorError> {
+    pub async fn update(&self, head: &Arc<Head>, id: &str, activity: Value) -> Result<String> {
         let activity = self.parse_activity(activity)?;
         self.check(head, id).await?;
         let update =
@@ -36,7 +31,7 @@ impl ConnectorSession {
     }
 
     /// Deletes an earlier activity. It remains in a task that has ended; then the running turn reports the deletion.
-    pub async fn delete(&self, head: &Arc<Head>, id: &str) -> Result<(), ConnectorError> {
+    pub async fn delete(&self, head: &Arc<Head>, id: &str) -> Result<()> {
         self.check(head, id).await?;
         let delete = Activity { id: Some(id.into()), ..Activity::new(ActivityType::MessageDelete) };
         let place = self.task_of_change(head, None).await?;
@@ -45,11 +40,7 @@ impl ConnectorSession {
 
     /// Returns the task that shows the change of a message: the message's own, or if that has ended, the one whose turn runs.
     /// SDKs name the activity in whose turn the bot has changed the message, which may be over.
-    async fn task_of_change(
-        &self,
-        own: &Arc<Head>,
-        answered: Option<&str>,
-    ) -> Result<Arc<Head>, ConnectorError> {
+    async fn task_of_change(&self, own: &Arc<Head>, answered: Option<&str>) -> Result<Arc<Head>> {
         if self.bot.settings.conversation != ConversationScope::Context || !self.is_over(own) {
             return Ok(own.clone());
         }
@@ -61,7 +52,7 @@ impl ConnectorSession {
     }
 
     /// Returns an error if the bot has posted nothing with this id in the task.
-    async fn check(&self, head: &Head, id: &str) -> Result<(), ConnectorError> {
+    async fn check(&self, head: &Head, id: &str) -> Result<()> {
         let found = self.channel.store.task(&self.scope.caller, &head.task).await?;
         let task = found.task;
         let messages = task.history.iter().chain(task.status.message.as_ref());

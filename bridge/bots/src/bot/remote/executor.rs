@@ -34,7 +34,7 @@ use crate::{
     },
     caller::Caller,
     executor::{Executor, Turn, Update},
-    store::StoreError,
+    store::{Result, StoreError},
 };
 
 /// Calls a remote bot through its channel.
@@ -138,10 +138,7 @@ impl RemoteExecutor {
         }
     }
 
-    async fn prepare(
-        &self,
-        turn: &Turn,
-    ) -> Result<(TranslationContext, Redactor, bool), StoreError> {
+    async fn prepare(&self, turn: &Turn) -> Result<(TranslationContext, Redactor, bool)> {
         let scope = self.scope(&turn.task, &turn.caller);
         let secret = self.channel.service_urls.secret(&scope).await?;
         let id = format!("{}.{}", turn.task.id, turn.number);
@@ -168,11 +165,7 @@ impl RemoteExecutor {
     }
 
     /// Returns whether a greeting is sent before the message because the bot does not know the conversation.
-    async fn sends_greeting(
-        &self,
-        turn: &Turn,
-        scope: &ServiceUrlScope,
-    ) -> Result<bool, StoreError> {
+    async fn sends_greeting(&self, turn: &Turn, scope: &ServiceUrlScope) -> Result<bool> {
         match self.bot.settings.conversation {
             _ if !self.bot.settings.first_contact => Ok(false),
             ConversationScope::Task => Ok(turn.number == 1),

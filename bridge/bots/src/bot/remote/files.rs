@@ -14,7 +14,7 @@ use super::service_url_scope::records_owner;
 use crate::{
     caller::Caller,
     clock,
-    store::{Head, RecordKey, Store, StoreError, decoded, encoded},
+    store::{Head, RecordKey, Result, Store, StoreError, decoded, encoded},
 };
 
 /// The record kind of file descriptions.
@@ -115,7 +115,7 @@ impl FileStore {
         task: &Task,
         message: &Message,
         part: usize,
-    ) -> Result<String, StoreError> {
+    ) -> Result<String> {
         let found = message.parts.get(part);
         let size = found.and_then(|part| raw(&part.content)).map_or(0, <[u8]>::len);
         let place = BytesLocation::Said { message: message.message_id.clone(), part };
@@ -162,7 +162,7 @@ impl FileStore {
     }
 
     /// Returns the description of a file, if there is one.
-    pub(super) async fn find(&self, id: &str) -> Result<Option<File>, StoreError> {
+    pub(super) async fn find(&self, id: &str) -> Result<Option<File>> {
         if id.len() != clock::SECRET {
             return Ok(None);
         }
@@ -172,12 +172,7 @@ impl FileStore {
     }
 
     /// Returns the bytes of a view, if there is such a view.
-    pub(super) async fn bytes(
-        &self,
-        id: &str,
-        file: &File,
-        view: &str,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    pub(super) async fn bytes(&self, id: &str, file: &File, view: &str) -> Result<Option<Vec<u8>>> {
         match file.views.get(view).map(|view| &view.place) {
             None => Ok(None),
             Some(BytesLocation::Said { message, part }) => {
@@ -196,7 +191,7 @@ impl FileStore {
         file: &File,
         message: &str,
         part: usize,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    ) -> Result<Option<Vec<u8>>> {
         let task = self.store.task(&file.caller, &file.task).await?.task;
         let mut history = task.history.iter();
         let message = history.find(|candidate| candidate.message_id == message);
@@ -215,7 +210,7 @@ impl FileStore {
         }
     }
 
-    async fn put(&self, key: &RecordKey, value: Vec<u8>) -> Result<(), StoreError> {
+    async fn put(&self, key: &RecordKey, value: Vec<u8>) -> Result<()> {
         self.store.put_record(&records_owner(), key, value).await
     }
 }
@@ -224,10 +219,7 @@ impl FileStore {
 ///
 /// # Errors
 /// If the store fails.
-pub async fn have_files(
-    store: &dyn Store,
-    tasks: impl Iterator<Item = &str>,
-) -> Result<Vec<bool>, StoreError> {
+pub async fn have_files(store: &dyn Store, tasks: impl Iterator<Item = &str>) -> Result<Vec<bool>> {
     let scopes: Vec<(Caller, String)> =
         tasks.map(|task| (records_owner(), task.to_owned())).collect();
     store.have_records(OF_TASK, &scopes).await
@@ -238,7 +230,7 @@ pub async fn have_files(
 ///
 /// # Errors
 /// If the store fails.
-pub async fn forget_files(store: &dyn Store, task: &str) -> Result<(), StoreError> {
+pub async fn forget_files(store: &dyn Store, task: &str) -> Result<()> {
     let owner = records_owner();
     for (id, _) in store.records(&owner, OF_TASK, task).await? {
         let name = key(FILE, "", &id);

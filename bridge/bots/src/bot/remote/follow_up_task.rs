@@ -10,7 +10,7 @@ use bridge_translate::{SilentEnd, keys::FOLLOWS};
 use serde_json::{Value, json};
 
 use super::{
-    connector_session::{ConnectorError, ConnectorSession},
+    connector_session::{ConnectorSession, Result},
     recent_activities::CallKey,
     turn_placement::has_begun,
 };
@@ -37,7 +37,7 @@ impl ConnectorSession {
         meant: &Arc<Head>,
         activity: &Activity,
         key: &CallKey,
-    ) -> Result<Arc<Head>, ConnectorError> {
+    ) -> Result<Arc<Head>> {
         let goes_on = self.bot.settings.conversation == ConversationScope::Context
             && activity.kind == ActivityType::Message
             && self.is_over(meant);
@@ -63,11 +63,7 @@ impl ConnectorSession {
 
     /// Returns a new task that follows the answered one, if there is an answered one and the newest task has begun. Otherwise
     /// returns the newest task if it is open or its log has the call with this key, and else a new task.
-    async fn newest_open_task(
-        &self,
-        key: &CallKey,
-        answered: Option<&Head>,
-    ) -> Result<Arc<Head>, ConnectorError> {
+    async fn newest_open_task(&self, key: &CallKey, answered: Option<&Head>) -> Result<Arc<Head>> {
         let newest = self.newest_task().await?;
         if let (Some(last), Some(ended)) = (&newest, answered)
             && has_begun(last)
@@ -87,7 +83,7 @@ impl ConnectorSession {
     }
 
     /// Creates a task with a reference to the task that it follows.
-    async fn create_follow_up(&self, follows: Value) -> Result<Arc<Head>, ConnectorError> {
+    async fn create_follow_up(&self, follows: Value) -> Result<Arc<Head>> {
         let metadata = Metadata::from_iter([(FOLLOWS.to_owned(), follows)]);
         self.create_task(Some(metadata)).await
     }
@@ -99,7 +95,7 @@ impl ConnectorSession {
         ended: &Arc<Head>,
         id: &str,
         update: Activity,
-    ) -> Result<(), ConnectorError> {
+    ) -> Result<()> {
         let caller = &self.scope.caller;
         let ended = self.channel.store.head(caller, &ended.task).await?;
         if !self.is_over(&ended) {

@@ -12,7 +12,7 @@ use bridge_translate::{Input, SilentEnd, Translation, TranslationContext};
 use serde_json::{Value, json};
 
 use super::{
-    connector_session::{ConnectorError, ConnectorSession},
+    connector_session::{ConnectorError, ConnectorSession, Result},
     files::{ORIGINAL, THUMBNAIL, Upload},
     open_turns,
     posted_activity::PostedActivity,
@@ -38,7 +38,7 @@ pub struct CreatedConversation {
 impl ConnectorSession {
     /// Posts an activity and returns its id. The activity is logged when this function returns, or dropped because
     /// its task has ended and it does not start another one. Posting the same activity again returns the same id.
-    pub async fn post(&self, head: &Arc<Head>, activity: Value) -> Result<String, ConnectorError> {
+    pub async fn post(&self, head: &Arc<Head>, activity: Value) -> Result<String> {
         let key = CallKey::of(self.secret.expose(), &activity);
         let once = self.channel.recent_activities.of(&key);
         let saying = Box::pin(async {
@@ -75,11 +75,7 @@ impl ConnectorSession {
     }
 
     /// Reports that a member was removed. A task always has two members, so nothing else changes.
-    pub async fn remove_member(
-        &self,
-        head: &Arc<Head>,
-        member: ChannelAccount,
-    ) -> Result<(), ConnectorError> {
+    pub async fn remove_member(&self, head: &Arc<Head>, member: ChannelAccount) -> Result<()> {
         let removed = Activity {
             members_removed: vec![member],
             ..Activity::new(ActivityType::ConversationUpdate)
@@ -88,11 +84,7 @@ impl ConnectorSession {
     }
 
     /// Stores activities from another conversation as data: they are not messages of this conversation.
-    pub async fn post_history(
-        &self,
-        head: &Arc<Head>,
-        body: Value,
-    ) -> Result<String, ConnectorError> {
+    pub async fn post_history(&self, head: &Arc<Head>, body: Value) -> Result<String> {
         let activities = body.get("activities").and_then(Value::as_array);
         if activities.is_none() {
             return Err(ConnectorError::Body(missing("a list of activities", "activities")));
@@ -102,7 +94,7 @@ impl ConnectorSession {
     }
 
     /// Stores a file and returns its id.
-    pub async fn upload(&self, head: &Head, body: &Value) -> Result<String, ConnectorError> {
+    pub async fn upload(&self, head: &Head, body: &Value) -> Result<String> {
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(String::from);
         let mut views = BTreeMap::new();
         for (view, field) in [(ORIGINAL, "originalBase64"), (THUMBNAIL, "thumbnailBase64")] {
@@ -119,10 +111,7 @@ impl ConnectorSession {
 
     /// Creates a conversation with the user of this service URL, as a task in the same context. A bot can only reach
     /// users who have talked to it, because it knows their service URLs.
-    pub async fn create_conversation(
-        &self,
-        mut body: Value,
-    ) -> Result<CreatedConversation, ConnectorError> {
+    pub async fn create_conversation(&self, mut body: Value) -> Result<CreatedConversation> {
         self.check_members(&body)?;
         let activity = body.get_mut("activity").map(Value::take);
         let activity = activity.filter(|activity| !activity.is_null());
@@ -140,7 +129,7 @@ impl ConnectorSession {
         Ok(CreatedConversation { conversation: conversation.into(), activity })
     }
 
-    pub(super) fn parse_activity(&self, activity: Value) -> Result<Activity, ConnectorError> {
+    pub(super) fn parse_activity(&self, activity: Value) -> Result<Activity> {
         let redactor = self.channel.redactor(&self.bot, &self.secret);
         Activity::read(redactor.activity(activity)).map_err(ConnectorError::Body)
     }
@@ -149,7 +138,7 @@ impl ConnectorSession {
         &self,
         head: &Arc<Head>,
         activity: Activity,
-    ) -> Result<PostedActivity, ConnectorError> {
+    ) -> Result<PostedActivity> {
         let key = CallKey::unique();
         self.deliver(head, activity, &key, ActivitySource::Bot).await
     }
@@ -160,7 +149,7 @@ impl ConnectorSession {
         head: &Arc<Head>,
         activity: Activity,
         suffix: Option<String>,
-    ) -> Result<PostedActivity, ConnectorError> {
+    ) -> Result<PostedActivity> {
         self.channel.acceptance(&self.bot).record_outside_turn();
         let store = &self.channel.store;
         let task = store.task(&self.scope.caller, &head.task).await?.task;
@@ -189,7 +178,7 @@ impl ConnectorSession {
         Ok(PostedActivity { id, is_late })
     }
 
-    fn check_members(&self, body: &Value) -> Result<(), ConnectorError> {
+    fn check_members(&self, body: &Value) -> Result<()> {
         let members = body.get("members").and_then(Value::as_array);
         let members = members.filter(|members| !members.is_empty());
         let Some(members) = members else {
@@ -205,10 +194,7 @@ impl ConnectorSession {
         Ok(())
     }
 
-    pub(super) async fn create_task(
-        &self,
-        metadata: Option<Metadata>,
-    ) -> Result<Arc<Head>, ConnectorError> {
+    pub(super) async fn create_task(&self, metadata: Option<Metadata>) -> Result<Arc<Head>> {
         let created = Event::Created(Created {
             agent: self.scope.agent.clone(),
             owner: self.scope.caller.clone(),
@@ -249,7 +235,7 @@ fn updates_outside_turn(
     updates
 }
 
-fn bytes(body: &Value, field: &str) -> Result<Option<Vec<u8>>, ConnectorError> {
+fn bytes(body: &Value, field: &str) -> Result<Option<Vec<u8>>> {
     match body.get(field) {
         None | Some(Value::Null) => Ok(None),
         // [`Part`] accepts all variants of base64.

@@ -1,7 +1,7 @@
 //! Builds the activities that are posted to a bot.
 
 use super::{RemoteBot, channel_state::ChannelInner, clicked};
-use crate::{executor::Turn, store::StoreError};
+use crate::{executor::Turn, store::Result};
 use bridge_protocol::{
     a2a::{Content, Message, Task, TaskStatus},
     activity::{Activity, TextFormat},
@@ -17,7 +17,7 @@ pub(super) async fn message(
     bot: &RemoteBot,
     turn: &Turn,
     place: &TranslationContext,
-) -> Result<Activity, StoreError> {
+) -> Result<Activity> {
     let Turn { message, task, caller, .. } = turn;
     let mut activity = to_activity::message(message, &slim(task), place);
     activity.text_format.get_or_insert(TextFormat::Plain);

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     clock,
-    store::{RecordKey, Store, StoreError, decoded, encoded},
+    store::{RecordKey, Result, Store, decoded, encoded},
 };
 
 /// The record kind of contexts of which a bot was informed. Records of older versions hold the secret of their
@@ -39,7 +39,7 @@ impl ServiceUrls {
     }
 
     /// Returns the secret of a scope. Neither reads nor writes records.
-    pub(super) async fn secret(&self, scope: &ServiceUrlScope) -> Result<Secret, StoreError> {
+    pub(super) async fn secret(&self, scope: &ServiceUrlScope) -> Result<Secret> {
         Ok(Secret::new(self.keys().await?.seal(scope)?))
     }
 
@@ -47,10 +47,7 @@ impl ServiceUrls {
     ///
     /// The record of the call is stored without waiting for it: if the process ends before, the bot is informed of the conversation
     /// again.
-    pub(super) async fn is_first_contact(
-        &self,
-        scope: &ServiceUrlScope,
-    ) -> Result<bool, StoreError> {
+    pub(super) async fn is_first_contact(&self, scope: &ServiceUrlScope) -> Result<bool> {
         let record = self.store.record(&scope.caller, &contact_key(scope)).await?;
         let is_first_contact = record.is_none();
         if is_first_contact {
@@ -69,10 +66,7 @@ impl ServiceUrls {
     }
 
     /// Returns the scope of a secret, if it is valid, and the secret itself.
-    pub(super) async fn find(
-        &self,
-        secret: &str,
-    ) -> Result<Option<(Secret, ServiceUrlScope)>, StoreError> {
+    pub(super) async fn find(&self, secret: &str) -> Result<Option<(Secret, ServiceUrlScope)>> {
         let scope = match is_legacy_secret(secret) {
             true => self.legacy_scope(secret).await?,
             false => self.keys().await?.open(secret),
@@ -80,13 +74,13 @@ impl ServiceUrls {
         Ok(scope.map(|scope| (Secret::new(secret), scope)))
     }
 
-    async fn keys(&self) -> Result<&ServiceUrlKeys, StoreError> {
+    async fn keys(&self) -> Result<&ServiceUrlKeys> {
         let read = || ServiceUrlKeys::of(&*self.store);
         self.keys.get_or_try_init(read).await
     }
 
     /// Returns the scope of a secret that an older version made.
-    async fn legacy_scope(&self, secret: &str) -> Result<Option<ServiceUrlScope>, StoreError> {
+    async fn legacy_scope(&self, secret: &str) -> Result<Option<ServiceUrlScope>> {
         let key = RecordKey {
             kind: LEGACY_SCOPE_KIND.into(),
             scope: String::new(),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::service_url_scope::{ServiceUrlScope, records_owner};
 use crate::{
     clock,
-    store::{Conversation, RecordKey, Store, StoreError, decoded, encoded},
+    store::{Conversation, RecordKey, Result, Store, StoreError, decoded, encoded},
 };
 
 /// The record kind of the keys.
@@ -39,7 +39,7 @@ impl std::fmt::Debug for ServiceUrlKeys {
 
 impl ServiceUrlKeys {
     /// Reads the keys of a store, and creates the first one if there is none yet.
-    pub(super) async fn of(store: &dyn Store) -> Result<Self, StoreError> {
+    pub(super) async fn of(store: &dyn Store) -> Result<Self> {
         let stored = match StoredKeys::known(store).await? {
             Some(stored) => stored,
             None => StoredKeys::first(store).await?,
@@ -48,7 +48,7 @@ impl ServiceUrlKeys {
     }
 
     /// Encrypts a scope as the unguessable part of a URL. The result is always the same.
-    pub(super) fn seal(&self, scope: &ServiceUrlScope) -> Result<String, StoreError> {
+    pub(super) fn seal(&self, scope: &ServiceUrlScope) -> Result<String> {
         let text = encoded(scope);
         let sealed = self.0.first().and_then(|key| key.seal(text));
         let sealed = sealed.map(|sealed| URL_SAFE_NO_PAD.encode(sealed));
@@ -68,10 +68,7 @@ impl ServiceUrlKeys {
 ///
 /// # Errors
 /// Returns an error if the store fails.
-pub async fn rotate_service_url_keys(
-    store: &dyn Store,
-    revokes_old: bool,
-) -> Result<(), StoreError> {
+pub async fn rotate_service_url_keys(store: &dyn Store, revokes_old: bool) -> Result<()> {
     let stored = match revokes_old {
         true => StoredKeys::default(),
         false => StoredKeys::read(store).await?.unwrap_or_default(),
@@ -80,13 +77,13 @@ pub async fn rotate_service_url_keys(
 }
 
 impl StoredKeys {
-    async fn known(store: &dyn Store) -> Result<Option<Self>, StoreError> {
+    async fn known(store: &dyn Store) -> Result<Option<Self>> {
         let stored = Self::read(store).await?;
         Ok(stored.filter(|stored| !stored.secrets.is_empty()))
     }
 
     /// Creates the first key. Of several processes on one store, one does so.
-    async fn first(store: &dyn Store) -> Result<Self, StoreError> {
+    async fn first(store: &dyn Store) -> Result<Self> {
         let Some(leases) = store.leases() else {
             return Self::default().with_new(store).await;
         };
@@ -101,13 +98,13 @@ impl StoredKeys {
         leases.run_with_lease(lease, creating).await
     }
 
-    async fn read(store: &dyn Store) -> Result<Option<Self>, StoreError> {
+    async fn read(store: &dyn Store) -> Result<Option<Self>> {
         let record = store.record(&records_owner(), &key()).await?;
         record.map(|record| decoded(&key(), &record)).transpose()
     }
 
     /// Adds a new secret in front of the others and stores them.
-    async fn with_new(mut self, store: &dyn Store) -> Result<Self, StoreError> {
+    async fn with_new(mut self, store: &dyn Store) -> Result<Self> {
         self.secrets.insert(0, clock::new_secret());
         store.put_record(&records_owner(), &key(), encoded(&self)).await?;
         Ok(self)

@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout};
 
 use super::{
     channel_state::ChannelInner,
-    connector_session::{ConnectorError, ConnectorSession},
+    connector_session::{ConnectorError, ConnectorSession, Result},
     open_turns::OpenTurn,
     posted_activity::PostedActivity,
     recent_activities::CallKey,
@@ -82,7 +82,7 @@ impl ConnectorSession {
         activity: Activity,
         key: &CallKey,
         source: ActivitySource,
-    ) -> Result<PostedActivity, ConnectorError> {
+    ) -> Result<PostedActivity> {
         // Most bots call without trace context.
         let cause = trace::of_message(head.traceparent.as_deref());
         let _linked = cause.link(bridge_telemetry::current());
@@ -119,7 +119,7 @@ impl ConnectorSession {
         head: &Arc<Head>,
         activity: Activity,
         key: &CallKey,
-    ) -> Result<PostedActivity, ConnectorError> {
+    ) -> Result<PostedActivity> {
         let Some(leases) = self.channel.store.leases() else {
             return Box::pin(self.append_outside_turn(head, activity, None)).await;
         };
@@ -153,7 +153,7 @@ impl ConnectorSession {
         activity: &Activity,
         key: &CallKey,
         source: ActivitySource,
-    ) -> Result<Placement, ConnectorError> {
+    ) -> Result<Placement> {
         let (caller, task) = (&self.scope.caller, &meant.task);
         let store = &self.channel.store;
         let leases = store.leases();
@@ -200,7 +200,7 @@ impl ConnectorSession {
         head: &Head,
         activity: &Activity,
         key: &CallKey,
-    ) -> Result<Option<PostedActivity>, ConnectorError> {
+    ) -> Result<Option<PostedActivity>> {
         let conversation = Conversation {
             agent: &head.agent,
             caller: &head.owner,
@@ -284,10 +284,7 @@ pub(super) async fn answer_calls(leases: Arc<dyn Leases>, channel: Weak<ChannelI
 }
 
 /// Logs an activity that another bridge has handed over.
-async fn log_handed(
-    channel: &Arc<ChannelInner>,
-    call: &Call,
-) -> Result<PostedActivity, ConnectorError> {
+async fn log_handed(channel: &Arc<ChannelInner>, call: &Call) -> Result<PostedActivity> {
     let handed: HandedActivity = decoded_value("the call of another bridge", &call.body)?;
     let activity = Activity::read(handed.activity).map_err(ConnectorError::Body)?;
     let key = CallKey::read(&call.key, handed.is_repeatable);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{Index, Phase, guarded};
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// The nice value of the thread, with which it gets a tenth of a busy processor. With 19, the lowest priority, the index
 /// would fall behind, and the committer would wait for it.
@@ -25,7 +25,7 @@ struct Running {
 }
 
 impl CurrentIndex {
-    pub(in crate::sled) fn start(index: Index) -> Result<Self, StoreError> {
+    pub(in crate::sled) fn start(index: Index) -> Result<Self> {
         let index = Arc::new(index);
         let thread = Some(start(&index)?);
         Ok(Self(Arc::new(RwLock::new(Running { index, thread }))))
@@ -54,7 +54,7 @@ impl Drop for Running {
 }
 
 /// Starts the thread that writes parts.
-fn start(index: &Arc<Index>) -> Result<JoinHandle<()>, StoreError> {
+fn start(index: &Arc<Index>) -> Result<JoinHandle<()>> {
     let index = Arc::clone(index);
     let write = move || {
         lower_priority();

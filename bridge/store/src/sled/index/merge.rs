@@ -15,7 +15,7 @@ use super::{
     parts::Parts,
 };
 use crate::{
-    StoreError,
+    Result,
     sled::keys::{self, Key, Order},
 };
 
@@ -66,10 +66,7 @@ impl Merge {
     /// Returns the next entry if its key is less than `end`.
     ///
     /// Errors: `Corrupt`.
-    pub(super) fn next_before(
-        &mut self,
-        end: Option<&Key>,
-    ) -> Result<Option<(Key, Value)>, StoreError> {
+    pub(super) fn next_before(&mut self, end: Option<&Key>) -> Result<Option<(Key, Value)>> {
         loop {
             let Some(mut first) = self.sources.peek_mut() else {
                 return Ok(None);

@@ -52,7 +52,7 @@ use super::{
     latest_append::LatestAppend,
     log::End,
 };
-use crate::{StoreError, private};
+use crate::{Result, StoreError, private};
 
 /// The value of an entry; `None` if the key was removed.
 type Value = Option<Vec<u8>>;
@@ -117,11 +117,7 @@ impl Index {
     /// Opens the index in the database of a folder.
     ///
     /// Errors: `Corrupt`, after which the index must be rebuilt; `Io`.
-    pub(super) fn open(
-        db: sled::Db,
-        folder: PathBuf,
-        settings: &SledSettings,
-    ) -> Result<Self, StoreError> {
+    pub(super) fn open(db: sled::Db, folder: PathBuf, settings: &SledSettings) -> Result<Self> {
         let limits = Limits { filters: settings.filters, messages: settings.message_ids };
         let parts = Parts::new(Part::open_all(&db)?, limits)?;
         if parts.all.iter().map(|part| part.meta.bytes).sum::<u64>() <= settings.page_cache {
@@ -161,7 +157,7 @@ impl Index {
     /// too slow.
     ///
     /// Errors: `Rebuilding` if the index has failed.
-    pub(super) fn apply(&self, changes: Changes, end: End) -> Result<(), StoreError> {
+    pub(super) fn apply(&self, changes: Changes, end: End) -> Result<()> {
         let mut state = self.lock();
         while state.young.bytes() > 2 * self.layer_bytes && state.phase == Phase::Running {
             state = self.wait(state);
@@ -189,14 +185,14 @@ impl Index {
     }
 
     /// Returns the entry of a task on the disk. [`Index::latest`] must be called first, which is newer.
-    pub(super) fn indexed_task(&self, task: &str) -> Result<Option<IndexedTask>, StoreError> {
+    pub(super) fn indexed_task(&self, task: &str) -> Result<Option<IndexedTask>> {
         let parts = Arc::clone(&self.lock().parts);
         let indexed = self.read_disk(|| parts.get(&keys::head(task)))?;
         indexed.map(|indexed| keys::read(&indexed)).transpose()
     }
 
     /// Returns the entry of a key that is not the key of a task.
-    pub(super) fn get(&self, key: &[u8]) -> Result<Value, StoreError> {
+    pub(super) fn get(&self, key: &[u8]) -> Result<Value> {
         match self.get_in_memory(key) {
             Ok(value) => Ok(value),
             Err(parts) => self.read_disk(|| parts.get(key)),
@@ -221,7 +217,7 @@ impl Index {
     }
 
     /// Returns the counts whose keys begin with `prefix`.
-    pub(super) fn counts(&self, prefix: &[u8]) -> Result<BTreeMap<Key, usize>, StoreError> {
+    pub(super) fn counts(&self, prefix: &[u8]) -> Result<BTreeMap<Key, usize>> {
         let mut counts = BTreeMap::<Key, i64>::new();
         let add = |counts: &mut BTreeMap<Key, i64>, lists: &Lists| {
             for (key, more) in lists.counts(prefix) {
@@ -260,7 +256,7 @@ impl Index {
     }
 
     /// Reads from the disk. If this fails, the index is rebuilt.
-    fn read_disk<T>(&self, read: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn read_disk<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
         guarded(read).map_err(|error| {
             if !self.has_failed() {
                 tracing::error!("the index cannot be read and will be rebuilt: {error}");
@@ -299,7 +295,7 @@ impl Index {
     }
 
     /// Writes a layer as a part. Once the part is durable, it replaces the layer.
-    fn write_part(&self, sealed: &Layer) -> Result<(), StoreError> {
+    fn write_part(&self, sealed: &Layer) -> Result<()> {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let parts = Arc::clone(&self.lock().parts);
         let mut entries = part_entries(sealed, &parts)?;
@@ -352,7 +348,7 @@ impl Index {
 
     /// Removes parts from the disk that were removed from the index and that no reader uses. The oldest is removed first,
     /// since newer parts have the information which of its entries are no longer valid.
-    pub(super) fn drop_removed_parts(&self) -> Result<(), StoreError> {
+    pub(super) fn drop_removed_parts(&self) -> Result<()> {
         loop {
             let part = {
                 let mut state = self.lock();
@@ -397,7 +393,7 @@ impl Index {
 }
 
 /// Returns the entries of a new part, sorted.
-fn part_entries<'l>(sealed: &'l Layer, parts: &Parts) -> Result<Vec<Entry<'l>>, StoreError> {
+fn part_entries<'l>(sealed: &'l Layer, parts: &Parts) -> Result<Vec<Entry<'l>>> {
     let (mut entries, changed) = sealed.entries();
     let (mut counts, mut group) = (BTreeMap::new(), &[][..]);
     for (key, more) in &changed {
@@ -418,7 +414,7 @@ fn part_entries<'l>(sealed: &'l Layer, parts: &Parts) -> Result<Vec<Entry<'l>>, 
 }
 
 /// Adds the open turns of older parts to the entries of a new part, so that only one part must be read for open turns.
-fn add_open_turns(parts: &Arc<Parts>, entries: &mut Vec<Entry<'_>>) -> Result<(), StoreError> {
+fn add_open_turns(parts: &Arc<Parts>, entries: &mut Vec<Entry<'_>>) -> Result<()> {
     let is_before = |kind| move |entry: &Entry<'_>| entry.0.first() < Some(&kind);
     let start = entries.partition_point(is_before(keys::TURN));
     let end = entries.partition_point(is_before(keys::TURN + 1));
@@ -443,7 +439,7 @@ fn seal_young(state: &mut State) -> (Arc<Layer>, Arc<Layer>) {
 }
 
 /// Calls sled, which may panic if its files are damaged. A panic becomes an error.
-pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     let done = catch_unwind(AssertUnwindSafe(work));
     done.unwrap_or_else(|_| Err(StoreError::corrupt("the index", "sled cannot read it")))
 }

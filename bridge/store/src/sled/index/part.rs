@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Entry, Value, filter::Filter};
 use crate::{
-    StoreError,
+    Result, StoreError,
     sled::{
         keys::{self, Key, Order},
         log::End,
@@ -81,7 +81,7 @@ impl Part {
     /// Opens all parts, newest first, without their filters. The blocks of incomplete parts are removed.
     ///
     /// Errors: `Corrupt` if a checksum is wrong.
-    pub(super) fn open_all(db: &sled::Db) -> Result<Vec<Self>, StoreError> {
+    pub(super) fn open_all(db: &sled::Db) -> Result<Vec<Self>> {
         let mut parts = Vec::new();
         for entry in db.scan_prefix([META]).rev() {
             let (key, meta) = entry?;
@@ -111,7 +111,7 @@ impl Part {
     }
 
     /// Removes the part from the disk, its description first.
-    pub(super) fn remove(&self) -> Result<(), StoreError> {
+    pub(super) fn remove(&self) -> Result<()> {
         self.db.remove(&key(META, self.number, 0)[..9])?;
         for kind in [BLOCK, FILTER] {
             for found in self.db.range(key(kind, self.number, 0)..key(kind, self.number + 1, 0)) {
@@ -124,11 +124,11 @@ impl Part {
     /// Reads the whole part, because sled does not report lost values.
     ///
     /// Errors: `Corrupt`.
-    pub(super) fn check(&self) -> Result<(), StoreError> {
+    pub(super) fn check(&self) -> Result<()> {
         self.list(&[]).try_for_each(|entry| entry.map(drop))
     }
 
-    pub(super) fn read_filter(&self) -> Result<Filter, StoreError> {
+    pub(super) fn read_filter(&self) -> Result<Filter> {
         let (start, end) = (key(FILTER, self.number, 0), key(FILTER, self.number + 1, 0));
         let mut bytes = Vec::with_capacity(self.meta.filter);
         for piece in self.db.range(start..end) {
@@ -140,7 +140,7 @@ impl Part {
     }
 
     /// Returns the entry of a key.
-    pub(super) fn get(&self, key: &[u8]) -> Result<Option<Value>, StoreError> {
+    pub(super) fn get(&self, key: &[u8]) -> Result<Option<Value>> {
         let found = Entries::new(self.clone(), key).next()?;
         Ok(found.filter(|(one, _)| one == key).map(|(_, value)| value))
     }
@@ -149,7 +149,7 @@ impl Part {
     pub(super) fn list<'p>(
         &'p self,
         prefix: &'p [u8],
-    ) -> impl Iterator<Item = Result<(Key, Value), StoreError>> + use<'p> {
+    ) -> impl Iterator<Item = Result<(Key, Value)>> + use<'p> {
         let mut entries = Entries::new(self.clone(), prefix);
         std::iter::from_fn(move || entries.next().transpose()).take_while(move |entry| {
             entry.as_ref().map_or(true, |(key, _)| key.starts_with(prefix))
@@ -172,7 +172,7 @@ impl Part {
         self.meta.first.partition_point(is_before).checked_sub(1)
     }
 
-    fn block(&self, number: usize) -> Result<sled::IVec, StoreError> {
+    fn block(&self, number: usize) -> Result<sled::IVec> {
         let block = self.db.get(key(BLOCK, self.number, number as u32))?;
         block.ok_or_else(|| corrupt("a block is missing"))
     }
@@ -183,7 +183,7 @@ impl Part {
         number: u64,
         end: End,
         entries: &[Entry<'_>],
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self> {
         let mut filter_keys: Vec<&[u8]> = Vec::with_capacity(entries.len());
         filter_keys.extend(entries.iter().filter_map(|(key, _)| keys::filter_key(key)));
         filter_keys.dedup();
@@ -223,12 +223,7 @@ impl Part {
 }
 
 impl Meta {
-    fn put_block(
-        &mut self,
-        db: &sled::Db,
-        part: u64,
-        block: &mut Vec<u8>,
-    ) -> Result<(), StoreError> {
+    fn put_block(&mut self, db: &sled::Db, part: u64, block: &mut Vec<u8>) -> Result<()> {
         self.bytes += block.len() as u64;
         put(db, &key(BLOCK, part, self.first.len() as u32 - 1), block)?;
         block.clear();
@@ -290,7 +285,7 @@ impl Entries {
     /// Returns the next entry.
     ///
     /// Errors: `Corrupt` if a block cannot be read.
-    pub(super) fn next(&mut self) -> Result<Option<(Key, Value)>, StoreError> {
+    pub(super) fn next(&mut self) -> Result<Option<(Key, Value)>> {
         loop {
             if self.at >= self.block.len() {
                 if self.next >= self.part.meta.first.len() {
@@ -313,7 +308,7 @@ impl Entries {
 }
 
 /// Stores a value after its checksum.
-fn put(db: &sled::Db, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+fn put(db: &sled::Db, key: &[u8], value: &[u8]) -> Result<()> {
     let sum = crc32fast::hash(value).to_be_bytes();
     db.insert(key, [&sum[..], value].concat())?;
     Ok(())
@@ -321,10 +316,7 @@ fn put(db: &sled::Db, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
 
 /// Reads an entry. `key` is the previous key and becomes that of the entry. Returns the value, and the bytes after the
 /// entry.
-fn next_entry<'b>(
-    bytes: &'b [u8],
-    key: &mut Key,
-) -> Result<(Option<&'b [u8]>, &'b [u8]), StoreError> {
+fn next_entry<'b>(bytes: &'b [u8], key: &mut Key) -> Result<(Option<&'b [u8]>, &'b [u8])> {
     let entry = postcard::take_from_bytes::<(usize, &[u8], Option<&[u8]>)>(bytes);
     let ((common, suffix, value), behind) = entry.map_err(|_| corrupt("an entry is torn"))?;
     key.truncate(common);
@@ -333,7 +325,7 @@ fn next_entry<'b>(
 }
 
 /// Returns the value after a checksum, if the checksum is right.
-fn verified(bytes: &[u8]) -> Result<&[u8], StoreError> {
+fn verified(bytes: &[u8]) -> Result<&[u8]> {
     match bytes.split_first_chunk::<CHECKSUM_BYTES>() {
         Some((sum, rest)) if crc32fast::hash(rest).to_be_bytes() == *sum => Ok(rest),
         Some(_) | None => Err(corrupt("the checksum of a block is wrong")),
@@ -341,7 +333,7 @@ fn verified(bytes: &[u8]) -> Result<&[u8], StoreError> {
 }
 
 /// Appends a serialized value.
-fn serialized(value: &impl Serialize, to: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+fn serialized(value: &impl Serialize, to: Vec<u8>) -> Result<Vec<u8>> {
     postcard::to_extend(value, to).map_err(|error| StoreError::corrupt("the index", &error))
 }
 

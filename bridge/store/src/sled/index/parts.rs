@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Value, filter, part::Part};
 use crate::{
-    StoreError,
+    Result,
     sled::keys::{self, Key},
 };
 
@@ -32,7 +32,7 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Loads the filters of the newest parts, within the limits.
-    pub(super) fn new(mut all: Vec<Part>, limits: Limits) -> Result<Self, StoreError> {
+    pub(super) fn new(mut all: Vec<Part>, limits: Limits) -> Result<Self> {
         let (mut left, mut newer, mut with_messages) = (limits.filters, 0, 0);
         for part in &mut all {
             with_messages += usize::from(newer < limits.messages);
@@ -80,7 +80,7 @@ impl Parts {
     }
 
     /// Returns the newest entry of a key.
-    pub(super) fn get(&self, key: &[u8]) -> Result<Value, StoreError> {
+    pub(super) fn get(&self, key: &[u8]) -> Result<Value> {
         for part in self.candidates(key) {
             if let Some(value) = part.get(key)? {
                 return Ok(value);
@@ -90,7 +90,7 @@ impl Parts {
     }
 
     /// Returns the counts whose keys begin with this group. The newest part that has any of them has all.
-    pub(super) fn counts(&self, group: &[u8]) -> Result<BTreeMap<Key, i64>, StoreError> {
+    pub(super) fn counts(&self, group: &[u8]) -> Result<BTreeMap<Key, i64>> {
         for part in self.candidates(group) {
             let found: Result<BTreeMap<_, _>, _> = part
                 .list(group)

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Index, Value, merge::Merge};
-use crate::{StoreError, sled::keys::Key};
+use crate::{Result, sled::keys::Key};
 
 /// The number of entries that are read at a time.
 const PAGE: usize = 128;
@@ -22,7 +22,7 @@ impl Index {
         self: Arc<Self>,
         prefix: Key,
         after: Option<Key>,
-    ) -> impl Iterator<Item = Result<(Key, Vec<u8>), StoreError>> + use<> {
+    ) -> impl Iterator<Item = Result<(Key, Vec<u8>)>> + use<> {
         self.scan_before(prefix, after, None)
     }
 
@@ -32,7 +32,7 @@ impl Index {
         prefix: Key,
         after: Option<Key>,
         end: Option<Key>,
-    ) -> impl Iterator<Item = Result<(Key, Vec<u8>), StoreError>> + use<> {
+    ) -> impl Iterator<Item = Result<(Key, Vec<u8>)>> + use<> {
         let mut next = Some(after.map_or_else(|| prefix.clone(), successor));
         let merge = None;
         let mut scan = Scan { prefix, end, merge };
@@ -51,7 +51,7 @@ impl Index {
     }
 
     /// Returns a consistent page of entries from `start` on, including removed ones.
-    fn page(&self, scan: &mut Scan, start: &[u8]) -> Result<BTreeMap<Key, Value>, StoreError> {
+    fn page(&self, scan: &mut Scan, start: &[u8]) -> Result<BTreeMap<Key, Value>> {
         let owned = |(key, value): (&Key, &Value)| (key.clone(), value.clone());
         let (mut page, sealed, parts): (BTreeMap<_, _>, _, _) = {
             let state = self.lock_with_lists();

@@ -10,7 +10,7 @@ use futures_util::FutureExt as _;
 use shuttle::{future::block_on, sync::Arc, thread};
 
 use crate::{
-    StoreError,
+    Result, StoreError,
     interleavings::{check, is_detected},
 };
 

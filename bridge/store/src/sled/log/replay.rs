@@ -14,7 +14,7 @@ use super::{
     frame::Frame,
     segment::{HEADER, Segments},
 };
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// More than the size of the largest segment in bytes: a full one, a batch with an append of the largest size, and zeros.
 const MAX_SEGMENT: u64 = 256 << 20;
@@ -28,17 +28,13 @@ pub(in crate::sled) enum LogEntry<'b> {
 }
 
 /// Receives each entry, and the end of its batch as far as it was read.
-type Visit<'v> = &'v mut dyn FnMut(&LogEntry<'_>, End) -> Result<(), StoreError>;
+type Visit<'v> = &'v mut dyn FnMut(&LogEntry<'_>, End) -> Result<()>;
 
 /// Opens the log in a folder of a disk, of which the records up to `known` were read before. Missing ranges are reported;
 /// they only affect the tasks whose records they had. All data that can be read afterwards are durable.
 ///
 /// Errors: `Newer`, `Io`, `Full`.
-pub(in crate::sled) fn open(
-    disk: Arc<dyn Disk>,
-    folder: &Path,
-    known: End,
-) -> Result<Arc<Log>, StoreError> {
+pub(in crate::sled) fn open(disk: Arc<dyn Disk>, folder: &Path, known: End) -> Result<Arc<Log>> {
     let segments = Segments { disk, folder: folder.into() };
     // A crash may have interrupted the removal of segments.
     segments.remove_before_begin()?;
@@ -64,17 +60,14 @@ pub(in crate::sled) fn open(
 
 /// Returns the recorded newest segment if it is missing. The index may not know of its records, so that nothing else would
 /// miss them.
-fn lost_newest(log: &Log) -> Result<Option<u64>, StoreError> {
+fn lost_newest(log: &Log) -> Result<Option<u64>> {
     let last = log.bases().last().copied();
     let newest = log.segments.newest()?;
     Ok(newest.filter(|newest| last.is_none_or(|last| last < *newest)))
 }
 
 /// Returns the names of the files of a log that may be in use: the file with the beginning, and the segments, newest last.
-pub(in crate::sled) fn names(
-    disk: Arc<dyn Disk>,
-    folder: &Path,
-) -> Result<Vec<PathBuf>, StoreError> {
+pub(in crate::sled) fn names(disk: Arc<dyn Disk>, folder: &Path) -> Result<Vec<PathBuf>> {
     let segments = Segments { disk, folder: folder.into() };
     segments.names()
 }
@@ -83,7 +76,7 @@ pub(in crate::sled) fn names(
 ///
 /// The last batch of a killed process may only be in the system's memory. If a sync of it has failed, a new sync does not
 /// write its bytes, since the system has marked them as written. So the last batch is written again.
-fn settle_end(log: &Log, known: End) -> Result<(), StoreError> {
+fn settle_end(log: &Log, known: End) -> Result<()> {
     let bases = log.bases();
     let Some(&base) = bases.last() else {
         return Ok(());
@@ -124,7 +117,7 @@ fn settle_end(log: &Log, known: End) -> Result<(), StoreError> {
 /// before the end are reported.
 ///
 /// Errors: `Newer`, `Io`, and those of `visit`.
-pub(in crate::sled) fn walk(log: &Log, from: End, visit: Visit<'_>) -> Result<End, StoreError> {
+pub(in crate::sled) fn walk(log: &Log, from: End, visit: Visit<'_>) -> Result<End> {
     let _lock = log.lock_segments();
     let bases = log.bases();
     let mut walk = Walk { log, end: from, visit };
@@ -138,7 +131,7 @@ pub(in crate::sled) fn walk(log: &Log, from: End, visit: Visit<'_>) -> Result<En
 
 /// Records missing and too short segments. The log up to `known` is not read again, so this would not be detected
 /// otherwise.
-fn check_lengths(log: &Log, known: End) -> Result<(), StoreError> {
+fn check_lengths(log: &Log, known: End) -> Result<()> {
     let bases = log.bases();
     let mut end = log.segments.begin()?;
     for (index, &base) in bases.iter().enumerate() {
@@ -160,7 +153,7 @@ fn check_lengths(log: &Log, known: End) -> Result<(), StoreError> {
 /// Creates the writer that continues at `end`, after the last complete batch.
 ///
 /// Errors: `Io`, `Full`.
-pub(in crate::sled) fn writer(log: &Arc<Log>, end: End) -> Result<Writer, StoreError> {
+pub(in crate::sled) fn writer(log: &Arc<Log>, end: End) -> Result<Writer> {
     let new = |base, file: LogFile, end| {
         log.add(base, &file);
         Writer::new(Arc::clone(log), file, base, end)
@@ -198,12 +191,7 @@ struct Walk<'w, 'v> {
 impl Walk<'_, '_> {
     /// Walks through the segment that begins at `base`; `next` is the beginning of the next segment. The segment is read into
     /// `bytes`, whose memory is reused for all segments.
-    fn segment(
-        &mut self,
-        base: u64,
-        next: Option<u64>,
-        bytes: &mut Vec<u8>,
-    ) -> Result<(), StoreError> {
+    fn segment(&mut self, base: u64, next: Option<u64>, bytes: &mut Vec<u8>) -> Result<()> {
         let Some(file) = self.log.segments.open(base)? else {
             self.log.record_lost(base..next.unwrap_or(base));
             return Ok(());
@@ -233,7 +221,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    fn visit_batch(&mut self, batch: &Batch<'_>) -> Result<(), StoreError> {
+    fn visit_batch(&mut self, batch: &Batch<'_>) -> Result<()> {
         let mut at = self.end.at;
         self.end = End { at: at + batch.length as u64, batch: batch.number };
         for frame in &batch.frames {
@@ -243,7 +231,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    fn visit_frame(&mut self, at: u64, frame: &Frame<'_>) -> Result<(), StoreError> {
+    fn visit_frame(&mut self, at: u64, frame: &Frame<'_>) -> Result<()> {
         let length = frame.record.len() as u32;
         let seen = LogEntry::Record(LogOffset { at, length }, frame.record);
         (self.visit)(&seen, self.end)
@@ -251,7 +239,7 @@ impl Walk<'_, '_> {
 
     /// Visits the valid frames at the beginning of an incomplete batch, and the damaged range up to the next valid frame.
     /// Returns their size; `None` at the end of the log, where damaged bytes were never acknowledged.
-    fn skip_damaged(&mut self, rest: &[u8], is_last: bool) -> Result<Option<usize>, StoreError> {
+    fn skip_damaged(&mut self, rest: &[u8], is_last: bool) -> Result<Option<usize>> {
         let batch = self.end.batch + 1;
         let number = Frame::read_near(rest, batch).map_or(batch, |frame| frame.batch);
         let valid = valid_frames(rest, number);

@@ -1,7 +1,7 @@
 //! Reads some records of a full segment at a time.
 
 use super::{Log, LogEntry, LogOffset, disk::LogFile, frame, frame::Frame, segment::HEADER};
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// The approximate largest size of a record with its frame.
 const MAX_RECORD: u64 = 80 << 20;
@@ -17,7 +17,7 @@ impl Log {
         end: u64,
         limit: usize,
         visit: &mut dyn FnMut(&LogEntry<'_>),
-    ) -> Result<u64, StoreError> {
+    ) -> Result<u64> {
         let _lock = self.lock_segments();
         let (base, file) = self.segment(start)?;
         let (start, mut length) = (start.max(base + HEADER), limit as u64);
@@ -36,13 +36,7 @@ impl Log {
     }
 
     /// Reads `length` bytes of a file from a position on, or fewer if the file ends before.
-    fn read_range(
-        &self,
-        file: &LogFile,
-        base: u64,
-        start: u64,
-        length: u64,
-    ) -> Result<Vec<u8>, StoreError> {
+    fn read_range(&self, file: &LogFile, base: u64, start: u64, length: u64) -> Result<Vec<u8>> {
         let failed = |error| StoreError::io(format!("reading {}", self.name(base, 0)), error);
         let there = (base + file.length().map_err(failed)?).saturating_sub(start);
         let mut bytes = vec![0; length.min(there) as usize];

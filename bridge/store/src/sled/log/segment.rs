@@ -12,7 +12,7 @@ use std::{io, path::PathBuf, sync::Arc};
 use bridge_program::system;
 
 use super::disk::{Disk, LogFile};
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// The extensions of segments, and of the files whose names are the log's beginning and its newest segment.
 const SEGMENT_EXTENSION: &str = ".log";
@@ -50,12 +50,12 @@ impl Segments {
     }
 
     /// Returns the first positions of all segments, in order.
-    pub(super) fn list(&self) -> Result<Vec<u64>, StoreError> {
+    pub(super) fn list(&self) -> Result<Vec<u64>> {
         self.positions(SEGMENT_EXTENSION)
     }
 
     /// Returns the positions in file names with this extension, in order.
-    fn positions(&self, extension: &str) -> Result<Vec<u64>, StoreError> {
+    fn positions(&self, extension: &str) -> Result<Vec<u64>> {
         let failed = |error| StoreError::io(format!("listing {}", self.folder.display()), error);
         let names = self.disk.names(&self.folder).map_err(failed)?;
         let base = |name: &str| u64::from_str_radix(name.strip_suffix(extension)?, 16).ok();
@@ -67,7 +67,7 @@ impl Segments {
     /// Creates a segment. Its header and its name are durable when this returns, and it is recorded as the newest.
     ///
     /// Errors: `Full` and `Unavailable`, after which it can be repeated; `Io`.
-    pub(super) fn create(&self, base: u64) -> Result<LogFile, StoreError> {
+    pub(super) fn create(&self, base: u64) -> Result<LogFile> {
         let path = self.path(base);
         let doing = || format!("making {}", path.display());
         let make = || {
@@ -87,12 +87,12 @@ impl Segments {
     }
 
     /// Returns the newest segment according to the record of it. Folders of older programs have none.
-    pub(super) fn newest(&self) -> Result<Option<u64>, StoreError> {
+    pub(super) fn newest(&self) -> Result<Option<u64>> {
         Ok(self.positions(NEWEST_EXTENSION)?.last().copied())
     }
 
     /// Records the newest segment durably, so that it is missed when it is lost. The segment's own name must be durable.
-    pub(super) fn set_newest(&self, base: u64) -> Result<(), StoreError> {
+    pub(super) fn set_newest(&self, base: u64) -> Result<()> {
         let recorded = self.positions(NEWEST_EXTENSION)?;
         if !recorded.contains(&base) {
             self.create_name(base, NEWEST_EXTENSION)?;
@@ -101,7 +101,7 @@ impl Segments {
     }
 
     /// Removes the record that a segment is the newest durably, before the segment is removed because it is empty.
-    pub(super) fn forget_newest(&self, base: u64) -> Result<(), StoreError> {
+    pub(super) fn forget_newest(&self, base: u64) -> Result<()> {
         match self.positions(NEWEST_EXTENSION)?.contains(&base) {
             true => {
                 self.remove_names([base], NEWEST_EXTENSION)?;
@@ -112,7 +112,7 @@ impl Segments {
     }
 
     /// Creates an empty file, of which only the name matters, durably.
-    fn create_name(&self, base: u64, extension: &str) -> Result<(), StoreError> {
+    fn create_name(&self, base: u64, extension: &str) -> Result<()> {
         let path = self.named(base, extension);
         let failed = |error| StoreError::io(format!("making {}", path.display()), error);
         self.disk.create(&path).map_err(failed)?;
@@ -120,11 +120,7 @@ impl Segments {
     }
 
     /// Removes such files.
-    fn remove_names(
-        &self,
-        bases: impl IntoIterator<Item = u64>,
-        extension: &str,
-    ) -> Result<(), StoreError> {
+    fn remove_names(&self, bases: impl IntoIterator<Item = u64>, extension: &str) -> Result<()> {
         for base in bases {
             let path = self.named(base, extension);
             let failed = |error| StoreError::io(format!("removing {}", path.display()), error);
@@ -134,13 +130,13 @@ impl Segments {
     }
 
     /// Makes the names of all segments durable.
-    pub(super) fn sync(&self) -> Result<(), StoreError> {
+    pub(super) fn sync(&self) -> Result<()> {
         let failed = |error| StoreError::io(format!("syncing {}", self.folder.display()), error);
         self.disk.sync_folder(&self.folder).map_err(failed)
     }
 
     /// Returns whether a segment has no bytes after its header.
-    pub(super) fn is_empty(&self, base: u64) -> Result<bool, StoreError> {
+    pub(super) fn is_empty(&self, base: u64) -> Result<bool> {
         Ok(match self.open(base)? {
             Some(file) => {
                 let failed =
@@ -155,7 +151,7 @@ impl Segments {
     /// header is only reported, since the frames have their own checksums.
     ///
     /// Errors: `Newer`, `Io`; `Corrupt` if the file is gone.
-    pub(super) fn open(&self, base: u64) -> Result<Option<LogFile>, StoreError> {
+    pub(super) fn open(&self, base: u64) -> Result<Option<LogFile>> {
         let path = self.path(base);
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => {
@@ -202,16 +198,16 @@ impl Segments {
     }
 
     /// Returns the beginning of the log. The segments before it were removed.
-    pub(super) fn begin(&self) -> Result<u64, StoreError> {
+    pub(super) fn begin(&self) -> Result<u64> {
         Ok(self.begins()?.last().copied().unwrap_or(0))
     }
 
-    fn begins(&self) -> Result<Vec<u64>, StoreError> {
+    fn begins(&self) -> Result<Vec<u64>> {
         self.positions(BEGIN_EXTENSION)
     }
 
     /// Returns the names of all valid files, in order.
-    pub(super) fn names(&self) -> Result<Vec<PathBuf>, StoreError> {
+    pub(super) fn names(&self) -> Result<Vec<PathBuf>> {
         // Another process may compact the log: it sets the beginning before it removes segments.
         let (mut begin, mut bases) = (self.begin()?, self.list()?);
         loop {
@@ -231,12 +227,12 @@ impl Segments {
     }
 
     /// Sets the beginning of the log durably. It is the name of a file, so a crash leaves either the old or the new one.
-    pub(super) fn set_begin(&self, base: u64) -> Result<(), StoreError> {
+    pub(super) fn set_begin(&self, base: u64) -> Result<()> {
         self.create_name(base, BEGIN_EXTENSION)
     }
 
     /// Removes all segments before the beginning of the log.
-    pub(super) fn remove_before_begin(&self) -> Result<(), StoreError> {
+    pub(super) fn remove_before_begin(&self) -> Result<()> {
         let (begins, begin) = (self.begins()?, self.begin()?);
         for base in self.list()?.into_iter().filter(|base| *base < begin) {
             self.remove(base)?;
@@ -245,14 +241,14 @@ impl Segments {
     }
 
     /// Removes an empty segment.
-    pub(super) fn remove(&self, base: u64) -> Result<(), StoreError> {
+    pub(super) fn remove(&self, base: u64) -> Result<()> {
         self.remove_names([base], SEGMENT_EXTENSION)
     }
 
     /// Checks that the free space is more than the reserve for the index.
     ///
     /// Errors: `Full`.
-    pub(super) fn check_reserve(&self, is_freeing: bool) -> Result<(), StoreError> {
+    pub(super) fn check_reserve(&self, is_freeing: bool) -> Result<()> {
         // If the free space is unknown, a write fails when the disk is full.
         match self.disk.space(&self.folder) {
             Some(space) if space.free < reserve(space.total) >> u32::from(is_freeing) => {

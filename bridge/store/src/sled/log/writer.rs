@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{End, Log, LogOffset, disk::LogFile, frame, segment::HEADER};
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// The smallest and the largest number of zeros that are written ahead. An fsync of overwritten bytes need not write to
 /// the file system's journal, which would take a third of its time.
@@ -55,16 +55,12 @@ impl Writer {
     /// that finally frees disk space may use half of the reserve for the index.
     ///
     /// Errors: `Full` and `Unavailable`, after which the call can be repeated. After any other error nothing more is written.
-    pub(in crate::sled) fn make_room(
-        &mut self,
-        bytes: u64,
-        is_freeing: bool,
-    ) -> Result<(), StoreError> {
+    pub(in crate::sled) fn make_room(&mut self, bytes: u64, is_freeing: bool) -> Result<()> {
         let done = self.try_make_room(bytes, is_freeing);
         self.record_failure(done)
     }
 
-    fn try_make_room(&mut self, bytes: u64, is_freeing: bool) -> Result<(), StoreError> {
+    fn try_make_room(&mut self, bytes: u64, is_freeing: bool) -> Result<()> {
         if self.has_failed {
             return Err(StoreError::Closed);
         }
@@ -80,7 +76,7 @@ impl Writer {
 
     /// Records a failure, after which nothing more is written: a failed sync must not be repeated, since the system marks
     /// bytes as written even if it has failed to write them.
-    fn record_failure<T>(&mut self, done: Result<T, StoreError>) -> Result<T, StoreError> {
+    fn record_failure<T>(&mut self, done: Result<T>) -> Result<T> {
         match &done {
             Ok(_) | Err(StoreError::Full { .. } | StoreError::Unavailable { .. }) => {}
             Err(_) if self.has_failed => {}
@@ -110,7 +106,7 @@ impl Writer {
     /// Makes the batch durable. Returns its end. The batch is empty afterwards, also after an error.
     ///
     /// Errors: `Full` if nothing of the batch is on the disk. After any other error the content of the disk is unknown.
-    pub(in crate::sled) fn commit(&mut self) -> Result<End, StoreError> {
+    pub(in crate::sled) fn commit(&mut self) -> Result<End> {
         self.seal();
         let written = self.write();
         let length = self.batch.len() as u64;
@@ -128,7 +124,7 @@ impl Writer {
         Ok(self.end)
     }
 
-    fn write(&self) -> Result<(), StoreError> {
+    fn write(&self) -> Result<()> {
         let failed = |error| StoreError::io(self.doing("writing"), error);
         let offset = self.end.at - self.base;
         let written = self.file.write_all_at(&self.batch, offset);
@@ -148,7 +144,7 @@ impl Writer {
     /// Removes all bytes after the end.
     ///
     /// Errors: `Io`, after which it is unknown whether the bytes were removed.
-    fn truncate(&mut self) -> Result<(), StoreError> {
+    fn truncate(&mut self) -> Result<()> {
         let doing = self.doing("cutting off what could not be written to");
         let failed = |error| StoreError::Io { doing: doing.clone(), error };
         self.file.set_length(self.end.at - self.base).map_err(failed)?;
@@ -159,7 +155,7 @@ impl Writer {
     }
 
     /// Writes zeros at the end of the file if a batch that ends at `end` would be longer than the file.
-    fn prefill(&mut self, end: u64) -> Result<(), StoreError> {
+    fn prefill(&mut self, end: u64) -> Result<()> {
         if end <= self.file_end {
             return Ok(());
         }
@@ -185,7 +181,7 @@ impl Writer {
     }
 
     /// Begins a new segment at the end of this one.
-    fn next_segment(&mut self) -> Result<(), StoreError> {
+    fn next_segment(&mut self) -> Result<()> {
         self.truncate()?;
         let base = self.end.at;
         let file = self.log.segments.create(base)?;
