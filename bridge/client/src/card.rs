@@ -9,7 +9,7 @@ use reqwest::header::IF_NONE_MATCH;
 use url::Url;
 
 use crate::{
-    CardCache, ClientError, Fault, Limits, Options, card_url,
+    CardCache, Fault, Limits, Options, Result, card_url,
     http::{HttpResponse, within},
     lenient_card,
 };
@@ -18,11 +18,7 @@ use crate::{
 ///
 /// # Errors
 /// Returns the error of the first location tried, if none of them has a card.
-pub async fn fetch_card(
-    http: &reqwest::Client,
-    base: &Url,
-    limits: &Limits,
-) -> Result<AgentCard, ClientError> {
+pub async fn fetch_card(http: &reqwest::Client, base: &Url, limits: &Limits) -> Result<AgentCard> {
     let options = Options { limits: *limits, ..Options::default() };
     let card = find(http, base, &options).await;
     card.map_err(|missing| missing.fault.of_card_at(&missing.tried))

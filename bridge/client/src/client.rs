@@ -15,8 +15,8 @@ use bridge_protocol::{
 use url::Url;
 
 use crate::{
-    Binding, ClientError, EventStream, Options, agent::Agent, connect, failover::InterfaceSet,
-    stream, transport::reply::ReplyValue,
+    Binding, EventStream, Options, Result, agent::Agent, connect, failover::InterfaceSet, stream,
+    transport::reply::ReplyValue,
 };
 
 /// A connection to one agent. Cheap to share behind an `Arc`; every method takes `&self`.
@@ -36,7 +36,7 @@ impl Client {
     ///
     /// # Errors
     /// Returns an error if there is no card, or none of its interfaces can be used.
-    pub async fn connect(base: &Url, options: &Options) -> Result<Self, ClientError> {
+    pub async fn connect(base: &Url, options: &Options) -> Result<Self> {
         // The future is large, and so would be every future that awaits it. Therefore it is boxed, here and
         // below.
         let (card, interfaces) = Box::pin(connect::to(base, options)).await?;
@@ -47,7 +47,7 @@ impl Client {
     ///
     /// # Errors
     /// Returns an error if none of the card's interfaces can be used.
-    pub fn for_card(card: AgentCard, base: &Url, options: &Options) -> Result<Self, ClientError> {
+    pub fn for_card(card: AgentCard, base: &Url, options: &Options) -> Result<Self> {
         let interfaces = connect::by_card(&card, base, options)?;
         Ok(Self { card, interfaces })
     }
@@ -72,44 +72,32 @@ impl Client {
     ///
     /// # Errors
     /// See [`crate::Fault`]. This holds for all operations.
-    pub async fn send_message(
-        &self,
-        request: SendMessageRequest,
-    ) -> Result<SendMessageResponse, ClientError> {
+    pub async fn send_message(&self, request: SendMessageRequest) -> Result<SendMessageResponse> {
         self.call(Call::SendMessage(request)).await
     }
 
     /// SendStreamingMessage (3.1.2).
-    pub async fn send_streaming_message(
-        &self,
-        request: SendMessageRequest,
-    ) -> Result<EventStream, ClientError> {
+    pub async fn send_streaming_message(&self, request: SendMessageRequest) -> Result<EventStream> {
         self.open(Call::SendStreamingMessage(request)).await
     }
 
     /// GetTask (3.1.3).
-    pub async fn get_task(&self, request: GetTaskRequest) -> Result<Task, ClientError> {
+    pub async fn get_task(&self, request: GetTaskRequest) -> Result<Task> {
         self.call(Call::GetTask(request)).await
     }
 
     /// ListTasks (3.1.4). New in 1.0.
-    pub async fn list_tasks(
-        &self,
-        request: ListTasksRequest,
-    ) -> Result<ListTasksResponse, ClientError> {
+    pub async fn list_tasks(&self, request: ListTasksRequest) -> Result<ListTasksResponse> {
         self.call(Call::ListTasks(request)).await
     }
 
     /// CancelTask (3.1.5).
-    pub async fn cancel_task(&self, request: CancelTaskRequest) -> Result<Task, ClientError> {
+    pub async fn cancel_task(&self, request: CancelTaskRequest) -> Result<Task> {
         self.call(Call::CancelTask(request)).await
     }
 
     /// SubscribeToTask (3.1.6).
-    pub async fn subscribe_to_task(
-        &self,
-        request: SubscribeToTaskRequest,
-    ) -> Result<EventStream, ClientError> {
+    pub async fn subscribe_to_task(&self, request: SubscribeToTaskRequest) -> Result<EventStream> {
         self.open(Call::SubscribeToTask(request)).await
     }
 
@@ -127,7 +115,7 @@ impl Client {
     pub async fn create_task_push_notification_config(
         &self,
         config: TaskPushNotificationConfig,
-    ) -> Result<TaskPushNotificationConfig, ClientError> {
+    ) -> Result<TaskPushNotificationConfig> {
         self.call(Call::CreateTaskPushNotificationConfig(config)).await
     }
 
@@ -135,7 +123,7 @@ impl Client {
     pub async fn get_task_push_notification_config(
         &self,
         request: GetTaskPushNotificationConfigRequest,
-    ) -> Result<TaskPushNotificationConfig, ClientError> {
+    ) -> Result<TaskPushNotificationConfig> {
         self.call(Call::GetTaskPushNotificationConfig(request)).await
     }
 
@@ -143,7 +131,7 @@ impl Client {
     pub async fn list_task_push_notification_configs(
         &self,
         request: ListTaskPushNotificationConfigsRequest,
-    ) -> Result<ListTaskPushNotificationConfigsResponse, ClientError> {
+    ) -> Result<ListTaskPushNotificationConfigsResponse> {
         self.call(Call::ListTaskPushNotificationConfigs(request)).await
     }
 
@@ -151,7 +139,7 @@ impl Client {
     pub async fn delete_task_push_notification_config(
         &self,
         request: DeleteTaskPushNotificationConfigRequest,
-    ) -> Result<(), ClientError> {
+    ) -> Result<()> {
         self.call(Call::DeleteTaskPushNotificationConfig(request)).await
     }
 
@@ -159,11 +147,11 @@ impl Client {
     pub async fn get_extended_agent_card(
         &self,
         request: GetExtendedAgentCardRequest,
-    ) -> Result<AgentCard, ClientError> {
+    ) -> Result<AgentCard> {
         self.call(Call::GetExtendedAgentCard(request)).await
     }
 
-    async fn call<T: ReplyValue>(&self, call: Call) -> Result<T, ClientError> {
+    async fn call<T: ReplyValue>(&self, call: Call) -> Result<T> {
         let ask = |agent: Arc<Agent>, call: Call| async move {
             let answer = agent.ask(&call).await;
             answer.map_err(|fault| agent.named(fault, &call))
@@ -171,7 +159,7 @@ impl Client {
         Box::pin(self.interfaces.make(&call, ask)).await
     }
 
-    async fn open(&self, call: Call) -> Result<EventStream, ClientError> {
+    async fn open(&self, call: Call) -> Result<EventStream> {
         Box::pin(self.interfaces.make(&call, stream::open)).await
     }
 }

@@ -12,7 +12,7 @@ use url::Url;
 #[cfg(feature = "grpc")]
 use crate::transport::grpc;
 use crate::{
-    Binding, ClientError, Fault, Options,
+    Binding, ClientError, Fault, Options, Result,
     agent::Agent,
     card::{self, CardNotFound},
     card_url,
@@ -26,10 +26,7 @@ use crate::{
 };
 
 /// Reads the card of the agent at `base` and chooses its interfaces.
-pub(crate) async fn to(
-    base: &Url,
-    options: &Options,
-) -> Result<(AgentCard, InterfaceSet), ClientError> {
+pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, InterfaceSet)> {
     let found = find(base, options).await?;
     let connected = connect(found, base, options).await;
     let (card, known) = connected.map_err(|fault| failed(fault, base, options))?;
@@ -40,11 +37,7 @@ pub(crate) async fn to(
 }
 
 /// Chooses the interfaces of an agent whose card is known.
-pub(crate) fn by_card(
-    card: &AgentCard,
-    base: &Url,
-    options: &Options,
-) -> Result<InterfaceSet, ClientError> {
+pub(crate) fn by_card(card: &AgentCard, base: &Url, options: &Options) -> Result<InterfaceSet> {
     let http = http_client(base, options);
     let known = http.and_then(|http| interfaces(&http, card, base, options));
     known.map_err(|fault| failed(fault, base, options))
@@ -54,7 +47,7 @@ fn failed(fault: Fault, at: &Url, options: &Options) -> ClientError {
     options.credentials.mask_fault(fault).of(at, "card")
 }
 
-async fn find(base: &Url, options: &Options) -> Result<(reqwest::Client, AgentCard), ClientError> {
+async fn find(base: &Url, options: &Options) -> Result<(reqwest::Client, AgentCard)> {
     let allowed = options.guard().check_literal(base).map_err(Fault::from);
     let http = allowed.and_then(|()| http_client(base, options));
     let http = http.map_err(|fault| failed(fault, base, options))?;
@@ -80,7 +73,7 @@ async fn extended(
     known: InterfaceSet,
     base: &Url,
     options: &Options,
-) -> Result<(AgentCard, InterfaceSet), ClientError> {
+) -> Result<(AgentCard, InterfaceSet)> {
     let call = Call::GetExtendedAgentCard(GetExtendedAgentCardRequest::default());
     let follow = |agent: Arc<Agent>, call: Call| async move {
         let connected = async {

@@ -8,6 +8,9 @@ use url::Url;
 
 use crate::{Binding, certificate, guard::PrivateAddress, interface::without_user};
 
+/// What an operation of a client gives.
+pub type Result<T, E = ClientError> = std::result::Result<T, E>;
+
 /// A call that failed: the agent, the operation, the binding and the cause.
 #[derive(Debug, thiserror::Error)]
 #[error("{operation} at {agent}{}: {fault}", over(*.binding))]

@@ -8,7 +8,7 @@ use std::sync::{
 
 use bridge_protocol::dialect::Call;
 
-use crate::{ClientError, Fault, agent::Agent, tenant};
+use crate::{ClientError, Fault, Result, agent::Agent, tenant};
 
 /// The usable interfaces of an agent, one of which is in use.
 #[derive(Debug)]
@@ -46,9 +46,9 @@ impl InterfaceSet {
         &self,
         call: &Call,
         make: impl Fn(Arc<Agent>, Call) -> F,
-    ) -> Result<T, ClientError>
+    ) -> Result<T>
     where
-        F: Future<Output = Result<T, ClientError>>,
+        F: Future<Output = Result<T>>,
     {
         let mut place = self.current.load(Ordering::Relaxed);
         let mut refused: Option<(Vec<&Arc<Agent>>, ClientError)> = None;

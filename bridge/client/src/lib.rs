@@ -123,7 +123,7 @@ pub use certificate::rejection as certificate_rejection;
 pub use check::CardCheck;
 pub use client::Client;
 pub use credentials::{BearerToken, CredentialError, Credentials, is_loopback};
-pub use error::{ClientError, Fault};
+pub use error::{ClientError, Fault, Result};
 pub use guard::Lookup;
 pub use interface::without_user;
 pub use message_id::new_message_id;

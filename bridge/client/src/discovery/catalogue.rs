@@ -4,7 +4,7 @@ use bridge_protocol::wire::FieldError;
 use serde_json::Value;
 use url::Url;
 
-use super::{Discovered, DiscoveryError, DiscoveryOptions, discover, fetch::Fetcher};
+use super::{Discovered, DiscoveryError, DiscoveryOptions, Result, discover, fetch::Fetcher};
 
 /// The path of the catalogue of this project's servers.
 const CATALOGUE: &str = "/a2a/catalog";
@@ -15,10 +15,7 @@ const CATALOGUE: &str = "/a2a/catalog";
 /// # Errors
 /// The errors of [`discover`]. A card of the catalogue that cannot be read is an error too, which names the
 /// card.
-pub async fn discover_all(
-    target: &Url,
-    options: &DiscoveryOptions,
-) -> Result<Vec<Discovered>, DiscoveryError> {
+pub async fn discover_all(target: &Url, options: &DiscoveryOptions) -> Result<Vec<Discovered>> {
     let is_site = target.path() == "/" && target.query().is_none();
     if !is_site && let Some(agents) = listed(target, options).await? {
         return Ok(agents);
@@ -37,10 +34,7 @@ pub async fn discover_all(
 
 /// Returns the agents of the catalogue at this address, or `None` if there is no catalogue. Other documents and most
 /// errors give `None` too, because the address is then searched for a card.
-async fn listed(
-    place: &Url,
-    options: &DiscoveryOptions,
-) -> Result<Option<Vec<Discovered>>, DiscoveryError> {
+async fn listed(place: &Url, options: &DiscoveryOptions) -> Result<Option<Vec<Discovered>>> {
     let fetcher = Fetcher::new(place, options)?;
     let body = match fetcher.get(place).await {
         Ok(Some((_, body))) => body,

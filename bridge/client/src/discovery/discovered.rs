@@ -10,7 +10,7 @@ use bridge_protocol::{
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{DiscoveryError, Skill};
+use super::{DiscoveryError, Result, Skill};
 use crate::{
     card_url,
     interface::{self, without_user},
@@ -96,7 +96,7 @@ impl Discovered {
     ///
     /// # Errors
     /// [`DiscoveryError::NotACard`] and [`DiscoveryError::NoWayToSpeak`].
-    pub fn from_card(document: Value, found_at: Url) -> Result<Self, DiscoveryError> {
+    pub fn from_card(document: Value, found_at: Url) -> Result<Self> {
         let (card, generation) = read(document, &found_at).map_err(|why| {
             let url = found_at.to_string();
             DiscoveryError::NotACard { url, why }
@@ -187,10 +187,7 @@ impl EndpointKind {
 
 /// Returns the endpoints that this client can use: those of A2A first, each group in the card's order. An invalid
 /// address is skipped if there is another endpoint.
-fn endpoints(
-    card: &AgentCard,
-    found_at: &Url,
-) -> Result<(AgentEndpoint, Vec<AgentEndpoint>), DiscoveryError> {
+fn endpoints(card: &AgentCard, found_at: &Url) -> Result<(AgentEndpoint, Vec<AgentEndpoint>)> {
     let interfaces = card.supported_interfaces.iter().enumerate();
     let usable = interfaces.filter_map(|(card_url, interface)| {
         Some((EndpointKind::of(card, interface)?, card_url, interface))
@@ -220,7 +217,7 @@ fn address(
     interface: &AgentInterface,
     card_url: usize,
     found_at: &Url,
-) -> Result<Url, DiscoveryError> {
+) -> Result<Url> {
     let binding = match manner {
         EndpointKind::Interface(_, binding) => binding,
         EndpointKind::TasksSend | EndpointKind::Execute => Binding::JsonRpc,

@@ -11,6 +11,9 @@ const WAYS: &str = match cfg!(feature = "grpc") {
     false => "JSONRPC, HTTP+JSON or execute",
 };
 
+/// What a discovery gives.
+pub type Result<T, E = DiscoveryError> = std::result::Result<T, E>;
+
 /// The reason why discovery found no agent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]

@@ -10,7 +10,7 @@ use reqwest::{
 };
 use url::Url;
 
-use super::{AgentEndpoint, Discovered, DiscoveryError, DiscoveryOptions};
+use super::{AgentEndpoint, Discovered, DiscoveryError, DiscoveryOptions, Result};
 use crate::{
     body::{self, BodyError},
     certificate,
@@ -28,10 +28,7 @@ pub(super) struct Fetcher<'a> {
 }
 
 impl<'a> Fetcher<'a> {
-    pub(super) fn new(
-        target: &'a Url,
-        options: &'a DiscoveryOptions,
-    ) -> Result<Self, DiscoveryError> {
+    pub(super) fn new(target: &'a Url, options: &'a DiscoveryOptions) -> Result<Self> {
         if !matches!(target.scheme(), "http" | "https") || target.host().is_none() {
             let target = target.to_string();
             return Err(DiscoveryError::Scheme(target));
@@ -49,7 +46,7 @@ impl<'a> Fetcher<'a> {
     }
 
     /// Fetches a location. Returns the body and the address after redirects, or `None` if there is nothing.
-    pub(super) async fn get(&self, place: &Url) -> Result<Option<(Url, Vec<u8>)>, DiscoveryError> {
+    pub(super) async fn get(&self, place: &Url) -> Result<Option<(Url, Vec<u8>)>> {
         let limit = self.options.place;
         let fetched = tokio::time::timeout(limit, self.follow(place)).await;
         fetched.unwrap_or_else(|_| {
@@ -58,7 +55,7 @@ impl<'a> Fetcher<'a> {
         })
     }
 
-    async fn follow(&self, place: &Url) -> Result<Option<(Url, Vec<u8>)>, DiscoveryError> {
+    async fn follow(&self, place: &Url) -> Result<Option<(Url, Vec<u8>)>> {
         let mut url = place.clone();
         for _ in 0..=self.options.redirects {
             let reply = self.ask(&url).await?;
@@ -81,7 +78,7 @@ impl<'a> Fetcher<'a> {
         Err(DiscoveryError::Redirects { url, limit })
     }
 
-    async fn ask(&self, url: &Url) -> Result<Response, DiscoveryError> {
+    async fn ask(&self, url: &Url) -> Result<Response> {
         let literal = self.guard.check_literal(url);
         literal.map_err(|found| private(url, &found))?;
         let request = self.http.get(url.clone()).header(ACCEPT, "application/json");
@@ -92,7 +89,7 @@ impl<'a> Fetcher<'a> {
         request.send().await.map_err(|error| unreachable(url, &error))
     }
 
-    fn redirected(&self, url: &Url, reply: &Response) -> Result<Url, DiscoveryError> {
+    fn redirected(&self, url: &Url, reply: &Response) -> Result<Url> {
         let location = reply.headers().get(LOCATION);
         let location = location.and_then(|value| value.to_str().ok());
         let limit = self.options.redirects;
@@ -105,7 +102,7 @@ impl<'a> Fetcher<'a> {
         }
     }
 
-    async fn read(&self, url: &Url, reply: Response) -> Result<Vec<u8>, DiscoveryError> {
+    async fn read(&self, url: &Url, reply: Response) -> Result<Vec<u8>> {
         let limit = self.options.size;
         body::read(reply, limit).await.map_err(|error| match error {
             BodyError::TooLarge => DiscoveryError::TooLarge { url: url.to_string(), limit },
@@ -118,7 +115,7 @@ impl<'a> Fetcher<'a> {
     ///
     /// # Errors
     /// [`DiscoveryError::Private`] if no endpoint remains.
-    pub(super) async fn allowed(&self, agent: Discovered) -> Result<Discovered, DiscoveryError> {
+    pub(super) async fn allowed(&self, agent: Discovered) -> Result<Discovered> {
         let mut refused = None;
         let mut endpoints = Vec::new();
         for endpoint in std::iter::once(agent.endpoint).chain(agent.others) {

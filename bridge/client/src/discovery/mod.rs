@@ -21,7 +21,7 @@ use url::Url;
 
 pub use catalogue::discover_all;
 pub use discovered::{AgentEndpoint, Discovered};
-pub use error::DiscoveryError;
+pub use error::{DiscoveryError, Result};
 pub use options::DiscoveryOptions;
 pub use skill::Skill;
 
@@ -36,10 +36,7 @@ use fetch::Fetcher;
 /// # Errors
 /// [`DiscoveryError::NotFound`] if every location answers that it has no card. If no location has a card and
 /// some failed, the error of the first that failed.
-pub async fn discover(
-    target: &Url,
-    options: &DiscoveryOptions,
-) -> Result<Discovered, DiscoveryError> {
+pub async fn discover(target: &Url, options: &DiscoveryOptions) -> Result<Discovered> {
     let looked = fetch_card(target, options);
     let looked = tokio::time::timeout(options.total, looked).await;
     looked.unwrap_or_else(|_| {
@@ -51,18 +48,12 @@ pub async fn discover(
 ///
 /// # Errors
 /// If the document cannot be fetched within the limits of `options`.
-pub async fn fetch_document(
-    url: &Url,
-    options: &DiscoveryOptions,
-) -> Result<Option<Vec<u8>>, DiscoveryError> {
+pub async fn fetch_document(url: &Url, options: &DiscoveryOptions) -> Result<Option<Vec<u8>>> {
     let found = Fetcher::new(url, options)?.get(url).await?;
     Ok(found.map(|(_, body)| body))
 }
 
-async fn fetch_card(
-    target: &Url,
-    options: &DiscoveryOptions,
-) -> Result<Discovered, DiscoveryError> {
+async fn fetch_card(target: &Url, options: &DiscoveryOptions) -> Result<Discovered> {
     let fetcher = Fetcher::new(target, options)?;
     let mut broken = None;
     let tried = locations::of(target);
@@ -79,7 +70,7 @@ async fn fetch_card(
     Err(broken.unwrap_or(DiscoveryError::NotFound { target, tried }))
 }
 
-async fn card_at(fetcher: &Fetcher<'_>, place: &Url) -> Result<Option<Discovered>, DiscoveryError> {
+async fn card_at(fetcher: &Fetcher<'_>, place: &Url) -> Result<Option<Discovered>> {
     let Some((url, body)) = fetcher.get(place).await? else {
         return Ok(None);
     };

@@ -18,4 +18,4 @@ mod skills;
 
 pub use outcome::{Outcome, State, answer_in_history};
 #[cfg(feature = "skills")]
-pub use skills::{Invocation, InvocationError, Invoker, invoke};
+pub use skills::{Invocation, InvocationError, Invoker, Result, invoke};

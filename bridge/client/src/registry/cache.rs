@@ -7,7 +7,7 @@ use semver::Version;
 use tokio::time::Instant;
 use url::Url;
 
-use super::{Registry, RegistryError, version};
+use super::{Registry, RegistryError, Result, version};
 use crate::discovery::Discovered;
 
 /// The number of concurrent requests to a registry.
@@ -60,7 +60,7 @@ impl Entry {
 impl Registry {
     /// Reads the whole registry again. Cards with known digests are not pulled again, and an artifact that
     /// cannot be read does not affect the others.
-    pub(super) async fn refresh(&self, cache: &mut RegistryCache) -> Result<(), RegistryError> {
+    pub(super) async fn refresh(&self, cache: &mut RegistryCache) -> Result<()> {
         let repositories = self.list().await?.into_iter();
         let known = &cache.known;
         // The futures are created before the stream runs, because a closure inside it would not be known to
@@ -79,7 +79,7 @@ impl Registry {
         &self,
         repository: String,
         known: &BTreeMap<String, Read>,
-    ) -> Result<Vec<Entry>, RegistryError> {
+    ) -> Result<Vec<Entry>> {
         let tags = match self.tags(&repository).await {
             Ok(tags) => version::newest(tags, self.options.tags),
             Err(error) if error.is_of_registry() => return Err(error),
@@ -98,7 +98,7 @@ impl Registry {
         repository: &str,
         tag: String,
         known: &BTreeMap<String, Read>,
-    ) -> Result<Entry, RegistryError> {
+    ) -> Result<Entry> {
         let digest = match self.digest(repository, &tag).await {
             Ok(digest) => digest,
             Err(error) if error.is_of_registry() => return Err(error),
@@ -111,7 +111,7 @@ impl Registry {
         Ok(Entry { repository: repository.to_owned(), tag, digest, read })
     }
 
-    async fn read(&self, repository: &str, tag: &str) -> Result<Read, RegistryError> {
+    async fn read(&self, repository: &str, tag: &str) -> Result<Read> {
         let card = match self.pull(repository, tag).await {
             Ok(pulled) => pulled.card,
             Err(error) if error.is_of_registry() => return Err(error),

@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use super::{
-    RegistryError, RegistryOptions, artifact,
+    RegistryError, RegistryOptions, Result, artifact,
     cache::RegistryCache,
     digest,
     http::RegistryHttp,
@@ -34,7 +34,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`RegistryError::Address`], or [`RegistryError::PlainHttp`] if plain HTTP would leave this machine.
-    pub fn new(url: &Url, options: RegistryOptions) -> Result<Self, RegistryError> {
+    pub fn new(url: &Url, options: RegistryOptions) -> Result<Self> {
         let host = host_of(url);
         match url.scheme() {
             "https" => {}
@@ -62,12 +62,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`RegistryError::NotACard`] before anything is sent, or an error of the registry.
-    pub async fn push(
-        &self,
-        repository: &str,
-        tag: &str,
-        card: &Value,
-    ) -> Result<String, RegistryError> {
+    pub async fn push(&self, repository: &str, tag: &str, card: &Value) -> Result<String> {
         self.check_reference(repository, tag)?;
         let name = self.shown(repository, tag);
         let (read, _) = card::read(card.clone()).map_err(|why| RegistryError::NotACard {
@@ -94,12 +89,7 @@ impl Registry {
         self.digest(repository, tag).await
     }
 
-    async fn put_blob(
-        &self,
-        name: &str,
-        repository: &str,
-        content: Bytes,
-    ) -> Result<(), RegistryError> {
+    async fn put_blob(&self, name: &str, repository: &str, content: Bytes) -> Result<()> {
         let path = format!("{repository}/blobs/uploads/");
         let digest = digest::of(&content);
         let at = wanted(name, repository, &path);
@@ -107,11 +97,7 @@ impl Registry {
     }
 
     /// Checks the name of an artifact.
-    pub(super) fn check_reference(
-        &self,
-        repository: &str,
-        version: &str,
-    ) -> Result<(), RegistryError> {
+    pub(super) fn check_reference(&self, repository: &str, version: &str) -> Result<()> {
         reference::check(&self.host, repository, version)
     }
 
@@ -128,10 +114,7 @@ impl Registry {
     }
 
     /// Applies the time limit to a request.
-    pub(super) async fn in_time<T>(
-        &self,
-        asked: impl Future<Output = Result<T, RegistryError>>,
-    ) -> Result<T, RegistryError> {
+    pub(super) async fn in_time<T>(&self, asked: impl Future<Output = Result<T>>) -> Result<T> {
         let limit: Duration = self.options.reply;
         tokio::time::timeout(limit, asked)
             .await

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// What an operation on a registry gives.
+pub type Result<T, E = RegistryError> = std::result::Result<T, E>;
+
 /// An error of a registry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]

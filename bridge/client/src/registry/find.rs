@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use url::Url;
 
 use super::{
-    Registry, RegistryError,
+    Registry, RegistryError, Result,
     cache::{Entry, RegistryCache},
     reference::host_of,
 };
@@ -41,7 +41,7 @@ impl Registry {
     /// # Errors
     /// [`RegistryError::NoSkill`] with all artifacts of the registry, [`RegistryError::NoneHealthy`] with the
     /// error of each candidate, or the error of the registry if nothing is cached.
-    pub async fn find(&self, skill: &str) -> Result<RegistryAgent, RegistryError> {
+    pub async fn find(&self, skill: &str) -> Result<RegistryAgent> {
         let (candidates, was_asked, stale) = self.candidates(skill, false).await?;
         match self.healthy(skill, &candidates).await {
             Ok(found) => Ok(RegistryAgent { stale, ..found }),
@@ -58,7 +58,7 @@ impl Registry {
     ///
     /// # Errors
     /// Returns the error of the registry.
-    pub async fn agents(&self) -> Result<Vec<RegistryAgent>, RegistryError> {
+    pub async fn agents(&self) -> Result<Vec<RegistryAgent>> {
         let mut cache = self.cache.lock().await;
         self.refresh(&mut cache).await?;
         let mut repositories = BTreeSet::new();
@@ -73,7 +73,7 @@ impl Registry {
         &self,
         skill: &str,
         anew: bool,
-    ) -> Result<(Vec<RegistryAgent>, bool, Option<RegistryError>), RegistryError> {
+    ) -> Result<(Vec<RegistryAgent>, bool, Option<RegistryError>)> {
         let mut cache = self.cache.lock().await;
         let asked = cache.asked;
         let is_fresh = !anew && asked.is_some_and(|asked| asked.elapsed() < self.options.fresh);
@@ -101,11 +101,7 @@ impl Registry {
     }
 
     /// Returns the first candidate that can be reached.
-    async fn healthy(
-        &self,
-        skill: &str,
-        candidates: &[RegistryAgent],
-    ) -> Result<RegistryAgent, RegistryError> {
+    async fn healthy(&self, skill: &str, candidates: &[RegistryAgent]) -> Result<RegistryAgent> {
         let mut tried = Vec::new();
         for candidate in candidates {
             match self.check(&candidate.agent).await {

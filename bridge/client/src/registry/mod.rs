@@ -38,7 +38,7 @@ mod version;
 
 pub use artifact::ARTIFACT_TYPE;
 pub use client::Registry;
-pub use error::RegistryError;
+pub use error::{RegistryError, Result};
 pub use find::RegistryAgent;
 pub use options::{RegistryAuth, RegistryOptions};
 pub use pull::PulledCard;

@@ -7,7 +7,7 @@ use serde::{
 use serde_json::Value;
 
 use super::{
-    Registry, RegistryError,
+    Registry, RegistryError, Result,
     artifact::{self, Manifest},
     digest,
     http::{ReadRequest, RegistryResponse},
@@ -33,7 +33,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`RegistryError::TooMany`] if there are more than [`super::RegistryOptions::repositories`].
-    pub async fn list(&self) -> Result<Vec<String>, RegistryError> {
+    pub async fn list(&self) -> Result<Vec<String>> {
         let reference = format!("{}/v2/_catalog", self.host);
         let most = self.options.repositories;
         let page = |catalogue: Catalogue| catalogue.repositories;
@@ -44,7 +44,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] if there is no such repository.
-    pub async fn tags(&self, repository: &str) -> Result<Vec<String>, RegistryError> {
+    pub async fn tags(&self, repository: &str) -> Result<Vec<String>> {
         self.check_reference(repository, "latest")?;
         let reference = format!("{}/{repository}", self.host);
         let path = format!("{repository}/tags/list");
@@ -59,7 +59,7 @@ impl Registry {
         path: &str,
         most: usize,
         page: impl Fn(T) -> Vec<String>,
-    ) -> Result<Vec<String>, RegistryError> {
+    ) -> Result<Vec<String>> {
         let mut pages = Pages::at_most(most);
         while pages.go_on() {
             let mut query = vec![("n", self.options.page.to_string())];
@@ -79,7 +79,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`RegistryError`]; [`RegistryError::NotACard`] if the artifact is something else.
-    pub async fn pull(&self, repository: &str, version: &str) -> Result<PulledCard, RegistryError> {
+    pub async fn pull(&self, repository: &str, version: &str) -> Result<PulledCard> {
         let name = self.shown(repository, version);
         let (manifest, digest) = self.pull_manifest(repository, version).await?;
         let not_a_card = |why: String| RegistryError::NotACard { reference: name.clone(), why };
@@ -94,11 +94,7 @@ impl Registry {
     }
 
     /// Returns the digest that a tag points to now.
-    pub(super) async fn digest(
-        &self,
-        repository: &str,
-        tag: &str,
-    ) -> Result<String, RegistryError> {
+    pub(super) async fn digest(&self, repository: &str, tag: &str) -> Result<String> {
         self.check_reference(repository, tag)?;
         let (name, path) = (self.shown(repository, tag), manifest_path(repository, tag));
         let asked = self.http.head(wanted(&name, repository, &path));
@@ -110,11 +106,7 @@ impl Registry {
     }
 
     /// Pulls a manifest as bytes, with its digest.
-    async fn pull_manifest(
-        &self,
-        repository: &str,
-        version: &str,
-    ) -> Result<(Vec<u8>, String), RegistryError> {
+    async fn pull_manifest(&self, repository: &str, version: &str) -> Result<(Vec<u8>, String)> {
         self.check_reference(repository, version)?;
         let (name, path) = (self.shown(repository, version), manifest_path(repository, version));
         let asked = self.http.get(wanted(&name, repository, &path));
@@ -127,12 +119,7 @@ impl Registry {
         Ok((body, digest))
     }
 
-    async fn blob(
-        &self,
-        name: &str,
-        repository: &str,
-        digest: &str,
-    ) -> Result<Vec<u8>, RegistryError> {
+    async fn blob(&self, name: &str, repository: &str, digest: &str) -> Result<Vec<u8>> {
         let refused = |why: String| RegistryError::refused(name, &why);
         if !is_digest(digest) || digest.contains(['/', '?', '#', '%']) {
             return Err(refused(format!("expected a layer with a digest, found {digest:?}")));

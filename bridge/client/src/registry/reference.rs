@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use url::Url;
 
-use super::RegistryError;
+use super::{RegistryError, Result};
 use crate::credentials::is_loopback;
 
 /// The length of a repository's name, in bytes, that most registries accept.
@@ -50,7 +50,7 @@ impl fmt::Display for CardReference {
 }
 
 /// Returns the URL of the registry on a host such as `localhost:5000`.
-fn registry_at(host: &str) -> Result<Url, RegistryError> {
+fn registry_at(host: &str) -> Result<Url> {
     let at = |scheme: &str| Url::parse(&format!("{scheme}://{host}/"));
     let bad = |_| RegistryError::Address(host.to_owned());
     let plain = at("http").map_err(bad)?;
@@ -64,7 +64,7 @@ pub(super) fn shown(host: &str, repository: &str, version: &str) -> String {
 }
 
 /// Checks the grammar of a reference (distribution specification, "Pulling manifests").
-pub(super) fn check(host: &str, repository: &str, version: &str) -> Result<(), RegistryError> {
+pub(super) fn check(host: &str, repository: &str, version: &str) -> Result<()> {
     let is_version = match version.split_once(':') {
         Some((algorithm, hex)) => is_hash(algorithm, hex),
         None => is_tag(version),

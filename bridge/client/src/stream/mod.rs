@@ -28,7 +28,7 @@ use bridge_protocol::{
 };
 use futures_util::{Stream, StreamExt as _, stream::BoxStream};
 
-use crate::{ClientError, agent::Agent};
+use crate::{Result, agent::Agent};
 use follow::Follower;
 
 /// The events of a streaming operation, in the types of 1.0. The stream ends after the first error, or when the agent
@@ -40,10 +40,10 @@ use follow::Follower;
 /// task is polled from the beginning. [`Options`](crate::Options) has the limits of both.
 ///
 /// Dropping the stream closes the connection; the agent continues the task.
-pub struct EventStream(BoxStream<'static, Result<StreamResponse, ClientError>>);
+pub struct EventStream(BoxStream<'static, Result<StreamResponse>>);
 
 impl Stream for EventStream {
-    type Item = Result<StreamResponse, ClientError>;
+    type Item = Result<StreamResponse>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.0.poll_next_unpin(cx)
@@ -57,7 +57,7 @@ impl std::fmt::Debug for EventStream {
 }
 
 /// Opens the stream of a call. A refusal is returned here and not as the first event.
-pub(crate) async fn open(agent: Arc<Agent>, call: Call) -> Result<EventStream, ClientError> {
+pub(crate) async fn open(agent: Arc<Agent>, call: Call) -> Result<EventStream> {
     match start::with(agent.clone(), &call).await {
         Ok(follower) => Ok(EventStream::named(follower, agent, call)),
         Err(fault) => Err(agent.named(fault, &call)),

@@ -6,6 +6,9 @@ use bridge_verify::schema::SchemaError;
 
 use crate::{ClientError, Fault};
 
+/// What an invocation gives.
+pub type Result<T, E = InvocationError> = std::result::Result<T, E>;
+
 /// The reason why a call of a skill failed.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]

@@ -6,7 +6,7 @@ use bridge_protocol::{
 };
 use futures_util::StreamExt as _;
 
-use super::{Invocation, InvocationError, Invoker, Outcome, invoker::AgentTransport};
+use super::{Invocation, Invoker, Outcome, Result, invoker::AgentTransport};
 use crate::{Client, ClientError, Fault};
 
 impl Invoker<'_> {
@@ -21,7 +21,7 @@ impl Invoker<'_> {
         &self,
         invocation: &Invocation,
         mut begun: impl FnMut(&str) + Send,
-    ) -> Result<Outcome, InvocationError> {
+    ) -> Result<Outcome> {
         self.chosen(invocation).into_iter().for_each(&mut begun);
         let outcome = match &self.way {
             AgentTransport::Client(client) if client.card().capabilities.streams() => {

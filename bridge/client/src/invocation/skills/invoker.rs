@@ -7,7 +7,7 @@ use bridge_protocol::{
     dialect::Version,
 };
 
-use super::{Invocation, InvocationError, Outcome, State, legacy::LegacyTransport};
+use super::{Invocation, InvocationError, Outcome, Result, State, legacy::LegacyTransport};
 use crate::{
     Client, Options, Polls,
     discovery::{AgentEndpoint, Discovered},
@@ -36,7 +36,7 @@ impl<'a> Invoker<'a> {
     /// # Errors
     /// [`InvocationError::Agent`] if the agent's address is private or not the one that the credentials are
     /// for, or if the agent does not support the requested version.
-    pub fn new(agent: &'a Discovered, options: &Options) -> Result<Self, InvocationError> {
+    pub fn new(agent: &'a Discovered, options: &Options) -> Result<Self> {
         let options = &Options {
             allow_private: options.allow_private && agent.allow_private,
             ..options.clone()
@@ -75,7 +75,7 @@ impl<'a> Invoker<'a> {
     ///
     /// # Errors
     /// [`InvocationError`]. A failed task is not an error but an [`Outcome`].
-    pub async fn invoke(&self, invocation: &Invocation) -> Result<Outcome, InvocationError> {
+    pub async fn invoke(&self, invocation: &Invocation) -> Result<Outcome> {
         let outcome = self.send(invocation, false).await?;
         self.ended(outcome).await
     }
@@ -86,7 +86,7 @@ impl<'a> Invoker<'a> {
     ///
     /// # Errors
     /// Returns the errors of [`invoke`](Self::invoke).
-    pub async fn begin(&self, invocation: &Invocation) -> Result<Outcome, InvocationError> {
+    pub async fn begin(&self, invocation: &Invocation) -> Result<Outcome> {
         self.send(invocation, true).await
     }
 
@@ -94,7 +94,7 @@ impl<'a> Invoker<'a> {
     ///
     /// # Errors
     /// [`InvocationError::StillWorking`] when [`Limits::reply`](crate::Limits::reply) is over.
-    pub async fn wait(&self, task_id: &str) -> Result<Outcome, InvocationError> {
+    pub async fn wait(&self, task_id: &str) -> Result<Outcome> {
         let polled = tokio::time::timeout(self.limit, self.poll(task_id)).await;
         polled.unwrap_or_else(|_| {
             Err(InvocationError::StillWorking {
@@ -109,7 +109,7 @@ impl<'a> Invoker<'a> {
     ///
     /// # Errors
     /// [`InvocationError::Agent`] if the agent refuses, [`InvocationError::NoTasks`] if it has no tasks.
-    pub async fn cancel(&self, task_id: &str) -> Result<Outcome, InvocationError> {
+    pub async fn cancel(&self, task_id: &str) -> Result<Outcome> {
         let request = CancelTaskRequest::new(task_id);
         match &self.way {
             AgentTransport::Client(client) => Ok(client.cancel_task(request).await?.into()),
@@ -117,11 +117,7 @@ impl<'a> Invoker<'a> {
         }
     }
 
-    async fn send(
-        &self,
-        invocation: &Invocation,
-        at_once: bool,
-    ) -> Result<Outcome, InvocationError> {
+    async fn send(&self, invocation: &Invocation, at_once: bool) -> Result<Outcome> {
         self.check(invocation)?;
         match &self.way {
             AgentTransport::Client(client) => {
@@ -133,7 +129,7 @@ impl<'a> Invoker<'a> {
     }
 
     /// Checks skill and parameters against the card.
-    pub(super) fn check(&self, invocation: &Invocation) -> Result<(), InvocationError> {
+    pub(super) fn check(&self, invocation: &Invocation) -> Result<()> {
         let id = &invocation.skill_id;
         if id.is_empty() && invocation.parameters.is_none() && self.has_tasks() {
             return Ok(());
@@ -152,7 +148,7 @@ impl<'a> Invoker<'a> {
     }
 
     /// Waits for the end, because agents may answer early although they were asked to wait.
-    pub(super) async fn ended(&self, outcome: Outcome) -> Result<Outcome, InvocationError> {
+    pub(super) async fn ended(&self, outcome: Outcome) -> Result<Outcome> {
         match (outcome.state, &outcome.task_id) {
             (State::Working, Some(task)) => self.wait(task).await,
             (
@@ -168,7 +164,7 @@ impl<'a> Invoker<'a> {
         }
     }
 
-    async fn poll(&self, task_id: &str) -> Result<Outcome, InvocationError> {
+    async fn poll(&self, task_id: &str) -> Result<Outcome> {
         let mut pause = self.polls.first;
         loop {
             let outcome = self.get(task_id).await?;
@@ -180,7 +176,7 @@ impl<'a> Invoker<'a> {
         }
     }
 
-    async fn get(&self, task_id: &str) -> Result<Outcome, InvocationError> {
+    async fn get(&self, task_id: &str) -> Result<Outcome> {
         let request = GetTaskRequest::new(task_id);
         match &self.way {
             AgentTransport::Client(client) => Ok(client.get_task(request).await?.into()),

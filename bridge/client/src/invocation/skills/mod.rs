@@ -10,7 +10,7 @@ mod legacy;
 mod legacy;
 mod request;
 
-pub use error::InvocationError;
+pub use error::{InvocationError, Result};
 pub use invoker::Invoker;
 pub use request::Invocation;
 
@@ -26,6 +26,6 @@ pub async fn invoke(
     agent: &Discovered,
     invocation: &Invocation,
     options: &Options,
-) -> Result<Outcome, InvocationError> {
+) -> Result<Outcome> {
     Invoker::new(agent, options)?.invoke(invocation).await
 }

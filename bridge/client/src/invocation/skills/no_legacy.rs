@@ -3,7 +3,7 @@
 use bridge_protocol::a2a::{CancelTaskRequest, GetTaskRequest};
 use url::Url;
 
-use super::{Invocation, InvocationError, Outcome};
+use super::{Invocation, Outcome, Result};
 use crate::{ClientError, Fault, Options, discovery::Discovered};
 
 /// This build has no such transport.
@@ -31,27 +31,15 @@ impl LegacyTransport {
         match *self {}
     }
 
-    pub(super) async fn send(
-        &self,
-        _: &Discovered,
-        _: &Invocation,
-    ) -> Result<Outcome, InvocationError> {
+    pub(super) async fn send(&self, _: &Discovered, _: &Invocation) -> Result<Outcome> {
         match *self {}
     }
 
-    pub(super) async fn get(
-        &self,
-        _: &Discovered,
-        _: GetTaskRequest,
-    ) -> Result<Outcome, InvocationError> {
+    pub(super) async fn get(&self, _: &Discovered, _: GetTaskRequest) -> Result<Outcome> {
         match *self {}
     }
 
-    pub(super) async fn cancel(
-        &self,
-        _: &Discovered,
-        _: CancelTaskRequest,
-    ) -> Result<Outcome, InvocationError> {
+    pub(super) async fn cancel(&self, _: &Discovered, _: CancelTaskRequest) -> Result<Outcome> {
         match *self {}
     }
 }

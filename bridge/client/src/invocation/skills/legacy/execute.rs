@@ -11,7 +11,7 @@ use super::post::JsonPoster;
 use crate::{
     Fault,
     discovery::Discovered,
-    invocation::{Invocation, InvocationError, Outcome, State},
+    invocation::{Invocation, InvocationError, Outcome, Result, State},
 };
 
 /// The operation's name in errors.
@@ -22,7 +22,7 @@ pub(super) async fn call(
     poster: &JsonPoster,
     agent: &Discovered,
     invocation: &Invocation,
-) -> Result<Outcome, InvocationError> {
+) -> Result<Outcome> {
     let id = Id::String(invocation.message_id.clone());
     let request = invocation.call().to_request(id);
     let answer = poster.post(EXECUTE_PATH, OPERATION, &request).await?;

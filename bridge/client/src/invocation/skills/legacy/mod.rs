@@ -8,7 +8,7 @@ use bridge_protocol::a2a::{CancelTaskRequest, GetTaskRequest};
 use url::Url;
 
 use self::post::JsonPoster;
-use super::{Invocation, InvocationError, Outcome};
+use super::{Invocation, InvocationError, Outcome, Result};
 use crate::{ClientError, Options, discovery::Discovered};
 
 /// The dialect by which an agent is called.
@@ -49,7 +49,7 @@ impl LegacyTransport {
         &self,
         agent: &Discovered,
         invocation: &Invocation,
-    ) -> Result<Outcome, InvocationError> {
+    ) -> Result<Outcome> {
         match self {
             Self::TasksSend(poster) => {
                 let request = invocation.request_by_path(&agent.card);
@@ -60,11 +60,7 @@ impl LegacyTransport {
         }
     }
 
-    pub(super) async fn get(
-        &self,
-        agent: &Discovered,
-        request: GetTaskRequest,
-    ) -> Result<Outcome, InvocationError> {
+    pub(super) async fn get(&self, agent: &Discovered, request: GetTaskRequest) -> Result<Outcome> {
         match self {
             Self::TasksSend(poster) => Ok(tasks_send::get(poster, request).await?.into()),
             Self::Execute(_) => Err(agent.no_tasks()),
@@ -75,7 +71,7 @@ impl LegacyTransport {
         &self,
         agent: &Discovered,
         request: CancelTaskRequest,
-    ) -> Result<Outcome, InvocationError> {
+    ) -> Result<Outcome> {
         match self {
             Self::TasksSend(poster) => Ok(tasks_send::cancel(poster, request).await?.into()),
             Self::Execute(_) => Err(agent.no_tasks()),

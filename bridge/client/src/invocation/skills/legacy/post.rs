@@ -6,7 +6,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::{
-    ClientError, Fault, Options,
+    ClientError, Fault, Options, Result,
     connect::http_client,
     http::{Endpoint, HttpResponse, beginning},
     sequence::Sequence,
@@ -18,12 +18,7 @@ pub(in crate::invocation) struct JsonPoster(Endpoint);
 
 impl JsonPoster {
     /// Prepares requests below `base` to the agent whose base address by its card is `home`.
-    pub(super) fn new(
-        base: &Url,
-        card: &AgentCard,
-        home: &Url,
-        options: &Options,
-    ) -> Result<Self, ClientError> {
+    pub(super) fn new(base: &Url, card: &AgentCard, home: &Url, options: &Options) -> Result<Self> {
         let named = |fault: Fault| fault.of(base, "card");
         let literal = options.guard().check_literal(base);
         literal.map_err(|private| named(private.into()))?;
@@ -47,7 +42,7 @@ impl JsonPoster {
         path: &str,
         operation: &'static str,
         body: &impl Serialize,
-    ) -> Result<Value, ClientError> {
+    ) -> Result<Value> {
         let request = self.0.http.post(self.below(path)).json(body);
         let answer = self.0.exchange(request).await;
         let read = answer.and_then(|answer| object(&answer));

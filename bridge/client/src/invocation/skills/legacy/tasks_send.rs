@@ -13,7 +13,7 @@ use bridge_protocol::{
 use serde_json::Value;
 
 use super::post::{self, JsonPoster};
-use crate::{ClientError, Fault, invocation::Invocation};
+use crate::{Fault, Result, invocation::Invocation};
 
 const VERSION: Version = Version::V0_1;
 
@@ -47,25 +47,22 @@ fn name_media_type(part: &mut Part) {
 pub(super) async fn send(
     poster: &JsonPoster,
     request: SendMessageRequest,
-) -> Result<SendMessageResponse, ClientError> {
+) -> Result<SendMessageResponse> {
     let call = Call::SendMessage(request);
     let body = VERSION.params_from_v1(&call, &mut Losses::new());
     let answer = exchange(poster, &call, &body, None).await?;
     read(poster, &call, VERSION.send_result_to_v1(answer))
 }
 
-pub(super) async fn get(poster: &JsonPoster, request: GetTaskRequest) -> Result<Task, ClientError> {
+pub(super) async fn get(poster: &JsonPoster, request: GetTaskRequest) -> Result<Task> {
     task(poster, Call::GetTask(request)).await
 }
 
-pub(super) async fn cancel(
-    poster: &JsonPoster,
-    request: CancelTaskRequest,
-) -> Result<Task, ClientError> {
+pub(super) async fn cancel(poster: &JsonPoster, request: CancelTaskRequest) -> Result<Task> {
     task(poster, Call::CancelTask(request)).await
 }
 
-async fn task(poster: &JsonPoster, call: Call) -> Result<Task, ClientError> {
+async fn task(poster: &JsonPoster, call: Call) -> Result<Task> {
     let params = VERSION.params_from_v1(&call, &mut Losses::new());
     let request = Request::new(Id::Number(1.into()), path(&call), params);
     let body = bridge_protocol::wire::to_value(&request);
@@ -78,7 +75,7 @@ async fn exchange(
     call: &Call,
     body: &Value,
     id: Option<&Id>,
-) -> Result<Value, ClientError> {
+) -> Result<Value> {
     let operation = call.operation().name();
     let answer = poster.post(path(call), operation, body).await?;
     open(answer, id).map_err(|fault| poster.named(fault, operation))
@@ -112,10 +109,6 @@ fn open(answer: Value, asked: Option<&Id>) -> Result<Value, Fault> {
     }
 }
 
-fn read<T>(
-    poster: &JsonPoster,
-    call: &Call,
-    read: Result<T, FieldError>,
-) -> Result<T, ClientError> {
+fn read<T>(poster: &JsonPoster, call: &Call, read: Result<T, FieldError>) -> Result<T> {
     read.map_err(|error| poster.named(Fault::Invalid(error), call.operation().name()))
 }
