@@ -1,33 +1,22 @@
 //! The templates of the scenario files that `green-agent new` writes.
 
+use clap::ValueEnum;
+
 /// The kinds of new scenario files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Template {
-    /// Scripted turns, sent by the built-in evaluator.
+    /// A scripted conversation with one agent, checked by the built-in evaluator
     Conversation,
-    /// An environment in which a participant works, offered by the built-in evaluator.
+    /// An environment that a participant works in over MCP, offered by the built-in evaluator
     Episode,
-    /// Steps that agents carry out, each found by skill, run by the built-in evaluator.
+    /// Steps that agents carry out, each found by skill, run by the built-in evaluator
     Pipeline,
-    /// A green agent and the participants that it assesses, as in AgentBeats' tutorial.
+    /// A green agent that assesses participants, in AgentBeats' form
+    #[value(name = "agentbeats")]
     AgentBeats,
 }
 
 impl Template {
-    /// Every template.
-    pub const ALL: [Self; 4] =
-        [Self::Conversation, Self::Episode, Self::Pipeline, Self::AgentBeats];
-
-    /// Returns its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Conversation => "conversation",
-            Self::Episode => "episode",
-            Self::Pipeline => "pipeline",
-            Self::AgentBeats => "agentbeats",
-        }
-    }
-
     /// Returns the file's text: a valid scenario, with a comment for each key.
     pub fn text(self) -> &'static str {
         match self {
@@ -46,10 +35,10 @@ mod tests {
 
     #[test]
     fn every_template_can_be_read() {
-        for template in Template::ALL {
+        for &template in Template::value_variants() {
             let scenario = scenario_of(template.text());
-            assert!(scenario.harness.declared, "{}", template.name());
-            assert!(!scenario.harness.expect.is_empty(), "{}", template.name());
+            assert!(scenario.harness.declared, "{template:?}");
+            assert!(!scenario.harness.expect.is_empty(), "{template:?}");
             let is_builtin = matches!(scenario.green, Green::Builtin(_));
             assert_eq!(is_builtin, template != Template::AgentBeats);
         }

@@ -24,25 +24,16 @@ pub(super) struct Check {
 }
 
 impl Check {
-    pub(super) fn execute(&self) -> Exit {
-        let found = match self.paths.collect() {
-            Ok(found) => found,
-            Err(exit) => return exit,
-        };
-        let supplied = match self.agents.supplied_to(&found) {
-            Ok(supplied) => supplied,
-            Err(exit) => return exit,
-        };
+    pub(super) fn execute(&self) -> Result<Exit, Exit> {
+        let found = self.paths.collect()?;
+        let supplied = self.agents.supplied_to(&found)?;
         let wrong = found.iter().filter(|one| !check(one, &supplied)).count();
         let scenarios = match found.len() {
             1 => "scenario",
             _ => "scenarios",
         };
         outln!("{} {scenarios} read, {wrong} with errors", found.len());
-        match wrong {
-            0 => Exit::Passed,
-            _ => Exit::Unreadable,
-        }
+        Ok(if wrong == 0 { Exit::Passed } else { Exit::Unreadable })
     }
 }
 

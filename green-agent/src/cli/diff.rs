@@ -9,7 +9,7 @@ use bridge_program::{
 use clap::Args;
 use serde::Serialize;
 
-use super::{complain, interval::IntervalFlag};
+use super::{OrExit as _, interval::IntervalFlag};
 use crate::{
     comparison::{Comparison, Flip, by_axis},
     record::RunFolder,
@@ -59,12 +59,12 @@ pub(super) struct Diff {
 }
 
 impl Diff {
-    pub(super) fn execute(&self) -> Exit {
-        let compared = read(&self.a).and_then(|a| match (&self.b, &self.by) {
+    pub(super) fn execute(&self) -> Result<Exit, Exit> {
+        let a = read(&self.a)?;
+        match (&self.b, &self.by) {
             (_, Some(axis)) => self.compare_values(&a, axis),
             (b, None) => self.compare_runs(&a, &read(b.as_ref().unwrap_or(&self.a))?),
-        });
-        compared.unwrap_or_else(|exit| exit)
+        }
     }
 
     fn compare_runs(&self, a: &RunFolder, b: &RunFolder) -> Result<Exit, Exit> {
@@ -78,18 +78,13 @@ impl Diff {
             errln!("{}: {NOTHING_IN_COMMON}", self.severity());
         }
         let is_worse = comparison.regressions().next().is_some();
-        Ok(match self.fail_on_regression && (is_worse || is_apart) {
-            true => Exit::Failed,
-            false => Exit::Passed,
-        })
+        let fails = self.fail_on_regression && (is_worse || is_apart);
+        Ok(if fails { Exit::Failed } else { Exit::Passed })
     }
 
     fn compare_values(&self, run: &RunFolder, axis: &str) -> Result<Exit, Exit> {
         let pairs = by_axis(run, axis, self.transcripts, self.interval.bootstrap());
-        let pairs = pairs.map_err(|error| {
-            complain(&error);
-            Exit::Usage
-        })?;
+        let pairs = pairs.or_exit(Exit::Usage)?;
         self.print(&pairs, || {
             for (at, pair) in pairs.iter().enumerate() {
                 if at > 0 {
@@ -112,10 +107,7 @@ impl Diff {
             show();
             return Ok(());
         }
-        let text = serde_json::to_string_pretty(compared).map_err(|error| {
-            complain(&error);
-            Exit::Infrastructure
-        })?;
+        let text = serde_json::to_string_pretty(compared).or_exit(Exit::Infrastructure)?;
         outln!("{text}");
         Ok(())
     }
@@ -172,10 +164,7 @@ fn show(sides: [&str; 2], names: [impl Display; 2], comparison: &Comparison) {
 
 /// Reads a run's folder; if it cannot be read, prints why and returns the exit code.
 pub(super) fn read(path: &std::path::Path) -> Result<RunFolder, Exit> {
-    let run = RunFolder::read(path).map_err(|error| {
-        complain(&error);
-        Exit::Unreadable
-    })?;
+    let run = RunFolder::read(path).or_exit(Exit::Unreadable)?;
     if let Some(line) = run.torn {
         errln!(
             "note: {}: line {line} of the records is incomplete and was left out",

@@ -12,11 +12,8 @@ use crate::{
 };
 use bridge_program::{Exit, outln};
 
-pub(super) fn execute(paths: &Paths) -> Exit {
-    let found = match paths.collect() {
-        Ok(found) => found,
-        Err(exit) => return exit,
-    };
+pub(super) fn execute(paths: &Paths) -> Result<Exit, Exit> {
+    let found = paths.collect()?;
     let rows: Vec<[String; 4]> = found.iter().map(row).collect();
     let header = ["SCENARIO", "AGENTS", "SNAPSHOT", "REQUIRES"].map(str::to_owned);
     let all: Vec<&[String; 4]> = std::iter::once(&header).chain(&rows).collect();
@@ -26,7 +23,7 @@ pub(super) fn execute(paths: &Paths) -> Exit {
         let [a, b, c] = widths;
         outln!("{}", format!("{name:a$}  {agents:b$}  {snapshot:c$}  {requires}").trim_end());
     }
-    Exit::Passed
+    Ok(Exit::Passed)
 }
 
 fn row(found: &ScenarioFile) -> [String; 4] {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::complain;
+use super::{OrExit as _, complain};
 use crate::{
     record::{MergeError, RunFolder, merge},
     run::RunReport,
@@ -31,20 +31,17 @@ pub(super) struct Merge {
 }
 
 impl Merge {
-    pub(super) fn execute(&self) -> Exit {
-        let merged = match merge(&self.runs, &self.into) {
-            Ok(merged) => merged,
-            Err(error) => {
-                complain(&error);
-                return match error {
-                    MergeError::Records(_) => Exit::Unreadable,
-                    MergeError::Scenarios { .. }
-                    | MergeError::Settings { .. }
-                    | MergeError::Exists(_) => Exit::Usage,
-                    MergeError::Copy { .. } => Exit::Infrastructure,
-                };
+    pub(super) fn execute(&self) -> Result<Exit, Exit> {
+        let merged = merge(&self.runs, &self.into).map_err(|error| {
+            complain(&error);
+            match error {
+                MergeError::Records(_) => Exit::Unreadable,
+                MergeError::Scenarios { .. }
+                | MergeError::Settings { .. }
+                | MergeError::Exists(_) => Exit::Usage,
+                MergeError::Copy { .. } => Exit::Infrastructure,
             }
-        };
+        })?;
         for double in &merged.doubles {
             errln!(
                 "note: {} is in {} and in {}, which is left out",
@@ -58,13 +55,7 @@ impl Merge {
         }
         let judged = RunFolder::read(&self.into).map(|run| RunReport::of(&(&run).into(), None));
         outln!("{} trials of {} runs in {}", merged.trials, self.runs.len(), self.into.display());
-        match judged {
-            Ok(report) => show_gates(&report),
-            Err(error) => {
-                complain(&error);
-                Exit::Unreadable
-            }
-        }
+        judged.map(|report| show_gates(&report)).or_exit(Exit::Unreadable)
     }
 }
 

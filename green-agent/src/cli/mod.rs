@@ -16,7 +16,7 @@ mod stop;
 mod view;
 mod watch;
 
-use std::{collections::BTreeSet, path::PathBuf, process::ExitCode};
+use std::{collections::BTreeSet, error::Error, fmt::Display, path::PathBuf, process::ExitCode};
 
 use bridge_program::{
     Exit, errln,
@@ -147,7 +147,7 @@ fn roles(found: &[ScenarioFile]) -> BTreeSet<String> {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let _log = log::init("green-agent", cli.log_format, Level::WARN);
-    match cli.command {
+    let done = match cli.command {
         Command::Run(command) => command.execute(),
         Command::Merge(command) => command.execute(),
         Command::Regrade(command) => command.execute(),
@@ -162,10 +162,10 @@ pub fn main() -> ExitCode {
         Command::New(command) => command.execute(),
         Command::Schema => {
             outln!("{:#}", crate::scenario::schema::schema());
-            Exit::Passed
+            Ok(Exit::Passed)
         }
-    }
-    .into()
+    };
+    done.unwrap_or_else(|exit| exit).into()
 }
 
 impl Paths {
@@ -182,7 +182,27 @@ impl Paths {
     }
 }
 
+/// Ends a command at an error.
+trait OrExit<T> {
+    /// Prints the error, and gives this exit code in its place.
+    fn or_exit(self, exit: Exit) -> Result<T, Exit>;
+}
+
+impl<T, E: Display> OrExit<T> for Result<T, E> {
+    fn or_exit(self, exit: Exit) -> Result<T, Exit> {
+        self.map_err(|error| {
+            complain(&error);
+            exit
+        })
+    }
+}
+
+/// Runs a command's work to its end.
+fn block_on(work: impl Future<Output = Result<(), Box<dyn Error>>>) -> Result<(), Box<dyn Error>> {
+    tokio::runtime::Runtime::new()?.block_on(work)
+}
+
 /// Prints an error on standard error.
-fn complain(error: &dyn std::fmt::Display) {
+fn complain(error: &dyn Display) {
     errln!("error: {error}");
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
-    complain, diff,
+    OrExit as _, complain, diff,
     run::{self, Conditions, Run},
 };
 use crate::{
@@ -68,31 +68,20 @@ struct Finding {
 }
 
 impl Noise {
-    pub(super) fn execute(&self) -> Exit {
+    pub(super) fn execute(&self) -> Result<Exit, Exit> {
         let runs = match self.run.is_file() {
             true => self.run_twice(),
             false => Ok((self.run.clone(), self.second.clone())),
         };
-        let read = |(run, second): (PathBuf, Option<PathBuf>)| {
-            let second = second.as_deref().map(diff::read).transpose()?;
-            Ok((diff::read(&run)?, second))
-        };
-        let (run, second) = match runs.and_then(read) {
-            Ok(runs) => runs,
-            Err(exit) => return exit,
-        };
-        let findings = match self.findings(&run, second.as_ref()) {
-            Ok(findings) => findings,
-            Err(error) => {
-                complain(&error);
-                return Exit::Unreadable;
-            }
-        };
+        let (run, second) = runs?;
+        let second = second.as_deref().map(diff::read).transpose()?;
+        let run = diff::read(&run)?;
+        let findings = self.findings(&run, second.as_ref()).or_exit(Exit::Unreadable)?;
         match self.json {
             true => outln!("{:#}", Value::from_iter(findings.iter().map(Finding::json))),
             false => findings.iter().for_each(|finding| self.show(finding)),
         }
-        Exit::Passed
+        Ok(Exit::Passed)
     }
 
     /// Runs the scenario twice, with the same seeds, and returns the folders of the runs. Failed trials are counted; a
@@ -102,8 +91,8 @@ impl Noise {
             complain(&"expected the folder of a run before RUN2, found a scenario");
             return Err(Exit::Usage);
         }
-        let run = Run::plain(vec![self.run.clone()], self.trials, self.conditions.clone());
-        let run = run.quiet(self.json);
+        let paths = vec![self.run.clone()];
+        let run = Run::plain(paths, self.trials, self.conditions.clone(), self.json);
         let stamp = run::stamp();
         let once = |number: u32| match run.execute_as(&format!("{stamp}-{number}"))? {
             (folder, Exit::Passed | Exit::Failed) => Ok(folder),

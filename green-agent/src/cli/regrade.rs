@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use clap::Args;
 
-use super::complain;
+use super::OrExit as _;
 use crate::{
     record::{Manifest, RECORDS, RecordWriter, RunFolder, TrialRecord, copy_trial},
     run::{Regraded, regrade},
@@ -23,18 +23,9 @@ pub(super) struct Regrade {
 }
 
 impl Regrade {
-    pub(super) fn execute(&self) -> Exit {
-        let read = RunFolder::read(&self.run).map_err(|error| complain(&error));
-        let Ok(run) = read else {
-            return Exit::Unreadable;
-        };
-        let regraded = match regrade(&run) {
-            Ok(regraded) => regraded,
-            Err(error) => {
-                complain(&error);
-                return Exit::Unreadable;
-            }
-        };
+    pub(super) fn execute(&self) -> Result<Exit, Exit> {
+        let run = RunFolder::read(&self.run).or_exit(Exit::Unreadable)?;
+        let regraded = regrade(&run).or_exit(Exit::Unreadable)?;
         for one in &regraded {
             if one.was != one.record.outcome {
                 let (was, is) = (one.was.title(), one.record.outcome.title());
@@ -46,13 +37,10 @@ impl Regrade {
         }
         let changed = regraded.iter().filter(|one| one.was != one.record.outcome);
         outln!("{} trials, {} changed", regraded.len(), changed.count());
-        if let Some(into) = &self.into
-            && let Err(error) = self.write(&run, &regraded, into)
-        {
-            complain(&error);
-            return Exit::Infrastructure;
+        if let Some(into) = &self.into {
+            self.write(&run, &regraded, into).or_exit(Exit::Infrastructure)?;
         }
-        regraded.iter().map(|one| one.record.exit).max().unwrap_or_default()
+        Ok(regraded.iter().map(|one| one.record.exit).max().unwrap_or_default())
     }
 
     /// Writes the run with its new outcomes, and the transcripts beside them.

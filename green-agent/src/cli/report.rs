@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use bridge_program::{Exit, errln};
 use clap::Args;
 
-use super::{complain, interval::IntervalFlag};
+use super::{OrExit as _, complain, interval::IntervalFlag};
 use crate::report::{ReportKind, ReportRequest, source::ReportSource};
 
 const EXAMPLES: &str = "\
@@ -32,18 +32,11 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub(super) fn execute(&self) -> Exit {
+    pub(super) fn execute(&self) -> Result<Exit, Exit> {
         let read = |path: &PathBuf| {
-            ReportSource::read_with(path, self.interval.bootstrap()).map_err(|error| {
-                complain(&error);
-                Exit::Unreadable
-            })
+            ReportSource::read_with(path, self.interval.bootstrap()).or_exit(Exit::Unreadable)
         };
-        let runs = || Ok((read(&self.run)?, self.against.as_ref().map(read).transpose()?));
-        let (run, other) = match runs() {
-            Ok(runs) => runs,
-            Err(exit) => return exit,
-        };
+        let (run, other) = (read(&self.run)?, self.against.as_ref().map(read).transpose()?);
         let shows_both = |one: &ReportRequest| one.kind == ReportKind::Html;
         if other.is_some() && !self.report.iter().any(shows_both) {
             errln!(
@@ -57,6 +50,6 @@ impl Report {
                 exit = Exit::Infrastructure;
             }
         }
-        exit
+        Ok(exit)
     }
 }

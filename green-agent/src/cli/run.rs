@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum as _};
 
-use super::{Agents, Paths, complain, stop};
+use super::{Agents, OrExit as _, Paths, complain, stop};
 use crate::{
     install::{self, Installer},
     participant::{Supervisor, ports::PortPool, ready::StartTimes},
@@ -142,8 +142,13 @@ struct Asked {
 }
 
 impl Run {
-    /// Returns a run of all trials of some scenarios, without reports.
-    pub(super) fn plain(paths: Vec<PathBuf>, trials: Option<u32>, conditions: Conditions) -> Self {
+    /// Returns a run of all trials of some scenarios, without reports; if `is_quiet`, it prints nothing.
+    pub(super) fn plain(
+        paths: Vec<PathBuf>,
+        trials: Option<u32>,
+        conditions: Conditions,
+        is_quiet: bool,
+    ) -> Self {
         Self {
             paths,
             filter: None,
@@ -155,42 +160,30 @@ impl Run {
             conditions,
             serve_only: false,
             report: Vec::new(),
-            is_quiet: false,
+            is_quiet,
         }
     }
 
-    /// Returns the same run, which prints nothing.
-    pub(super) fn quiet(self, is_quiet: bool) -> Self {
-        Self { is_quiet, ..self }
-    }
-
-    pub(super) fn execute(&self) -> Exit {
-        match self.asked(&stamp()) {
-            Ok(asked) => self.execute_asked(&asked),
-            Err(exit) => exit,
-        }
+    pub(super) fn execute(&self) -> Result<Exit, Exit> {
+        self.execute_asked(&self.asked(&stamp())?)
     }
 
     /// Runs the scenarios in a folder of this name, and returns the folder with the exit code.
     pub(super) fn execute_as(&self, name: &str) -> Result<(PathBuf, Exit), Exit> {
         let asked = self.asked(name)?;
-        let exit = self.execute_asked(&asked);
+        let exit = self.execute_asked(&asked)?;
         Ok((asked.folder, exit))
     }
 
-    fn execute_asked(&self, asked: &Asked) -> Exit {
+    fn execute_asked(&self, asked: &Asked) -> Result<Exit, Exit> {
         if asked.flags.accept_baseline && asked.found.iter().all(has_no_baseline) {
             complain(&NO_BASELINE);
-            return Exit::Usage;
+            return Err(Exit::Usage);
         }
         // Each trial has a dozen open files, and the usual limit is 1,024.
         bridge_program::system::raise_file_limit();
-        let ended =
-            tokio::runtime::Runtime::new().and_then(|runtime| runtime.block_on(self.run(asked)));
-        ended.unwrap_or_else(|error| {
-            complain(&error);
-            Exit::Infrastructure
-        })
+        let runtime = tokio::runtime::Runtime::new().or_exit(Exit::Infrastructure)?;
+        runtime.block_on(self.run(asked))
     }
 
     /// Returns the scenarios and settings of a run: those of the flags in a new folder of this name, or those of the
@@ -206,19 +199,15 @@ impl Run {
                 folder: self.conditions.runs.join(name),
             });
         };
-        let unreadable = |error: &dyn std::fmt::Display| {
-            complain(error);
-            Exit::Unreadable
-        };
-        let manifest = Manifest::read(folder).map_err(|error| unreadable(&error))?;
-        let found = run::scenarios_of(&manifest).map_err(|error| unreadable(&error))?;
+        let manifest = Manifest::read(folder).or_exit(Exit::Unreadable)?;
+        let found = run::scenarios_of(&manifest).or_exit(Exit::Unreadable)?;
         let flags = self.flags().or(manifest.flags);
         let reports = flags.reports.iter().map(|report| report.parse());
-        let reports: Result<_, _> = reports.collect();
+        let reports: Result<_, NotAReport> = reports.collect();
         Ok(Asked {
             found,
             settings: manifest.settings,
-            reports: reports.map_err(|error: NotAReport| unreadable(&error))?,
+            reports: reports.or_exit(Exit::Unreadable)?,
             flags,
             folder: folder.clone(),
         })
@@ -257,29 +246,22 @@ impl Run {
         }
     }
 
-    async fn run(&self, asked: &Asked) -> std::io::Result<Exit> {
+    async fn run(&self, asked: &Asked) -> Result<Exit, Exit> {
         let is_printed = |request: &ReportRequest| request.path.is_none();
-        let terminal = Terminal::new(asked.folder.clone());
-        let terminal = Arc::new(terminal.apart(asked.reports.iter().any(is_printed)));
+        let is_apart = asked.reports.iter().any(is_printed);
+        let terminal = Arc::new(Terminal::new(asked.folder.clone(), is_apart));
         let settings = &asked.settings;
         let agents = Agents {
             agents: settings.agents.clone(),
             overlay: settings.overlay.as_ref().map(PathBuf::from),
         };
-        let supplied = match agents.supplied_to(&asked.found) {
-            Ok(supplied) => supplied,
-            Err(exit) => return Ok(exit),
-        };
+        let supplied = agents.supplied_to(&asked.found)?;
         let own = settings.client_certificate.as_ref();
         let own = own.map(|[cert, key]| (cert.as_ref(), key.as_ref()));
-        let tls = match Tls::from_files(settings.ca.as_ref().map(AsRef::as_ref), own) {
-            Ok(tls) => tls,
-            Err(error) => {
-                complain(&error.to_string());
-                return Ok(Exit::Unreadable);
-            }
-        };
-        let options = self.options(asked, supplied, tls, terminal.clone())?;
+        let tls = Tls::from_files(settings.ca.as_ref().map(AsRef::as_ref), own);
+        let tls = tls.or_exit(Exit::Unreadable)?;
+        let options = self.options(asked, supplied, tls, terminal.clone());
+        let options = options.or_exit(Exit::Infrastructure)?;
         let ticking = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(Duration::from_secs(1)).await;
@@ -289,19 +271,16 @@ impl Run {
         });
         let exit = match self.serve_only {
             true => serve(&asked.found, &options).await,
-            false => match self.log(asked, &options.supplied) {
-                Ok(log) => {
-                    let report = run::run(&asked.found, &options, &log).await;
-                    asked.report(report, log.folder())
-                }
-                Err(error) => {
-                    complain(&error);
-                    Exit::Infrastructure
-                }
-            },
+            false => self.run_all(asked, &options).await,
         };
         ticking.abort();
-        Ok(exit)
+        exit
+    }
+
+    async fn run_all(&self, asked: &Asked, options: &RunOptions) -> Result<Exit, Exit> {
+        let log = self.log(asked, &options.supplied).or_exit(Exit::Infrastructure)?;
+        let report = run::run(&asked.found, options, &log).await;
+        Ok(asked.report(report, log.folder()))
     }
 
     fn log(&self, asked: &Asked, supplied: &AgentOverrides) -> Result<RunLog, RunLogError> {
@@ -407,23 +386,15 @@ pub(super) fn stamp() -> String {
     format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id())
 }
 
-async fn serve(found: &[ScenarioFile], options: &RunOptions) -> Exit {
+async fn serve(found: &[ScenarioFile], options: &RunOptions) -> Result<Exit, Exit> {
     let [one] = found else {
         complain(&format!("--serve-only takes one scenario, found {}", found.len()));
-        return Exit::Usage;
+        return Err(Exit::Usage);
     };
-    let scenario = match one.source().and_then(|source| source.first()) {
-        Ok(scenario) => scenario,
-        Err(errors) => {
-            complain(&errors);
-            return Exit::Unreadable;
-        }
-    };
-    match run::serve(&scenario, options).await {
-        Ok(()) => Exit::Passed,
-        Err(error) => {
-            complain(&error);
-            error.0.exit()
-        }
-    }
+    let scenario = one.source().and_then(|source| source.first()).or_exit(Exit::Unreadable)?;
+    let served = run::serve(&scenario, options).await;
+    served.map(|()| Exit::Passed).map_err(|error| {
+        complain(&error);
+        error.0.exit()
+    })
 }

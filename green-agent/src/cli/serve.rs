@@ -11,7 +11,7 @@ use mcp_tools::{
 };
 use url::Url;
 
-use super::{complain, pipeline_args::PipelineArgs, stop};
+use super::{OrExit as _, block_on, pipeline_args::PipelineArgs, stop};
 use crate::{
     evaluator::episode::{EnvironmentAccess, EpisodeEvaluator, MCP_PATH, router},
     scenario::{
@@ -102,15 +102,9 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 impl Serve {
-    pub(super) fn execute(&self) -> Exit {
-        let served = tokio::runtime::Runtime::new().map_err(Box::from);
-        match served.and_then(|runtime| runtime.block_on(self.serve())) {
-            Ok(()) => Exit::Passed,
-            Err(error) => {
-                complain(&*error);
-                Exit::Infrastructure
-            }
-        }
+    pub(super) fn execute(&self) -> Result<Exit, Exit> {
+        block_on(self.serve()).or_exit(Exit::Infrastructure)?;
+        Ok(Exit::Passed)
     }
 
     async fn serve(&self) -> Result<(), Box<dyn Error>> {

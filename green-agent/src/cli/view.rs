@@ -10,7 +10,7 @@ use std::{
 use bridge_program::{Exit, listen, outln, serve, serve_until};
 use clap::Args;
 
-use super::{complain, stop};
+use super::{OrExit as _, block_on, stop};
 use crate::{record::MANIFEST, report::html};
 
 const EXAMPLES: &str = "\
@@ -41,29 +41,21 @@ fn loopback(text: &str) -> Result<SocketAddr, String> {
 }
 
 impl View {
-    pub(super) fn execute(&self) -> Exit {
-        let run = match self.run.clone().map_or_else(|| newest(Path::new("runs")), Ok) {
-            Ok(run) if run.join(MANIFEST).exists() => run,
-            Ok(run) => {
-                complain(&format!(
-                    "{}: not the folder of a run; expected the file {MANIFEST} in it",
-                    run.display()
-                ));
-                return Exit::Unreadable;
-            }
-            Err(error) => {
-                complain(&format!("cannot find a run in the folder runs: {error}"));
-                return Exit::Unreadable;
-            }
-        };
-        let served = tokio::runtime::Runtime::new().map_err(Box::from);
-        match served.and_then(|runtime| runtime.block_on(self.serve(&run))) {
-            Ok(()) => Exit::Passed,
-            Err(error) => {
-                complain(&*error);
-                Exit::Infrastructure
-            }
+    pub(super) fn execute(&self) -> Result<Exit, Exit> {
+        let run = self.run().or_exit(Exit::Unreadable)?;
+        block_on(self.serve(&run)).or_exit(Exit::Infrastructure)?;
+        Ok(Exit::Passed)
+    }
+
+    /// Returns the folder of the run to show.
+    fn run(&self) -> Result<PathBuf, String> {
+        let run = self.run.clone().map_or_else(|| newest(Path::new("runs")), Ok);
+        let run = run.map_err(|error| format!("cannot find a run in the folder runs: {error}"))?;
+        if run.join(MANIFEST).exists() {
+            return Ok(run);
         }
+        let run = run.display();
+        Err(format!("{run}: not the folder of a run; expected the file {MANIFEST} in it"))
     }
 
     async fn serve(&self, run: &Path) -> Result<(), Box<dyn Error>> {

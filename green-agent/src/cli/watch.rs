@@ -11,7 +11,7 @@ use std::{
 
 use clap::Args;
 
-use super::complain;
+use super::OrExit as _;
 use crate::{
     record::{Manifest, RECORDS, TrialRecord, is_written},
     run::Outcome,
@@ -30,18 +30,12 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn execute(&self) -> Exit {
-        if let Err(error) = Manifest::read(&self.run) {
-            complain(&error);
-            return Exit::Unreadable;
-        }
-        match follow(&self.run.join(RECORDS)) {
-            Ok(()) => Exit::Passed,
-            Err(error) => {
-                complain(&format!("cannot read {}: {error}", self.run.display()));
-                Exit::Unreadable
-            }
-        }
+    pub(super) fn execute(&self) -> Result<Exit, Exit> {
+        Manifest::read(&self.run).or_exit(Exit::Unreadable)?;
+        let followed = follow(&self.run.join(RECORDS));
+        let named = |error| format!("cannot read {}: {error}", self.run.display());
+        followed.map_err(named).or_exit(Exit::Unreadable)?;
+        Ok(Exit::Passed)
     }
 }
 

@@ -54,23 +54,17 @@ struct Running {
 }
 
 impl Terminal {
-    /// Creates the terminal for a run in this folder that begins now.
-    pub fn new(folder: PathBuf) -> Self {
+    /// Creates the terminal for a run in this folder that begins now. If `is_apart`, it leaves standard output to a report
+    /// and prints results on standard error.
+    pub fn new(folder: PathBuf, is_apart: bool) -> Self {
         Self {
             folder,
-            is_apart: false,
+            is_apart,
             begun: Instant::now(),
             running: Mutex::default(),
             progress: Mutex::default(),
             pace: Mutex::default(),
         }
-    }
-
-    /// Returns the same terminal; if `is_apart`, it leaves standard output to a report and prints results on standard
-    /// error.
-    #[must_use]
-    pub fn apart(self, is_apart: bool) -> Self {
-        Self { is_apart, ..self }
     }
 
     /// Prints one event.
