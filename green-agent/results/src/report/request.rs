@@ -3,12 +3,14 @@
 use std::{fmt, fs, io, path::PathBuf, str::FromStr};
 
 use bridge_program::outln;
+use clap::ValueEnum;
+use green_agent_scenario::episode::{name_of, names};
 
 use super::{agentbeats, atif, csv, html, junit, markdown, source::ReportSource, text};
 use crate::{record::replace_file, run::RunReport};
 
 /// The kinds of reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReportKind {
     /// The figures as text.
     Terminal,
@@ -29,32 +31,6 @@ pub enum ReportKind {
 }
 
 impl ReportKind {
-    /// All kinds.
-    pub const ALL: [Self; 8] = [
-        Self::Terminal,
-        Self::Json,
-        Self::Junit,
-        Self::Csv,
-        Self::Markdown,
-        Self::Agentbeats,
-        Self::Atif,
-        Self::Html,
-    ];
-
-    /// Returns its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Terminal => "terminal",
-            Self::Json => "json",
-            Self::Junit => "junit",
-            Self::Csv => "csv",
-            Self::Markdown => "markdown",
-            Self::Agentbeats => "agentbeats",
-            Self::Atif => "atif",
-            Self::Html => "html",
-        }
-    }
-
     /// Returns whether it is one text, which can be printed.
     fn is_text(self) -> bool {
         !matches!(self, Self::Atif | Self::Html)
@@ -88,8 +64,8 @@ pub struct ReportError {
 impl fmt::Display for ReportRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.path {
-            Some(path) => write!(f, "{}={}", self.kind.name(), path.display()),
-            None => f.write_str(self.kind.name()),
+            Some(path) => write!(f, "{}={}", name_of(&self.kind), path.display()),
+            None => f.write_str(&name_of(&self.kind)),
         }
     }
 }
@@ -99,8 +75,8 @@ impl FromStr for ReportRequest {
 
     fn from_str(text: &str) -> Result<Self, NotAReport> {
         let (name, path) = text.split_once('=').unwrap_or((text, "-"));
-        let kind = ReportKind::ALL.into_iter().find(|kind| kind.name() == name);
-        let kind = kind.ok_or_else(|| NotAReport(format!("there is no report {name:?}")))?;
+        let kind = ReportKind::from_str(name, false);
+        let kind = kind.map_err(|_| NotAReport(format!("there is no report {name:?}")))?;
         let path = match path {
             "" => return Err(NotAReport(format!("{text:?} names no file"))),
             "-" if kind.is_text() => None,
@@ -112,7 +88,7 @@ impl FromStr for ReportRequest {
 }
 
 fn kinds() -> String {
-    ReportKind::ALL.map(ReportKind::name).join(", ")
+    names::<ReportKind>().join(", ")
 }
 
 impl ReportRequest {
@@ -178,8 +154,8 @@ mod tests {
 
     #[test]
     fn a_report_has_a_kind_and_a_file() {
-        for kind in ReportKind::ALL {
-            let text = format!("{}=a/b", kind.name());
+        for &kind in ReportKind::value_variants() {
+            let text = format!("{}=a/b", name_of(&kind));
             let request: ReportRequest = text.parse().unwrap();
             assert_eq!(request, ReportRequest { kind, path: Some("a/b".into()) });
             assert_eq!(request.to_string(), text);
