@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     error::ScenarioErrors,
     parse::text_of,
@@ -12,7 +14,7 @@ use super::{
 const EXIT_CODES: [u8; 3] = [1, 3, 4];
 
 /// The expected failure of a scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExpectedFailure {
     /// The exit code of a run of this scenario alone.
     pub exit: u8,

@@ -11,8 +11,8 @@ use super::plan::Plan;
 use crate::{
     problem::Outcome,
     record::{
-        ExpectedEnd, Manifest, ManifestScenario, RECORDS, RecordError, RecordWriter, RunFlags,
-        RunFolder, RunSettings, TrialRecord,
+        Manifest, ManifestScenario, RECORDS, RecordError, RecordWriter, RunFlags, RunFolder,
+        RunSettings, TrialRecord,
     },
     scenario::{ScenarioFile, supplied::AgentOverrides},
 };
@@ -24,7 +24,8 @@ pub struct RunLog {
     writer: RecordWriter,
     /// The earlier records by key, in their order.
     earlier: BTreeMap<String, Vec<TrialRecord>>,
-    is_resumed: bool,
+    /// Whether the run was resumed: there may be folders of trials that did not end.
+    pub(super) is_resumed: bool,
 }
 
 /// The reason why a run cannot begin or be resumed.
@@ -91,8 +92,7 @@ impl RunLog {
         for (one, was) in found.iter().zip(&mut manifest.scenarios) {
             let now = listed(one, &settings, overrides);
             if now.digest != was.digest {
-                let path = was.path.clone();
-                return Err(RunLogError::Changed(path));
+                return Err(RunLogError::Changed(was.path.clone()));
             }
             (was.gate, was.trials) = (now.gate, now.trials);
         }
@@ -110,11 +110,6 @@ impl RunLog {
     /// Returns the run's folder.
     pub fn folder(&self) -> &Path {
         &self.folder
-    }
-
-    /// Returns whether the run was resumed: there may be folders of trials that did not end.
-    pub(super) fn is_resumed(&self) -> bool {
-        self.is_resumed
     }
 
     /// Returns the earlier attempts at a trial.
@@ -135,19 +130,10 @@ pub fn scenarios_of(manifest: &Manifest) -> Result<Vec<ScenarioFile>, RunLogErro
     let file = |one: &ManifestScenario| {
         let path = PathBuf::from(&one.path);
         if !path.exists() {
-            let path = one.path.clone();
-            return Err(RunLogError::NoScenario(path));
+            return Err(RunLogError::NoScenario(one.path.clone()));
         }
-        let sidecar = one.must_fail.as_ref();
-        Ok(ScenarioFile {
-            path,
-            name: one.name.clone(),
-            as_named: sidecar.is_none(),
-            sidecar: sidecar.map(|end| crate::scenario::ExpectedFailure {
-                exit: end.exit,
-                message: end.message.clone(),
-            }),
-        })
+        let sidecar = one.must_fail.clone();
+        Ok(ScenarioFile { path, name: one.name.clone(), as_named: sidecar.is_none(), sidecar })
     };
     manifest.scenarios.iter().map(file).collect()
 }
@@ -166,10 +152,7 @@ fn listed(
         name: found.name.clone(),
         path: found.path.display().to_string(),
         digest: source.map(|source| source.digest(overrides)),
-        must_fail: found
-            .sidecar
-            .as_ref()
-            .map(|sidecar| ExpectedEnd { exit: sidecar.exit, message: sidecar.message.clone() }),
+        must_fail: found.sidecar.clone(),
         gate: first.map(|first| first.harness.gate).unwrap_or_default(),
     }
 }

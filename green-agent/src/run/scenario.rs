@@ -278,7 +278,7 @@ impl<'a> RunningScenario<'a> {
     ) -> TrialReport {
         let folder = self.plan.folder(planned, number);
         let folder = self.queue.log.folder().join(folder);
-        if self.queue.log.is_resumed() && folder.exists() {
+        if self.queue.log.is_resumed && folder.exists() {
             // This is the folder of a trial that did not end; no record names it.
             if let Err(error) = fs::remove_dir_all(&folder) {
                 let problem = format!("cannot remove {}: {error}", folder.display());
@@ -361,7 +361,7 @@ impl Queue<'_> {
     fn unreadable(&self, found: &ScenarioFile, problem: Problem) -> TrialReport {
         let report = TrialReport::not_begun(problem);
         let record = self.record(&found.name, &report);
-        if self.log.is_resumed() { report } else { self.keep(found, report, record).0 }
+        if self.log.is_resumed { report } else { self.keep(found, report, record).0 }
     }
 
     /// Returns the record of a report, without the fields that only the plan has.

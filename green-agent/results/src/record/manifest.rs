@@ -5,7 +5,7 @@ use std::{fmt, fs, io::Write as _, path::Path, str::FromStr};
 use serde::{Deserialize, Serialize};
 
 use super::{MANIFEST, RecordError, VERSION, reader::check_version};
-use green_agent_scenario::gate::Gates;
+use green_agent_scenario::{ExpectedFailure, gate::Gates};
 
 /// The scenarios and settings of a run, as in `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub struct ManifestScenario {
     pub digest: Option<String>,
     /// The expected failure, if the scenario has a sidecar. It then passes if each of its trials fails in this way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub must_fail: Option<ExpectedEnd>,
+    pub must_fail: Option<ExpectedFailure>,
     /// The number of its trials in this run, or in this part of one. `None` if it could not be read, and for runs that
     /// were joined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,15 +49,6 @@ pub struct ManifestScenario {
     /// The demands on its figures.
     #[serde(default, skip_serializing_if = "Gates::is_empty")]
     pub gate: Gates,
-}
-
-/// The expected failure of a scenario.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExpectedEnd {
-    /// The exit code.
-    pub exit: u8,
-    /// A text that one of its problems contains.
-    pub message: String,
 }
 
 /// The settings of the command line that determine a run. A resumed run has the same ones.

@@ -27,7 +27,7 @@ pub(crate) use self::writer::{lines, replace_file};
 pub use self::{
     error::RecordError,
     folder::RunFolder,
-    manifest::{ExpectedEnd, Manifest, ManifestScenario, RunFlags, RunSettings, Shard},
+    manifest::{Manifest, ManifestScenario, RunFlags, RunSettings, Shard},
     merge::{DuplicateTrial, MergeError, Merged, copy_trial, merge},
     reader::{ReadRecords, read_records},
     writer::{RecordWriter, is_written},

@@ -22,7 +22,6 @@ use crate::{
     summary::{ScenarioSummary, SummaryBuilder},
 };
 use bridge_program::Exit;
-use green_agent_scenario::ExpectedFailure;
 
 /// The result of one trial of a scenario.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -331,9 +330,8 @@ impl FinishedRun<'_> {
             return None;
         }
         let report = ScenarioReport::new(one.name.clone(), (&one.path).into(), trials);
-        if let Some(end) = &one.must_fail {
-            let sidecar = ExpectedFailure { exit: end.exit, message: end.message.clone() };
-            return Some(judged(report, Some(&sidecar)));
+        if one.must_fail.is_some() {
+            return Some(judged(report, one.must_fail.as_ref()));
         }
         let mut figures = SummaryBuilder::default();
         let attempts = counted.chain(self.retried.iter().filter(of_it));
