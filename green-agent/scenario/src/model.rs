@@ -228,6 +228,20 @@ pub struct Policy {
 }
 
 impl Agent {
+    /// Returns an agent that speaks A2A, with nothing but a role and a way to start.
+    pub(super) fn new(role: impl Into<String>, start: Start) -> Self {
+        Self {
+            role: role.into(),
+            agentbeats_id: None,
+            start,
+            server_kind: ServerKind::Agent,
+            env: BTreeMap::new(),
+            inherits: Inherits::default(),
+            requires: Vec::new(),
+            is_trusted: false,
+        }
+    }
+
     /// Returns whether this participant is a bot that calls back the one in `role`, which hosts it.
     pub fn answers(&self, host: &Self) -> bool {
         matches!(&host.start, Start::Bot { role } if *role == self.role)

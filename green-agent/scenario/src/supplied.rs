@@ -13,7 +13,7 @@ use super::{
     container::{self, Engine},
     error::ScenarioErrors,
     meaning,
-    model::{Agent, GREEN, Inherits, Requirement, Scenario, Start},
+    model::{Agent, GREEN, Scenario, Start},
     parse,
     placeholder::PORT,
 };
@@ -21,17 +21,7 @@ use super::{
 /// The commands and addresses of agents, by role.
 #[derive(Clone, Debug, Default)]
 pub struct AgentOverrides {
-    agents: BTreeMap<String, AgentOverride>,
-}
-
-/// The settings for one agent.
-#[derive(Clone, Debug)]
-struct AgentOverride {
-    start: Start,
-    env: BTreeMap<String, String>,
-    inherits: Inherits,
-    requires: Vec<Requirement>,
-    is_trusted: bool,
+    agents: BTreeMap<String, Agent>,
 }
 
 /// The reason why the settings cannot be applied.
@@ -57,29 +47,13 @@ impl AgentOverrides {
     pub fn new(overlay: Option<&Path>, flags: &[String]) -> Result<Self, AgentOverridesError> {
         let mut agents = BTreeMap::new();
         if let Some(path) = overlay {
-            let given = parse::overlay(path)?.into_iter().map(|agent| {
-                let given = AgentOverride {
-                    start: agent.start,
-                    env: agent.env,
-                    inherits: agent.inherits,
-                    requires: agent.requires,
-                    is_trusted: agent.is_trusted,
-                };
-                (agent.role, given)
-            });
-            agents.extend(given);
+            let given = parse::overlay(path)?.into_iter();
+            agents.extend(given.map(|agent| (agent.role.clone(), agent)));
         }
         for flag in flags {
             let (role, start) = read(flag)
                 .map_err(|expected| AgentOverridesError::Flag { flag: flag.clone(), expected })?;
-            let given = AgentOverride {
-                start,
-                env: BTreeMap::new(),
-                inherits: Inherits::default(),
-                requires: Vec::new(),
-                is_trusted: false,
-            };
-            agents.insert(role, given);
+            agents.insert(role.clone(), Agent::new(role, start));
         }
         Ok(Self { agents })
     }
@@ -248,7 +222,7 @@ pub(super) fn anywhere() -> Url {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::scenario_of;
+    use crate::{model::Inherits, tests::scenario_of};
 
     const FILE: &str = "[green_agent]\nagentbeats_id = ''\nenv = { A = 'b' }\n[[participants]]\nname = 'purple'\nimage = 'ghcr.io/x/y:1'\nenv = { KEY = '${KEY}' }\n";
 

@@ -5,14 +5,14 @@
 //! `assessment_config` and `participant_roles`, the bindings, and the images of components whose manifests
 //! lie beside it. Networks, proxies, experimental features and schemas of secrets are ignored.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{fs, path::Path};
 
 use serde_json::{Map, Value};
 
 use super::{harness, name, roles::DeclaredRoles};
 use crate::{
     error::{Problem, ScenarioError, ScenarioErrors},
-    model::{Agent, Green, Inherits, Scenario, ServerKind, Start},
+    model::{Agent, Green, Scenario, Start},
     reader::document,
 };
 
@@ -34,15 +34,10 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
         json5::from_str(text).map_err(|error| wrong("", format!("not JSON5: {error}")))?;
     let roles = ComponentRoles::of(&manifest)
         .map_err(|(key, expected)| wrong(key, format!("missing; expected {expected}")))?;
-    let agent = |component: &str, role: &str| Agent {
-        role: role.to_owned(),
-        agentbeats_id: id(&manifest, role).or_else(|| id(&manifest, component)),
-        start: Start::Absent { image: image(path, &manifest, component), is_built: false },
-        server_kind: ServerKind::Agent,
-        env: BTreeMap::new(),
-        inherits: Inherits::default(),
-        requires: Vec::new(),
-        is_trusted: false,
+    let agent = |component: &str, role: &str| {
+        let image = image(path, &manifest, component);
+        let agentbeats_id = id(&manifest, role).or_else(|| id(&manifest, component));
+        Agent { agentbeats_id, ..Agent::new(role, Start::Absent { image, is_built: false }) }
     };
     let participants = roles.participants.iter();
     Ok(Scenario {

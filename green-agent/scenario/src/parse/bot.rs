@@ -1,9 +1,7 @@
 //! Reads `bot`: a participant that becomes two, the evaluated agent and the bot that it hosts.
 
-use std::collections::BTreeMap;
-
 use super::roles::DeclaredRoles;
-use crate::model::{Agent, Inherits, ServerKind, Start};
+use crate::model::{Agent, Start};
 
 /// The suffix that the bot's role has after the role of the agent that hosts it. No participant can have such
 /// a role.
@@ -32,14 +30,9 @@ pub(super) fn hosted(roles: &mut DeclaredRoles, participants: Vec<(Agent, bool)>
 fn behind_a_host(bot: Agent) -> (Agent, Agent) {
     let role = format!("{}{SUFFIX}", bot.role);
     let host = Agent {
-        role: bot.role,
         agentbeats_id: bot.agentbeats_id,
-        server_kind: ServerKind::Agent,
-        start: Start::Bot { role: role.clone() },
-        env: BTreeMap::new(),
-        inherits: Inherits::default(),
-        requires: Vec::new(),
         is_trusted: bot.is_trusted,
+        ..Agent::new(bot.role, Start::Bot { role: role.clone() })
     };
     let bot = Agent { role, agentbeats_id: None, ..bot };
     (host, bot)
@@ -48,7 +41,10 @@ fn behind_a_host(bot: Agent) -> (Agent, Agent) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{errors_of, scenario_of};
+    use crate::{
+        model::ServerKind,
+        tests::{errors_of, scenario_of},
+    };
 
     const GREEN: &str = "[green_agent]\nendpoint = 'http://h'\n[[participants]]\nrole = 'a'\n";
 

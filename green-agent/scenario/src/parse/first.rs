@@ -9,7 +9,7 @@ use serde_json::Map;
 
 use super::{FileKeys, check_reuse, harness, name, roles::DeclaredRoles};
 use crate::{
-    model::{Agent, Green, Inherits, Scenario, ServerKind, Start},
+    model::{Agent, Green, Scenario, Start},
     reader::Table,
 };
 
@@ -87,16 +87,8 @@ fn green(listed: &[Listed], cards: &[String]) -> Option<usize> {
 /// Returns an agent whose start the file does not specify. Slashes and arrows in its role are replaced, because they
 /// have a meaning in file names and hops.
 fn absent(role: &str) -> Agent {
-    Agent {
-        role: role.trim().replace(['/', '\\'], "-").replace("->", "-"),
-        agentbeats_id: None,
-        start: Start::Absent { image: None, is_built: false },
-        server_kind: ServerKind::Agent,
-        env: BTreeMap::new(),
-        inherits: Inherits::default(),
-        requires: Vec::new(),
-        is_trusted: false,
-    }
+    let role = role.trim().replace(['/', '\\'], "-").replace("->", "-");
+    Agent::new(role, Start::Absent { image: None, is_built: false })
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub(super) fn parse_filled(
 ) -> Result<Scenario, ScenarioErrors> {
     match is_manifest(path) {
         true => amber::scenario(path, text),
-        false => filled_document(path, text, filling, |root| scenario(path, root)),
+        false => filled_document(path, text, Some(filling), |root| scenario(path, root)),
     }
 }
 

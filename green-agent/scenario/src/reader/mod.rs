@@ -36,20 +36,11 @@ pub(super) fn document<T>(
     text: &str,
     read: impl FnOnce(&mut Table<'_>) -> Option<T>,
 ) -> Result<T, ScenarioErrors> {
-    read_document(path, text, None, read)
+    filled_document(path, text, None, read)
 }
 
-/// Reads a document whose placeholders are filled first.
+/// Reads a document whose placeholders are filled first, if there is a filling.
 pub(super) fn filled_document<T>(
-    path: &Path,
-    text: &str,
-    filling: &Filling<'_>,
-    read: impl FnOnce(&mut Table<'_>) -> Option<T>,
-) -> Result<T, ScenarioErrors> {
-    read_document(path, text, Some(filling), read)
-}
-
-fn read_document<T>(
     path: &Path,
     text: &str,
     filling: Option<&Filling<'_>>,
