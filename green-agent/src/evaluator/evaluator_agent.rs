@@ -1,7 +1,6 @@
 //! Serves an evaluator as an A2A agent.
 
 use std::{
-    fmt,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -145,14 +144,6 @@ impl EvaluatorExecutor {
         let running = lock(&self.running);
         let meant = running.iter().filter(|one| one.context == context);
         meant.for_each(|one| one.reporter.acknowledge(ids.to_vec()));
-    }
-}
-
-impl fmt::Debug for EvaluatorExecutor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EvaluatorExecutor")
-            .field("running", &lock(&self.running).len())
-            .finish_non_exhaustive()
     }
 }
 

@@ -74,13 +74,13 @@ impl<'a> EvaluationCaller<'a> {
         let how = match &self.who {
             CallerKind::Program(launch) => self.run_program(launch).await?,
             CallerKind::Policy(policy, tools) => {
-                let preset = tools.clone().or_else(|| episode_setup.and_then(EpisodeSetup::preset));
+                let preset = tools.clone().or_else(|| episode_setup?.preset.clone());
                 self.run_policy(policy, preset, listener).await?
             }
         };
         // No participant works in an episode any more, so the evaluator has nothing to wait for.
         if let Some(episode_setup) = episode_setup {
-            episode_setup.evaluator().end_all();
+            episode_setup.evaluator.end_all();
         }
         let entries = transcript.said();
         let entries = entries.map_err(|error| EvaluationError::Evaluator(chain(&error)))?;

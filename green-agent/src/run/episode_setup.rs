@@ -29,9 +29,11 @@ const RELAY: [&str; 3] = ["mcp-tools", "relay", "--url"];
 
 /// An evaluator and its environment, ready for a participant.
 pub(super) struct EpisodeSetup {
-    evaluator: Arc<EpisodeEvaluator>,
-    preset: Option<ConnectionDetails>,
-    tap: Option<Url>,
+    pub(super) evaluator: Arc<EpisodeEvaluator>,
+    /// The connection details that a policy has from the start, if the scenario says so.
+    pub(super) preset: Option<ConnectionDetails>,
+    /// The URL to which the stdio wrapper reports what it records.
+    pub(super) tap: Option<Url>,
 }
 
 impl EpisodeSetup {
@@ -70,38 +72,18 @@ impl EpisodeSetup {
         let episodes = Episodes::new(EPISODES);
         let masker = agents.masker.clone();
         let counted = transcript.clone();
-        let evaluator = EpisodeEvaluator::new(settings.clone(), seed, episodes, reach)
-            .with_limits(bridge_client::Limits {
-                reply: scenario.harness.timeout.total,
-                idle: scenario.harness.timeout.total,
-                ..Default::default()
-            })
-            .with_keyring(agents.keyring.clone())
-            .with_belief(is_believed(participant))
-            .with_unrecorded_sink(Arc::new(move |role: &str, bytes| {
-                counted.count_unrecorded(role, bytes);
-            }))
-            .with_secret_sink(Arc::new(move |secret: &Secret| {
-                masker.learn(secret.expose());
-            }));
+        let mut evaluator = EpisodeEvaluator::new(settings.clone(), seed, episodes, reach);
+        evaluator.limits.reply = scenario.harness.timeout.total;
+        evaluator.limits.idle = scenario.harness.timeout.total;
+        evaluator.keyring = agents.keyring.clone();
+        evaluator.believes = is_believed(participant);
+        evaluator.unrecorded_sink =
+            Arc::new(move |role: &str, bytes| counted.count_unrecorded(role, bytes));
+        evaluator.secret_sink = Arc::new(move |secret: &Secret| masker.learn(secret.expose()));
         let evaluator = Arc::new(evaluator);
         let preset = preset(settings, &evaluator).await?;
         serve(environment_server, evaluator.clone());
         Ok(Some(Self { evaluator, preset, tap }))
-    }
-
-    pub(super) fn evaluator(&self) -> Arc<EpisodeEvaluator> {
-        self.evaluator.clone()
-    }
-
-    /// Returns the connection details that a policy has from the start, if the scenario says so.
-    pub(super) fn preset(&self) -> Option<ConnectionDetails> {
-        self.preset.clone()
-    }
-
-    /// Returns the URL to which the stdio wrapper reports what it records.
-    pub(super) fn tap(&self) -> Option<&Url> {
-        self.tap.as_ref()
     }
 }
 

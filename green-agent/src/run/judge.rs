@@ -99,11 +99,8 @@ pub(super) fn judge(
     let note = assessment.as_ref().filter(|_| problems.is_empty());
     let note = note.and_then(|said| criterion::note(trial.scenario, trial.with_snapshot, said));
     let report = TrialReport {
-        sample: None,
-        cell: BTreeMap::new(),
         trial: trial.number,
         attempt: 1,
-        started: String::new(),
         phases: seen.phases,
         outcome: outcome.unwrap_or_default(),
         problems,
@@ -114,7 +111,7 @@ pub(super) fn judge(
         seconds: took.as_secs_f64(),
         usage,
         folder: Some(trial.folder.to_owned()),
-        alike: 0,
+        ..TrialReport::default()
     };
     keep(trial, report)
 }

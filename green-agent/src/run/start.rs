@@ -32,8 +32,7 @@ pub(super) fn start_all(
             // Agents that call are started later, once the green agent is ready.
             AgentStart::None | AgentStart::Client(_) | AgentStart::Caller(_) => {}
             AgentStart::Hosted { local_server, agent } => {
-                let preset =
-                    handle.tools.clone().or_else(|| episode_setup.and_then(EpisodeSetup::preset));
+                let preset = handle.tools.clone().or_else(|| episode_setup?.preset.clone());
                 let (role, url) = (handle.role.clone(), local_server.url().clone());
                 local_server.serve(agent.clone().app(role, url, preset));
             }

@@ -396,7 +396,7 @@ impl Trial<'_> {
         let participants = self.scenario.participants.iter();
         Evaluation {
             green,
-            episode: running.episode_setup.map(EpisodeSetup::evaluator),
+            episode: running.episode_setup.map(|setup| setup.evaluator.clone()),
             green_url: match &self.scenario.green {
                 Green::Agent(agent) => url(&agent.role),
                 Green::Builtin(_) => running
@@ -443,9 +443,8 @@ impl Trial<'_> {
             .environment_server
             .iter()
             .map(|environment_server| (origin(environment_server.url()), "green".to_owned()));
-        let tap = episode_setup
-            .and_then(EpisodeSetup::tap)
-            .map(|tap| (origin(tap), "recorder".to_owned()));
+        let tap = episode_setup.and_then(|setup| setup.tap.as_ref());
+        let tap = tap.map(|tap| (origin(tap), "recorder".to_owned()));
         recorded.chain(own).chain(environment_server).chain(tap).collect()
     }
 

@@ -106,13 +106,17 @@ pub struct EpisodeEvaluator {
     episodes: Episodes,
     reach: EnvironmentAccess,
     environments: NewEnvironment,
-    secret_sink: SecretSink,
-    unrecorded_sink: UnrecordedSink,
-    limits: Limits,
-    keyring: Keyring,
+    /// Receives every token before it is sent.
+    pub secret_sink: SecretSink,
+    /// Counts answers over gRPC.
+    pub unrecorded_sink: UnrecordedSink,
+    /// The limits of a call to a participant.
+    pub limits: Limits,
+    /// The credentials that the participant is sent.
+    pub keyring: Keyring,
     /// Whether the participant is believed if it reports that its language model could not be used, or refuses its task for
-    /// want of credentials.
-    believes: bool,
+    /// want of credentials; an episode has no score then.
+    pub believes: bool,
     /// The episode that was opened before a request for it.
     waiting: Mutex<Option<RunningEpisode>>,
     /// Becomes true when the evaluations requested by participants must end.
@@ -143,41 +147,6 @@ impl EpisodeEvaluator {
     #[must_use]
     pub fn with_environments(mut self, environments: NewEnvironment) -> Self {
         self.environments = environments;
-        self
-    }
-
-    /// Sets the function that receives every token before it is sent.
-    #[must_use]
-    pub fn with_secret_sink(mut self, secret_sink: SecretSink) -> Self {
-        self.secret_sink = secret_sink;
-        self
-    }
-
-    /// Sets the function that counts answers over gRPC.
-    #[must_use]
-    pub fn with_unrecorded_sink(mut self, unrecorded_sink: UnrecordedSink) -> Self {
-        self.unrecorded_sink = unrecorded_sink;
-        self
-    }
-
-    /// Sets the limits of a call to a participant.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Sets the credentials that the participant is sent.
-    #[must_use]
-    pub fn with_keyring(mut self, keyring: Keyring) -> Self {
-        self.keyring = keyring;
-        self
-    }
-
-    /// Sets whether an episode has no score if the participant reports that its language model could not be used.
-    #[must_use]
-    pub fn with_belief(mut self, believes: bool) -> Self {
-        self.believes = believes;
         self
     }
 
