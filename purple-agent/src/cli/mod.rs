@@ -58,9 +58,9 @@ pub fn main() -> ExitCode {
                 Command::Run(run) => run.execute().await,
             }
         }),
-        Err(error) => complain(&error, Exit::Infrastructure),
+        Err(error) => Err(complain(&error, Exit::Infrastructure)),
     };
-    exit.into()
+    exit.unwrap_or_else(|exit| exit).into()
 }
 
 /// Prints an error on standard error.

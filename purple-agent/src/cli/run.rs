@@ -46,37 +46,29 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) async fn execute(&self) -> Exit {
-        let agent = match self.agent.agent() {
-            Ok(agent) => agent,
-            Err(error) => return complain(&error, Exit::Usage),
-        };
-        let mut stop = match stop_signal() {
-            Ok(stop) => stop,
-            Err(error) => return complain(&error, Exit::Infrastructure),
-        };
+    pub(super) async fn execute(&self) -> Result<Exit, Exit> {
+        let agent = self.agent.agent().map_err(|error| complain(&error, Exit::Usage))?;
+        let stop = stop_signal();
+        let mut stop = stop.map_err(|error| complain(&error, Exit::Infrastructure))?;
         // A signal drops the run, which closes the connection and ends a started server.
         tokio::select! {
             exit = self.run(&agent) => exit,
             _ = stop.wait_for(|stopped| *stopped) => {
-                complain(&"stopped before there was a result", Exit::Infrastructure)
+                Err(complain(&"stopped before there was a result", Exit::Infrastructure))
             }
         }
     }
 
-    async fn run(&self, agent: &PurpleAgent) -> Exit {
+    async fn run(&self, agent: &PurpleAgent) -> Result<Exit, Exit> {
         let listener: Listener =
             Arc::new(|notice| errln!("{}", terminal::line(&notice.to_string())));
         let report = run::run(&self.green, agent, &self.settings(), listener).await;
-        let report = match report {
-            Ok(report) => report,
-            Err(error) => return complain(&error, Exit::Infrastructure),
-        };
+        let report = report.map_err(|error| complain(&error, Exit::Infrastructure))?;
         match self.json {
             true => outln!("{:#}", to_json(&report)),
             false => outln!("{}", summary(&report)),
         }
-        exit(&report)
+        Ok(exit(&report))
     }
 
     fn settings(&self) -> RunSettings {

@@ -35,20 +35,14 @@ pub(super) struct Serve {
 }
 
 impl Serve {
-    pub(super) async fn execute(&self) -> Exit {
-        let agent = match self.agent.agent() {
-            Ok(agent) => agent.into_agent(&self.name),
-            Err(error) => return complain(&error, Exit::Usage),
-        };
-        let store = match self.store.open().await {
-            Ok(store) => store,
-            Err(error) => return complain(&error, Exit::Infrastructure),
-        };
-        let host = Host::new(store, [agent]);
-        match listen(host, self.listen, self.public_url.as_deref()).await {
-            Ok(()) => Exit::Passed,
-            Err(error) => complain(&error, Exit::Infrastructure),
-        }
+    pub(super) async fn execute(&self) -> Result<Exit, Exit> {
+        let agent = self.agent.agent().map_err(|error| complain(&error, Exit::Usage))?;
+        let store = self.store.open().await;
+        let store = store.map_err(|error| complain(&error, Exit::Infrastructure))?;
+        let host = Host::new(store, [agent.into_agent(&self.name)]);
+        let served = listen(host, self.listen, self.public_url.as_deref()).await;
+        served.map_err(|error| complain(&error, Exit::Infrastructure))?;
+        Ok(Exit::Passed)
     }
 }
 
