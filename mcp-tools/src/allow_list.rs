@@ -76,8 +76,7 @@ impl AllowList {
     fn check_url(&self, url: &Url) -> Result<(), NotAllowed> {
         let scheme = url.scheme();
         let (true, Some(host)) = (matches!(scheme, "http" | "https"), url.host()) else {
-            let scheme = scheme.to_owned();
-            return Err(NotAllowed::Scheme(scheme));
+            return Err(NotAllowed::Scheme(scheme.to_owned()));
         };
         let (named, name) = (self.names(&host), host.to_string());
         match (named, is_loopback(&host)) {
@@ -99,10 +98,7 @@ impl AllowList {
         }
         match variables.find(|variable| changes_the_program(variable)) {
             None => Ok(()),
-            Some(variable) => {
-                let variable = variable.clone();
-                Err(NotAllowed::Environment { command, variable })
-            }
+            Some(variable) => Err(NotAllowed::Environment { command, variable: variable.clone() }),
         }
     }
 

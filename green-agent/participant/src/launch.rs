@@ -109,8 +109,7 @@ impl Launch {
             return Err(StartError::Empty(role));
         };
         if !self.working_dir.is_dir() {
-            let folder = self.working_dir.clone();
-            return Err(StartError::NoFolder { role, folder });
+            return Err(StartError::NoFolder { role, folder: self.working_dir.clone() });
         }
         if path::find(program, &self.path(), &self.working_dir).is_some() {
             return Ok(program);

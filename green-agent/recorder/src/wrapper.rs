@@ -139,8 +139,7 @@ impl Recorder {
             .timeout(RECORDED_WITHIN)
             .build()
             .map_err(std::io::Error::other)?;
-        let to = to.clone();
-        Ok(Self { http, to })
+        Ok(Self { http, to: to.clone() })
     }
 
     async fn record(&self, direction: &str, line: &[u8]) -> std::io::Result<()> {

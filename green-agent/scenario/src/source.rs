@@ -78,8 +78,7 @@ impl ScenarioSource {
     /// Returns the same source, whose scenarios have this name.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
-        let name = name.to_owned();
-        Self { name, ..self }
+        Self { name: name.to_owned(), ..self }
     }
 
     /// Returns the rows of the dataset, in its order: one `None` without a dataset.
@@ -123,8 +122,7 @@ impl ScenarioSource {
     ) -> Result<Scenario, ScenarioErrors> {
         let filling = Filling { row: self.dataset.as_ref().zip(row), cell };
         let scenario = parse::parse_filled(&self.path, &self.text, &filling)?;
-        let name = self.name.clone();
-        Ok(Scenario { name, ..scenario })
+        Ok(Scenario { name: self.name.clone(), ..scenario })
     }
 
     /// Returns the scenario of the first sample in the first cell.
@@ -210,8 +208,7 @@ fn sources(path: &Path, root: &mut Table<'_>) -> Option<Sources> {
             match Dataset::read(&file) {
                 Ok(dataset) => Some(dataset),
                 Err(error) => {
-                    let error = error.to_string();
-                    node.report(Problem::Dataset(error));
+                    node.report(Problem::Dataset(error.to_string()));
                     return None;
                 }
             }

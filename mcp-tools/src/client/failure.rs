@@ -36,8 +36,7 @@ impl Failures {
     }
 
     pub(super) fn connect_timed_out(&self, limit: Duration) -> ConnectError {
-        let server = self.server.clone();
-        ConnectError::TimedOut { server, limit }
+        ConnectError::TimedOut { server: self.server.clone(), limit }
     }
 
     pub(super) fn header(&self, bad: BadHeader) -> ConnectError {
@@ -49,8 +48,7 @@ impl Failures {
     }
 
     pub(super) fn start(&self, error: io::Error) -> ConnectError {
-        let server = self.server.clone();
-        ConnectError::Start { server, error }
+        ConnectError::Start { server: self.server.clone(), error }
     }
 
     pub(super) fn connect(&self, error: &(dyn Error + 'static)) -> ConnectError {
@@ -69,8 +67,7 @@ impl Failures {
     }
 
     pub(super) fn call_timed_out(&self, call: &str, limit: Duration) -> CallError {
-        let call = call.to_owned();
-        CallError::TimedOut { call, limit }
+        CallError::TimedOut { call: call.to_owned(), limit }
     }
 
     pub(super) fn unexpected(&self, call: &str, reason: &str) -> CallError {
@@ -109,8 +106,7 @@ impl Failures {
         if size <= limit {
             return Ok(());
         }
-        let call = call.to_owned();
-        Err(CallError::TooLarge { call, size, unit, limit })
+        Err(CallError::TooLarge { call: call.to_owned(), size, unit, limit })
     }
 
     /// Returns the text of an error and its causes. The innermost cause usually says most.

@@ -360,8 +360,7 @@ fn with_submit(mut tools: Vec<Tool>) -> Result<Vec<Tool>, OpenError> {
             return Err(OpenError::ReservedTool);
         }
         if !names.insert(&tool.name) {
-            let name = tool.name.to_string();
-            return Err(OpenError::SameTool(name));
+            return Err(OpenError::SameTool(tool.name.to_string()));
         }
     }
     tools.push(tool(

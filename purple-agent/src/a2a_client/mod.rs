@@ -149,8 +149,7 @@ async fn first_messages(
             Ok(false) | Err(_) if newest > 0 => return Ok(()),
             Ok(false) => return Err(evaluation.no_message_error(green)),
             Err(_) => {
-                let green = green.clone();
-                return Err(RequestError::NoMessage { green, limit });
+                return Err(RequestError::NoMessage { green: green.clone(), limit });
             }
         }
     }

@@ -123,8 +123,7 @@ impl Work {
                 // A message that arrived while the policy was choosing may be the missing one.
                 Ok(Action::Wait { .. }) if self.context.incoming_messages().newest() > seen => {}
                 Ok(Action::Wait { missing }) => {
-                    let missing_too = missing.clone();
-                    (self.listener)(&Notice::Waits { missing: missing_too });
+                    (self.listener)(&Notice::Waits { missing: missing.clone() });
                     return Progress::Waits { missing, seen };
                 }
                 Ok(Action::Finish { text, data }) => {

@@ -41,8 +41,7 @@ impl Fault {
 /// Creates the faulty policy of this name. These policies have no settings.
 pub(super) fn new_policy(name: &str, settings: &Value) -> Result<NewPolicy, SettingsError> {
     let Some(fault) = Fault::ALL.into_iter().find(|fault| fault.name() == name) else {
-        let name = name.to_owned();
-        return Err(SettingsError::NoSuchPolicy(name));
+        return Err(SettingsError::NoSuchPolicy(name.to_owned()));
     };
     let read = Settings::of(settings).and_then(Settings::end);
     read.map_err(SettingsError::of(fault.name()))?;

@@ -113,8 +113,7 @@ pub async fn run(
     }
     let limit = settings.result;
     if timeout(limit, evaluation.quiet()).await.is_err() {
-        let green = green.clone();
-        return Err(RunError::NoResult { green, limit });
+        return Err(RunError::NoResult { green: green.clone(), limit });
     }
     let messages = context.incoming_messages().newest();
     let task = evaluation.task();

@@ -69,8 +69,7 @@ pub enum MergeError {
 /// If the runs differ, or something cannot be read or written.
 pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
     if into.join(super::MANIFEST).exists() {
-        let path = into.to_owned();
-        return Err(MergeError::Exists(path));
+        return Err(MergeError::Exists(into.to_owned()));
     }
     let mut read = Vec::new();
     for path in runs {

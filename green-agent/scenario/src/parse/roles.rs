@@ -31,8 +31,7 @@ impl DeclaredRoles {
         }
         let own = others.iter().map(|other| (*other).to_owned());
         let known = self.roles.keys().cloned().chain(own).collect();
-        let role = role.to_owned();
-        node.report(Problem::UnknownRole { role, known });
+        node.report(Problem::UnknownRole { role: role.to_owned(), known });
         None
     }
 }

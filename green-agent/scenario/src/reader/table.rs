@@ -71,8 +71,7 @@ impl<'a> Key<'a> {
 
     /// Reports that the key is missing; always returns `None`.
     pub(crate) fn missing<T>(&self, expected: &str) -> Option<T> {
-        let expected = expected.to_owned();
-        self.source.report(self.start, &self.path, Problem::Missing(expected));
+        self.source.report(self.start, &self.path, Problem::Missing(expected.to_owned()));
         None
     }
 

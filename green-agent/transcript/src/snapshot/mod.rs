@@ -138,17 +138,13 @@ fn read(mode: SnapshotMode, path: &Path) -> Result<ExistingFile, SnapshotError> 
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ExistingFile::Nothing),
         Err(source) => {
-            let path = path.to_owned();
-            return Err(SnapshotError::Read { path, source });
+            return Err(SnapshotError::Read { path: path.to_owned(), source });
         }
     };
     match SnapshotFile::parse(&text) {
         Ok(file) => Ok(ExistingFile::Text(file)),
         Err(_) if mode == SnapshotMode::Accept => Ok(ExistingFile::Unreadable),
-        Err(why) => {
-            let path = path.to_owned();
-            Err(SnapshotError::Format { path, why })
-        }
+        Err(why) => Err(SnapshotError::Format { path: path.to_owned(), why }),
     }
 }
 
@@ -162,8 +158,7 @@ fn write(path: &Path, file: &SnapshotFile) -> Result<(), SnapshotError> {
 fn remove(path: &Path) -> Result<(), SnapshotError> {
     match fs::remove_file(path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            let path = path.to_owned();
-            Err(SnapshotError::Write { path, source })
+            Err(SnapshotError::Write { path: path.to_owned(), source })
         }
         Ok(()) | Err(_) => Ok(()),
     }

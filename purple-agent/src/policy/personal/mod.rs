@@ -174,8 +174,7 @@ fn connect(observation: &Observation<'_>) -> Action {
 }
 
 fn wait(missing: &str) -> Action {
-    let missing = missing.to_owned();
-    Action::Wait { missing }
+    Action::Wait { missing: missing.to_owned() }
 }
 
 fn call(tool: &str, arguments: Value) -> Action {

@@ -24,10 +24,7 @@ use placeholder::Values;
 
 pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
     let script = Arc::new(Script::read(settings).map_err(SettingsError::of("scripted"))?);
-    Ok(Arc::new(move || {
-        let script = script.clone();
-        Box::new(Scripted { script, step: 0 })
-    }))
+    Ok(Arc::new(move || Box::new(Scripted { script: script.clone(), step: 0 })))
 }
 
 /// The steps and the final text of a script.
