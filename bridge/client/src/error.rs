@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::{Binding, certificate, guard::PrivateAddress, interface::without_user};
 
-/// What an operation of a client gives.
+/// The result of an operation of a client.
 pub type Result<T, E = ClientError> = std::result::Result<T, E>;
 
 /// A call that failed: the agent, the operation, the binding and the cause.

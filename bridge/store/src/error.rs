@@ -10,7 +10,7 @@ use bridge_program::system;
 
 use super::Seq;
 
-/// What an operation on a store gives.
+/// The result of an operation on a store.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 /// The reason for which an operation on a store failed. The messages are fragments that can follow "the store failed: ".

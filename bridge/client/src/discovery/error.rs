@@ -11,7 +11,7 @@ const WAYS: &str = match cfg!(feature = "grpc") {
     false => "JSONRPC, HTTP+JSON or execute",
 };
 
-/// What a discovery gives.
+/// The result of a discovery.
 pub type Result<T, E = DiscoveryError> = std::result::Result<T, E>;
 
 /// The reason why discovery found no agent.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What an operation on a registry gives.
+/// The result of an operation on a registry.
 pub type Result<T, E = RegistryError> = std::result::Result<T, E>;
 
 /// An error of a registry.

@@ -31,7 +31,7 @@ pub struct ConnectorSession {
     pub(super) scope: ServiceUrlScope,
 }
 
-/// What a call of a bot gives.
+/// The result of a call from a bot.
 pub(crate) type Result<T, E = ConnectorError> = std::result::Result<T, E>;
 
 /// The reason why a bot's call is refused. Nothing has changed in this case.

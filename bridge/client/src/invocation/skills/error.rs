@@ -6,7 +6,7 @@ use bridge_verify::schema::SchemaError;
 
 use crate::{ClientError, Fault};
 
-/// What an invocation gives.
+/// The result of an invocation.
 pub type Result<T, E = InvocationError> = std::result::Result<T, E>;
 
 /// The reason why a call of a skill failed.
