@@ -170,12 +170,12 @@ async fn a_green_agent_without_streams_is_asked_again_and_again() {
 
 #[tokio::test]
 async fn unacknowledged_details_are_sent_again_and_kept_once() {
-    let plan = || Plan { resends: true, ..Plan::of("sum", 4) };
-    let green = Green::start(plan()).await;
+    let plan = |after| Plan { resend_after: Some(after), ..Plan::of("sum", 4) };
+    let green = Green::start(plan(Duration::from_secs(60))).await;
     let report = evaluated(&green, &solver()).await;
     assert_eq!((report.verdict, report.messages), (Verdict::Passed, 3));
     assert_eq!((green.agent.acknowledged(), *green.agent.resent.lock().unwrap()), (2, 0));
-    let green = Green::start(plan()).await;
+    let green = Green::start(plan(Duration::from_millis(100))).await;
     let silent = agent("sum-and-shop", &json!({"acknowledge": false}));
     let report = evaluated(&green, &silent).await;
     assert_eq!((report.verdict, report.messages), (Verdict::Passed, 3));

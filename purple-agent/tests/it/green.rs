@@ -44,8 +44,8 @@ pub(crate) struct Plan {
     pub(crate) pause: Duration,
     /// Whether the card declares streaming.
     pub(crate) streams: bool,
-    /// Whether it asks for acknowledgements, and repeats messages until it gets them.
-    pub(crate) resends: bool,
+    /// If it asks for acknowledgements, the time after which it repeats messages that have none.
+    pub(crate) resend_after: Option<Duration>,
 }
 
 /// Creates the messages for an agent.
@@ -71,7 +71,7 @@ impl Plan {
             },
             pause: Duration::ZERO,
             streams: true,
-            resends: false,
+            resend_after: None,
         }
     }
 }
@@ -119,7 +119,7 @@ impl Green {
             serve(async |_| server::router(episodes.clone(), ServerSettings::default())).await;
         let mut card = AgentCard::named("Green", "Evaluates");
         card.capabilities.streaming = Some(plan.streams);
-        if plan.resends {
+        if plan.resend_after.is_some() {
             let acknowledges = AgentExtension::new(ACKNOWLEDGE_EXTENSION, "wants to be told");
             card.capabilities.extensions.push(acknowledges);
         }
@@ -175,7 +175,7 @@ impl GreenAgent {
         let mut sent = Vec::new();
         for (index, parts) in (self.plan.tell)(&told).into_iter().enumerate() {
             let mut message = Message::new(format!("{}-{index}", opened.id), Role::Agent, parts);
-            if self.plan.resends {
+            if self.plan.resend_after.is_some() {
                 message.extensions.push(ACKNOWLEDGE_EXTENSION.to_owned());
             }
             if index > 0 {
@@ -184,8 +184,8 @@ impl GreenAgent {
             task.emit(vec![working(&message)]).await.unwrap();
             sent.push(message);
         }
-        if self.plan.resends {
-            self.resend(task, &sent).await;
+        if let Some(after) = self.plan.resend_after {
+            self.resend(task, &sent, after).await;
         }
         let outcome = self.episodes.finished(&opened.id).await.unwrap();
         let mut result = serde_json::to_value(&outcome.score).unwrap();
@@ -195,13 +195,13 @@ impl GreenAgent {
         vec![artifact, Update::state(TaskState::Completed)]
     }
 
-    /// Repeats messages that are not acknowledged, a few times.
-    async fn resend(&self, task: &TaskHandle, sent: &[Message]) {
+    /// Repeats messages that are not acknowledged after this time, a few times.
+    async fn resend(&self, task: &TaskHandle, sent: &[Message], after: Duration) {
         let mut known = self.acknowledged.subscribe();
         for _ in 0..20 {
             let all =
                 known.wait_for(|known| sent.iter().all(|one| known.contains(&one.message_id)));
-            if timeout(Duration::from_millis(100), all).await.is_ok() {
+            if timeout(after, all).await.is_ok() {
                 return;
             }
             *self.resent.lock().unwrap() += 1;
