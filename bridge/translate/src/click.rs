@@ -322,6 +322,7 @@ mod tests {
             assert_eq!(answered(&said, activity.clone()).as_deref(), expected, "{activity}");
         }
     }
+
     #[test]
     fn feedback_is_about_the_newest_message_that_asks_for_it() {
         let said = |id: &str, channel_data: Value| {
