@@ -83,6 +83,8 @@ impl Problem {
                 | ProblemKind::Snapshot
                 | ProblemKind::EvaluationFailed
                 | ProblemKind::GoalMissed
+                // An evaluator may have no number for an agent that did nothing: such trials count.
+                | ProblemKind::MissingMetric
                 | ProblemKind::Gate
                 | ProblemKind::UnexpectedEnd,
                 _,
@@ -92,7 +94,6 @@ impl Problem {
                 | ProblemKind::Hung
                 | ProblemKind::Protocol
                 | ProblemKind::EvaluationRejected
-                | ProblemKind::MissingMetric
                 | ProblemKind::Environment
                 | ProblemKind::Model
                 | ProblemKind::Harness,
@@ -122,9 +123,9 @@ impl Problem {
 
     /// Returns whether the problem ended the trial early, so that its progress depends on chance.
     pub fn breaks_off(&self) -> bool {
-        // A refusal ends a trial too, but always at the same place. What is missing in a result was looked for afterwards.
+        // A refusal ends a trial too, but always at the same place.
         !matches!(self.outcome(), Outcome::Passed | Outcome::Failed)
-            && !matches!(self.kind, ProblemKind::EvaluationRejected | ProblemKind::MissingMetric)
+            && self.kind != ProblemKind::EvaluationRejected
     }
 }
 
@@ -388,6 +389,7 @@ mod tests {
         for (problem, outcome, exit) in [
             (ProblemKind::Crashed, Outcome::AgentError, Exit::Failed),
             (ProblemKind::GoalMissed, Outcome::Failed, Exit::Failed),
+            (ProblemKind::MissingMetric, Outcome::Failed, Exit::Failed),
             (ProblemKind::EvaluationRejected, Outcome::EvaluatorError, Exit::Infrastructure),
             (ProblemKind::NeverReady, Outcome::NotRun, Exit::Infrastructure),
             (ProblemKind::Unreadable, Outcome::NotRun, Exit::Unreadable),

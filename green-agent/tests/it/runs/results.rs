@@ -32,7 +32,7 @@ fn figures_that_are_deep_in_a_result_become_metrics_by_their_place() {
     assert!(shown(&ended).contains("reward 0.5  score 0.25"), "{}", shown(&ended));
     assert!(shown(&ended).contains("the score is 0.25, below 0.5"), "{}", shown(&ended));
 
-    // Another place, in which there is nothing, is an error of the evaluation and no failure of the agent.
+    // Another place, in which there is nothing, is a problem of the evaluation. The trial counts all the same.
     let run = folder.only_run().display().to_string();
     folder.file("a.toml", &format!("{scenario}metrics = {{ score = '/0/average' }}\n"));
     folder.run(&["regrade", &run, "--into", "again"]);
@@ -44,7 +44,7 @@ fn figures_that_are_deep_in_a_result_become_metrics_by_their_place() {
     let why = "harness.metrics.score: nothing at /0/average; /0 has: summary, tasks; correct the place, then green-agent \
                regrade RUN --into DIR judges this run again";
     assert_eq!(missing["message"], why);
-    assert_eq!((again.outcome.title(), again.problems.len()), ("evaluator error", 1), "{again:?}");
+    assert_eq!((again.outcome.title(), again.problems.len()), ("failed", 1), "{again:?}");
 }
 
 #[test]
