@@ -46,10 +46,11 @@ fn configuration(language: &str, at: &str, bridge: &str, folder: &Path) -> Strin
     let file = |name: &str| folder.join(name).display().to_string();
     block
         .expect("the page has it")
+        // This is first, because the proxy's own address may begin with it.
+        .replace("127.0.0.1:3978", bridge)
         .replace("listen 443", &format!("listen {at}"))
         .replace("*:443", at)
         .replace("bind :443", &format!("bind {at}"))
-        .replace("127.0.0.1:3978", bridge)
         .replace("agents.pem", &file("agents.pem"))
         .replace("agents.key", &file("agents.key"))
 }
