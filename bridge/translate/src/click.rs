@@ -149,8 +149,8 @@ impl<'a> Click<'a> {
         }
     }
 
-    /// Returns whether an action with this `data` in a card with these inputs gives the data. Without members of its own it must
-    /// give nothing but inputs.
+    /// Returns whether an action with this `data` sends what was clicked: its own data, and the values of the card's inputs. An
+    /// action without data of its own sends values of inputs only.
     fn has_data(&self, own: &Value, inputs: &BTreeSet<&str>) -> bool {
         let empty = Map::new();
         let own = match own {

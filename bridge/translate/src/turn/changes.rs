@@ -76,7 +76,8 @@ impl Translation {
         }
     }
 
-    /// Shows the new version of a message of an earlier task, which does not change, as a message that names the other one.
+    /// Shows the new version of a message of an earlier task as a message of this turn, because the earlier task does not change. The
+    /// new message names the earlier one.
     fn follow(&mut self, activity: &Activity, message_id: &str) {
         let version = Activity { kind: ActivityType::Message, id: None, ..activity.clone() };
         let mut message = self.as_message(&version);

@@ -43,6 +43,7 @@ fn texts(problems: &[Problem]) -> Vec<String> {
 }
 
 /// Returns the text of a problem without the parts that differ between trials with the same failure.
+///
 /// What a program printed is left out, unless it is all that is known of a crash. If the agent gave a wrong answer, quoted texts
 /// and numbers are left out: each sample expects and gets others.
 pub fn common_text(problem: &Problem) -> String {
