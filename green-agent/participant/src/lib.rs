@@ -10,12 +10,11 @@
 //! - [`process`]: one agent, from its start to its end
 //! - [`ready`]: waits for an agent's card
 //! - [`local_server`]: an agent hosted in this process
-//! - [`output`]: the agents' output; `escape_codes` removes colours from it
+//! - [`output`]: the agents' output
 //!
 //! Between the runner and an agent there is a supervisor process, [`Supervisor`], which outlives the runner.
 
 pub mod env_vars;
-mod escape_codes;
 pub mod install;
 pub mod launch;
 pub mod local_server;

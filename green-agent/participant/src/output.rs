@@ -2,6 +2,7 @@
 //! they are to be shown.
 
 use std::{
+    borrow::Cow,
     collections::VecDeque,
     fs::File,
     io::{self, Write},
@@ -14,13 +15,12 @@ use std::{
     task::{Context, Poll},
 };
 
+use anstream::adapter::strip_str;
 use bridge_program::lock;
 use tokio::{
     io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader, ReadBuf},
     sync::mpsc,
 };
-
-use crate::escape_codes::without_escape_codes;
 
 /// Masks the secrets in a line.
 pub type Mask = Arc<dyn Fn(&str) -> String + Send + Sync>;
@@ -235,6 +235,11 @@ async fn skip_line(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
     }
 }
 
+/// Returns a line without the codes by which programs colour their output for terminals: in logs and messages they only disturb.
+fn without_escape_codes(line: &str) -> Cow<'_, str> {
+    if line.contains('\u{1b}') { strip_str(line).to_string().into() } else { line.into() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,5 +322,22 @@ mod tests {
         let lines = output.last_lines();
         assert_eq!(lines[1], "next");
         assert!(lines[0].len() < LINE_LIMIT as usize && !lines[0].contains("hun"));
+    }
+
+    #[test]
+    fn only_the_text_of_a_coloured_line_is_left() {
+        for (line, expected) in [
+            ("plain [0m text", "plain [0m text"),
+            (
+                "\u{1b}[2m12:00\u{1b}[0m [\u{1b}[32m\u{1b}[1minfo \u{1b}[0m] über",
+                "12:00 [info ] über",
+            ),
+            ("\u{1b}[38;5;196mred\u{1b}[39m\u{1b}[K", "red"),
+            ("\u{1b}]8;;https://a.example\u{1b}\\link\u{1b}]8;;\u{7} end", "link end"),
+            ("\u{1b}Mup \u{1b}", "up "),
+            ("cut \u{1b}[3", "cut "),
+        ] {
+            assert_eq!(without_escape_codes(line), expected);
+        }
     }
 }
