@@ -272,7 +272,7 @@ fn response(
             return sse::stream(version, id, items, client_id.map(str::to_owned));
         }
         Reply::Message(message) if version == Version::V1_0 => return json(id, size, message),
-        Reply::Task(task) if version == Version::V1_0 => return json(id, size, task.as_ref()),
+        Reply::Task(task) if version == Version::V1_0 => return render::task(id, size, &task),
         Reply::Tasks(tasks) => return json(id, size, tasks),
         Reply::Message(message) => {
             let is_flat = endpoint.flat_results && version == Version::V0_3;

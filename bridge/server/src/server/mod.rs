@@ -22,6 +22,7 @@ mod render;
 mod rest;
 mod service_parameters;
 mod sse;
+mod task_json;
 
 use std::sync::Arc;
 

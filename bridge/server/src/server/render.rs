@@ -16,7 +16,7 @@ use bridge_protocol::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::dialect::client_task_id;
+use super::{dialect::client_task_id, task_json};
 use crate::service::StreamItem;
 
 /// Converts the result of SendMessage to an older version.
@@ -109,6 +109,25 @@ pub(super) fn translated(write: impl FnOnce(&mut Losses) -> Value) -> Value {
 pub(super) fn json<T: Serialize>(id: Id, size: usize, result: T) -> Response {
     let outcome: Result<T, RpcError> = Ok(result);
     json_response(text(size, &RpcResponse { id, outcome }))
+}
+
+/// Returns a response with a task of about this size in its envelope.
+pub(super) fn task(id: Id, size: usize, task: &Arc<Task>) -> Response {
+    const EMPTY: &str = "null}";
+    let outcome: Result<(), RpcError> = Ok(());
+    let mut text = text(size, &RpcResponse { id, outcome });
+    debug_assert!(text.ends_with(EMPTY.as_bytes()), "{text:?}");
+    text.truncate(text.len() - EMPTY.len());
+    task_json::write(&mut text, task);
+    text.push(b'}');
+    json_response(text)
+}
+
+/// Returns the JSON of a task of about this size.
+pub(super) fn task_text(size: usize, task: &Arc<Task>) -> Vec<u8> {
+    let mut text = Vec::with_capacity(size + ROOM);
+    task_json::write(&mut text, task);
+    text
 }
 
 /// Returns a response with a result or an error in its envelope.

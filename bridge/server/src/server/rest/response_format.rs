@@ -40,7 +40,7 @@ impl ResponseFormat {
         let size = reply.size();
         match (self, reply) {
             (Self::V1_0, Reply::Message(answer)) => render::text(size, &answer),
-            (Self::V1_0, Reply::Task(task)) => render::text(size, &*task),
+            (Self::V1_0, Reply::Task(task)) => render::task_text(size, &task),
             (Self::V1_0, Reply::Tasks(tasks)) => render::text(size, &tasks),
             (Self::V1_0, Reply::PushConfig(config)) => render::text(size, &config),
             (Self::V1_0, Reply::PushConfigs(configs)) => render::text(size, &configs),
