@@ -61,6 +61,25 @@ async fn a_python_package_is_installed_once_even_by_two_at_a_time() {
     assert_eq!(printed.trim(), format!("1.16.0 {}", prepared.env["VIRTUAL_ENV"]));
 }
 
+#[test]
+fn modules_are_compiled_for_agents_that_may_not_write_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let scenario = dir.path().join("six.toml");
+    let text = "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python -c 1'\n\
+                [harness]\nversion = 1\nrequires = ['python:six==1.16.0']\nports = 'auto'\n";
+    std::fs::write(&scenario, text).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_green-agent"))
+        .args(["run", "six.toml", "--install", "--cache", "cache"])
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    let mut find = Command::new("find");
+    find.args(["cache", "-name", "six.*.pyc"]).current_dir(dir.path());
+    let compiled = find.output().unwrap().stdout;
+    assert!(!compiled.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[tokio::test]
 async fn a_failed_installation_says_what_failed_and_is_no_installation() {
     let dir = tempfile::tempdir().unwrap();

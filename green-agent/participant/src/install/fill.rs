@@ -120,10 +120,15 @@ async fn run(spec: &PackageFolder, launch: &Launch, deadline: Instant) -> Result
 }
 
 fn launch(spec: &PackageFolder, supervisor: &Supervisor, argv: Vec<String>) -> Launch {
+    let mut env = spec.while_filling();
+    // Without it, every start of an agent would compile all modules that it imports. pip compiles them anyway.
+    if std::env::var_os("PYTHONDONTWRITEBYTECODE").is_some_and(|value| !value.is_empty()) {
+        env.insert("UV_COMPILE_BYTECODE".to_owned(), "1".to_owned());
+    }
     Launch {
         role: "install".to_owned(),
         argv,
-        env: spec.while_filling(),
+        env,
         clean: false,
         path_prepend: Vec::new(),
         working_dir: spec.folder.clone(),
