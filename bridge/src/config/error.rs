@@ -19,6 +19,13 @@ pub struct ConfigError {
     pub problem: Problem,
 }
 
+impl ConfigError {
+    /// Returns whether the file could not be opened, or is not text.
+    pub fn is_unreadable(&self) -> bool {
+        matches!(self.problem, Problem::Unreadable(_))
+    }
+}
+
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: ", self.path.display(), self.line, self.column)?;

@@ -107,6 +107,7 @@ async fn mistakes_have_an_exit_code() {
         (&["--keys", &good, &good], 3, "expected a set of keys"),
         (&[&broken], 3, "expected JSON"),
         (&["nowhere.json"], 3, "No such file"),
+        (&["nowhere.toml"], 3, "No such file"),
         (&[&config], 1, "error 2:8 agents[0].name [configuration]"),
         (&[&carded], 1, "bad.json: skills[0].id [placeholder]"),
         (&["--strict", &clear], 0, "note push.seal [configuration]"),

@@ -133,6 +133,9 @@ async fn configuration(path: &Path) -> Result<Report, CheckError> {
     let mut report = Report { is_configuration: true, ..Report::default() };
     match config::read(path, &builtin::names()) {
         Err(ConfigErrors(errors)) => {
+            if let Some(unreadable) = errors.iter().find(|error| error.is_unreadable()) {
+                return Err(CheckError::Unreadable(unreadable.problem.to_string()));
+            }
             report.findings.extend(errors.iter().map(mistake));
         }
         Ok(config) => {
