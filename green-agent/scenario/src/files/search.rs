@@ -13,25 +13,33 @@ use walkdir::{DirEntry, Error, WalkDir};
 /// too.
 const SKIPPED: [&str; 3] = ["node_modules", "__pycache__", "target"];
 
-/// Returns the scenario files below a folder, by name. Links are followed unless their target is found without them.
+/// The name under which many projects of AgentBeats keep what `scenario.json5` describes, mostly beside a `scenario.toml` for the
+/// same evaluation without containers.
+const MANIFEST: &str = "amber-scenario.json5";
+
+/// Returns the scenario files below a folder, by name; those called [`MANIFEST`] only if there is no other. Links are followed
+/// unless their target is found without them.
 pub(super) fn scenarios(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut search = Search {
         root: fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()),
         followed: BTreeSet::new(),
     };
     let walk = WalkDir::new(folder).follow_links(true).sort_by_file_name();
-    let mut found = Vec::new();
+    let (mut found, mut manifests) = (Vec::new(), Vec::new());
     for entry in walk.into_iter().filter_entry(|entry| search.enters(entry)) {
         match entry {
             Ok(entry) if entry.file_type().is_file() && is_scenario(entry.path()) => {
                 found.push(entry.into_path());
+            }
+            Ok(entry) if entry.file_type().is_file() && entry.file_name() == MANIFEST => {
+                manifests.push(entry.into_path());
             }
             Ok(_) => {}
             Err(error) if is_of_link(&error) => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(found)
+    Ok(if found.is_empty() { manifests } else { found })
 }
 
 /// The state of a search, which enters no folder twice.
@@ -152,5 +160,15 @@ mod tests {
         ] {
             assert_eq!(looks_like_scenario(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_manifest_of_amber_is_found_where_nothing_else_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (manifest, scenario) = (folder.path().join(MANIFEST), folder.path().join("a.toml"));
+        fs::write(&manifest, "{}").unwrap();
+        assert_eq!(scenarios(folder.path()).unwrap(), [manifest]);
+        fs::write(&scenario, "[green_agent]").unwrap();
+        assert_eq!(scenarios(folder.path()).unwrap(), [scenario]);
     }
 }

@@ -2,14 +2,14 @@
 //! bound to a gateway.
 //!
 //! The agents, their roles and the config are read: `metadata.agentbeats_ids`, the gateway's
-//! `assessment_config` and `participant_roles`, the bindings, and the images of components whose manifests
-//! lie beside it. Networks, proxies, experimental features and schemas of secrets are ignored.
+//! `assessment_config` (with the defaults of `config_schema`) and `participant_roles`, the bindings, and the
+//! images of components whose manifests lie beside it. Networks, proxies and experimental features are ignored.
 
 use std::{fs, path::Path};
 
 use serde_json::{Map, Value};
 
-use super::{harness, name, roles::DeclaredRoles};
+use super::{amber_config, harness, name, roles::DeclaredRoles};
 use crate::{
     error::{Problem, ScenarioError, ScenarioErrors},
     model::{Agent, Green, Scenario, Start},
@@ -34,6 +34,12 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
         json5::from_str(text).map_err(|error| wrong("", format!("not JSON5: {error}")))?;
     let roles = ComponentRoles::of(&manifest)
         .map_err(|(key, expected)| wrong(key, format!("missing; expected {expected}")))?;
+    let config = amber_config::filled(&roles.config, &manifest["config_schema"]);
+    let config = config.map_err(|path| {
+        let expected =
+            "missing; expected a default in config_schema, or the value in assessment_config";
+        wrong(&format!("config_schema.{path}"), expected.to_owned())
+    })?;
     let agent = |component: &str, role: &str| {
         let image = image(path, &manifest, component);
         let agentbeats_id = id(&manifest, role).or_else(|| id(&manifest, component));
@@ -45,7 +51,7 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
         name: name(path),
         green: Green::Agent(agent(&roles.green, "green")),
         participants: participants.map(|(component, role)| agent(component, role)).collect(),
-        config: roles.config,
+        config,
         harness: document(path, "", |root| {
             harness::harness(&root.key("harness"), &DeclaredRoles::default())
         })?,
@@ -150,10 +156,11 @@ mod tests {
     use crate::parse::parse;
 
     const MANIFEST: &str = r##"{
+        config_schema: { properties: { topic: { type: "string", default: "tea" } }, required: ["topic"] },
         // The components that are agents.
         components: {
             gateway: { manifest: "https://h/gateway.json5", config: {
-                assessment_config: { rounds: 2, },
+                assessment_config: { rounds: 2, topic: "${config.topic}" },
                 participant_roles: { purple1: "debater" },
             } },
             green: { manifest: { program: { image: "judge:1" } } },
@@ -182,7 +189,10 @@ mod tests {
         };
         assert_eq!(debater.role, "debater");
         assert_eq!(debater.agentbeats_id.as_deref(), Some("17"));
-        assert_eq!(scenario.config["rounds"], 2);
+        assert_eq!(
+            (&scenario.config["rounds"], &scenario.config["topic"]),
+            (&2.into(), &"tea".into())
+        );
     }
 
     #[test]
@@ -190,6 +200,10 @@ mod tests {
         for (text, expected) in [
             ("{", "a.json5:1:1: not JSON5: "),
             ("{}", "a.json5:1:1: components: missing; expected the components"),
+            (
+                &MANIFEST.replace("default: \"tea\"", ""),
+                "a.json5:1:1: config_schema.topic: missing; expected a default in config_schema, or",
+            ),
             (
                 "{components: {gateway: {}, green: {}}}",
                 "a.json5:1:1: bindings: missing; expected a participant",

@@ -6,6 +6,7 @@
 mod agent_address;
 mod agents;
 mod amber;
+mod amber_config;
 mod bot;
 mod check;
 mod credential;
