@@ -85,6 +85,7 @@ impl Exchange {
 
     /// Records the reply. Call this before passing it back.
     pub(super) fn reply(&self, status: StatusCode, headers: &HeaderMap, body: Option<Body>) {
+        self.book.masker.learn_session(headers);
         let content = Content::Reply {
             status: status.as_u16(),
             headers: self.book.masker.headers(headers),

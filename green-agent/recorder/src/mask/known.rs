@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     MASK,
     places::{is_secret_member, mask_credentials, mask_places},
+    sessions::Sessions,
     shapes::mask_shapes,
 };
 
@@ -21,6 +22,7 @@ pub(super) struct Known {
     /// Finds in one pass whether a text contains any of them; most texts do not. `None` if there are no
     /// values, or too many.
     finder: Option<AhoCorasick>,
+    pub(super) sessions: Sessions,
 }
 
 impl Known {
@@ -53,6 +55,7 @@ impl Known {
         let [before, last] = mem::take(&mut self.learnt);
         self.secrets.retain(|secret| !before.contains(secret) || last.contains(secret));
         self.learnt = [last, Vec::new()];
+        self.sessions.begin_trial();
         self.find_again();
     }
 
@@ -133,7 +136,7 @@ impl Known {
     }
 
     pub(super) fn mask_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut text = Cow::Borrowed(text);
+        let mut text = self.sessions.masked(text.into());
         if !self.stands_in(&text) {
             return text;
         }

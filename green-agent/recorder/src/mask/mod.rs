@@ -1,13 +1,14 @@
 //! Masks secrets in everything that is recorded. The messages that are passed on between the parties are
 //! never changed.
 //!
-//! Secrets are found in three ways: by value, if the runner knows them; by place: headers, members and
-//! parameters with telling names, and the text after `Bearer`; and by shape, such as the keys of well-known services. A value is
-//! found in all of its [`forms`]. A secret that is split over several messages, such as token by token in a stream, is not found.
+//! Secrets are found in three ways: by value, if the runner knows them, or a server handed them out as ids of MCP sessions; by
+//! place: headers, members and parameters with telling names, and the text after `Bearer`; and by shape, such as the keys of
+//! well-known services. A value that the runner knows is found in all of its [`forms`]. A secret that is split over several messages, such as token by token in a stream, is not found.
 
 mod forms;
 mod known;
 mod places;
+mod sessions;
 mod shapes;
 
 use std::{
@@ -36,6 +37,9 @@ const RECORDED_HEADERS: &str = "\
     a2a-extensions a2a-version accept authorization content-type last-event-id location \
     mcp-protocol-version mcp-session-id retry-after www-authenticate x-a2a-extensions";
 
+/// The header in which a server hands out the id of a session.
+const MCP_SESSION_ID: &str = "mcp-session-id";
+
 /// Masks secrets in recordings and in agents' output. Clones share the learned values.
 #[derive(Clone, Default)]
 pub struct Masker {
@@ -62,6 +66,13 @@ impl Masker {
     /// earlier recordings are not changed.
     pub fn learn(&self, secret: &str) {
         self.known_mut().learn(all_forms([secret.to_owned()]));
+    }
+
+    /// Adds the id of an MCP session that a server hands out in these headers.
+    pub(super) fn learn_session(&self, headers: &HeaderMap) {
+        if let Some(id) = headers.get(MCP_SESSION_ID).and_then(|id| id.to_str().ok()) {
+            self.known_mut().sessions.learn(id);
+        }
     }
 
     /// Begins another trial of the same agents: values that were learned before the last trial are forgotten, so that

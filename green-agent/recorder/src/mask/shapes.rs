@@ -1,4 +1,4 @@
-//! Finds secrets by their own shape: keys of well-known services, codes of OAuth, and ids of sessions in URLs.
+//! Finds secrets by their own shape: keys of well-known services, codes of OAuth, and ids of sessions in URLs and logs.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -19,9 +19,14 @@ static KEY: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Matches the id of a session in a URL, as the older HTTP transport of MCP has it: with it, anyone can use the session.
+/// Matches the id of a session in a URL, as the older HTTP transport of MCP has it, and in what servers print before they hand it
+/// out: with it, anyone can use the session.
 static SESSION: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)([?&]session_?id=)([a-z0-9_-]{16,})"));
+    LazyLock::new(|| pattern(r"(?i)([?&]session_?id=|(?-u:\b)session id: )([a-z0-9_-]{16,})"));
+
+/// Matches a UUID.
+static UUID: LazyLock<Regex> =
+    LazyLock::new(|| pattern("[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"));
 
 /// Matches at least two parameters of a form or of a query, which may stand in JSON or HTML.
 static PARAMETERS: LazyLock<Regex> = LazyLock::new(|| {
@@ -38,14 +43,15 @@ static GRANT: LazyLock<Regex> =
 /// The parameters that stand beside a code of OAuth only.
 const BESIDE_CODE: [&str; 4] = ["grant_type=", "code_verifier=", "state=", "iss="];
 
-/// Masks keys of well-known services, OAuth codes, and session ids in URLs.
+/// Masks keys of well-known services, OAuth codes, and session ids.
 pub(super) fn mask_shapes(text: Cow<'_, str>) -> Cow<'_, str> {
     let text = replace(text, &KEY, |found| has_random(&found[0]).then(|| MASK.to_owned()));
-    if !text.contains('=') {
+    if !text.contains(['=', ':']) {
         return text;
     }
     let text = replace(text, &SESSION, |found| {
-        has_random(&found[2]).then(|| format!("{}{MASK}", &found[1]))
+        let is_random = has_random(&found[2]) || UUID.is_match(&found[2]);
+        is_random.then(|| format!("{}{MASK}", &found[1]))
     });
     if !GRANTS.iter().any(|name| text.contains(name)) {
         return text;
@@ -133,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_of_the_older_transport_of_mcp_are_found() {
+    fn sessions_of_mcp_are_found_in_urls_and_logs() {
         for (text, expected) in [
             (
                 "/messages/?session_id=0f1e2d3c4b5a69788796a5b4c3d2e1f0",
@@ -142,6 +148,14 @@ mod tests {
             (
                 "/message?sessionId=0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f00f1e2d3c",
                 "/message?sessionId=[masked]",
+            ),
+            (
+                "/message?sessionId=0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0",
+                "/message?sessionId=[masked]",
+            ),
+            (
+                "Created new transport with session ID: 0f1e2d3c4b5a69788796a5b4c3d2e1f0",
+                "Created new transport with session ID: [masked]",
             ),
             (
                 "/chat?session_id=main-2026-11-26-of-me&n=1",

@@ -27,6 +27,24 @@ async fn mirror(request: Request) -> impl IntoResponse {
     (StatusCode::ACCEPTED, [("x-own", "1"), ("retry-after", "7")], Json(seen))
 }
 
+/// A server that repeats the id of its session is not more talkative in the transcript than in its headers.
+#[tokio::test]
+async fn the_id_of_a_session_is_masked_wherever_the_server_repeats_it() {
+    const ID: &str = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0";
+    let tool = || async {
+        let content = json!([{"type": "text", "text": format!("You are in session {ID}.")}]);
+        ([("mcp-session-id", ID)], Json(json!({"result": {"content": content}})))
+    };
+    let origin = serve(Router::new().route("/mcp", post(tool))).await;
+    let setup = Setup::new(&origin, RecorderOptions::default()).await;
+    let call = || setup.client.post(setup.url("/mcp")).header("mcp-session-id", ID);
+    let passed = call().send().await.unwrap().text().await.unwrap();
+    assert!(passed.contains(ID), "{passed}");
+    call().body(format!("\"{ID}\"")).send().await.unwrap();
+    let recorded = format!("{:?}", setup.contents());
+    assert!(!recorded.contains(ID) && recorded.contains("session [masked]."), "{recorded}");
+}
+
 #[tokio::test]
 async fn a_request_and_its_reply_pass_and_are_recorded() {
     let origin = serve(Router::new().fallback(mirror)).await;
