@@ -257,6 +257,8 @@ impl<'a> RunningScenario<'a> {
             Err(problem) => return self.not_begun(planned, problem),
         };
         let mut earlier = self.queue.log.earlier(&planned.key).to_vec();
+        // Those that were not tried are no retries.
+        earlier.retain(TrialRecord::was_tried);
         loop {
             let number = next_attempt(&earlier);
             let report = self.attempt(planned, number, &scenario, installed).await;
@@ -422,7 +424,8 @@ impl Queue<'_> {
 
 /// Returns the number of the attempt after these.
 fn next_attempt(earlier: &[TrialRecord]) -> u32 {
-    1 + earlier.iter().map(|one| one.attempt).max().unwrap_or_default()
+    let attempts = earlier.iter().filter(|one| one.was_tried());
+    1 + attempts.map(|one| one.attempt).max().unwrap_or_default()
 }
 
 /// Returns whether something other than the agents and the evaluator broke, which may not break again.

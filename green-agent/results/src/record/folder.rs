@@ -44,13 +44,13 @@ impl RunFolder {
     }
 
     /// Returns the attempts that were followed by another one of the same trial, in the order in which they
-    /// ended.
+    /// ended. Records of trials that were not tried are no attempts.
     pub fn retried(&self) -> Vec<&TrialRecord> {
         let last = self.last_attempts();
         let is_last = |record: &TrialRecord| {
             last.get(record.key.as_str()).is_some_and(|last| std::ptr::eq(*last, record))
         };
-        self.records.iter().filter(|one| !is_last(one)).collect()
+        self.records.iter().filter(|one| one.was_tried() && !is_last(one)).collect()
     }
 
     /// Returns the records by key. Of several, the one with the highest attempt is returned; of the same attempt, the
@@ -88,7 +88,7 @@ mod tests {
     use crate::record::tests::record;
 
     #[test]
-    fn the_last_attempt_counts_and_the_others_are_listed() {
+    fn the_last_attempt_counts_and_the_others_that_were_tried_are_listed() {
         let sample = |key: &str, sample: &str, attempt| TrialRecord {
             sample: Some(sample.to_owned()),
             ..record(key, attempt)
@@ -100,6 +100,7 @@ mod tests {
                 sample("c", "10", 1),
                 sample("a", "2", 1),
                 sample("a", "2", 2),
+                TrialRecord { folder: None, ..sample("b", "1", 1) },
                 sample("b", "1", 1),
             ],
             torn: None,

@@ -108,6 +108,12 @@ pub struct TrialRecord {
 }
 
 impl TrialRecord {
+    /// Returns whether anything was started. A trial that was only planned, such as one whose requirements are missing, is
+    /// no attempt.
+    pub fn was_tried(&self) -> bool {
+        self.folder.is_some()
+    }
+
     /// Returns the trial's folder below the folder of its run. A record of another machine must not name a path outside of
     /// that.
     pub fn folder_below(&self, run: &Path) -> Option<PathBuf> {

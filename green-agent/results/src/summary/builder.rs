@@ -38,7 +38,7 @@ impl SummaryBuilder {
             Some(last) if last.attempt > row.attempt => Some(row),
             _ => self.counted.insert(row.key.clone(), row),
         };
-        self.retried.extend(retried);
+        self.retried.extend(retried.filter(|row| row.was_tried));
     }
 
     /// Returns the number of trials.

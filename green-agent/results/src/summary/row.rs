@@ -27,6 +27,7 @@ pub(super) struct Row {
     pub(super) attempt: u32,
     pub(super) outcome: Outcome,
     pub(super) stopped_early: bool,
+    pub(super) was_tried: bool,
     /// Whether the evaluation has completed.
     completed: bool,
     /// The metrics that are finite numbers, by name, and the tokens, if they were told.
@@ -82,6 +83,7 @@ impl Row {
             attempt: record.attempt,
             outcome: record.outcome,
             stopped_early: problems.any(|problem| problem.kind == ProblemKind::StoppedEarly),
+            was_tried: record.was_tried(),
             completed: record.state.as_deref() == Some(COMPLETED),
             usage: record.usage.as_ref().map(|usage| {
                 Box::new(TokenCounts {

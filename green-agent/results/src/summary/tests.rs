@@ -158,6 +158,14 @@ fn of_several_attempts_the_last_counts_whatever_the_order() {
 }
 
 #[test]
+fn a_trial_that_was_not_tried_is_no_attempt() {
+    let planned = TrialRecord { folder: None, ..trial(1, Outcome::NotRun, None) };
+    let figures = summary(&[planned, trial(1, Outcome::Passed, None)]).total;
+    assert_eq!((figures.trials, figures.retried.attempts), (1, 0));
+    assert_eq!(figures.pass_rate.mean, Some(1.0));
+}
+
+#[test]
 fn a_metric_that_is_no_number_is_named_and_left_out() {
     let summary =
         summary(&[trial(1, Outcome::Passed, Some(f64::NAN)), trial(2, Outcome::Passed, Some(0.5))]);

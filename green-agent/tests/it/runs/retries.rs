@@ -1,6 +1,6 @@
 //! Tests that trials with broken infrastructure are retried on request.
 
-use green_agent::record::RunFolder;
+use green_agent::record::{RunFolder, TrialRecord};
 
 use super::{Folder, records, shown};
 
@@ -80,5 +80,11 @@ fn trials_of_which_the_first_ones_cannot_begin_are_not_all_tried() {
     let run = folder.only_run().display().to_string();
     let output = folder.run(&["run", "--resume", &run]);
     assert!(output.status.success(), "{}", shown(&output));
-    assert_eq!(RunFolder::read(&folder.only_run()).unwrap().counted().len(), 8);
+    let run = RunFolder::read(&folder.only_run()).unwrap();
+    let attempts = |records: Vec<&TrialRecord>| -> Vec<u32> {
+        records.iter().map(|one| one.attempt).collect()
+    };
+    // The other three were not tried before.
+    assert_eq!(attempts(run.counted()), [2, 2, 2, 2, 2, 1, 1, 1]);
+    assert_eq!(attempts(run.retried()), [1; 5]);
 }
