@@ -27,7 +27,7 @@ use std::{
     time::Duration,
 };
 
-use bridge_client::{ClientError, Credentials, GrpcMeter, Limits};
+use bridge_client::{ClientError, Credentials, Fault, GrpcMeter, Limits};
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -127,6 +127,23 @@ impl EvaluationError {
             true => Self::NotLetIn { role, error },
             false => Self::Participant { role, error },
         }
+    }
+
+    /// Returns the role of the agent that gave no answer to a call, or none of A2A, if there is no assessment for that reason.
+    pub(crate) fn without_answer(&self) -> Option<&str> {
+        let (role, error) = match self {
+            Self::Green(error) => ("green", error),
+            Self::Participant { role, error } => (role.as_str(), error),
+            Self::NotLetIn { .. }
+            | Self::Refused { .. }
+            | Self::NotAsked { .. }
+            | Self::OutOfReach(_)
+            | Self::Environment(_)
+            | Self::Model(_)
+            | Self::Evaluator(_)
+            | Self::NoSuchRole(_) => return None,
+        };
+        (!matches!(error.fault, Fault::Rpc(_))).then_some(role)
     }
 
     /// Returns the error of a participant that has been told its task.

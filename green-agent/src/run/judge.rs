@@ -69,7 +69,7 @@ pub(super) fn judge(
     let measured = seen.assessment.as_mut();
     problems.extend(measured.into_iter().flat_map(|said| criterion::measure(trial.scenario, said)));
     let assessment = seen.assessment.as_ref();
-    problems.extend(assessment.and_then(|said| verdict(trial.scenario, said)));
+    problems.extend(assessment.and_then(|said| verdict(trial.scenario, said, &seen.problems)));
     match &views {
         Some(Ok(views)) => problems.extend(compare(trial, views, &seen, &problems)),
         Some(Err(error)) => problems.push(ProblemKind::Harness.because(chain(error))),
@@ -126,16 +126,17 @@ fn explain(problems: &mut [Problem], why: impl FnOnce(&str) -> Option<String>) {
 }
 
 /// Judges a finished trial by the scenario's present expectations, from the written transcript, whose secrets are
-/// masked.
+/// masked. `others` are its problems that no judge decides.
 pub(super) fn judge_again(
     scenario: &Scenario,
     assessment: &mut Assessment,
     entries: Vec<Entry>,
+    others: &[Problem],
 ) -> Vec<Problem> {
     let mut problems = criterion::measure(scenario, assessment);
     let told = TranscriptViews { said: None, written: entries };
     let unmet = unmet(scenario, &told, assessment, &Masker::default());
-    problems.extend(verdict(scenario, assessment).into_iter().chain(unmet));
+    problems.extend(verdict(scenario, assessment, others).into_iter().chain(unmet));
     let problems = problems.into_iter().map(Problem::shortened);
     owned(scenario, problems.collect())
 }
@@ -168,8 +169,8 @@ fn owned(scenario: &Scenario, problems: Vec<Problem>) -> Vec<Problem> {
     problems.into_iter().map(owned).collect()
 }
 
-/// Returns the problem of the evaluation's last state or score, if there is one.
-fn verdict(scenario: &Scenario, assessment: &Assessment) -> Option<Problem> {
+/// Returns the problem of the evaluation's last state or score, if there is one that does not follow from the `others`.
+fn verdict(scenario: &Scenario, assessment: &Assessment, others: &[Problem]) -> Option<Problem> {
     let kind = match assessment.state.as_str() {
         "completed" => return criterion::missed(scenario, assessment),
         "rejected" => ProblemKind::EvaluationRejected,
@@ -179,11 +180,20 @@ fn verdict(scenario: &Scenario, assessment: &Assessment) -> Option<Problem> {
     let parts = last.and_then(|status| status.pointer("/message/parts")?.as_array());
     let texts = parts.into_iter().flatten().filter_map(|part| part["text"].as_str());
     let text = texts.collect::<Vec<_>>().join("\n");
-    Some(match assessment.state.as_str() {
+    let problem = match assessment.state.as_str() {
         // The title of the problem says the same.
         "failed" | "rejected" if !text.is_empty() => kind.because(text),
         state => kind.because(format!("the evaluation ended as {state}: {text}")),
-    })
+    };
+    Some(problem).filter(|one| !follows_from_crash(one, others))
+}
+
+/// Returns whether an evaluation failed only because a program that crashed did not answer: the recorder then answers with
+/// status 502.
+fn follows_from_crash(verdict: &Problem, problems: &[Problem]) -> bool {
+    verdict.kind == ProblemKind::EvaluationFailed
+        && verdict.message.contains("502")
+        && problems.iter().any(|one| one.kind == ProblemKind::Crashed)
 }
 
 /// Compares the transcript with the scenario's expectations and its snapshot.

@@ -100,7 +100,8 @@ fn judged(
     })?;
     let others = record.problems.iter().filter(|one| !is_judgement(one.kind));
     let mut problems: Vec<Problem> = others.cloned().collect();
-    problems.extend(judge::judge_again(&scenario, &mut assessment, entries));
+    let again = judge::judge_again(&scenario, &mut assessment, entries, &problems);
+    problems.extend(again);
     let outcome = problems.iter().map(Problem::outcome).max();
     let exit = problems.iter().map(Problem::exit).max();
     let has_snapshot = !source.is_filled();

@@ -304,9 +304,12 @@ impl Trial<'_> {
         let watched =
             watch::watch(assessing, processes, running.transcript, self.scenario, self.options);
         let watched = watched.await;
+        let mut crashed = None;
         if !self.had_done_its_part(&watched) {
             seen.problems.extend(watched.problem);
+            crashed = watched.ended.map(|ended| ended.role);
         }
+        let mut unanswered = None;
         let fault = match watched.outcome {
             Some(Ok(assessment)) => {
                 let failed = assessment.state != "completed";
@@ -323,6 +326,7 @@ impl Trial<'_> {
                     problem.message += &watch::last_printed(self.scenario, processes);
                 }
                 seen.problems.push(problem);
+                unanswered = error.without_answer().map(str::to_owned);
                 !matches!(error, EvaluationError::NoSuchRole(_))
             }
             None => false,
@@ -334,7 +338,11 @@ impl Trial<'_> {
         seen.printed = watch::all_printed(processes);
         let mut problems = seen.problems.iter();
         if problems.all(|one| one.kind != ProblemKind::Crashed) {
-            self.look_for_crash(running.transcript, processes, fault, seen).await;
+            crashed = self.look_for_crash(running.transcript, processes, fault, seen).await;
+        }
+        if crashed.is_some() && crashed == unanswered {
+            // That it did not answer follows from its crash.
+            seen.problems.retain(|one| one.kind != ProblemKind::Protocol);
         }
     }
 
@@ -356,14 +364,14 @@ impl Trial<'_> {
     }
 
     /// Looks for the crash of an agent behind a failed evaluation whose transcript has a broken connection. The crash of a
-    /// server is looked for behind every evaluation: an agent may go on without its tools.
+    /// server is looked for behind every evaluation: an agent may go on without its tools. Returns the role.
     async fn look_for_crash(
         &self,
         transcript: &Transcript,
         processes: &[AgentProcess],
         fault: bool,
         seen: &mut TrialObservation,
-    ) {
+    ) -> Option<String> {
         let of_server =
             |entry: &Entry| owner_of(self.scenario, &entry.hop.to) == Owner::Environment;
         let broke = transcript.entries().is_ok_and(|entries| {
@@ -372,13 +380,16 @@ impl Trial<'_> {
                 matches!(entry.content, Content::Failure { .. }) && (fault || of_server(entry))
             })
         });
-        if broke {
-            let crash = watch::crash_behind(processes, transcript, self.scenario).await;
-            let counts = |role: &str| fault || owner_of(self.scenario, role) == Owner::Environment;
-            let crash = crash.filter(|(role, _)| counts(role));
-            // It explains the others.
-            seen.problems.splice(0..0, crash.map(|(_, problem)| problem));
+        if !broke {
+            return None;
         }
+        let (role, problem) = watch::crash_behind(processes, transcript, self.scenario).await?;
+        if !fault && owner_of(self.scenario, &role) != Owner::Environment {
+            return None;
+        }
+        // It explains the others.
+        seen.problems.insert(0, problem);
+        Some(role)
     }
 
     fn evaluation<'b>(

@@ -297,3 +297,45 @@ fn a_model_that_cannot_be_used_is_no_failure_of_the_agent_in_a_conversation() {
     let again = ["model error", "model error", "passed"];
     assert_eq!(outcomes(), again, "{}", shown(&ended));
 }
+
+/// An agent that crashes when it gets a message; with the address of another agent, an evaluator that asks that agent.
+const CRASHING: &str = r#"import json, os, sys, urllib.error, urllib.request
+from agent import Agent, server
+class Crashing(Agent):
+    def do_POST(self):
+        os._exit(7)
+class Evaluator(Agent):
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        asked = json.loads(request["params"]["message"]["parts"][0]["text"])
+        try:
+            urllib.request.urlopen(asked["participants"]["a"], b"{}")
+        except urllib.error.HTTPError as error:
+            told = {"role": "agent", "messageId": "m", "parts": [{"kind": "text", "text": f"a: {error}"}]}
+        self.send(200, {"jsonrpc": "2.0", "id": request["id"], "result": {
+            "kind": "task", "id": "t", "contextId": "c", "status": {"state": "failed", "message": told}}})
+server(sys.argv[1], Evaluator if sys.argv[2:] else Crashing).serve_forever()
+"#;
+
+#[test]
+fn a_crash_is_told_once_and_not_again_as_the_missing_answer() {
+    let conversation = "[green_agent]\n[config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'go'\n";
+    let evaluator =
+        "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009 asks'\n";
+    for green in [conversation, evaluator] {
+        let folder = Folder::new(&format!(
+            "{green}[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9010'\ncmd = 'python3 mine.py 9010'\n\
+             [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n"
+        ));
+        folder.agent(CRASHING);
+        let ended = folder.run(&["run", "a.toml"]);
+        assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
+        let run = folder.only_run().display().to_string();
+        folder.run(&["regrade", &run, "--into", "again"]);
+        for run in [folder.only_run(), folder.0.path().join("again")] {
+            let told = &records(&run)[0].problems;
+            let told: Vec<&str> = told.iter().map(|one| one.message.as_str()).collect();
+            assert_eq!(told, ["a exited with code 7 while the evaluation ran"]);
+        }
+    }
+}
