@@ -25,8 +25,9 @@ use tokio::{
 /// Masks the secrets in a line.
 pub type Mask = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// Called whenever an agent prints something.
-pub type ActivityListener = Arc<dyn Fn() + Send + Sync>;
+/// Called with each text that an agent prints, when it comes and when its line is complete. Returns whether the text says
+/// anything about the agent's work.
+pub type ActivityListener = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// The most bytes of a line that are read; the rest of the line is skipped.
 const LINE_LIMIT: u64 = 64 * 1024;
@@ -101,7 +102,7 @@ impl Output {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// Returns the last lines, at most 20, oldest first.
+    /// Returns the last lines that say anything about the agent's work, at most 20, oldest first.
     pub fn last_lines(&self) -> Vec<String> {
         lock(&self.kept).tail.iter().cloned().collect()
     }
@@ -134,8 +135,12 @@ impl Output {
 
     fn keep(&self, text: &str) {
         self.read.fetch_add(1, Ordering::Relaxed);
+        let says_anything = (self.on_activity)(text);
         let mut kept = lock(&self.kept);
         kept.write(text);
+        if !says_anything {
+            return;
+        }
         if kept.tail.len() == TAIL {
             kept.tail.pop_front();
         }
@@ -193,8 +198,8 @@ impl<R: AsyncRead + Unpin> AsyncRead for ReadNotifier<'_, R> {
     ) -> Poll<io::Result<()>> {
         let before = into.filled().len();
         let read = Pin::new(&mut self.from).poll_read(context, into);
-        if into.filled().len() > before {
-            (self.on_activity)();
+        if let Some(new @ [_, ..]) = into.filled().get(before..) {
+            (self.on_activity)(&String::from_utf8_lossy(new));
         }
         read
     }
@@ -247,7 +252,7 @@ mod tests {
     fn output(dir: &Path, sink: Option<mpsc::Sender<AgentLine>>) -> Output {
         let mask: Mask = Arc::new(|line| line.replace("hunter2", "***"));
         let log = dir.join("logs/purple.log");
-        Output::open("purple", &log, mask, Arc::new(|| ()), sink).unwrap()
+        Output::open("purple", &log, mask, Arc::new(|text| text != "poll"), sink).unwrap()
     }
 
     #[tokio::test]
@@ -255,7 +260,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (told, mut tells) = mpsc::unbounded_channel();
         let output = Output {
-            on_activity: Arc::new(move || told.send(()).unwrap()),
+            on_activity: Arc::new(move |_| told.send(()).is_ok()),
             ..output(dir.path(), None)
         };
         let (mut agent, printed) = tokio::io::duplex(64);
@@ -310,6 +315,9 @@ mod tests {
         assert_eq!(output.last_lines().len(), TAIL);
         assert_eq!(output.last_lines()[0], "30");
         assert_eq!(log(dir.path()).lines().count(), 50);
+        output.drain(&b"poll\npoll\n"[..]).await;
+        assert_eq!((output.last_lines().len(), output.last_lines()[19].as_str()), (TAIL, "49"));
+        assert_eq!(log(dir.path()).lines().count(), 52);
     }
 
     #[tokio::test]

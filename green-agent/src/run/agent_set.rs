@@ -104,14 +104,12 @@ impl AgentSet {
         Ok(())
     }
 
-    /// Returns the function that is called whenever an agent prints something.
+    /// Returns the function that is called with what agents print.
     pub(super) fn on_activity(&self) -> ActivityListener {
         let transcript = self.transcript.clone();
-        Arc::new(move || {
+        Arc::new(move |text| {
             let transcript = transcript.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(transcript) = &*transcript {
-                transcript.touch();
-            }
+            transcript.as_ref().is_none_or(|transcript| transcript.printed(text))
         })
     }
 

@@ -136,7 +136,7 @@ mod tests {
             working_dir: folder.to_owned(),
             log: folder.join("purple.log"),
             mask: Arc::new(str::to_owned),
-            on_activity: Arc::new(|| ()),
+            on_activity: Arc::new(|_| true),
             sink: None,
             grace: Duration::ZERO,
             supervisor: Supervisor { program: "false".into() },

@@ -199,7 +199,7 @@ async fn too_long(transcript: &Transcript, limits: &Timeouts) -> String {
         if Instant::from_std(transcript.last_activity()) + limits.idle <= now && now >= silence {
             let limit = limits.idle;
             return format!(
-                "nothing passed between the agents for {limit:?}, and none printed anything \
+                "nothing passed between the agents for {limit:?} except polls, and none printed anything else \
                  (harness.timeout.idle)"
             );
         }

@@ -28,7 +28,7 @@ pub(crate) fn script(dir: &Path, script: &str) -> Launch {
         working_dir: dir.to_owned(),
         log: dir.join("purple.log"),
         mask: Arc::new(str::to_owned),
-        on_activity: Arc::new(|| ()),
+        on_activity: Arc::new(|_| true),
         sink: None,
         grace: Duration::from_millis(200),
         supervisor: supervisor(),

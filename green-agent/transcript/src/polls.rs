@@ -1,16 +1,19 @@
 //! Distinguishes polls without changes from activity.
 //!
 //! A client that waits for a task may poll it again and again, and a server answers those polls even if the
-//! agent behind it hangs.
+//! agent behind it hangs. Most servers also print a line about each request.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     hash::{DefaultHasher, Hash as _, Hasher as _},
 };
 
 use serde_json::Value;
 
 use super::{Content, Hop, wire};
+
+/// The most different paths of polls that are remembered. Over HTTP+JSON each task has its own.
+const MOST_PATHS: usize = 64;
 
 /// The answers to polls so far.
 #[derive(Debug, Default)]
@@ -19,6 +22,8 @@ pub(super) struct PollAnswers {
     open: BTreeMap<u64, String>,
     /// The digest of the last answer to a poll of each task, over each hop.
     answers: BTreeMap<(Hop, String), u64>,
+    /// The methods and paths of polls.
+    paths: BTreeSet<[String; 2]>,
 }
 
 impl PollAnswers {
@@ -26,7 +31,10 @@ impl PollAnswers {
     /// that repeat the previous answer.
     pub(super) fn is_sign_of_life(&mut self, hop: &Hop, exchange: u64, content: &Content) -> bool {
         match content {
-            Content::Request { .. } if is_poll(content) => {
+            Content::Request { method, path, .. } if is_poll(content) => {
+                if self.paths.len() < MOST_PATHS {
+                    self.paths.insert([method.clone(), path.clone()]);
+                }
                 let task = wire::task_in_request(content).unwrap_or_default();
                 self.open.insert(exchange, task.to_owned());
                 false
@@ -46,6 +54,31 @@ impl PollAnswers {
             Content::Request { .. } | Content::Event { .. } | Content::End => true,
         }
     }
+
+    /// Returns whether a text that a program printed only tells of requests like the polls so far. Those of them that are no
+    /// polls are signs of life themselves.
+    pub(super) fn is_echo(&self, printed: &str) -> bool {
+        let mut lines = printed.lines().filter(|line| !line.trim().is_empty()).peekable();
+        let tells = |line: &str| self.paths.iter().any(|[method, path]| tells(line, method, path));
+        !self.paths.is_empty() && lines.peek().is_some() && lines.all(tells)
+    }
+}
+
+/// Returns whether a line of a log tells of a request: `"POST / HTTP/1.1" 200 OK`, or `POST http://127.0.0.1:9009/ 200`.
+fn tells(line: &str, method: &str, path: &str) -> bool {
+    line.match_indices(method).any(|(at, _)| {
+        let rest = line[at + method.len()..].strip_prefix(' ').unwrap_or_default();
+        let target = rest.split([' ', '"', '\'', '\u{1b}']).next().unwrap_or_default();
+        target == path || path_on_this_machine(target) == Some(path)
+    })
+}
+
+/// Returns the path of a URL on this machine.
+fn path_on_this_machine(url: &str) -> Option<&str> {
+    let rest = url.strip_prefix("http://")?;
+    let at = rest.find('/')?;
+    let host = rest[..at].split(':').next()?;
+    ["127.0.0.1", "localhost"].contains(&host).then_some(&rest[at..])
 }
 
 fn digest(answer: Option<&Value>) -> u64 {
@@ -102,6 +135,27 @@ mod tests {
         let news = [(3, "a", "working"), (4, "b", "submitted"), (5, "b", "working")]
             .map(|(exchange, task, state)| poll(exchange, task, state));
         assert_eq!(news, [false, false, true]);
+    }
+
+    #[test]
+    fn lines_about_polls_are_no_signs_of_life() {
+        let (mut polls, hop) = (PollAnswers::default(), Hop::new("runner", "green"));
+        let access = "INFO:     127.0.0.1:60544 - \"POST / HTTP/1.1\" 200 OK";
+        assert!(!polls.is_echo(access), "there was no poll yet");
+        polls.is_sign_of_life(&hop, 1, &request("tasks/get"));
+        for (printed, expected) in [
+            (access, true),
+            ("HTTP Request: POST http://127.0.0.1:45785/ \"HTTP/1.1 200 OK\"", true),
+            ("\u{1b}[0mPOST / \u{1b}[32m200\u{1b}[0m 3.142 ms - 512\n\n", true),
+            ("HTTP Request: POST https://api.example.org/ \"HTTP/1.1 200 OK\"", false),
+            ("HTTP Request: POST http://127.0.0.1:11434/v1/chat/completions", false),
+            ("INFO: 127.0.0.1:60544 - \"POST /mcp HTTP/1.1\" 200 OK", false),
+            ("step 12 of 100", false),
+            ("\n", false),
+        ] {
+            assert_eq!(polls.is_echo(printed), expected, "{printed}");
+            assert!(!polls.is_echo(&format!("{access}\nstep 12\n")));
+        }
     }
 
     #[test]

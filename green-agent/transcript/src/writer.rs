@@ -150,6 +150,15 @@ impl Transcript {
         self.0.activity.send_replace(Instant::now());
     }
 
+    /// Counts a text that a program printed, unless it only tells of polls. Returns whether it counts.
+    pub fn printed(&self, text: &str) -> bool {
+        let counts = !self.log().polls.is_echo(text);
+        if counts {
+            self.touch();
+        }
+        counts
+    }
+
     /// Counts a message that a party sent past the recorder, so that the transcript has no entry for it.
     pub fn count_unrecorded(&self, sender: &str, bytes: usize) {
         self.log().count(sender, bytes as u64);

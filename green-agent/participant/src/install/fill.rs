@@ -134,7 +134,7 @@ fn launch(spec: &PackageFolder, supervisor: &Supervisor, argv: Vec<String>) -> L
         working_dir: spec.folder.clone(),
         log: spec.beside("log"),
         mask: Arc::new(str::to_owned),
-        on_activity: Arc::new(|| ()),
+        on_activity: Arc::new(|_| true),
         sink: None,
         grace: GRACE,
         supervisor: supervisor.clone(),

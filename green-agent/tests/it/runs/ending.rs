@@ -62,6 +62,36 @@ fn an_evaluator_that_breaks_is_shown_with_what_it_printed() {
     }
 }
 
+/// Its work ends with an error that only its log tells, and its task is polled in vain.
+const ENDLESS: &str = r#"import json, sys
+from agent import Agent, server
+class Endless(Agent):
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if "message" in request["method"]:
+            print("KeyError: no such task in the dataset", file=sys.stderr, flush=True)
+        else:
+            print(f'INFO: "POST {self.path} HTTP/1.1" 200 OK', file=sys.stderr, flush=True)
+        self.send(200, {"jsonrpc": "2.0", "id": request["id"], "result": {
+            "kind": "task", "id": "t", "contextId": "c", "status": {"state": "submitted"}}})
+server(sys.argv[1], Endless).serve_forever()
+"#;
+
+#[test]
+fn lines_of_an_access_log_keep_no_trial_alive_and_hide_no_error() {
+    let folder = Folder::new(
+        "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009'\n\
+         [[participants]]\nrole = 'assistant'\nbuiltin = 'echo'\n\
+         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\ntimeout = { idle = '1s', stop = '1s' }\n",
+    );
+    folder.agent(ENDLESS);
+    let ended = folder.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(4), "{}", shown(&ended));
+    let printed =
+        "it last printed:\n           KeyError: no such task in the dataset\n         transcript";
+    assert!(shown(&ended).contains(printed), "{}", shown(&ended));
+}
+
 /// It answers with a server error, and prints why afterwards, as servers in Python do.
 const BROKEN: &str = r#"import sys
 from agent import Agent, server
