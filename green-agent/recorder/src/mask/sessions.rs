@@ -13,6 +13,9 @@ use super::{
 /// The most ids that are learned in a trial: some clients open a session for each call.
 const MOST: usize = 4096;
 
+/// The longest id that is learned, in bytes.
+const LONGEST: usize = 1024;
+
 /// Matches what may be an id, or a part of one between other characters, as in a JWT. Shorter ones may be words.
 static PIECE: LazyLock<Regex> = LazyLock::new(|| pattern("[A-Za-z0-9_-]{16,}"));
 
@@ -23,6 +26,9 @@ pub(super) struct Sessions([BTreeSet<String>; 2]);
 impl Sessions {
     /// Adds an id. One without digits may be a name that also has other meanings, so it is not looked for.
     pub(super) fn learn(&mut self, id: &str) {
+        if id.len() > LONGEST {
+            return;
+        }
         let pieces = PIECE.find_iter(id).map(|piece| piece.as_str());
         for piece in pieces.filter(|piece| piece.contains(|one: char| one.is_ascii_digit())) {
             if !self.has(piece) && self.0[1].len() < MOST {
@@ -89,7 +95,10 @@ mod tests {
         (0..=MOST).for_each(|number| sessions.learn(&id(number)));
         assert_eq!(masked(&sessions, &id(MOST - 1)), MASK);
         assert_eq!(masked(&sessions, &id(MOST)), id(MOST));
+        let long = format!("{:01025}", 7);
         sessions.begin_trial();
+        sessions.learn(&long);
+        assert_eq!(masked(&sessions, &long), long);
         assert_eq!(masked(&sessions, &id(0)), MASK);
         sessions.begin_trial();
         assert_eq!(masked(&sessions, &id(0)), id(0));
