@@ -458,9 +458,9 @@ table! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Timeouts as "Timeout", closed {
         /// The time from an agent's start until its card can be read.
-        default ready: Duration as Limit = "1m",
+        default ready: Duration as Limit = "3m",
         /// The time without activity: no byte passes between any two agents, on open replies too, and no agent that was
-        /// started prints anything.
+        /// started prints anything. Polls without news, and lines of logs about them, are no activity.
         default idle: Duration as Limit = "5m",
         /// The time for the whole evaluation.
         default total: Duration as Limit = "30m",

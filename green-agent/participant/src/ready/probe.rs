@@ -58,7 +58,7 @@ impl CardProbe {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Silence | Self::NoConnection { .. } => {
-                "make it listen there, or set a longer limit: [harness] timeout = { ready = \"3m\" }"
+                "make it listen there, or set a longer limit: [harness] timeout = { ready = \"10m\" }"
             }
             Self::Untrusted { .. } => {
                 "give it another certificate, or trust its authority with --ca"

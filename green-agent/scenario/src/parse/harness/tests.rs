@@ -18,7 +18,7 @@ fn a_plain_file_asks_for_no_snapshot() {
     let timeout = plain.timeout;
     assert_eq!(
         [timeout.ready, timeout.idle, timeout.total, timeout.stop].map(|limit| limit.as_secs()),
-        [60, 300, 1800, 5]
+        [180, 300, 1800, 5]
     );
     let declared = harness_of("[harness]\nversion = 1\n");
     assert!(declared.declared);
