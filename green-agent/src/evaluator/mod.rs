@@ -129,11 +129,30 @@ impl EvaluationError {
         }
     }
 
+    /// Returns the role of the agent whose output may say more about this error: the evaluator, which refused the request, or an
+    /// agent that broke off. What stands behind a server error is told with its answer.
+    pub(crate) fn unexplained_by(&self) -> Option<&str> {
+        let (role, fault) = self.failed_call()?;
+        let is_told = match fault {
+            Fault::Rpc(_) => role != "green",
+            // For an agent that broke off, the recorder answers 502.
+            Fault::Http { status, .. } => *status >= 500 && *status != 502,
+            _ => false,
+        };
+        (!is_told).then_some(role)
+    }
+
     /// Returns the role of the agent that gave no answer to a call, or none of A2A, if there is no assessment for that reason.
     pub(crate) fn without_answer(&self) -> Option<&str> {
-        let (role, error) = match self {
-            Self::Green(error) => ("green", error),
-            Self::Participant { role, error } => (role.as_str(), error),
+        let (role, fault) = self.failed_call()?;
+        (!matches!(fault, Fault::Rpc(_))).then_some(role)
+    }
+
+    /// Returns the call that failed, by the role of the called agent.
+    fn failed_call(&self) -> Option<(&str, &Fault)> {
+        match self {
+            Self::Green(error) => Some(("green", &error.fault)),
+            Self::Participant { role, error } => Some((role, &error.fault)),
             Self::NotLetIn { .. }
             | Self::Refused { .. }
             | Self::NotAsked { .. }
@@ -141,9 +160,8 @@ impl EvaluationError {
             | Self::Environment(_)
             | Self::Model(_)
             | Self::Evaluator(_)
-            | Self::NoSuchRole(_) => return None,
-        };
-        (!matches!(error.fault, Fault::Rpc(_))).then_some(role)
+            | Self::NoSuchRole(_) => None,
+        }
     }
 
     /// Returns the error of a participant that has been told its task.

@@ -90,11 +90,19 @@ pub(super) async fn ready(
     Ok(())
 }
 
+/// What agents print that were written for a2a-sdk 0.3, if 1.0 or later is installed.
+const WITHOUT_OLD_SDK: &str = "No module named 'a2a.server.apps'";
+
 /// Returns the problem of a program with what its author may not know of the environment that it got.
 fn explained(problem: Problem, scenario: &Scenario, role: &str, options: &RunOptions) -> Problem {
+    if problem.message.contains(WITHOUT_OLD_SDK) {
+        let how = "\nIt was written for a2a-sdk 0.3, which requires = [\"python:a2a-sdk[http-server]<1\"] in [harness] installs.";
+        return Problem { message: problem.message + how, ..problem };
+    }
     if !scenario.harness.declared {
         let how = "\nA table [harness] that is added to this file needs version = 1, and env = \"inherit\" if the agents use your \
-                   environment, as they do without the table.";
+                   environment, as they do without the table. Its requires = [\"python:.\"] installs the project of this folder, \
+                   and requires = [\"python:NAME\"] another package.";
         return Problem { message: problem.message + how, ..problem };
     }
     let environment = EnvVars::load(&options.working_dir).ok();

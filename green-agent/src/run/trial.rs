@@ -320,10 +320,10 @@ impl Trial<'_> {
                 let mut problem = judge::no_assessment(self.scenario, &error);
                 problem.message +=
                     judge::advice_for_card(&error, &seen.parties).unwrap_or_default();
-                if problem.kind == ProblemKind::EvaluationRejected {
+                if let Some(role) = error.unexplained_by() {
                     // What it printed about the request may come after its answer.
                     sleep(LAST_WORDS).await;
-                    problem.message += &watch::last_printed(self.scenario, processes);
+                    problem.message += &watch::last_printed(role, processes);
                 }
                 seen.problems.push(problem);
                 unanswered = error.without_answer().map(str::to_owned);

@@ -146,12 +146,10 @@ pub(super) fn exit_message(agent: &AgentProcess, exit: AgentExit, when: &str) ->
     format!("{} {exit} {when}{}", agent.role(), printed(agent))
 }
 
-/// Returns what the evaluator's program last printed, as the end of a message; nothing if it is none of these programs.
-pub(super) fn last_printed(scenario: &Scenario, agents: &[AgentProcess]) -> String {
-    let mut agents = agents.iter();
-    let evaluator =
-        agents.find(|agent| owner::owner_of(scenario, agent.role()) == Owner::Evaluator);
-    evaluator.map(printed).unwrap_or_default()
+/// Returns what the program of a role last printed, as the end of a message; nothing if it is none of these programs.
+pub(super) fn last_printed(role: &str, agents: &[AgentProcess]) -> String {
+    let program = agents.iter().find(|agent| agent.role() == role);
+    program.map(printed).unwrap_or_default()
 }
 
 /// Returns what each program last printed.

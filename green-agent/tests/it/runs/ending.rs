@@ -32,7 +32,7 @@ fn servers_end_after_the_agents_that_use_them() {
     assert!(log.contains("took leave: 200"), "{log}");
 }
 
-/// It prints why it cannot evaluate, and answers with an internal error, or not at all.
+/// It prints why it cannot evaluate, and answers with an internal error, or not at all, or breaks off.
 const EVALUATOR: &str = r#"import json, sys, time
 from agent import Agent, server
 class Broken(Agent):
@@ -41,13 +41,19 @@ class Broken(Agent):
         print("KeyError: no such task in the dataset", file=sys.stderr, flush=True)
         if "hangs" in sys.argv:
             time.sleep(60)
+        if "breaks" in sys.argv:
+            return
         self.send(200, {"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32603, "message": "'task'"}})
 server(sys.argv[1], Broken).serve_forever()
 "#;
 
 #[test]
 fn an_evaluator_that_breaks_is_shown_with_what_it_printed() {
-    for (way, how) in [("", "(-32603)"), ("hangs", "the others were waiting for green")] {
+    for (way, how) in [
+        ("", "(-32603)"),
+        ("hangs", "the others were waiting for green"),
+        ("breaks", "connection closed before message completed\"}"),
+    ] {
         let folder = Folder::new(&format!(
             "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009 {way}'\n\
              [[participants]]\nrole = 'assistant'\nbuiltin = 'echo'\n\
@@ -117,4 +123,25 @@ fn an_agent_that_breaks_is_shown_with_what_it_printed_after_its_answer() {
     let printed =
         "a answered with status 500; it last printed:\n           KeyError: no such tool\n";
     assert!(shown(&ended).contains(printed), "{}", shown(&ended));
+}
+
+#[test]
+fn the_report_of_a_program_that_lacks_a_package_says_how_to_install_it() {
+    for (harness, lacked, how) in [
+        ("", "judge", "Its requires = [\"python:.\"] installs the project of this folder"),
+        (
+            "[harness]\nversion = 1\n",
+            "a2a.server.apps",
+            "requires = [\"python:a2a-sdk[http-server]<1\"]",
+        ),
+    ] {
+        let folder = Folder::new(&format!(
+            "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py'\n\
+             [[participants]]\nrole = 'assistant'\nbuiltin = 'echo'\n{harness}"
+        ));
+        folder.file("mine.py", &format!("raise ImportError(\"No module named '{lacked}'\")\n"));
+        let ended = folder.run(&["run", "a.toml"]);
+        assert_eq!(ended.status.code(), Some(4), "{}", shown(&ended));
+        assert!(shown(&ended).contains(how), "{}", shown(&ended));
+    }
 }
