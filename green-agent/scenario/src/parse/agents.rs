@@ -37,7 +37,8 @@ table! {
         /// hosts it behind the bridge and evaluates it as an A2A agent; the activities are recorded in the
         /// transcript too.
         later bot: Key<'a> as Endpoint,
-        /// The name of a built-in bot of the bridge, hosted inside the harness; without endpoint and cmd.
+        /// The name of a built-in bot of the bridge, hosted inside the harness; without endpoint and cmd. sample repeats a
+        /// message and completes the task, echo repeats it and waits for the next one; the others misbehave.
         later builtin: Key<'a> as String {"enum": bridge_bots::bot::BUILTINS.map(|(name, _)| name)},
         /// The name of a built-in policy of the purple agent, run inside the harness; without endpoint and cmd.
         later policy: Key<'a> as String {"enum": purple_agent::policy::BUILTINS.map(|(name, _)| name)},
