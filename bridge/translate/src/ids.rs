@@ -1,4 +1,4 @@
-//! Assigns message ids: the activity's own, or one derived from the turn's.
+//! The ids of activities and messages: the activity's own, or one derived from the turn's.
 
 use alloc::{
     collections::BTreeSet,
@@ -6,8 +6,8 @@ use alloc::{
     string::{String, ToString},
 };
 
-/// Returns the task of the message with this id, if a channel gave the id: it begins with the task's id.
-pub(crate) fn task_of(id: &str) -> Option<&str> {
+/// Returns the task of the activity with this id, if a channel gave the id: it begins with the task's id and a dot.
+pub fn task_of(id: &str) -> Option<&str> {
     id.split_once('.').map(|(task, _)| task)
 }
 
@@ -45,6 +45,13 @@ impl Ids {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_names_its_task_before_a_dot() {
+        for (id, expected) in [("t.1", Some("t")), ("t.1.2", Some("t")), ("t", None), ("", None)] {
+            assert_eq!(task_of(id), expected, "{id}");
+        }
+    }
 
     #[test]
     fn no_id_is_given_twice() {

@@ -18,6 +18,7 @@
 //! - [`context`]: the common data of a turn's activities
 //! - [`keys`]: names in metadata and in `channelData`
 //! - [`sign_in`]: requests to sign in
+//! - [`ids`]: the ids of activities and messages
 //! - [`click`]: the message whose card or button was clicked
 //! - [`full_activity`]: the extension that carries activities in full
 #![no_std]
@@ -34,7 +35,7 @@ mod end;
 pub mod events;
 pub mod from_activity;
 pub mod full_activity;
-mod ids;
+pub mod ids;
 mod invoke_response;
 pub mod keys;
 mod markup;

@@ -8,6 +8,7 @@ use bridge_protocol::{
     activity::ChannelAccount,
     wire::{FieldError, weight::TooMuch},
 };
+use bridge_translate::ids;
 
 use super::{
     AdmissionError, RemoteBot, channel_state::ChannelInner, files::UploadError,
@@ -161,12 +162,12 @@ impl ConnectorSession {
         head.agent == self.scope.agent && head.context_id == self.scope.context
     }
 
-    /// Returns the task of an activity that the bot received. The activity's id begins with the task's id.
+    /// Returns the task of an activity.
     pub(super) async fn answered(
         &self,
         activity: Option<&str>,
     ) -> Result<Option<Arc<Head>>, StoreError> {
-        match activity.and_then(|id| id.split('.').next()) {
+        match activity.and_then(ids::task_of) {
             Some(task) => self.head(task).await,
             None => Ok(None),
         }

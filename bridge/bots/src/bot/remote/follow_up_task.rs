@@ -6,7 +6,7 @@ use bridge_protocol::{
     a2a::{Metadata, TaskState},
     activity::{Activity, ActivityType},
 };
-use bridge_translate::{SilentEnd, keys::FOLLOWS};
+use bridge_translate::{SilentEnd, ids, keys::FOLLOWS};
 use serde_json::{Value, json};
 
 use super::{
@@ -47,9 +47,8 @@ impl ConnectorSession {
         // Of several simultaneous messages, the first one creates the task.
         let beginning = self.channel.creation_locks.of(self.secret.expose());
         let _one_by_one = beginning.lock().await;
-        let answered = activity.reply_to_id.as_deref().unwrap_or_default();
-        let answered = answered.split('.').next() == Some(&*meant.task);
-        let answered = answered.then_some(&**meant);
+        let answered = activity.reply_to_id.as_deref().and_then(ids::task_of);
+        let answered = answered.filter(|task| *task == meant.task).map(|_| &**meant);
         let Some(leases) = self.channel.store.leases() else {
             return self.newest_open_task(key, answered).await;
         };
