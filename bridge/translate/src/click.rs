@@ -90,16 +90,18 @@ impl<'a> Click<'a> {
         says_something.then_some(Self { control, text, data, verb })
     }
 
-    /// Returns the id of the newest message of the bot in the task that offers the click. A new version of a message has
-    /// the id of that message, by which the bot knows it.
-    pub fn answered(&self, task: &Task) -> Option<String> {
+    /// Returns the id of the newest message of the bot in the task that offers the click, except those of the turn that answers
+    /// the activity with the id `turn`. A new version of a message has the id of that message, by which the bot knows it.
+    pub fn answered(&self, task: &Task, turn: &str) -> Option<String> {
         let artifacts = task.artifacts.iter().rev();
         let artifacts = artifacts.map(|one| (artifact_id(one), &one.parts, &one.metadata));
         let messages = task.history.iter().chain(&task.status.message).rev();
         let messages = messages.filter(|one| one.role == Role::Agent);
         let messages =
             messages.map(|one: &Message| (one.message_id.clone(), &one.parts, &one.metadata));
-        let mut newest_first = artifacts.chain(messages).take(SEARCHED);
+        let is_before = |id: &str| !id.strip_prefix(turn).is_some_and(|rest| rest.starts_with('.'));
+        let searched = artifacts.chain(messages).take(SEARCHED);
+        let mut newest_first = searched.filter(|(id, ..)| is_before(id));
         let (id, _, metadata) = newest_first.find(|(_, parts, metadata)| match self.control {
             Control::Feedback => metadata.as_ref().is_some_and(asks_for_feedback),
             _ => parts.iter().any(|part| self.is_offered(part)),
@@ -237,7 +239,7 @@ mod tests {
         let status = json!({"state": "TASK_STATE_WORKING"});
         let task = json!({"id": "t", "contextId": "c", "status": status, "history": history});
         let activity = Activity::read(activity).unwrap();
-        Click::of(&activity)?.answered(&Task::read(task).unwrap())
+        Click::of(&activity)?.answered(&Task::read(task).unwrap(), "t.1")
     }
 
     fn adaptive(id: &'static str, action: &Value) -> (&'static str, &'static str, Value) {
@@ -257,6 +259,8 @@ mod tests {
             adaptive("old", &submit(json!({"do": "buy"}))),
             adaptive("buy", &submit(json!({"do": "buy", "msteams": {"type": "task/fetch"}}))),
             adaptive("bare", &json!({"type": "Action.Submit"})),
+            // A turn that is resumed after a restart has already said this.
+            adaptive("t.1.1", &submit(json!({"do": "buy"}))),
             adaptive("text", &submit(json!("refresh"))),
             adaptive("run", &json!({"type": "Action.Execute", "verb": "buy", "data": {"n": 1}})),
         ];
@@ -342,7 +346,7 @@ mod tests {
             let activity =
                 json!({"type": "invoke", "name": "message/submitAction", "value": value});
             let activity = Activity::read(activity).unwrap();
-            let answered = Click::of(&activity).unwrap().answered(&task);
+            let answered = Click::of(&activity).unwrap().answered(&task, "t.1");
             assert_eq!(answered.as_deref(), expected);
         }
     }

@@ -129,7 +129,8 @@ impl LocalBot {
         let mut activity = Box::new(to_activity::message(&turn.message, &turn.task, &place));
         if activity.reply_to_id.is_none() {
             let click = Click::of(&activity);
-            activity.reply_to_id = click.and_then(|click| click.answered(&turn.task));
+            activity.reply_to_id =
+                click.and_then(|click| click.answered(&turn.task, &place.activity_id));
         }
         TurnInput {
             activity,

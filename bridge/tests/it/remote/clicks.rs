@@ -8,7 +8,10 @@ use bridge_translate::SilentEnd;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::{StandIn, World, all_said, answered, message, quick, remote, standin::Post, state};
+use super::{
+    StandIn, World, all_said, answered, message, quick, remote, restart::arrived, standin::Post,
+    state,
+};
 
 /// Starts a bot with a card whose buttons change and delete it.
 async fn with_a_card() -> StandIn {
@@ -190,6 +193,35 @@ async fn a_card_that_replaces_the_clicked_one_is_shown_once_and_is_its_new_versi
             assert!(shown.contains(&format!("Votes: {}", count + 1)), "{voted}");
         }
     }
+}
+
+/// The response comes by a call, because the connection of the request ends with the bridge.
+#[tokio::test]
+async fn a_card_that_replaces_the_clicked_one_after_a_restart_is_its_new_version() {
+    let bot = StandIn::that(async |post: Post| {
+        if post.activity["type"] == "invoke" {
+            // A bot that is typing has the click.
+            post.send(json!({"type": "typing"})).await;
+            std::future::pending::<()>().await;
+        }
+        post.send(json!({"attachments": [attached(&votes(0))]})).await;
+        StatusCode::OK.into_response()
+    })
+    .await;
+    let hosted = || vec![remote("bot", &bot, in_context())];
+    let world = World::with(hosted()).await;
+    let task = world.say("card").await;
+    let id = answered(&task["artifacts"][0]).unwrap();
+    let click = &world.ask("bot", within(&task, vote(0)), true).await["result"]["task"];
+    arrived(&world, click).await;
+    let post = bot.posts().remove(1);
+    let world = world.restart(hosted()).await;
+    let body = json!({"statusCode": 200, "type": ADAPTIVE, "value": votes(1)});
+    let response = json!({"type": "invokeResponse", "value": {"status": 200, "body": body}});
+    post.send(response).await;
+    post.send(json!({"type": "endOfConversation"})).await;
+    let voted = world.until(&click["id"], |task| state(task) == "TASK_STATE_COMPLETED").await;
+    assert_eq!(voted["artifacts"][0]["metadata"]["urn:activity:follows"]["messageId"], id);
 }
 
 const ADAPTIVE: &str = "application/vnd.microsoft.card.adaptive";

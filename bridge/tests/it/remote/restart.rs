@@ -39,7 +39,7 @@ async fn interrupted(bot: &StandIn, settings: &RemoteSettings, says: &[&str]) ->
 }
 
 /// Waits until it is logged that the bot has the message.
-async fn arrived(world: &World, task: &Value) {
+pub(super) async fn arrived(world: &World, task: &Value) {
     let id = task["id"].as_str().unwrap();
     eventually("it is known that the bot has the message", async || {
         let head = world.store.head(&Caller::anonymous(), id).await.unwrap();

@@ -1,7 +1,7 @@
 //! Finds the message with the card that a user has clicked, in the tasks of the conversation.
 
 use bridge_protocol::activity::Activity;
-use bridge_translate::click::Click;
+use bridge_translate::{TranslationContext, click::Click};
 
 use super::{RemoteBot, channel_state::ChannelInner};
 use crate::{
@@ -21,11 +21,12 @@ pub(super) async fn message(
     bot: &RemoteBot,
     turn: &Turn,
     activity: &Activity,
+    place: &TranslationContext,
 ) -> Result<Option<String>> {
     let Some(click) = Click::of(activity) else {
         return Ok(None);
     };
-    let found = click.answered(&turn.task);
+    let found = click.answered(&turn.task, &place.activity_id);
     if found.is_some() || bot.settings.conversation == ConversationScope::Task {
         return Ok(found);
     }
@@ -37,5 +38,5 @@ pub(super) async fn message(
     };
     let page = channel.store.list(&turn.caller, &query).await?;
     let others = page.tasks.iter().filter(|one| one.task.id != turn.task.id);
-    Ok(others.filter_map(|one| click.answered(&one.task)).next())
+    Ok(others.filter_map(|one| click.answered(&one.task, &place.activity_id)).next())
 }

@@ -52,6 +52,8 @@ struct RemoteTurn {
     turn: Turn,
     place: TranslationContext,
     redactor: Redactor,
+    /// The id of the message whose card or button the user has clicked.
+    clicked: Option<String>,
     /// Whether a greeting is sent before the message.
     sends_greeting: bool,
     /// Whether the bot has asked the user to sign in, and the message may do so.
@@ -71,7 +73,7 @@ impl Executor for RemoteExecutor {
             Ok(activity) => activity,
             Err(error) => return preparation_failure(turn, &error),
         };
-        let machine = machine.with_clicked(activity.reply_to_id.clone());
+        remote_turn.clicked.clone_from(&activity.reply_to_id);
         remote_turn.turn.release_history();
         let remote_turn = &remote_turn;
         let talk = async move |open_turn: &OpenTurn| {
@@ -84,6 +86,12 @@ impl Executor for RemoteExecutor {
         let (mut remote_turn, machine) = match self.remote_turn(turn).await {
             Ok(prepared) => prepared,
             Err(failure) => return failure,
+        };
+        let RemoteTurn { turn, place, .. } = &remote_turn;
+        let clicked = request::clicked(&self.channel, &self.bot, turn, place).await;
+        remote_turn.clicked = match clicked {
+            Ok(clicked) => clicked,
+            Err(error) => return preparation_failure(turn, &error),
         };
         remote_turn.turn.release_history();
         let turn = &remote_turn.turn;
@@ -130,6 +138,7 @@ impl RemoteExecutor {
                     redactor,
                     awaits_sign_in: sign_in::unanswered(&turn.task).is_some(),
                     turn,
+                    clicked: None,
                     sends_greeting,
                 };
                 Ok((remote_turn, machine))
@@ -197,6 +206,7 @@ impl RemoteExecutor {
         };
         let open_turns = &self.channel.open_turns;
         let (open_turn, queue) = open_turns.open(task_id, activity_id, from, ending, owner);
+        let machine = machine.with_clicked(remote_turn.clicked.clone());
         let mut log_writer = LogWriter::new(machine, remote_turn.turn.handle.clone(), queue)
             .flush_after(self.bot.settings.shown_after);
         let talking = async move {

@@ -19,11 +19,8 @@ pub(super) async fn message(
     place: &TranslationContext,
 ) -> Result<Activity> {
     let Turn { message, task, caller, .. } = turn;
-    let mut activity = to_activity::message(message, &slim(task), place);
+    let mut activity = with_clicked(channel, bot, turn, place).await?;
     activity.text_format.get_or_insert(TextFormat::Plain);
-    if activity.reply_to_id.is_none() {
-        activity.reply_to_id = clicked::message(channel, bot, turn, &activity).await?;
-    }
     // Files of an activity that was sent as a whole stay unchanged.
     if full_activity::is_used(message) && matches!(full_activity::carried(message), Ok(Some(_))) {
         return Ok(activity);
@@ -35,6 +32,30 @@ pub(super) async fn message(
     for (index, url) in inline_files(message, &mut activity) {
         let id = channel.files.offer(caller, task, message, index).await?;
         *url = format!("{base}/v3/attachments/{id}/views/original");
+    }
+    Ok(activity)
+}
+
+/// Returns the id of the message whose card or button the user's message clicks, if it clicks one.
+pub(super) async fn clicked(
+    channel: &ChannelInner,
+    bot: &RemoteBot,
+    turn: &Turn,
+    place: &TranslationContext,
+) -> Result<Option<String>> {
+    Ok(with_clicked(channel, bot, turn, place).await?.reply_to_id)
+}
+
+/// Returns the activity for a user's message, which names the message that the user has clicked. Its files are `data:` URLs.
+async fn with_clicked(
+    channel: &ChannelInner,
+    bot: &RemoteBot,
+    turn: &Turn,
+    place: &TranslationContext,
+) -> Result<Activity> {
+    let mut activity = to_activity::message(&turn.message, &slim(&turn.task), place);
+    if activity.reply_to_id.is_none() {
+        activity.reply_to_id = clicked::message(channel, bot, turn, &activity, place).await?;
     }
     Ok(activity)
 }
