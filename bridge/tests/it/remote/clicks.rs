@@ -131,6 +131,37 @@ async fn a_late_change_is_not_added_to_the_answer_of_another_message() {
     assert_eq!(all_said(&follow_up), ["The answer"]);
 }
 
+/// The call of a job need not name a turn. After the bot has answered the request, it may be the call of any job.
+#[tokio::test]
+async fn a_late_change_that_names_no_turn_is_not_added_to_another_answer() {
+    let bot = StandIn::that(async |post: Post| {
+        if post.text() == "two" {
+            return StatusCode::ACCEPTED.into_response();
+        }
+        post.say("Working on it").await;
+        StatusCode::OK.into_response()
+    })
+    .await;
+    let world = World::of(&bot, in_context()).await;
+    let first = world.say("one").await;
+    let second = &world.ask("bot", within(&first, message("two")), true).await["result"]["task"];
+    arrived(&world, second).await;
+    let post = bot.posts().remove(1);
+    let url = post.below(&format!("/activities/{}", answered(&first["artifacts"][0]).unwrap()));
+    let update = json!({"type": "message", "text": "The answer"});
+    assert_eq!(post.call("DELETE", &url, &Value::Null).await.0, 200);
+    assert_eq!(post.call("PUT", &url, &update).await.0, 200);
+    post.say("Two").await;
+    let second = world.until(&second["id"], |task| state(task) == "TASK_STATE_COMPLETED").await;
+    assert_eq!(all_said(&second), ["Two"]);
+    assert_eq!(second["metadata"]["urn:activity:event"]["type"], "messageDelete");
+    let all = world.client.call("bot", "ListTasks", &json!({})).await.unwrap();
+    let tasks = all["result"]["tasks"].as_array().unwrap();
+    let follows = |task: &&Value| task["metadata"]["urn:activity:follows"]["taskId"] == first["id"];
+    let follow_up = world.task(&tasks.iter().find(follows).unwrap()["id"]).await;
+    assert_eq!(all_said(&follow_up), ["The answer"]);
+}
+
 #[tokio::test]
 async fn a_click_in_an_open_task_changes_the_card_in_its_place() {
     let bot = with_a_card().await;

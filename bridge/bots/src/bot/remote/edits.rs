@@ -23,14 +23,19 @@ impl ConnectorSession {
         self.check(head, id).await?;
         let update =
             Activity { kind: ActivityType::MessageUpdate, id: Some(id.into()), ..activity };
-        let place = self.task_of_change(head, update.reply_to_id.as_deref()).await?;
+        let answered = update.reply_to_id.as_deref();
+        let place = self.task_of_change(head, answered).await?;
+        let open_turn = self.channel.open_turns.find(&place.task).filter(|_| answered.is_none());
+        let is_unrelated = open_turn.is_some_and(|open_turn| open_turn.may_be_unrelated(id));
+        let place = if is_unrelated { head.clone() } else { place };
         if self.append(&place, update.clone()).await?.is_late {
             Box::pin(self.follow_up(head, id, update)).await?;
         }
         Ok(id.into())
     }
 
-    /// Deletes an earlier activity. It remains in a task that has ended; then the running turn reports the deletion.
+    /// Deletes an earlier activity. It remains in a task that has ended; then the running turn reports the deletion, because
+    /// nobody follows the ended task any more.
     pub async fn delete(&self, head: &Arc<Head>, id: &str) -> Result<()> {
         self.check(head, id).await?;
         let delete = Activity { id: Some(id.into()), ..Activity::new(ActivityType::MessageDelete) };
@@ -39,7 +44,7 @@ impl ConnectorSession {
     }
 
     /// Returns the task that shows the change of a message: the message's own, or if that has ended, the one whose turn runs.
-    /// SDKs name the activity in whose turn the bot has changed the message, which may be over.
+    /// Most SDKs name the activity in whose turn the bot has changed the message, which may be over.
     async fn task_of_change(&self, own: &Arc<Head>, answered: Option<&str>) -> Result<Arc<Head>> {
         if self.bot.settings.conversation != ConversationScope::Context || !self.is_over(own) {
             return Ok(own.clone());

@@ -203,6 +203,7 @@ impl RemoteExecutor {
         let owner = TurnOwner {
             scope: self.scope(&remote_turn.turn.task, &remote_turn.turn.caller),
             bot: self.bot.clone(),
+            clicked: remote_turn.clicked.clone(),
         };
         let open_turns = &self.channel.open_turns;
         let (open_turn, queue) = open_turns.open(task_id, activity_id, from, ending, owner);
@@ -254,6 +255,7 @@ impl RemoteExecutor {
         }
         let is_invoke = activity.kind == ActivityType::Invoke;
         let outcome = self.call_and_note(remote_turn, open_turn, activity).await?;
+        open_turn.record_answer();
         match outcome {
             ResponseOutcome::TurnOver if self.bot.settings.ending.answer => {
                 // A bot that was asked for all in its answer says nothing after it.

@@ -4,12 +4,13 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
 use bridge_program::lock;
-use bridge_protocol::activity::Activity;
+use bridge_protocol::activity::{Activity, ActivityType};
+use bridge_translate::ids;
 use tokio::sync::{mpsc, watch};
 
 use super::{
@@ -34,17 +35,21 @@ pub(super) struct OpenTurn {
     /// The reason why the last activity that the bot posted was refused, if one was.
     refusal: Mutex<Option<String>>,
     owner: TurnOwner,
+    /// Whether the bot has answered the request of the turn.
+    has_answer: AtomicBool,
     /// Whether it was opened before, by an earlier process or by another process.
     pub(super) is_resumed: bool,
 }
 
-/// The bot and the conversations of an open turn.
+/// The bot, the conversations and the clicked message of an open turn.
 #[derive(Debug)]
 pub(super) struct TurnOwner {
     /// The scope of the turn's service URL.
     pub(super) scope: ServiceUrlScope,
     /// The bot with which the turn began.
     pub(super) bot: Arc<RemoteBot>,
+    /// The id of the message whose card or button the user has clicked.
+    pub(super) clicked: Option<String>,
 }
 
 /// Keeps a turn open until it is dropped.
@@ -74,6 +79,7 @@ impl OpenTurns {
             progress: watch::Sender::new(ProgressState::default()),
             refusal: Mutex::default(),
             owner,
+            has_answer: AtomicBool::new(from > 0),
             is_resumed: from > 0,
         });
         self.lock().insert(task.into(), open_turn.clone());
@@ -135,11 +141,30 @@ impl OpenTurn {
             activity.id = Some(id.clone());
         }
         let progress = turn_progress::progress_of(&activity, &self.ending);
+        let deleted =
+            activity.id.as_deref().filter(|_| activity.kind == ActivityType::MessageDelete);
+        let is_related = !deleted.is_some_and(|id| self.may_be_unrelated(id));
         self.output.send(activity).await?;
         // The progress changes after the activity is queued, so that the code that ends the turn finds the activity
         // there.
-        self.progress.send_modify(|state| *state = state.after(progress));
+        if is_related {
+            self.progress.send_modify(|state| *state = state.after(progress));
+        }
         Ok(id)
+    }
+
+    /// Returns whether a change of the message with this id may come from a job of an earlier turn: the message is of an earlier
+    /// task, the user has not clicked it, and the bot has answered the request. Deletions, and updates by some SDKs, name no turn.
+    pub(super) fn may_be_unrelated(&self, id: &str) -> bool {
+        let is_earlier =
+            ids::task_of(id).is_some_and(|task| Some(task) != ids::task_of(&self.answered));
+        let is_clicked = self.owner.clicked.as_deref() == Some(id);
+        is_earlier && !is_clicked && self.has_answer.load(Ordering::Relaxed)
+    }
+
+    /// Records that the bot has answered the request of the turn.
+    pub(super) fn record_answer(&self) {
+        self.has_answer.store(true, Ordering::Relaxed);
     }
 
     /// Does the same as [`enqueue`](Self::enqueue), but waits until the activity is logged. Its id ends with `suffix`,
@@ -178,6 +203,41 @@ impl OpenTurn {
 
 /// Returns whether the activity has the id of an earlier one.
 pub(super) fn refers_to_earlier(activity: &Activity) -> bool {
-    use bridge_protocol::activity::ActivityType as Type;
-    matches!(activity.kind, Type::MessageUpdate | Type::MessageDelete)
+    matches!(activity.kind, ActivityType::MessageUpdate | ActivityType::MessageDelete)
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::wire::Wire as _;
+    use serde_json::json;
+
+    use super::*;
+    use crate::caller::Caller;
+
+    #[tokio::test]
+    async fn a_deletion_that_may_be_of_an_earlier_turn_does_not_end_this_one() {
+        for (id, has_answer, expected) in [
+            ("old.1.1", false, TurnProgress::Spoken),
+            ("old.1.1", true, TurnProgress::Silent),
+            ("old.1.2", true, TurnProgress::Spoken),
+            ("task.1.1", true, TurnProgress::Spoken),
+            ("stream", true, TurnProgress::Spoken),
+        ] {
+            let caller = Caller::anonymous();
+            let owner = TurnOwner {
+                scope: ServiceUrlScope { agent: "bot".into(), caller, context: "context".into() },
+                bot: Arc::new(RemoteBot::new("bot", "http://localhost:3979".parse().unwrap())),
+                clicked: Some("old.1.2".into()),
+            };
+            let open_turns = OpenTurns::default();
+            let (open_turn, _queue) =
+                open_turns.open("task", "task.1", 0, TurnEndRules::default(), owner);
+            if has_answer {
+                open_turn.record_answer();
+            }
+            let deletion = json!({"type": "messageDelete", "id": id});
+            open_turn.enqueue(Box::new(Activity::read(deletion).unwrap())).await.unwrap();
+            assert_eq!(open_turn.progress().borrow().progress, expected, "{id}");
+        }
+    }
 }
