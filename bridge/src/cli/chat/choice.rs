@@ -136,7 +136,8 @@ pub(super) fn is_of_dialog(parts: &[Part]) -> bool {
 pub(super) fn of_button(button: &Value) -> Option<Choice> {
     let text = |name: &str| button.get(name).and_then(Value::as_str).unwrap_or_default();
     let title = text("title");
-    let sends = match (text("type"), button.get("value")) {
+    let parsed = parsed_value(button);
+    let sends = match (text("type"), parsed.as_ref().or(button.get("value"))) {
         (
             "openUrl" | "signin" | "downloadFile" | "playAudio" | "playVideo" | "showImage",
             Some(Value::String(url)),
@@ -154,6 +155,12 @@ pub(super) fn of_button(button: &Value) -> Option<Choice> {
         (_, data) => Payload::data(data),
     };
     Some(Choice::new(title, sends))
+}
+
+/// Returns the value of a button `messageBack` that has an object as a string, as in the documentation of Teams, which parses it.
+fn parsed_value(button: &Value) -> Option<Value> {
+    let text = button["value"].as_str().filter(|_| button["type"] == "messageBack")?;
+    serde_json::from_str(text).ok().filter(Value::is_object)
 }
 
 fn open_dialog(data: &Value) -> Payload {
@@ -199,11 +206,13 @@ mod tests {
             {"type": "messageBack", "title": "More", "text": "more", "value": {"count": 1}},
             {"type": "Action.Submit", "title": "Approve", "value": {"vote": "approve"}},
             {"type": "imBack"},
+            {"type": "messageBack", "text": "less", "value": "{\"count\": 2}"},
+            {"type": "messageBack", "text": "one", "value": "1"},
         ]}}});
         let choices = suggested(metadata.as_object());
         assert_eq!(
             listed(&choices),
-            "  1. Yes\n  2. Read (https://h.test/)\n  3. No\n  4. More\n  5. Approve\n"
+            "  1. Yes\n  2. Read (https://h.test/)\n  3. No\n  4. More\n  5. Approve\n  6. less\n  7. one\n"
         );
         assert_eq!(choices[0].parts(""), Ok(vec![Part::text("yes")]));
         assert!(choices[1].parts("").unwrap_err().contains("https://h.test/"));
@@ -214,6 +223,9 @@ mod tests {
         let approve =
             Part { metadata: mark.as_object().cloned(), ..Part::data(json!({"vote": "approve"})) };
         assert_eq!(choices[4].parts(""), Ok(vec![approve]));
+        let less = vec![Part::text("less"), Part::data(json!({"count": 2}))];
+        assert_eq!(choices[5].parts(""), Ok(less));
+        assert_eq!(choices[6].parts(""), Ok(vec![Part::text("one"), Part::data(json!("1"))]));
     }
 
     #[test]

@@ -15,11 +15,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bridge_program::out;
 use bridge_protocol::{
-    a2a::{Metadata, Part, StreamResponse},
+    a2a::{Metadata, Part, StreamResponse, Task},
     activity::{Activity, ActivityType},
     wire::{Wire as _, to_value},
 };
-use bridge_translate::keys::EVENT;
+use bridge_translate::keys::{EVENT, EVENTS};
+use serde_json::Value;
 
 pub(super) use answers::word;
 
@@ -34,6 +35,8 @@ pub(super) struct Printer {
     json: bool,
     /// The ids of printed messages, because updates may be repeated in the task.
     seen: BTreeSet<String>,
+    /// The reported activities that are no messages, each with its task, which repeats them.
+    reported: BTreeSet<(String, String)>,
     /// The output since the user's last message.
     turn: Turn,
     /// The artifacts of the task, by id.
@@ -146,23 +149,45 @@ impl Printer {
 
     fn text(&mut self, event: &StreamResponse) -> String {
         match event {
-            StreamResponse::Task(task) => self.whole(task),
+            StreamResponse::Task(task) => self.whole(task) + &self.new_reports(task),
             StreamResponse::Message(message) => self.streamed(message),
             StreamResponse::StatusUpdate(update) => {
                 self.enter(&update.task_id);
                 let status = self.status(&update.status, false);
-                let report = update.metadata.as_ref().and_then(report);
-                self.turn.has_report |= report.is_some();
-                match report {
-                    Some(report) => format!("{status}{}[{report}]\n", self.closed()),
-                    None => status,
-                }
+                let activity = update.metadata.as_ref().and_then(|metadata| metadata.get(EVENT));
+                let report = activity.map(|activity| {
+                    self.reported.insert((update.task_id.clone(), activity.to_string()));
+                    self.report(activity)
+                });
+                status + &report.unwrap_or_default()
             }
             StreamResponse::ArtifactUpdate(update) => {
                 self.enter(&update.task_id);
                 self.artifact(&update.artifact, update.append, update.last_chunk)
             }
         }
+    }
+
+    /// Prints the activities in a task's metadata that were not reported before. Clients that do not stream see only these.
+    fn new_reports(&mut self, task: &Task) -> String {
+        let Some(metadata) = &task.metadata else {
+            return String::new();
+        };
+        let kept = metadata.get(EVENTS).and_then(Value::as_array);
+        let mut text = String::new();
+        for activity in kept.into_iter().flatten().chain(metadata.get(EVENT)) {
+            if self.reported.insert((task.id.clone(), activity.to_string())) {
+                text += &self.report(activity);
+            }
+        }
+        text
+    }
+
+    /// Prints an activity of a bot that is no message.
+    fn report(&mut self, activity: &Value) -> String {
+        let described = described(activity);
+        self.turn.has_report |= described.is_some();
+        described.map_or_else(String::new, |report| format!("{}[{report}]\n", self.closed()))
     }
 
     /// Forgets the artifacts when the task changes.
@@ -193,13 +218,13 @@ impl Printer {
 }
 
 /// Describes an activity of a bot that is no message: a change of an earlier message, or an event.
-fn report(metadata: &Metadata) -> Option<String> {
-    let activity = Activity::read(metadata.get(EVENT)?.clone()).ok()?;
+fn described(activity: &Value) -> Option<String> {
+    let activity = Activity::read(activity.clone()).ok()?;
     match &activity.kind {
-        ActivityType::MessageUpdate => {
-            let text = activity.text.unwrap_or_default();
-            Some(format!("an earlier message is now: {text}"))
-        }
+        ActivityType::MessageUpdate => Some(match activity.text.filter(|text| !text.is_empty()) {
+            Some(text) => format!("an earlier message is now: {text}"),
+            None => "an earlier message was changed".to_owned(),
+        }),
         ActivityType::MessageDelete => Some("an earlier message was deleted".to_owned()),
         ActivityType::Event
         | ActivityType::Handoff

@@ -169,12 +169,41 @@ fn messages_in_the_stream_of_a_task_are_pieces_if_they_share_an_id() {
 #[test]
 fn an_agent_that_only_deletes_a_message_has_told_something() {
     for (kind, is_told) in [("messageDelete", true), ("event", true), ("trace", false)] {
-        let mut show = Printer::new(false);
-        show.begin("asked", &[]);
-        let mut event = status("TASK_STATE_WORKING", &Value::Null);
-        event["statusUpdate"]["metadata"] =
-            json!({"urn:activity:event": {"type": kind, "id": "1"}});
-        show.text(&StreamResponse::read(event).unwrap());
-        assert_eq!(show.has_told(), is_told, "{kind}");
+        let metadata = json!({EVENT: {"type": kind, "id": "1"}});
+        let mut update = status("TASK_STATE_WORKING", &Value::Null);
+        update["statusUpdate"]["metadata"] = metadata.clone();
+        let task = json!({"task": {"id": "t", "metadata": metadata, "status": {"state": "TASK_STATE_COMPLETED"}}});
+        for event in [update, task] {
+            let mut show = Printer::new(false);
+            show.begin("asked", &[]);
+            show.text(&StreamResponse::read(event).unwrap());
+            assert_eq!(show.has_told(), is_told, "{kind}");
+        }
     }
+}
+
+/// Whoever does not stream gets the task only, with the reports of earlier turns.
+#[test]
+fn what_a_task_reports_is_shown_once() {
+    let deleted = |id: &str| json!({"type": "messageDelete", "id": id});
+    let opened = json!({"type": "event", "name": "opened"});
+    let task = |metadata: Value| json!({"task": {"id": "t", "metadata": metadata, "status": {"state": "TASK_STATE_INPUT_REQUIRED"}}});
+    let mut update = status("TASK_STATE_WORKING", &Value::Null);
+    update["statusUpdate"]["metadata"] = json!({ EVENT: deleted("2") });
+    let events = [
+        task(json!({ EVENT: deleted("1") })),
+        task(json!({EVENT: opened, EVENTS: [opened]})),
+        update,
+        task(json!({EVENT: deleted("2"), EVENTS: [opened]})),
+        task(json!({EVENT: {"type": "messageUpdate", "id": "3"}, EVENTS: [opened]})),
+    ];
+    let expected = [
+        "[an earlier message was deleted]\n",
+        "[event opened]\n",
+        "[an earlier message was deleted]\n",
+        "",
+        "[an earlier message was changed]\n",
+        "",
+    ];
+    assert_eq!(shown(&events), expected);
 }
