@@ -6,7 +6,7 @@ use std::{
 };
 
 use bridge_program::{lock, secret::Secret};
-use bridge_protocol::{a2a::Task, activity::ConversationAccount};
+use bridge_protocol::a2a::Task;
 use bridge_translate::{TranslationContext, full_activity};
 use url::Url;
 
@@ -143,7 +143,7 @@ impl ChannelInner {
         let context = task.context_id.clone().unwrap_or_default();
         let user = bot.user(caller, &context);
         TranslationContext {
-            conversation: ConversationAccount::new(bot.conversation_id(caller, &task.id, &context)),
+            conversation: bot.conversation_account(caller, &task.id, &context),
             task_id: task.id.clone(),
             context_id: context,
             channel_id: bot.settings.channel_id.clone(),

@@ -2,12 +2,15 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use bridge_protocol::activity::ChannelAccount;
+use bridge_protocol::activity::{ChannelAccount, ConversationAccount};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::{Admission, Anonymous, Credential, RemoteSettings, UserId};
 use crate::{agent::ConversationScope, bot::local_bot::UNKNOWN, caller::Caller};
+
+/// The channel id of Teams.
+const TEAMS: &str = "msteams";
 
 /// A bot behind a URL, and its settings.
 #[derive(Clone)]
@@ -75,6 +78,20 @@ impl RemoteBot {
         }
     }
 
+    /// Returns the conversation of a task as the bot knows it. Handlers for Teams ask whether it is with one user.
+    pub(super) fn conversation_account(
+        &self,
+        caller: &Caller,
+        task: &str,
+        context: &str,
+    ) -> ConversationAccount {
+        let is_teams = self.settings.channel_id == TEAMS;
+        ConversationAccount {
+            conversation_type: is_teams.then(|| "personal".to_owned()),
+            ..ConversationAccount::new(self.conversation_id(caller, task, context))
+        }
+    }
+
     /// Returns the id of the conversation that a task of one caller belongs to.
     pub(super) fn conversation<'a>(&self, task: &'a str, context: &'a str) -> &'a str {
         match self.settings.conversation {
@@ -106,5 +123,16 @@ mod tests {
         assert_ne!(id(&bot, &bob), id(&bot, &alice));
         bot.settings.conversation = ConversationScope::Task;
         assert_eq!(id(&bot, &alice), "t");
+    }
+
+    #[test]
+    fn only_teams_tells_that_a_conversation_is_with_one_user() {
+        let mut bot = RemoteBot::new("bot", "http://localhost:3979".parse().unwrap());
+        for (channel_id, expected) in [("webchat", None), ("msteams", Some("personal"))] {
+            bot.settings.channel_id = channel_id.into();
+            let account = bot.conversation_account(&Caller::anonymous(), "t", "c");
+            assert_eq!(account.conversation_type.as_deref(), expected);
+            assert_eq!(account.id.as_deref(), Some("c"));
+        }
     }
 }
