@@ -16,8 +16,8 @@ use bridge_protocol::{
 /// Converts a user's message to the activity for the bot. [`super::from_activity::request`] is the inverse.
 ///
 /// Texts become lines of `text`, since without a break the words of adjacent parts would run together. All
-/// other parts become attachments. A single data part becomes also `value`, unless it is a card or has a
-/// name, because it may be the input to a card. `channelData` is the task, with the original message beside
+/// other parts become attachments. A single data part becomes also `value`, unless it is a card, has a name or
+/// is null, because it may be the input to a card. `channelData` is the task, with the original message beside
 /// its fields. A data part marked as such makes the activity an `invoke`. Other marks in metadata are
 /// ignored, because they come from the user, who must not change the sender. A message that carries a full
 /// activity gives that one: see [`full_activity`].
@@ -30,9 +30,12 @@ pub fn message(message: &Message, task: &Task, turn: &TranslationContext) -> Act
         activity.kind = ActivityType::Invoke;
         activity.name = Some(name);
     }
-    activity.value = value_part.and_then(Part::as_data).cloned();
+    let is_invoke = activity.kind == ActivityType::Invoke;
+    // Other channels leave out what SDKs take for an object.
+    let data = value_part.and_then(Part::as_data).filter(|data| is_invoke || !data.is_null());
+    activity.value = data.cloned();
     // An invoke has only its value.
-    let value = value.filter(|_| activity.kind == ActivityType::Invoke);
+    let value = value.filter(|_| is_invoke);
     let others = message.parts.iter().enumerate();
     let others = others.filter(|(index, part)| part.as_text().is_none() && Some(*index) != value);
     activity.attachments = others.map(|(_, part)| media::plain(part)).collect();
