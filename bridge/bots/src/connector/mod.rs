@@ -43,13 +43,28 @@ const MIN_BODY_LIMIT: usize = 16 << 20;
 /// The size of an upload's other fields, in bytes.
 const UPLOAD_OVERHEAD: usize = 64 << 10;
 
-/// Returns the routes for remote bots.
+/// The paths of files below the version.
+const FILE: &str = "/attachments/{attachment}";
+const VIEW: &str = "/attachments/{attachment}/views/{view}";
+
+/// Returns the routes for remote bots. Bots without an SDK often add `/v3` to a service URL, which ends with a slash.
 pub fn router(channel: Channel) -> Router {
     let largest = largest_body(channel.upload_limit());
-    let below = |path: &str| format!("/bots/{{secret}}/v3{path}");
+    below("/bots/{secret}/v3")
+        .merge(below("/bots/{secret}//v3"))
+        .route(&format!("/v3{FILE}"), get(attachments::info))
+        .route(&format!("/v3{VIEW}"), get(attachments::view))
+        .route("/v3/{*rest}", any(unknown_address))
+        .route("/bots/{secret}/{*rest}", any(unknown_address))
+        .layer(DefaultBodyLimit::max(largest))
+        .layer(from_fn(finish_writes))
+        .with_state(channel)
+}
+
+/// Returns the routes below a service URL and the version.
+fn below(base: &str) -> Router<Channel> {
+    let below = |path: &str| format!("{base}{path}");
     let one = |path: &str| below(&format!("/conversations/{{conversation}}{path}"));
-    let files = "/attachments/{attachment}";
-    let views = "/attachments/{attachment}/views/{view}";
     Router::new()
         .route(&below("/conversations"), get(conversations::list).post(conversations::begin))
         .route(&one("/activities"), post(activities::say))
@@ -67,15 +82,8 @@ pub fn router(channel: Channel) -> Router {
         .route(&one("/pagedmembers"), get(members::page))
         .route(&one("/members/{member}"), get(members::find).delete(members::remove))
         .route(&one("/attachments"), post(attachments::upload))
-        .route(&below(files), get(attachments::info))
-        .route(&below(views), get(attachments::view))
-        .route(&format!("/v3{files}"), get(attachments::info))
-        .route(&format!("/v3{views}"), get(attachments::view))
-        .route("/v3/{*rest}", any(unknown_address))
-        .route("/bots/{secret}/{*rest}", any(unknown_address))
-        .layer(DefaultBodyLimit::max(largest))
-        .layer(from_fn(finish_writes))
-        .with_state(channel)
+        .route(&below(FILE), get(attachments::info))
+        .route(&below(VIEW), get(attachments::view))
 }
 
 /// Completes requests that write, even if the bot disconnects.

@@ -40,6 +40,20 @@ async fn members_are_the_user_and_the_bot() {
     assert_eq!((status, &body["error"]["code"]), (404, &json!("MemberNotFound")));
 }
 
+/// Bots without an SDK often add a slash, although the service URL ends with one.
+#[tokio::test]
+async fn a_service_url_may_be_followed_by_another_slash() {
+    let (_bot, _world, post, _) = spoken_to().await;
+    let base = post.activity["serviceUrl"].as_str().unwrap();
+    assert!(base.ends_with('/'));
+    for slash in ["", "/"] {
+        let url = format!("{base}{slash}v3/conversations/{}/activities", post.conversation());
+        let said = json!({"type": "message", "text": "hi"});
+        let (status, body) = post.call("POST", &url, &said).await;
+        assert_eq!(status, 200, "{body}");
+    }
+}
+
 #[tokio::test]
 async fn messages_are_updated_and_deleted() {
     let (_bot, world, post, task) = spoken_to().await;
