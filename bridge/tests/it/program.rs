@@ -119,7 +119,7 @@ fn address(stderr: ChildStderr) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-            match line.strip_prefix("listening on ") {
+            match line.split_once("listening on ").and_then(|(_, url)| url.split(',').next()) {
                 // After a failed start the process is not needed any more.
                 Some(url) => drop(sender.send(url.to_owned())),
                 None => eprintln!("bridge: {line}"),

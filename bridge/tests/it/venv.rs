@@ -52,6 +52,11 @@ pub(crate) const NAT: [&str; 1] = ["nvidia-nat-a2a==1.9.0"];
 pub(crate) const AG2: [&str; 3] =
     ["a2a-sdk[http-server]==1.3.0", "ag2[a2a]==1.2.1", "uvicorn==0.54.0"];
 
+/// A hub of agents, and a proxy between agents.
+pub(crate) const HYBRO: [&str; 1] = ["hybro-hub==0.2.0"];
+/// See [`HYBRO`].
+pub(crate) const MESH: [&str; 1] = ["bastionmesh==0.2.0"];
+
 /// The same, and a gigabyte: for those who ask for what is large.
 pub(crate) const CREWAI: [&str; 2] = ["crewai[a2a]==1.15.30", "uvicorn==0.54.0"];
 

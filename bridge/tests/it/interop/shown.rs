@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    net::TcpListener,
     sync::{Arc, Weak},
 };
 
@@ -61,6 +62,40 @@ async fn nvidia_s_toolkit_shows_each_answer_once() {
 #[tokio::test]
 async fn ag2_shows_each_answer_once() {
     python("ag2_agent.py", &venv::AG2).await;
+}
+
+#[tokio::test]
+async fn hybro_s_hub_shows_each_answer_once() {
+    python("hybro_hub.py", &venv::HYBRO).await;
+}
+
+/// The proxy has addresses of its own for the agents, checks what passes, and knows JSON-RPC only.
+#[tokio::test]
+async fn bastionmesh_passes_each_answer_on() {
+    let stage = stage().await;
+    let folder = tempfile::tempdir().unwrap();
+    let policy = folder.path().join("mesh.yaml");
+    let peer = |name: &str| {
+        let agent = format!("{}/a2a/{name}", stage.bridge.url());
+        format!("  {name}:\n    url: {agent}\n    card_url: {agent}/.well-known/agent-card.json\n")
+    };
+    let peers = SAY.map(|(name, _)| peer(name)).concat();
+    // The cards name the address that the policy has.
+    let here = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    fs::write(&policy, format!("listen: {here}\npeers:\n{peers}")).unwrap();
+    let program = venv::with(&venv::MESH).await.join("bin/bastionmesh");
+    let mut mesh = std::process::Command::new(program);
+    let mesh = mesh.args(["run", "--policy"]).arg(policy);
+    let mesh = Bridge::listening(mesh);
+    for (name, before) in SAY {
+        for way in [&[][..], &["--no-stream"]] {
+            let mut chat = Command::new(env!("CARGO_BIN_EXE_bridge"));
+            let agent = format!("{}/peers/{name}", mesh.url());
+            let (passed, said) =
+                run(chat.args(["chat", &agent, "-m", "hi"]).args(way), LIMIT).await;
+            assert!(passed && said.matches(&format!("{before}hi")).count() == 1, "{name}: {said}");
+        }
+    }
 }
 
 #[tokio::test]

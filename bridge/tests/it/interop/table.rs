@@ -33,7 +33,7 @@ fn every_version_is_the_one_that_is_installed() {
     let python = venv::A2A_SDK_1_0.iter().chain(&venv::A2A_SDK_0_3);
     let python = python.chain(&venv::SHOWING).chain(&venv::STRANDS);
     let python = python.chain(&venv::FASTA2A).chain(&venv::CREWAI);
-    let python = python.chain(&venv::AG2);
+    let python = python.chain(&venv::AG2).chain(&venv::HYBRO).chain(&venv::MESH);
     let python = python.chain(&venv::BEEAI).chain(&venv::NAT).chain(&venv::LANGGRAPH);
     let python = python.filter_map(|one| {
         let (name, version) = one.split_once("==")?;
