@@ -23,11 +23,7 @@ impl ConnectorSession {
         self.check(head, id).await?;
         let update =
             Activity { kind: ActivityType::MessageUpdate, id: Some(id.into()), ..activity };
-        let answered = update.reply_to_id.as_deref();
-        let place = self.task_of_change(head, answered).await?;
-        let open_turn = self.channel.open_turns.find(&place.task).filter(|_| answered.is_none());
-        let is_unrelated = open_turn.is_some_and(|open_turn| open_turn.may_be_unrelated(id));
-        let place = if is_unrelated { head.clone() } else { place };
+        let place = self.task_of_change(head, update.reply_to_id.as_deref()).await?;
         if self.append(&place, update.clone()).await?.is_late {
             Box::pin(self.follow_up(head, id, update)).await?;
         }

@@ -155,11 +155,19 @@ impl OpenTurn {
 
     /// Returns whether a change of the message with this id may come from a job of an earlier turn: the message is of an earlier
     /// task, the user has not clicked it, and the bot has answered the request. Deletions, and updates by some SDKs, name no turn.
-    pub(super) fn may_be_unrelated(&self, id: &str) -> bool {
+    fn may_be_unrelated(&self, id: &str) -> bool {
         let is_earlier =
             ids::task_of(id).is_some_and(|task| Some(task) != ids::task_of(&self.answered));
         let is_clicked = self.owner.clicked.as_deref() == Some(id);
         is_earlier && !is_clicked && self.has_answer.load(Ordering::Relaxed)
+    }
+
+    /// Returns the id of the message that the activity updates, if it names no turn and may come from a job of an earlier one.
+    pub(super) fn unrelated_update<'a>(&self, activity: &'a Activity) -> Option<&'a str> {
+        let is_update = activity.kind == ActivityType::MessageUpdate;
+        let names_turn = activity.reply_to_id.as_deref().and_then(ids::task_of).is_some();
+        let updated = activity.id.as_deref().filter(|_| is_update && !names_turn);
+        updated.filter(|id| self.may_be_unrelated(id))
     }
 
     /// Records that the bot has answered the request of the turn.

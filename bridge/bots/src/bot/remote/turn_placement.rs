@@ -98,6 +98,9 @@ impl ConnectorSession {
             {
                 return Ok(PostedActivity { id, is_late: false });
             }
+            if let Some(id) = open_turn.unrelated_update(&activity) {
+                return Ok(PostedActivity { id: id.to_owned(), is_late: true });
+            }
             let suffix = self.is_shared().then(|| key.to_string());
             let queued = open_turn.enqueue_and_flush(activity.clone(), suffix);
             if let Ok(id) = queued.await {
