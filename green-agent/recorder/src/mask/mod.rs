@@ -3,7 +3,8 @@
 //!
 //! Secrets are found in three ways: by value, if the runner knows them, or a server handed them out as ids of MCP sessions; by
 //! place: headers, members and parameters with telling names, and the text after `Bearer`; and by shape, such as the keys of
-//! well-known services. A value that the runner knows is found in all of its [`forms`]. A secret that is split over several messages, such as token by token in a stream, is not found.
+//! well-known services. A value that the runner knows is found in all of its [`forms`]. A secret that is split over several
+//! messages, such as token by token in a stream, is not found.
 
 mod forms;
 mod known;
