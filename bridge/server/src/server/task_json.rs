@@ -1,8 +1,8 @@
 //! Keeps the JSON of tasks that were read recently, because clients that poll a task mostly read it unchanged.
 
 use std::{
-    array, ptr,
-    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak},
+    ptr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use bridge_protocol::a2a::Task;
@@ -15,9 +15,9 @@ const SLOT_BITS: u32 = 11;
 /// The size of the longest JSON that is kept, in bytes: 8 MiB in all slots.
 const LONGEST: usize = 4 << 10;
 
-/// A task may stand in one slot only, and replaces the task before it.
-static SLOTS: LazyLock<Box<[Mutex<Option<WrittenTask>>; 1 << SLOT_BITS]>> =
-    LazyLock::new(|| Box::new(array::from_fn(|_| Mutex::default())));
+/// The kept JSON. The address of a task determines its slot, and a task replaces the one that was there before.
+static SLOTS: [Mutex<Option<WrittenTask>>; 1 << SLOT_BITS] =
+    [const { Mutex::new(None) }; 1 << SLOT_BITS];
 
 /// The JSON of a task. The weak reference keeps other tasks from its address. It also keeps the task from being changed
 /// there: [`Arc::make_mut`] moves a task first that has such references.
@@ -26,7 +26,7 @@ struct WrittenTask {
     json: Box<[u8]>,
 }
 
-/// Appends a task in JSON of 1.0, as [`render::write`] does.
+/// Appends a task as JSON of A2A 1.0, with the same bytes as [`render::write`].
 pub(super) fn write(to: &mut Vec<u8>, task: &Arc<Task>) {
     match &*slot(task) {
         Some(written) if ptr::eq(written.task.as_ptr(), Arc::as_ptr(task)) => {
