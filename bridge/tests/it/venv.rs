@@ -43,21 +43,21 @@ pub(crate) const SHOWING: [&str; 6] = [
 /// A package that needs an older SDK.
 pub(crate) const STRANDS: [&str; 1] = ["strands-agents[a2a]==1.62.0"];
 
-/// Two more that want it, of which each disagrees with everybody else.
+/// Like [`STRANDS`]. Its other requirements disagree with those of all other packages.
 pub(crate) const BEEAI: [&str; 1] = ["beeai-framework[a2a]==0.1.85"];
-/// See [`BEEAI`].
+/// Like [`BEEAI`].
 pub(crate) const NAT: [&str; 1] = ["nvidia-nat-a2a==1.9.0"];
 
-/// Both a client and servers.
+/// AG2, as a client and as servers.
 pub(crate) const AG2: [&str; 3] =
     ["a2a-sdk[http-server]==1.3.0", "ag2[a2a]==1.2.1", "uvicorn==0.54.0"];
 
-/// A hub of agents, and a proxy between agents.
+/// Hybro's hub, which sends messages to agents on its machine.
 pub(crate) const HYBRO: [&str; 1] = ["hybro-hub==0.2.0"];
-/// See [`HYBRO`].
+/// A proxy between agents.
 pub(crate) const MESH: [&str; 1] = ["bastionmesh==0.2.0"];
 
-/// The same, and a gigabyte: for those who ask for what is large.
+/// CrewAI, as a client and as servers. It takes a gigabyte, so only runs that want large packages install it.
 pub(crate) const CREWAI: [&str; 2] = ["crewai[a2a]==1.15.30", "uvicorn==0.54.0"];
 
 /// Returns whether the tests are asked for that take long to be installed: `BRIDGE_LARGE=1`.

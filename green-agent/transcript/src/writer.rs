@@ -150,7 +150,7 @@ impl Transcript {
         self.0.activity.send_replace(Instant::now());
     }
 
-    /// Counts a text that a program printed, unless it only tells of polls. Returns whether it counts.
+    /// Records activity because a program has printed this text, unless the text only logs polls. Returns whether it did.
     pub fn printed(&self, text: &str) -> bool {
         let counts = !self.log().polls.is_echo(text);
         if counts {

@@ -50,8 +50,8 @@ const VIEW: &str = "/attachments/{attachment}/views/{view}";
 /// Returns the routes for remote bots. Bots without an SDK often add `/v3` to a service URL, which ends with a slash.
 pub fn router(channel: Channel) -> Router {
     let largest = largest_body(channel.upload_limit());
-    below("/bots/{secret}/v3")
-        .merge(below("/bots/{secret}//v3"))
+    versioned("/bots/{secret}/v3")
+        .merge(versioned("/bots/{secret}//v3"))
         .route(&format!("/v3{FILE}"), get(attachments::info))
         .route(&format!("/v3{VIEW}"), get(attachments::view))
         .route("/v3/{*rest}", any(unknown_address))
@@ -61,8 +61,8 @@ pub fn router(channel: Channel) -> Router {
         .with_state(channel)
 }
 
-/// Returns the routes below a service URL and the version.
-fn below(base: &str) -> Router<Channel> {
+/// Returns the routes below `base`, which is a service URL with the version.
+fn versioned(base: &str) -> Router<Channel> {
     let below = |path: &str| format!("{base}{path}");
     let one = |path: &str| below(&format!("/conversations/{{conversation}}{path}"));
     Router::new()

@@ -111,7 +111,7 @@ pub(super) fn json<T: Serialize>(id: Id, size: usize, result: T) -> Response {
     json_response(text(size, &RpcResponse { id, outcome }))
 }
 
-/// Returns a response with a task of about this size in its envelope.
+/// Returns a JSON-RPC response whose result is this task. `size` is the approximate size of the task in bytes.
 pub(super) fn task(id: Id, size: usize, task: &Arc<Task>) -> Response {
     const EMPTY: &str = "null}";
     let outcome: Result<(), RpcError> = Ok(());
@@ -123,7 +123,7 @@ pub(super) fn task(id: Id, size: usize, task: &Arc<Task>) -> Response {
     json_response(text)
 }
 
-/// Returns the JSON of a task of about this size.
+/// Returns a task as JSON of A2A 1.0. `size` is the approximate size of the task in bytes.
 pub(super) fn task_text(size: usize, task: &Arc<Task>) -> Vec<u8> {
     let mut text = Vec::with_capacity(size + ROOM);
     task_json::write(&mut text, task);

@@ -27,7 +27,6 @@ async fn mirror(request: Request) -> impl IntoResponse {
     (StatusCode::ACCEPTED, [("x-own", "1"), ("retry-after", "7")], Json(seen))
 }
 
-/// A server that repeats the id of its session is not more talkative in the transcript than in its headers.
 #[tokio::test]
 async fn the_id_of_a_session_is_masked_wherever_the_server_repeats_it() {
     const ID: &str = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0";

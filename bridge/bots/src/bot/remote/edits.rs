@@ -40,7 +40,7 @@ impl ConnectorSession {
     }
 
     /// Returns the task that shows the change of a message: the message's own, or if that has ended, the one whose turn runs.
-    /// Most SDKs name the activity in whose turn the bot has changed the message, which may be over.
+    /// Most SDKs name the activity in whose turn the bot has changed the message. That turn may be over.
     async fn task_of_change(&self, own: &Arc<Head>, answered: Option<&str>) -> Result<Arc<Head>> {
         if self.bot.settings.conversation != ConversationScope::Context || !self.is_over(own) {
             return Ok(own.clone());

@@ -78,7 +78,8 @@ impl RemoteBot {
         }
     }
 
-    /// Returns the conversation of a task as the bot knows it. Handlers for Teams ask whether it is with one user.
+    /// Returns the conversation of a task as activities name it. On the channel of Teams its type is `personal`, because
+    /// handlers for Teams check whether a conversation is with one user.
     pub(super) fn conversation_account(
         &self,
         caller: &Caller,
