@@ -19,14 +19,13 @@ const MESSAGES: usize = 40;
 const AGENT: [&str; 5] = ["--grpc-card", "--store", "memory", "--builtin", "echo"];
 
 /// Returns a client of each binding and version. The first one speaks JSON-RPC in 1.0.
-async fn clients(bridge: &Bridge) -> Vec<Client> {
+pub(super) async fn clients(url: &str) -> Vec<Client> {
     let mut clients = Vec::new();
     for version in [Version::V1_0, Version::V0_3] {
         for binding in [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc] {
             let options =
                 Options { version: Some(version), binding: Some(binding), ..Options::default() };
-            let url = bridge.url().parse().unwrap();
-            let client = Client::connect(&url, &options).await.unwrap();
+            let client = Client::connect(&url.parse().unwrap(), &options).await.unwrap();
             assert_eq!(client.binding(), binding);
             clients.push(client);
         }
@@ -115,7 +114,7 @@ fn code<T>(answer: Result<T, ClientError>) -> Result<T, String> {
 #[tokio::test]
 async fn a_message_arrives_as_it_was_sent() {
     let bridge = Bridge::serve(&AGENT);
-    let clients = clients(&bridge).await;
+    let clients = clients(bridge.url()).await;
     let mut rng = Rng::new(1);
     for number in 0..MESSAGES {
         let sent = message(&mut rng);
@@ -137,7 +136,7 @@ async fn a_message_arrives_as_it_was_sent() {
 async fn a_wrong_call_leads_to_the_same_error() {
     let bridge = Bridge::serve(&AGENT);
     let mut outcomes = Vec::new();
-    for (index, client) in clients(&bridge).await.iter().enumerate() {
+    for (index, client) in clients(bridge.url()).await.iter().enumerate() {
         let hello = Message::new("", Role::User, vec![Part::text("hello")]);
         let of_task = |task: &str| Message { task_id: Some(task.to_owned()), ..hello.clone() };
         let empty = Message::new("", Role::User, Vec::new());

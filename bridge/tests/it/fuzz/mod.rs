@@ -9,6 +9,8 @@
 //! none, and what changes JSON as JSON gets far without.
 
 #[cfg(feature = "grpc")]
+mod agreement;
+#[cfg(feature = "grpc")]
 mod bindings;
 mod bytes;
 mod cases;
