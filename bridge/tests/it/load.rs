@@ -38,6 +38,19 @@ async fn two_hundred_conversations_at_once_keep_apart_in_flat_memory() {
     assert!(late < early + GROWTH, "after each round the bridge held {held:?} KiB");
 }
 
+/// While one turn blocks the only thread of the bot, another one has connected to the bridge and cannot send yet.
+#[tokio::test]
+async fn a_bot_whose_turns_block_each_other_answers_them_all() {
+    let bot = AGENTS_SDK.start().await;
+    let choice = format!("bot={}/api/messages", bot.url());
+    let bridge = Bridge::serve(&["--store", "memory", "--bot", &choice]);
+    let client = Client::of(bridge.url());
+    let answers = join_all((0..4).map(|_| say(&client, "block", &Value::Null))).await;
+    for task in answers {
+        assert_eq!(task["artifacts"][0]["parts"][0]["text"], "At last.", "{task}");
+    }
+}
+
 /// Three turns in one context, each of whose replies must be this conversation's.
 async fn converse(client: &Client, round: usize, number: usize) {
     let mut task = Value::Null;

@@ -254,12 +254,12 @@ impl ConnectionMonitor {
         }
         let (idle_since, head_since) =
             (self.idle_since.load(Ordering::Relaxed), self.head_since.load(Ordering::Relaxed));
-        let had_request = self.had_request.load(Ordering::Relaxed);
-        let (left, reason) = match (self.is_http2(), had_request, head_since) {
+        // A busy program may connect long before it sends: a bot whose only thread is blocked by another turn. So a
+        // connection without a request is an idle one; the first that is closed when others need its slot.
+        let (left, reason) = match (self.is_http2(), head_since) {
             // Bytes of HTTP/2 need not belong to a request.
-            (true, _, _) | (false, true, 0) => (left(idle_since, limits.idle), "it is idle"),
-            (false, false, _) => (left(idle_since, limits.head), "it sent no request"),
-            (false, true, since) => (left(since, limits.head), "it sent half a request"),
+            (true, _) | (false, 0) => (left(idle_since, limits.idle), "it is idle"),
+            (false, since) => (left(since, limits.head), "it sent half a request"),
         };
         // A head can begin right after this check: the next check comes before the limit of that head.
         left.map(|left| left.min(limits.head)).ok_or(reason)
@@ -298,9 +298,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_without_a_request_expires() {
+    async fn a_connection_without_a_request_is_idle() {
+        let idle = Duration::from_millis(20);
         let monitor = ConnectionMonitor::new();
-        assert_eq!(monitor.expired(&limits()).await, "it sent no request");
+        assert_eq!(monitor.expired(&Limits { idle, ..limits() }).await, "it is idle");
+        monitor.received();
+        assert_eq!(monitor.expired(&limits()).await, "it sent half a request");
     }
 
     #[tokio::test]

@@ -19,11 +19,11 @@ pub struct Limits {
     pub bytes: usize,
     /// The time for the TLS handshake.
     pub handshake: Duration,
-    /// The time for the head of a request, from its first byte, or from the beginning of the connection.
+    /// The time for the head of a request, from its first byte.
     pub head: Duration,
     /// The time for a body, in addition to a second for every 16 KiB of it.
     pub body: Duration,
-    /// The time after which a connection without a request is closed.
+    /// The time after which a connection without a request is closed, also one that never had a request.
     pub idle: Duration,
     /// The time for which a client may read nothing of a response, in addition to a second for every 16 KiB that it reads.
     pub stalled: Duration,

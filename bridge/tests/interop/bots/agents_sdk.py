@@ -9,6 +9,7 @@ a turn comes when it is asked for at /now/CONVERSATION: a bot cannot see when it
 
 import asyncio
 import sys
+import time
 from os import environ
 
 from aiohttp import ClientSession
@@ -172,6 +173,12 @@ async def received(context: TurnContext, attachment: Attachment):
     await context.send_activity(f"{attachment.name} is {attachment.content_type} of {size} bytes")
 
 
+async def block(context: TurnContext, _: TurnState):
+    # As bots do that call a model without `await`.
+    time.sleep(6)
+    await context.send_activity("At last.")
+
+
 async def echo(context: TurnContext, state: TurnState):
     if going := state.get_value("ConversationState.order", lambda: "", target_cls=str):
         return await order(context, state, going)
@@ -185,7 +192,8 @@ PROMISED = {}
 # What a dialog waits for at first.
 WHAT = "?"
 for word, does in {"stream": stream, "count": count, "ask": ask, "dialog": dialog, "card": card, "file": file,
-                   "correct": correct, "worklater": work_later, "work": work, "later": later, "end": end, "throw": throw}.items():
+                   "correct": correct, "worklater": work_later, "work": work, "later": later, "end": end, "throw": throw,
+                   "block": block}.items():
     AGENT.message(word)(does)
 AGENT.activity("message")(echo)
 
