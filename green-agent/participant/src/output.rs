@@ -13,6 +13,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll},
+    time::Duration,
 };
 
 use anstream::adapter::strip_str;
@@ -20,13 +21,14 @@ use bridge_program::lock;
 use tokio::{
     io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader, ReadBuf},
     sync::mpsc,
+    time::Instant,
 };
 
 /// Masks the secrets in a line.
 pub type Mask = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// Called with each text that an agent prints, when it comes and when its line is complete. Returns whether the text says
-/// anything about the agent's work.
+/// Called with each line that an agent prints, and with what comes of a line that takes long to end. Returns whether the text
+/// says anything about the agent's work.
 pub type ActivityListener = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// The most bytes of a line that are read; the rest of the line is skipped.
@@ -38,6 +40,9 @@ const RAGGED_END: usize = 4 * 1024;
 
 /// The most bytes that are written to a log, so that an agent in a loop does not fill the disk.
 const LOG_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// The time after which a line without an end is a sign of life. Before, it may be the first piece of a line that is none.
+const UNFINISHED: Duration = Duration::from_secs(1);
 
 /// The number of lines that are kept for failure messages.
 const TAIL: usize = 20;
@@ -115,7 +120,7 @@ impl Output {
     /// Reads to the end, even if writing fails, so that the agent never blocks on a full pipe.
     pub async fn drain(&self, from: impl AsyncRead + Unpin) {
         let on_activity = &self.on_activity;
-        let mut from = BufReader::new(ReadNotifier { from, on_activity });
+        let mut from = BufReader::new(ReadNotifier { from, on_activity, begun: None });
         // A read error counts as the end of the output.
         while let Ok(Some((line, cut))) = next_line(&mut from).await {
             self.take(&line, cut);
@@ -184,10 +189,12 @@ impl OutputLog {
     }
 }
 
-/// Reports every read that returns data, because an agent may print for a long time without ending a line.
+/// Reports what comes of a line that takes long to end, because an agent may print for a long time without ending a line.
 struct ReadNotifier<'a, R> {
     from: R,
     on_activity: &'a ActivityListener,
+    /// The time at which the current line began, if there is one.
+    begun: Option<Instant>,
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for ReadNotifier<'_, R> {
@@ -198,8 +205,16 @@ impl<R: AsyncRead + Unpin> AsyncRead for ReadNotifier<'_, R> {
     ) -> Poll<io::Result<()>> {
         let before = into.filled().len();
         let read = Pin::new(&mut self.from).poll_read(context, into);
-        if let Some(new @ [_, ..]) = into.filled().get(before..) {
-            (self.on_activity)(&String::from_utf8_lossy(new));
+        match into.filled().get(before..) {
+            Some([.., b'\n']) => self.begun = None,
+            Some(new) if new.contains(&b'\n') => self.begun = Some(Instant::now()),
+            Some(new @ [_, ..]) => {
+                let begun = *self.begun.get_or_insert_with(Instant::now);
+                if begun.elapsed() >= UNFINISHED {
+                    (self.on_activity)(&String::from_utf8_lossy(new));
+                }
+            }
+            Some([]) | None => {}
         }
         read
     }
@@ -247,6 +262,8 @@ fn without_escape_codes(line: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::{io::AsyncWriteExt as _, time::sleep};
+
     use super::*;
 
     fn output(dir: &Path, sink: Option<mpsc::Sender<AgentLine>>) -> Output {
@@ -255,21 +272,34 @@ mod tests {
         Output::open("purple", &log, mask, Arc::new(|text| text != "poll"), sink).unwrap()
     }
 
-    #[tokio::test]
-    async fn an_unfinished_line_is_a_sign_of_life() {
+    #[tokio::test(start_paused = true)]
+    async fn a_line_that_takes_long_to_end_is_a_sign_of_life() {
         let dir = tempfile::tempdir().unwrap();
         let (told, mut tells) = mpsc::unbounded_channel();
         let output = Output {
-            on_activity: Arc::new(move |_| told.send(()).is_ok()),
+            on_activity: Arc::new(move |text| told.send(text.to_owned()).is_ok()),
             ..output(dir.path(), None)
         };
         let (mut agent, printed) = tokio::io::duplex(64);
         let drain = tokio::spawn(async move { output.drain(printed).await });
-        for _ in 0..3 {
-            tokio::io::AsyncWriteExt::write_all(&mut agent, b".").await.unwrap();
-            tells.recv().await.unwrap();
+        for piece in ["POST", " /\nGET", " /\n", "12"] {
+            agent.write_all(piece.as_bytes()).await.unwrap();
+            // On the paused clock, this lets the reader take the piece.
+            sleep(Duration::from_millis(1)).await;
         }
+        for _ in 0..3 {
+            sleep(UNFINISHED).await;
+            agent.write_all(b".").await.unwrap();
+        }
+        sleep(Duration::from_millis(1)).await;
         assert!(!drain.is_finished());
+        drop(agent);
+        drain.await.unwrap();
+        let mut all = Vec::new();
+        while let Ok(text) = tells.try_recv() {
+            all.push(text);
+        }
+        assert_eq!(all, ["POST /", "GET /", ".", ".", ".", "12..."]);
     }
 
     fn log(dir: &Path) -> String {

@@ -55,12 +55,19 @@ impl PollAnswers {
         }
     }
 
-    /// Returns whether a text that a program printed only tells of requests like the polls so far. Those of them that are no
+    /// Returns whether a line that a program printed only tells of a request like the polls so far. Those of them that are no
     /// polls are signs of life themselves.
-    pub(super) fn is_echo(&self, printed: &str) -> bool {
-        let mut lines = printed.lines().filter(|line| !line.trim().is_empty()).peekable();
-        let tells = |line: &str| self.paths.iter().any(|[method, path]| tells(line, method, path));
-        !self.paths.is_empty() && lines.peek().is_some() && lines.all(tells)
+    pub(super) fn is_echo(&self, line: &str) -> bool {
+        // Only then is it read as JSON.
+        let is_likely = |[method, path]: &[String; 2]| line.contains(method) && line.contains(path);
+        if !self.paths.iter().any(is_likely) {
+            return false;
+        }
+        let record = serde_json::from_str::<Value>(line).ok();
+        self.paths.iter().any(|[method, path]| {
+            tells(line, method, path)
+                || record.as_ref().is_some_and(|record| reports(record, method, path))
+        })
     }
 }
 
@@ -69,8 +76,40 @@ fn tells(line: &str, method: &str, path: &str) -> bool {
     line.match_indices(method).any(|(at, _)| {
         let rest = line[at + method.len()..].strip_prefix(' ').unwrap_or_default();
         let target = rest.split([' ', '"', '\'', '\u{1b}']).next().unwrap_or_default();
-        target == path || path_on_this_machine(target) == Some(path)
+        is_at(target, path)
     })
+}
+
+/// Returns whether a log's record in JSON tells of a request and its answer: `{"req": {"method": "POST", "url": "/"}, "res":
+/// {"statusCode": 200}}`. Records without a status may be of the work on the request.
+fn reports(record: &Value, method: &str, path: &str) -> bool {
+    asks(record, method, path) && has_status(record)
+}
+
+/// Returns whether an object in a record has the method and the path.
+fn asks(record: &Value, method: &str, path: &str) -> bool {
+    let Value::Object(members) = record else {
+        return false;
+    };
+    let has = |is_it: &dyn Fn(&str) -> bool| members.values().filter_map(Value::as_str).any(is_it);
+    (has(&|text| text == method) && has(&|text| is_at(text, path)))
+        || members.values().any(|value| asks(value, method, path))
+}
+
+/// Returns whether an object in a record has the status of an HTTP response.
+fn has_status(record: &Value) -> bool {
+    let Value::Object(members) = record else {
+        return false;
+    };
+    members.iter().any(|(name, value)| {
+        let is_status = name.to_ascii_lowercase().starts_with("status");
+        (is_status && value.as_u64().is_some_and(|status| (100..600).contains(&status)))
+            || has_status(value)
+    })
+}
+
+fn is_at(target: &str, path: &str) -> bool {
+    target == path || path_on_this_machine(target) == Some(path)
 }
 
 /// Returns the path of a URL on this machine.
@@ -146,15 +185,26 @@ mod tests {
         for (printed, expected) in [
             (access, true),
             ("HTTP Request: POST http://127.0.0.1:45785/ \"HTTP/1.1 200 OK\"", true),
-            ("\u{1b}[0mPOST / \u{1b}[32m200\u{1b}[0m 3.142 ms - 512\n\n", true),
+            ("\u{1b}[0mPOST / \u{1b}[32m200\u{1b}[0m 3.142 ms - 512", true),
+            (r#"{"event":"127.0.0.1:60544 - \"POST / HTTP/1.1\" 200","level":"info"}"#, true),
+            (r#"{"event":"POST /","status":200}"#, true),
+            (
+                r#"{"level":30,"req":{"id":1,"method":"POST","url":"/","query":{}},"res":{"statusCode":200}}"#,
+                true,
+            ),
+            (r#"{"msg":"request","method":"POST","path":"/","status":200,"ms":3}"#, true),
+            (r#"{"msg":"request","method":"POST","uri":"http://localhost:9/","status_code":200}"#, true),
+            (r#"{"event":"step 12 of 100","method":"POST","path":"/"}"#, false),
+            (r#"{"msg":"request","method":"POST","path":"/mcp","status":200}"#, false),
+            (r#"{"msg":"request","method":"GET","path":"/","status":200}"#, false),
+            (r#"{"method":"POST","next":{"path":"/"},"status":200}"#, false),
             ("HTTP Request: POST https://api.example.org/ \"HTTP/1.1 200 OK\"", false),
             ("HTTP Request: POST http://127.0.0.1:11434/v1/chat/completions", false),
             ("INFO: 127.0.0.1:60544 - \"POST /mcp HTTP/1.1\" 200 OK", false),
             ("step 12 of 100", false),
-            ("\n", false),
+            ("", false),
         ] {
             assert_eq!(polls.is_echo(printed), expected, "{printed}");
-            assert!(!polls.is_echo(&format!("{access}\nstep 12\n")));
         }
     }
 
