@@ -23,7 +23,7 @@ use crate::{
     scenario::model::{AgentErrors, Scenario},
     snapshot::{self, SnapshotMode, SnapshotOutcome},
     transcript::{
-        Entry, Transcript, TranscriptError,
+        Content, Direction, Entry, Transcript, TranscriptError,
         canonical::{Names, canonical},
     },
     usage,
@@ -69,7 +69,10 @@ pub(super) fn judge(
     let measured = seen.assessment.as_mut();
     problems.extend(measured.into_iter().flat_map(|said| criterion::measure(trial.scenario, said)));
     let assessment = seen.assessment.as_ref();
-    problems.extend(assessment.and_then(|said| verdict(trial.scenario, said, &seen.problems)));
+    let told = views.as_ref().and_then(|views| views.as_ref().ok());
+    let told = told.map_or(&[][..], |views| views.written.as_slice());
+    let verdict = assessment.and_then(|said| verdict(trial.scenario, said, &seen.problems, told));
+    problems.extend(verdict);
     match &views {
         Some(Ok(views)) => problems.extend(compare(trial, views, &seen, &problems)),
         Some(Err(error)) => problems.push(ProblemKind::Harness.because(chain(error))),
@@ -136,7 +139,8 @@ pub(super) fn judge_again(
     let mut problems = criterion::measure(scenario, assessment);
     let told = TranscriptViews { said: None, written: entries };
     let unmet = unmet(scenario, &told, assessment, &Masker::default());
-    problems.extend(verdict(scenario, assessment, others).into_iter().chain(unmet));
+    let verdict = verdict(scenario, assessment, others, &told.written);
+    problems.extend(verdict.into_iter().chain(unmet));
     let problems = problems.into_iter().map(Problem::shortened);
     owned(scenario, problems.collect())
 }
@@ -170,7 +174,12 @@ fn owned(scenario: &Scenario, problems: Vec<Problem>) -> Vec<Problem> {
 }
 
 /// Returns the problem of the evaluation's last state or score, if there is one that does not follow from the `others`.
-fn verdict(scenario: &Scenario, assessment: &Assessment, others: &[Problem]) -> Option<Problem> {
+fn verdict(
+    scenario: &Scenario,
+    assessment: &Assessment,
+    others: &[Problem],
+    entries: &[Entry],
+) -> Option<Problem> {
     let kind = match assessment.state.as_str() {
         "completed" => return criterion::missed(scenario, assessment),
         "rejected" => ProblemKind::EvaluationRejected,
@@ -185,15 +194,23 @@ fn verdict(scenario: &Scenario, assessment: &Assessment, others: &[Problem]) -> 
         "failed" | "rejected" if !text.is_empty() => kind.because(text),
         state => kind.because(format!("the evaluation ended as {state}: {text}")),
     };
-    Some(problem).filter(|one| !follows_from_crash(one, others))
+    Some(problem).filter(|one| !follows_from_crash(one, others, entries))
 }
 
-/// Returns whether an evaluation failed only because a program that crashed did not answer: the recorder then answers with
-/// status 502.
-fn follows_from_crash(verdict: &Problem, problems: &[Problem]) -> bool {
+/// Returns whether an evaluation failed only because a program crashed: the evaluator got no answer to its last call of a party.
+fn follows_from_crash(verdict: &Problem, problems: &[Problem], entries: &[Entry]) -> bool {
     verdict.kind == ProblemKind::EvaluationFailed
-        && verdict.message.contains("502")
         && problems.iter().any(|one| one.kind == ProblemKind::Crashed)
+        && last_answers(entries).any(|last| matches!(last, Content::Failure { .. }))
+}
+
+/// Returns the last thing that came back to the evaluator from each party.
+fn last_answers(entries: &[Entry]) -> impl Iterator<Item = &Content> {
+    let answers = entries.iter().filter(|one| one.direction == Direction::Back);
+    let of_evaluator = answers.filter(|one| one.hop.from == "green");
+    let last: BTreeMap<&str, &Content> =
+        of_evaluator.map(|one| (one.hop.to.as_str(), &one.content)).collect();
+    last.into_values()
 }
 
 /// Compares the transcript with the scenario's expectations and its snapshot.
@@ -397,8 +414,27 @@ mod tests {
     use super::*;
     use crate::{
         scenario::testing::scenario_of,
-        transcript::fixture::{Script, result},
+        transcript::fixture::{Script, failure, reply, request, result},
     };
+
+    #[test]
+    fn a_failed_evaluation_follows_from_a_crash_if_the_evaluator_got_no_answer() {
+        let verdict = ProblemKind::EvaluationFailed.because("it used 502 words");
+        let crash = [ProblemKind::Crashed.because("a exited with code 7")];
+        for (hop, answers, expected) in [
+            ("green -> a", vec![failure("broken pipe")], true),
+            ("green -> a", vec![reply(200, json!({})), failure("broken pipe")], true),
+            ("green -> a", vec![failure("broken pipe"), reply(200, json!({}))], false),
+            ("a -> shop", vec![failure("broken pipe")], false),
+        ] {
+            let mut script = Script::default();
+            for answer in answers {
+                script.exchange(hop, [request("POST", "/", None), answer]);
+            }
+            assert_eq!(follows_from_crash(&verdict, &crash, &script.entries), expected, "{hop}");
+            assert!(!follows_from_crash(&verdict, &[], &script.entries));
+        }
+    }
 
     #[test]
     fn expectations_are_held_against_what_was_said_and_told_by_what_is_written() {

@@ -310,8 +310,8 @@ class Evaluator(Agent):
         asked = json.loads(request["params"]["message"]["parts"][0]["text"])
         try:
             urllib.request.urlopen(asked["participants"]["a"], b"{}")
-        except urllib.error.HTTPError as error:
-            told = {"role": "agent", "messageId": "m", "parts": [{"kind": "text", "text": f"a: {error}"}]}
+        except urllib.error.HTTPError:
+            told = {"role": "agent", "messageId": "m", "parts": [{"kind": "text", "text": "a gave no answer"}]}
         self.send(200, {"jsonrpc": "2.0", "id": request["id"], "result": {
             "kind": "task", "id": "t", "contextId": "c", "status": {"state": "failed", "message": told}}})
 server(sys.argv[1], Evaluator if sys.argv[2:] else Crashing).serve_forever()
