@@ -19,10 +19,13 @@ static KEY: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Matches the id of a session in a URL, as the older HTTP transport of MCP has it, and in what servers print before they hand it
-/// out: with it, anyone can use the session.
-static SESSION: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)([?&]session_?id=|(?-u:\b)session id: )([a-z0-9_-]{16,})"));
+/// Matches the id of a session in a URL, as the older HTTP transport of MCP has it, and in what servers print about it: with it,
+/// anyone can use the session. The check whether a server is ready may begin a session, too, of which nobody else learns.
+static SESSION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)([?&]session_?id=|(?-u:\b)session(?: (?:with |for )?id)?:? )([a-z0-9_-]{16,})",
+    )
+});
 
 /// Matches a UUID.
 static UUID: LazyLock<Regex> =
@@ -46,9 +49,6 @@ const BESIDE_CODE: [&str; 4] = ["grant_type=", "code_verifier=", "state=", "iss=
 /// Masks keys of well-known services, OAuth codes, and session ids.
 pub(super) fn mask_shapes(text: Cow<'_, str>) -> Cow<'_, str> {
     let text = replace(text, &KEY, |found| has_random(&found[0]).then(|| MASK.to_owned()));
-    if !text.contains(['=', ':']) {
-        return text;
-    }
     let text = replace(text, &SESSION, |found| {
         let is_random = has_random(&found[2]) || UUID.is_match(&found[2]);
         is_random.then(|| format!("{}{MASK}", &found[1]))
@@ -157,6 +157,19 @@ mod tests {
                 "Created new transport with session ID: 0f1e2d3c4b5a69788796a5b4c3d2e1f0",
                 "Created new transport with session ID: [masked]",
             ),
+            (
+                "Terminating session: 8d5c3f71f2e7424a9a2b411e06af95be",
+                "Terminating session: [masked]",
+            ),
+            (
+                "Session 8d5c3f71f2e7424a9a2b411e06af95be idle timeout",
+                "Session [masked] idle timeout",
+            ),
+            (
+                "Created new session with ID: 0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0",
+                "Created new session with ID: [masked]",
+            ),
+            ("session of-2026-11-26-in-room-4", "session of-2026-11-26-in-room-4"),
             (
                 "/chat?session_id=main-2026-11-26-of-me&n=1",
                 "/chat?session_id=main-2026-11-26-of-me&n=1",
