@@ -1,5 +1,5 @@
-//! Builds the command that runs an agent's container image, as AgentBeats runs it: the image accepts
-//! `--host`, `--port` and `--card-url`.
+//! Builds the command that runs an agent's container image, as AgentBeats runs it: with the entrypoint that the file names, or
+//! with `--host`, `--port` and `--card-url`.
 
 use super::placeholder::PORT;
 
@@ -31,12 +31,19 @@ impl Engine {
 pub fn command<'a>(
     engine: Engine,
     image: &str,
+    entrypoint: &[String],
     variables: impl Iterator<Item = &'a str>,
 ) -> Vec<String> {
     let mut words = vec![engine.program(), "run", "--rm", "--init", "--network=host"];
     words.extend(variables.flat_map(|name| ["-e", name]));
+    let mut entrypoint = entrypoint.iter().map(String::as_str);
+    words.extend(entrypoint.next().into_iter().flat_map(|program| ["--entrypoint", program]));
+    words.push(image);
+    words.extend(entrypoint);
     let card_url = format!("http://127.0.0.1:{PORT}/");
-    words.extend([image, "--host", "127.0.0.1", "--port", PORT, "--card-url", &card_url]);
+    if !words.iter().any(|word| word.contains(PORT)) {
+        words.extend(["--host", "127.0.0.1", "--port", PORT, "--card-url", &card_url]);
+    }
     words.into_iter().map(str::to_owned).collect()
 }
 
@@ -46,12 +53,16 @@ mod tests {
 
     #[test]
     fn an_image_is_run_with_its_port_and_without_secrets_on_the_command_line() {
-        let words = command(Engine::Podman, "ghcr.io/x/y:1", ["API_KEY", "LEVEL"].into_iter());
+        let words = command(Engine::Podman, "ghcr.io/x/y:1", &[], ["API_KEY", "LEVEL"].into_iter());
         assert_eq!(
             words.join(" "),
             "podman run --rm --init --network=host -e API_KEY -e LEVEL ghcr.io/x/y:1 \
              --host 127.0.0.1 --port {port} --card-url http://127.0.0.1:{port}/"
         );
-        assert_eq!(command(Engine::Docker, "i", [].into_iter())[0], "docker");
+        let entrypoint = ["uv", "run", "--port", PORT].map(str::to_owned);
+        assert_eq!(
+            command(Engine::Docker, "i", &entrypoint, [].into_iter()).join(" "),
+            "docker run --rm --init --network=host --entrypoint uv i run --port {port}"
+        );
     }
 }

@@ -150,6 +150,8 @@ pub enum Start {
     Absent {
         /// The container image that the file names.
         image: Option<String>,
+        /// The words of the command in the image that the file names; [`PORT`](super::placeholder::PORT) in them becomes a port.
+        entrypoint: Vec<String>,
         /// Whether the file says how its image is built.
         is_built: bool,
     },

@@ -12,6 +12,7 @@ use url::Url;
 use super::{
     container::{self, Engine},
     error::ScenarioErrors,
+    inherits::Inherits,
     meaning,
     model::{Agent, GREEN, Scenario, Start},
     parse,
@@ -113,6 +114,8 @@ impl AgentOverrides {
 pub struct UnspecifiedAgent {
     role: String,
     image: Option<String>,
+    /// The command of its program, as far as the file says it.
+    cmd: String,
     is_built: bool,
 }
 
@@ -132,7 +135,8 @@ impl fmt::Display for UnspecifiedAgent {
         }
         write!(
             f,
-            "; use --agent {role}=\"CMD --port {PORT}\" or --agent {role}=URL, or in an --overlay file"
+            "; use --agent {role}=\"{}\" or --agent {role}=URL, or in an --overlay file",
+            self.cmd
         )
     }
 }
@@ -140,9 +144,10 @@ impl fmt::Display for UnspecifiedAgent {
 /// Returns the agents of a scenario whose start is not specified.
 pub fn unknown(scenario: &Scenario) -> Vec<UnspecifiedAgent> {
     let absent = scenario.agents().filter_map(|agent| match &agent.start {
-        Start::Absent { image, is_built } => Some(UnspecifiedAgent {
+        Start::Absent { image, entrypoint, is_built } => Some(UnspecifiedAgent {
             role: agent.role.clone(),
             image: image.clone(),
+            cmd: cmd(entrypoint),
             is_built: *is_built,
         }),
         _known => None,
@@ -150,22 +155,40 @@ pub fn unknown(scenario: &Scenario) -> Vec<UnspecifiedAgent> {
     absent.collect()
 }
 
+/// Returns a command with the port, of which the words may be known.
+fn cmd(entrypoint: &[String]) -> String {
+    let known = shlex::try_join(entrypoint.iter().map(String::as_str)).unwrap_or_default();
+    // The placeholder needs no quotes of its own between those of the option.
+    let known = known.replace(&format!("'{PORT}'"), PORT);
+    match known.as_str() {
+        "" => format!("CMD --port {PORT}"),
+        _ if known.contains(PORT) => known,
+        _ => format!("{known} --port {PORT}"),
+    }
+}
+
 /// Sets agents that have an image and no other way to be started to run as containers.
 pub fn contain(scenario: &mut Scenario, engine: Engine) {
     for agent in scenario.agents_mut() {
         let started = match &agent.start {
-            Start::Absent { image: Some(image), .. } => contained(agent, image, engine),
+            Start::Absent { image: Some(image), entrypoint, .. } => {
+                contained(agent, image, entrypoint, engine)
+            }
             _other => continue,
         };
         agent.start = started;
     }
 }
 
-fn contained(agent: &Agent, image: &str, engine: Engine) -> Start {
-    Start::Program {
-        endpoint: anywhere(),
-        cmd: container::command(engine, image, agent.env.keys().map(String::as_str)),
-    }
+fn contained(agent: &Agent, image: &str, entrypoint: &[String], engine: Engine) -> Start {
+    let passed = match &agent.inherits {
+        Inherits::Named(names) => names.as_slice(),
+        Inherits::Everything => &[],
+    };
+    let passed = passed.iter().filter(|name| !name.ends_with('*'));
+    let variables = agent.env.keys().chain(passed).map(String::as_str);
+    let cmd = container::command(engine, image, entrypoint, variables);
+    Start::Program { endpoint: anywhere(), cmd }
 }
 
 /// Parses `ROLE=URL` or `ROLE=CMD`.
@@ -222,7 +245,7 @@ pub(super) fn anywhere() -> Url {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{model::Inherits, tests::scenario_of};
+    use crate::tests::scenario_of;
 
     const FILE: &str = "[green_agent]\nagentbeats_id = ''\nenv = { A = 'b' }\n[[participants]]\nname = 'purple'\nimage = 'ghcr.io/x/y:1'\nenv = { KEY = '${KEY}' }\n";
 
@@ -268,6 +291,25 @@ mod tests {
         let flags = ["green=http://127.0.0.1:9", "purple=x --port {port}"];
         supplied(&flags).unwrap().apply(&mut scenario).unwrap();
         assert!(unknown(&scenario).is_empty());
+    }
+
+    #[test]
+    fn an_entrypoint_is_shown_as_the_command_and_run_in_the_image() {
+        let mut scenario = scenario_of(FILE);
+        let purple = &mut scenario.participants[0];
+        let image = Some("ghcr.io/x/y:1".to_owned());
+        let entrypoint = ["serve", "my app.py", "--port", PORT].map(str::to_owned).to_vec();
+        purple.start = Start::Absent { image, entrypoint, is_built: false };
+        purple.inherits = Inherits::Named(vec!["TOKEN".to_owned(), "AWS_*".to_owned()]);
+        let said = unknown(&scenario)[0].to_string();
+        let cmd = "use --agent purple=\"serve 'my app.py' --port {port}\" or";
+        assert!(said.contains(cmd), "{said}");
+        contain(&mut scenario, Engine::Docker);
+        let words = scenario.participants[0].start.words().join(" ");
+        assert_eq!(
+            words,
+            "docker run --rm --init --network=host -e KEY -e TOKEN --entrypoint serve ghcr.io/x/y:1 my app.py --port {port}"
+        );
     }
 
     #[test]

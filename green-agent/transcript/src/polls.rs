@@ -193,7 +193,10 @@ mod tests {
                 true,
             ),
             (r#"{"msg":"request","method":"POST","path":"/","status":200,"ms":3}"#, true),
-            (r#"{"msg":"request","method":"POST","uri":"http://localhost:9/","status_code":200}"#, true),
+            (
+                r#"{"msg":"request","method":"POST","uri":"http://localhost:9/","status_code":200}"#,
+                true,
+            ),
             (r#"{"event":"step 12 of 100","method":"POST","path":"/"}"#, false),
             (r#"{"msg":"request","method":"POST","path":"/mcp","status":200}"#, false),
             (r#"{"msg":"request","method":"GET","path":"/","status":200}"#, false),

@@ -22,9 +22,7 @@ static KEY: LazyLock<Regex> = LazyLock::new(|| {
 /// Matches the id of a session in a URL, as the older HTTP transport of MCP has it, and in what servers print about it: with it,
 /// anyone can use the session. The check whether a server is ready may begin a session, too, of which nobody else learns.
 static SESSION: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)([?&]session_?id=|(?-u:\b)session(?: (?:with |for )?id)?:? )([a-z0-9_-]{16,})",
-    )
+    pattern(r"(?i)([?&]session_?id=|(?-u:\b)session(?: (?:with |for )?id)?:? )([a-z0-9_-]{16,})")
 });
 
 /// Matches a UUID.

@@ -3,21 +3,19 @@
 //!
 //! The agents, their roles and the config are read: `metadata.agentbeats_ids`, the gateway's
 //! `assessment_config` (with the defaults of `config_schema`) and `participant_roles`, the bindings, and the
-//! images of components whose manifests lie beside it. Networks, proxies and experimental features are ignored.
+//! programs of components whose manifests lie beside it. Proxies and experimental features are ignored.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{amber_config, harness, name, roles::DeclaredRoles};
+use super::{amber_config, amber_program::ComponentProgram, harness, name, roles::DeclaredRoles};
 use crate::{
     error::{Problem, ScenarioError, ScenarioErrors},
+    inherits::Inherits,
     model::{Agent, Green, Scenario, Start},
     reader::document,
 };
-
-/// The largest manifest of a component that is read, in bytes.
-const LARGEST: u64 = 1 << 20;
 
 /// Reads the manifest.
 pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErrors> {
@@ -41,9 +39,12 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
         wrong(&format!("config_schema.{path}"), expected.to_owned())
     })?;
     let agent = |component: &str, role: &str| {
-        let image = image(path, &manifest, component);
+        let program = ComponentProgram::of(path, &manifest, component);
+        let ComponentProgram { image, entrypoint, env, passed } = program;
         let agentbeats_id = id(&manifest, role).or_else(|| id(&manifest, component));
-        Agent { agentbeats_id, ..Agent::new(role, Start::Absent { image, is_built: false }) }
+        let start = Start::Absent { image, entrypoint, is_built: false };
+        let inherits = Inherits::Named(passed);
+        Agent { agentbeats_id, env, inherits, ..Agent::new(role, start) }
     };
     let participants = roles.participants.iter();
     Ok(Scenario {
@@ -130,24 +131,6 @@ fn id(manifest: &Value, name: &str) -> Option<String> {
     }
 }
 
-/// Returns the image of a component whose manifest is included or lies beside the scenario.
-fn image(path: &Path, manifest: &Value, component: &str) -> Option<String> {
-    let named = &manifest["components"][component]["manifest"];
-    let read = || {
-        let file = path.parent()?.join(named.as_str()?);
-        let size = fs::metadata(&file).ok()?.len();
-        let text = (size <= LARGEST).then(|| fs::read_to_string(&file))?.ok()?;
-        json5::from_str::<Value>(&text).ok()
-    };
-    let component = match named {
-        Value::Object(_) => named.clone(),
-        _elsewhere => read()?,
-    };
-    let image = component["program"]["image"].as_str()?;
-    // Amber fills in such placeholders itself.
-    (!image.contains("${")).then(|| image.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -181,8 +164,8 @@ mod tests {
             panic!("an agent evaluates");
         };
         let image = Some("judge:1".to_owned());
-        let is_built = false;
-        assert_eq!(green.start, Start::Absent { image, is_built });
+        let entrypoint = Vec::new();
+        assert_eq!(green.start, Start::Absent { image, entrypoint, is_built: false });
         assert_eq!(green.agentbeats_id, None);
         let [debater] = &scenario.participants[..] else {
             panic!("{:?}", scenario.participants);

@@ -88,7 +88,7 @@ fn green(listed: &[Listed], cards: &[String]) -> Option<usize> {
 /// have a meaning in file names and hops.
 fn absent(role: &str) -> Agent {
     let role = role.trim().replace(['/', '\\'], "-").replace("->", "-");
-    Agent::new(role, Start::Absent { image: None, is_built: false })
+    Agent::new(role, Start::Absent { image: None, entrypoint: Vec::new(), is_built: false })
 }
 
 #[cfg(test)]

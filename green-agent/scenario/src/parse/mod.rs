@@ -7,6 +7,7 @@ mod agent_address;
 mod agents;
 mod amber;
 mod amber_config;
+mod amber_program;
 mod bot;
 mod check;
 mod credential;

@@ -68,6 +68,7 @@ pub(super) fn start(
         None => match is_left_out(keys) {
             true => Some(Start::Absent {
                 image: keys.image.read::<String>().filter(|image| !image.trim().is_empty()),
+                entrypoint: Vec::new(),
                 is_built: keys.build.node().is_some(),
             }),
             false => Some(Start::Running { endpoint: endpoint(keys)? }),
