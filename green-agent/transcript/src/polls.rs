@@ -15,6 +15,9 @@ use super::{Content, Hop, wire};
 /// The most different paths of polls that are remembered. Over HTTP+JSON each task has its own.
 const MOST_PATHS: usize = 64;
 
+/// What logs say of a request that has no status yet.
+const BEGINS: [&str; 2] = ["started", "incoming request"];
+
 /// The answers to polls so far.
 #[derive(Debug, Default)]
 pub(super) struct PollAnswers {
@@ -58,16 +61,16 @@ impl PollAnswers {
     /// Returns whether a line that a program printed only tells of a request like the polls so far. Those of them that are no
     /// polls are signs of life themselves.
     pub(super) fn is_echo(&self, line: &str) -> bool {
-        // Only then is it read as JSON.
+        // Most other lines need not be read further.
         let is_likely = |[method, path]: &[String; 2]| line.contains(method) && line.contains(path);
         if !self.paths.iter().any(is_likely) {
             return false;
         }
-        let record = serde_json::from_str::<Value>(line).ok();
-        self.paths.iter().any(|[method, path]| {
-            tells(line, method, path)
-                || record.as_ref().is_some_and(|record| reports(record, method, path))
-        })
+        let fields = fields(line);
+        let tells = |[method, path]: &[String; 2]| {
+            tells(line, method, path) || reports(line, &fields, method, path)
+        };
+        self.paths.iter().any(tells)
     }
 }
 
@@ -80,32 +83,39 @@ fn tells(line: &str, method: &str, path: &str) -> bool {
     })
 }
 
-/// Returns whether a log's record in JSON tells of a request and its answer: `{"req": {"method": "POST", "url": "/"}, "res":
-/// {"statusCode": 200}}`. Records without a status may be of the work on the request.
-fn reports(record: &Value, method: &str, path: &str) -> bool {
-    asks(record, method, path) && has_status(record)
+/// Returns whether a line of a log with these fields tells that a request began or was answered: `method=POST path=/ status=200`.
+/// Other lines with a method and a path may be of the work on the request.
+fn reports(line: &str, fields: &[(String, String)], method: &str, path: &str) -> bool {
+    let has = |is_it: &dyn Fn(&str) -> bool| fields.iter().any(|(_, value)| is_it(value));
+    let is_status = |(name, value): &(String, String)| {
+        name.to_ascii_lowercase().starts_with("status")
+            && value.parse::<u16>().is_ok_and(|status| (100..600).contains(&status))
+    };
+    has(&|value| value == method)
+        && has(&|value| is_at(value, path))
+        && (fields.iter().any(is_status) || BEGINS.iter().any(|words| line.contains(words)))
 }
 
-/// Returns whether an object in a record has the method and the path.
-fn asks(record: &Value, method: &str, path: &str) -> bool {
-    let Value::Object(members) = record else {
-        return false;
-    };
-    let has = |is_it: &dyn Fn(&str) -> bool| members.values().filter_map(Value::as_str).any(is_it);
-    (has(&|text| text == method) && has(&|text| is_at(text, path)))
-        || members.values().any(|value| asks(value, method, path))
+/// Returns the fields of a line in JSON, with those of objects in it, or of one with words such as `method=POST`.
+fn fields(line: &str) -> Vec<(String, String)> {
+    let mut fields = Vec::new();
+    if let Ok(record @ Value::Object(_)) = serde_json::from_str(line) {
+        add_fields(&record, &mut fields);
+        return fields;
+    }
+    let words = line.split([' ', '{', '}', ',']).filter_map(|word| word.split_once('='));
+    words.map(|(name, value)| (name.to_owned(), value.trim_matches('"').to_owned())).collect()
 }
 
-/// Returns whether an object in a record has the status of an HTTP response.
-fn has_status(record: &Value) -> bool {
-    let Value::Object(members) = record else {
-        return false;
-    };
-    members.iter().any(|(name, value)| {
-        let is_status = name.to_ascii_lowercase().starts_with("status");
-        (is_status && value.as_u64().is_some_and(|status| (100..600).contains(&status)))
-            || has_status(value)
-    })
+fn add_fields(record: &Value, fields: &mut Vec<(String, String)>) {
+    for (name, value) in record.as_object().into_iter().flatten() {
+        match value {
+            Value::String(text) => fields.push((name.clone(), text.clone())),
+            Value::Number(number) => fields.push((name.clone(), number.to_string())),
+            Value::Null | Value::Bool(_) | Value::Array(_) => {}
+            Value::Object(_) => add_fields(value, fields),
+        }
+    }
 }
 
 fn is_at(target: &str, path: &str) -> bool {
@@ -200,7 +210,15 @@ mod tests {
             (r#"{"event":"step 12 of 100","method":"POST","path":"/"}"#, false),
             (r#"{"msg":"request","method":"POST","path":"/mcp","status":200}"#, false),
             (r#"{"msg":"request","method":"GET","path":"/","status":200}"#, false),
-            (r#"{"method":"POST","next":{"path":"/"},"status":200}"#, false),
+            (r#"{"req":{"method":"POST","url":"/"},"msg":"incoming request"}"#, true),
+            ("INFO request_id=7f method=POST path=/ started", true),
+            ("INFO request_id=7f method=POST path=/ status=200 duration_ms=1.5", true),
+            (
+                "request{method=POST uri=/ version=HTTP/1.1}: finished processing request latency=0 ms status=200",
+                true,
+            ),
+            ("INFO request_id=7f method=POST path=/ step 12 of 100", false),
+            ("INFO request_id=7f method=GET path=/ status=200", false),
             ("HTTP Request: POST https://api.example.org/ \"HTTP/1.1 200 OK\"", false),
             ("HTTP Request: POST http://127.0.0.1:11434/v1/chat/completions", false),
             ("INFO: 127.0.0.1:60544 - \"POST /mcp HTTP/1.1\" 200 OK", false),
