@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     ffi::OsStr,
     io::{self, PipeWriter},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
 };
@@ -119,6 +119,9 @@ impl Launch {
     }
 
     fn where_it_should_be(&self, program: &str) -> (String, &'static str) {
+        if Path::new(program).is_absolute() {
+            return ("of this machine".to_owned(), "check its path, and that it may be executed");
+        }
         if path::is_place(program) {
             let place = format!("below {}", self.working_dir.display());
             return (place, "relative paths begin in the folder that the run was started in");

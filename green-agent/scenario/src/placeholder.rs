@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-/// The placeholder in a `cmd` for a free port, on which the agent must listen.
+/// The placeholder in a `cmd`, and in the `env` beside it, for a free port, on which the agent must listen.
 pub const PORT: &str = "{port}";
 
 /// Returns whether a text contains the placeholder of this role. `${ROLE}` is an environment variable and not

@@ -250,8 +250,9 @@ impl TrialContext<'_> {
         if endpoint.port() == Some(0) {
             let lease = self.options.ports.lease();
             let lease = lease.map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
-            for word in argv {
-                *word = word.replace(PORT, &lease.port().to_string());
+            let port = lease.port().to_string();
+            for text in argv.iter_mut().chain(env.values_mut()) {
+                *text = text.replace(PORT, &port);
             }
             return Ok((with_port(endpoint, lease.port()), Some(lease)));
         }

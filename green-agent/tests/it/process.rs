@@ -118,6 +118,10 @@ async fn a_program_that_cannot_be_started_explains_why() {
     assert!(error.contains("requires"), "{error}");
     let error = start(&["./agent.py"]).to_string();
     assert!(error.contains(dir.path().to_str().unwrap()), "{error}");
+    let error = start(&["/no/such/program"]).to_string();
+    assert!(error.ends_with(
+        "is not a program of this machine; check its path, and that it may be executed"
+    ));
 
     let mut launch = script(&dir.path().join("none"), "");
     launch.log = dir.path().join("log");

@@ -29,6 +29,21 @@ fn a_port_in_a_variable_of_that_name_is_moved() {
     assert_eq!(ended.status.code(), Some(0), "{}", shown(&ended));
 }
 
+#[test]
+fn a_free_port_is_given_in_variables_too() {
+    let folder = Folder::new(
+        "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9010'\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\ncontains = 'at 9010'\n\
+         [harness]\nversion = 1\nsnapshot = false\n",
+    );
+    folder.agent(AGENT);
+    let overlay = "[[participants]]\nrole = 'a'\ncmd = 'python3 mine.py --port {port}'\n\
+                   env = { PORT = '{port}', ADMIN_PORT = 9010, LIMIT = 1 }\n";
+    folder.file("local.toml", overlay);
+    let ended = folder.run(&["run", "a.toml", "--overlay", "local.toml"]);
+    assert_eq!(ended.status.code(), Some(0), "{}", shown(&ended));
+}
+
 /// It needs a variable.
 const NEEDY: &str = "import os\nprint(os.environ['SHOP_TOKEN'])\n";
 
