@@ -33,7 +33,7 @@ pub struct RunLog {
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum RunLogError {
     /// The folder cannot be made.
-    #[error("cannot make the folder {}: {error}", path.display())]
+    #[error("cannot make the folder {}: {error}; --runs DIR names another place for runs", path.display())]
     Folder { path: PathBuf, error: io::Error },
     /// The manifest or the records cannot be read or written.
     #[error(transparent)]

@@ -17,6 +17,11 @@ pub(super) fn rows(path: &Path, text: &str) -> Result<Vec<RawRow>, DatasetError>
     let Some((line, names)) = records.next() else {
         return Ok(Vec::new());
     };
+    if let [only] = &names[..]
+        && only.contains([';', '\t'])
+    {
+        return Err(wrong(line, format!("commas between the names, found {only:?}")));
+    }
     for (index, name) in names.iter().enumerate() {
         if names[..index].contains(name) {
             return Err(wrong(line, format!("each name once, found {name:?} twice")));

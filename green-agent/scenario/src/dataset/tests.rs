@@ -86,6 +86,7 @@ fn mistakes_are_reported_with_file_and_line() {
             "a.jsonl:1: id: expected a text that is not empty, or a number",
         ),
         ("a.csv", "a,b\n1,2\n1\n", "a.csv:3: expected 2 fields as in the first line, found 1"),
+        ("a.csv", "a;b\n1;2\n", "a.csv:1: expected commas between the names, found \"a;b\""),
         ("a.csv", "a,a\n1,2\n", "a.csv:1: expected each name once, found \"a\" twice"),
         ("a.csv", "a\n\"x\ny\n", "a.csv:2: expected a closing quote"),
         (
