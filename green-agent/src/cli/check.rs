@@ -9,6 +9,7 @@ use crate::{
     scenario::{
         files::ScenarioFile,
         model::Scenario,
+        parse::is_manifest,
         supplied::{self, AgentOverrides},
     },
 };
@@ -83,8 +84,12 @@ fn is_complete(
     }
     let gates_are_right = found.sidecar.is_some() || check_gates(&scenario);
     if found.sidecar.is_none() && run::passes_by_completing(&scenario, !is_filled) {
+        let place = match is_manifest(&found.path) {
+            true => "write a scenario.toml that names these agents, and set in its",
+            false => "set",
+        };
         errln!(
-            "note: {path}: every evaluation that completes passes, whatever its score; to require more, set [harness] \
+            "note: {path}: every evaluation that completes passes, whatever its score; to require more, {place} [harness] \
              pass_score = N, a gate or [[harness.expect]]"
         );
     }

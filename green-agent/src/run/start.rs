@@ -17,7 +17,10 @@ use crate::{
         env_vars::EnvVars,
         ready::{ReadyCheck, wait_ready},
     },
-    scenario::model::{Scenario, ServerKind},
+    scenario::{
+        model::{Scenario, ServerKind},
+        parse::is_manifest,
+    },
 };
 
 /// Starts the agents one after the other. Those that were started are in `processes` even if a later one
@@ -98,6 +101,9 @@ fn explained(problem: Problem, scenario: &Scenario, role: &str, options: &RunOpt
     if problem.message.contains(WITHOUT_OLD_SDK) {
         let how = "\nIt was written for a2a-sdk 0.3, which requires = [\"python:a2a-sdk[http-server]<1\"] in [harness] installs.";
         return Problem { message: problem.message + how, ..problem };
+    }
+    if is_manifest(&scenario.path) {
+        return problem;
     }
     if !scenario.harness.declared {
         let how = "\nA table [harness] that is added to this file needs version = 1, and env = \"inherit\" if the agents use your \

@@ -60,8 +60,8 @@ pub(super) fn parse_filled(
     }
 }
 
-/// Returns whether the file is a manifest of AgentBeats' newer generation, by its name.
-pub(super) fn is_manifest(path: &Path) -> bool {
+/// Returns whether the file is a manifest of AgentBeats' newer generation, by its name. No table `[harness]` is read from it.
+pub fn is_manifest(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "json5")
 }
 

@@ -44,6 +44,37 @@ fn a_free_port_is_given_in_variables_too() {
     assert_eq!(ended.status.code(), Some(0), "{}", shown(&ended));
 }
 
+/// A manifest of AgentBeats with one agent, whose manifest is beside it.
+const MANIFEST: &str = r##"{
+    components: {
+        gateway: { config: { assessment_config: {}, participant_roles: { purple1: "a" } } },
+        green: { manifest: { program: {} } },
+        one: { manifest: "./one.json5", config: { limit: 7 } },
+    },
+    bindings: [{ to: "#gateway.green", from: "#green.a2a" }, { to: "#gateway.purple1", from: "#one.a2a" }],
+}"##;
+
+#[test]
+fn a_manifest_gives_variables_and_no_advice_about_tables_that_it_cannot_have() {
+    let folder = Folder::new("");
+    folder.agent(
+        "import os\nprint('limit', os.environ['LIMIT'], 'key', os.environ['THE_KEY'][:1])\n",
+    );
+    folder.file("scenario.json5", MANIFEST);
+    folder.file(
+        "one.json5",
+        "{ program: { env: { LIMIT: '${config.limit}', THE_KEY: '${config.key}', HINT: '${slots.proxy}' } } }",
+    );
+    let start =
+        ["--agent", "a=python3 mine.py --port {port}", "--agent", "green=http://127.0.0.1:9"];
+    let args: Vec<&str> = ["run", "scenario.json5"].into_iter().chain(start).collect();
+    let ended = folder.program(&args).env("THE_KEY", "k").output().unwrap();
+    let said = shown(&ended);
+    assert!(said.contains("limit 7 key k") && !said.contains("[harness]"), "{said}");
+    let said = shown(&folder.run(&["check", "scenario.json5"]));
+    assert!(said.contains("write a scenario.toml that names these agents"), "{said}");
+}
+
 /// It needs a variable.
 const NEEDY: &str = "import os\nprint(os.environ['SHOP_TOKEN'])\n";
 
