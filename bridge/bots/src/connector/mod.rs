@@ -61,29 +61,30 @@ pub fn router(channel: Channel) -> Router {
         .with_state(channel)
 }
 
-/// Returns the routes below `base`, which is a service URL with the version.
+/// Returns the routes below `base`, which is a service URL with the version. A path may end with a slash, as where a bot without
+/// an SDK has no id to add.
 fn versioned(base: &str) -> Router<Channel> {
     let below = |path: &str| format!("{base}{path}");
     let one = |path: &str| below(&format!("/conversations/{{conversation}}{path}"));
-    Router::new()
-        .route(&below("/conversations"), get(conversations::list).post(conversations::begin))
-        .route(&one("/activities"), post(activities::say))
-        .route(&one("/activities/history"), post(activities::history))
-        .route(
-            &one("/activities/{activity}"),
-            post(activities::say).put(activities::update).delete(activities::delete),
-        )
-        .route(&one("/activities/{activity}/members"), get(members::list))
-        .route(
-            &one("/activities/{activity}/reactions/{reaction}"),
-            put(activities::react).delete(activities::take_back),
-        )
-        .route(&one("/members"), get(members::list))
-        .route(&one("/pagedmembers"), get(members::page))
-        .route(&one("/members/{member}"), get(members::find).delete(members::remove))
-        .route(&one("/attachments"), post(attachments::upload))
-        .route(&below(FILE), get(attachments::info))
-        .route(&below(VIEW), get(attachments::view))
+    let say = post(activities::say);
+    let reactions = put(activities::react).delete(activities::take_back);
+    let routes = [
+        (below("/conversations"), get(conversations::list).post(conversations::begin)),
+        (one("/activities"), say.clone()),
+        (one("/activities/history"), post(activities::history)),
+        (one("/activities/{activity}"), say.put(activities::update).delete(activities::delete)),
+        (one("/activities/{activity}/members"), get(members::list)),
+        (one("/activities/{activity}/reactions/{reaction}"), reactions),
+        (one("/members"), get(members::list)),
+        (one("/pagedmembers"), get(members::page)),
+        (one("/members/{member}"), get(members::find).delete(members::remove)),
+        (one("/attachments"), post(attachments::upload)),
+        (below(FILE), get(attachments::info)),
+        (below(VIEW), get(attachments::view)),
+    ];
+    routes.into_iter().fold(Router::new(), |router, (path, methods)| {
+        router.route(&format!("{path}/"), methods.clone()).route(&path, methods)
+    })
 }
 
 /// Completes requests that write, even if the bot disconnects.

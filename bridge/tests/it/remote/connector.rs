@@ -54,6 +54,21 @@ async fn a_service_url_may_be_followed_by_another_slash() {
     }
 }
 
+/// Bots without an SDK add an id to the path that may be empty.
+#[tokio::test]
+async fn a_path_may_end_with_a_slash() {
+    let (_bot, _world, post, _) = spoken_to().await;
+    let said = json!({"type": "message", "text": "hi"});
+    for (method, path, body) in [
+        ("POST", "/activities/".to_owned(), &said),
+        ("POST", format!("/activities/{}/", post.id()), &said),
+        ("GET", "/members/".to_owned(), &Value::Null),
+    ] {
+        let (status, body) = post.call(method, &post.below(&path), body).await;
+        assert_eq!(status, 200, "{path}: {body}");
+    }
+}
+
 #[tokio::test]
 async fn messages_are_updated_and_deleted() {
     let (_bot, world, post, task) = spoken_to().await;
