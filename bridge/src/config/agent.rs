@@ -54,6 +54,9 @@ pub struct AgentConfig {
     pub bot_id: Option<String>,
     /// The bot's name on the channel; the agent's name if absent.
     pub bot_name: Option<String>,
+    /// The tenant in Microsoft Entra that a bot with the channel msteams is told, such as the one that it requires of its users;
+    /// the nil UUID if absent.
+    pub tenant_id: Option<String>,
     /// The meaning of the end of a turn; answers if absent. Without this setting a turn of a built-in agent
     /// leaves the task open for the user, and the task is the conversation.
     pub turns: Option<TurnPreset>,

@@ -130,6 +130,7 @@ fn only_for_bots(agent: &AgentConfig) -> Option<&'static str> {
         ("user_id", agent.user_id.is_some()),
         ("bot_id", agent.bot_id.is_some()),
         ("bot_name", agent.bot_name.is_some()),
+        ("tenant_id", agent.tenant_id.is_some()),
         ("question_end", agent.question_end.is_some()),
         ("first_contact", agent.first_contact),
         ("ending", agent.ending != EndingConfig::default()),

@@ -144,6 +144,7 @@ impl AgentConfig {
             user_id: None,
             bot_id: None,
             bot_name: None,
+            tenant_id: None,
             turns: None,
             conversation: None,
             silent_end: None,

@@ -21,7 +21,11 @@ use alloc::{
 
 use serde_json::Value;
 
-use super::{TranslationContext, keys::SERVICE_URL, service_url::without_secret};
+use super::{
+    TranslationContext,
+    keys::{SERVICE_URL, TENANT},
+    service_url::without_secret,
+};
 use bridge_protocol::{
     a2a::{Message, Metadata, Role, Task},
     activity::{Activity, ActivityType},
@@ -94,7 +98,11 @@ fn is_sayable(kind: &ActivityType) -> bool {
 /// Returns the carried activity with the address of the one made from the parts.
 pub(super) fn readdressed(carried: Activity, made: Activity) -> Activity {
     let channel_data = match (made.channel_data, carried.channel_data) {
-        (Some(Value::Object(mut ours)), Some(Value::Object(theirs))) => {
+        (Some(Value::Object(mut ours)), Some(Value::Object(mut theirs))) => {
+            // Bots decide by the tenant what a user may do.
+            if ours.contains_key(TENANT) {
+                theirs.remove(TENANT);
+            }
             ours.extend(theirs);
             Some(Value::Object(ours))
         }

@@ -60,6 +60,9 @@ pub const SCHEMA: &str = "schema";
 /// not repeated but replaced by a reference.
 pub const MESSAGE: &str = "message";
 
+/// In `channelData`, as in Teams: the tenant of the conversation, if it has one.
+pub(crate) const TENANT: &str = "tenant";
+
 /// In a part of that message: the reference to its content.
 pub const HOLDS: &str = "urn:activity:holds";
 

@@ -2,9 +2,11 @@
 
 use alloc::{string::String, vec, vec::Vec};
 
+use serde_json::json;
+
 use super::{
     TranslationContext, full_activity,
-    keys::{ADDRESS_FIELDS, FIELDS, JSON, MESSAGE, STREAM},
+    keys::{ADDRESS_FIELDS, FIELDS, JSON, MESSAGE, STREAM, TENANT},
     media, patch, plain_text, skeleton, structured,
 };
 use bridge_protocol::{
@@ -39,7 +41,7 @@ pub fn message(message: &Message, task: &Task, turn: &TranslationContext) -> Act
     let others = message.parts.iter().enumerate();
     let others = others.filter(|(index, part)| part.as_text().is_none() && Some(*index) != value);
     activity.attachments = others.map(|(_, part)| media::plain(part)).collect();
-    let mut channel_data = to_object(task);
+    let mut channel_data = channel_data(task, turn);
     // An unreadable activity was refused earlier.
     let Ok(Some(carried)) = full_activity::carried(message) else {
         channel_data.insert(MESSAGE.into(), skeleton::of(message, value));
@@ -51,11 +53,20 @@ pub fn message(message: &Message, task: &Task, turn: &TranslationContext) -> Act
     full_activity::readdressed(carried, activity)
 }
 
+/// Returns the task as channel data. Teams adds the tenant of the conversation.
+fn channel_data(task: &Task, turn: &TranslationContext) -> Metadata {
+    let mut channel_data = to_object(task);
+    if let Some(tenant) = &turn.conversation.tenant_id {
+        channel_data.insert(TENANT.into(), json!({ "id": tenant }));
+    }
+    channel_data
+}
+
 /// Returns the activity that the user ended the conversation.
 pub fn cancel(task: &Task, turn: &TranslationContext) -> Activity {
     Activity {
         code: Some(EndOfConversationCode::UserCancelled),
-        channel_data: Some(to_value(task)),
+        channel_data: Some(channel_data(task, turn).into()),
         ..turn.request(ActivityType::EndOfConversation)
     }
 }
@@ -65,7 +76,7 @@ pub fn cancel(task: &Task, turn: &TranslationContext) -> Activity {
 pub fn first_contact(task: &Task, turn: &TranslationContext) -> Activity {
     Activity {
         members_added: vec![turn.bot.clone(), turn.user.clone()],
-        channel_data: Some(to_value(task)),
+        channel_data: Some(channel_data(task, turn).into()),
         ..turn.request(ActivityType::ConversationUpdate)
     }
 }

@@ -198,6 +198,7 @@ pub(super) fn remote_settings(config: &AgentConfig) -> RemoteSettings {
         user: config.user_id.clone().map_or(UserId::Caller, UserId::Fixed),
         bot_id: config.bot_id.clone(),
         bot_name: config.bot_name.clone(),
+        tenant_id: config.tenant_id.clone(),
         conversation: conversation(config, usual.conversation),
         silent_end: silent_end(config, usual.silent_end),
         question_end: match config.question_end {

@@ -12,6 +12,7 @@ mod proactive;
 mod properties;
 mod restart;
 pub(crate) mod standin;
+mod teams;
 mod trouble;
 mod turns;
 mod unusable;

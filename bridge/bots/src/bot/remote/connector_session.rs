@@ -12,7 +12,7 @@ use bridge_translate::ids;
 
 use super::{
     AdmissionError, RemoteBot, channel_state::ChannelInner, files::UploadError,
-    service_url_scope::ServiceUrlScope,
+    service_url_scope::ServiceUrlScope, teams,
 };
 use crate::{
     agent::ConversationScope,
@@ -119,16 +119,20 @@ impl ConnectorSession {
     /// Returns the members of the conversation: the user and the bot.
     pub fn members(&self) -> [ChannelAccount; 2] {
         let Self { bot, scope, .. } = self;
-        [bot.user(&scope.caller, &scope.context), bot.account()]
+        let user = bot.user(&scope.caller, &scope.context);
+        [teams::member(&bot.settings, user), bot.account()]
     }
 
-    /// Returns the member with this id.
+    /// Returns the member with this id. Bots on Teams may also name a user by the object id.
     pub fn member(&self, id: &str) -> Result<ChannelAccount> {
         let mut members = self.members().into_iter();
+        let is_named = |member: &ChannelAccount| {
+            [member.id.as_deref(), member.aad_object_id.as_deref()].contains(&Some(id))
+        };
         // Bots may have kept the id that all callers without authentication had before.
         let is_former =
             |member: &ChannelAccount| id == UNKNOWN && member.name.as_deref() == Some(id);
-        let found = members.find(|member| member.id.as_deref() == Some(id) || is_former(member));
+        let found = members.find(|member| is_named(member) || is_former(member));
         found.ok_or_else(|| ConnectorError::Member { member: id.into() })
     }
 

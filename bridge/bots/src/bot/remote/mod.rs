@@ -14,6 +14,7 @@
 //! - `connector_access`, `connector_session`, `incoming_activities`, `edits`, `follow_up_task`: calls from the bot
 //! - `turn_placement`: delivers activities to their turns, in this bridge or another
 //! - `creation_locks`, `recent_activities`: protection against duplicate tasks and activities
+//! - `teams`: what only Teams tells bots
 //! - `tokens`: authentication with tokens
 //! - `service_url`, `service_url_keys`, `files`, `redactor`: service URLs, files, and the removal of their secrets
 
@@ -43,6 +44,7 @@ mod service_url;
 mod service_url_keys;
 mod service_url_scope;
 mod settings;
+mod teams;
 mod tokens;
 mod turn_placement;
 mod turn_progress;

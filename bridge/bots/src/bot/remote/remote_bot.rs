@@ -6,11 +6,8 @@ use bridge_protocol::activity::{ChannelAccount, ConversationAccount};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use super::{Admission, Anonymous, Credential, RemoteSettings, UserId};
+use super::{Admission, Anonymous, Credential, RemoteSettings, UserId, teams};
 use crate::{agent::ConversationScope, bot::local_bot::UNKNOWN, caller::Caller};
-
-/// The channel id of Teams.
-const TEAMS: &str = "msteams";
 
 /// A bot behind a URL, and its settings.
 #[derive(Clone)]
@@ -49,13 +46,14 @@ impl RemoteBot {
     /// Returns the account of a caller. Callers without authentication cannot be distinguished, and bots keep state,
     /// including sign-ins, under the user's id. So there is a separate such user in each context.
     pub(super) fn user(&self, caller: &Caller, context: &str) -> ChannelAccount {
-        match &self.settings.user {
+        let user = match &self.settings.user {
             UserId::Fixed(id) => ChannelAccount::new(id, id, "user"),
             UserId::Caller if caller.is_anonymous() => {
                 ChannelAccount::new(format!("{UNKNOWN}-{context}"), UNKNOWN, "user")
             }
             UserId::Caller => ChannelAccount::new(caller.name(), caller.name(), "user"),
-        }
+        };
+        teams::user(&self.settings, user)
     }
 
     /// Returns the id under which the bot knows the conversation of a task. Bots keep their state under it, and two callers
@@ -78,19 +76,15 @@ impl RemoteBot {
         }
     }
 
-    /// Returns the conversation of a task as activities name it. On the channel of Teams its type is `personal`, because
-    /// handlers for Teams check whether a conversation is with one user.
+    /// Returns the conversation of a task as activities name it.
     pub(super) fn conversation_account(
         &self,
         caller: &Caller,
         task: &str,
         context: &str,
     ) -> ConversationAccount {
-        let is_teams = self.settings.channel_id == TEAMS;
-        ConversationAccount {
-            conversation_type: is_teams.then(|| "personal".to_owned()),
-            ..ConversationAccount::new(self.conversation_id(caller, task, context))
-        }
+        let id = self.conversation_id(caller, task, context);
+        teams::conversation(&self.settings, ConversationAccount::new(id))
     }
 
     /// Returns the id of the conversation that a task of one caller belongs to.
@@ -124,16 +118,5 @@ mod tests {
         assert_ne!(id(&bot, &bob), id(&bot, &alice));
         bot.settings.conversation = ConversationScope::Task;
         assert_eq!(id(&bot, &alice), "t");
-    }
-
-    #[test]
-    fn only_teams_tells_that_a_conversation_is_with_one_user() {
-        let mut bot = RemoteBot::new("bot", "http://localhost:3979".parse().unwrap());
-        for (channel_id, expected) in [("webchat", None), ("msteams", Some("personal"))] {
-            bot.settings.channel_id = channel_id.into();
-            let account = bot.conversation_account(&Caller::anonymous(), "t", "c");
-            assert_eq!(account.conversation_type.as_deref(), expected);
-            assert_eq!(account.id.as_deref(), Some("c"));
-        }
     }
 }

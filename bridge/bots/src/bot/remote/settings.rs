@@ -33,6 +33,8 @@ pub struct RemoteSettings {
     pub bot_id: Option<String>,
     /// The name of the bot's account; the agent's name if absent.
     pub bot_name: Option<String>,
+    /// The tenant in Microsoft Entra that bots on the channel of Teams are told; the nil UUID if absent.
+    pub tenant_id: Option<String>,
     /// The extent of the bot's conversations.
     pub conversation: ConversationScope,
     /// The meaning of a turn that ends without an explicit end.
@@ -74,6 +76,7 @@ impl RemoteSettings {
             user: UserId::default(),
             bot_id: None,
             bot_name: None,
+            tenant_id: None,
             conversation: turns.conversation(),
             silent_end: turns.silent_end(),
             question_end: QuestionEnd::default(),
