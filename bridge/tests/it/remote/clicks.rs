@@ -162,6 +162,37 @@ async fn a_late_change_that_names_no_turn_is_not_added_to_another_answer() {
     assert_eq!(all_said(&follow_up), ["The answer"]);
 }
 
+/// A late answer to an earlier message begins a task that is newer than the one whose turn runs.
+#[tokio::test]
+async fn a_call_that_names_no_turn_is_of_the_running_one_although_a_newer_task_follows_another() {
+    let earlier = Arc::new(Mutex::new(None));
+    let bot = StandIn::that(move |post: Post| {
+        let earlier = earlier.clone();
+        async move {
+            let before: Option<(Post, String)> = earlier.lock().unwrap().take();
+            let Some((first, id)) = before else {
+                let id = post.say("Choose").await;
+                *earlier.lock().unwrap() = Some((post, id));
+                return StatusCode::OK.into_response();
+            };
+            first.say("late").await;
+            let said = json!({"type": "message", "text": "Two"});
+            assert_eq!(post.call("POST", &post.below("/activities"), &said).await.0, 200);
+            let update = json!({"type": "message", "text": "Chosen"});
+            let url = post.below(&format!("/activities/{id}"));
+            assert_eq!(post.call("PUT", &url, &update).await.0, 200);
+            StatusCode::OK.into_response()
+        }
+    })
+    .await;
+    let world = World::of(&bot, in_context()).await;
+    let first = world.say("one").await;
+    let second = world.send("bot", within(&first, message("two"))).await;
+    assert_eq!(all_said(&second), ["Two", "Chosen"]);
+    let all = world.client.call("bot", "ListTasks", &json!({})).await.unwrap();
+    assert_eq!(all["result"]["totalSize"], 3);
+}
+
 #[tokio::test]
 async fn a_click_in_an_open_task_changes_the_card_in_its_place() {
     let bot = with_a_card().await;

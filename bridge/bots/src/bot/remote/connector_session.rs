@@ -12,7 +12,7 @@ use bridge_translate::ids;
 
 use super::{
     AdmissionError, RemoteBot, channel_state::ChannelInner, files::UploadError,
-    service_url_scope::ServiceUrlScope, teams,
+    service_url_scope::ServiceUrlScope, teams, turn_placement::has_begun,
 };
 use crate::{
     agent::ConversationScope,
@@ -20,8 +20,9 @@ use crate::{
     store::{Head, ListQuery, StoreError},
 };
 
-/// The number of tasks with a status of the same millisecond among which the newest is found.
-const TIES: usize = 4;
+/// The number of the newest tasks among which the one whose turn runs is found. It also finds the newest of several with a status
+/// of the same millisecond.
+const SEARCHED_TASKS: usize = 8;
 
 /// An admitted call from a bot. It may act in the conversations of its service URL's scope.
 #[derive(Debug)]
@@ -30,6 +31,14 @@ pub struct ConnectorSession {
     pub(super) bot: Arc<RemoteBot>,
     pub(super) secret: Secret,
     pub(super) scope: ServiceUrlScope,
+}
+
+/// The tasks of a conversation to which a call may belong that names none.
+pub(super) struct CurrentTasks {
+    /// The task whose turn runs.
+    pub(super) running: Option<Arc<Head>>,
+    /// The task with the newest status.
+    pub(super) newest: Option<Arc<Head>>,
 }
 
 /// The result of a call from a bot.
@@ -91,14 +100,14 @@ impl From<UploadError> for ConnectorError {
 
 impl ConnectorSession {
     /// Returns the task that a call refers to. In a conversation with several tasks, this is the task of the activity
-    /// that is being answered, or else the newest one.
+    /// that is being answered, or else the current one.
     pub async fn task(&self, conversation: &str, answered: Option<&str>) -> Result<Arc<Head>> {
         let task = match self.bot.settings.conversation {
             ConversationScope::Task => self.head(conversation).await?,
             ConversationScope::Context if !self.is_context(conversation) => None,
             ConversationScope::Context => match self.answered(answered).await? {
                 Some(head) => Some(head),
-                None => self.newest_task().await?,
+                None => self.current_task().await?,
             },
         };
         task.ok_or_else(|| ConnectorError::Conversation { conversation: conversation.to_owned() })
@@ -177,15 +186,31 @@ impl ConnectorSession {
         }
     }
 
-    /// Returns the newest task of this scope.
-    pub(super) async fn newest_task(&self) -> Result<Option<Arc<Head>>, StoreError> {
-        match newest(&self.newest_tasks(TIES).await?) {
-            Some(task) => self.head(&task.id).await,
-            None => Ok(None),
-        }
+    /// Returns the task of this scope whose turn runs, or else the newest one.
+    pub(super) async fn current_task(&self) -> Result<Option<Arc<Head>>, StoreError> {
+        let CurrentTasks { running, newest } = self.current_tasks().await?;
+        Ok(running.or(newest))
     }
 
-    /// Returns the tasks of this scope with the newest statuses.
+    /// Returns the task of this scope whose turn runs, and the newest one. The newest may be one that follows an earlier task and
+    /// has begun and ended during the turn.
+    pub(super) async fn current_tasks(&self) -> Result<CurrentTasks, StoreError> {
+        let newest_first = self.newest_tasks(SEARCHED_TASKS).await?;
+        let newest = match newest_first.first() {
+            Some(task) => self.head(&task.id).await?,
+            None => None,
+        };
+        let open = newest_first.iter().filter(|task| !task.status.state.is_terminal());
+        for task in open {
+            let head = self.head(&task.id).await?;
+            if head.as_deref().is_some_and(has_begun) {
+                return Ok(CurrentTasks { running: head, newest });
+            }
+        }
+        Ok(CurrentTasks { running: None, newest })
+    }
+
+    /// Returns the tasks of this scope with the newest statuses, newest first.
     async fn newest_tasks(&self, page_size: usize) -> Result<Vec<Arc<Task>>, StoreError> {
         let query = ListQuery {
             context_id: Some(self.scope.context.clone()),
@@ -193,14 +218,18 @@ impl ConnectorSession {
             ..ListQuery::of(&self.bot.name)
         };
         let page = self.channel.store.list(&self.scope.caller, &query).await?;
-        Ok(page.tasks.into_iter().map(|found| found.task).collect())
+        Ok(newest_first(page.tasks.into_iter().map(|found| found.task).collect()))
     }
 }
 
-/// Returns the task with the newest status. Lists order tasks with a status of the same millisecond by id, the oldest
+/// Returns the tasks with the newest status first. Lists order tasks with a status of the same millisecond by id, the oldest
 /// first.
-fn newest(tasks: &[Arc<Task>]) -> Option<&Arc<Task>> {
-    tasks.iter().max_by_key(|task| (&task.status.timestamp, &task.id))
+fn newest_first(mut tasks: Vec<Arc<Task>>) -> Vec<Arc<Task>> {
+    tasks.sort_by(|one, other| {
+        let (one, other) = [one, other].map(|task| (&task.status.timestamp, &task.id)).into();
+        other.cmp(&one)
+    });
+    tasks
 }
 
 #[cfg(test)]
@@ -218,8 +247,9 @@ mod tests {
             let task = json!({"id": id, "contextId": "c", "status": status});
             Arc::new(Task::read(task).unwrap())
         };
-        let listed = [task("b", "002"), task("c", "002"), task("d", "001")];
-        assert_eq!(newest(&listed).unwrap().id, "c");
-        assert!(newest(&[]).is_none());
+        let listed = vec![task("b", "002"), task("c", "002"), task("d", "001")];
+        let sorted = newest_first(listed);
+        let ids: Vec<&str> = sorted.iter().map(|task| task.id.as_str()).collect();
+        assert_eq!(ids, ["c", "b", "d"]);
     }
 }

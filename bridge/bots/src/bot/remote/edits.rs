@@ -47,7 +47,7 @@ impl ConnectorSession {
         }
         let place = match self.answered(answered).await? {
             Some(head) => Some(head),
-            None => self.newest_task().await?,
+            None => self.current_task().await?,
         };
         Ok(place.filter(|place| has_begun(place)).unwrap_or_else(|| own.clone()))
     }

@@ -10,7 +10,7 @@ use bridge_translate::{SilentEnd, ids, keys::FOLLOWS};
 use serde_json::{Value, json};
 
 use super::{
-    connector_session::{ConnectorSession, Result},
+    connector_session::{ConnectorSession, CurrentTasks, Result},
     recent_activities::CallKey,
     turn_placement::has_begun,
 };
@@ -60,24 +60,23 @@ impl ConnectorSession {
         leases.run_with_lease(lease, self.newest_open_task(key, answered)).await
     }
 
-    /// Returns a new task that follows the answered one, if there is an answered one and the newest task has begun. Otherwise
-    /// returns the newest task if it is open or its log has the call with this key, and else a new task.
+    /// Returns the newest task if it has ended and its log has the call with this key. Otherwise returns the task whose turn runs,
+    /// or a new task that follows the answered one, if there is an answered one. If no turn runs, returns the newest task if it is
+    /// open, or a new one.
     async fn newest_open_task(&self, key: &CallKey, answered: Option<&Head>) -> Result<Arc<Head>> {
-        let newest = self.newest_task().await?;
-        if let (Some(last), Some(ended)) = (&newest, answered)
-            && has_begun(last)
+        let CurrentTasks { running, newest } = self.current_tasks().await?;
+        let ended = newest.as_ref().filter(|last| last.state.is_terminal());
+        if let Some(last) = ended
+            && self.is_shared()
+            && self.posted_before(&last.task, key).await?.is_some()
         {
-            let follows = json!({"taskId": ended.task});
-            return self.create_follow_up(follows).await;
+            return Ok(last.clone());
         }
-        match newest {
-            Some(last) if !last.state.is_terminal() => Ok(last),
-            Some(last)
-                if self.is_shared() && self.posted_before(&last.task, key).await?.is_some() =>
-            {
-                Ok(last)
-            }
-            Some(_) | None => self.create_task(None).await,
+        match (running, answered, newest) {
+            (Some(_), Some(ended), _) => self.create_follow_up(json!({"taskId": ended.task})).await,
+            (Some(running), None, _) => Ok(running),
+            (None, _, Some(last)) if !last.state.is_terminal() => Ok(last),
+            (None, _, Some(_) | None) => self.create_task(None).await,
         }
     }
 
