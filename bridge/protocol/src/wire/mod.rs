@@ -12,6 +12,7 @@ mod one_pass;
 mod open_enum;
 mod plain;
 mod schema;
+mod surrogates;
 pub mod weight;
 mod write;
 

@@ -69,6 +69,17 @@ async fn a_path_may_end_with_a_slash() {
     }
 }
 
+/// Bots in JavaScript cut texts in the middle of an emoji.
+#[tokio::test]
+async fn half_an_emoji_does_not_lose_the_message() {
+    let (_bot, world, post, task) = spoken_to().await;
+    let half = r#"{"type": "message", "text": "cut \ud83d"}"#;
+    let request = reqwest::Client::new().post(post.below("/activities"));
+    let answer = request.header("content-type", "application/json").body(half).send().await;
+    assert_eq!(answer.unwrap().status(), 200);
+    assert_eq!(all_said(&world.task(&task["id"]).await), ["Echo: hi", "cut \u{fffd}"]);
+}
+
 #[tokio::test]
 async fn messages_are_updated_and_deleted() {
     let (_bot, world, post, task) = spoken_to().await;
