@@ -42,11 +42,6 @@ impl ServiceParameters {
         })
     }
 
-    /// Returns the version of the request, which is 0.3 if it names none (3.6.2).
-    pub(super) fn version(&self) -> Version {
-        self.named.unwrap_or(Version::V0_3)
-    }
-
     /// Enters the parameters into the service's context.
     pub(super) fn fill(self, context: &mut Context) {
         context.extensions = self.extensions;

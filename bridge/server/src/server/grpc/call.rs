@@ -245,8 +245,7 @@ fn status_of_body_error(error: program::BodyError) -> Status {
 /// The messages of a stream, which may end with an error.
 type Stream = BoxStream<'static, Result<Bytes, Status>>;
 
-/// Reads the service parameters from the metadata (specification 10.2). A request that names no version is one of 0.3
-/// (3.6.2), which has another service.
+/// Reads the service parameters from the metadata (specification 10.2). If they name no version, the service decides.
 fn context(
     version: Version,
     endpoint: &Endpoint,
@@ -254,15 +253,10 @@ fn context(
     request: &Request,
 ) -> Result<Context, Error> {
     let service_parameters = ServiceParameters::read(request.headers(), request.uri())?;
-    let said = service_parameters.version();
-    if said != version {
-        let unnamed = match service_parameters.named {
-            None => ", as one that names no version is",
-            Some(_) => "",
-        };
+    if let Some(named) = service_parameters.named.filter(|named| *named != version) {
         let message = format!(
-            "{} is a method of A2A {version}, and the request is one of {said}{unnamed}: send the metadata \
-             a2a-version: {version}, or call the service of {said}",
+            "{} is a method of A2A {version}, and the request is one of {named}: send the metadata \
+             a2a-version: {version}, or call the service of {named}",
             request.uri().path(),
         );
         return Err(Error::new(ErrorKind::VersionNotSupported, message));

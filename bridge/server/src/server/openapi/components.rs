@@ -87,14 +87,12 @@ fn status() -> Value {
     })
 }
 
-/// Returns the header that names one of these versions. It is optional where 0.3 is served, and may be empty there
-/// (specification 3.6.2).
+/// Returns the header that names one of these versions. Clients must send it (specification 3.6.1), but a path is of one version
+/// also without it.
 pub(super) fn version(spoken: &[Version]) -> Value {
-    let is_needed = !spoken.contains(&Version::V0_3);
-    let unnamed = (!is_needed).then_some("");
-    let names = spoken.iter().map(|version| version.as_str()).chain(unnamed);
+    let names = spoken.iter().map(|version| version.as_str()).chain([""]);
     json!({
-        "name": "A2A-Version", "in": "header", "required": is_needed,
+        "name": "A2A-Version", "in": "header", "required": false,
         "description": "The version of A2A that the client uses",
         "schema": {"enum": names.collect::<Vec<_>>()},
     })

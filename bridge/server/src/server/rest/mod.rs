@@ -1,7 +1,7 @@
 //! Serves HTTP+JSON of 1.0 and 0.3 (specification, section 11; 0.3.0, section 3.2.3 and the tables of section 7).
 //!
 //! 1.0 is served below an agent's address, 0.3 below `/v1` there. A request that names another version than
-//! that of its path is refused. A request without a version is one of 0.3 (3.6.2), so paths of 1.0 refuse it too.
+//! that of its path is refused. If the request names no version, the path decides: no path is of both.
 //!
 //! An agent's own address, `/a2a/NAME` or the configured path, also accepts a tenant before each path of 1.0. A tenant
 //! called `v1`, `tasks`, `extendedAgentCard`, `message:send` or `message:stream` cannot be in the path, and is named by
@@ -152,8 +152,8 @@ fn understand(
     body: &[u8],
 ) -> Result<(Box<Call>, ResponseFormat), Error> {
     let service_parameters = ServiceParameters::read(headers, uri)?;
-    if service_parameters.version() != routed.version {
-        return Err(version_mismatch(service_parameters.named, routed.version));
+    if let Some(named) = service_parameters.named.filter(|named| *named != routed.version) {
+        return Err(version_mismatch(named, routed.version));
     }
     service_parameters.fill(context);
     context.version = routed.version;
@@ -164,16 +164,10 @@ fn understand(
 }
 
 /// Returns the error for a request whose version is not the one of its path.
-fn version_mismatch(named: Option<Version>, served: Version) -> Error {
-    let message = match named {
-        Some(named) => format!(
-            "this address speaks A2A {served}, not {named}: the paths of 0.3 begin with /v1, those of 1.0 do not"
-        ),
-        None => format!(
-            "this address speaks A2A {served}, and a request that names no version speaks 0.3: send A2A-Version: \
-             {served}, as a header or in the query"
-        ),
-    };
+fn version_mismatch(named: Version, served: Version) -> Error {
+    let message = format!(
+        "this address speaks A2A {served}, not {named}: the paths of 0.3 begin with /v1, those of 1.0 do not"
+    );
     Error::new(ErrorKind::VersionNotSupported, message)
 }
 
