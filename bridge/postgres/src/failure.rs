@@ -113,8 +113,14 @@ pub(super) fn describe(error: &Error) -> String {
 /// Returns advice for operators on an error that the server has reported.
 fn advice_on(code: &SqlState) -> &'static str {
     let of_poolers = [SqlState::UNDEFINED_PSTATEMENT, SqlState::DUPLICATE_PSTATEMENT];
-    match of_poolers.contains(code) {
-        true => "; a pooler in front of the database must use session pooling",
+    if of_poolers.contains(code) {
+        return "; a pooler in front of the database must use session pooling";
+    }
+    match *code == SqlState::INSUFFICIENT_PRIVILEGE {
+        true => {
+            "; to create the tables, the user needs GRANT CREATE ON DATABASE; to use those of another user, rights to the \
+             schema bridge and its tables and sequences"
+        }
         false => "",
     }
 }
@@ -145,7 +151,8 @@ fn advice(cause: &(dyn std::error::Error + 'static)) -> &'static str {
             "; turn it on there (ssl = on), or set sslmode=disable if others may read the traffic"
         }
         None if cause.to_string().contains("does not allow writes") => {
-            "; it is a standby, and no primary is reached at this address: promote it, or start the primary"
+            "; it is a standby, and no primary is reached at this address: promote it, or start the primary. Or the \
+             database or user has default_transaction_read_only = on"
         }
         None => "",
     }

@@ -112,6 +112,23 @@ async fn fewer_connections_than_wanted_are_slower_and_no_outage() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_user_who_may_create_or_write_nothing_is_told_what_to_do() {
+    let database = Server::shared().database().await;
+    for (user, options, told) in [
+        ("creates_nothing", "", "GRANT CREATE ON DATABASE"),
+        ("only_reads", "SET default_transaction_read_only = on", "default_transaction_read_only"),
+    ] {
+        database.execute(&format!("CREATE ROLE {user} LOGIN")).await;
+        if !options.is_empty() {
+            database.execute(&format!("ALTER ROLE {user} {options}")).await;
+        }
+        let url = database.url.replace("user=bridge", &format!("user={user}"));
+        let error = PostgresStore::open(&url.parse().unwrap()).await.unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_can_write_nothing_is_not_ready() {
     let database = Server::shared().database().await;
     let store = open(database.settings()).await;
