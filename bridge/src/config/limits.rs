@@ -41,13 +41,13 @@ pub struct LimitsConfig {
     /// idle connection is closed. An eighth of the connections, at most 64, is for calls of bots and health checks; a client
     /// that gets one of them is told to come back later.
     pub connections: Option<NonZeroU32>,
-    /// The time limit of the TLS handshake; 10s if absent.
+    /// The time limit of the TLS handshake, from the beginning of the connection; 1m if absent.
     pub handshake: Option<Period>,
-    /// The time limit of a request's head; 10s if absent.
+    /// The time limit of a request's head, from its first byte; 10s if absent.
     pub head_time: Option<Period>,
     /// The time limit of a body, plus a second for every 16 KiB; 20s if absent.
     pub body_time: Option<Period>,
-    /// The time for which an idle connection is kept; 5m if absent.
+    /// The time for which a connection without a request is kept; 5m if absent.
     pub idle: Option<Period>,
     /// The time for which a client may read nothing of an answer or stream, plus a second for every 16 KiB
     /// that it reads; 30s if absent. A stream that was cut off can be resumed.

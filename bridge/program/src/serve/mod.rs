@@ -194,9 +194,11 @@ impl Server {
         monitor: &Arc<ConnectionMonitor>,
     ) {
         let accepted = timeout(self.limits.handshake, self.acceptor.accept(connection));
+        let mut stopped = self.stopped.clone();
         let accepted = tokio::select! {
             accepted = accepted => accepted,
             () = monitor.evicted() => return,
+            _ = stopped.wait_for(|stopped| *stopped) => return,
         };
         match accepted {
             Ok(Ok((io, client))) => self.serve_http(io, peer, client, monitor).await,

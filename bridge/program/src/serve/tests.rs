@@ -5,7 +5,7 @@ use std::{convert::Infallible, future::pending, pin::pin, time::Instant};
 use axum::{
     Router,
     body::{Body, Bytes},
-    http::{Response, request::Parts},
+    http::{Extensions, Response, request::Parts},
     routing::{get, post},
 };
 use futures_util::stream;
@@ -111,26 +111,15 @@ async fn half_a_head_is_given_up() {
 
 #[tokio::test]
 async fn an_idle_connection_is_kept_until_its_limit() {
-    let limits = Limits {
-        head: Duration::from_millis(10),
-        idle: Duration::from_millis(300),
-        ..Limits::default()
-    };
-    let address = start(app(), limits).await;
-    let mut connection = connect_and_send(address, GET).await;
-    read_until(&mut connection, "well").await;
-    connection.write_all(GET.as_bytes()).await.unwrap();
-    assert!(read_until(&mut connection, "well").await.contains("200"));
-    assert_eq!(read_all(&mut connection).await, "");
-}
-
-#[tokio::test]
-async fn a_client_may_connect_long_before_it_sends() {
-    let limits = Limits { head: Duration::from_millis(10), ..Limits::default() };
+    let (head, idle) = (Duration::from_millis(10), Duration::from_secs(1));
+    let limits = Limits { head, idle, ..Limits::default() };
     let mut connection = connect_and_send(start(app(), limits).await, "").await;
-    sleep(Duration::from_millis(100)).await;
-    connection.write_all(GET.as_bytes()).await.unwrap();
-    assert!(read_until(&mut connection, "well").await.contains("200"));
+    for _ in 0..2 {
+        sleep(head * 5).await;
+        connection.write_all(GET.as_bytes()).await.unwrap();
+        assert!(read_until(&mut connection, "well").await.contains("200"));
+    }
+    assert_eq!(read_all(&mut connection).await, "");
 }
 
 #[tokio::test]
@@ -291,6 +280,31 @@ async fn an_excess_request_is_refused_with_retry_after() {
             break;
         }
     }
+}
+
+/// Never ends a handshake.
+struct SilentClients;
+
+#[async_trait::async_trait]
+impl Acceptor for SilentClients {
+    async fn accept(&self, _: TcpStream) -> io::Result<(Io, Extensions)> {
+        pending().await
+    }
+}
+
+#[tokio::test]
+async fn a_stop_does_not_wait_for_handshakes() {
+    let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = Arc::new(Notify::new());
+    let stopped = stop.clone();
+    let stopping = async move { stopped.notified().await };
+    let serving = serve_within(Limits::default(), listener, SilentClients, app(), stopping);
+    let serving = tokio::spawn(serving);
+    let mut connection = connect_and_send(address, "hello").await;
+    stop.notify_one();
+    assert_eq!(read_all(&mut connection).await, "");
+    timeout(PATIENCE, serving).await.unwrap().unwrap().unwrap();
 }
 
 #[tokio::test]
