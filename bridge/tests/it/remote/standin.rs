@@ -7,7 +7,7 @@ use std::{
 
 use axum::{
     Json, Router,
-    extract::State,
+    extract::{ConnectInfo, State},
     http::HeaderMap,
     response::{IntoResponse, Response},
     routing::post,
@@ -32,6 +32,8 @@ pub(crate) struct StandIn {
 pub(crate) struct Post {
     pub(crate) activity: Value,
     pub(crate) headers: HeaderMap,
+    /// The other end of the connection.
+    pub(crate) peer: SocketAddr,
     http: reqwest::Client,
 }
 
@@ -55,6 +57,7 @@ impl StandIn {
         let behaviour: Behaviour = Arc::new(move |post| Box::pin(does(post)));
         let app =
             Router::new().route("/api/messages", post(take)).with_state((behaviour, posts.clone()));
+        let app = app.into_make_service_with_connect_info::<SocketAddr>();
         let listener = TcpListener::bind(address).await.unwrap();
         let url = format!("http://{}/api/messages", listener.local_addr().unwrap());
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
@@ -84,10 +87,11 @@ impl Drop for StandIn {
 
 async fn take(
     State((behaviour, posts)): State<(Behaviour, Arc<Mutex<Vec<Post>>>)>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     Json(activity): Json<Value>,
 ) -> Response {
-    let post = Post { activity, headers, http: reqwest::Client::new() };
+    let post = Post { activity, headers, peer, http: reqwest::Client::new() };
     posts.lock().unwrap().push(post.clone());
     behaviour(post).await
 }

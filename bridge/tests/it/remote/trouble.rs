@@ -1,6 +1,6 @@
 //! Tests bots that fail, refuse or do not answer: the task fails with a reason, without the bot's address.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
@@ -116,6 +116,28 @@ async fn the_status_of_a_failure_has_what_the_bot_said_before_it() {
     let expected = json!([{"text": "Who is there?"}, {"text": failed}]);
     assert_eq!(task["status"]["message"]["parts"], expected);
     assert_eq!(all_said(&task).len(), 2);
+}
+
+/// A bot on Node.js that is busy for 5 s closes the connections on which it has answered, with the messages that wait there.
+#[tokio::test]
+async fn a_bot_that_closes_kept_connections_gets_one_for_every_message() {
+    for (announced, connections) in [(Some(("keep-alive", "timeout=5")), 3), (None, 2)] {
+        let bot = StandIn::that(move |post| async move {
+            post.say(&format!("Echo: {}", post.text())).await;
+            match announced {
+                Some(header) => ([header], "").into_response(),
+                None => StatusCode::OK.into_response(),
+            }
+        })
+        .await;
+        let world = World::of(&bot, quick()).await;
+        for text in ["one", "two", "three"] {
+            assert_eq!(said(&world.say(text).await), format!("Echo: {text}"));
+        }
+        // The connection of the first message is never kept.
+        let peers = bot.posts().iter().map(|post| post.peer).collect::<BTreeSet<_>>();
+        assert_eq!(peers.len(), connections, "{announced:?}: {peers:?}");
+    }
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use reqwest::{
 };
 use tokio::time::{sleep, timeout};
 
-use super::{BotCall, RemoteBot};
+use super::{BotCall, RemoteBot, http_client::HttpClient};
 use crate::bot::BotError;
 
 /// The delays before retries if no connection to the bot can be made. Nothing was sent in this case, so the bot
@@ -131,7 +131,7 @@ fn hint(status: StatusCode) -> &'static str {
 /// Posts an activity and returns the answer with any status, before its body is read. The activity is dropped as
 /// soon as it is serialized, because a bot may take minutes to answer.
 pub(super) async fn post(
-    http: &reqwest::Client,
+    http: &HttpClient,
     bot: &RemoteBot,
     service_url: &str,
     activity: Activity,
@@ -155,7 +155,10 @@ pub(super) async fn post(
     let sent = timeout(limit, send(bot, request).instrument(span.clone())).await;
     let sent = sent.unwrap_or_else(|_| Err(too_late(bot)));
     match &sent {
-        Ok(answer) => set(&span, "http.response.status_code", answer.status().as_u16()),
+        Ok(answer) => {
+            http.learn(answer);
+            set(&span, "http.response.status_code", answer.status().as_u16());
+        }
         Err(error) => fail(&span, error.name()),
     }
     sent

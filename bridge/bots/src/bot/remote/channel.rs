@@ -3,24 +3,16 @@
 use std::{sync::Arc, time::Duration};
 
 use bridge_telemetry::root_cause;
-use reqwest::redirect;
 
 use super::{
     ChannelSettings, RemoteBot, channel_state::ChannelInner, executor::RemoteExecutor,
-    turn_placement::answer_calls,
+    http_client::HttpClient, turn_placement::answer_calls,
 };
 use crate::{
     agent::{Agent, TurnSettings},
     bot::card,
     store::Store,
 };
-
-/// The time limit for connecting to a bot.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The time that an unused connection is kept for reuse. Servers close idle connections after some seconds, and if
-/// a message is sent at that moment, nobody knows whether the bot has seen it.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The time that the bridge waits beyond a turn's limit, for the bot's executor to report the timeout itself.
 const LIMIT_GRACE: Duration = Duration::from_secs(10);
@@ -49,14 +41,7 @@ impl Channel {
     /// # Errors
     /// Returns an error if the system's TLS setup cannot be used.
     pub fn new(store: Arc<dyn Store>, settings: ChannelSettings) -> Result<Self, ChannelError> {
-        // A redirect could send a credential, and the secret of a service URL, to another host.
-        let http = reqwest::Client::builder()
-            .redirect(redirect::Policy::none())
-            .no_proxy()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .tcp_nodelay(true)
-            .build()?;
+        let http = HttpClient::new()?;
         let leases = store.leases();
         let channel = Arc::new(ChannelInner::new(store, settings, http));
         if let Some(leases) = leases {

@@ -19,6 +19,7 @@ use super::{
     call::{self, CallError},
     call_log::CallLog,
     channel_state::ChannelInner,
+    http_client::HttpClient,
     open_turns::{OpenTurn, TurnOwner},
     redactor::Redactor,
     request,
@@ -41,6 +42,7 @@ use crate::{
 pub(super) struct RemoteExecutor {
     channel: Arc<ChannelInner>,
     bot: Arc<RemoteBot>,
+    http: HttpClient,
     /// The timing of the bot's 202.
     acceptance: Arc<AcceptanceTiming>,
     log: CallLog,
@@ -124,7 +126,8 @@ impl Executor for RemoteExecutor {
 impl RemoteExecutor {
     pub(super) fn new(channel: Arc<ChannelInner>, bot: Arc<RemoteBot>) -> Self {
         let acceptance = channel.acceptance(&bot);
-        Self { channel, bot, acceptance, log: CallLog::default() }
+        let http = channel.http.for_another_bot();
+        Self { channel, bot, http, acceptance, log: CallLog::default() }
     }
 
     /// Returns the data of a turn and the state machine that translates the bot's activities, or the changes that end the
@@ -382,8 +385,8 @@ impl RemoteExecutor {
         activity: Activity,
     ) -> Result<ResponseOutcome, CallError> {
         let is_invoke = activity.kind == ActivityType::Invoke;
-        let (http, service_url) = (&self.channel.http, &remote_turn.place.service_url);
-        let answer = call::post(http, &self.bot, service_url, activity).await?;
+        let service_url = &remote_turn.place.service_url;
+        let answer = call::post(&self.http, &self.bot, service_url, activity).await?;
         let listener = ResponseReader {
             bot: &self.bot,
             open_turn,
@@ -415,8 +418,7 @@ impl RemoteExecutor {
         let id = format!("{}.canceled", task.id);
         let place = self.channel.translation_context(&self.bot, caller, task, &secret, id);
         let activity = request::cancel(task, &place);
-        let http = &self.channel.http;
-        let answer = call::post(http, &self.bot, &place.service_url, activity).await?;
+        let answer = call::post(&self.http, &self.bot, &place.service_url, activity).await?;
         tracing::debug!(task = task.id, status = %answer.status(), "a bot was notified of a cancelation");
         Ok(())
     }
