@@ -1,6 +1,6 @@
 //! Connects to an agent: reads its card and chooses an interface and credentials.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bridge_protocol::{
     a2a::{AgentCard, GetExtendedAgentCardRequest},
@@ -199,9 +199,14 @@ pub(crate) fn http_client(base: &Url, options: &Options) -> Result<reqwest::Clie
     built(options.tls.add_to(builder(base, options)))
 }
 
+/// The time that an unused connection is kept. Servers on Node.js and uvicorn close one after 5 s, and if a message is sent at that
+/// moment, nobody knows whether the agent has seen it.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
+
 fn builder(base: &Url, options: &Options) -> reqwest::ClientBuilder {
     let builder = reqwest::Client::builder()
         .connect_timeout(options.limits.connect)
+        .pool_idle_timeout(IDLE_TIMEOUT)
         .redirect(redirect::Policy::none())
         .tcp_nodelay(true);
     let builder = options.guard().on(builder);
