@@ -28,7 +28,9 @@ const REFUSED_PAUSE: Duration = Duration::from_millis(25);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// The time during which a refused connection is tried again after a short pause: most agents listen by then.
 const STARTING: Duration = Duration::from_secs(10);
-const REQUEST_LIMIT: Duration = Duration::from_secs(2);
+/// The times after which a request is repeated. A program that is still starting may forget a request; one that is slow needs longer.
+const SHORTEST_REQUEST: Duration = Duration::from_secs(2);
+const LONGEST_REQUEST: Duration = Duration::from_secs(30);
 
 /// What shows that an agent or server is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,12 +114,7 @@ pub async fn wait_ready(
     limit: Duration,
     tls: &Tls,
 ) -> Result<Value, ReadyError> {
-    let client = tls
-        .add_to(Client::builder())
-        .no_proxy()
-        .redirect(Policy::none())
-        .timeout(REQUEST_LIMIT)
-        .build()?;
+    let client = tls.add_to(Client::builder()).no_proxy().redirect(Policy::none()).build()?;
     let last_lines = || process.map(AgentProcess::last_lines).unwrap_or_default();
     tokio::select! {
         // If the agent failed because its port was taken, another server answers there: check the process
@@ -180,7 +177,7 @@ async fn poll(
                 | CardProbe::Status { .. }
                 | CardProbe::NotACard { .. } => {}
             }
-            ask_all(client, &places).await
+            ask_all(client, &places, || request_limit(begun.elapsed())).await
         };
         match timeout_at(deadline, asked).await {
             Ok(Ok(card)) => return Ok(card),
@@ -204,6 +201,12 @@ async fn poll(
             return Err(seen);
         }
     }
+}
+
+/// Returns the time for a request, depending on the time waited so far: an agent that needs longer for its card is asked more
+/// and more patiently.
+fn request_limit(waited: Duration) -> Duration {
+    waited.clamp(SHORTEST_REQUEST, LONGEST_REQUEST)
 }
 
 /// Returns the pause before the next attempt, depending on the last result and the time waited so far.

@@ -1,6 +1,6 @@
 //! Requests an agent's card once from all places where it may be, and reports the response found instead.
 
-use std::{fmt, io};
+use std::{fmt, io, time::Duration};
 
 use bridge_client::certificate_rejection;
 use bridge_protocol::dialect::places;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::{net::TcpStream, time::timeout};
 use url::{Host, Url};
 
-use super::REQUEST_LIMIT;
+use super::SHORTEST_REQUEST;
 
 /// The paths at which clients look for cards, in order: those of the specification, then that of agents with
 /// plain skills.
@@ -116,18 +116,22 @@ pub(super) async fn connects(endpoint: &Url) -> Result<(), CardProbe> {
         None => return Ok(()),
     };
     let port = endpoint.port_or_known_default().unwrap_or_default();
-    match timeout(REQUEST_LIMIT, TcpStream::connect((host, port))).await {
+    match timeout(SHORTEST_REQUEST, TcpStream::connect((host, port))).await {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(no_connection(&error)),
         Err(_) => Err(CardProbe::Silence),
     }
 }
 
-/// Returns the first card found, or the result that came closest to one.
-pub(super) async fn ask_all(client: &Client, places: &[Url]) -> Result<Value, CardProbe> {
+/// Returns the first card found, or the result that came closest to one; `limit` returns the time for the next request.
+pub(super) async fn ask_all(
+    client: &Client,
+    places: &[Url],
+    limit: impl Fn() -> Duration,
+) -> Result<Value, CardProbe> {
     let mut closest = CardProbe::Silence;
     for url in places {
-        match ask(client, url).await {
+        match ask(client, url, limit()).await {
             Ok(card) => return Ok(card),
             // All places have the same host and port, so the others would fail in the same way.
             Err(seen @ (CardProbe::NoConnection { .. } | CardProbe::Untrusted { .. })) => {
@@ -139,9 +143,10 @@ pub(super) async fn ask_all(client: &Client, places: &[Url]) -> Result<Value, Ca
     Err(closest)
 }
 
-async fn ask(client: &Client, url: &Url) -> Result<Value, CardProbe> {
+async fn ask(client: &Client, url: &Url, limit: Duration) -> Result<Value, CardProbe> {
     let response = client
         .get(url.clone())
+        .timeout(limit)
         .headers(TraceContext::current().headers())
         .send()
         .await

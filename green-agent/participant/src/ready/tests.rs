@@ -185,3 +185,17 @@ fn a_starting_agent_is_checked_often() {
         assert_eq!(pause, expected, "after {waited} of {quiet} ms");
     }
 }
+
+#[tokio::test]
+async fn an_agent_that_needs_long_for_its_card_is_ready() {
+    let card = || async {
+        tokio::time::sleep(SHORTEST_REQUEST + Duration::from_millis(200)).await;
+        r#"{"name": "Debater"}"#
+    };
+    let endpoint = served(Router::new().route(&format!("/{}", PLACES[0]), get(card))).await;
+    let limit = Duration::from_secs(60);
+    let awaited = ReadyCheck::Card;
+    let card =
+        wait_ready("p", &endpoint, awaited, None, Duration::ZERO, limit, &Tls::default()).await;
+    assert_eq!(card.unwrap()["name"], "Debater");
+}
