@@ -42,6 +42,7 @@ use std::{
 
 use axum::Router;
 use bridge_client::Tls;
+use bridge_program::{Limits, PlainTcp, serve_within};
 use bridge_telemetry::TraceContext;
 use tokio::{
     net::TcpListener,
@@ -59,6 +60,9 @@ use origin::Origins;
 use proxy::Proxy;
 pub use relay::NOT_REACHED;
 pub use wrapper::{RECORD_STDIO, record as record_stdio};
+
+/// The bytes of all requests of a hop that are being read or answered. Callers get half of it, because all have the same address.
+const REQUEST_BYTES: usize = 512 << 20;
 
 /// A connection to record: the hop, and the address of the called party.
 #[derive(Clone, Debug)]
@@ -84,6 +88,8 @@ pub struct RecorderOptions {
     pub exchanges: usize,
     /// The time limit for connecting to an upstream.
     pub connect: Duration,
+    /// The time for which a caller may send or read nothing in the middle of an exchange. Callers may be blocked or stopped.
+    pub patience: Duration,
     /// The time that [`Recorder::stop`] gives open exchanges before it interrupts them.
     pub drain: Duration,
     /// Whether all addresses in an agent's card are rewritten as that agent's, wherever they lead.
@@ -93,13 +99,15 @@ pub struct RecorderOptions {
 }
 
 impl Default for RecorderOptions {
-    /// Returns limits of 16 MiB, a quarter of a second to hold, 1024 exchanges, 5 s to connect, 2 s to drain.
+    /// Returns limits of 16 MiB, a quarter of a second to hold, 1024 exchanges, 5 s to connect, half an hour of patience,
+    /// 2 s to drain.
     fn default() -> Self {
         Self {
             body_limit: 16 * 1024 * 1024,
             hold: Duration::from_millis(250),
             exchanges: 1024,
             connect: Duration::from_secs(5),
+            patience: Duration::from_secs(1800),
             drain: Duration::from_secs(2),
             rewrite_cards: false,
             tls: Tls::default(),
@@ -131,6 +139,7 @@ pub struct Recorder {
     urls: BTreeMap<Hop, Url>,
     phase: watch::Sender<Phase>,
     servers: JoinSet<io::Result<()>>,
+    limits: Limits,
     drain: Duration,
 }
 
@@ -164,6 +173,7 @@ impl Recorder {
             urls: BTreeMap::new(),
             phase: watch::Sender::new(Phase::Serving),
             servers: JoinSet::new(),
+            limits: limits(&options),
             drain: options.drain,
         };
         let mut standing = Vec::new();
@@ -251,7 +261,7 @@ impl Recorder {
         let stop = async move {
             let _ = phase.wait_for(|phase| *phase != Phase::Serving).await;
         };
-        self.servers.spawn(bridge_program::serve(listener, app, stop));
+        self.servers.spawn(serve_within(self.limits, listener, PlainTcp, app, stop));
     }
 }
 
@@ -275,6 +285,19 @@ fn listen(
     Ok((listener, origins))
 }
 
+/// Returns the limits of callers: an agent that is slow or blocked is ended by the trial's limits, as it would be without a recorder.
+fn limits(options: &RecorderOptions) -> Limits {
+    let patience = options.patience;
+    Limits {
+        bytes: REQUEST_BYTES,
+        head: patience,
+        body: patience,
+        idle: patience,
+        stalled: patience,
+        ..Limits::default()
+    }
+}
+
 /// Returns a client that forwards unchanged: redirects and encodings are left to the two parties.
 fn client(options: &RecorderOptions) -> reqwest::Result<reqwest::Client> {
     let client = options.tls.add_to(reqwest::Client::builder());
@@ -287,9 +310,9 @@ fn client(options: &RecorderOptions) -> reqwest::Result<reqwest::Client> {
         .no_zstd()
         .tcp_nodelay(true)
         .connect_timeout(options.connect)
-        // Shorter than the idle timeouts of common servers (gunicorn 2 s, uvicorn and Node 5 s): a request on
-        // a connection that the server is closing would fail because of the recorder.
-        .pool_idle_timeout(Duration::from_secs(1))
+        // A server may close an idle connection just when it is used again, and Node does after its only thread was blocked.
+        // A caller that connects for each request would lose one because of the recorder.
+        .pool_max_idle_per_host(0)
         .build()
 }
 

@@ -183,6 +183,7 @@ impl Trial<'_> {
             RecorderOptions {
                 rewrite_cards: self.options.rewrite_cards,
                 tls: self.options.tls.clone(),
+                patience: self.scenario.harness.timeout.total,
                 ..RecorderOptions::default()
             },
         );

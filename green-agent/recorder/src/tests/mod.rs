@@ -3,6 +3,7 @@
 mod breaks;
 mod oauth;
 mod replies;
+mod slow;
 mod stdio;
 mod streams;
 
@@ -133,10 +134,7 @@ async fn answer(
     gone: oneshot::Sender<()>,
 ) {
     connection.set_nodelay(true).unwrap();
-    let mut request = Vec::new();
-    while !request.ends_with(b"\r\n\r\n") {
-        assert_ne!(connection.read_buf(&mut request).await.unwrap(), 0);
-    }
+    let mut request = read_head(&mut connection).await;
     loop {
         tokio::select! {
             next = bytes.recv() => match next {
@@ -149,6 +147,15 @@ async fn answer(
             },
         }
     }
+}
+
+/// Reads a request without a body.
+async fn read_head(connection: &mut TcpStream) -> Vec<u8> {
+    let mut request = Vec::new();
+    while !request.ends_with(b"\r\n\r\n") {
+        assert_ne!(connection.read_buf(&mut request).await.unwrap(), 0);
+    }
+    request
 }
 
 /// Returns the name of a content's kind, to compare orders.
