@@ -280,8 +280,9 @@ impl Evaluation<'_> {
         })
     }
 
+    /// Returns limits that leave it to the trial's to end an agent that is slow or blocked.
     fn limits(&self) -> Limits {
-        Limits { reply: self.limit, idle: self.limit, ..Limits::default() }
+        Limits { card: self.limit, reply: self.limit, idle: self.limit, ..Limits::default() }
     }
 }
 
