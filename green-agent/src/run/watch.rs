@@ -24,6 +24,12 @@ const CRASH_SHOWS: Duration = Duration::from_secs(1);
 /// The interval at which the size of the transcript is looked at.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// The interval at which the time limits are looked at.
+const TICK: Duration = Duration::from_secs(1);
+
+/// A look that comes so much too late shows that this machine or this process was stopped.
+const STOPPED: Duration = Duration::from_secs(2);
+
 /// The outcome of an evaluation, and the problem that interrupted it.
 pub(super) struct WatchOutcome<T> {
     pub(super) outcome: Option<T>,
@@ -182,14 +188,22 @@ async fn unrecordable(transcript: &Transcript, scenario: &Scenario) -> Option<Pr
     }
 }
 
-/// Waits until nothing has happened for too long, or the whole trial has taken too long.
+/// Waits until nothing has happened for too long, or the whole trial has taken too long. The agents could do nothing while the
+/// machine was suspended or its containers were paused, so that this time does not count.
 async fn too_long(transcript: &Transcript, limits: &Timeouts) -> String {
-    let end = Instant::now() + limits.total;
+    let mut running_since = Instant::now();
+    let mut end = running_since + limits.total;
     loop {
-        let silent_since = Instant::from_std(transcript.last_activity()).max(end - limits.total);
+        let silent_since = Instant::from_std(transcript.last_activity()).max(running_since);
         let silence = silent_since + limits.idle;
-        sleep_until(silence.min(end)).await;
+        let look = silence.min(end).min(Instant::now() + TICK);
+        sleep_until(look).await;
         let now = Instant::now();
+        let late = now - look;
+        if late > STOPPED {
+            (running_since, end) = (now, end + late);
+            continue;
+        }
         if now >= end {
             let limit = limits.total;
             return format!("the evaluation did not end within {limit:?} (harness.timeout.total)");
@@ -207,4 +221,30 @@ async fn too_long(transcript: &Transcript, limits: &Timeouts) -> String {
 /// Stops all agents at the same time; `grace` is the time limit for each.
 pub(super) async fn stop(agents: Vec<AgentProcess>, grace: Duration) {
     join_all(agents.iter().map(|agent| agent.stop(grace))).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures_util::poll;
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_in_which_everything_was_stopped_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("transcript.jsonl");
+        let transcript = Transcript::create(&path, std::time::Instant::now()).unwrap();
+        let seconds = Duration::from_secs;
+        let limits =
+            Timeouts { ready: seconds(1), idle: seconds(10), total: seconds(60), stop: seconds(1) };
+        let mut watching = pin!(too_long(&transcript, &limits));
+        assert!(poll!(&mut watching).is_pending());
+        advance(limits.total * 2).await;
+        assert!(poll!(&mut watching).is_pending());
+        let said = watching.await;
+        assert!(said.contains("harness.timeout.idle"), "{said}");
+    }
 }
