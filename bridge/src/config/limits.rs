@@ -41,7 +41,7 @@ pub struct LimitsConfig {
     /// idle connection is closed. An eighth of the connections, at most 64, is for calls of bots and health checks; a client
     /// that gets one of them is told to come back later.
     pub connections: Option<NonZeroU32>,
-    /// The time limit of the TLS handshake, from the beginning of the connection; 1m if absent.
+    /// The time limit of the TLS handshake, from the beginning of the connection; 5m if absent.
     pub handshake: Option<Period>,
     /// The time limit of a request's head, from its first byte; 10s if absent.
     pub head_time: Option<Period>,

@@ -72,7 +72,8 @@ impl JsonRpc {
         } else if let Some(folder) = folder_of_methods(url.path()) {
             url.set_path(&format!("{folder}/{}", method.replace('/', ":")));
         }
-        Ok((self.endpoint.http.post(url).json(&request), id))
+        let http = self.endpoint.client(call.operation());
+        Ok((http.post(url).json(&request), id))
     }
 }
 

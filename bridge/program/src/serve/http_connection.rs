@@ -165,6 +165,8 @@ fn http2(io: MonitoredIo, service: ConnectionService) -> Pin<Box<Http2>> {
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(WINDOW)
         .max_send_buf_size(BUFFER)
-        .keep_alive_interval(PING);
+        .keep_alive_interval(PING)
+        // A client that is busy or stopped answers no ping, but reads what waits when it goes on.
+        .keep_alive_timeout(service.limits.idle);
     Box::pin(builder.serve_connection(TokioIo::new(io.joining_frames()), service))
 }

@@ -17,7 +17,7 @@ pub struct Limits {
     /// The bytes of all bodies and large heads whose requests are being read or answered. One client address gets half of it.
     /// Reserved requests have as many again.
     pub bytes: usize,
-    /// The time for the TLS handshake, which a busy client may begin long after it has connected.
+    /// The time for the TLS handshake: that of an idle connection, because a busy client may begin it long after it has connected.
     pub handshake: Duration,
     /// The time for the head of a request, from its first byte.
     pub head: Duration,
@@ -35,7 +35,7 @@ impl Default for Limits {
             connections: 16_384,
             requests: 16_384,
             bytes: 64 << 20,
-            handshake: Duration::from_secs(60),
+            handshake: Duration::from_secs(300),
             head: Duration::from_secs(10),
             body: Duration::from_secs(20),
             idle: Duration::from_secs(300),

@@ -5,7 +5,7 @@ use std::{convert::Infallible, future::pending, pin::pin, time::Instant};
 use axum::{
     Router,
     body::{Body, Bytes},
-    http::{Extensions, Response, request::Parts},
+    http::{Response, request::Parts},
     routing::{get, post},
 };
 use futures_util::stream;
@@ -15,6 +15,8 @@ use tokio::{
 };
 
 use super::*;
+
+mod busy;
 
 /// The time that a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -280,31 +282,6 @@ async fn an_excess_request_is_refused_with_retry_after() {
             break;
         }
     }
-}
-
-/// Never ends a handshake.
-struct SilentClients;
-
-#[async_trait::async_trait]
-impl Acceptor for SilentClients {
-    async fn accept(&self, _: TcpStream) -> io::Result<(Io, Extensions)> {
-        pending().await
-    }
-}
-
-#[tokio::test]
-async fn a_stop_does_not_wait_for_handshakes() {
-    let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let stop = Arc::new(Notify::new());
-    let stopped = stop.clone();
-    let stopping = async move { stopped.notified().await };
-    let serving = serve_within(Limits::default(), listener, SilentClients, app(), stopping);
-    let serving = tokio::spawn(serving);
-    let mut connection = connect_and_send(address, "hello").await;
-    stop.notify_one();
-    assert_eq!(read_all(&mut connection).await, "");
-    timeout(PATIENCE, serving).await.unwrap().unwrap().unwrap();
 }
 
 #[tokio::test]
