@@ -139,16 +139,12 @@ fn agent(
     options.guard().check_literal(&url)?;
     options.credentials.check(base, &url)?;
     let credentials = options.credentials.chosen(card)?;
-    let (http, single) = match choice.binding {
-        Binding::JsonRpc | Binding::HttpJson => (http, single_client(base, options)?),
-        Binding::Grpc => {
-            let http2 = built(options.tls.add_to_http2(builder(&url, options)))?;
-            (http2.clone(), http2)
-        }
+    let http = match choice.binding {
+        Binding::JsonRpc | Binding::HttpJson => http,
+        Binding::Grpc => built(options.tls.add_to_http2(builder(&url, options)))?,
     };
     let endpoint = Endpoint {
         http,
-        single,
         url,
         version: choice.version,
         limits: options.limits,
@@ -203,13 +199,8 @@ pub(crate) fn http_client(base: &Url, options: &Options) -> Result<reqwest::Clie
     built(options.tls.add_to(builder(base, options)))
 }
 
-/// Builds a client that makes a connection for each request.
-pub(crate) fn single_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> {
-    built(options.tls.add_to(builder(base, options).pool_max_idle_per_host(0)))
-}
-
-/// The time that an unused connection is kept. Servers on Node.js and uvicorn close one after 5 s, and a request that is sent at that
-/// moment fails.
+/// The time that an unused connection is kept. Servers on Node.js and uvicorn close one after 5 s, and if a message is sent at that
+/// moment, nobody knows whether the agent has seen it.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 fn builder(base: &Url, options: &Options) -> reqwest::ClientBuilder {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bridge_protocol::{a2a::Operation, dialect::Version};
+use bridge_protocol::dialect::Version;
 use bridge_telemetry::TraceContext;
 use reqwest::{
     RequestBuilder, Response,
@@ -20,10 +20,7 @@ use crate::{
 /// The address of requests, and what is common to all of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
-    /// Keeps connections.
     pub(crate) http: reqwest::Client,
-    /// Makes a connection for each request.
-    pub(crate) single: reqwest::Client,
     pub(crate) url: Url,
     pub(crate) version: Version,
     pub(crate) limits: Limits,
@@ -35,15 +32,6 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Returns the client for an operation. A message gets a connection of its own: a server may close a kept one just when a
-    /// message is sent there, as Node.js does after its only thread was busy, and nobody knows whether the agent has seen it.
-    pub(crate) fn client(&self, operation: Operation) -> &reqwest::Client {
-        match operation {
-            Operation::SendMessage | Operation::SendStreamingMessage => &self.single,
-            _reads_or_repeatable => &self.http,
-        }
-    }
-
     /// Adds to a request what every request to this agent carries: version, extensions, credentials.
     pub(crate) fn with_headers(&self, request: RequestBuilder) -> RequestBuilder {
         let request = match self.version {

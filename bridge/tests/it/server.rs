@@ -146,10 +146,10 @@ async fn a_request_without_an_id_reports_its_other_mistakes() {
 async fn invalid_json_in_parameters_is_reported_first() {
     let app = app().await;
     for (method, params) in [
-        ("Nonsense", r#"{"id": "\ud800"}"#),
-        ("GetTask", r#"{"id": "\ud800"}"#),
+        ("Nonsense", r#"{"id": "\x"}"#),
+        ("GetTask", r#"{"id": "\ud8"}"#),
         ("SendMessage", r#"{"message": {"parts": [{"data": 1e999}]}}"#),
-        ("message/send", r#"{"message": "\ud800"}"#),
+        ("message/send", r#"{"message": "\x"}"#),
     ] {
         let body =
             format!(r#"{{"jsonrpc": "2.0", "id": 1, "method": "{method}", "params": {params}}}"#);

@@ -72,8 +72,7 @@ impl JsonRpc {
         } else if let Some(folder) = folder_of_methods(url.path()) {
             url.set_path(&format!("{folder}/{}", method.replace('/', ":")));
         }
-        let http = self.endpoint.client(call.operation());
-        Ok((http.post(url).json(&request), id))
+        Ok((self.endpoint.http.post(url).json(&request), id))
     }
 }
 

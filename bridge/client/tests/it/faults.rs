@@ -1,23 +1,15 @@
 //! Tests of errors: they name agent, operation and field, and come within the limits.
 
-use std::{
-    collections::BTreeSet,
-    net::SocketAddr,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::time::Duration;
 
 use axum::{
-    Json, Router,
     body::{Body, Bytes},
-    extract::ConnectInfo,
     http::Response,
-    routing::{get, post},
 };
 use bridge_client::{Client, Limits, Options};
 use bridge_protocol::a2a::{GetTaskRequest, StreamResponse};
 use futures_util::{StreamExt as _, stream};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::{net::TcpListener, time::timeout};
 use url::Url;
 
@@ -80,29 +72,6 @@ async fn every_bad_answer_has_its_own_error() {
         let error = client.send_message(hello()).await.unwrap_err();
         assert_eq!(error.to_string(), format!("SendMessage at {url}: {expected}"));
     }
-}
-
-/// An agent on Node.js that is busy for 5 s closes the connections on which it has answered, with the messages that wait there.
-#[tokio::test]
-async fn every_message_has_a_connection_of_its_own() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
-    let card = card_1_0().to_string().replace("URL", url.as_str());
-    let peers: Arc<Mutex<BTreeSet<SocketAddr>>> = Arc::default();
-    let seen = peers.clone();
-    let answer = async move |ConnectInfo(peer): ConnectInfo<SocketAddr>, body: Json<Value>| {
-        seen.lock().unwrap().insert(peer);
-        let message = json!({"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "hi"}]});
-        Json(json!({"jsonrpc": "2.0", "id": body["id"], "result": {"message": message}}))
-    };
-    let app = Router::new().route(CARD, get(async move || card)).route("/", post(answer));
-    let app = app.into_make_service_with_connect_info::<SocketAddr>();
-    tokio::spawn(async move { axum::serve(listener, app).await });
-    let client = Client::connect(&url, &limits()).await.unwrap();
-    for _ in 0..3 {
-        client.send_message(hello()).await.unwrap();
-    }
-    assert_eq!(peers.lock().unwrap().len(), 3);
 }
 
 #[tokio::test]

@@ -46,7 +46,7 @@ impl Rest {
     }
 
     async fn exchange(&self, route: Route, call: &Call) -> Result<Reply, Fault> {
-        let request = self.request(call, route).header(ACCEPT, ACCEPTED);
+        let request = self.request(route).header(ACCEPT, ACCEPTED);
         let answer = self.0.exchange(request).await?;
         let value = read_answer(&answer, call)?;
         version_json::reply(self.0.version, call.operation(), value).map_err(Fault::Invalid)
@@ -83,11 +83,11 @@ impl Rest {
             Err(fault) => fault,
             Ok(_) => sse::no_stream(),
         };
-        sse::open(&self.0, self.request(call, route), after, read, refused).await
+        sse::open(&self.0, self.request(route), after, read, refused).await
     }
 
-    fn request(&self, call: &Call, route: Route) -> RequestBuilder {
-        let request = self.0.client(call.operation()).request(route.method, route.url);
+    fn request(&self, route: Route) -> RequestBuilder {
+        let request = self.0.http.request(route.method, route.url);
         match route.body {
             // Sent as application/json, because application/a2a+json is newer than most servers.
             Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.to_string()),

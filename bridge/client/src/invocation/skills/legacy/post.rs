@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::{
     ClientError, Fault, Options, Result,
-    connect::single_client,
+    connect::http_client,
     http::{Endpoint, HttpResponse, beginning},
     sequence::Sequence,
 };
@@ -23,10 +23,8 @@ impl JsonPoster {
         let literal = options.guard().check_literal(base);
         literal.map_err(|private| named(private.into()))?;
         options.credentials.check(home, base).map_err(named)?;
-        let single = single_client(base, options).map_err(named)?;
         Ok(Self(Endpoint {
-            http: single.clone(),
-            single,
+            http: http_client(base, options).map_err(named)?,
             url: base.clone(),
             // Version names were introduced after these dialects.
             version: Version::V0_1,
