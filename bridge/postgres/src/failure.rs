@@ -114,14 +114,12 @@ pub(super) fn describe(error: &Error) -> String {
 fn advice_on(code: &SqlState) -> &'static str {
     let of_poolers = [SqlState::UNDEFINED_PSTATEMENT, SqlState::DUPLICATE_PSTATEMENT];
     if of_poolers.contains(code) {
-        return "; a pooler in front of the database must use session pooling";
-    }
-    match *code == SqlState::INSUFFICIENT_PRIVILEGE {
-        true => {
-            "; to create the tables, the user needs GRANT CREATE ON DATABASE; to use those of another user, rights to the \
-             schema bridge and its tables and sequences"
-        }
-        false => "",
+        "; a pooler in front of the database must use session pooling"
+    } else if *code == SqlState::INSUFFICIENT_PRIVILEGE {
+        "; to create the tables, the user needs GRANT CREATE ON DATABASE; to use those of another user, rights to the \
+         schema bridge and its tables and sequences"
+    } else {
+        ""
     }
 }
 

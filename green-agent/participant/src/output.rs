@@ -41,7 +41,8 @@ const RAGGED_END: usize = 4 * 1024;
 /// The most bytes that are written to a log, so that an agent in a loop does not fill the disk.
 const LOG_LIMIT: u64 = 64 * 1024 * 1024;
 
-/// The time after which a line without an end is a sign of life. Before, it may be the first piece of a line that is none.
+/// The time after which a line without an end counts as a sign of life. A younger one may be the first piece of a poll's line,
+/// which does not count.
 const UNFINISHED: Duration = Duration::from_secs(1);
 
 /// The number of lines that are kept for failure messages.

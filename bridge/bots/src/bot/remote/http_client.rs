@@ -58,7 +58,7 @@ impl HttpClient {
         }
     }
 
-    /// Learns from the bot's first successful answer. An error may be of a proxy.
+    /// Learns from the bot's first successful answer. An error may come from a proxy.
     pub(super) fn learn(&self, answer: &Response) {
         if answer.status().is_success() {
             self.is_kept.get_or_init(|| !answer.headers().contains_key(KEEP_ALIVE));
