@@ -115,13 +115,19 @@ impl Work {
     }
 
     async fn go_on(&mut self) -> Progress {
+        let newest = |work: &Self| work.context.incoming_messages().newest();
+        // The last message that could have an effect on what was called.
+        let mut seen = newest(self);
         loop {
-            let seen = self.context.incoming_messages().newest();
+            let before = newest(self);
             match self.choose().await {
                 Err(ended) => return self.ended(ended),
-                Ok(Action::Call(calls)) => self.call(calls).await,
-                // A message that arrived while the policy was choosing may be the missing one.
-                Ok(Action::Wait { .. }) if self.context.incoming_messages().newest() > seen => {}
+                Ok(Action::Call(calls)) => {
+                    seen = before;
+                    self.call(calls).await;
+                }
+                // A message that arrived during the last calls, or while the policy was choosing, may be the missing one.
+                Ok(Action::Wait { .. }) if newest(self) > seen => seen = newest(self),
                 Ok(Action::Wait { missing }) => {
                     (self.listener)(&Notice::Waits { missing: missing.clone() });
                     return Progress::Waits { missing, seen };

@@ -31,7 +31,8 @@ pub trait Policy: Send + 'static {
     fn name(&self) -> &str;
 
     /// Returns the next action in this observation. It is called again when that action is done: after calls, their
-    /// results are the last of [`Observation::steps`]; after [`Action::Wait`], another message has arrived.
+    /// results are the last of [`Observation::steps`]; after [`Action::Wait`], a message has arrived since the last calls were
+    /// chosen.
     ///
     /// The future is dropped when the agent is stopped or its time is over.
     async fn next(&mut self, observation: &Observation<'_>) -> Result<Action, PolicyError>;

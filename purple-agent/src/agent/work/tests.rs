@@ -93,6 +93,33 @@ async fn a_message_that_came_meanwhile_ends_the_wait_before_it_begins() {
     assert!(matches!(progress, Progress::Waits { seen: 2, .. }), "{progress:?}");
 }
 
+/// A tool during whose call a message arrives.
+struct Interrupted;
+
+#[async_trait]
+impl Tool for Interrupted {
+    fn describe(&self) -> rmcp::model::Tool {
+        rmcp::model::Tool::new("connect", "fails", JsonObject::new())
+    }
+
+    async fn call(&self, context: &AgentContext, _arguments: JsonObject) -> CallToolResult {
+        let message = json!({"messageId": "headers"});
+        context.incoming_messages().receive("green", message, context.now());
+        CallToolResult::error(Vec::new())
+    }
+}
+
+/// Such as the token for an environment that refused the call.
+#[tokio::test(start_paused = true)]
+async fn a_message_that_arrived_during_a_call_ends_the_wait_before_it_begins() {
+    let connect = || Action::Call(vec![ToolCall::new("connect", JsonObject::new())]);
+    let mut work = work([connect(), wait(), list(), wait()], 0, 10);
+    work.toolbox = Toolbox::new(&[Arc::new(Interrupted)]);
+    let progress = work.advance().await;
+    assert!(matches!(progress, Progress::Waits { seen: 1, .. }), "{progress:?}");
+    assert_eq!(work.steps.len(), 2);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_last_step_may_be_followed_by_the_end() {
     let finish = Action::Finish { text: "done".to_owned(), data: None };
