@@ -3,6 +3,7 @@
 
 use std::{net::IpAddr, time::Duration};
 
+use bridge_http::{BodyError, read_body};
 use bridge_telemetry::root_cause;
 use reqwest::{Client, RequestBuilder, Response, redirect};
 use serde_json::Value;
@@ -153,15 +154,11 @@ fn failed(url: &Url, error: &reqwest::Error) -> FetchError {
     FetchError::Unreachable { endpoint, reason: root_cause(error) }
 }
 
-async fn body(url: &Url, mut reply: Response) -> Result<Vec<u8>, FetchError> {
-    let mut body = Vec::new();
-    while let Some(piece) = reply.chunk().await.map_err(|error| failed(url, &error))? {
-        if body.len() + piece.len() > BODY {
-            return Err(unexpected(url, format!("at most {BODY} bytes")));
-        }
-        body.extend_from_slice(&piece);
-    }
-    Ok(body)
+async fn body(url: &Url, reply: Response) -> Result<Vec<u8>, FetchError> {
+    read_body(reply, BODY).await.map_err(|error| match error {
+        BodyError::TooLarge => unexpected(url, format!("at most {BODY} bytes")),
+        BodyError::Broken(error) => failed(url, &error),
+    })
 }
 
 /// Returns the explanation in an error answer, by OAuth (RFC 6749, section 5.2), or its beginning.

@@ -1,28 +1,19 @@
 //! Finds and fetches an agent's card.
 
+use bridge_http::Connections;
 use bridge_protocol::{
     a2a::AgentCard,
     dialect::{Version, places},
     wire,
 };
-use reqwest::header::IF_NONE_MATCH;
+use reqwest::{Method, header::IF_NONE_MATCH};
 use url::Url;
 
 use crate::{
-    CardCache, Fault, Limits, Options, Result, card_url,
+    CardCache, Fault, Options, card_url,
     http::{HttpResponse, within},
     lenient_card,
 };
-
-/// Fetches the card of the agent at `base`.
-///
-/// # Errors
-/// Returns the error of the first location tried, if none of them has a card.
-pub async fn fetch_card(http: &reqwest::Client, base: &Url, limits: &Limits) -> Result<AgentCard> {
-    let options = Options { limits: *limits, ..Options::default() };
-    let card = find(http, base, &options).await;
-    card.map_err(|missing| missing.fault.of_card_at(&missing.tried))
-}
 
 /// No card was found: the locations that were tried, and the error of the first of them.
 pub(crate) struct CardNotFound {
@@ -32,7 +23,7 @@ pub(crate) struct CardNotFound {
 
 /// Finds the card of the agent at `base`, which may be the address of the card itself.
 pub(crate) async fn find(
-    http: &reqwest::Client,
+    http: &Connections,
     base: &Url,
     options: &Options,
 ) -> Result<AgentCard, CardNotFound> {
@@ -82,10 +73,10 @@ fn is_final(fault: &Fault) -> bool {
     )
 }
 
-async fn fetch(http: &reqwest::Client, url: &Url, options: &Options) -> Result<AgentCard, Fault> {
+async fn fetch(http: &Connections, url: &Url, options: &Options) -> Result<AgentCard, Fault> {
     let limits = &options.limits;
     let kept = options.cards.get(url.as_str());
-    let request = http.get(url.clone());
+    let request = http.request(Method::GET, url.clone());
     let request = match options.credentials.check(url, url) {
         Ok(()) => options.credentials.apply_to(request),
         // The credentials belong to another server, and most cards are public.
@@ -100,7 +91,7 @@ async fn fetch(http: &reqwest::Client, url: &Url, options: &Options) -> Result<A
         Some(kept) => request.header(IF_NONE_MATCH, &kept.etag),
         None => request,
     };
-    let sent = request.send().await;
+    let sent = http.send(request).await;
     let reply = sent.map_err(|error| Fault::transport(&error, limits.card))?;
     let answer = HttpResponse::read(reply, limits).await?;
     match (answer.status, kept) {

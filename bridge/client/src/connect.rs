@@ -1,7 +1,8 @@
 //! Connects to an agent: reads its card and chooses an interface and credentials.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
+use bridge_http::Connections;
 use bridge_protocol::{
     a2a::{AgentCard, GetExtendedAgentCardRequest},
     dialect::Call,
@@ -38,7 +39,7 @@ pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, Inte
 
 /// Chooses the interfaces of an agent whose card is known.
 pub(crate) fn by_card(card: &AgentCard, base: &Url, options: &Options) -> Result<InterfaceSet> {
-    let http = http_client(base, options);
+    let http = connections(base, options);
     let known = http.and_then(|http| interfaces(&http, card, base, options));
     known.map_err(|fault| failed(fault, base, options))
 }
@@ -47,9 +48,9 @@ fn failed(fault: Fault, at: &Url, options: &Options) -> ClientError {
     options.credentials.mask_fault(fault).of(at, "card")
 }
 
-async fn find(base: &Url, options: &Options) -> Result<(reqwest::Client, AgentCard)> {
+async fn find(base: &Url, options: &Options) -> Result<(Connections, AgentCard)> {
     let allowed = options.guard().check_literal(base).map_err(Fault::from);
-    let http = allowed.and_then(|()| http_client(base, options));
+    let http = allowed.and_then(|()| connections(base, options));
     let http = http.map_err(|fault| failed(fault, base, options))?;
     let found = card::find(&http, base, options).await;
     let card = found.map_err(|CardNotFound { tried, fault }| {
@@ -59,7 +60,7 @@ async fn find(base: &Url, options: &Options) -> Result<(reqwest::Client, AgentCa
 }
 
 async fn connect(
-    (http, card): (reqwest::Client, AgentCard),
+    (http, card): (Connections, AgentCard),
     base: &Url,
     options: &Options,
 ) -> Result<(AgentCard, InterfaceSet), Fault> {
@@ -78,7 +79,7 @@ async fn extended(
     let follow = |agent: Arc<Agent>, call: Call| async move {
         let connected = async {
             let card: AgentCard = agent.ask(&call).await?;
-            connect((http_client(base, options)?, card), base, options).await
+            connect((connections(base, options)?, card), base, options).await
         };
         connected.await.map_err(|fault| agent.named(fault, &call))
     };
@@ -94,7 +95,7 @@ async fn trust(card: &AgentCard, options: &Options) -> Result<(), Fault> {
 
 /// Returns the interfaces of the card that can be used. An unusable interface is skipped if there is another.
 fn interfaces(
-    http: &reqwest::Client,
+    http: &Connections,
     card: &AgentCard,
     base: &Url,
     options: &Options,
@@ -104,7 +105,7 @@ fn interfaces(
     let mut usable = Vec::new();
     let mut first = None;
     for choice in negotiation::choices(card, wanted)? {
-        match agent(http.clone(), choice, card, base, options) {
+        match agent(http, choice, card, base, options) {
             Ok(agent) => usable.push(agent),
             Err(fault) => first = first.or(Some(fault)),
         }
@@ -127,7 +128,7 @@ fn know_extensions(card: &AgentCard, options: &Options) -> Result<(), Fault> {
 }
 
 fn agent(
-    http: reqwest::Client,
+    http: &Connections,
     choice: ChosenInterface<'_>,
     card: &AgentCard,
     base: &Url,
@@ -140,8 +141,12 @@ fn agent(
     options.credentials.check(base, &url)?;
     let credentials = options.credentials.chosen(card)?;
     let http = match choice.binding {
-        Binding::JsonRpc | Binding::HttpJson => http,
-        Binding::Grpc => built(options.tls.add_to_http2(builder(&url, options)))?,
+        Binding::JsonRpc | Binding::HttpJson if url.origin() == base.origin() => http.clone(),
+        Binding::JsonRpc | Binding::HttpJson => http.to_another_server(),
+        Binding::Grpc => {
+            let http = options.tls.add_to_http2(builder(&url, options)).build();
+            http.map_err(|error| Fault::Unreachable(error.to_string()))?.into()
+        }
     };
     let endpoint = Endpoint {
         http,
@@ -192,28 +197,18 @@ fn transport(
     }
 }
 
-/// Builds the HTTP client. It follows no redirects, because only the card decides where messages go, and uses
-/// no proxy for addresses of this machine. It does not check `base` if its host is an IP address; the caller
-/// does.
-pub(crate) fn http_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> {
-    built(options.tls.add_to(builder(base, options)))
+/// Prepares connections to an agent. They follow no redirects, because only the card decides where messages go, and use
+/// no proxy for addresses of this machine. The caller checks `base` if its host is an IP address.
+pub(crate) fn connections(base: &Url, options: &Options) -> Result<Connections, Fault> {
+    let connections = Connections::new(|| options.tls.add_to(builder(base, options)));
+    connections.map_err(|error| Fault::Unreachable(error.to_string()))
 }
-
-/// The time that an unused connection is kept. Servers on Node.js and uvicorn close one after 5 s, and if a message is sent at that
-/// moment, nobody knows whether the agent has seen it.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 fn builder(base: &Url, options: &Options) -> reqwest::ClientBuilder {
     let builder = reqwest::Client::builder()
         .connect_timeout(options.limits.connect)
-        .pool_idle_timeout(IDLE_TIMEOUT)
         .redirect(redirect::Policy::none())
         .tcp_nodelay(true);
     let builder = options.guard().on(builder);
     if is_loopback(base) { builder.no_proxy() } else { builder }
-}
-
-fn built(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, Fault> {
-    let built = builder.build();
-    built.map_err(|error| Fault::Unreachable(error.to_string()))
 }

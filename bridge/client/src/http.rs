@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use bridge_http::{BodyError, Connections, read_body as read_within};
 use bridge_protocol::dialect::Version;
 use bridge_telemetry::TraceContext;
 use reqwest::{
@@ -11,16 +12,12 @@ use reqwest::{
 };
 use url::Url;
 
-use crate::{
-    Credentials, Fault, Limits,
-    body::{self, BodyError},
-    sequence::Sequence,
-};
+use crate::{Credentials, Fault, Limits, sequence::Sequence};
 
 /// The address of requests, and what is common to all of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
-    pub(crate) http: reqwest::Client,
+    pub(crate) http: Connections,
     pub(crate) url: Url,
     pub(crate) version: Version,
     pub(crate) limits: Limits,
@@ -50,12 +47,17 @@ impl Endpoint {
         self.credentials.apply_to(request)
     }
 
+    /// Sends a request. The caller limits the time.
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, Fault> {
+        let sent = self.http.send(self.with_headers(request)).await;
+        sent.map_err(|error| Fault::transport(&error, self.limits.reply))
+    }
+
     /// Sends a request and reads the whole answer.
     pub(crate) async fn exchange(&self, request: RequestBuilder) -> Result<HttpResponse, Fault> {
         let limit = self.limits.reply;
         let exchange = async {
-            let sent = self.with_headers(request).send().await;
-            let reply = sent.map_err(|error| Fault::transport(&error, limit))?;
+            let reply = self.send(request).await?;
             HttpResponse::read(reply, &self.limits).await
         };
         within(limit, exchange).await
@@ -122,7 +124,7 @@ pub(crate) async fn within<T>(
 
 async fn read_body(reply: Response, limits: &Limits) -> Result<Vec<u8>, Fault> {
     let limit = limits.body;
-    body::read(reply, limit).await.map_err(|error| match error {
+    read_within(reply, limit).await.map_err(|error| match error {
         BodyError::TooLarge => Fault::TooLarge(limit),
         BodyError::Broken(error) => Fault::transport(&error, limits.reply),
     })

@@ -71,7 +71,6 @@
 //! - [`Binding`]: the transport protocol of calls
 //! - [`Credentials`]: the secrets sent with requests; [`BearerToken`]: one that is replaced when it expires
 //! - [`new_message_id`]: the ids of messages
-//! - [`fetch_card`]: fetches an agent's card of any generation
 //! - [`Lookup`]: resolves host names in place of the system
 //! - [`Tls`]: additional root certificates, and the client's own; [`with_shared_tls`]: clients without them, made cheaply
 //! - [`CardCheck`]: decides whether a card is trusted
@@ -86,7 +85,6 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod agent;
-mod body;
 mod cache;
 mod card;
 mod card_url;
@@ -118,7 +116,6 @@ mod transport;
 pub use async_trait::async_trait;
 pub use bridge_protocol::a2a::Binding;
 pub use cache::CardCache;
-pub use card::fetch_card;
 pub use certificate::rejection as certificate_rejection;
 pub use check::CardCheck;
 pub use client::Client;

@@ -42,6 +42,7 @@ use std::{
 
 use axum::Router;
 use bridge_client::Tls;
+use bridge_http::Connections;
 use bridge_program::{Limits, PlainTcp, serve_within};
 use bridge_telemetry::TraceContext;
 use tokio::{
@@ -168,7 +169,7 @@ impl Recorder {
         masker: Masker,
         options: RecorderOptions,
     ) -> Result<Self, RecorderError> {
-        let client = client(&options).map_err(RecorderError::Client)?;
+        let upstreams = connections(&options).map_err(RecorderError::Client)?;
         let mut recorder = Self {
             urls: BTreeMap::new(),
             phase: watch::Sender::new(Phase::Serving),
@@ -192,7 +193,7 @@ impl Recorder {
             let proxy = Proxy {
                 book: Arc::new(recorder.book(hop, &transcript, &masker)),
                 origins: origins.among(ours.clone()).trusting(options.rewrite_cards),
-                client: client.clone(),
+                upstream: upstreams.to_another_server(),
                 permits: Arc::new(Semaphore::new(options.exchanges)),
                 body_limit: options.body_limit,
                 hold: options.hold,
@@ -298,22 +299,20 @@ fn limits(options: &RecorderOptions) -> Limits {
     }
 }
 
-/// Returns a client that forwards unchanged: redirects and encodings are left to the two parties.
-fn client(options: &RecorderOptions) -> reqwest::Result<reqwest::Client> {
-    let client = options.tls.add_to(reqwest::Client::builder());
-    client
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .no_gzip()
-        .no_brotli()
-        .no_deflate()
-        .no_zstd()
-        .tcp_nodelay(true)
-        .connect_timeout(options.connect)
-        // A server may close an idle connection just when it is used again, and Node does after its only thread was blocked.
-        // A caller that connects for each request would lose one because of the recorder.
-        .pool_max_idle_per_host(0)
-        .build()
+/// Prepares connections on which requests are forwarded unchanged: redirects and encodings are left to the two parties.
+fn connections(options: &RecorderOptions) -> reqwest::Result<Connections> {
+    Connections::new(|| {
+        let client = options.tls.add_to(reqwest::Client::builder());
+        client
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .no_gzip()
+            .no_brotli()
+            .no_deflate()
+            .no_zstd()
+            .tcp_nodelay(true)
+            .connect_timeout(options.connect)
+    })
 }
 
 async fn all(servers: &mut JoinSet<io::Result<()>>) {

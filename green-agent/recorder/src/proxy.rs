@@ -12,6 +12,7 @@ use axum::{
     http::{Method, StatusCode, request::Parts},
     response::{IntoResponse, Response},
 };
+use bridge_http::Connections;
 use bridge_program::Json;
 use bridge_telemetry::{Instrument as _, Kind, Span, TraceContext, fail, set, span};
 use futures_util::{StreamExt, stream};
@@ -133,7 +134,7 @@ impl Proxy {
         *request.headers_mut() = headers::to_upstream(parts.headers);
         TraceContext::current().write(request.headers_mut());
         *request.body_mut() = body;
-        self.client.execute(request).await
+        self.upstream.execute(request).await
     }
 }
 
@@ -169,7 +170,7 @@ fn refusal(status: StatusCode, why: &str) -> Response {
 pub(super) struct Proxy {
     pub(super) book: Arc<HopRecord>,
     pub(super) origins: Origins,
-    pub(super) client: reqwest::Client,
+    pub(super) upstream: Connections,
     pub(super) permits: Arc<Semaphore>,
     /// The largest body, and the largest event, that is kept, in bytes.
     pub(super) body_limit: usize,

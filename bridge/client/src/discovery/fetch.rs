@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use bridge_http::{BodyError, read_body};
 use bridge_telemetry::root_cause;
 use reqwest::{
     Response, StatusCode,
@@ -12,7 +13,6 @@ use url::Url;
 
 use super::{AgentEndpoint, Discovered, DiscoveryError, DiscoveryOptions, Result};
 use crate::{
-    body::{self, BodyError},
     certificate,
     credentials::is_loopback,
     guard::{AddressGuard, PrivateAddress},
@@ -104,7 +104,7 @@ impl<'a> Fetcher<'a> {
 
     async fn read(&self, url: &Url, reply: Response) -> Result<Vec<u8>> {
         let limit = self.options.size;
-        body::read(reply, limit).await.map_err(|error| match error {
+        read_body(reply, limit).await.map_err(|error| match error {
             BodyError::TooLarge => DiscoveryError::TooLarge { url: url.to_string(), limit },
             BodyError::Broken(error) => unreachable(url, &error),
         })

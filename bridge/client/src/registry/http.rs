@@ -6,6 +6,7 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bridge_http::{BodyError, read_body};
 use bridge_telemetry::root_cause;
 use bytes::Bytes;
 use reqwest::{
@@ -24,10 +25,7 @@ use super::{
     challenge::{self, Challenge},
     reference::host_of,
 };
-use crate::{
-    body::{self, BodyError},
-    credentials::is_loopback,
-};
+use crate::credentials::is_loopback;
 
 /// The types of manifests that are accepted (image specification, "Media Types").
 const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, \
@@ -251,7 +249,7 @@ impl RegistryHttp {
                 Err(RegistryError::Failing { registry: self.host.clone(), status: status.as_u16() })
             }
             _ => {
-                let text = body::read(reply, REFUSAL).await.unwrap_or_default();
+                let text = read_body(reply, REFUSAL).await.unwrap_or_default();
                 let text = String::from_utf8_lossy(&text);
                 Err(RegistryError::refused(reference, &format!("{status} {text}")))
             }
@@ -264,7 +262,7 @@ impl RegistryHttp {
         reference: &str,
         limit: usize,
     ) -> Result<Vec<u8>, RegistryError> {
-        body::read(reply, limit).await.map_err(|error| match error {
+        read_body(reply, limit).await.map_err(|error| match error {
             BodyError::TooLarge => {
                 RegistryError::TooLarge { reference: reference.to_owned(), limit }
             }

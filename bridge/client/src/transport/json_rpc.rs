@@ -8,7 +8,7 @@ use bridge_protocol::{
     jsonrpc::{Id, Request, Response},
     wire::{self, Wire as _},
 };
-use reqwest::RequestBuilder;
+use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
 use super::{Items, Reply, event_repair, report, sse};
@@ -72,7 +72,7 @@ impl JsonRpc {
         } else if let Some(folder) = folder_of_methods(url.path()) {
             url.set_path(&format!("{folder}/{}", method.replace('/', ":")));
         }
-        Ok((self.endpoint.http.post(url).json(&request), id))
+        Ok((self.endpoint.http.request(Method::POST, url).json(&request), id))
     }
 }
 

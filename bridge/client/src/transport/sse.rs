@@ -38,12 +38,8 @@ pub(super) async fn open(
         Some(id) => request.header("Last-Event-ID", id),
         None => request,
     };
-    let request = endpoint.with_headers(request).header(ACCEPT, EVENT_STREAM);
-    let sent = async {
-        let sent = request.send().await;
-        sent.map_err(|error| Fault::transport(&error, limits.reply))
-    };
-    let response = within(limits.reply, sent).await?;
+    let request = request.header(ACCEPT, EVENT_STREAM);
+    let response = within(limits.reply, endpoint.send(request)).await?;
     if !is_stream(&response) {
         let answer = within(limits.reply, HttpResponse::read(response, &limits)).await?;
         return Err(refused(&answer));

@@ -38,6 +38,10 @@ class Agent {
     say(TaskState.TASK_STATE_WORKING, 'thinking');
     if (text === 'ask') {
       say(TaskState.TASK_STATE_INPUT_REQUIRED, 'what?');
+    } else if (text === 'block') {
+      const end = Date.now() + 6000;
+      while (Date.now() < end);
+      say(TaskState.TASK_STATE_COMPLETED, 'done');
     } else if (text === 'wait') {
       await new Promise((canceled) => this.#waiting.set(taskId, canceled));
       say(TaskState.TASK_STATE_CANCELED, '');

@@ -56,7 +56,7 @@ fn request(text: &str, task: Option<&Task>) -> SendMessageRequest {
     })
 }
 
-async fn send(client: &Client, text: &str, task: Option<&Task>) -> Task {
+pub(super) async fn send(client: &Client, text: &str, task: Option<&Task>) -> Task {
     match client.send_message(request(text, task)).await.unwrap() {
         SendMessageResponse::Task(task) => task,
         SendMessageResponse::Message(message) => panic!("a task was expected, found {message:?}"),

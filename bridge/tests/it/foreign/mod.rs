@@ -9,6 +9,7 @@ use std::{path::PathBuf, process::Command, time::Duration};
 
 use bridge_client::{Binding, Client, Options};
 use bridge_protocol::dialect::Version;
+use futures_util::future::join_all;
 use url::Url;
 
 use self::life::{Life, live};
@@ -45,18 +46,35 @@ async fn a2a_sdk_is_spoken_to_in_0_3() {
     }
 }
 
-#[tokio::test]
-async fn the_js_sdk_is_spoken_to_in_1_0_and_0_3() {
+async fn js_sdk() -> Bridge {
     let modules = node::with(&node::A2A_JS_SDK).await;
     let mut node = Command::new("node");
     node.arg(interop("a2a_js_sdk.mjs")).env("NODE_PATH", modules);
-    let agent = Bridge::listening(&mut node);
+    Bridge::listening(&mut node)
+}
+
+#[tokio::test]
+async fn the_js_sdk_is_spoken_to_in_1_0_and_0_3() {
+    let agent = js_sdk().await;
     for binding in Binding::ALL {
         speak(&agent, Version::V1_0, binding, WHOLE).await;
     }
     let life = Life { lists: false, ..WHOLE };
     for binding in Binding::ALL {
         speak(&agent, Version::V0_3, binding, life).await;
+    }
+}
+
+/// Node.js closes connections that have been silent for 5 s before it reads from them.
+#[tokio::test]
+async fn an_agent_that_blocks_its_only_thread_loses_no_message() {
+    let agent = js_sdk().await;
+    for binding in [Binding::JsonRpc, Binding::HttpJson] {
+        let connect = || connect(&agent, Version::V1_0, binding);
+        let clients = [connect().await, connect().await];
+        for text in ["hi", "block", "block"] {
+            join_all(clients.iter().map(|client| life::send(client, text, None))).await;
+        }
     }
 }
 
@@ -92,10 +110,13 @@ async fn python(agent: &str, packages: &[&str]) -> Bridge {
     Bridge::listening(command.arg("-B").arg(interop(agent)))
 }
 
-async fn speak(agent: &Bridge, version: Version, binding: Binding, life: Life) {
+async fn connect(agent: &Bridge, version: Version, binding: Binding) -> Client {
     let options = Options { version: Some(version), binding: Some(binding), ..Options::default() };
-    let url = Url::parse(agent.url()).unwrap();
-    let client = Client::connect(&url, &options).await.unwrap();
+    Client::connect(&Url::parse(agent.url()).unwrap(), &options).await.unwrap()
+}
+
+async fn speak(agent: &Bridge, version: Version, binding: Binding, life: Life) {
+    let client = connect(agent, version, binding).await;
     assert_eq!((client.version(), client.binding()), (version, binding));
     let name = &client.card().name;
     let lived = tokio::time::timeout(Duration::from_secs(300), live(&client, life)).await;

@@ -3,6 +3,7 @@
 use std::{fmt, io, time::Duration};
 
 use bridge_client::certificate_rejection;
+use bridge_http::{BodyError, read_body};
 use bridge_protocol::dialect::places;
 use bridge_telemetry::TraceContext;
 use reqwest::{Client, Response, StatusCode, header::CONTENT_TYPE};
@@ -186,15 +187,12 @@ fn is_event_stream(response: &Response) -> bool {
 }
 
 /// Returns the body, or `None` if it is too large.
-async fn read(mut response: Response) -> Result<Option<Vec<u8>>, CardProbe> {
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| no_answer(&error))? {
-        body.extend_from_slice(&chunk);
-        if body.len() > CARD_LIMIT {
-            return Ok(None);
-        }
+async fn read(response: Response) -> Result<Option<Vec<u8>>, CardProbe> {
+    match read_body(response, CARD_LIMIT).await {
+        Ok(body) => Ok(Some(body)),
+        Err(BodyError::TooLarge) => Ok(None),
+        Err(BodyError::Broken(error)) => Err(no_answer(&error)),
     }
-    Ok(Some(body))
 }
 
 fn no_answer(error: &reqwest::Error) -> CardProbe {

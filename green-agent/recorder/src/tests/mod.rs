@@ -33,6 +33,12 @@ struct Setup {
     _folder: tempfile::TempDir,
 }
 
+/// Returns a client that connects directly.
+fn caller() -> reqwest::Client {
+    let client = reqwest::Client::builder().no_proxy();
+    client.redirect(reqwest::redirect::Policy::none()).build().unwrap()
+}
+
 impl Setup {
     async fn new(upstream: &str, options: RecorderOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -42,12 +48,7 @@ impl Setup {
             vec![HopSpec { hop: hop(), upstream: upstream.parse().unwrap(), written_port: None }];
         let masker = Masker::new(vec![SECRET.to_owned()]);
         let recorder = Recorder::start(hops, transcript.clone(), masker, options).await.unwrap();
-        Self {
-            recorder,
-            transcript,
-            client: client(&RecorderOptions::default()).unwrap(),
-            _folder: folder,
-        }
+        Self { recorder, transcript, client: caller(), _folder: folder }
     }
 
     /// Returns a URL on the recorder.

@@ -9,9 +9,9 @@ use tokio::sync::Barrier;
 
 use super::*;
 
-const REPLY: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+const REPLY: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nkeep-alive: timeout=5\r\n\r\n";
 
-/// Answers the first request on each connection, and closes the connection at the second one, as a server does whose only thread
+/// Answers the first request on each connection, and closes the connection at the second one, as Node.js does when its only thread
 /// was blocked for longer than it keeps idle connections.
 async fn closing_upstream() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -32,8 +32,7 @@ async fn closing_upstream() -> String {
 async fn requests_of_different_connections_do_not_share_one() {
     let setup = Setup::new(&closing_upstream().await, RecorderOptions::default()).await;
     for _ in 0..3 {
-        let caller = client(&RecorderOptions::default()).unwrap();
-        let reply = caller.post(setup.url("/")).send().await.unwrap();
+        let reply = caller().post(setup.url("/")).send().await.unwrap();
         assert_eq!(reply.status(), 200);
     }
 }

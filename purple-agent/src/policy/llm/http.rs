@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bridge_client::is_loopback;
+use bridge_http::{BodyError, read_body};
 use bridge_program::clock;
 use bridge_protocol::wire::FieldError;
 use bridge_telemetry::root_cause;
@@ -154,18 +155,14 @@ impl Endpoint {
         })
     }
 
-    async fn read(&self, mut reply: Response) -> Result<Vec<u8>, Failure> {
-        let mut bytes = Vec::new();
-        while let Some(chunk) = reply.chunk().await.map_err(|error| self.unreachable(&error))? {
-            if bytes.len() + chunk.len() > MAX_ANSWER {
-                return Err(Failure::Final(ModelError::TooLarge {
-                    url: self.url.to_string(),
-                    limit: MAX_ANSWER,
-                }));
+    async fn read(&self, reply: Response) -> Result<Vec<u8>, Failure> {
+        read_body(reply, MAX_ANSWER).await.map_err(|error| match error {
+            BodyError::TooLarge => {
+                let url = self.url.to_string();
+                Failure::Final(ModelError::TooLarge { url, limit: MAX_ANSWER })
             }
-            bytes.extend_from_slice(&chunk);
-        }
-        Ok(bytes)
+            BodyError::Broken(error) => self.unreachable(&error),
+        })
     }
 
     fn refusal(&self, status: StatusCode, wanted: Option<Duration>, body: &[u8]) -> Failure {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bridge_auth::display_url;
+use bridge_http::{BodyError, Connections, read_body};
 use bridge_program::{
     is_invalid_http,
     system::{FILE_LIMIT_ADVICE, is_from_lack_of_files},
@@ -13,12 +14,12 @@ use bridge_protocol::{
 };
 use bridge_telemetry::{Instrument as _, Kind, TraceContext, fail, root_cause, set, span};
 use reqwest::{
-    RequestBuilder, Response, StatusCode,
+    Method, RequestBuilder, Response, StatusCode,
     header::{ACCEPT, AUTHORIZATION},
 };
 use tokio::time::{sleep, timeout};
 
-use super::{BotCall, RemoteBot, http_client::HttpClient};
+use super::{BotCall, RemoteBot};
 use crate::bot::BotError;
 
 /// The delays before retries if no connection to the bot can be made. Nothing was sent in this case, so the bot
@@ -131,7 +132,7 @@ fn hint(status: StatusCode) -> &'static str {
 /// Posts an activity and returns the answer with any status, before its body is read. The activity is dropped as
 /// soon as it is serialized, because a bot may take minutes to answer.
 pub(super) async fn post(
-    http: &HttpClient,
+    http: &Connections,
     bot: &RemoteBot,
     service_url: &str,
     activity: Activity,
@@ -141,7 +142,7 @@ pub(super) async fn post(
     let credential = credential
         .map_err(|source| CallError::Credential { bot: display_url(&bot.url), source })?;
     let mut request = http
-        .post(bot.url.clone())
+        .request(Method::POST, bot.url.clone())
         .header(ACCEPT, "application/json, text/event-stream")
         .json(&activity);
     drop(activity);
@@ -152,30 +153,31 @@ pub(super) async fn post(
     set(&span, "server.address", bot.url.host_str().unwrap_or_default());
     let request = request.headers(TraceContext::of(&span).headers());
     let limit = bot.settings.request_timeout;
-    let sent = timeout(limit, send(bot, request).instrument(span.clone())).await;
+    let sent = timeout(limit, send(http, bot, request).instrument(span.clone())).await;
     let sent = sent.unwrap_or_else(|_| Err(too_late(bot)));
     match &sent {
-        Ok(answer) => {
-            http.learn(answer);
-            set(&span, "http.response.status_code", answer.status().as_u16());
-        }
+        Ok(answer) => set(&span, "http.response.status_code", answer.status().as_u16()),
         Err(error) => fail(&span, error.name()),
     }
     sent
 }
 
-async fn send(bot: &RemoteBot, request: RequestBuilder) -> Result<Response, CallError> {
+async fn send(
+    http: &Connections,
+    bot: &RemoteBot,
+    request: RequestBuilder,
+) -> Result<Response, CallError> {
     for wait in RETRIES {
         // A body in memory can always be cloned.
         let Some(again) = request.try_clone() else {
             break;
         };
-        match again.send().await {
+        match http.send(again).await {
             Err(error) if error.is_connect() => sleep(wait).await,
             sent => return sent.map_err(|error| broken(bot, &error)),
         }
     }
-    request.send().await.map_err(|error| match error.is_connect() {
+    http.send(request).await.map_err(|error| match error.is_connect() {
         true => unconnected(bot, &error),
         false => broken(bot, &error),
     })
@@ -192,20 +194,15 @@ fn unconnected(bot: &RemoteBot, error: &reqwest::Error) -> CallError {
 }
 
 /// Returns the whole body of an answer.
-pub(super) async fn body(bot: &RemoteBot, mut answer: Response) -> Result<Vec<u8>, CallError> {
-    let limit = bot.settings.answer_limit;
-    let reading = async {
-        let mut body = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(|error| broken(bot, &error))? {
-            if body.len() + chunk.len() > limit {
-                return Err(too_large(bot));
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(body)
-    };
-    let read = timeout(bot.settings.request_timeout, reading).await;
-    read.unwrap_or_else(|_| Err(too_late(bot)))
+pub(super) async fn body(bot: &RemoteBot, answer: Response) -> Result<Vec<u8>, CallError> {
+    let reading = read_body(answer, bot.settings.answer_limit);
+    match timeout(bot.settings.request_timeout, reading).await {
+        Ok(read) => read.map_err(|error| match error {
+            BodyError::TooLarge => too_large(bot),
+            BodyError::Broken(error) => broken(bot, &error),
+        }),
+        Err(_) => Err(too_late(bot)),
+    }
 }
 
 /// Returns the error for an answer that did not arrive whole.

@@ -2,17 +2,22 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bridge_http::Connections;
 use bridge_telemetry::root_cause;
+use reqwest::{Client, redirect};
 
 use super::{
     ChannelSettings, RemoteBot, channel_state::ChannelInner, executor::RemoteExecutor,
-    http_client::HttpClient, turn_placement::answer_calls,
+    turn_placement::answer_calls,
 };
 use crate::{
     agent::{Agent, TurnSettings},
     bot::card,
     store::Store,
 };
+
+/// The time limit for connecting to a bot.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The time that the bridge waits beyond a turn's limit, for the bot's executor to report the timeout itself.
 const LIMIT_GRACE: Duration = Duration::from_secs(10);
@@ -41,7 +46,7 @@ impl Channel {
     /// # Errors
     /// Returns an error if the system's TLS setup cannot be used.
     pub fn new(store: Arc<dyn Store>, settings: ChannelSettings) -> Result<Self, ChannelError> {
-        let http = HttpClient::new()?;
+        let http = connections()?;
         let leases = store.leases();
         let channel = Arc::new(ChannelInner::new(store, settings, http));
         if let Some(leases) = leases {
@@ -72,4 +77,15 @@ impl Channel {
             settings,
         }
     }
+}
+
+/// Prepares connections to a bot. A redirect could send a credential, and the secret of a service URL, to another host.
+fn connections() -> reqwest::Result<Connections> {
+    Connections::new(|| {
+        Client::builder()
+            .redirect(redirect::Policy::none())
+            .no_proxy()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_nodelay(true)
+    })
 }

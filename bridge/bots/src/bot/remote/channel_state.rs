@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use bridge_http::Connections;
 use bridge_program::{lock, secret::Secret};
 use bridge_protocol::a2a::Task;
 use bridge_translate::{TranslationContext, full_activity};
@@ -12,9 +13,8 @@ use url::Url;
 
 use super::{
     RemoteBot, acceptance_timing::AcceptanceTiming, creation_locks::CreationLocks,
-    files::FileStore, http_client::HttpClient, open_turns::OpenTurns,
-    recent_activities::RecentActivities, redactor::Redactor, service_url::ServiceUrls,
-    service_url_scope::ServiceUrlScope,
+    files::FileStore, open_turns::OpenTurns, recent_activities::RecentActivities,
+    redactor::Redactor, service_url::ServiceUrls, service_url_scope::ServiceUrlScope,
 };
 use crate::{caller::Caller, clock, store::Store};
 
@@ -48,7 +48,7 @@ impl ChannelSettings {
 pub(super) struct ChannelInner {
     pub(super) store: Arc<dyn Store>,
     pub(super) settings: ChannelSettings,
-    pub(super) http: HttpClient,
+    pub(super) http: Connections,
     pub(super) service_urls: ServiceUrls,
     pub(super) open_turns: OpenTurns,
     pub(super) files: FileStore,
@@ -60,7 +60,7 @@ pub(super) struct ChannelInner {
 }
 
 impl ChannelInner {
-    pub(super) fn new(store: Arc<dyn Store>, settings: ChannelSettings, http: HttpClient) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>, settings: ChannelSettings, http: Connections) -> Self {
         Self {
             service_urls: ServiceUrls::new(store.clone()),
             files: FileStore::new(store.clone(), settings.upload_limit, settings.uploads_per_task),

@@ -3,6 +3,7 @@
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use bridge_http::Connections;
 use bridge_protocol::{
     a2a::{Metadata, Task, TaskState},
     activity::{Activity, ActivityType, DeliveryMode},
@@ -19,7 +20,6 @@ use super::{
     call::{self, CallError},
     call_log::CallLog,
     channel_state::ChannelInner,
-    http_client::HttpClient,
     open_turns::{OpenTurn, TurnOwner},
     redactor::Redactor,
     request,
@@ -42,7 +42,7 @@ use crate::{
 pub(super) struct RemoteExecutor {
     channel: Arc<ChannelInner>,
     bot: Arc<RemoteBot>,
-    http: HttpClient,
+    http: Connections,
     /// The timing of the bot's 202.
     acceptance: Arc<AcceptanceTiming>,
     log: CallLog,
@@ -126,7 +126,7 @@ impl Executor for RemoteExecutor {
 impl RemoteExecutor {
     pub(super) fn new(channel: Arc<ChannelInner>, bot: Arc<RemoteBot>) -> Self {
         let acceptance = channel.acceptance(&bot);
-        let http = channel.http.for_another_bot();
+        let http = channel.http.to_another_server();
         Self { channel, bot, http, acceptance, log: CallLog::default() }
     }
 

@@ -9,7 +9,7 @@
 //! - [`Credential`], [`Admission`]: authentication of calls to the bot, and of calls from it
 //!
 //! Private modules:
-//! - `executor`, `request`, `clicked`, `call`, `http_client`, `response`, `call_log`: calls to the bot, its HTTP answers, the log of calls
+//! - `executor`, `request`, `clicked`, `call`, `response`, `call_log`: calls to the bot, its HTTP answers, the log of calls
 //! - `open_turns`, `turn_progress`, `acceptance_timing`: open turns, and their ends
 //! - `connector_access`, `connector_session`, `incoming_activities`, `edits`, `follow_up_task`: calls from the bot
 //! - `turn_placement`: delivers activities to their turns, in this bridge or another
@@ -32,7 +32,6 @@ mod edits;
 mod executor;
 mod files;
 mod follow_up_task;
-mod http_client;
 mod incoming_activities;
 mod open_turns;
 mod posted_activity;

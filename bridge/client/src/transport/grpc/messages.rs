@@ -28,8 +28,7 @@ impl Messages {
         request: RequestBuilder,
     ) -> Result<Self, Fault> {
         let limits = &endpoint.limits;
-        let sent = endpoint.with_headers(request).send().await;
-        let reply = sent.map_err(|error| Fault::transport(&error, limits.reply))?;
+        let reply = endpoint.send(request).await?;
         if let Some(status) = Status::from_header_map(reply.headers())
             && status.code() != Code::Ok
         {

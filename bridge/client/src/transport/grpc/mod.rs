@@ -18,7 +18,7 @@ use bridge_protocol::{
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::{FutureExt as _, StreamExt as _, future::ready, stream};
 use reqwest::{
-    RequestBuilder,
+    Method, RequestBuilder,
     header::{CONTENT_TYPE, TE},
 };
 
@@ -120,7 +120,7 @@ impl Grpc {
                 message
             }
         };
-        let request = self.endpoint.http.post(url);
+        let request = self.endpoint.http.request(Method::POST, url);
         let request = request.header(CONTENT_TYPE, "application/grpc");
         Ok(request.header(TE, "trailers").body(frame(&message)))
     }

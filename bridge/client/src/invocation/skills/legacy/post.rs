@@ -1,13 +1,14 @@
 //! Posts JSON bodies to paths below an agent's address, for the dialects that have paths.
 
 use bridge_protocol::{a2a::AgentCard, dialect::Version, wire::FieldError};
+use reqwest::Method;
 use serde::Serialize;
 use serde_json::Value;
 use url::Url;
 
 use crate::{
     ClientError, Fault, Options, Result,
-    connect::http_client,
+    connect::connections,
     http::{Endpoint, HttpResponse, beginning},
     sequence::Sequence,
 };
@@ -24,7 +25,7 @@ impl JsonPoster {
         literal.map_err(|private| named(private.into()))?;
         options.credentials.check(home, base).map_err(named)?;
         Ok(Self(Endpoint {
-            http: http_client(base, options).map_err(named)?,
+            http: connections(base, options).map_err(named)?,
             url: base.clone(),
             // Version names were introduced after these dialects.
             version: Version::V0_1,
@@ -43,7 +44,7 @@ impl JsonPoster {
         operation: &'static str,
         body: &impl Serialize,
     ) -> Result<Value> {
-        let request = self.0.http.post(self.below(path)).json(body);
+        let request = self.0.http.request(Method::POST, self.below(path)).json(body);
         let answer = self.0.exchange(request).await;
         let read = answer.and_then(|answer| object(&answer));
         read.map_err(|fault| self.named(fault, operation))

@@ -4,7 +4,7 @@ use reqwest::Response;
 
 /// The reason why a body was not read.
 #[derive(Debug)]
-pub(crate) enum BodyError {
+pub enum BodyError {
     /// The body is larger than the limit.
     TooLarge,
     /// The connection broke.
@@ -12,9 +12,12 @@ pub(crate) enum BodyError {
 }
 
 /// Reads a body of at most `limit` bytes. The caller limits the time.
-pub(crate) async fn read(mut reply: Response, limit: usize) -> Result<Vec<u8>, BodyError> {
+///
+/// # Errors
+/// If the body is larger, or the connection breaks.
+pub async fn read_body(mut answer: Response, limit: usize) -> Result<Vec<u8>, BodyError> {
     let mut body = Vec::new();
-    while let Some(chunk) = reply.chunk().await.map_err(BodyError::Broken)? {
+    while let Some(chunk) = answer.chunk().await.map_err(BodyError::Broken)? {
         if body.len() + chunk.len() > limit {
             return Err(BodyError::TooLarge);
         }
