@@ -26,6 +26,10 @@ const RESERVED: &str = "\
 /// The number of times that a broken stream is resumed before its call fails.
 const RESUMPTIONS: usize = 3;
 
+/// The time that an unused connection is kept. Servers close one after some seconds, gunicorn after 2 s, and a call that is sent at
+/// that moment is lost.
+const IDLE_TIMEOUT: Duration = Duration::from_millis(1500);
+
 /// A header that cannot be sent.
 pub(super) struct BadHeader {
     pub(super) header: String,
@@ -74,6 +78,7 @@ pub(super) fn client(allowed: &Arc<AllowList>, limits: &Limits) -> Result<Client
         .no_proxy()
         .referer(false)
         .connect_timeout(limits.connect)
+        .pool_idle_timeout(IDLE_TIMEOUT)
         .dns_resolver(Arc::new(Resolver::new(allowed.clone())))
         .build()?;
     Ok(client)

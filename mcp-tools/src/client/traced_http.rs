@@ -1,12 +1,12 @@
 //! An HTTP client that repeats the trace context of a tool call as a header of its request, for servers whose framework
-//! reads it there.
+//! reads it there, and makes a connection for each request if that costs little.
 
 use std::sync::Arc;
 
 use futures_util::stream::BoxStream;
 use reqwest_0_13::{
     Client,
-    header::{HeaderName, HeaderValue},
+    header::{CONNECTION, HeaderName, HeaderValue},
 };
 use rmcp::{
     model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestParamsMeta as _},
@@ -21,7 +21,7 @@ type Headers = std::collections::HashMap<HeaderName, HeaderValue>;
 type Outcome<T> = Result<T, StreamableHttpError<reqwest_0_13::Error>>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;
 
-/// The client; everything but the header is reqwest's.
+/// The client; everything but these headers is reqwest's.
 #[derive(Clone)]
 pub(super) struct TracedClient(pub(super) Client);
 
@@ -38,6 +38,14 @@ fn trace(message: &ClientJsonRpcMessage, headers: &mut Headers) {
     }
 }
 
+/// Has the server close the connection after a request without TLS. A server on Node.js whose only thread was busy for 5 s closes
+/// kept connections before it reads the calls that wait there, and nobody knows whether a call can be repeated.
+fn close(uri: &str, headers: &mut Headers) {
+    if uri.starts_with("http:") {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+}
+
 impl StreamableHttpClient for TracedClient {
     type Error = reqwest_0_13::Error;
 
@@ -50,6 +58,7 @@ impl StreamableHttpClient for TracedClient {
         mut headers: Headers,
     ) -> Outcome<StreamableHttpPostResponse> {
         trace(&message, &mut headers);
+        close(&uri, &mut headers);
         let client = &self.0;
         client.post_message(uri, message, session, auth, headers).await
     }
@@ -64,6 +73,7 @@ impl StreamableHttpClient for TracedClient {
         limit: usize,
     ) -> Outcome<StreamableHttpPostResponse> {
         trace(&message, &mut headers);
+        close(&uri, &mut headers);
         let client = &self.0;
         client
             .post_message_with_max_sse_event_size(uri, message, session, auth, headers, limit)

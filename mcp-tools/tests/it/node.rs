@@ -1,6 +1,7 @@
 //! npm packages for tests, each set installed once below `target/`.
 
 use std::{
+    ffi::OsStr,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -24,15 +25,21 @@ impl Node {
         Self(kept::folder("node-packages", &[NODE, package], fill).await)
     }
 
-    /// Returns a command that runs a file of a package with Node.
+    /// Returns a command that runs a file of a package.
     pub(crate) fn command(&self, script: &str) -> Command {
+        self.run(self.0.join("node_modules").join(script))
+    }
+
+    /// Returns a command that runs a script, which finds the packages.
+    pub(crate) fn run(&self, script: impl AsRef<OsStr>) -> Command {
         let bin = self.0.join("node_modules/node/bin");
         let mut command = Command::new(bin.join("node"));
         let path = std::env::var("PATH").unwrap_or_default();
         // The packages' programs start `node` themselves.
         command
             .env("PATH", format!("{}:{path}", bin.display()))
-            .arg(self.0.join("node_modules").join(script));
+            .env("NODE_PATH", self.0.join("node_modules"))
+            .arg(script);
         command
     }
 }

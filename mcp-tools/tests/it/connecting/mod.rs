@@ -1,5 +1,6 @@
 //! Tests of the client with real servers: over HTTP in both generations, and as programs.
 
+mod blocked_http;
 mod by_tool;
 mod http;
 mod old_http;
