@@ -299,7 +299,8 @@ fn different(path: &Path, outcome: &SnapshotOutcome) -> Option<Problem> {
             Some(missing.owned_by(Owner::Harness))
         }
         SnapshotOutcome::Different { diff, new } => Some(ProblemKind::Snapshot.because(format!(
-            "the transcript differs from {path}; this run's is {}: {accept}\n{diff}",
+            "the transcript differs from {path}; this run's is {}: {accept}; values that differ in every run are left out by \
+             snapshot = {{ redact = [\"/result/...\"] }} in [harness]\n{diff}",
             new.display()
         ))),
     }

@@ -1,6 +1,7 @@
 //! Compares the transcripts of runs with snapshots. Snapshots are files of the crate insta, so that `cargo
 //! insta review` shows and accepts them. Only files are read and written here.
 
+mod excerpts;
 mod file;
 mod path;
 
@@ -164,14 +165,16 @@ fn remove(path: &Path) -> Result<(), SnapshotError> {
     }
 }
 
-/// Returns a unified diff with three lines of context and these names in its head.
+/// Returns a unified diff with three lines of context and these names in its head. Of long lines it has the place where they
+/// differ.
 pub fn diff(old: &str, new: &str, (old_name, new_name): (&str, &str)) -> String {
     // Add the final newline that contents lack, so that the diff does not mention it.
-    TextDiff::from_lines(format!("{old}\n"), format!("{new}\n"))
+    let diff = TextDiff::from_lines(format!("{old}\n"), format!("{new}\n"))
         .unified_diff()
         .context_radius(3)
         .header(old_name, new_name)
-        .to_string()
+        .to_string();
+    excerpts::shortened(&diff)
 }
 
 #[cfg(test)]
