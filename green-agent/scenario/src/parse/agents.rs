@@ -25,7 +25,7 @@ table! {
     pub(crate) struct AgentKeys<'a> as "Participant", spelled, with(|_| one_start()) {
         /// Its name, here and for the evaluator; unique in the file.
         later role: Key<'a> as RoleText,
-        /// The same as role, as AgentBeats' leaderboards call it.
+        /// The role, as AgentBeats' leaderboards call it. Beside a role it is a name for people, which is not used.
         later name: Key<'a> as RoleText,
         /// The URL at which it listens. Required unless bot, server, builtin or policy is given, or cmd contains
         /// {green}.
@@ -232,14 +232,11 @@ fn check_tools(node: &Node<'_>, roles: &DeclaredRoles) {
     }
 }
 
-/// Reads the role, called `role` here and `name` on AgentBeats' leaderboards, and registers it.
+/// Reads the role, called `role` here and `name` on AgentBeats' leaderboards, and registers it. In files with both, the green
+/// agent of a leaderboard knows the participant by its `role`.
 fn role(keys: &AgentKeys<'_>, line: usize, roles: &mut BTreeMap<String, usize>) -> Option<String> {
-    let node = match (keys.role.node(), keys.name.node()) {
-        (Some(role), Some(name)) if role.text()? != name.text()? => {
-            return name.expected(format!("the same as role, {:?}", role.text()?));
-        }
-        (Some(node), _) | (None, Some(node)) => node,
-        (None, None) => return keys.role.missing("the name of this participant"),
+    let Some(node) = keys.role.node().or_else(|| keys.name.node()) else {
+        return keys.role.missing("the name of this participant");
     };
     let role = node.read("a role: a text without \"->\", slashes or blanks around it", |text| {
         is_role(text).then(|| text.to_owned())

@@ -71,8 +71,13 @@ impl ComponentRoles {
     /// Reads the components; the error is the missing key and what it should be.
     fn of(manifest: &Value) -> Result<Self, (&'static str, &'static str)> {
         let components = manifest["components"].as_object();
-        let components =
-            components.ok_or(("components", "the components, a gateway among them"))?;
+        let expected = match manifest["program"].is_object() {
+            true => {
+                "the components; this is the manifest of one agent: pass the scenario.json5 that names it"
+            }
+            false => "the components, a gateway among them",
+        };
+        let components = components.ok_or(("components", expected))?;
         let gateway = components.iter().find(|(name, component)| {
             *name == "gateway" || component["config"].get("assessment_config").is_some()
         });
@@ -182,7 +187,11 @@ mod tests {
     fn missing_fields_are_reported() {
         for (text, expected) in [
             ("{", "a.json5:1:1: not JSON5: "),
-            ("{}", "a.json5:1:1: components: missing; expected the components"),
+            ("{}", "a.json5:1:1: components: missing; expected the components, a gateway"),
+            (
+                "{program: {image: 'a'}, exports: {a2a: 'a2a'}}",
+                "a.json5:1:1: components: missing; expected the components; this is the manifest of one agent: pass",
+            ),
             (
                 &MANIFEST.replace("default: \"tea\"", ""),
                 "a.json5:1:1: config_schema.topic: missing; expected a default in config_schema, or",

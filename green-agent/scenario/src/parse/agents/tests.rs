@@ -62,6 +62,14 @@ fn the_leaderboards_dialect_is_read_too() {
 }
 
 #[test]
+fn a_name_beside_a_role_is_for_people() {
+    let scenario = scenario_of(&format!(
+        "{GREEN}[[participants]]\nname = 'Our best one'\nrole = 'a'\nendpoint = 'http://h'\n"
+    ));
+    assert_eq!(scenario.participants[0].role, "a");
+}
+
+#[test]
 fn mistakes_of_an_agent_are_reported_at_their_key() {
     for (participant, expected) in [
         ("role = 'a'", "a.toml:3:1: participants[0].endpoint: missing"),
@@ -87,10 +95,6 @@ fn mistakes_of_an_agent_are_reported_at_their_key() {
         (
             "role = 'a'\nendpoint = 'http://h'\ncmd = '\"x'",
             "a.toml:6:7: participants[0].cmd: expected a command",
-        ),
-        (
-            "role = 'a'\nname = 'b'\nendpoint = 'http://h'",
-            "a.toml:5:8: participants[0].name: expected the same as role",
         ),
         (
             "role = 'runner'\nendpoint = 'http://h'",
