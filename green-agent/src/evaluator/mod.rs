@@ -303,7 +303,8 @@ pub(crate) fn judged_again(
 }
 
 /// Returns the metrics in the results, booleans as 1 and 0: the numbers of an object `metrics`, and beside it those that
-/// measure the agent's work; without it the numbers of the top-level members.
+/// measure the agent's work; without it the numbers of the top-level members. Evaluators that send a result for each task
+/// mean the mean of these rows. Of different results, the last with a number of that name counts.
 fn metrics(results: &[Value]) -> BTreeMap<String, f64> {
     let of_result = |result: &Map<String, Value>| {
         let named = result.get(METRICS).and_then(Value::as_object);
@@ -312,8 +313,17 @@ fn metrics(results: &[Value]) -> BTreeMap<String, f64> {
         let numbers = all.filter_map(|(name, value)| Some((name.clone(), expect::number(value)?)));
         numbers.collect::<Vec<_>>()
     };
-    let results = results.iter().filter_map(Value::as_object);
-    results.flat_map(of_result).collect()
+    let are_rows = expect::are_rows(results);
+    let mut found: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (name, number) in results.iter().filter_map(Value::as_object).flat_map(of_result) {
+        let numbers = found.entry(name).or_default();
+        if !are_rows {
+            numbers.clear();
+        }
+        numbers.push(number);
+    }
+    let mean = |numbers: Vec<f64>| numbers.iter().sum::<f64>() / numbers.len() as f64;
+    found.into_iter().map(|(name, numbers)| (name, mean(numbers))).collect()
 }
 
 /// Removes the metrics that repeat what the evaluator was told: members of its `[config]`, and the seed. They are known by their
@@ -343,6 +353,15 @@ mod tests {
             json!({"score": 1, "steps": 3, "rounds": 5, "seed": 7, "right": true, "who": "a"});
         let told = json!({"rounds": 5, "score": "as a share"});
         assert_eq!(found(result, &told), ["right", "score", "steps"]);
+    }
+
+    #[test]
+    fn the_metrics_of_rows_are_means_and_of_different_results_the_last() {
+        let rows = [json!({"task": "a", "score": 1}), json!({"task": "b", "score": 0})];
+        assert_eq!(metrics(&rows), BTreeMap::from([("score".to_owned(), 0.5)]));
+        let summary = json!({"score": 7, "tasks": 2});
+        let expected = BTreeMap::from([("score".to_owned(), 7.0), ("tasks".to_owned(), 2.0)]);
+        assert_eq!(metrics(&[&rows[..], &[summary]].concat()), expected);
     }
 
     #[test]

@@ -105,21 +105,31 @@ const PLACES: usize = 8;
 /// Returns how the scenario can name the score in the results.
 fn advice(assessment: &Assessment) -> String {
     let results = &assessment.results;
-    if let Some(LikelyScore { path, number }) = expect::likely_score(results) {
+    if let Some(LikelyScore { path, number, rivals }) = expect::likely_score(results) {
+        let others = match rivals.is_empty() {
+            true => String::new(),
+            false => format!(" (as likely: {})", listed(&rivals)),
+        };
         return format!(
-            "with metrics = {{ score = {path:?} }} in [harness], {number} of its result is the score"
+            "with metrics = {{ score = {path:?} }} in [harness], {number} of its result is the score{others}"
         );
     }
     let places = expect::places_of_numbers(results);
-    let listed = places.iter().take(PLACES).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let more = match places.len() {
-        0 => return "its result has no number that metrics in [harness] could name".to_owned(),
-        count if count > PLACES => format!(" and {} more", count - PLACES),
-        _ => String::new(),
-    };
+    if places.is_empty() {
+        return "its result has no number that metrics in [harness] could name".to_owned();
+    }
     format!(
-        "metrics = {{ score = PLACE }} in [harness] names it; its result has numbers at {listed}{more}"
+        "metrics = {{ score = PLACE }} in [harness] names it; its result has numbers at {}",
+        listed(&places)
     )
+}
+
+fn listed(places: &[String]) -> String {
+    let listed = places.iter().take(PLACES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match places.len() {
+        count if count > PLACES => format!("{listed} and {} more", count - PLACES),
+        _ => listed,
+    }
 }
 
 #[cfg(test)]
@@ -192,6 +202,12 @@ mod tests {
                 nested(),
                 "the evaluation has no score, and harness.pass_score wants at least 1: with metrics = { score = \
                  \"/0/results/accuracy\" } in [harness], 0.5 of its result is the score",
+            ),
+            (
+                "",
+                json!({"con": {"score": 1}, "pro": {"score": 2}}),
+                "passed because it completed; it has no score: with metrics = { score = \"/0/con/score\" } in [harness], 1 of \
+                 its result is the score (as likely: /0/pro/score); pass_score = N is the least that passes",
             ),
             ("", json!({"score": 0.5}), ""),
             ("[harness.gate]\naccuracy = { ge = 1 }", nested(), ""),

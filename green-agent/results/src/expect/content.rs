@@ -1,5 +1,7 @@
 //! Reads the data in artifacts, for expectations and for the results file.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::assessment::Assessment;
@@ -10,6 +12,14 @@ use green_agent_transcript::wire;
 pub fn results(artifacts: &[Value]) -> Vec<Value> {
     let parts = artifacts.iter().flat_map(parts);
     parts.filter_map(|part| data(part).or_else(|| parsed(part))).collect()
+}
+
+/// Returns whether several results are the rows of one table: objects with the same members, such as a result for each task.
+pub fn are_rows(results: &[Value]) -> bool {
+    let members =
+        |result: &Value| Some(result.as_object()?.keys().cloned().collect::<BTreeSet<_>>());
+    let first = results.first().and_then(members);
+    results.len() > 1 && first.is_some() && results.iter().all(|result| members(result) == first)
 }
 
 /// Returns the artifacts with this name; one without a name is found by its id.
@@ -71,6 +81,16 @@ mod tests {
         for (parts, expected) in cases {
             assert_eq!(content(&json!({"parts": parts})), expected, "{parts}");
         }
+    }
+
+    #[test]
+    fn rows_are_several_objects_with_the_same_members() {
+        let row = json!({"task": 1, "score": 1});
+        let other = json!({"score": 0, "task": "b"});
+        assert!(are_rows(&[row.clone(), other.clone()]));
+        assert!(!are_rows(std::slice::from_ref(&row)));
+        assert!(!are_rows(&[row, other, json!({"score": 1})]));
+        assert!(!are_rows(&[json!(1), json!(2)]));
     }
 
     #[test]

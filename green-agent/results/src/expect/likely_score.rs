@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use super::metric::measured;
+use super::{content::are_rows, metric::measured};
 use green_agent_scenario::expectation::ValuePath;
 
 /// The most numbers of a result that are looked at.
@@ -12,12 +12,35 @@ const NUMBERS: usize = 10_000;
 /// The greatest depth at which a score is looked for.
 const DEPTH: usize = 8;
 
-/// Words in the names of scores, after `score` itself.
-const WORDS: [&str; 8] =
-    ["accuracy", "success", "reward", "correct", "pass", "assertion", "win_rate", "f1"];
+/// Words in the names of scores, the likeliest first, each also as the beginning of a longer word.
+const MEASURES: [&str; 9] =
+    ["score", "accuracy", "success", "reward", "resolved", "correct", "pass", "assertion", "win"];
 
-/// Names that leave it to the member around them what is measured, as Inspect's `{"accuracy": {"value": 0.5}}` does.
-const UNNAMED: [&str; 4] = ["value", "mean", "avg", "average"];
+/// Measures that are counts or verdicts unless the name says that they are a share.
+const COUNTED: [&str; 6] = ["success", "resolved", "correct", "pass", "assertion", "win"];
+
+/// Words for a share.
+const SHARES: [&str; 5] = ["rate", "pct", "percent", "percentage", "ratio"];
+
+/// Words that leave open what is measured. A name of such words leaves it to the member around it, as Inspect's
+/// `{"accuracy": {"value": 0.5}}` does.
+const UNNAMED: [&str; 11] = [
+    "value",
+    "mean",
+    "avg",
+    "average",
+    "overall",
+    "total",
+    "final",
+    "aggregate",
+    "weighted",
+    "normalized",
+    "composite",
+];
+
+/// Words for limits and for spread, as in `max_score` and `score_std`.
+const LIMITS: [&str; 9] =
+    ["max", "maximum", "min", "minimum", "possible", "threshold", "target", "std", "stderr"];
 
 /// A number that is likely a score.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +49,8 @@ pub struct LikelyScore {
     pub path: String,
     /// The number, the mean if there are several.
     pub number: f64,
+    /// The places of numbers that are as likely, such as the scores of other participants.
+    pub rivals: Vec<String>,
 }
 
 /// Returns the number in the results that is most likely the score. The only number is, whatever its name.
@@ -33,8 +58,11 @@ pub fn likely_score(results: &[Value]) -> Option<LikelyScore> {
     let numbers = numbers(results);
     let is_only = numbers.len() == 1;
     let ranked = numbers.into_iter().filter_map(|place| Some((rank(&place, is_only)?, place)));
-    let (_, place) = ranked.min_by_key(|(rank, _)| *rank)?;
-    place.score(results)
+    let ranked: Vec<_> = ranked.collect();
+    let best = ranked.iter().map(|(rank, _)| *rank).min()?;
+    let mut places = ranked.into_iter().filter(|(rank, _)| *rank == best).map(|(_, place)| place);
+    let (path, number) = places.next()?.measured(results)?;
+    Some(LikelyScore { path, number, rivals: places.map(|place| place.path()).collect() })
 }
 
 /// Returns the places of the numbers in the results, as `harness.metrics` takes them.
@@ -44,6 +72,10 @@ pub fn places_of_numbers(results: &[Value]) -> Vec<String> {
 
 fn numbers(results: &[Value]) -> Vec<Place<'_>> {
     let mut numbers = Vec::new();
+    if let (true, Some(result)) = (are_rows(results), results.first()) {
+        collect(result, Place(vec![Step::Every]), &mut numbers);
+        return numbers;
+    }
     for (index, result) in results.iter().enumerate() {
         collect(result, Place(vec![Step::Index(index)]), &mut numbers);
     }
@@ -82,25 +114,58 @@ fn collect<'a>(value: &'a Value, place: Place<'a>, numbers: &mut Vec<Place<'a>>)
     }
 }
 
-/// Returns how unlikely a number is the score; `None` if its name does not sound like one. The score of the whole is
-/// preferred to those of parts.
-fn rank(place: &Place<'_>, is_only: bool) -> Option<(bool, bool, usize, usize)> {
-    let mut names = place.0.iter().rev().filter_map(|step| match step {
-        Step::Name(name) => Some(name.to_lowercase()),
+/// Returns how unlikely a number is the score; `None` if its name does not sound like one. Scores and shares are preferred to
+/// counts and verdicts, the score of the whole to those of parts.
+fn rank(place: &Place<'_>, is_only: bool) -> Option<(bool, bool, bool, usize, usize)> {
+    let names = place.0.iter().rev().filter_map(|step| match step {
+        Step::Name(name) => Some(words(name)),
         Step::Index(_) | Step::Every => None,
     });
-    let name = names.find(|name| !UNNAMED.contains(&name.as_str()));
-    let name = name.unwrap_or_default();
-    let kind = match &name {
-        name if name == "score" => 0,
-        name if name.split(|c: char| !c.is_alphanumeric()).any(|word| word.ends_with("score")) => 1,
-        name => match WORDS.iter().position(|word| name.contains(word)) {
-            Some(at) => 2 + at,
-            None if is_only => 2 + WORDS.len(),
-            None => return None,
-        },
+    let mut named = names.skip_while(|words| words.iter().all(|word| is_unnamed(word)));
+    let words = named.next().unwrap_or_default();
+    if words.iter().any(|word| LIMITS.contains(&word.as_str())) {
+        return None;
+    }
+    let is_measure = |measure: &str| {
+        words
+            .iter()
+            .any(|word| word.starts_with(measure) || word.trim_end_matches('s').ends_with(measure))
     };
-    Some((kind > 1, place.is_repeated(), kind, place.0.len()))
+    let kind = match MEASURES.iter().position(|measure| is_measure(measure)) {
+        Some(kind) => kind,
+        None if words.iter().any(|word| word == "f1") => MEASURES.len(),
+        None if is_only => MEASURES.len() + 1,
+        None => return None,
+    };
+    let is_share = words.iter().any(|word| SHARES.contains(&word.as_str()));
+    let is_count = !is_share && MEASURES.get(kind).is_some_and(|name| COUNTED.contains(name));
+    let telling = |word: &&String| !is_unnamed(word) && !SHARES.contains(&word.as_str());
+    let is_part = words.iter().filter(telling).count() > 1;
+    Some((is_count, place.is_repeated(), is_part, place.0.len(), kind))
+}
+
+fn is_unnamed(word: &str) -> bool {
+    UNNAMED.contains(&word)
+}
+
+/// Returns the words of a name in lower case: of `avg_score`, `avgScore` and `avg-score` the same two.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        let begins = !c.is_alphanumeric() || (was_lower && c.is_uppercase());
+        if begins && words.last().is_some_and(|word| !word.is_empty()) {
+            words.push(String::new());
+        }
+        if c.is_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(c.to_lowercase());
+        }
+        was_lower = c.is_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 impl Place<'_> {
@@ -109,14 +174,15 @@ impl Place<'_> {
         self.0.iter().any(|step| matches!(step, Step::Every))
     }
 
-    fn score(&self, results: &[Value]) -> Option<LikelyScore> {
+    /// Returns the place as `harness.metrics` takes it, and the number there.
+    fn measured(&self, results: &[Value]) -> Option<(String, f64)> {
         let path = self.path();
         let place = match self.is_repeated() {
             false => ValuePath::Pointer(path.clone()),
             true => ValuePath::JsonPath(JsonPath::parse(&path).ok()?.into()),
         };
         let number = measured(&place, results).ok()?;
-        Some(LikelyScore { path, number })
+        Some((path, number))
     }
 
     fn path(&self) -> String {
@@ -183,6 +249,27 @@ mod tests {
                 json!({"assertions": 0.5, "scores": {}, "task_duration": 4.5, "total_duration": 9.5}),
                 Some(("/0/assertions", 0.5)),
             ),
+            (json!({"max_score": 100, "pass_rate": 61.5}), Some(("/0/pass_rate", 61.5))),
+            (
+                json!({"total_score": 4.5, "scores": {"style": {"score": 2}}}),
+                Some(("/0/total_score", 4.5)),
+            ),
+            (json!({"clarityScore": 85, "totalScore": 80}), Some(("/0/totalScore", 80.0))),
+            (
+                json!({"structure_score": 1, "scores": {"grounds": 0.5, "overall": 0.75}}),
+                Some(("/0/scores/overall", 0.75)),
+            ),
+            (
+                json!({"games": [{"fairness_score": 1}], "rounds": 4, "win_rate": 0.5}),
+                Some(("/0/win_rate", 0.5)),
+            ),
+            (
+                json!({"breaking_resolved_pct": 0.1, "resolved_pct": 0.25}),
+                Some(("/0/resolved_pct", 0.25)),
+            ),
+            (json!({"success": true, "summary": {"score": 0.5}}), Some(("/0/summary/score", 0.5))),
+            (json!({"correct": 5, "tasks": [{"score": 1}]}), Some(("$[0].tasks[*].score", 1.0))),
+            (json!({"max_score": 5, "tokens": 3}), None),
             (json!({"tokens": 3, "steps": 4}), None),
             (json!({"text": "well done"}), None),
         ] {
@@ -193,13 +280,30 @@ mod tests {
     }
 
     #[test]
+    fn the_score_of_rows_is_their_mean() {
+        let rows = [json!({"user": 1, "f1": 0.5}), json!({"user": 2, "f1": 0.25})];
+        let expected =
+            LikelyScore { path: "$[*].f1".to_owned(), number: 0.375, rivals: Vec::new() };
+        assert_eq!(likely_score(&rows), Some(expected));
+    }
+
+    #[test]
+    fn the_scores_of_other_participants_are_as_likely() {
+        let result = json!({"con": {"total_score": 2}, "pro": {"total_score": 3}, "winner": "pro"});
+        let found = likely_score(&[result]).unwrap();
+        assert_eq!(found.path, "/0/con/total_score");
+        assert_eq!(found.rivals, ["/0/pro/total_score"]);
+    }
+
+    #[test]
     fn results_without_end_are_looked_at_in_part() {
         let mut deep = json!({"score": 1});
         for _ in 0..100 {
             deep = json!({"a": deep});
         }
         assert_eq!(likely_score(&[deep]), None);
-        let wide: Vec<Value> = (0..20_000).map(|at| json!({"n": at})).collect();
-        assert_eq!(likely_score(&wide), None);
+        let wide: serde_json::Map<_, _> =
+            (0..20_000).map(|at| (format!("n{at}"), json!(at))).collect();
+        assert_eq!(likely_score(&[Value::Object(wide)]), None);
     }
 }

@@ -20,7 +20,7 @@ mod written;
 #[cfg(test)]
 mod tests;
 
-pub use content::results;
+pub use content::{are_rows, results};
 pub use likely_score::{LikelyScore, likely_score, places_of_numbers};
 pub use metric::{measured, number};
 pub use unmet_expectation::UnmetExpectation;

@@ -57,7 +57,8 @@ table! {
         /// Further metrics by name, each with the place of its number in the list of the evaluator's results, as in an
         /// expectation with on = "result": a JSON pointer such as "/0/summary/accuracy", or a JSONPath such as
         /// "$[0].tasks[*].reward", of whose numbers the mean counts; true and false are 1 and 0. Other metrics are the
-        /// numbers of a result's object "metrics", or at the top level of a result without one.
+        /// numbers of a result's object "metrics", or at the top level of a result without one; of several results with the
+        /// same members, such as one for each task, the means, and of different results the last with that number.
         default metrics: BTreeMap<String, ValuePath> as MetricPlaces = {},
         /// The most MiB that all parties of a trial may send, with 2 KiB added for each message; the trial ends when it is
         /// more, as a fault of the party that sent the most. Calls over gRPC are not recorded; of these, the answers in a
