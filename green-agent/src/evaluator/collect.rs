@@ -189,12 +189,18 @@ pub(super) fn assessment_of(
 fn assessment(state: String, statuses: &[TaskStatus], artifacts: &[Artifact]) -> Assessment {
     // The final text of a bot behind the bridge is an artifact too, but it is an answer and not a result.
     let is_answer = |one: &&Artifact| answer::message_id(one).is_none();
-    let results = results(&to_json(artifacts.iter().filter(is_answer)));
+    let mut found = results(&to_json(artifacts.iter().filter(is_answer)));
+    let statuses = to_json(statuses);
+    // Evaluators without tasks answer with a message that has the result, and others complete their task with such a message.
+    if found.is_empty() && state == "completed" {
+        let last = statuses.last().and_then(|status: &Value| status.get("message")).cloned();
+        found = results(last.as_slice());
+    }
     Assessment {
         state,
-        statuses: to_json(statuses),
-        metrics: metrics(&results),
-        results,
+        statuses,
+        metrics: metrics(&found),
+        results: found,
         artifacts: to_json(artifacts),
     }
 }
@@ -230,6 +236,29 @@ mod tests {
         }
         assert_eq!(collected.state(), "completed");
         assert_eq!(collected.text(), "You said: hi");
+    }
+
+    #[test]
+    fn the_result_may_be_in_the_last_message_in_place_of_an_artifact() {
+        let parts = json!([{"text": "Done."}, {"data": {"score": 0.5}}]);
+        let message = json!({"messageId": "m", "role": "ROLE_AGENT", "parts": parts});
+        let task = |state, artifacts| {
+            json!({"task": {"id": "t", "contextId": "c", "artifacts": artifacts,
+                "status": {"state": state, "message": message}}})
+        };
+        let artifact = json!([{"artifactId": "a", "parts": [{"data": {"score": 1}}]}]);
+        for (event, expected) in [
+            (json!({"message": message}), Some(0.5)),
+            (task("TASK_STATE_COMPLETED", json!([])), Some(0.5)),
+            (task("TASK_STATE_COMPLETED", artifact), Some(1.0)),
+            (task("TASK_STATE_FAILED", json!([])), None),
+        ] {
+            let mut collected = Collected::default();
+            collected.take(StreamResponse::read(event).unwrap());
+            let assessment = collected.into_assessment();
+            assert_eq!(assessment.metrics.get("score").copied(), expected);
+            assert_eq!(assessment.results.len(), usize::from(expected.is_some()));
+        }
     }
 
     #[test]
