@@ -134,13 +134,14 @@ fn rank(place: &Place<'_>, is_only: bool) -> Option<(bool, bool, bool, usize, us
     let kind = match MEASURES.iter().position(|measure| is_measure(measure)) {
         Some(kind) => kind,
         None if words.iter().any(|word| word == "f1") => MEASURES.len(),
-        None if is_only => MEASURES.len() + 1,
+        None if place.is_in_scores() => MEASURES.len() + 1,
+        None if is_only => MEASURES.len() + 2,
         None => return None,
     };
     let is_share = words.iter().any(|word| SHARES.contains(&word.as_str()));
     let is_count = !is_share && MEASURES.get(kind).is_some_and(|name| COUNTED.contains(name));
     let telling = |word: &&String| !is_unnamed(word) && !SHARES.contains(&word.as_str());
-    let is_part = words.iter().filter(telling).count() > 1;
+    let is_part = words.iter().filter(telling).count() > 1 || kind == MEASURES.len() + 1;
     Some((is_count, place.is_repeated(), is_part, place.0.len(), kind))
 }
 
@@ -169,6 +170,16 @@ fn words(name: &str) -> Vec<String> {
 }
 
 impl Place<'_> {
+    /// Returns whether the number is a member of an object `scores`, as in `{"scores": {"alice": 1}}`.
+    fn is_in_scores(&self) -> bool {
+        match self.0.as_slice() {
+            [.., Step::Name(around), Step::Name(_)] => {
+                words(around).last().is_some_and(|word| word == "scores")
+            }
+            _ => false,
+        }
+    }
+
     /// Returns whether the number is in a list inside of a result.
     fn is_repeated(&self) -> bool {
         self.0.iter().any(|step| matches!(step, Step::Every))
@@ -269,6 +280,8 @@ mod tests {
             ),
             (json!({"success": true, "summary": {"score": 0.5}}), Some(("/0/summary/score", 0.5))),
             (json!({"correct": 5, "tasks": [{"score": 1}]}), Some(("$[0].tasks[*].score", 1.0))),
+            (json!({"scores": {"alice": 1, "bob": 2}}), Some(("/0/scores/alice", 1.0))),
+            (json!({"scores": [{"n": 1, "m": 2}]}), None),
             (json!({"max_score": 5, "tokens": 3}), None),
             (json!({"tokens": 3, "steps": 4}), None),
             (json!({"text": "well done"}), None),
