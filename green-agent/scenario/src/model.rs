@@ -139,6 +139,8 @@ pub struct Agent {
     pub inherits: Inherits,
     /// The requirements of this agent, in addition to the scenario's.
     pub requires: Vec<Requirement>,
+    /// Whether it answers with messages in place of tasks; only an agent that is hosted in the runner's process can.
+    pub message_only: bool,
     /// Whether the file says that its reports of a broken model count.
     pub is_trusted: bool,
 }
@@ -240,6 +242,7 @@ impl Agent {
             env: BTreeMap::new(),
             inherits: Inherits::default(),
             requires: Vec::new(),
+            message_only: false,
             is_trusted: false,
         }
     }

@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use bridge_tasks::agent::AnswerKind;
 use bridge_telemetry::TraceContext;
 use mcp_tools::secret::Secret;
 use tokio::sync::mpsc;
@@ -152,13 +153,13 @@ impl TrialContext<'_> {
         let (endpoint, start) = match &agent.start {
             Start::Absent { .. } => return Err(absent(agent)),
             Start::Running { endpoint } => (Some(endpoint.clone()), AgentStart::None),
-            Start::Builtin { name } => hosted(Hosted::Bot(name.clone()))?,
+            Start::Builtin { name } => hosted(agent, Hosted::Bot(name.clone()))?,
             Start::Bot { .. } => {
                 let limit = self.scenario.harness.timeout.total;
-                hosted(Hosted::Remote(Remote::new(limit)))?
+                hosted(agent, Hosted::Remote(Remote::new(limit)))?
             }
             Start::Policy(policy) if self.calls() => (None, AgentStart::Caller(policy.clone())),
-            Start::Policy(policy) => hosted(Hosted::Policy(policy.clone()))?,
+            Start::Policy(policy) => hosted(agent, Hosted::Policy(policy.clone()))?,
             Start::Client { cmd } => {
                 let launch = self.launch(agent, cmd.clone(), env);
                 (None, AgentStart::Client(Box::new(launch)))
@@ -280,9 +281,13 @@ fn absent(agent: &Agent) -> Problem {
         .because(format!("{}: the scenario does not say how to start it", agent.role))
 }
 
-fn hosted(agent: Hosted) -> Result<(Option<Url>, AgentStart), Problem> {
+fn hosted(participant: &Agent, agent: Hosted) -> Result<(Option<Url>, AgentStart), Problem> {
     let local_server = local_server()?;
-    Ok((Some(local_server.url().clone()), AgentStart::Hosted { local_server, agent }))
+    let answers = match participant.message_only {
+        true => AnswerKind::Messages,
+        false => AnswerKind::Tasks,
+    };
+    Ok((Some(local_server.url().clone()), AgentStart::Hosted { local_server, agent, answers }))
 }
 
 /// Returns the folder of this program, which is put on the agents' PATH: the project's other programs are installed

@@ -10,7 +10,7 @@ use bridge_bots::bot::{
 };
 use bridge_server::host::{Grpc, Host};
 use bridge_store::MemoryStore;
-use bridge_tasks::agent::Agent;
+use bridge_tasks::agent::{Agent, AnswerKind};
 use mcp_tools::{client, connection::ConnectionDetails};
 use purple_agent::{PurpleAgent, agent::AgentSettings, policy};
 use serde_json::Value;
@@ -60,6 +60,7 @@ impl Hosted {
         role: String,
         url: Url,
         preset: Option<ConnectionDetails>,
+        answers: AnswerKind,
     ) -> io::Result<Router> {
         match self {
             Self::Bot(name) => {
@@ -67,13 +68,13 @@ impl Hosted {
                 let agent = bot::builtin_agent(&name, store.clone());
                 let agent = agent
                     .ok_or_else(|| io::Error::other(format!("there is no bot called {name:?}")))?;
-                routes(store, agent, &url).await
+                routes(store, agent, &url, answers).await
             }
-            Self::Remote(remote) => behind(remote, &role, url).await,
+            Self::Remote(remote) => behind(remote, &role, url, answers).await,
             Self::Policy(policy) => {
                 let agent = purple(&policy, preset).map_err(io::Error::other)?;
                 let agent = agent.into_agent(&name_of(&role));
-                routes(Arc::new(MemoryStore::new()), agent, &url).await
+                routes(Arc::new(MemoryStore::new()), agent, &url, answers).await
             }
         }
     }
@@ -100,7 +101,7 @@ pub(super) fn purple(
 }
 
 /// Returns the routes that host a remote bot, and those by which the bot calls back.
-async fn behind(remote: Remote, role: &str, url: Url) -> io::Result<Router> {
+async fn behind(remote: Remote, role: &str, url: Url, answers: AnswerKind) -> io::Result<Router> {
     let settings = remote.settings();
     let bot = remote.bot.ok_or_else(|| {
         io::Error::other(format!("the address of the bot of {role} is not known"))
@@ -112,7 +113,8 @@ async fn behind(remote: Remote, role: &str, url: Url) -> io::Result<Router> {
         ..ChannelSettings::at(url.clone())
     };
     let channel = Channel::new(store.clone(), settings).map_err(io::Error::other)?;
-    let agent = channel.agent(bot);
+    let mut agent = channel.agent(bot);
+    agent.settings.answers = answers;
     let host = Host::new(store, [agent]).grpc(Grpc::Nowhere);
     let host = host.connector(channel);
     host.router(url.as_str()).await.map_err(io::Error::other)
@@ -120,7 +122,13 @@ async fn behind(remote: Remote, role: &str, url: Url) -> io::Result<Router> {
 
 /// Returns the routes of one agent. Its tasks are kept in memory only: they need not outlive the trial. The recorder passes
 /// no gRPC on, whose descriptions would take a third of a short trial to make.
-async fn routes(store: Arc<MemoryStore>, agent: Agent, url: &Url) -> io::Result<Router> {
+async fn routes(
+    store: Arc<MemoryStore>,
+    mut agent: Agent,
+    url: &Url,
+    answers: AnswerKind,
+) -> io::Result<Router> {
+    agent.settings.answers = answers;
     let host = Host::new(store, [agent]).grpc(Grpc::Nowhere);
     host.router(url.as_str()).await.map_err(io::Error::other)
 }
@@ -133,7 +141,27 @@ fn name_of(role: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use bridge_client::{Client, Options, new_message_id};
+    use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest, SendMessageResponse};
+    use tokio::net::TcpListener;
+
     use super::*;
+
+    #[tokio::test]
+    async fn an_agent_answers_with_a_task_or_with_a_message() {
+        for (answers, is_message) in [(AnswerKind::Tasks, false), (AnswerKind::Messages, true)] {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = format!("http://{}", listener.local_addr().unwrap());
+            let url = Url::parse(&address).unwrap();
+            let agent = Hosted::Bot("sample".to_owned());
+            let app = agent.app("white".to_owned(), url.clone(), None, answers).await.unwrap();
+            tokio::spawn(async move { axum::serve(listener, app).await });
+            let client = Client::connect(&url, &Options::default()).await.unwrap();
+            let message = Message::new(new_message_id(), Role::User, vec![Part::text("hi")]);
+            let answer = client.send_message(SendMessageRequest::new(message)).await.unwrap();
+            assert_eq!(matches!(answer, SendMessageResponse::Message(_)), is_message, "{answer:?}");
+        }
+    }
 
     #[test]
     fn the_limit_of_the_evaluation_is_that_of_a_bot() {

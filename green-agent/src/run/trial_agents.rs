@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use bridge_tasks::agent::AnswerKind;
 use mcp_tools::{connection::ConnectionDetails, secret::Secret};
 use url::Url;
 
@@ -56,7 +57,7 @@ pub(super) enum AgentStart {
         port: Option<PortLease>,
     },
     /// As a server in this process.
-    Hosted { local_server: LocalServer, agent: Hosted },
+    Hosted { local_server: LocalServer, agent: Hosted, answers: AnswerKind },
     /// As a program that calls the green agent, once that is ready.
     Client(Box<Launch>),
     /// As a policy in this process that calls the green agent.

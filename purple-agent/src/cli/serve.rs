@@ -2,7 +2,7 @@
 
 use std::{error::Error, net::SocketAddr};
 
-use bridge::{cli::StoreChoice, host::Host};
+use bridge::{agent::AnswerKind, cli::StoreChoice, host::Host};
 use bridge_program::{Exit, errln, serve, serve_until, stop_signal};
 use clap::Args;
 
@@ -30,6 +30,10 @@ pub(super) struct Serve {
     /// The agent's name
     #[arg(long, value_name = "NAME", default_value = "purple")]
     name: String,
+    /// Whether a turn with one plain message is answered with that message, without a task, for evaluators that accept
+    /// only messages
+    #[arg(long)]
+    message_only: bool,
     #[command(flatten)]
     agent: AgentFlags,
 }
@@ -39,7 +43,11 @@ impl Serve {
         let agent = self.agent.agent().map_err(|error| complain(&error, Exit::Usage))?;
         let store = self.store.open().await;
         let store = store.map_err(|error| complain(&error, Exit::Infrastructure))?;
-        let host = Host::new(store, [agent.into_agent(&self.name)]);
+        let mut agent = agent.into_agent(&self.name);
+        if self.message_only {
+            agent.settings.answers = AnswerKind::Messages;
+        }
+        let host = Host::new(store, [agent]);
         let served = listen(host, self.listen, self.public_url.as_deref()).await;
         served.map_err(|error| complain(&error, Exit::Infrastructure))?;
         Ok(Exit::Passed)

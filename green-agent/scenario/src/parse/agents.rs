@@ -51,6 +51,9 @@ table! {
         /// The role of the participant that is the policy's MCP server from the start. That server gets a token
         /// in MCP_TOKEN, which the policy sends to it.
         later tools: Key<'a> as String,
+        /// Whether it answers with a message, without a task, if a turn has one plain message: for evaluators that accept only
+        /// messages. Only beside bot, builtin or policy.
+        later message_only: Key<'a> as bool,
         /// The command that starts it, split into words as a shell would, without a shell. Without it the agent
         /// runs already. {green} becomes the URL of the green agent; a command with it starts an agent that calls
         /// the green one and does not listen. {ROLE}, here, in env and in settings, becomes the recorded URL of
@@ -193,6 +196,8 @@ fn one_start() -> Value {
             {"required": ["policy"], "not": has_process},
             {"required": ["cmd"], "properties": calls, "not": but("cmd")},
         ],
+        "if": {"required": ["message_only"]},
+        "then": {"anyOf": [has("bot"), has("builtin"), has("policy")]},
         "dependentRequired": {"settings": ["policy"], "allow": ["policy"], "limits": ["policy"], "tools": ["policy"]},
     })
 }
@@ -282,12 +287,21 @@ pub(super) fn agent(keys: &AgentKeys<'_>, role: String, file: StartFile) -> Opti
         role,
         agentbeats_id: agentbeats_id.filter(|id| !id.trim().is_empty()),
         server_kind: server_kind(keys),
+        message_only: message_only(keys),
         start: start(keys, cmd, file)?,
         env,
         inherits,
         requires: requires.into_iter().flatten().chain(python).collect(),
         is_trusted: keys.trusted,
     })
+}
+
+fn message_only(keys: &AgentKeys<'_>) -> bool {
+    let is_hosted = [&keys.bot, &keys.builtin, &keys.policy].iter().any(|key| key.node().is_some());
+    if let (false, Some(node)) = (is_hosted, keys.message_only.node()) {
+        node.expected::<()>("it only beside bot, builtin or policy");
+    }
+    keys.message_only.read::<bool>().unwrap_or_default()
 }
 
 fn env(node: &Node<'_>) -> BTreeMap<String, String> {

@@ -32,6 +32,7 @@ fn behind_a_host(bot: Agent) -> (Agent, Agent) {
     let host = Agent {
         agentbeats_id: bot.agentbeats_id,
         is_trusted: bot.is_trusted,
+        message_only: bot.message_only,
         ..Agent::new(bot.role, Start::Bot { role: role.clone() })
     };
     let bot = Agent { role, agentbeats_id: None, ..bot };
@@ -51,7 +52,7 @@ mod tests {
     #[test]
     fn a_bot_and_its_host_know_each_other() {
         let scenario = scenario_of(&format!(
-            "{GREEN}bot = 'http://127.0.0.1:9/api'\ncmd = 'x 9'\nagentbeats_id = 'i'\nenv = {{ A = 'b' }}\n\
+            "{GREEN}bot = 'http://127.0.0.1:9/api'\ncmd = 'x 9'\nagentbeats_id = 'i'\nenv = {{ A = 'b' }}\nmessage_only = true\n\
              [[participants]]\nrole = 'b'\nbot = 'http://127.0.0.1:8/api'\n\
              [[harness.expect]]\nsequence = ['end']\nhop = 'a -> a.bot'\n[harness]\nversion = 1\n"
         ));
@@ -63,6 +64,7 @@ mod tests {
         assert!(a.knows("a.bot") && !a.knows("b.bot") && a_bot.answers(a) && !b_bot.answers(a));
         assert_eq!((a.server_kind, a_bot.server_kind), (ServerKind::Agent, ServerKind::Server));
         assert_eq!((a.agentbeats_id.as_deref(), &a_bot.agentbeats_id), (Some("i"), &None));
+        assert!(a.message_only && !b.message_only);
         assert_eq!((a.env.len(), a_bot.env["A"].as_str()), (0, "b"));
         assert!(matches!(&a_bot.start, Start::Program { cmd, .. } if cmd == &["x", "9"]));
         assert!(matches!(&b.start, Start::Bot { role } if role == "b.bot"));

@@ -142,6 +142,10 @@ fn mistakes_of_a_server_are_reported_at_their_key() {
             "a.toml:6:9: participants[0].tools: expected it only beside policy",
         ),
         (
+            "role = 'a'\nendpoint = 'http://h'\nmessage_only = true",
+            "a.toml:6:16: participants[0].message_only: expected it only beside bot, builtin or policy",
+        ),
+        (
             "role = 'a'\npolicy = 'sum-and-shop'\ntools = 'b'",
             "a.toml:6:9: participants[0].tools: no agent has the role \"b\"",
         ),
