@@ -4,6 +4,7 @@ mod check;
 mod diff;
 mod interval;
 mod list;
+mod machine;
 mod merge;
 mod new;
 mod noise;

@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum as _};
 
-use super::{Agents, OrExit as _, Paths, complain, stop};
+use super::{Agents, OrExit as _, Paths, complain, machine, stop};
 use crate::{
     install::{self, Installer},
     participant::{Supervisor, ports::PortPool, ready::StartTimes},
@@ -180,8 +180,6 @@ impl Run {
             complain(&NO_BASELINE);
             return Err(Exit::Usage);
         }
-        // Each trial has a dozen open files, and the usual limit is 1,024.
-        bridge_program::system::raise_file_limit();
         let runtime = tokio::runtime::Runtime::new().or_exit(Exit::Infrastructure)?;
         runtime.block_on(self.run(asked))
     }
@@ -260,7 +258,9 @@ impl Run {
         let own = own.map(|[cert, key]| (cert.as_ref(), key.as_ref()));
         let tls = Tls::from_files(settings.ca.as_ref().map(AsRef::as_ref), own);
         let tls = tls.or_exit(Exit::Unreadable)?;
-        let options = self.options(asked, supplied, tls, terminal.clone());
+        let jobs = asked.flags.jobs.map_or_else(usual_jobs, usize::from);
+        let jobs = machine::jobs(jobs).or_exit(Exit::Infrastructure)?;
+        let options = self.options(asked, jobs, supplied, tls, terminal.clone());
         let options = options.or_exit(Exit::Infrastructure)?;
         let ticking = tokio::spawn(async move {
             loop {
@@ -295,6 +295,7 @@ impl Run {
     fn options(
         &self,
         asked: &Asked,
+        jobs: usize,
         supplied: AgentOverrides,
         tls: Tls,
         terminal: Arc<Terminal>,
@@ -315,7 +316,7 @@ impl Run {
             supervisor: supervisor.clone(),
         };
         Ok(RunOptions {
-            jobs: flags.jobs.map_or_else(usual_jobs, usize::from),
+            jobs,
             trials: settings.trials,
             seed: settings.seed,
             shard: settings.shard,

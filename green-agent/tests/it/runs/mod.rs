@@ -9,6 +9,7 @@ mod full_disk;
 mod gates;
 mod given;
 mod kills;
+mod low_limits;
 mod progress;
 mod regrade;
 mod results;
