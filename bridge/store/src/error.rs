@@ -140,7 +140,8 @@ impl StoreError {
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge => Self::Full { doing },
             _ if system::is_lack_of_files(&error) => {
-                Self::Unavailable { reason: format!("{doing}: {error}") }
+                let advice = system::FILE_LIMIT_ADVICE;
+                Self::Unavailable { reason: format!("{doing}: {error}: {advice}") }
             }
             _ => Self::Io { doing, error },
         }

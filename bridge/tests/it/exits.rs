@@ -37,6 +37,15 @@ async fn a_missing_store_is_exit_code_4_and_an_unreadable_file_3() {
     ends(&["--config", missing], 1, "agents").await;
 }
 
+/// Nobody, not even root, may make a folder in `/sys`.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_folder_that_cannot_be_made_is_named_with_advice() {
+    let arguments = ["--listen", "127.0.0.1:0", "--store", "sled:/sys/bridge-data"];
+    let words = "making /sys/bridge-data (name a folder in which the bridge's user may write): ";
+    ends(&arguments, 4, words).await;
+}
+
 #[cfg(feature = "postgres")]
 #[tokio::test]
 async fn a_database_that_is_not_there_is_exit_code_4() {

@@ -65,7 +65,7 @@ const FORMER_FOLDERS: [&str; 10] = [
 /// Opens the store in a folder or creates it.
 pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<(Reader, log::Writer)> {
     let folder = &settings.folder;
-    let failed = |error| StoreError::io(format!("making {}", folder.display()), error);
+    let failed = |error| cannot_make(folder, error);
     private::create_folder(folder).map_err(failed)?;
     check_layout(folder)?;
     let lock = Arc::new(lock(folder)?);
@@ -86,6 +86,19 @@ pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<(Rea
         }
         opened => opened,
     }
+}
+
+/// Returns the error for a folder that cannot be made, with its whole path, since a bridge is often started in a folder in
+/// which its user may not write.
+fn cannot_make(folder: &Path, error: io::Error) -> StoreError {
+    let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.into());
+    let advice = match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            " (name a folder in which the bridge's user may write)"
+        }
+        _ => "",
+    };
+    StoreError::io(format!("making {}{advice}", whole.display()), error)
 }
 
 /// Returns whether the index must not be rebuilt: it is not the cause of the error, so that a new one would fail in the same
