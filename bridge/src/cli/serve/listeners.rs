@@ -3,7 +3,7 @@
 use std::{
     fmt,
     io::{self, ErrorKind},
-    net::SocketAddr,
+    net::{Ipv4Addr, SocketAddr},
 };
 
 use tokio::net::TcpListener;
@@ -47,6 +47,15 @@ impl fmt::Display for ListenError {
                 f,
                 "; port {port} is reserved: choose one from 1024 with {flag}, or grant the capability CAP_NET_BIND_SERVICE"
             )?;
+        }
+        if source.kind() == ErrorKind::AddrNotAvailable {
+            write!(
+                f,
+                "; this machine does not have this address: choose one of its own with {flag}"
+            )?;
+            if address.ip() == Ipv4Addr::LOCALHOST {
+                write!(f, ", such as [::1]:{} if it has IPv6 only", address.port())?;
+            }
         }
         if source.kind() == ErrorKind::AddrInUse {
             write!(f, "; another program listens there: choose another address with {flag}")?;
@@ -101,13 +110,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reserved_port_is_explained() {
-        let error = ListenError {
-            kind: ListenerKind::Clients,
-            address: "127.0.0.1:443".parse().unwrap(),
-            source: ErrorKind::PermissionDenied.into(),
-        };
-        let text = error.to_string();
-        assert!(text.contains("from 1024 with --listen"), "{text}");
+    fn an_address_that_cannot_be_had_is_explained() {
+        for (address, kind, expected) in [
+            ("127.0.0.1:443", ErrorKind::PermissionDenied, "from 1024 with --listen"),
+            ("10.0.0.1:1", ErrorKind::AddrNotAvailable, "choose one of its own with --listen"),
+            ("127.0.0.1:9", ErrorKind::AddrNotAvailable, "such as [::1]:9 if it has IPv6 only"),
+        ] {
+            let (kind, source) = (ListenerKind::Clients, kind.into());
+            let text = ListenError { kind, address: address.parse().unwrap(), source }.to_string();
+            assert!(text.contains(expected), "{text}");
+        }
     }
 }
