@@ -7,6 +7,7 @@
 //! - `caller_access`: creates the access rules for callers
 //! - `certificate`: reports the validity of the certificate
 //! - `addresses`: the addresses of the program
+//! - `blocked_port`: warns of ports to which some clients do not connect
 //! - `listeners`: listens at them
 //! - `push`: settings of push notifications
 //! - `drain`: stops in order
@@ -16,6 +17,7 @@
 mod addresses;
 mod agent_factory;
 mod awaited;
+mod blocked_port;
 mod bot_credentials;
 mod caller_access;
 mod certificate;
@@ -76,6 +78,7 @@ impl Serve {
         let callback_address = callbacks.as_ref().map(TcpListener::local_addr).transpose()?;
         let place = Addresses::of(&config, listener.local_addr()?)?;
         let place = place.with_local(&config, callback_address)?;
+        blocked_port::warn(&place);
         let store = choice.open().await?;
         if let Some(source) = transfer::unfinished_source(&*store).await? {
             let error = format!(
