@@ -9,6 +9,9 @@ use super::{
     places::{pattern, replace},
 };
 
+/// The shortest key or session id, in bytes, with what identifies it. Most texts of messages are shorter.
+const SHORTEST: usize = 19;
+
 /// The shortest run of letters and digits that is random rather than a word or a version.
 const RANDOM: usize = 16;
 
@@ -46,11 +49,7 @@ const BESIDE_CODE: [&str; 4] = ["grant_type=", "code_verifier=", "state=", "iss=
 
 /// Masks keys of well-known services, OAuth codes, and session ids.
 pub(super) fn mask_shapes(text: Cow<'_, str>) -> Cow<'_, str> {
-    let text = replace(text, &KEY, |found| has_random(&found[0]).then(|| MASK.to_owned()));
-    let text = replace(text, &SESSION, |found| {
-        let is_random = has_random(&found[2]) || UUID.is_match(&found[2]);
-        is_random.then(|| format!("{}{MASK}", &found[1]))
-    });
+    let text = if text.len() < SHORTEST { text } else { mask_ids(text) };
     if !GRANTS.iter().any(|name| text.contains(name)) {
         return text;
     }
@@ -59,6 +58,15 @@ pub(super) fn mask_shapes(text: Cow<'_, str>) -> Cow<'_, str> {
         let masked = |found: &Captures<'_>| format!("{}{}{MASK}", &found[1], &found[2]);
         let masked = is_grant.then(|| GRANT.replace_all(&found[0], masked))?;
         matches!(masked, Cow::Owned(_)).then(|| masked.into_owned())
+    })
+}
+
+/// Masks keys of well-known services and session ids.
+fn mask_ids(text: Cow<'_, str>) -> Cow<'_, str> {
+    let text = replace(text, &KEY, |found| has_random(&found[0]).then(|| MASK.to_owned()));
+    replace(text, &SESSION, |found| {
+        let is_random = has_random(&found[2]) || UUID.is_match(&found[2]);
+        is_random.then(|| format!("{}{MASK}", &found[1]))
     })
 }
 
