@@ -10,6 +10,7 @@
 //! - [`stop_signal`], [`serve_until`]: end a program gracefully on Ctrl-C and SIGTERM
 //! - [`supervisor`]: ends the processes that a program started, however the program ends
 //! - [`secret`]: values that must never be shown
+//! - [`runtime()`]: creates the runtime in which a program works
 //! - [`path`]: finds programs as the operating system does
 //! - [`system`]: what differs between operating systems
 //! - [`Json`]: an answer in JSON
@@ -28,6 +29,7 @@ mod lock;
 pub mod log;
 mod log_interval;
 pub mod path;
+mod runtime;
 pub mod secret;
 mod serve;
 mod split_mix;
@@ -41,6 +43,7 @@ pub use invalid_http::is_invalid_http;
 pub use json::Json;
 pub use lock::lock;
 pub use log_interval::LogInterval;
+pub use runtime::runtime;
 pub use serve::{
     Acceptor, App, BodyError, COUNTED_RESPONSE, InFlight, Io, LARGE_RESPONSE, LargeResponses,
     Limits, ListenError, PlainTcp, Rejection, ResponseMemory, ResponsePermit, large_responses,

@@ -112,7 +112,7 @@ pub(super) fn copied(done: Result<TransferReport, String>) -> Exit {
 
 /// Copies everything from one place to another.
 pub(super) fn copy(from: &Location, to: &Location, used: Use) -> Result<TransferReport, String> {
-    let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
+    let runtime = bridge_program::runtime().map_err(|error| error.to_string())?;
     runtime.block_on(async {
         let (mut stores, name) = (Vec::new(), from.to_string());
         let done = copy_between(from, to, used, &name, &mut stores).await;

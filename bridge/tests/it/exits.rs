@@ -46,6 +46,22 @@ async fn a_folder_that_cannot_be_made_is_named_with_advice() {
     ends(&arguments, 4, words).await;
 }
 
+/// A small limit of memory stands for a limit of threads, which root does not have.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn too_few_threads_are_explained() {
+    let mut command = Command::new("sh");
+    let limited = "ulimit -v 1500000; exec \"$0\" serve --listen 127.0.0.1:0 --store memory";
+    command.args(["-c", limited, env!("CARGO_BIN_EXE_bridge")]);
+    command.env("TOKIO_WORKER_THREADS", "5000");
+    let (code, _, errors) = running::output(&mut command, LIMIT).await;
+    assert_eq!(code, Some(4), "{errors}");
+    assert!(
+        errors.starts_with("error: the system allows this user or container too few threads"),
+        "{errors}"
+    );
+}
+
 #[cfg(feature = "postgres")]
 #[tokio::test]
 async fn a_database_that_is_not_there_is_exit_code_4() {

@@ -200,7 +200,7 @@ impl<T, E: Display> OrExit<T> for Result<T, E> {
 
 /// Runs a command's work to its end.
 fn block_on(work: impl Future<Output = Result<(), Box<dyn Error>>>) -> Result<(), Box<dyn Error>> {
-    tokio::runtime::Runtime::new()?.block_on(work)
+    bridge_program::runtime()?.block_on(work)
 }
 
 /// Prints an error on standard error.

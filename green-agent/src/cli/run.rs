@@ -180,7 +180,7 @@ impl Run {
             complain(&NO_BASELINE);
             return Err(Exit::Usage);
         }
-        let runtime = tokio::runtime::Runtime::new().or_exit(Exit::Infrastructure)?;
+        let runtime = bridge_program::runtime().or_exit(Exit::Infrastructure)?;
         runtime.block_on(self.run(asked))
     }
 

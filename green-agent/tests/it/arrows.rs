@@ -58,6 +58,7 @@ const PROGRAM: Modules = &[
     ("path", &["system"]),
     ("secret", &[]),
     ("serve", &["lock", "system"]),
+    ("runtime", &["exit", "terminal"]),
     ("split_mix", &[]),
     ("stop", &["serve", "system"]),
     ("system", &[]),

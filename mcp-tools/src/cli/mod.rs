@@ -64,7 +64,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run(command: &Command) -> Result<Exit, Box<dyn Error>> {
-    let runtime = tokio::runtime::Runtime::new()?;
+    let runtime = bridge_program::runtime()?;
     let done = runtime.block_on(async {
         match command {
             Command::Serve(serve) => serve.execute().await,

@@ -51,7 +51,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let _log = log::init("purple-agent", cli.log_format, Level::WARN);
-    let exit = match tokio::runtime::Runtime::new() {
+    let exit = match bridge_program::runtime() {
         Ok(runtime) => runtime.block_on(async {
             match cli.command {
                 Command::Serve(serve) => serve.execute().await,

@@ -62,7 +62,7 @@ pub(super) use run::LeaseLost;
 
 impl Serve {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
-        tokio::runtime::Runtime::new()?.block_on(self.serve())
+        bridge_program::runtime()?.block_on(self.serve())
     }
 
     async fn serve(&self) -> Result<(), Box<dyn Error>> {
