@@ -1,6 +1,6 @@
 //! Connects to an agent: reads its card and chooses an interface and credentials.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bridge_http::Connections;
 use bridge_protocol::{
@@ -144,7 +144,8 @@ fn agent(
         Binding::JsonRpc | Binding::HttpJson if url.origin() == base.origin() => http.clone(),
         Binding::JsonRpc | Binding::HttpJson => http.to_another_server(),
         Binding::Grpc => {
-            let http = options.tls.add_to_http2(builder(&url, options)).build();
+            let http = options.tls.add_to_http2(builder(&url, options));
+            let http = http.pool_idle_timeout(HTTP2_IDLE_TIMEOUT).build();
             http.map_err(|error| Fault::Unreachable(error.to_string()))?.into()
         }
     };
@@ -203,6 +204,9 @@ pub(crate) fn connections(base: &Url, options: &Options) -> Result<Connections, 
     let connections = Connections::new(|| options.tls.add_to(builder(base, options)));
     connections.map_err(|error| Fault::Unreachable(error.to_string()))
 }
+
+/// The time that an unused connection of HTTP/2 is kept, which is shorter than the times of servers and proxies.
+const HTTP2_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 fn builder(base: &Url, options: &Options) -> reqwest::ClientBuilder {
     let builder = reqwest::Client::builder()
