@@ -17,7 +17,7 @@ use reqwest::{
 
 /// The time that an unused connection is kept. Servers close one after some seconds, gunicorn after 2 s, and a request that is sent
 /// at that moment is lost.
-const IDLE_TIMEOUT: Duration = Duration::from_millis(1500);
+pub const IDLE_TIMEOUT: Duration = Duration::from_millis(1500);
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 

@@ -4,4 +4,4 @@ mod body;
 mod connections;
 
 pub use body::{BodyError, read_body};
-pub use connections::Connections;
+pub use connections::{Connections, IDLE_TIMEOUT};

@@ -8,7 +8,7 @@ use std::{
 
 use bridge_program::system::{self, FILE_LIMIT_ADVICE};
 
-/// The open files that the program keeps for itself. Its servers accept no connection before that many are allowed.
+/// The number of open files that the program reserves for itself. Its servers do not use these for connections.
 const OWN_FILES: u64 = 64;
 
 /// The open files for each trial, with a reserve: a trial with one agent and an environment opens 16.

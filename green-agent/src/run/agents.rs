@@ -6,7 +6,6 @@ use std::{
     sync::Arc,
 };
 
-use bridge_tasks::agent::AnswerKind;
 use bridge_telemetry::TraceContext;
 use mcp_tools::secret::Secret;
 use tokio::sync::mpsc;
@@ -283,11 +282,8 @@ fn absent(agent: &Agent) -> Problem {
 
 fn hosted(participant: &Agent, agent: Hosted) -> Result<(Option<Url>, AgentStart), Problem> {
     let local_server = local_server()?;
-    let answers = match participant.message_only {
-        true => AnswerKind::Messages,
-        false => AnswerKind::Tasks,
-    };
-    Ok((Some(local_server.url().clone()), AgentStart::Hosted { local_server, agent, answers }))
+    let message_only = participant.message_only;
+    Ok((Some(local_server.url().clone()), AgentStart::Hosted { local_server, agent, message_only }))
 }
 
 /// Returns the folder of this program, which is put on the agents' PATH: the project's other programs are installed

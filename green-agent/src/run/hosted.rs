@@ -60,7 +60,7 @@ impl Hosted {
         role: String,
         url: Url,
         preset: Option<ConnectionDetails>,
-        answers: AnswerKind,
+        message_only: bool,
     ) -> io::Result<Router> {
         match self {
             Self::Bot(name) => {
@@ -68,13 +68,13 @@ impl Hosted {
                 let agent = bot::builtin_agent(&name, store.clone());
                 let agent = agent
                     .ok_or_else(|| io::Error::other(format!("there is no bot called {name:?}")))?;
-                routes(store, agent, &url, answers).await
+                router(host(store, agent, message_only), &url).await
             }
-            Self::Remote(remote) => behind(remote, &role, url, answers).await,
+            Self::Remote(remote) => behind(remote, &role, url, message_only).await,
             Self::Policy(policy) => {
                 let agent = purple(&policy, preset).map_err(io::Error::other)?;
                 let agent = agent.into_agent(&name_of(&role));
-                routes(Arc::new(MemoryStore::new()), agent, &url, answers).await
+                router(host(Arc::new(MemoryStore::new()), agent, message_only), &url).await
             }
         }
     }
@@ -101,7 +101,7 @@ pub(super) fn purple(
 }
 
 /// Returns the routes that host a remote bot, and those by which the bot calls back.
-async fn behind(remote: Remote, role: &str, url: Url, answers: AnswerKind) -> io::Result<Router> {
+async fn behind(remote: Remote, role: &str, url: Url, message_only: bool) -> io::Result<Router> {
     let settings = remote.settings();
     let bot = remote.bot.ok_or_else(|| {
         io::Error::other(format!("the address of the bot of {role} is not known"))
@@ -113,23 +113,20 @@ async fn behind(remote: Remote, role: &str, url: Url, answers: AnswerKind) -> io
         ..ChannelSettings::at(url.clone())
     };
     let channel = Channel::new(store.clone(), settings).map_err(io::Error::other)?;
-    let mut agent = channel.agent(bot);
-    agent.settings.answers = answers;
-    let host = Host::new(store, [agent]).grpc(Grpc::Nowhere);
-    let host = host.connector(channel);
-    host.router(url.as_str()).await.map_err(io::Error::other)
+    let agent = channel.agent(bot);
+    router(host(store, agent, message_only).connector(channel), &url).await
 }
 
-/// Returns the routes of one agent. Its tasks are kept in memory only: they need not outlive the trial. The recorder passes
+/// Returns the host of one agent. Its tasks are kept in memory only: they need not outlive the trial. The recorder passes
 /// no gRPC on, whose descriptions would take a third of a short trial to make.
-async fn routes(
-    store: Arc<MemoryStore>,
-    mut agent: Agent,
-    url: &Url,
-    answers: AnswerKind,
-) -> io::Result<Router> {
-    agent.settings.answers = answers;
-    let host = Host::new(store, [agent]).grpc(Grpc::Nowhere);
+fn host(store: Arc<MemoryStore>, mut agent: Agent, message_only: bool) -> Host {
+    if message_only {
+        agent.settings.answers = AnswerKind::Messages;
+    }
+    Host::new(store, [agent]).grpc(Grpc::Nowhere)
+}
+
+async fn router(host: Host, url: &Url) -> io::Result<Router> {
     host.router(url.as_str()).await.map_err(io::Error::other)
 }
 
@@ -149,17 +146,21 @@ mod tests {
 
     #[tokio::test]
     async fn an_agent_answers_with_a_task_or_with_a_message() {
-        for (answers, is_message) in [(AnswerKind::Tasks, false), (AnswerKind::Messages, true)] {
+        for message_only in [false, true] {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = format!("http://{}", listener.local_addr().unwrap());
             let url = Url::parse(&address).unwrap();
             let agent = Hosted::Bot("sample".to_owned());
-            let app = agent.app("white".to_owned(), url.clone(), None, answers).await.unwrap();
+            let app = agent.app("white".to_owned(), url.clone(), None, message_only).await.unwrap();
             tokio::spawn(async move { axum::serve(listener, app).await });
             let client = Client::connect(&url, &Options::default()).await.unwrap();
             let message = Message::new(new_message_id(), Role::User, vec![Part::text("hi")]);
             let answer = client.send_message(SendMessageRequest::new(message)).await.unwrap();
-            assert_eq!(matches!(answer, SendMessageResponse::Message(_)), is_message, "{answer:?}");
+            assert_eq!(
+                matches!(answer, SendMessageResponse::Message(_)),
+                message_only,
+                "{answer:?}"
+            );
         }
     }
 

@@ -34,10 +34,10 @@ pub(super) fn start_all(
         match &handle.start {
             // Agents that call are started later, once the green agent is ready.
             AgentStart::None | AgentStart::Client(_) | AgentStart::Caller(_) => {}
-            AgentStart::Hosted { local_server, agent, answers } => {
+            AgentStart::Hosted { local_server, agent, message_only } => {
                 let preset = handle.tools.clone().or_else(|| episode_setup?.preset.clone());
                 let (role, url) = (handle.role.clone(), local_server.url().clone());
-                local_server.serve(agent.clone().app(role, url, preset, *answers));
+                local_server.serve(agent.clone().app(role, url, preset, *message_only));
             }
             AgentStart::Program { launch, .. } => processes.push(started(launch)?),
         }

@@ -5,7 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bridge_tasks::agent::AnswerKind;
 use mcp_tools::{connection::ConnectionDetails, secret::Secret};
 use url::Url;
 
@@ -57,7 +56,7 @@ pub(super) enum AgentStart {
         port: Option<PortLease>,
     },
     /// As a server in this process.
-    Hosted { local_server: LocalServer, agent: Hosted, answers: AnswerKind },
+    Hosted { local_server: LocalServer, agent: Hosted, message_only: bool },
     /// As a program that calls the green agent, once that is ready.
     Client(Box<Launch>),
     /// As a policy in this process that calls the green agent.

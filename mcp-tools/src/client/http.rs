@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, error::Error, sync::Arc, time::Duration};
 
+use bridge_http::IDLE_TIMEOUT;
 use reqwest_0_13::{
     Client, StatusCode,
     header::{HeaderName, HeaderValue},
@@ -25,10 +26,6 @@ const RESERVED: &str = "\
 
 /// The number of times that a broken stream is resumed before its call fails.
 const RESUMPTIONS: usize = 3;
-
-/// The time that an unused connection is kept. Servers close one after some seconds, gunicorn after 2 s, and a call that is sent at
-/// that moment is lost.
-const IDLE_TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// A header that cannot be sent.
 pub(super) struct BadHeader {

@@ -22,8 +22,8 @@ const COUNTED: [&str; 6] = ["success", "resolved", "correct", "pass", "assertion
 /// Words for a share.
 const SHARES: [&str; 5] = ["rate", "pct", "percent", "percentage", "ratio"];
 
-/// Words that leave open what is measured. A name of such words leaves it to the member around it, as Inspect's
-/// `{"accuracy": {"value": 0.5}}` does.
+/// Words that do not say what is measured. If a name has no others, the name of the member around it decides, as in Inspect's
+/// `{"accuracy": {"value": 0.5}}`.
 const UNNAMED: [&str; 11] = [
     "value",
     "mean",
