@@ -46,8 +46,8 @@ pub use log_interval::LogInterval;
 pub use runtime::runtime;
 pub use serve::{
     Acceptor, App, BodyError, COUNTED_RESPONSE, InFlight, Io, LARGE_RESPONSE, LargeResponses,
-    Limits, ListenError, PlainTcp, Rejection, ResponseMemory, ResponsePermit, large_responses,
-    listen, network, read_response, serve, serve_within,
+    Limits, ListenError, MIN_OWN_FILES, PlainTcp, Rejection, ResponseMemory, ResponsePermit,
+    large_responses, listen, network, read_response, serve, serve_within,
 };
 pub use split_mix::SplitMix64;
 pub use stop::{StopFuture, serve_until, stop_signal};

@@ -6,16 +6,16 @@ use std::{
     net::{IpAddr, Ipv4Addr, TcpListener, TcpStream},
 };
 
-use bridge_program::system::{self, FILE_LIMIT_ADVICE};
-
-/// The number of open files that the program reserves for itself. Its servers do not use these for connections.
-const OWN_FILES: u64 = 64;
+use bridge_program::{
+    MIN_OWN_FILES,
+    system::{self, FILE_LIMIT_ADVICE},
+};
 
 /// The open files for each trial, with a reserve: a trial with one agent and an environment opens 16.
 const FILES_PER_TRIAL: u64 = 32;
 
 /// The least limit of open files, with which two trials run at a time.
-const LEAST_FILES: u64 = OWN_FILES + 2 * FILES_PER_TRIAL;
+const LEAST_FILES: u64 = MIN_OWN_FILES + 2 * FILES_PER_TRIAL;
 
 /// The reason why no run is possible on this machine.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +51,7 @@ fn allowed(wanted: usize, limit: u64) -> Result<usize, Unfit> {
     if limit < LEAST_FILES {
         return Err(Unfit::Files { limit });
     }
-    let most = (limit - OWN_FILES) / FILES_PER_TRIAL;
+    let most = (limit - MIN_OWN_FILES) / FILES_PER_TRIAL;
     Ok(wanted.min(usize::try_from(most).unwrap_or(usize::MAX)))
 }
 

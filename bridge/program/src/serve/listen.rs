@@ -17,7 +17,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(60);
 const PROBE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The least number of open files that the process keeps for itself: for its store and the servers that it calls.
-const MIN_OWN_FILES: u64 = 64;
+pub const MIN_OWN_FILES: u64 = 64;
 
 /// The error of an address at which the process cannot listen.
 #[derive(Debug, thiserror::Error)]

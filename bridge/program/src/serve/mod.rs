@@ -55,7 +55,7 @@ pub use large_responses::{
     large_responses, read_response,
 };
 pub use limits::Limits;
-pub use listen::{ListenError, listen};
+pub use listen::{ListenError, MIN_OWN_FILES, listen};
 pub use rejection::Rejection;
 pub use request_limits::network;
 pub use service::App;
