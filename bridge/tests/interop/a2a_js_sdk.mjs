@@ -1,19 +1,31 @@
 // A2A as npm @a2a-js/sdk 1.3.0 speaks it, through every kind of conversation. Like the clients in Python beside
 // it, it gets the bridge's address, prints a line per check and ends with 1 if one failed. The second argument is
-// the transport, JSONRPC, HTTP+JSON or GRPC, the third the version, 1.0 or 0.3.
-import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
-import { randomUUID } from 'node:crypto';
+// the transport, JSONRPC, HTTP+JSON or GRPC, the third the version, 1.0 or 0.3, the fourth a bearer token, if the
+// bridge wants one. It runs in Node and, without gRPC, in the web page of a2a_js_sdk_page.mjs.
+const inNode = globalThis.process !== undefined;
 
 // Modules are not looked for in NODE_PATH, whose packages the test has installed; `require` does.
-const require = createRequire(import.meta.url);
-const load = (name) => import(pathToFileURL(require.resolve(name).replace(/\.cjs$/, '.js')));
+async function fromNodePath(name) {
+  const [{ createRequire }, { pathToFileURL }] = await Promise.all([import('node:module'), import('node:url')]);
+  return import(pathToFileURL(createRequire(import.meta.url).resolve(name).replace(/\.cjs$/, '.js')));
+}
+
+const load = inNode ? fromNodePath : (name) => import(name);
 const { Role, TaskState } = await load('@a2a-js/sdk');
 const { ClientFactory, ClientFactoryOptions, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } =
   await load('@a2a-js/sdk/client');
-const { GrpcTransportFactory } = await load('@a2a-js/sdk/client/grpc');
+const transports = [JsonRpcTransportFactory, RestTransportFactory];
+if (inNode) transports.push((await load('@a2a-js/sdk/client/grpc')).GrpcTransportFactory);
 
-const [base, transport, version] = process.argv.slice(2);
+const [base, transport, version, token] = inNode ? process.argv.slice(2) : new URL(location).searchParams.getAll('argument');
+
+// Calls the bridge with the token.
+function fetchImpl(url, init = {}) {
+  const headers = new Headers(init.headers);
+  if (token) headers.set('Authorization', `Bearer ${token}`);
+  return fetch(url, { ...init, headers });
+}
+
 const STREAMED =
   'A task is a log of what was said and done. Everyone who follows it sees the same events in the same order [1].\n' +
   '[1] Agent2Agent (A2A) Protocol Specification (https://a2a-protocol.org/latest/specification/)';
@@ -37,10 +49,9 @@ async function refused(what, error, asked) {
 
 async function agent(name) {
   const legacyCompat = { enabled: true };
-  const transports = [JsonRpcTransportFactory, RestTransportFactory, GrpcTransportFactory];
-  const wanted = { transports: transports.map((Made) => new Made({ legacyCompat })), preferredTransports: [transport] };
+  const wanted = { transports: transports.map((Made) => new Made({ fetchImpl, legacyCompat })), preferredTransports: [transport] };
   const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, wanted);
-  const card = await new DefaultAgentCardResolver().resolve(`${base}/a2a/${name}/`, '.well-known/agent-card.json');
+  const card = await new DefaultAgentCardResolver({ fetchImpl }).resolve(`${base}/a2a/${name}/`, '.well-known/agent-card.json');
   // It would take the newest; the other version is what is left then.
   card.supportedInterfaces = card.supportedInterfaces.filter(({ protocolVersion }) => protocolVersion === version);
   return new ClientFactory(options).createFromAgentCard(card);
@@ -51,7 +62,7 @@ const words = (parts) => parts.map(({ content }) => (content?.$case === 'text' ?
 const request = (text, task, returnImmediately = false) => ({
   tenant: '',
   message: {
-    messageId: randomUUID(), role: Role.ROLE_USER, parts: [part(text)], taskId: task?.id ?? '',
+    messageId: crypto.randomUUID(), role: Role.ROLE_USER, parts: [part(text)], taskId: task?.id ?? '',
     contextId: task?.contextId ?? '', metadata: undefined, extensions: [], referenceTaskIds: [],
   },
   configuration: { acceptedOutputModes: [], taskPushNotificationConfig: undefined, historyLength: undefined, returnImmediately },
@@ -160,4 +171,5 @@ if (version === '1.0') {
 await pushes(sample);
 await errors(sample, ended);
 console.log(`${checks.passed} passed, ${checks.failed} failed`);
-process.exit(checks.failed ? 1 : 0);
+if (inNode) process.exit(checks.failed ? 1 : 0);
+else await fetch('/ended', { method: 'POST', body: checks.failed ? '1' : '0' });

@@ -181,6 +181,15 @@ async fn pages_and_names_of_others_are_refused_everywhere() {
     let allowed = page(&app, "/", &[typed, ("origin", "https://app.example")], &call).await;
     assert_eq!(allowed.headers()["access-control-allow-origin"], "https://app.example");
     assert!(json(allowed).await.get("result").is_some());
+    let asks = Request::options("/")
+        .header("origin", "https://app.example")
+        .header("access-control-request-method", "POST")
+        .header("access-control-request-headers", "a2a-version,authorization")
+        .body(Body::empty());
+    let permits = app.clone().oneshot(asks.unwrap()).await.unwrap();
+    // `*` would not cover `authorization`.
+    assert_eq!(permits.headers()["access-control-allow-headers"], "a2a-version,authorization");
+    assert_eq!(permits.headers()["access-control-max-age"], "7200");
     let own = [typed, ("host", "localhost:3978"), ("origin", "http://localhost:3978")];
     let own = json(page(&app, "/", &own, &call).await).await;
     assert!(own.get("result").is_some(), "{own}");

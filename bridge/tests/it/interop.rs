@@ -84,6 +84,33 @@ async fn js(transports: &[&str], version: &str) {
     }
 }
 
+/// The browser asks whether the page may send the token and the version, and reads errors only if the bridge lets it.
+#[tokio::test]
+async fn the_js_sdk_speaks_from_a_web_page() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("page.key"), "key-of-the-page").unwrap();
+    let agent = |name| {
+        format!(
+            "[[agents]]\nname = '{name}'\nbuiltin = '{name}'\n\
+             [agents.card]\nsecurity = [{{ key = [] }}]\n\
+             [agents.card.security_schemes.key.httpAuthSecurityScheme]\nscheme = 'Bearer'\n\
+             [agents.access.key.secrets]\npage = {{ file = 'page.key' }}\n"
+        )
+    };
+    let beginning = "store = 'memory'\ncors.origins = ['*']\npush.allow = ['loopback']\n";
+    let config = folder.path().join("bridge.toml");
+    fs::write(&config, [beginning, &agent("sample"), &agent("hanging")].concat()).unwrap();
+    let modules = node::with(&node::A2A_JS_SDK).await;
+    for transport in ["JSONRPC", "HTTP+JSON"] {
+        let bridge = Bridge::serve(&["--config", config.to_str().unwrap()]);
+        let mut page = Command::new("node");
+        page.env("NODE_PATH", &modules).arg(interop("a2a_js_sdk_page.mjs"));
+        page.args([bridge.url(), transport, "1.0", "key-of-the-page"]);
+        let (passed, said) = run(&mut page, LIMIT).await;
+        assert!(passed, "from a page over {transport}:\n{said}");
+    }
+}
+
 #[tokio::test]
 async fn auditors_find_nothing_but_what_is_known() {
     converse("auditors.py", &["a2a-doctor==0.4.0", "a2a-lint==0.1.1"]).await;

@@ -3,6 +3,7 @@
 use std::{
     net::{IpAddr, SocketAddr},
     sync::Arc,
+    time::Duration,
 };
 
 use axum::{
@@ -10,18 +11,21 @@ use axum::{
     extract::{ConnectInfo, Request, State},
     http::{
         HeaderMap, HeaderName, HeaderValue, Method,
-        header::{ETAG, FORWARDED, WWW_AUTHENTICATE},
+        header::{ETAG, FORWARDED, RETRY_AFTER, WWW_AUTHENTICATE},
         uri::Authority,
     },
     middleware::{Next, from_fn_with_state},
     response::Response,
 };
 use ipnet::IpNet;
-use tower_http::cors::{Any, CorsLayer};
+use tower_http::cors::{AllowHeaders, Any, CorsLayer};
 use url::Url;
 
 use super::origin_check;
 use crate::{quota::ClientAddress, server::Origin};
+
+/// The time for which a browser need not ask again whether a page may call; browsers allow at most two hours.
+const PREFLIGHT_VALIDITY: Duration = Duration::from_hours(2);
 
 /// The checks in front of the agents. The default allows no web pages of other addresses and trusts no proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,9 +60,12 @@ impl HttpGuard {
     fn cors(&self) -> CorsLayer {
         let layer = CorsLayer::new()
             .allow_methods([Method::GET, Method::POST, Method::DELETE])
-            .allow_headers(Any)
+            // `*` does not cover `Authorization` (Fetch, section 3.3.4).
+            .allow_headers(AllowHeaders::mirror_request())
+            .max_age(PREFLIGHT_VALIDITY)
             .expose_headers([
                 ETAG,
+                RETRY_AFTER,
                 WWW_AUTHENTICATE,
                 HeaderName::from_static("a2a-version"),
                 HeaderName::from_static("a2a-extensions"),
