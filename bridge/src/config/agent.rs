@@ -70,7 +70,8 @@ pub struct AgentConfig {
     /// Whether the bot gets a conversationUpdate before the first message.
     #[serde(default)]
     pub first_contact: bool,
-    /// Whether a turn with one plain message is answered with that message alone, without a task.
+    /// Whether a turn with one plain message is answered with that message alone, without a task, and other answers are also in
+    /// the status: for clients that show no artifacts.
     #[serde(default)]
     pub message_only: bool,
     /// Whether tasks are answered to message/send of 0.3 as {"task": {"state": ..}}, the form of the simplest

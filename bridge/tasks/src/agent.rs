@@ -56,7 +56,8 @@ pub enum AnswerKind {
     #[default]
     Tasks,
     /// A bare message (specification 3.1.1) if the agent's only answer is one message that completes the task;
-    /// otherwise the task. Streams begin when this is known.
+    /// otherwise the task. Streams begin when this is known. The status that completes such a task repeats the
+    /// artifacts of its turn as a message, for clients that show no artifacts.
     ///
     /// The message is logged as a task like any other, so it is as durable, and a repeated request gets it again. The
     /// task appears in lists and can be read, but the message does not name it, because it accepts no further

@@ -114,13 +114,29 @@ async fn a_bot_that_ends_the_conversation_with_one_message_answers_with_it() {
     let end = &message["metadata"]["urn:activity:event"];
     assert_eq!(end["type"], "endOfConversation", "{answer}");
     let answer = rpc(&app, Some("1.0"), "SendMessage", say("m-2", "-multi")).await;
-    assert!(answer["result"]["task"].is_object());
+    let task = &answer["result"]["task"];
+    let mut last = say("m-3", "end");
+    last["message"]["taskId"] = task["id"].clone();
+    last["message"]["contextId"] = task["contextId"].clone();
+    let answer = rpc(&app, Some("1.0"), "SendMessage", last).await;
+    let status = &answer["result"]["task"]["status"];
+    assert_eq!(status["state"], "TASK_STATE_COMPLETED", "{answer}");
+    let parts = status["message"]["parts"].as_array().unwrap();
+    assert!(parts[0]["data"]["history"].is_array(), "{answer}");
+    assert_eq!(parts[1]["text"], "\nAll done.", "{answer}");
+    let items = events(&app, Some("1.0"), "SendStreamingMessage", say("m-4", "-stream")).await;
+    let status = &items.last().unwrap()["result"]["statusUpdate"]["status"];
+    let text = status["message"]["parts"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("A task is a log of what was said"), "{status}");
+    let pieces = items.iter().filter(|item| item["result"]["artifactUpdate"].is_object());
+    assert!(pieces.count() > 1);
 }
 
-/// Answers in the HTTP answer, and says nothing of the end.
+/// Answers in the HTTP answer, each word with a message, and says nothing of the end.
 async fn on_activity(Json(activity): Json<Value>) -> Json<Value> {
-    let text = format!("Echo: {}", activity["text"].as_str().unwrap_or_default());
-    Json(json!({"activities": [{"type": "message", "text": text}]}))
+    let words = activity["text"].as_str().unwrap_or_default().split(' ');
+    let messages = words.map(|word| json!({"type": "message", "text": format!("Echo: {word}")}));
+    Json(json!({"activities": messages.collect::<Vec<_>>()}))
 }
 
 #[tokio::test]
@@ -150,4 +166,11 @@ async fn the_configuration_says_so_for_running_bots_and_those_that_come_along() 
         let answer = answer.unwrap();
         assert_eq!(answer.pointer(pointer), Some(&json!(expected)), "{answer}");
     }
+    let answer = client.call("running", "SendMessage", &say("two", "a b")).await.unwrap();
+    let task = &answer["result"]["task"];
+    let parts = json!([{"text": "Echo: a"}, {"text": "\nEcho: b"}]);
+    assert_eq!(task["status"]["message"]["parts"], parts, "{answer}");
+    assert_eq!(task["artifacts"].as_array().unwrap().len(), 2, "{answer}");
+    let answer = client.call("plain", "SendMessage", &say("two", "a b")).await.unwrap();
+    assert_eq!(answer["result"]["task"]["status"].get("message"), None, "{answer}");
 }

@@ -54,7 +54,7 @@ pub(crate) fn part(activity: &Activity) -> Option<Part> {
 }
 
 /// Puts a text that follows another one on a new line: most clients show the texts of parts without separators.
-pub(crate) fn apart(part: &mut Part) {
+pub fn apart(part: &mut Part) {
     if let Content::Text(text) = &mut part.content
         && !(text.is_empty() || text.starts_with('\n'))
     {

@@ -7,7 +7,7 @@ use bridge_translate::answer;
 use futures_util::{StreamExt as _, stream};
 
 use super::{Context, Position, Service, StreamItem, StreamItems, error};
-use crate::agent::AnswerKind;
+use crate::{agent::AnswerKind, turns::is_bare_message};
 
 /// A request that may be answered with a bare message.
 pub(super) struct BareReply {
@@ -35,7 +35,7 @@ impl BareReply {
     /// the message.
     pub(super) fn answer(&self, task: &Task) -> Option<Message> {
         let is_done = task.status.state == TaskState::Completed;
-        if !is_done || !is_single_message(task) {
+        if !is_done || !is_bare_message(task) {
             return None;
         }
         let answers = task.artifacts.iter().filter_map(answer::message);
@@ -86,15 +86,7 @@ impl BareReply {
 /// Returns whether the task may still end with a single message of the agent.
 fn is_at_work(task: &Task) -> bool {
     let state = &task.status.state;
-    matches!(state, TaskState::Submitted | TaskState::Working) && is_single_message(task)
-}
-
-/// Returns whether the task consists of the caller's message and at most one message of the agent.
-fn is_single_message(task: &Task) -> bool {
-    let answers = |artifact| answer::message_id(artifact).is_some();
-    let user_messages = task.history.iter().filter(|one| one.role == Role::User);
-    let count = task.artifacts.len() + agent_messages(task).count();
-    task.artifacts.iter().all(answers) && count <= 1 && user_messages.count() == 1
+    matches!(state, TaskState::Submitted | TaskState::Working) && is_bare_message(task)
 }
 
 /// Returns the agent's messages that are not artifacts.

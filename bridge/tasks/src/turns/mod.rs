@@ -42,6 +42,7 @@ mod queue_place;
 mod recover;
 mod repeated_message;
 mod run;
+mod status_answer;
 mod submit;
 #[cfg(test)]
 mod tests;
@@ -57,6 +58,7 @@ use std::{
 
 pub use event_projection::{EventProjection, snapshot_at};
 pub use follower::Follower;
+pub use status_answer::is_bare_message;
 
 pub use submit::{IncomingMessage, Submitted};
 

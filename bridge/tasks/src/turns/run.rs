@@ -16,6 +16,7 @@ use super::{
     memory_budget::{self, BudgetReservation},
     open_artifacts,
     queue::TurnJob,
+    status_answer,
     turn_events::start_events,
     unlogged_ends::{EndRetry, UnloggedEnd},
 };
@@ -260,6 +261,9 @@ impl Turns {
                     last = handle.events(updates);
                     // The failure is recorded there too.
                     let _ = handle.output().map(|output| output.take(&job.task, &last));
+                    // Boxed, because few agents need it.
+                    Box::pin(status_answer::repeat(agent, &*self.0.store, &handle, job, &mut last))
+                        .await;
                     if last.iter().any(fails) { "failed" } else { "answered" }
                 }
                 Err(error) => {
