@@ -15,6 +15,7 @@ use bridge_program::{
 };
 use rmcp::{
     RoleClient,
+    model::{ClientRequest, JsonRpcMessage, RequestId},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::{Transport, async_rw::AsyncRwTransport},
 };
@@ -46,6 +47,37 @@ pub(super) struct Program {
     /// this process is killed.
     group: Option<ProcessGroup>,
     has_ended: bool,
+    discovery: Discovery,
+}
+
+/// The first request, `server/discover`, for which `rmcp` waits 10 seconds before it sends `initialize`. A program that
+/// takes longer to start answers both then, and `rmcp` takes the late answer for a wrong one to `initialize`.
+#[derive(Default)]
+struct Discovery {
+    request: Option<RequestId>,
+    is_given_up: bool,
+}
+
+impl Discovery {
+    fn sent(&mut self, message: &TxJsonRpcMessage<RoleClient>) {
+        let JsonRpcMessage::Request(request) = message else {
+            return;
+        };
+        match request.request {
+            ClientRequest::DiscoverRequest(_) => self.request = Some(request.id.clone()),
+            ClientRequest::InitializeRequest(_) => self.is_given_up = true,
+            _ => {}
+        }
+    }
+
+    fn is_late_answer(&self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
+        let answered = match message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        self.is_given_up && answered.is_some() && answered == self.request.as_ref()
+    }
 }
 
 impl Program {
@@ -85,7 +117,21 @@ impl Program {
         let no_pipe = || io::Error::other("it has no standard input and output");
         let stdin = child.stdin.take().ok_or_else(no_pipe)?;
         let stdout = child.stdout.take().ok_or_else(no_pipe)?;
-        Ok(Self { pipe: AsyncRwTransport::new(stdout, stdin), child, group, has_ended: false })
+        let pipe = AsyncRwTransport::new(stdout, stdin);
+        Ok(Self { pipe, child, group, has_ended: false, discovery: Discovery::default() })
+    }
+
+    /// Returns the next message, or `None` once the program has ended. The end of the program is watched too,
+    /// because its output stays open while a process that it started is alive.
+    async fn next(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        if !self.has_ended {
+            tokio::select! {
+                biased;
+                message = self.pipe.receive() => return message,
+                _ = self.child.wait() => self.has_ended = true,
+            }
+        }
+        timeout(READ_AFTER_EXIT, self.pipe.receive()).await.ok().flatten()
     }
 
     async fn ends_within(&mut self, limit: Duration) -> bool {
@@ -122,20 +168,17 @@ impl Transport<RoleClient> for Program {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        self.discovery.sent(&message);
         self.pipe.send(message)
     }
 
-    /// Returns the next message, or `None` once the program has ended. The end of the program is watched too,
-    /// because its output stays open while a process that it started is alive.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        if !self.has_ended {
-            tokio::select! {
-                biased;
-                message = self.pipe.receive() => return message,
-                _ = self.child.wait() => self.has_ended = true,
+        loop {
+            let message = self.next().await?;
+            if !self.discovery.is_late_answer(&message) {
+                return Some(message);
             }
         }
-        timeout(READ_AFTER_EXIT, self.pipe.receive()).await.ok().flatten()
     }
 
     /// Closes the program's standard input, sends SIGTERM if the program does not end, and finally kills all its
@@ -162,5 +205,39 @@ impl Drop for Program {
         if self.group.is_none() {
             supervisor::end_supervised(&mut self.child);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::{
+        DiscoverRequest, DiscoverRequestParams, InitializeRequest, InitializeRequestParams,
+    };
+
+    use super::*;
+
+    /// A program that reads two requests before it answers any, as one that starts slowly does.
+    const SLOW: &str = r#"
+        read discover; read initialize
+        echo '{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"not initialized"}}'
+        echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}'
+    "#;
+
+    #[tokio::test]
+    async fn a_late_answer_to_discovery_is_not_one_to_initialize() {
+        let arguments = ["-c", SLOW].map(str::to_owned);
+        let mut program = Program::start("sh", &arguments, &BTreeMap::new(), None).unwrap();
+        let discover = DiscoverRequest::new(DiscoverRequestParams {});
+        let initialize = InitializeRequest::new(InitializeRequestParams::default());
+        let requests = [
+            ClientRequest::DiscoverRequest(discover),
+            ClientRequest::InitializeRequest(initialize),
+        ];
+        for (id, request) in (0..).zip(requests) {
+            let request = TxJsonRpcMessage::<RoleClient>::request(request, RequestId::Number(id));
+            program.send(request).await.unwrap();
+        }
+        let first = program.receive().await.unwrap();
+        assert!(matches!(first, JsonRpcMessage::Response(_)), "{first:?}");
     }
 }
