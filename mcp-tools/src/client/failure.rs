@@ -15,7 +15,7 @@ use super::{
     error::{CallError, ConnectError},
     http::BadHeader,
 };
-use crate::connection::{ConnectionDetails, masked_text, searched};
+use crate::connection::{ConnectionDetails, Transport, masked_text, searched};
 
 /// The longest part of a peer's text that an error repeats, in characters.
 const MAX_TEXT: usize = 300;
@@ -23,14 +23,23 @@ const MAX_TEXT: usize = 300;
 /// Creates errors about one server and masks its secrets, because a server may repeat the values that it was sent.
 pub(super) struct Failures {
     server: String,
+    /// What it means that the server closed the connection before it answered.
+    closed: &'static str,
     secrets: Vec<String>,
 }
 
 impl Failures {
     pub(super) fn of(details: &ConnectionDetails) -> Self {
         let secrets = details.secrets().into_iter();
+        let closed = match details.transport {
+            Transport::Http { .. } => "the server closed the connection before it answered",
+            Transport::Stdio { .. } => {
+                "the program ended before it answered; what it printed to standard error says why"
+            }
+        };
         Self {
             server: format!("{} ({})", details.name, details.address()),
+            closed,
             secrets: searched(secrets.map(|secret| secret.expose())),
         }
     }
@@ -60,9 +69,12 @@ impl Failures {
         if error.is_authorization_required() || transport(error).is_some_and(is_unauthorized) {
             return ConnectError::Unauthorized(server);
         }
-        match transport(error) {
-            Some(transport) => self.connect(transport.error.as_ref()),
-            None => self.connect(error),
+        match (transport(error), last(error)) {
+            (Some(transport), _) => self.connect(transport.error.as_ref()),
+            (None, ClientInitializeError::ConnectionClosed(_)) => {
+                ConnectError::Failed { server, reason: self.closed.to_owned() }
+            }
+            (None, last) => self.connect(last),
         }
     }
 
@@ -153,10 +165,17 @@ fn link<'a>(
 }
 
 fn transport(error: &ClientInitializeError) -> Option<&DynamicTransportError> {
-    match error {
+    match last(error) {
         ClientInitializeError::TransportError { error, .. } => Some(error),
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => transport(fallback),
         _ => None,
+    }
+}
+
+/// Returns the error of the last attempt: that of `initialize`, after a server did not know `server/discover`.
+fn last(error: &ClientInitializeError) -> &ClientInitializeError {
+    match error {
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => fallback,
+        error => error,
     }
 }
 

@@ -121,7 +121,10 @@ async fn programs_that_are_no_servers() {
     options.limits.start = std::time::Duration::from_millis(500);
     for (command, expected) in [
         ("no-such-program", "could not be started"),
-        ("false", ""),
+        (
+            "false",
+            "the program ended before it answered; what it printed to standard error says why",
+        ),
         ("cat", "no answer within 500ms"),
     ] {
         let details = ConnectionDetails::stdio("e", command, <[&str; 0]>::default());
