@@ -144,24 +144,31 @@ impl Connection {
         }
     }
 
-    /// Reads all pages of the tool list. The limits stop a server whose list never ends.
+    /// Reads all pages of the tool list. A page that names the cursor it was asked with is the last: some servers name
+    /// one, often an empty one, although there is no further page, and answer it with the same tools again. The limits
+    /// stop a server whose list never ends.
     async fn all_tools(&self, call: &str) -> Result<Vec<Tool>, CallError> {
-        let (mut tools, mut size, mut pages) = (Vec::new(), 0, 0);
-        let mut page = PaginatedRequestParams::default();
+        let (mut tools, mut size, mut pages) = (Vec::<Tool>::new(), 0, 0);
+        let mut asked: Option<String> = None;
         loop {
+            let page = PaginatedRequestParams::default().with_cursor(asked.clone());
             let listed = self.peer.list_tools(Some(page)).await;
             let listed = listed.map_err(|error| self.failures.call(call, error))?;
             size += failure::bytes(&listed.tools);
             pages += 1;
-            tools.extend(listed.tools);
+            let is_last = listed.next_cursor.is_none() || listed.next_cursor == asked;
+            let is_new =
+                |tool: &Tool| !is_last || !tools.iter().any(|known| known.name == tool.name);
+            let new: Vec<Tool> = listed.tools.into_iter().filter(is_new).collect();
+            tools.extend(new);
             let (failures, limits) = (&self.failures, &self.limits);
             failures.check_size(call, tools.len(), "tools", limits.tools)?;
             failures.check_size(call, size, "bytes", limits.result)?;
             failures.check_size(call, pages, "pages", limits.tools)?;
-            let Some(cursor) = listed.next_cursor else {
+            if is_last {
                 return Ok(tools);
-            };
-            page = PaginatedRequestParams::default().with_cursor(Some(cursor));
+            }
+            asked = listed.next_cursor;
         }
     }
 

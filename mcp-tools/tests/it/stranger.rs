@@ -26,6 +26,8 @@ pub(crate) struct HostileServer {
     pub(crate) further: Arc<AtomicUsize>,
     /// Whether the list of tools goes on with pages without tools, and never ends.
     pub(crate) endless: bool,
+    /// Whether every list of tools names an empty cursor, although there is one page.
+    pub(crate) cursor_of_none: bool,
     /// Ends the server at once.
     pub(crate) die: Arc<dyn Fn() + Send + Sync>,
 }
@@ -33,7 +35,7 @@ pub(crate) struct HostileServer {
 impl HostileServer {
     /// Creates a server that `die` ends.
     pub(crate) fn new(die: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { further: Arc::default(), endless: false, die: Arc::new(die) }
+        Self { further: Arc::default(), endless: false, cursor_of_none: false, die: Arc::new(die) }
     }
 
     fn tools(&self) -> Vec<Tool> {
@@ -92,12 +94,18 @@ impl ServerHandler for HostileServer {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = match request.and_then(|page| page.cursor) {
+        let cursor = request.and_then(|page| page.cursor);
+        let tools = match &cursor {
             None => self.tools(),
+            Some(_) if self.cursor_of_none => self.tools(),
             Some(_) => Vec::new(),
         };
         let mut tools = ListToolsResult::with_all_items(tools);
-        tools.next_cursor = self.endless.then(|| "on".to_owned());
+        let further = || format!("{}.", cursor.unwrap_or_default());
+        tools.next_cursor = match self.cursor_of_none {
+            true => Some(String::new()),
+            false => self.endless.then(further),
+        };
         Ok(tools)
     }
 

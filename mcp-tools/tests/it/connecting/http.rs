@@ -121,6 +121,15 @@ async fn a_list_without_an_end_is_given_up() {
 }
 
 #[tokio::test]
+async fn a_page_that_names_its_own_cursor_is_the_last() {
+    let server = TroubledHttp::with(Refusal::Challenge, |stranger| stranger.cursor_of_none = true);
+    let connection = open(&server.details(), &short()).await;
+    let tools = connection.tools().await.unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| tool.name.as_ref()).collect();
+    assert_eq!(names, ["echo", "hang", "die", "flood", "change", "wait_outside"]);
+}
+
+#[tokio::test]
 async fn changed_tools_are_noticed() {
     let server = TroubledHttp::start();
     for lifecycle in [Lifecycle::Initialize, Lifecycle::Discover] {
