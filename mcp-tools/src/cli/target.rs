@@ -17,12 +17,23 @@ pub(super) const TOKEN: &str = "MCP_TOKEN";
 
 /// An MCP server over HTTP, or a program that speaks MCP.
 #[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
 pub(super) struct Target {
+    #[command(flatten)]
+    server: Server,
+    /// A further environment variable that the program gets, such as its API key; may be given several times
+    #[arg(long, value_name = "NAME", requires = "command")]
+    pass_env: Vec<String>,
+}
+
+/// The server, named in one of two ways.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Server {
     /// The URL of the server; the bearer token is read from the environment variable MCP_TOKEN
     #[arg(long, value_name = "URL")]
     url: Option<Url>,
-    /// A program that speaks MCP over standard input and output, with its arguments; it inherits MCP_TOKEN
+    /// A program that speaks MCP over standard input and output, with its arguments; of the environment it gets PATH,
+    /// HOME and the like, MCP_TOKEN, and what --pass-env names
     #[arg(long, value_name = "COMMAND LINE")]
     command: Option<String>,
 }
@@ -31,19 +42,20 @@ impl Target {
     /// Connects to the server. A host or program that is named on the command line is allowed by that.
     pub(super) async fn connect(&self) -> Result<Connection, Box<dyn Error>> {
         let mut allowed = AllowList::default();
-        let details = match (&self.url, &self.command) {
+        let Server { url, command } = &self.server;
+        let details = match (url, command) {
             (Some(url), _) => {
                 allowed.hosts.extend(url.host_str().map(str::to_owned));
                 over_http(url)
             }
             (None, line) => {
-                let details = program(line.as_deref().unwrap_or_default())?;
-                allowed.commands = command(&details);
+                let details = program(line.as_deref().unwrap_or_default(), &self.pass_env)?;
+                allowed.commands = commands(&details);
                 details
             }
         };
         let opened = Connection::open(&details, &allowed, &Options::default()).await;
-        opened.map_err(|error| match (error, &self.url, token()) {
+        opened.map_err(|error| match (error, url, token()) {
             (ConnectError::Unauthorized(server), Some(_), None) => format!(
                 "{server}: the server requires a token: put it into the environment variable {TOKEN}"
             )
@@ -62,7 +74,7 @@ pub(super) fn over_http(url: &Url) -> ConnectionDetails {
     }
 }
 
-fn program(line: &str) -> Result<ConnectionDetails, String> {
+fn program(line: &str, pass_env: &[String]) -> Result<ConnectionDetails, String> {
     let mut words = shlex::split(line).unwrap_or_default().into_iter();
     let command = words.next();
     let command =
@@ -70,11 +82,16 @@ fn program(line: &str) -> Result<ConnectionDetails, String> {
     let mut details = ConnectionDetails::stdio(DEFAULT_NAME, command, words);
     if let Transport::Stdio { env, .. } = &mut details.transport {
         env.extend(token().map(|token| (TOKEN.to_owned(), token)));
+        for name in pass_env {
+            let value =
+                std::env::var(name).map_err(|_| format!("--pass-env: {name} is not set"))?;
+            env.insert(name.clone(), Secret::new(value));
+        }
     }
     Ok(details)
 }
 
-fn command(details: &ConnectionDetails) -> BTreeSet<String> {
+fn commands(details: &ConnectionDetails) -> BTreeSet<String> {
     match &details.transport {
         Transport::Stdio { command, .. } => BTreeSet::from([command.clone()]),
         Transport::Http { .. } => BTreeSet::new(),
