@@ -1,7 +1,7 @@
 //! The input and output of a policy.
 
 use mcp_tools::context::AgentContext;
-use rmcp::model::{CallToolResult, JsonObject};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ResourceContents};
 use serde_json::Value;
 
 use crate::toolbox::Offered;
@@ -91,11 +91,9 @@ impl CompletedCall {
         self.result.is_error == Some(true)
     }
 
-    /// Returns the text of the result, one line per content block.
+    /// Returns the text of the result, one line per content block. The text of an embedded resource counts.
     pub fn text(&self) -> String {
-        let blocks = self.result.content.iter();
-        let texts: Vec<&str> =
-            blocks.filter_map(|block| block.as_text().map(|text| text.text.as_str())).collect();
+        let texts: Vec<&str> = self.result.content.iter().filter_map(text_of).collect();
         texts.join("\n")
     }
 
@@ -105,5 +103,17 @@ impl CompletedCall {
             Some(data) => data.clone(),
             None => serde_json::from_str(&self.text()).unwrap_or_default(),
         }
+    }
+}
+
+/// Returns the text of a content block, if it has one.
+pub(super) fn text_of(block: &ContentBlock) -> Option<&str> {
+    match block {
+        ContentBlock::Text(text) => Some(&text.text),
+        ContentBlock::Resource(embedded) => match &embedded.resource {
+            ResourceContents::TextResourceContents { text, .. } => Some(text),
+            _ => None,
+        },
+        _ => None,
     }
 }

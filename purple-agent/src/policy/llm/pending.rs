@@ -1,5 +1,6 @@
 //! The calls whose results a model waits for: each gets exactly one result, in the requested order.
 
+use rmcp::model::{ContentBlock, EmbeddedResource, ResourceContents};
 use serde_json::{Value, json};
 
 use super::{
@@ -7,10 +8,10 @@ use super::{
     compact::limited,
     names::ModelNames,
 };
-use crate::policy::{Action, CompletedCall, Step, ToolCall};
+use crate::policy::{Action, CompletedCall, Step, ToolCall, observation::text_of};
 
 /// A tool that is offered in addition to the agent's, because a model has no other way to wait.
-const WAIT: &str = "wait_for_message";
+pub(super) const WAIT: &str = "wait_for_message";
 
 /// The calls in the requested order, each with its result once it is known.
 #[derive(Debug, Default)]
@@ -120,19 +121,40 @@ fn fate(call: RequestedCall, names: &ModelNames) -> CallHandling {
     }
 }
 
-/// Returns a result as text for the model: its text, else its data.
+/// Returns a result as text for the model: its content, else its data.
 fn result_text(called: &CompletedCall) -> String {
-    match (called.text(), called.data()) {
+    let blocks: Vec<String> = called.result.content.iter().map(block_text).collect();
+    match (blocks.join("\n"), called.data()) {
         (text, Value::Null) => text,
         (text, _) if !text.is_empty() => text,
         (_, data) => data.to_string(),
     }
 }
 
+/// Returns a content block as text for the model. What is no text is named, so that the model knows that it is there.
+fn block_text(block: &ContentBlock) -> String {
+    if let Some(text) = text_of(block) {
+        return text.to_owned();
+    }
+    match block {
+        ContentBlock::Image(image) => format!("[an image of type {}, not shown]", image.mime_type),
+        ContentBlock::Audio(audio) => format!("[audio of type {}, not played]", audio.mime_type),
+        ContentBlock::ResourceLink(link) => format!("[a link to {}: {}]", link.name, link.uri),
+        ContentBlock::Resource(EmbeddedResource {
+            resource: ResourceContents::BlobResourceContents { uri, mime_type, .. },
+            ..
+        }) => {
+            let kind = mime_type.as_deref().unwrap_or("unknown");
+            format!("[the file {uri} of type {kind}, not shown]")
+        }
+        _ => "[content of an unknown kind, not shown]".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+    use rmcp::model::{CallToolResult, JsonObject};
 
     fn asked(id: &str, name: &str, arguments: Result<JsonObject, String>) -> RequestedCall {
         let (id, name) = (id.to_owned(), name.to_owned());
@@ -171,6 +193,25 @@ mod tests {
         ];
         assert_eq!(pending.results(1000), Some(Entry::Results(expected)));
         assert_eq!(pending.results(1000), None);
+    }
+
+    #[test]
+    fn a_result_is_its_texts_and_the_names_of_what_is_no_text() {
+        let file = json!({"uri": "repo://a.rs", "mimeType": "text/plain", "text": "fn main() {}"});
+        let blob = json!({"uri": "repo://a.pdf", "mimeType": "application/pdf", "blob": "AAAA"});
+        let result = json!({"content": [
+            {"type": "text", "text": "downloaded"},
+            {"type": "resource", "resource": file},
+            {"type": "resource", "resource": blob},
+            {"type": "resource_link", "name": "the log", "uri": "file:///log"},
+            {"type": "image", "mimeType": "image/png", "data": "AAAA"},
+        ]});
+        let call = ToolCall::new("look", JsonObject::new());
+        let called = CompletedCall { call, result: serde_json::from_value(result).unwrap() };
+        assert_eq!(called.text(), "downloaded\nfn main() {}");
+        let shown = "downloaded\nfn main() {}\n[the file repo://a.pdf of type application/pdf, not shown]\n\
+                     [a link to the log: file:///log]\n[an image of type image/png, not shown]";
+        assert_eq!(result_text(&called), shown);
     }
 
     #[test]
