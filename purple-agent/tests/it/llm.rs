@@ -245,6 +245,31 @@ async fn a_refused_name_of_the_limit_is_replaced_by_the_other() {
     assert!(requests[1].get("max_tokens").is_none());
 }
 
+/// A server's tools as models reject them: an alternative at the top of the schema, a long description, and the name of
+/// the tool that waits.
+#[tokio::test]
+async fn tools_that_a_model_would_reject_are_changed_until_it_takes_them() {
+    let schema = json!({"type": "object", "anyOf": [{"properties": {"url": {"type": "string"}}}]});
+    let schema = schema.as_object().unwrap().clone();
+    let tool = Tool::new("wait_for_message", "x".repeat(2000), schema);
+    let tools = [Offered { tool, origin: Origin::Server }];
+    let message = "Invalid 'tools[0].function.description': string too long. Expected a string with maximum length 1024, but got a string with length 2200 instead.";
+    let refused = json!({"error": {"message": message, "code": "string_above_max_length"}});
+    let answers = vec![(400, Vec::new(), refused.to_string()), says("done", "stop")];
+    let model = Model::start(Protocol::OpenAi, answers).await;
+    let observation =
+        Observation { context: &context(), tools: &tools, steps: &[], steps_left: 10 };
+    let action = made(&model.settings()).next(&observation).await;
+    assert_eq!(action.map_err(|error| error.to_string()), done());
+    let requests = model.requests();
+    let function = &requests[1]["tools"][0]["function"];
+    assert_eq!(function["name"], "wait_for_message_2");
+    assert_eq!(function["description"].as_str().unwrap().len(), 1024);
+    let parameters = json!({"type": "object", "properties": {"url": {"type": "string"}}});
+    assert_eq!(function["parameters"], parameters);
+    assert_eq!(requests[1]["tools"][1]["function"]["name"], "wait_for_message");
+}
+
 /// Runs a policy until it finishes, with a result of this size for each call.
 async fn worked(settings: &Value, size: usize) -> Result<String, PolicyError> {
     let tools = [Offered {

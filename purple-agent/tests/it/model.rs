@@ -365,6 +365,12 @@ fn tools<'a>(
             schema["type"] == "object",
             format!("tools.{index}: the schema's type must be object"),
         )?;
+        for member in ["anyOf", "oneOf", "allOf", "enum", "not"] {
+            check(
+                schema.get(member).is_none(),
+                format!("tools.{index}: the schema has {member} at the top"),
+            )?;
+        }
         check(named["description"].is_string(), format!("tools.{index}: no description"))?;
     }
     Ok(())

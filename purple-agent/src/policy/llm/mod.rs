@@ -25,6 +25,7 @@ mod pending;
 mod quirks;
 mod read;
 mod responses;
+mod schema;
 mod settings;
 
 use std::sync::Arc;

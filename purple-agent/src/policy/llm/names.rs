@@ -1,7 +1,9 @@
-//! Tool names that models accept: at most 64 letters, digits, `_` and `-`. MCP allows more.
+//! Tool names that models accept: at most 64 letters, digits, `_` and `-`, and no digit or `-` at the beginning, which
+//! Gemini rejects. MCP allows more.
 
 use std::collections::BTreeMap;
 
+use super::pending::WAIT;
 use crate::toolbox::Offered;
 
 const MAX_LENGTH: usize = 64;
@@ -30,7 +32,8 @@ impl ModelNames {
             format!("{:.*}{ending}", MAX_LENGTH - ending.len(), plain)
         });
         let mut candidates = std::iter::once(plain.clone()).chain(numbered);
-        if let Some(free) = candidates.find(|name| !self.tools.contains_key(name)) {
+        let is_free = |name: &String| name != WAIT && !self.tools.contains_key(name);
+        if let Some(free) = candidates.find(is_free) {
             self.tools.insert(free, tool.to_owned());
         }
     }
@@ -49,7 +52,9 @@ impl ModelNames {
 
 fn plain(tool: &str) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
-    tool.chars().map(allowed).take(MAX_LENGTH).collect()
+    let is_rejected = tool.is_empty() || tool.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    let first = is_rejected.then_some('_');
+    first.into_iter().chain(tool.chars().map(allowed)).take(MAX_LENGTH).collect()
 }
 
 #[cfg(test)]
@@ -65,12 +70,14 @@ mod tests {
     #[test]
     fn names_are_made_plain_and_told_apart() {
         let long = "x".repeat(80);
-        let tools = ["a.b", "a/b", "plain", &long, &format!("{long}y")].map(offered);
+        let further = format!("{long}y");
+        let tools = ["a.b", "a/b", "plain", &long, &further, "3d", "", WAIT].map(offered);
         let names = ModelNames::of(&tools);
         let shown: Vec<_> = tools.iter().map(|one| names.for_model(&one.tool.name)).collect();
         assert_eq!(shown[..3], ["a_b", "a_b_2", "plain"]);
         assert_eq!(shown[3], "x".repeat(64));
         assert_eq!(shown[4], format!("{}_2", "x".repeat(62)));
+        assert_eq!(shown[5..], ["_3d", "_", "wait_for_message_2"]);
         for (tool, shown) in tools.iter().zip(&shown) {
             assert_eq!(names.for_tool(shown), tool.tool.name);
         }

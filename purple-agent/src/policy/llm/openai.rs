@@ -30,7 +30,7 @@ pub(super) fn request(
 ) -> Value {
     let mut messages = vec![json!({"role": "system", "content": system})];
     messages.extend(entries.iter().flat_map(|entry| messages_of(entry, quirks)));
-    let tools: Value = tools.iter().map(function).collect();
+    let tools: Value = tools.iter().map(|tool| function(tool, quirks)).collect();
     json!({
         "model": settings.model,
         "messages": messages,
@@ -65,9 +65,10 @@ fn tool_message(result: &ToolResult) -> Value {
     json!({"role": "tool", "tool_call_id": result.id, "content": result.stated()})
 }
 
-fn function(tool: &ToolDefinition) -> Value {
+fn function(tool: &ToolDefinition, quirks: &ServerQuirks) -> Value {
+    let description = quirks.description(&tool.description);
     json!({"type": "function", "function": {
-        "name": tool.name, "description": tool.description, "parameters": tool.parameters,
+        "name": tool.name, "description": description, "parameters": tool.parameters,
     }})
 }
 

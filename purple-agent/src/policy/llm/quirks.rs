@@ -1,6 +1,9 @@
 //! Differences between servers of the same API, learned from the errors with which they reject requests.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::{
+    borrow::Cow,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+};
 
 use super::{error::ModelError, settings::LimitField};
 
@@ -10,7 +13,12 @@ pub(super) struct ServerQuirks {
     other_limit: AtomicBool,
     no_reasoning: AtomicBool,
     no_encrypted: AtomicBool,
+    /// The largest length of a tool's description in characters; 0 if none is known.
+    longest_description: AtomicUsize,
 }
+
+/// The end of a description that was cut.
+const CUT: &str = " [..]";
 
 impl ServerQuirks {
     /// Returns the member that limits the output of chat completions: the configured one, unless the server
@@ -29,6 +37,16 @@ impl ServerQuirks {
         !self.no_encrypted.load(Relaxed)
     }
 
+    /// Returns a tool's description, cut to the length that the server takes.
+    pub(super) fn description<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let longest = self.longest_description.load(Relaxed);
+        if longest == 0 || text.chars().count() <= longest {
+            return text.into();
+        }
+        let kept = text.chars().take(longest.saturating_sub(CUT.len()));
+        kept.chain(CUT.chars()).take(longest).collect()
+    }
+
     /// Learns from an error; returns whether it contained anything new, so that a retry may succeed.
     pub(super) fn learn(&self, error: &ModelError, set: LimitField) -> bool {
         let ModelError::Refused { status: 400 | 422, message, .. } = error else {
@@ -39,11 +57,22 @@ impl ServerQuirks {
         if message.contains(self.limit_field(set)) && is_unknown(&message) {
             return is_new(&self.other_limit);
         }
+        if let Some(longest) = longest_description(&message) {
+            return self.longest_description.swap(longest, Relaxed) != longest;
+        }
         if message.contains("reasoning_content") {
             return is_new(&self.no_reasoning);
         }
         message.contains("encrypted") && is_new(&self.no_encrypted)
     }
+}
+
+/// Returns the limit in an error such as "Invalid 'tools[5].function.description': string too long. Expected a string
+/// with maximum length 1024, but got a string with length 2357 instead."
+fn longest_description(message: &str) -> Option<usize> {
+    let (_, limit) = message.split_once("description'")?.1.split_once("maximum length ")?;
+    let end = limit.find(|c: char| !c.is_ascii_digit()).unwrap_or(limit.len());
+    limit[..end].parse().ok().filter(|longest| *longest > 0)
 }
 
 /// Returns whether an error says that a member is unknown, and not that its value is invalid.
@@ -108,6 +137,20 @@ mod tests {
         assert!(quirks.learn(&wrong, set));
         assert_eq!(quirks.limit_field(set), "max_completion_tokens");
         assert!(!quirks.learn(&refused("max_completion_tokens: unknown"), set));
+    }
+
+    #[test]
+    fn descriptions_are_cut_to_the_length_that_a_refusal_names() {
+        let quirks = ServerQuirks::default();
+        let set = LimitField::MaxTokens;
+        let too_long = refused(
+            "Invalid 'tools[5].function.description': string too long. Expected a string with maximum length 10, but got a string with length 12 instead.",
+        );
+        assert_eq!(quirks.description("éverything is"), "éverything is");
+        assert!(quirks.learn(&too_long, set));
+        assert_eq!(quirks.description("éverything is"), "évery [..]");
+        assert_eq!(quirks.description("éverything"), "éverything");
+        assert!(!quirks.learn(&too_long, set), "the same refusal again is no news");
     }
 
     #[test]

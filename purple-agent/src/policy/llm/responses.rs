@@ -30,7 +30,7 @@ pub(super) fn request(
         "input": input,
         "max_output_tokens": settings.max_output_tokens,
         "store": false,
-        "tools": tools.iter().map(function).collect::<Value>(),
+        "tools": tools.iter().map(|tool| function(tool, quirks)).collect::<Value>(),
     });
     if encrypted {
         body["include"] = json!(["reasoning.encrypted_content"]);
@@ -59,11 +59,11 @@ fn output(result: &ToolResult) -> Value {
 }
 
 /// Describes a tool. `strict` is off, because schemas of other servers may not meet its rules.
-fn function(tool: &ToolDefinition) -> Value {
+fn function(tool: &ToolDefinition, quirks: &ServerQuirks) -> Value {
     json!({
         "type": "function",
         "name": tool.name,
-        "description": tool.description,
+        "description": quirks.description(&tool.description),
         "parameters": tool.parameters,
         "strict": false,
     })
