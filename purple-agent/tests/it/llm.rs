@@ -153,7 +153,7 @@ async fn answers_that_are_of_no_use_are_named() {
         (
             vec![(200, Vec::new(), "<html>".to_owned())],
             json!({}),
-            "the answer of the model at URL is not valid: expected JSON, found expected value at line 1 column 1",
+            "the answer of the model at URL is not valid: expected JSON, found \"<html>\" (expected value at line 1 column 1)",
         ),
         (
             vec![well(&json!({"choices": []}))],

@@ -23,6 +23,8 @@ const JITTER: f64 = 0.5;
 const MAX_ANSWER: usize = 16 << 20;
 /// The largest part of a server's message that errors repeat.
 const MAX_MESSAGE: usize = 500;
+/// The largest part that errors repeat of an answer that is no JSON.
+const MAX_QUOTED: usize = 80;
 
 /// A model's address and its limits.
 pub(super) struct Endpoint {
@@ -151,7 +153,8 @@ impl Endpoint {
             return Err(self.refusal(status, asked.or_else(|| retry_delay(&bytes)), &bytes));
         }
         serde_json::from_slice(&bytes).map_err(|error| {
-            Failure::Final(self.invalid(FieldError::new("JSON", error.to_string())))
+            let found = format!("{:?} ({error})", beginning(&bytes, MAX_QUOTED));
+            Failure::Final(self.invalid(FieldError::new("JSON", found)))
         })
     }
 
@@ -215,8 +218,14 @@ fn retry_delay(body: &[u8]) -> Option<Duration> {
 fn error_message(body: &[u8]) -> String {
     let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
     let message = parsed.pointer("/error/message").and_then(Value::as_str);
-    let text = message.map_or_else(|| String::from_utf8_lossy(body).into_owned(), str::to_owned);
-    text.chars().take(MAX_MESSAGE).collect()
+    match message {
+        Some(message) => message.chars().take(MAX_MESSAGE).collect(),
+        None => beginning(body, MAX_MESSAGE),
+    }
+}
+
+fn beginning(body: &[u8], length: usize) -> String {
+    String::from_utf8_lossy(body).chars().take(length).collect()
 }
 
 /// Returns the pause that a server asks for in seconds. A date is ignored, and the increasing pause is used.

@@ -73,6 +73,7 @@ fn function(tool: &ToolDefinition, quirks: &ServerQuirks) -> Value {
 }
 
 pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
+    no_error(answer)?;
     let choices = list(answer, "choices")?;
     let choice = choices
         .first()
@@ -80,7 +81,19 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
     read_choice(choice, answer).map_err(|error| error.at(0).inside("choices"))
 }
 
+/// Returns the error that stands in an answer with the status 200, as gateways to other providers send it.
+pub(super) fn no_error(answer: &Value) -> Result<(), FieldError> {
+    match answer.get("error").filter(|error| error.is_object()) {
+        Some(error) => {
+            let found = error["message"].as_str().unwrap_or("an error");
+            Err(FieldError::new("an answer", found).inside("error"))
+        }
+        None => Ok(()),
+    }
+}
+
 fn read_choice(choice: &Value, answer: &Value) -> Result<Reply, FieldError> {
+    no_error(choice)?;
     let raw = member(choice, "message")?;
     let asked = raw.get("tool_calls").and_then(Value::as_array);
     let mut calls = Vec::new();
@@ -92,11 +105,23 @@ fn read_choice(choice: &Value, answer: &Value) -> Result<Reply, FieldError> {
     let usage = |name: &str| answer.get("usage")?.get(name)?.as_u64();
     Ok(Reply {
         raw: sent_back(raw),
-        text: raw["content"].as_str().unwrap_or_default().to_owned(),
+        text: said(raw),
         calls,
         tokens: usage("total_tokens"),
         truncated: choice["finish_reason"] == "length",
     })
+}
+
+/// Returns what the model says: its content, which some servers send in parts, or its refusal.
+fn said(raw: &Value) -> String {
+    let parts = raw["content"].as_array().into_iter().flatten();
+    let whole = raw["content"].as_str();
+    let said: String =
+        whole.into_iter().chain(parts.filter_map(|part| part["text"].as_str())).collect();
+    match (said.is_empty(), raw["refusal"].as_str()) {
+        (true, Some(refusal)) => refusal.to_owned(),
+        (true, None) | (false, _) => said,
+    }
 }
 
 /// Returns the answer in the form in which it is sent back. Servers add members to answers that they reject in
@@ -111,6 +136,10 @@ fn sent_back(raw: &Value) -> Value {
     if kept.get("tool_calls").and_then(Value::as_array).is_some_and(Vec::is_empty) {
         kept.remove("tool_calls");
     }
+    let calls = kept.get_mut("tool_calls").and_then(Value::as_array_mut);
+    for function in calls.into_iter().flatten().filter_map(|call| call.get_mut("function")) {
+        function["arguments"] = json!(written(function));
+    }
     Value::Object(kept)
 }
 
@@ -120,8 +149,17 @@ fn read_call(call: &Value) -> Result<RequestedCall, FieldError> {
     Ok(RequestedCall {
         id: string(call, "id")?,
         name: string(function, "name").map_err(inside)?,
-        arguments: arguments(&string(function, "arguments").map_err(inside)?),
+        arguments: arguments(&written(function)),
     })
+}
+
+/// Returns the arguments as text. Some servers send an object, or nothing for a tool without parameters.
+fn written(function: &Value) -> String {
+    match function.get("arguments") {
+        None | Some(Value::Null) => "{}".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
 }
 
 /// Parses the arguments, which the model wrote as text and which may be invalid.
@@ -144,11 +182,33 @@ mod tests {
             (json!({"choices": []}), "choices: expected one choice at least, found none"),
             (json!({"choices": [{}]}), "choices[0].message: expected an object, found nothing"),
             (
+                json!({"error": {"message": "no credits"}}),
+                "error: expected an answer, found no credits",
+            ),
+            (
+                json!({"choices": [{"error": {"message": "the provider is down"}, "message": {"content": ""}}]}),
+                "choices[0].error: expected an answer, found the provider is down",
+            ),
+            (
                 call(json!({"id": 1, "function": {"name": "f", "arguments": "{}"}})),
                 "choices[0].message.tool_calls[0].id: expected a string, found the number 1",
             ),
         ] {
             assert_eq!(reply(&answer).unwrap_err().to_string(), error);
+        }
+    }
+
+    #[test]
+    fn answers_in_other_shapes_are_read() {
+        let read = |message: Value| reply(&json!({"choices": [{"message": message}]})).unwrap();
+        let parts = json!([{"type": "thinking", "thinking": []}, {"type": "text", "text": "Done"}, {"text": "."}]);
+        assert_eq!(read(json!({ "content": parts })).text, "Done.");
+        assert_eq!(read(json!({"content": null, "refusal": "I must not."})).text, "I must not.");
+        for (sent, text) in [(json!({"a": 1}), "{\"a\":1}"), (Value::Null, "{}")] {
+            let call = json!({"id": "c", "function": {"name": "look", "arguments": sent}});
+            let reply = read(json!({"tool_calls": [call]}));
+            assert_eq!(json!(reply.calls[0].arguments.clone().unwrap()).to_string(), text);
+            assert_eq!(reply.raw["tool_calls"][0]["function"]["arguments"], text);
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult},
-    openai::arguments,
+    openai::{arguments, no_error},
     quirks::ServerQuirks,
     read::{list, string},
     settings::LlmSettings,
@@ -70,10 +70,7 @@ fn function(tool: &ToolDefinition, quirks: &ServerQuirks) -> Value {
 }
 
 pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
-    if let Some(error) = answer.get("error").filter(|error| error.is_object()) {
-        let found = error["message"].as_str().unwrap_or("an error");
-        return Err(FieldError::new("an answer", found).inside("error"));
-    }
+    no_error(answer)?;
     let output = list(answer, "output")?;
     let (mut texts, mut calls) = (Vec::new(), Vec::new());
     for (index, item) in output.iter().enumerate() {
