@@ -14,11 +14,13 @@ use rmcp::{
     ClientHandler, Peer, RoleClient,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig,
-        Implementation, JsonObject, PaginatedRequestParams, ProtocolVersion,
-        RequestParamsMeta as _, Tool,
+        ClientRequest, CustomResult, Implementation, JsonObject, ListToolsRequest,
+        PaginatedRequestParams, ProtocolVersion, RequestParamsMeta as _, ServerResult, Tool,
     },
-    service::{NotificationContext, RunningService},
+    service::{NotificationContext, RunningService, ServiceError},
 };
+use serde::Deserialize as _;
+use serde_json::Value;
 use tokio::{sync::Mutex, time::timeout};
 
 use super::{
@@ -152,8 +154,12 @@ impl Connection {
         let mut asked: Option<String> = None;
         loop {
             let page = PaginatedRequestParams::default().with_cursor(asked.clone());
-            let listed = self.peer.list_tools(Some(page)).await;
-            let listed = listed.map_err(|error| self.failures.call(call, error))?;
+            let listed = match self.peer.list_tools(Some(page.clone())).await {
+                Err(ServiceError::UnexpectedResponse) => {
+                    return Err(self.wrong_tools(call, page).await);
+                }
+                listed => listed.map_err(|error| self.failures.call(call, error))?,
+            };
             size += failure::bytes(&listed.tools);
             pages += 1;
             let is_last = listed.next_cursor.is_none() || listed.next_cursor == asked;
@@ -170,6 +176,23 @@ impl Connection {
             }
             asked = listed.next_cursor;
         }
+    }
+
+    /// Returns the error for a list that could not be read. `rmcp` does not say why, so the list is requested again, and
+    /// its tools are read one by one.
+    async fn wrong_tools(&self, call: &str, page: PaginatedRequestParams) -> CallError {
+        let request = ListToolsRequest {
+            method: Default::default(),
+            params: Some(page),
+            extensions: Default::default(),
+        };
+        let listed = self.peer.send_request(ClientRequest::ListToolsRequest(request)).await;
+        let wrong = match &listed {
+            Ok(ServerResult::CustomResult(CustomResult(list))) => wrong_tool(list),
+            Ok(_) | Err(_) => None,
+        };
+        let reason = wrong.unwrap_or_else(|| "the answer is no list of tools".to_owned());
+        self.failures.unexpected(call, &reason)
     }
 
     fn complete(
@@ -233,6 +256,15 @@ async fn begin(
         }
     };
     begun.map_err(|error| failures.begin(&error))
+}
+
+/// Returns the first tool of a list that violates the protocol, and how.
+fn wrong_tool(list: &Value) -> Option<String> {
+    let tools = list["tools"].as_array()?.iter().enumerate();
+    tools.into_iter().find_map(|(index, tool)| {
+        let error = Tool::deserialize(tool).err()?;
+        Some(format!("tools[{index}], named {}: {error}", tool["name"]))
+    })
 }
 
 /// Offers nothing to servers, neither a model nor a user nor files, and counts how many times the tools changed.

@@ -47,7 +47,7 @@ async fn open(details: &ConnectionDetails, options: &Options) -> Connection {
 /// Allows everything that these tests start.
 fn allowed() -> AllowList {
     let stranger = crate::examples::example("stranger");
-    let commands = [stranger.to_str().unwrap(), "cat", "false", "no-such-program"];
+    let commands = [stranger.to_str().unwrap(), "cat", "false", "no-such-program", "sh"];
     AllowList { commands: commands.map(str::to_owned).into(), ..AllowList::default() }
 }
 

@@ -116,16 +116,29 @@ async fn too_much_is_not_taken() {
 }
 
 #[tokio::test]
+async fn a_tool_that_violates_the_protocol_is_named() {
+    const SERVER: &str = r#"
+        answer() { echo "{\"jsonrpc\":\"2.0\",\"id\":$1,$2}"; }
+        list='"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b"}]}'
+        read discover; answer 0 '"error":{"code":-32601,"message":"unknown method"}'
+        read initialize
+        answer 1 '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+        read initialized; read first; answer 2 "$list"; read second; answer 3 "$list"; cat > /dev/null
+    "#;
+    let details = ConnectionDetails::stdio("e", "sh", ["-c", SERVER]);
+    let error = said(open(&details, &short()).await.tools().await);
+    assert_eq!(error, "tools/list: tools[1], named \"b\": missing field `inputSchema`");
+}
+
+#[tokio::test]
 async fn programs_that_are_no_servers() {
-    let mut options = short();
-    options.limits.start = std::time::Duration::from_millis(500);
-    for (command, expected) in [
-        ("no-such-program", "could not be started"),
-        (
-            "false",
-            "the program ended before it answered; what it printed to standard error says why",
-        ),
-        ("cat", "no answer within 500ms"),
+    let mut impatient = short();
+    impatient.limits.start = std::time::Duration::from_millis(500);
+    let ended = "the program ended before it answered; what it printed to standard error says why";
+    for (command, options, expected) in [
+        ("no-such-program", short(), "could not be started"),
+        ("false", short(), ended),
+        ("cat", impatient, "no answer within 500ms"),
     ] {
         let details = ConnectionDetails::stdio("e", command, <[&str; 0]>::default());
         let error = said(Connection::open(&details, &allowed(), &options).await);
