@@ -62,7 +62,7 @@ pub(super) struct RequestedCall {
 }
 
 /// The description of a tool for a model.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct ToolDefinition {
     pub(super) name: String,
     pub(super) description: String,

@@ -66,9 +66,9 @@ fn tool_message(result: &ToolResult) -> Value {
 }
 
 fn function(tool: &ToolDefinition, quirks: &ServerQuirks) -> Value {
-    let description = quirks.description(&tool.description);
+    let tool = quirks.accepted(tool);
     json!({"type": "function", "function": {
-        "name": tool.name, "description": description, "parameters": tool.parameters,
+        "name": tool.name, "description": tool.description, "parameters": tool.parameters,
     }})
 }
 

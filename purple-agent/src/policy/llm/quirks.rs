@@ -2,10 +2,17 @@
 
 use std::{
     borrow::Cow,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    collections::BTreeSet,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
 };
 
-use super::{error::ModelError, settings::LimitField};
+use bridge_program::lock;
+use serde_json::json;
+
+use super::{chat::ToolDefinition, error::ModelError, settings::LimitField};
 
 /// The learned differences of one server, shared by all conversations with it.
 #[derive(Debug, Default)]
@@ -15,6 +22,8 @@ pub(super) struct ServerQuirks {
     no_encrypted: AtomicBool,
     /// The largest length of a tool's description in characters; 0 if none is known.
     longest_description: AtomicUsize,
+    /// The names of tools whose schemas were rejected.
+    rejected_schemas: Mutex<BTreeSet<String>>,
 }
 
 /// The end of a description that was cut.
@@ -37,14 +46,22 @@ impl ServerQuirks {
         !self.no_encrypted.load(Relaxed)
     }
 
-    /// Returns a tool's description, cut to the length that the server takes.
-    pub(super) fn description<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let longest = self.longest_description.load(Relaxed);
-        if longest == 0 || text.chars().count() <= longest {
-            return text.into();
+    /// Returns a tool as the server takes it: with its schema as text if the server rejected it, and with a description
+    /// of the accepted length.
+    pub(super) fn accepted<'a>(&self, tool: &'a ToolDefinition) -> Cow<'a, ToolDefinition> {
+        let mut tool = Cow::Borrowed(tool);
+        if lock(&self.rejected_schemas).contains(&tool.name) {
+            let open = json!({"type": "object", "properties": {}});
+            let schema = std::mem::replace(&mut tool.to_mut().parameters, open);
+            let said = format!(" Its arguments must fit the JSON Schema {schema}.");
+            tool.to_mut().description.push_str(&said);
         }
-        let kept = text.chars().take(longest.saturating_sub(CUT.len()));
-        kept.chain(CUT.chars()).take(longest).collect()
+        let longest = self.longest_description.load(Relaxed);
+        if longest > 0 && tool.description.chars().count() > longest {
+            let kept = tool.description.chars().take(longest.saturating_sub(CUT.len()));
+            tool.to_mut().description = kept.chain(CUT.chars()).take(longest).collect();
+        }
+        tool
     }
 
     /// Learns from an error; returns whether it contained anything new, so that a retry may succeed.
@@ -52,6 +69,9 @@ impl ServerQuirks {
         let ModelError::Refused { status: 400 | 422, message, .. } = error else {
             return false;
         };
+        if let Some(tool) = rejected_schema(message) {
+            return lock(&self.rejected_schemas).insert(tool.to_owned());
+        }
         let message = message.to_ascii_lowercase();
         let is_new = |known: &AtomicBool| !known.swap(true, Relaxed);
         if message.contains(self.limit_field(set)) && is_unknown(&message) {
@@ -73,6 +93,12 @@ fn longest_description(message: &str) -> Option<usize> {
     let (_, limit) = message.split_once("description'")?.1.split_once("maximum length ")?;
     let end = limit.find(|c: char| !c.is_ascii_digit()).unwrap_or(limit.len());
     limit[..end].parse().ok().filter(|longest| *longest > 0)
+}
+
+/// Returns the tool in an error such as "Invalid schema for function 'read_pdf': True is not of type 'number'."
+fn rejected_schema(message: &str) -> Option<&str> {
+    let (_, named) = message.split_once("nvalid schema for function '")?;
+    named.split_once('\'').map(|(name, _)| name)
 }
 
 /// Returns whether an error says that a member is unknown, and not that its value is invalid.
@@ -123,6 +149,11 @@ mod tests {
         }
     }
 
+    fn tool(description: &str) -> ToolDefinition {
+        let parameters = json!({"type": "object"});
+        ToolDefinition { name: "look".to_owned(), description: description.to_owned(), parameters }
+    }
+
     #[test]
     fn a_refusal_of_the_limits_name_is_learnt_once() {
         let quirks = ServerQuirks::default();
@@ -146,11 +177,25 @@ mod tests {
         let too_long = refused(
             "Invalid 'tools[5].function.description': string too long. Expected a string with maximum length 10, but got a string with length 12 instead.",
         );
-        assert_eq!(quirks.description("éverything is"), "éverything is");
+        let described = |text: &str| quirks.accepted(&tool(text)).description.clone();
+        assert_eq!(described("éverything is"), "éverything is");
         assert!(quirks.learn(&too_long, set));
-        assert_eq!(quirks.description("éverything is"), "évery [..]");
-        assert_eq!(quirks.description("éverything"), "éverything");
+        assert_eq!(described("éverything is"), "évery [..]");
+        assert_eq!(described("éverything"), "éverything");
         assert!(!quirks.learn(&too_long, set), "the same refusal again is no news");
+    }
+
+    #[test]
+    fn a_schema_that_is_refused_is_told_as_text() {
+        let quirks = ServerQuirks::default();
+        let error = "Invalid schema for function 'look': In context=('properties', 'a'), array schema missing items.";
+        assert!(quirks.learn(&refused(error), LimitField::MaxTokens));
+        let tool = tool("Looks.");
+        let accepted = quirks.accepted(&tool);
+        assert_eq!(accepted.parameters, json!({"type": "object", "properties": {}}));
+        let said = "Looks. Its arguments must fit the JSON Schema {\"type\":\"object\"}.";
+        assert_eq!(accepted.description, said);
+        assert!(!quirks.learn(&refused(error), LimitField::MaxTokens), "nothing is left to change");
     }
 
     #[test]

@@ -60,10 +60,11 @@ fn output(result: &ToolResult) -> Value {
 
 /// Describes a tool. `strict` is off, because schemas of other servers may not meet its rules.
 fn function(tool: &ToolDefinition, quirks: &ServerQuirks) -> Value {
+    let tool = quirks.accepted(tool);
     json!({
         "type": "function",
         "name": tool.name,
-        "description": quirks.description(&tool.description),
+        "description": tool.description,
         "parameters": tool.parameters,
         "strict": false,
     })
