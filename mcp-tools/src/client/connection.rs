@@ -10,6 +10,7 @@ use std::{
 };
 
 use bridge_telemetry::Instrument as _;
+use reqwest_0_13::Client;
 use rmcp::{
     ClientHandler, Peer, RoleClient,
     model::{
@@ -17,11 +18,15 @@ use rmcp::{
         ClientRequest, CustomResult, Implementation, JsonObject, ListToolsRequest,
         PaginatedRequestParams, ProtocolVersion, RequestParamsMeta as _, ServerResult, Tool,
     },
-    service::{NotificationContext, RunningService, ServiceError},
+    service::{
+        ClientInitializeError, NotificationContext, RunningService, ServiceError,
+        serve_client_with_lifecycle,
+    },
 };
 use serde::Deserialize as _;
 use serde_json::Value;
 use tokio::{sync::Mutex, time::timeout};
+use url::Url;
 
 use super::{
     error::{CallError, ConnectError},
@@ -220,6 +225,8 @@ impl fmt::Debug for Connection {
     }
 }
 
+/// Begins the protocol. Some servers answer `server/discover`, which they do not know, with an empty result or a failure
+/// of HTTP in place of an error; then a new connection begins with `initialize`.
 async fn begin(
     details: &ConnectionDetails,
     allowed: &AllowList,
@@ -227,35 +234,49 @@ async fn begin(
     handler: &Handler,
 ) -> Result<RunningService<RoleClient, Handler>, ConnectError> {
     let failures = Failures::of(details);
-    let (handler, lifecycle) = (handler.clone(), options.lifecycle.mode());
-    let begun = match &details.transport {
+    let begin_with = async |lifecycle: Lifecycle| match &details.transport {
         Transport::Http { url, headers } => {
             let headers = http::headers(headers).map_err(|bad| failures.header(bad))?;
             let client = http::client(&Arc::new(allowed.clone()), &options.limits)
                 .map_err(|error| failures.connect(error.as_ref()))?;
-            let transport = http::transport(url, headers.clone(), client.clone());
-            let begun =
-                rmcp::service::serve_client_with_lifecycle(handler.clone(), transport, lifecycle)
-                    .await;
-            match begun {
-                Err(error) if failure::is_of_no_post(&error) => {
-                    let Ok(transport) = sse::Sse::open(client, url, headers).await else {
-                        return Err(failures.begin(&error));
-                    };
-                    // HTTP+SSE is older than `server/discover`, so only `initialize` can work.
-                    let lifecycle = Lifecycle::Initialize.mode();
-                    rmcp::service::serve_client_with_lifecycle(handler, transport, lifecycle).await
-                }
-                begun => begun,
-            }
+            let begun = over_http(client, url, headers, handler, lifecycle).await;
+            Ok::<_, ConnectError>(begun)
         }
         Transport::Stdio { command, args, env, cwd } => {
             let program = program::Program::start(command, args, env, cwd.as_deref())
                 .map_err(|source| failures.start(source))?;
-            rmcp::service::serve_client_with_lifecycle(handler, program, lifecycle).await
+            Ok(serve_client_with_lifecycle(handler.clone(), program, lifecycle.mode()).await)
         }
     };
+    let mut begun = begin_with(options.lifecycle).await?;
+    if let (Lifecycle::Either, Err(error)) = (options.lifecycle, &begun)
+        && failure::may_know_initialize(error, details)
+    {
+        begun = begin_with(Lifecycle::Initialize).await?;
+    }
     begun.map_err(|error| failures.begin(&error))
+}
+
+async fn over_http(
+    client: Client,
+    url: &Url,
+    headers: http::Headers,
+    handler: &Handler,
+    lifecycle: Lifecycle,
+) -> Result<RunningService<RoleClient, Handler>, ClientInitializeError> {
+    let transport = http::transport(url, headers.clone(), client.clone());
+    let begun = serve_client_with_lifecycle(handler.clone(), transport, lifecycle.mode()).await;
+    match begun {
+        Err(error) if failure::is_of_no_post(&error) => {
+            let Ok(transport) = sse::Sse::open(client, url, headers).await else {
+                return Err(error);
+            };
+            // HTTP+SSE is older than `server/discover`, so only `initialize` can work.
+            let lifecycle = Lifecycle::Initialize.mode();
+            serve_client_with_lifecycle(handler.clone(), transport, lifecycle).await
+        }
+        begun => begun,
+    }
 }
 
 /// Returns the first tool of a list that violates the protocol, and how.

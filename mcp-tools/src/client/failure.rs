@@ -66,7 +66,7 @@ impl Failures {
 
     pub(super) fn begin(&self, error: &ClientInitializeError) -> ConnectError {
         let server = self.server.clone();
-        if error.is_authorization_required() || transport(error).is_some_and(is_unauthorized) {
+        if is_of_no_token(error) {
             return ConnectError::Unauthorized(server);
         }
         match (transport(error), last(error)) {
@@ -176,6 +176,24 @@ fn last(error: &ClientInitializeError) -> &ClientInitializeError {
     match error {
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => fallback,
         error => error,
+    }
+}
+
+fn is_of_no_token(error: &ClientInitializeError) -> bool {
+    error.is_authorization_required() || transport(error).is_some_and(is_unauthorized)
+}
+
+/// Returns whether `initialize` may work on a new connection, after `server/discover` failed. A program is started again
+/// only if it answered.
+pub(super) fn may_know_initialize(
+    error: &ClientInitializeError,
+    details: &ConnectionDetails,
+) -> bool {
+    match (error, &details.transport) {
+        (ClientInitializeError::ExpectedInitResult(_), _) => true,
+        (ClientInitializeError::LegacyFallbackFailed { .. }, _) => false,
+        (_, Transport::Http { .. }) => !is_of_no_token(error),
+        (_, Transport::Stdio { .. }) => false,
     }
 }
 

@@ -2,13 +2,19 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
+use axum::{
+    Json, Router,
+    http::{StatusCode, header::CONTENT_TYPE},
+    response::IntoResponse as _,
+    routing::post,
+};
 use mcp_tools::{
     allow_list::AllowList,
     client::{CallError, ConnectError, Connection, Lifecycle, Options},
     connection::{ConnectionDetails, Transport},
     secret::Secret,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::{
@@ -164,6 +170,40 @@ async fn a_server_that_says_nothing_is_given_up() {
     options.limits.connect = Duration::from_millis(300);
     let error = said(Connection::open(&details, &AllowList::default(), &options).await);
     assert_eq!(error, format!("silent ({url}): no answer within 300ms"));
+}
+
+/// Servers that were written by hand answer a method that they do not know in many ways.
+#[tokio::test]
+async fn a_server_that_fails_at_discovery_is_initialized() {
+    let unknown = [
+        (StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
+        (StatusCode::OK, r#"{"jsonrpc":"2.0","id":0,"result":{}}"#),
+        (StatusCode::OK, r#"{"jsonrpc":"2.0","id":0,"error":"unknown method"}"#),
+    ];
+    for (status, body) in unknown {
+        let answer = move |Json(message): Json<Value>| async move {
+            let result = match message["method"].as_str() {
+                Some("initialize") => json!({
+                    "protocolVersion": "2025-03-26", "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "s", "version": "1"},
+                }),
+                Some("tools/list") => json!({"tools": []}),
+                Some("notifications/initialized") => {
+                    return StatusCode::ACCEPTED.into_response();
+                }
+                _ => return (status, [(CONTENT_TYPE, "application/json")], body).into_response(),
+            };
+            let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+            Json(answer).into_response()
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap()).parse().unwrap();
+        let app = Router::new().route("/mcp", post(answer));
+        let served = tokio::spawn(async move { axum::serve(listener, app).await });
+        let connection = open(&ConnectionDetails::http("s", url), &short()).await;
+        assert_eq!(connection.tools().await.unwrap(), [], "{body}");
+        served.abort();
+    }
 }
 
 #[tokio::test]
