@@ -61,7 +61,9 @@ impl Failures {
     }
 
     pub(super) fn connect(&self, error: &(dyn Error + 'static)) -> ConnectError {
-        ConnectError::Failed { server: self.server.clone(), reason: self.reason(error) }
+        let mut reason = self.reason(error);
+        reason.push_str(hint(&reason));
+        ConnectError::Failed { server: self.server.clone(), reason }
     }
 
     pub(super) fn begin(&self, error: &ClientInitializeError) -> ConnectError {
@@ -176,6 +178,17 @@ fn last(error: &ClientInitializeError) -> &ClientInitializeError {
     match error {
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => fallback,
         error => error,
+    }
+}
+
+/// Returns what to do about a failed connection, for mistakes that are common in URLs.
+fn hint(reason: &str) -> &'static str {
+    if reason.contains("HTTP 404") {
+        "; check the path of the URL: most servers are at /mcp"
+    } else if reason.contains("InvalidContentType") {
+        "; the server speaks no TLS, so its URL begins with http:"
+    } else {
+        ""
     }
 }
 

@@ -103,7 +103,11 @@ async fn tools_are_served_over_both_transports_with_a_token() {
     for (token, url, expected) in [
         ("another", url, "the server did not accept the token"),
         ("", url, "put it into the environment variable MCP_TOKEN"),
-        (&*token, &*nowhere, "HTTP 404 Not Found\n"),
+        (
+            &*token,
+            &*nowhere,
+            "HTTP 404 Not Found; check the path of the URL: most servers are at /mcp\n",
+        ),
     ] {
         let (code, _, errors) = said(token, &["list", "--url", url]).await;
         assert_eq!(code, Some(4), "{errors}");
