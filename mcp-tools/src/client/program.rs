@@ -27,9 +27,12 @@ use tokio::{
 use crate::secret::Secret;
 
 /// The environment variables that a program inherits. All others, which may include keys of language models, are
-/// withheld. From APPDATA on they are those of Windows.
+/// withheld. With the certificates of a company, `npx` and `uvx` download programs. From APPDATA on they are those of
+/// Windows.
 const INHERITED: &str = "\
-    HOME LANG LOGNAME PATH SHELL TERM TMPDIR USER APPDATA COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA PATHEXT \
+    HOME LANG LOGNAME PATH SHELL TERM TMPDIR USER \
+    CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE SSL_CERT_DIR SSL_CERT_FILE \
+    APPDATA COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA PATHEXT \
     PROCESSOR_ARCHITECTURE PROGRAMFILES SYSTEMDRIVE SYSTEMROOT TEMP TMP USERNAME USERPROFILE";
 
 /// The time that a program has to end after its input is closed, and again after SIGTERM.

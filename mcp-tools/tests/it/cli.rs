@@ -119,14 +119,15 @@ async fn tools_are_served_over_both_transports_with_a_token() {
 
 #[tokio::test]
 async fn a_program_gets_only_the_variables_that_are_named() {
-    let program = "sh -c 'echo \"got:$API_KEY\" >&2'";
+    let program = "sh -c 'echo \"got:$API_KEY:$SSL_CERT_FILE\" >&2'";
     let list = ["list", "--command", program];
     let mut without = mcp_tools(&list);
-    let (_, _, errors) = output(without.env("API_KEY", "seven"), LIMIT).await;
-    assert!(errors.starts_with("got:\n"), "{errors}");
+    let certificates = without.env("API_KEY", "seven").env("SSL_CERT_FILE", "/company.pem");
+    let (_, _, errors) = output(certificates, LIMIT).await;
+    assert!(errors.starts_with("got::/company.pem\n"), "{errors}");
     let passed = [&list[..], &["--pass-env", "API_KEY"]].concat();
     let (_, _, errors) = output(mcp_tools(&passed).env("API_KEY", "seven"), LIMIT).await;
-    assert!(errors.starts_with("got:seven\n"), "{errors}");
+    assert!(errors.starts_with("got:seven:"), "{errors}");
     let (code, _, errors) = output(mcp_tools(&passed).env_remove("API_KEY"), LIMIT).await;
     assert_eq!(code, Some(4));
     assert!(errors.contains("--pass-env: API_KEY is not set"), "{errors}");
