@@ -21,6 +21,7 @@
 //! - `agent_places`: limits the turns of each agent
 //! - `unlogged_ends`: retries ends of turns that the store does not accept
 //! - `open_artifacts`: closes artifacts that an interrupted turn leaves open
+//! - `status_answer`: repeats artifacts in the status, for clients that show none
 //! - [`Follower`]: reads a task's log as it grows
 //! - `event_projection`: converts log entries to stream items
 
