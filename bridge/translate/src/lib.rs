@@ -13,6 +13,7 @@
 //! - [`answer`]: the artifact with the answer of a completed task
 //! - [`question`]: the question of a task that waits, with what was said before it
 //! - [`plain_text`]: cards and choices as text
+//! - [`card_text`]: the rules by which cards are shown as text
 //! - [`events`]: activities that are not messages, in metadata
 //! - [`from_activity`]: converts activities to messages
 //! - [`context`]: the common data of a turn's activities
@@ -27,7 +28,9 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod adaptive_card;
 pub mod answer;
+pub mod card_text;
 pub mod click;
 pub mod context;
 mod data_uri;

@@ -3,26 +3,19 @@
 //! Many clients of A2A show only text, or are language models that read only text. Without it they are asked to choose
 //! and never learn between what.
 
-use alloc::{
-    format,
-    string::{String, ToString as _},
-    vec::Vec,
-};
+use alloc::{format, string::String, vec::Vec};
 
 use serde_json::{Map, Value};
 
-use crate::{keys::PLAIN_TEXT, markup, teams_card};
+use crate::{adaptive_card, card_text, keys::PLAIN_TEXT, teams_card};
 use bridge_protocol::{
     a2a::{Content, Metadata, Part},
     activity::{Activity, Attachment},
     wire::to_object,
 };
 
-/// The largest depth to which the elements of an adaptive card are read.
-const DEEPEST: usize = 16;
-
 /// The prefix of a choice.
-const CHOICE: &str = "- ";
+pub(crate) const CHOICE: &str = "- ";
 
 /// Returns the part for the sources, the cards and the suggested actions of a message, unless its text says it all.
 pub(crate) fn part(activity: &Activity) -> Option<Part> {
@@ -103,100 +96,42 @@ fn card(attachment: &Attachment, lines: &mut Vec<String>) {
     let Some(kind) = kind.strip_prefix("application/vnd.microsoft.card.") else {
         return;
     };
-    let before = lines.len();
-    let is_silent = |lines: &[String]| lines[before..].iter().all(|line| line.trim().is_empty());
     if kind == "adaptive" {
-        let shows_hidden = content.values().any(has_toggle);
-        element(content, DEEPEST, shows_hidden, lines);
-        // This is the card's text for hosts that cannot show the card.
-        if is_silent(lines) {
-            line(content.get("fallbackText").or(content.get("speak")), lines);
-        }
-        return;
+        return adaptive_card::describe(content, lines);
     }
+    let before = lines.len();
     for name in ["title", "subtitle", "text"] {
         line(content.get(name), lines);
     }
     facts(content, "key", lines);
-    for item in all(content.get("items")) {
-        pair(item, ["title", "price"], lines);
-    }
-    for name in ["tax", "total"] {
-        if let Some(sum) = content.get(name).and_then(Value::as_str) {
-            lines.push(format!("{name}: {sum}"));
-        }
-    }
+    lines.extend(card_text::receipt(content));
     for medium in all(content.get("media")) {
         line(medium.get("url"), lines);
     }
     buttons(content.get("buttons"), lines);
+    if let Some(Value::Object(tap)) = content.get("tap") {
+        let mut tapped = Vec::new();
+        button(tap, &mut tapped);
+        // Many cards do the same when they are tapped as by one of their buttons.
+        let is_known = |one: &String| {
+            let named = one.trim_start_matches(CHOICE);
+            lines[before..].iter().any(|line| line.contains(named))
+        };
+        tapped.retain(|one| !is_known(one));
+        lines.append(&mut tapped);
+    }
     // Rasa, for example, sends pictures in cards without anything else.
-    if is_silent(lines) {
+    if lines[before..].iter().all(|line| line.trim().is_empty()) {
         all(content.get("images")).for_each(|one| picture(one, lines));
     }
 }
 
 /// Adds what a picture shows, or else its address, unless the address is the picture itself (`data:`).
-fn picture(image: &Value, lines: &mut Vec<String>) {
+pub(crate) fn picture(image: &Value, lines: &mut Vec<String>) {
     let filled = |text: &&Value| text.as_str().is_some_and(|text| !text.trim().is_empty());
     let remote = |url: &&Value| url.as_str().is_some_and(|url| url.starts_with("http"));
     let shown = image.get("alt").filter(filled);
     line(shown.or(image.get("url").filter(remote)), lines);
-}
-
-/// Returns whether the card has a button that shows hidden elements. In a card without one, hidden elements are shown.
-fn has_toggle(within: &Value) -> bool {
-    match within {
-        Value::Object(members) => {
-            let kind = members.get("type").and_then(Value::as_str);
-            kind == Some("Action.ToggleVisibility") || members.values().any(has_toggle)
-        }
-        Value::Array(items) => items.iter().any(has_toggle),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
-}
-
-/// Adds an element of an adaptive card and those in it, in the order in which they are shown.
-fn element(
-    element: &Map<String, Value>,
-    depth: usize,
-    shows_hidden: bool,
-    lines: &mut Vec<String>,
-) {
-    let Some(depth) = depth.checked_sub(1) else {
-        return;
-    };
-    if !shows_hidden && element.get("isVisible") == Some(&Value::Bool(false)) {
-        return;
-    }
-    let is_field =
-        element.get("type").and_then(Value::as_str).is_some_and(|kind| kind.starts_with("Input."));
-    for name in ["label", "text", "altText"] {
-        line(element.get(name), lines);
-    }
-    if is_field && !element.contains_key("label") {
-        line(element.get("title").or(element.get("placeholder")), lines);
-    }
-    let runs =
-        all(element.get("inlines")).filter_map(|run| run.as_str().or(run.get("text")?.as_str()));
-    let runs: String = runs.collect();
-    line(Some(&runs.into()), lines);
-    facts(element, "title", lines);
-    for one in all(element.get("choices")) {
-        choice(one.get("title").and_then(Value::as_str), lines);
-    }
-    let within = ["body", "items", "columns", "rows", "cells", "pages", "images"].into_iter();
-    for one in within.flat_map(|name| all(element.get(name))) {
-        if let Value::Object(one) = one {
-            self::element(one, depth, shows_hidden, lines);
-        }
-    }
-    for action in all(element.get("actions")).filter_map(Value::as_object) {
-        button(action, lines);
-        if let Some(Value::Object(card)) = action.get("card") {
-            self::element(card, depth, shows_hidden, lines);
-        }
-    }
 }
 
 pub(crate) fn facts(owner: &Map<String, Value>, title: &str, lines: &mut Vec<String>) {
@@ -208,7 +143,8 @@ pub(crate) fn facts(owner: &Map<String, Value>, title: &str, lines: &mut Vec<Str
 pub(crate) fn pair(owner: &Value, names: [&str; 2], lines: &mut Vec<String>) {
     let text = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
     let [title, value] = names.map(text);
-    lines.push(format!("{title} {value}").trim().to_string());
+    let fact = card_text::fact(title, value);
+    lines.extend(Some(fact).filter(|fact| !fact.is_empty()));
 }
 
 pub(crate) fn buttons(buttons: Option<&Value>, lines: &mut Vec<String>) {
@@ -218,10 +154,10 @@ pub(crate) fn buttons(buttons: Option<&Value>, lines: &mut Vec<String>) {
 }
 
 /// Adds a button, with the address that it opens.
-fn button(button: &Map<String, Value>, lines: &mut Vec<String>) {
-    let text = |name: &str| button.get(name).and_then(Value::as_str);
-    let label = text("title").or(text("text")).or(text("value"));
+pub(crate) fn button(button: &Map<String, Value>, lines: &mut Vec<String>) {
+    let text = |name: &str| card_text::member(button, name);
     let address = text("url").or(text("value").filter(|_| text("type") == Some("openUrl")));
+    let label = card_text::label(button).or(text("text")).or(text("value")).or(address);
     match (label, address) {
         (Some(label), Some(address)) if label != address => {
             choice(Some(&format!("{label} ({address})")), lines);
@@ -237,7 +173,7 @@ pub(crate) fn choice(label: Option<&str>, lines: &mut Vec<String>) {
 }
 
 pub(crate) fn line(text: Option<&Value>, lines: &mut Vec<String>) {
-    lines.extend(text.and_then(Value::as_str).map(|text| markup::without_mentions(text.trim())));
+    lines.extend(text.and_then(Value::as_str).map(card_text::shown));
 }
 
 pub(crate) fn all(list: Option<&Value>) -> impl Iterator<Item = &Value> {
@@ -269,7 +205,7 @@ mod tests {
             {"type": "Action.ShowCard", "title": "Comment", "card": {"body": [{"type": "Input.Text", "label": "What?"}]}},
         ]});
         let receipt = json!({"title": "Receipt", "facts": [{"key": "Order", "value": "1234"}],
-            "items": [{"title": "Tea", "price": "3 EUR"}], "total": "3 EUR"});
+            "items": [{"title": "Tea", "price": "3 EUR", "quantity": "2", "subtitle": "hot"}], "total": "3 EUR"});
         let video = json!({"title": "Film", "media": [{"url": "https://h/film.mp4"}],
             "buttons": [{"type": "openUrl", "title": "More", "value": "https://h/film"}]});
         let toggled = json!({"type": "AdaptiveCard", "body": [
@@ -278,6 +214,9 @@ mod tests {
         let newer = json!({"type": "AdaptiveCard", "fallbackText": "Please update."});
         let pictures = json!({"images": [{"url": "https://h/x.png"}, {"url": "https://h/y.png", "alt": "A tree"}, {"url": "data:,"}]});
         let hero = json!({"title": "Hero", "images": [{"url": "https://h/x.png"}], "text": "Of the day", "buttons": [{"type": "imBack", "title": "More", "value": "more"}]});
+        let tapped = json!({"title": "Hero", "tap": {"type": "openUrl", "value": "https://h/x"}});
+        let twice = json!({"title": "Hero", "tap": {"type": "openUrl", "value": "https://h/x"},
+            "buttons": [{"type": "openUrl", "title": "More", "value": "https://h/x"}]});
         let attached = |kind: &str, content: Value| json!({"attachments": [{"contentType": format!("application/vnd.microsoft.card.{kind}"), "content": content}]});
         let suggested = |text: &str| json!({"text": text, "suggestedActions": {"actions": [{"title": "Car"}, {"value": "Bus"}]}});
         let cited = |text: &str| {
@@ -295,11 +234,16 @@ mod tests {
                      - Terms (https://h/terms)\n- Comment\nWhat?",
                 ),
             ),
-            (attached("receipt", receipt), Some("Receipt\nOrder 1234\nTea 3 EUR\ntotal: 3 EUR")),
+            (
+                attached("receipt", receipt),
+                Some("Receipt\nOrder: 1234\nTea × 2: 3 EUR\nhot\ntotal: 3 EUR"),
+            ),
             (attached("video", video), Some("Film\nhttps://h/film.mp4\n- More (https://h/film)")),
             (attached("adaptive", toggled), Some("Ann's order\ndetails")),
             (attached("adaptive", newer), Some("Please update.")),
             (attached("hero", hero), Some("Hero\nOf the day\n- More")),
+            (attached("hero", tapped), Some("Hero\n- https://h/x")),
+            (attached("hero", twice), Some("Hero\n- More (https://h/x)")),
             (attached("hero", pictures), Some("https://h/x.png\nA tree")),
             (suggested("Which?"), Some("- Car\n- Bus")),
             (suggested("A car or a bus?"), None),

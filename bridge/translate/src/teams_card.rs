@@ -5,8 +5,9 @@ use alloc::{format, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
 use crate::{
+    card_text::member,
     markup,
-    plain_text::{all, buttons, choice, facts, line, pair},
+    plain_text::{CHOICE, all, buttons, choice, facts, line, pair},
 };
 use bridge_protocol::activity::Attachment;
 
@@ -46,8 +47,20 @@ fn texts(owner: &Map<String, Value>, lines: &mut Vec<String>) {
     lines.extend(texts.filter(|text| !text.is_empty()));
     facts(owner, "name", lines);
     for item in all(owner.get("items")) {
+        let before = lines.len();
         pair(item, ["title", "subtitle"], lines);
+        tap(item.get("tap"), lines.get_mut(before));
     }
+}
+
+/// Makes a choice of the line of an item that can be tapped, with the address that it opens.
+fn tap(tap: Option<&Value>, line: Option<&mut String>) {
+    let (Some(Value::Object(tap)), Some(line)) = (tap, line) else {
+        return;
+    };
+    let address = member(tap, "value").filter(|_| member(tap, "type") == Some("openUrl"));
+    let address = address.map(|address| format!(" ({address})")).unwrap_or_default();
+    *line = format!("{CHOICE}{line}{address}");
 }
 
 /// Adds the buttons of a connector card or of one of its sections.
@@ -82,7 +95,8 @@ mod tests {
             {"@type": "OpenUri", "name": "Log", "targets": [{"os": "default", "uri": "https://h/log"}]},
             {"@type": "ActionCard", "name": "Comment"},
         ]});
-        let list = json!({"title": "Orders", "items": [{"type": "resultItem", "title": "Tea", "subtitle": "3 EUR"}],
+        let list = json!({"title": "Orders", "items": [{"type": "resultItem", "title": "Tea", "subtitle": "3 EUR"},
+            {"type": "resultItem", "title": "Cake", "tap": {"type": "openUrl", "value": "https://h/cake"}}],
             "buttons": [{"type": "imBack", "title": "More", "value": "more"}]});
         for (kind, content, expected) in [
             (
@@ -91,7 +105,7 @@ mod tests {
                 "Build 7\nAnn\nbroke it\nBranch: main\n- one\n- two\n- Log (https://h/log)\n- Comment",
             ),
             ("o365connector", json!({"summary": "A build"}), "A build"),
-            ("list", list, "Orders\nTea 3 EUR\n- More"),
+            ("list", list, "Orders\nTea: 3 EUR\n- Cake (https://h/cake)\n- More"),
             (
                 "file.consent",
                 json!({"description": "All orders", "sizeInBytes": 30}),

@@ -1,6 +1,7 @@
 //! Renders cards as text: Adaptive Cards by their elements, and older bot cards by titles, texts and buttons.
 //! Buttons become choices.
 
+use bridge_translate::card_text;
 use serde_json::{Map, Value, json};
 
 use super::choice::{CARD_ACTION, Choice, Payload};
@@ -20,6 +21,8 @@ pub(super) struct Card {
     pub(super) choices: Vec<Choice>,
     /// The initial values of its input fields.
     inputs: Map<String, Value>,
+    /// Whether a button of the card shows what is hidden. The terminal shows it at once.
+    shows_hidden: bool,
 }
 
 /// Reads data as a card; `None` if it is none.
@@ -27,7 +30,7 @@ pub(super) fn read(data: &Value, media_type: Option<&str>) -> Option<Card> {
     let fields = data.as_object()?;
     let is_adaptive = member(fields, "type") == "AdaptiveCard";
     let is_other = media_type.is_some_and(|kind| kind.starts_with(MEDIA_TYPE));
-    let mut card = Card::default();
+    let mut card = Card { shows_hidden: card_text::has_toggle(data), ..Card::default() };
     match (is_adaptive, is_other) {
         (true, _) => card.adaptive(fields),
         (false, true) => card.older(fields),
@@ -45,6 +48,7 @@ impl Card {
     fn adaptive(&mut self, card: &Map<String, Value>) {
         self.elements(card.get("body"), DEPTH);
         self.actions(card.get("actions"));
+        self.select(card, 0);
         if self.lines.is_empty() && self.choices.is_empty() {
             let instead = ["fallbackText", "speak"].map(|name| member(card, name));
             self.say(
@@ -53,7 +57,7 @@ impl Card {
         }
     }
 
-    /// Renders hero cards and similar ones: title, subtitle, text, pictures, facts, buttons.
+    /// Renders hero cards and similar ones: title, subtitle, text, pictures, facts, receipts, media, buttons.
     fn older(&mut self, card: &Map<String, Value>) {
         for name in ["title", "subtitle", "text"] {
             self.say(member(card, name));
@@ -64,33 +68,43 @@ impl Card {
                 self.picture(picture);
             }
         }
-        for item in list(card.get("items")).filter_map(Value::as_object) {
-            self.say(&joined([member(item, "title"), member(item, "price")], ": "));
+        card_text::receipt(card).iter().for_each(|line| self.say(line));
+        for medium in list(card.get("media")).filter_map(Value::as_object) {
+            self.say(member(medium, "url"));
         }
-        for button in list(card.get("buttons")) {
-            self.choices.extend(super::choice::of_button(button));
-        }
+        let buttons = list(card.get("buttons")).filter_map(super::choice::of_button);
+        self.choices.extend(buttons);
+        let tap = card.get("tap").and_then(super::choice::of_button);
+        let is_new = |tap: &Choice| !self.choices.iter().any(|known| known.sends == tap.sends);
+        self.choices.extend(tap.filter(is_new));
     }
 
     fn elements(&mut self, elements: Option<&Value>, depth: usize) {
         for element in list(elements).filter_map(Value::as_object) {
-            if depth > 0 && element.get("isVisible") != Some(&Value::Bool(false)) {
-                self.element(element, depth - 1);
-            }
+            self.element(element, depth);
         }
     }
 
     fn element(&mut self, element: &Map<String, Value>, depth: usize) {
+        let is_hidden = element.get("isVisible") == Some(&Value::Bool(false));
+        let Some(depth) = depth.checked_sub(1).filter(|_| self.shows_hidden || !is_hidden) else {
+            return;
+        };
+        let before = (self.lines.len(), self.choices.len());
         match member(element, "type") {
-            "TextBlock" => self.say(member(element, "text")),
             "RichTextBlock" => self.rich(element),
             "Image" => self.picture(element),
             "ImageSet" => self.elements(element.get("images"), depth),
-            "Media" => self.say(&format!("[media: {}]", member(element, "altText"))),
+            "Media" => self.say(&format!(
+                "[media: {}]",
+                [Some(member(element, "altText")), card_text::media(element)]
+                    .into_iter()
+                    .flatten()
+                    .filter(|text| !text.is_empty())
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            )),
             "FactSet" => self.facts(element.get("facts"), "title"),
-            "Container" | "Column" | "TableCell" | "Carousel" | "CarouselPage" => {
-                self.elements(element.get("items").or(element.get("pages")), depth);
-            }
             "ColumnSet" => self.beside(element.get("columns"), depth),
             "Table" => {
                 for row in list(element.get("rows")) {
@@ -99,19 +113,27 @@ impl Card {
             }
             "ActionSet" => self.actions(element.get("actions")),
             kind if kind.starts_with("Input.") => self.input(element),
-            // Unknown elements may have a text.
-            _ => self.say(member(element, "text")),
+            // Unknown elements may have texts, and columns have no type.
+            _ => {
+                for name in ["title", "text", "description", "codeSnippet"] {
+                    self.say(member(element, name));
+                }
+                self.elements(element.get("items").or(element.get("pages")), depth);
+            }
         }
+        if before == (self.lines.len(), self.choices.len())
+            && let Some(instead) = card_text::fallback(element)
+        {
+            self.element(instead, depth);
+        }
+        self.select(element, before.0);
     }
 
     /// Renders columns, in one line if each of them is one line.
     fn beside(&mut self, columns: Option<&Value>, depth: usize) {
-        if depth == 0 {
-            return;
-        }
-        let columns = list(columns).map(|column| {
-            let mut one = Self::default();
-            one.elements(column.get("items"), depth - 1);
+        let columns = list(columns).filter_map(Value::as_object).map(|column| {
+            let mut one = Self { shows_hidden: self.shows_hidden, ..Self::default() };
+            one.element(column, depth);
             self.inputs.append(&mut one.inputs);
             self.choices.append(&mut one.choices);
             one.lines
@@ -124,11 +146,16 @@ impl Card {
     }
 
     fn rich(&mut self, element: &Map<String, Value>) {
-        let pieces = list(element.get("inlines")).map(|inline| match inline {
-            Value::String(text) => text.as_str(),
-            other => other.get("text").and_then(Value::as_str).unwrap_or_default(),
-        });
-        self.say(&pieces.collect::<String>());
+        let text = |inline: &Value| match inline {
+            Value::String(text) => text.clone(),
+            other => text_of(other.get("text")),
+        };
+        let inlines = element.get("inlines");
+        self.say(&list(inlines).map(text).collect::<String>());
+        for inline in list(inlines) {
+            let action = inline.get("selectAction").and_then(Value::as_object);
+            action.into_iter().for_each(|action| self.action(action, &text(inline)));
+        }
     }
 
     fn picture(&mut self, element: &Map<String, Value>) {
@@ -141,57 +168,93 @@ impl Card {
 
     fn facts(&mut self, facts: Option<&Value>, title: &str) {
         for fact in list(facts).filter_map(Value::as_object) {
-            self.say(&joined([member(fact, title), member(fact, "value")], ": "));
+            self.say(&card_text::fact(member(fact, title), member(fact, "value")));
         }
     }
 
     /// Renders an input field: its label, the accepted values, and its name.
     fn input(&mut self, element: &Map<String, Value>) {
         let id = member(element, "id");
-        let texts = ["label", "title", "placeholder"].map(|name| member(element, name));
+        let is_toggle = member(element, "type") == "Input.Toggle";
+        // The title of a toggle says what is chosen, which its label may not say.
+        let names = if is_toggle { ["title", "label"] } else { ["label", "placeholder"] };
+        let texts = names.map(|name| member(element, name));
         let label = texts.into_iter().find(|text| !text.is_empty()).unwrap_or(id);
-        let offered = list(element.get("choices")).map(|one| {
+        if is_toggle && label != texts[1] {
+            self.say(texts[1]);
+        }
+        let mut value = text_of(element.get("value"));
+        let value_of = |name: &str, default: &str| match text_of(element.get(name)) {
+            value if value.is_empty() => default.to_owned(),
+            value => value,
+        };
+        let choices = list(element.get("choices")).map(|one| {
             let (title, value) = (text_of(one.get("title")), text_of(one.get("value")));
             if title == value { value } else { format!("{value} ({title})") }
         });
-        let offered: Vec<String> = offered.collect();
-        let value = element.get("value").cloned();
-        let preset = value.as_ref().map(|value| text_of(Some(value))).unwrap_or_default();
-        let hint = if offered.is_empty() { preset } else { offered.join(" | ") };
-        self.say(format!("{label}: [{id}] {hint}").trim_end());
-        if !id.is_empty() {
-            self.inputs.insert(id.to_owned(), value.unwrap_or_default());
+        let mut offered: Vec<String> = choices.collect();
+        if is_toggle {
+            let (on, off) = (value_of("valueOn", "true"), value_of("valueOff", "false"));
+            value = if value == on { value } else { off.clone() };
+            offered = vec![on, off];
         }
+        let hint = if offered.is_empty() { value.clone() } else { offered.join(" | ") };
+        self.say(format!("{label}: [{id}] {hint}").trim_end());
+        // Like other hosts of cards, the terminal sends texts, and nothing for an empty field.
+        if !id.is_empty() && !value.is_empty() {
+            self.inputs.insert(id.to_owned(), value.into());
+        }
+        let inline = element.get("inlineAction").and_then(Value::as_object);
+        inline.into_iter().for_each(|action| self.action(action, label));
     }
 
     fn actions(&mut self, actions: Option<&Value>) {
-        for action in list(actions).filter_map(Value::as_object) {
-            let title = member(action, "title");
-            let sends = match member(action, "type") {
-                "Action.Submit" => {
-                    let choice = super::choice::of_submit(title, action.get("data"));
-                    self.choices.push(choice);
-                    continue;
-                }
-                "Action.Execute" => Payload::Invoke(
-                    CARD_ACTION,
-                    json!({"action": {
-                        "type": "Action.Execute", "verb": action.get("verb"), "data": action.get("data"),
-                    }}),
-                ),
-                "Action.OpenUrl" => Payload::Nothing(member(action, "url").to_owned()),
-                "Action.ShowCard" => {
-                    if let Some(card) = action.get("card").and_then(Value::as_object) {
-                        self.say(title);
-                        self.elements(card.get("body"), DEPTH / 2);
-                        self.submits(card);
-                    }
-                    continue;
-                }
-                _ => continue,
-            };
-            self.choices.push(Choice::new(title, sends));
+        list(actions).filter_map(Value::as_object).for_each(|action| self.action(action, ""));
+    }
+
+    /// Adds what happens if the user selects an element whose lines begin at `before`.
+    fn select(&mut self, element: &Map<String, Value>, before: usize) {
+        let Some(action) = element.get("selectAction").and_then(Value::as_object) else {
+            return;
+        };
+        if member(action, "type") != "Action.ShowCard" {
+            let label = self.lines.get(before).cloned().unwrap_or_default();
+            self.action(action, &label);
         }
+    }
+
+    /// Adds an action as a choice, which is named by what is selected if the action has no label.
+    fn action(&mut self, action: &Map<String, Value>, selected: &str) {
+        let kind = member(action, "type");
+        let label = card_text::label(action).unwrap_or(selected);
+        let title = match (label, member(action, "verb")) {
+            ("", "") if kind != "Action.OpenUrl" => kind.trim_start_matches("Action."),
+            ("", verb) => verb,
+            (label, _) => label,
+        };
+        let sends = match kind {
+            "Action.Submit" => {
+                let choice = super::choice::of_submit(title, action.get("data"));
+                return self.choices.push(choice);
+            }
+            "Action.Execute" => Payload::Invoke(
+                CARD_ACTION,
+                json!({"action": {
+                    "type": "Action.Execute", "verb": action.get("verb"), "data": action.get("data"),
+                }}),
+            ),
+            "Action.OpenUrl" => Payload::Nothing(member(action, "url").to_owned()),
+            "Action.ShowCard" => {
+                if let Some(card) = action.get("card").and_then(Value::as_object) {
+                    self.say(title);
+                    self.elements(card.get("body"), DEPTH / 2);
+                    self.submits(card);
+                }
+                return;
+            }
+            _ => return,
+        };
+        self.choices.push(Choice::new(title, sends));
     }
 
     /// Reads the actions of a nested card, none of which shows another card.
@@ -202,9 +265,9 @@ impl Card {
         self.actions(Some(&plain));
     }
 
-    /// Adds the lines of a text; of a mention, such as `<at>Ann</at>`, the name.
+    /// Adds the lines of a text.
     fn say(&mut self, text: &str) {
-        let text = text.replace("<at>", "").replace("</at>", "");
+        let text = card_text::shown(text);
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         self.lines.extend(lines.map(str::to_owned));
     }
@@ -225,11 +288,6 @@ fn text_of(value: Option<&Value>) -> String {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
     }
-}
-
-fn joined(texts: [&str; 2], with: &str) -> String {
-    let texts = texts.into_iter().filter(|text| !text.is_empty());
-    texts.collect::<Vec<_>>().join(with)
 }
 
 #[cfg(test)]
@@ -269,9 +327,9 @@ mod tests {
         assert_eq!(card.lines, expected);
         let sends: Vec<_> =
             card.choices.iter().map(|one| (one.title.as_str(), &one.sends)).collect();
-        let filled = Payload::Data(json!({"do": "send", "note": null, "size": "s"}));
-        let run = json!({"action": {"type": "Action.Execute", "verb": "run",
-            "data": {"note": null, "size": "s"}}});
+        let filled = Payload::Data(json!({"do": "send", "size": "s"}));
+        let run =
+            json!({"action": {"type": "Action.Execute", "verb": "run", "data": {"size": "s"}}});
         assert_eq!(
             sends,
             [
@@ -283,14 +341,68 @@ mod tests {
     }
 
     #[test]
+    fn what_is_selected_or_toggled_in_a_card_can_be_chosen() {
+        let text = |text: &str| json!({"type": "TextBlock", "text": text});
+        let submit = |id: u8| json!({"type": "Action.Submit", "data": {"id": id}});
+        let card = json!({"type": "AdaptiveCard", "body": [
+            {"type": "ColumnSet", "columns": [
+                {"items": [text("Alps")], "selectAction": submit(1)},
+                {"items": [text("Sea")], "selectAction": {"type": "Action.OpenUrl", "url": "https://h.test/"}},
+            ]},
+            {"type": "Container", "items": [text("more")], "isVisible": false,
+                "selectAction": {"type": "Action.ToggleVisibility"}},
+            {"type": "Input.Text", "id": "reply", "label": "Reply", "inlineAction": submit(3)},
+            {"type": "Input.Toggle", "id": "terms", "label": "Terms", "title": "I accept"},
+            {"type": "Input.Number", "id": "guests", "label": "Guests", "value": 2},
+            {"type": "Rating", "value": 4, "fallback": text("4 stars")},
+            {"type": "Media", "sources": [{"url": "https://h.test/film.mp4"}]},
+        ], "actions": [{"type": "Action.Submit", "tooltip": "Send"}]});
+        let card = read(&card, None).unwrap();
+        let expected = [
+            "Alps  Sea",
+            "more",
+            "Reply: [reply]",
+            "Terms",
+            "I accept: [terms] true | false",
+            "Guests: [guests] 2",
+            "4 stars",
+            "[media: https://h.test/film.mp4]",
+        ];
+        assert_eq!(card.lines, expected);
+        let data = |data: Value| {
+            let mut filled = json!({"terms": "false", "guests": "2"});
+            filled.as_object_mut().unwrap().extend(data.as_object().unwrap().clone());
+            Payload::Data(filled)
+        };
+        assert_eq!(
+            card.choices,
+            [
+                Choice::new("Alps", data(json!({"id": 1}))),
+                Choice::new("Sea", Payload::Nothing("https://h.test/".to_owned())),
+                Choice::new("Reply", data(json!({"id": 3}))),
+                Choice::new("Send", data(json!({}))),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_receipt_has_its_items_and_sums() {
+        let card = json!({"title": "T", "facts": [{"key": "Order:", "value": "7"}],
+            "items": [{"title": "Tea", "quantity": "2", "price": "3 EUR"}], "tax": "1 EUR", "total": "4 EUR"});
+        let card = read(&card, Some("application/vnd.microsoft.card.receipt")).unwrap();
+        assert_eq!(card.lines, ["T", "Order: 7", "Tea × 2: 3 EUR", "tax: 1 EUR", "total: 4 EUR"]);
+    }
+
+    #[test]
     fn an_older_card_is_text_and_buttons() {
         let card = json!({"title": "T", "text": "x", "images": [{"url": "data:,", "alt": ""}], "buttons": [
             {"type": "imBack", "title": "Yes", "value": "yes"}, {"type": "postBack", "title": "No", "value": {"a": 1}},
-        ]});
+        ], "tap": {"type": "openUrl", "value": "https://h.test/"}, "media": [{"url": "https://h.test/film"}]});
         let card = read(&card, Some("application/vnd.microsoft.card.hero")).unwrap();
-        assert_eq!(card.lines, ["T", "x", "[picture]"]);
+        assert_eq!(card.lines, ["T", "x", "[picture]", "https://h.test/film"]);
         assert_eq!(card.choices[0].sends, Payload::Text("yes".to_owned()));
         assert_eq!(card.choices[1].sends, Payload::Data(json!({"a": 1})));
+        assert_eq!(card.choices[2].sends, Payload::Nothing("https://h.test/".to_owned()));
     }
 
     #[test]
