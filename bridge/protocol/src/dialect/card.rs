@@ -28,6 +28,9 @@ pub enum Generation {
     V1_0,
 }
 
+/// What a card without an address is expected to have.
+pub const ADDRESS: &str = "at least one of supportedInterfaces, or url as in 0.3 and before";
+
 /// Reads a card of any generation.
 ///
 /// Only a name and an address are required, because existing cards leave out much that their specification demands.
@@ -36,7 +39,6 @@ pub enum Generation {
 /// Returns an error if name or address is missing, a field has an invalid type, or the generation needs the
 /// feature `legacy` and this build is without.
 pub fn read(value: Value) -> Result<(AgentCard, Generation), FieldError> {
-    const ADDRESS: &str = "at least one of supportedInterfaces, or url as in 0.3 and before";
     let fields = Fields::of(value)?;
     let interfaces = fields.get("supportedInterfaces");
     let has_none = interfaces.and_then(Value::as_array).is_some_and(|list| list.is_empty());

@@ -11,6 +11,9 @@ use bridge_protocol::{
     wire::FieldError,
 };
 
+/// The characters around placeholders, which no URL contains (RFC 3986).
+const NEVER_IN_URLS: [u8; 4] = *b"<>{}";
+
 impl Linter<'_> {
     pub(super) fn addresses(&mut self) {
         match self.generation {
@@ -223,9 +226,10 @@ impl Linter<'_> {
             return self.add(Level::Error, "url", path, message, fix);
         };
         let host = host(rest);
-        if host.is_empty() || !rest.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let is_allowed = |byte: u8| byte.is_ascii_graphic() && !NEVER_IN_URLS.contains(&byte);
+        if host.is_empty() || !rest.bytes().all(is_allowed) {
             let message = format!("{url:?} is no URL that can be requested");
-            let fix = "write it with a host and without white space";
+            let fix = "write it with a host, and without white space and placeholders";
             return self.add(Level::Error, "url", path, message, fix);
         }
         if is_near(host) {

@@ -97,14 +97,23 @@ fn guess(fields: &Map<String, Value>) -> Generation {
 }
 
 fn unreadable(error: &FieldError) -> Finding {
+    let (path, fix) = match error.expected == card::ADDRESS {
+        true => (
+            "url",
+            "no client can call the agent: write its address, such as \"url\": \"https://agents.example/a2a\", \
+             or the supportedInterfaces of 1.0",
+        ),
+        false => (
+            error.path.as_str(),
+            "strict clients refuse this card, and others ignore the entry: write the expected value",
+        ),
+    };
     Finding {
         level: Level::Error,
         rule: "readable",
-        path: error.path.clone(),
+        path: path.to_string(),
         message: format!("expected {}, found {}", error.expected, error.found),
-        fix:
-            "strict clients refuse this card, and others ignore the entry: write the expected value"
-                .to_string(),
+        fix: fix.to_string(),
     }
 }
 

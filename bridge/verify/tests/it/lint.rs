@@ -104,6 +104,14 @@ fn each_mistake_is_found_by_itself() {
         ),
         (
             "/supportedInterfaces/0/url",
+            json!("https://<HOST>/a2a"),
+            "error supportedInterfaces[0].url [url]",
+        ),
+        ("/documentationUrl", json!("https://h.test/{{version}}"), "error documentationUrl [url]"),
+        ("/supportedInterfaces", json!([]), "error url [readable]"),
+        ("/supportedInterfaces", json!([]), "write its address, such as \"url\""),
+        (
+            "/supportedInterfaces/0/url",
             json!("https://me:hunter2@h.test"),
             "error supportedInterfaces[0].url [url-credentials]",
         ),
@@ -135,6 +143,7 @@ fn each_mistake_is_found_by_itself() {
     ] {
         let mut card = good.clone();
         card["signatures"] = json!([]);
+        card["documentationUrl"] = json!("https://h.test/");
         *card.pointer_mut(pointer).unwrap() = value;
         let told = shown(&card);
         assert!(told.contains(expected) && !told.contains("hunter2"), "{told}");
