@@ -116,9 +116,17 @@ impl Lines {
             Some(Value::Number(number)) => number.to_string(),
             _ => String::new(),
         };
-        let line = card_text::fact(label.unwrap_or_default(), &value);
+        // Hosts of cards mark the fields that must be filled in with an asterisk.
+        let mark = if field.get("isRequired") == Some(&Value::Bool(true)) { " *" } else { "" };
+        let marked = |text: &str| format!("{text}{mark}");
+        let line = card_text::fact(&label.map(marked).unwrap_or_default(), &value);
         self.lines.extend(Some(line).filter(|line| !line.is_empty()));
-        self.text(member(field, "title"));
+        let title = member(field, "title");
+        self.text(
+            title
+                .map(|title| if label.is_none() { marked(title) } else { title.into() })
+                .as_deref(),
+        );
     }
 
     /// Adds the text of the runs of a `RichTextBlock`, and then their links and buttons.
@@ -220,10 +228,10 @@ mod tests {
                 vec!["Terms", "I accept"],
             ),
             (
-                json!([{"type": "Input.Text", "label": "City", "placeholder": "Where?", "value": "Oslo"},
+                json!([{"type": "Input.Text", "label": "City", "isRequired": true, "placeholder": "Where?", "value": "Oslo"},
                     {"type": "Input.Number", "placeholder": "Guests", "value": 2},
                     {"type": "Input.ChoiceSet", "label": "Size", "value": "s", "choices": [{"title": "Small", "value": "s"}]}]),
-                vec!["City: Oslo", "Guests: 2", "Size", "- Small"],
+                vec!["City *: Oslo", "Guests: 2", "Size", "- Small"],
             ),
             (
                 json!([{"type": "Media", "altText": "A film", "sources": [{"url": "https://h/f.mp4"}]}]),

@@ -4,7 +4,7 @@
 use bridge_translate::card_text;
 use serde_json::{Map, Value, json};
 
-use super::choice::{CARD_ACTION, Choice, Payload};
+use super::choice::{CARD_ACTION, Choice, Payload, Required};
 
 /// The depth to which the elements of a card are read, since cards may have any depth.
 const DEPTH: usize = 16;
@@ -21,6 +21,10 @@ pub(super) struct Card {
     pub(super) choices: Vec<Choice>,
     /// The initial values of its input fields.
     inputs: Map<String, Value>,
+    /// The input fields that must be filled in.
+    required: Vec<Required>,
+    /// The choices that send no input fields.
+    alone: Vec<Choice>,
     /// Whether a button of the card shows what is hidden. The terminal shows it at once.
     shows_hidden: bool,
 }
@@ -37,17 +41,14 @@ pub(super) fn read(data: &Value, media_type: Option<&str>) -> Option<Card> {
         (false, false) => return None,
     }
     card.lines.truncate(LINES);
-    let inputs = std::mem::take(&mut card.inputs);
-    for choice in &mut card.choices {
-        choice.fill(&inputs);
-    }
+    card.close();
     Some(card)
 }
 
 impl Card {
     fn adaptive(&mut self, card: &Map<String, Value>) {
         self.elements(card.get("body"), DEPTH);
-        self.actions(card.get("actions"));
+        self.actions(card.get("actions"), DEPTH);
         self.select(card, 0);
         if self.lines.is_empty() && self.choices.is_empty() {
             let instead = ["fallbackText", "speak"].map(|name| member(card, name));
@@ -111,7 +112,7 @@ impl Card {
                     self.beside(row.get("cells"), depth);
                 }
             }
-            "ActionSet" => self.actions(element.get("actions")),
+            "ActionSet" => self.actions(element.get("actions"), depth),
             kind if kind.starts_with("Input.") => self.input(element),
             // Unknown elements may have texts, and columns have no type.
             _ => {
@@ -135,7 +136,9 @@ impl Card {
             let mut one = Self { shows_hidden: self.shows_hidden, ..Self::default() };
             one.element(column, depth);
             self.inputs.append(&mut one.inputs);
+            self.required.append(&mut one.required);
             self.choices.append(&mut one.choices);
+            self.alone.append(&mut one.alone);
             one.lines
         });
         let columns: Vec<Vec<String>> = columns.filter(|lines| !lines.is_empty()).collect();
@@ -154,7 +157,7 @@ impl Card {
         self.say(&list(inlines).map(text).collect::<String>());
         for inline in list(inlines) {
             let action = inline.get("selectAction").and_then(Value::as_object);
-            action.into_iter().for_each(|action| self.action(action, &text(inline)));
+            action.into_iter().for_each(|action| self.action(action, &text(inline), 0));
         }
     }
 
@@ -199,17 +202,25 @@ impl Card {
             offered = vec![on, off];
         }
         let hint = if offered.is_empty() { value.clone() } else { offered.join(" | ") };
-        self.say(format!("{label}: [{id}] {hint}").trim_end());
+        let is_required = element.get("isRequired") == Some(&Value::Bool(true));
+        let mark = if is_required { " *" } else { "" };
+        self.say(&card_text::fact(&format!("{label}{mark}"), &format!("[{id}] {hint}")));
+        if is_required {
+            let message = value_of("errorMessage", "a field is required");
+            let accepted = offered.first().filter(|_| is_toggle).cloned();
+            self.required.push(Required { id: id.to_owned(), message, accepted });
+        }
         // Like other hosts of cards, the terminal sends texts, and nothing for an empty field.
         if !id.is_empty() && !value.is_empty() {
             self.inputs.insert(id.to_owned(), value.into());
         }
         let inline = element.get("inlineAction").and_then(Value::as_object);
-        inline.into_iter().for_each(|action| self.action(action, label));
+        inline.into_iter().for_each(|action| self.action(action, label, 0));
     }
 
-    fn actions(&mut self, actions: Option<&Value>) {
-        list(actions).filter_map(Value::as_object).for_each(|action| self.action(action, ""));
+    fn actions(&mut self, actions: Option<&Value>, depth: usize) {
+        let actions = list(actions).filter_map(Value::as_object);
+        actions.for_each(|action| self.action(action, "", depth));
     }
 
     /// Adds what happens if the user selects an element whose lines begin at `before`.
@@ -217,14 +228,13 @@ impl Card {
         let Some(action) = element.get("selectAction").and_then(Value::as_object) else {
             return;
         };
-        if member(action, "type") != "Action.ShowCard" {
-            let label = self.lines.get(before).cloned().unwrap_or_default();
-            self.action(action, &label);
-        }
+        let label = self.lines.get(before).cloned().unwrap_or_default();
+        self.action(action, &label, 0);
     }
 
-    /// Adds an action as a choice, which is named by what is selected if the action has no label.
-    fn action(&mut self, action: &Map<String, Value>, selected: &str) {
+    /// Adds an action as a choice, which is named by what is selected if the action has no label. Cards that actions show are read to
+    /// this depth.
+    fn action(&mut self, action: &Map<String, Value>, selected: &str, depth: usize) {
         let kind = member(action, "type");
         let label = card_text::label(action).unwrap_or(selected);
         let title = match (label, member(action, "verb")) {
@@ -233,10 +243,7 @@ impl Card {
             (label, _) => label,
         };
         let sends = match kind {
-            "Action.Submit" => {
-                let choice = super::choice::of_submit(title, action.get("data"));
-                return self.choices.push(choice);
-            }
+            "Action.Submit" => super::choice::of_submit(title, action.get("data")).sends,
             "Action.Execute" => Payload::Invoke(
                 CARD_ACTION,
                 json!({"action": {
@@ -245,24 +252,39 @@ impl Card {
             ),
             "Action.OpenUrl" => Payload::Nothing(member(action, "url").to_owned()),
             "Action.ShowCard" => {
-                if let Some(card) = action.get("card").and_then(Value::as_object) {
+                let card = action.get("card").and_then(Value::as_object);
+                if let (Some(card), Some(depth)) = (card, depth.checked_sub(1)) {
                     self.say(title);
-                    self.elements(card.get("body"), DEPTH / 2);
-                    self.submits(card);
+                    self.shown(card, depth);
                 }
                 return;
             }
             _ => return,
         };
-        self.choices.push(Choice::new(title, sends));
+        let takes_inputs = !member(action, "associatedInputs").eq_ignore_ascii_case("none");
+        let choices = if takes_inputs { &mut self.choices } else { &mut self.alone };
+        choices.push(Choice::new(title, sends));
     }
 
-    /// Reads the actions of a nested card, none of which shows another card.
-    fn submits(&mut self, card: &Map<String, Value>) {
-        let is_plain =
-            |action: &&Value| action.get("type").and_then(Value::as_str) != Some("Action.ShowCard");
-        let plain: Value = list(card.get("actions")).filter(is_plain).cloned().collect();
-        self.actions(Some(&plain));
+    /// Adds a card that an action shows. Only its own actions send its input fields.
+    fn shown(&mut self, card: &Map<String, Value>, depth: usize) {
+        let mut shown = Self { shows_hidden: self.shows_hidden, ..Self::default() };
+        shown.elements(card.get("body"), depth);
+        shown.actions(card.get("actions"), depth);
+        shown.close();
+        self.lines.append(&mut shown.lines);
+        self.choices.append(&mut shown.choices);
+    }
+
+    /// Gives the choices of a card its input fields.
+    fn close(&mut self) {
+        let inputs = std::mem::take(&mut self.inputs);
+        let required = std::mem::take(&mut self.required);
+        for choice in &mut self.choices {
+            choice.fill(&inputs);
+            choice.require(&required);
+        }
+        self.choices.append(&mut self.alone);
     }
 
     /// Adds the lines of a text.
@@ -306,7 +328,7 @@ mod tests {
             {"type": "FactSet", "facts": [{"title": "Status", "value": "open"}]},
             {"type": "Image", "url": "https://h.test/x.png"},
             {"type": "TextBlock", "text": "hidden", "isVisible": false},
-            {"type": "Input.Text", "id": "note", "label": "Note"},
+            {"type": "Input.Text", "id": "note", "label": "Note:"},
             {"type": "Input.ChoiceSet", "id": "size", "value": "s", "choices": [
                 {"title": "Small", "value": "s"}, {"title": "l", "value": "l"}]},
         ], "actions": [
@@ -383,6 +405,38 @@ mod tests {
                 Choice::new("Send", data(json!({}))),
             ]
         );
+    }
+
+    #[test]
+    fn the_fields_of_a_card_are_sent_by_its_own_actions_if_they_are_filled_in() {
+        let submit = |title: &str| json!({"type": "Action.Submit", "title": title});
+        let show = |title: &str, card: Value| json!({"type": "Action.ShowCard", "title": title, "card": card});
+        let field = |id: &str| json!({"type": "Input.Text", "id": id, "isRequired": true, "errorMessage": "Who?"});
+        let toggle = json!({"type": "Input.Toggle", "id": "terms", "title": "I accept", "isRequired": true, "valueOn": "yes"});
+        let inner = json!({"body": [field("street")], "actions": [submit("Send")]});
+        let card = json!({"type": "AdaptiveCard", "body": [field("name"), toggle], "actions": [
+            show("Address", json!({"actions": [show("Street", inner)]})),
+            submit("Save"),
+            {"type": "Action.Submit", "title": "Cancel", "associatedInputs": "none"},
+        ]});
+        let card = read(&card, None).unwrap();
+        assert_eq!(
+            card.lines,
+            [
+                "name *: [name]",
+                "I accept *: [terms] yes | false",
+                "Address",
+                "Street",
+                "street *: [street]"
+            ]
+        );
+        let [send, save, cancel] = &card.choices[..] else { panic!("{card:?}") };
+        assert_eq!(save.parts("").unwrap_err(), "Who?: add name=VALUE after the number");
+        let error = save.parts("name=Ann").unwrap_err();
+        assert_eq!(error, "a field is required: add terms=yes after the number");
+        save.parts("name=Ann terms=yes").unwrap();
+        assert!(send.parts("name=Ann terms=yes").unwrap_err().contains("street=VALUE"));
+        cancel.parts("").unwrap();
     }
 
     #[test]

@@ -21,6 +21,18 @@ pub(super) const MOST: usize = 50;
 pub(super) struct Choice {
     pub(super) title: String,
     pub(super) sends: Payload,
+    /// The fields without which hosts of cards do not send it.
+    required: Vec<Required>,
+}
+
+/// An input field that must be filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Required {
+    pub(super) id: String,
+    /// What the card says if the field is empty.
+    pub(super) message: String,
+    /// The only value that is accepted, which is that of a toggle that is on.
+    pub(super) accepted: Option<String>,
 }
 
 /// The content that is sent when the choice is taken.
@@ -57,7 +69,42 @@ impl Choice {
             }
             _ => title,
         };
-        Self { title: title.to_owned(), sends }
+        Self { title: title.to_owned(), sends, required: Vec::new() }
+    }
+
+    /// Adds fields that must be filled in.
+    pub(super) fn require(&mut self, fields: &[Required]) {
+        self.required.extend_from_slice(fields);
+    }
+
+    /// Returns the data to which the values of input fields are added.
+    fn data(&mut self) -> Option<&mut Value> {
+        match &mut self.sends {
+            Payload::Data(data) | Payload::Both(_, data) => Some(data),
+            Payload::Invoke(CARD_ACTION, action) => Some(&mut action["action"]["data"]),
+            Payload::Invoke(OPEN_DIALOG | SUBMIT_DIALOG, dialog) => Some(&mut dialog["data"]),
+            Payload::Invoke(..) | Payload::Text(_) | Payload::Nothing(_) => None,
+        }
+    }
+
+    /// Returns an error that names a field that must be filled in and is not.
+    fn checked(&mut self) -> Result<(), String> {
+        let required = std::mem::take(&mut self.required);
+        let Some(data) = self.data() else {
+            return Ok(());
+        };
+        let is_given = |field: &&Required| match (data[&field.id].as_str(), &field.accepted) {
+            (Some(value), Some(accepted)) => value == accepted,
+            (Some(value), None) => !value.trim().is_empty(),
+            (None, _) => false,
+        };
+        match required.iter().find(|field| !is_given(field)) {
+            None => Ok(()),
+            Some(Required { id, message, accepted }) => {
+                let value = accepted.as_deref().unwrap_or("VALUE");
+                Err(format!("{message}: add {id}={value} after the number"))
+            }
+        }
     }
 
     /// Adds the values of the card's input fields, as hosts of cards do.
@@ -65,11 +112,8 @@ impl Choice {
         if inputs.is_empty() {
             return;
         }
-        let data = match &mut self.sends {
-            Payload::Data(data) | Payload::Both(_, data) => data,
-            Payload::Invoke(CARD_ACTION, action) => &mut action["action"]["data"],
-            Payload::Invoke(OPEN_DIALOG | SUBMIT_DIALOG, dialog) => &mut dialog["data"],
-            Payload::Invoke(..) | Payload::Text(_) | Payload::Nothing(_) => return,
+        let Some(data) = self.data() else {
+            return;
         };
         if data.is_null() {
             *data = json!({});
@@ -101,6 +145,7 @@ impl Choice {
         chosen.fill(
             &pairs.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
         );
+        chosen.checked()?;
         match chosen.sends {
             Payload::Text(text) => Ok(vec![Part::text(text)]),
             Payload::Data(data) => Ok(vec![Part::data(data)]),
