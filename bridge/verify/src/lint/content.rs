@@ -28,8 +28,7 @@ impl Linter<'_> {
         let message = match object.get(name) {
             Some(Value::String(text)) if !text.trim().is_empty() => return,
             Some(Value::String(_)) => "is empty".to_string(),
-            Some(Value::Null) | None => "is missing".to_string(),
-            Some(other) => FieldError::unexpected("a text", other).to_string(),
+            other => absent("a text", other),
         };
         let path = super::below(path, name);
         let level = match self.is_strict() {
@@ -41,14 +40,15 @@ impl Linter<'_> {
     }
 
     fn capabilities(&mut self) {
-        if self.card.get("capabilities").is_some_and(Value::is_object) || !self.is_strict() {
+        let capabilities = self.card.get("capabilities");
+        if capabilities.is_some_and(Value::is_object) || !self.is_strict() {
             return;
         }
         self.add(
             Level::Error,
             "required-field",
             "capabilities",
-            "is missing",
+            absent("an object", capabilities),
             "add it, such as \"capabilities\": {\"streaming\": true}, or {} if there are none",
         );
     }
@@ -62,7 +62,11 @@ impl Linter<'_> {
             .collect();
         if modes.is_empty() && self.is_strict() {
             let fix = format!("add it, such as \"{name}\": [\"text/plain\"]");
-            self.add(Level::Error, "required-field", name, "names no media type", fix);
+            let message = match self.card.get(name) {
+                Some(Value::Array(_) | Value::Null) | None => "names no media type".to_string(),
+                other => absent("a list", other),
+            };
+            self.add(Level::Error, "required-field", name, message, fix);
         }
         for (index, mode) in modes.iter().enumerate().filter(|(_, mode)| !mode.contains('/')) {
             let guess = match mode.as_str() {
@@ -92,7 +96,11 @@ impl Linter<'_> {
         let skills = self.card.get("skills").and_then(Value::as_array);
         let Some(skills) = skills.filter(|skills| !skills.is_empty()) else {
             let fix = "add at least one skill with id, name, description and tags";
-            return self.add(Level::Warning, "skills", "skills", "lists no skill", fix);
+            let message = match self.card.get("skills") {
+                Some(Value::Array(_) | Value::Null) | None => "lists no skill".to_string(),
+                other => absent("a list", other),
+            };
+            return self.add(Level::Warning, "skills", "skills", message, fix);
         };
         let mut known = BTreeSet::new();
         for (index, skill) in skills.iter().enumerate() {
@@ -118,11 +126,19 @@ impl Linter<'_> {
     }
 
     fn tags(&mut self, skill: &Map<String, Value>, path: &str) {
-        let has_tags = skill.get("tags").is_some_and(Value::is_array);
-        if !has_tags && self.is_strict() {
+        let tags = skill.get("tags");
+        if !tags.is_some_and(Value::is_array) && self.is_strict() {
             let fix = "add it, such as \"tags\": [\"hours\"]";
             let path = format!("{path}.tags");
-            self.add(Level::Error, "required-field", path, "is missing", fix);
+            self.add(Level::Error, "required-field", path, absent("a list", tags), fix);
         }
+    }
+}
+
+/// Says what is wrong with a field that is missing or is no such value.
+fn absent(expected: &'static str, value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => "is missing".to_string(),
+        Some(other) => FieldError::unexpected(expected, other).to_string(),
     }
 }

@@ -135,6 +135,11 @@ fn each_mistake_is_found_by_itself() {
         ("/name", json!("a\nb"), "error name [characters]"),
         ("/description", json!("\u{202e}b"), "error description [characters]"),
         ("/version", json!(1.0), "expected a string, found the number 1.0"),
+        ("/capabilities", json!(["streaming"]), "expected an object, found a list"),
+        ("/capabilities", json!(null), "is missing"),
+        ("/skills", json!({"s": {}}), "expected a list, found an object"),
+        ("/skills/0/tags", json!("tea"), "expected a list, found the string"),
+        ("/defaultInputModes", json!("text/plain"), "expected a list, found the string"),
         (
             "/signatures",
             json!([{"protected": es256, "signature": "AAAA"}]),
