@@ -61,6 +61,14 @@ pub fn is_repeated(part: &Part) -> bool {
     metadata.is_some_and(|metadata| metadata.contains_key(PLAIN_TEXT))
 }
 
+/// Returns the lines of a card that only Teams has, or `None` for other data. `name` is that of the file.
+pub fn of_teams(data: &Value, media_type: &str, name: Option<&str>) -> Option<Vec<String>> {
+    let kind = media_type.strip_prefix(teams_card::PREFIX)?;
+    let mut lines = Vec::new();
+    teams_card::describe(kind, name, data.as_object()?, &mut lines);
+    Some(lines)
+}
+
 /// Returns a line for each source that the message cites by a number, unless the text, in lower case, has it.
 fn sources(activity: &Activity, text: &str) -> Vec<String> {
     let entities = activity.entities.iter();
@@ -91,7 +99,7 @@ fn card(attachment: &Attachment, lines: &mut Vec<String>) {
     };
     let kind = attachment.content_type.as_deref().unwrap_or_default();
     if let Some(kind) = kind.strip_prefix(teams_card::PREFIX) {
-        return teams_card::describe(kind, attachment, content, lines);
+        return teams_card::describe(kind, attachment.name.as_deref(), content, lines);
     }
     let Some(kind) = kind.strip_prefix("application/vnd.microsoft.card.") else {
         return;

@@ -9,21 +9,19 @@ use crate::{
     markup,
     plain_text::{CHOICE, all, buttons, choice, facts, line, pair},
 };
-use bridge_protocol::activity::Attachment;
-
 /// The prefix of the types of these cards.
 pub(crate) const PREFIX: &str = "application/vnd.microsoft.teams.card.";
 
-/// Adds the lines of a card whose type continues the prefix with `kind`.
+/// Adds the lines of a card whose type continues the prefix with `kind`, in an attachment of this name.
 pub(crate) fn describe(
     kind: &str,
-    attachment: &Attachment,
+    name: Option<&str>,
     content: &Map<String, Value>,
     lines: &mut Vec<String>,
 ) {
     let before = lines.len();
     if kind.starts_with("file.") {
-        lines.extend(attachment.name.clone());
+        lines.extend(name.map(Into::into));
         line(content.get("description"), lines);
         return;
     }
@@ -68,6 +66,8 @@ fn actions(owner: &Map<String, Value>, lines: &mut Vec<String>) {
     for action in all(owner.get("potentialAction")) {
         let label = action.get("name").and_then(Value::as_str);
         let address = all(action.get("targets")).find_map(|target| target.get("uri")?.as_str());
+        // The older `ViewAction` has a list of addresses.
+        let address = address.or(all(action.get("target")).find_map(Value::as_str));
         match (label, address) {
             (Some(label), Some(address)) => {
                 choice(Some(&format!("{label} ({address})")), lines);
@@ -94,6 +94,7 @@ mod tests {
         ], "potentialAction": [
             {"@type": "OpenUri", "name": "Log", "targets": [{"os": "default", "uri": "https://h/log"}]},
             {"@type": "ActionCard", "name": "Comment"},
+            {"@type": "ViewAction", "name": "Board", "target": ["https://h/board"]},
         ]});
         let list = json!({"title": "Orders", "items": [{"type": "resultItem", "title": "Tea", "subtitle": "3 EUR"},
             {"type": "resultItem", "title": "Cake", "tap": {"type": "openUrl", "value": "https://h/cake"}}],
@@ -102,7 +103,7 @@ mod tests {
             (
                 "o365connector",
                 connector,
-                "Build 7\nAnn\nbroke it\nBranch: main\n- one\n- two\n- Log (https://h/log)\n- Comment",
+                "Build 7\nAnn\nbroke it\nBranch: main\n- one\n- two\n- Log (https://h/log)\n- Comment\n- Board (https://h/board)",
             ),
             ("o365connector", json!({"summary": "A build"}), "A build"),
             ("list", list, "Orders\nTea: 3 EUR\n- Cake (https://h/cake)\n- More"),

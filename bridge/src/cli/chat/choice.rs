@@ -134,14 +134,20 @@ impl Choice {
         }
     }
 
-    /// Returns the parts to send, with these input fields: `NAME=VALUE`, separated by white space.
+    /// Returns the parts to send, with these input fields: `NAME=VALUE`, separated by white space. Words without a name belong to the
+    /// value before them.
     pub(super) fn parts(&self, fields: &str) -> Result<Vec<Part>, String> {
         let mut chosen = self.clone();
-        let pairs = fields.split_whitespace().map(|pair| {
-            let parts = pair.split_once('=');
-            parts.ok_or_else(|| format!("expected fields as NAME=VALUE, found {pair:?}"))
-        });
-        let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
+        let mut pairs: Vec<(&str, String)> = Vec::new();
+        for word in fields.split_whitespace() {
+            match (word.split_once('='), pairs.last_mut()) {
+                (Some((name, value)), _) => pairs.push((name, value.to_owned())),
+                (None, Some((_, value))) => *value += &format!(" {word}"),
+                (None, None) => {
+                    return Err(format!("expected fields as NAME=VALUE, found {word:?}"));
+                }
+            }
+        }
         chosen.fill(
             &pairs.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
         );
@@ -321,6 +327,8 @@ mod tests {
     fn fields_of_a_card_are_filled_in() {
         let submit = Choice::new("Send", Payload::Data(json!({"a": 1, "note": ""})));
         assert_eq!(submit.parts("note=x"), Ok(vec![Part::data(json!({"a": 1, "note": "x"}))]));
+        let filled = Part::data(json!({"a": "2", "note": "to be continued"}));
+        assert_eq!(submit.parts("note=to be  continued a=2"), Ok(vec![filled]));
         assert!(submit.parts("note").unwrap_err().contains("NAME=VALUE"));
         let run = Choice::new(
             "Run",

@@ -6,7 +6,10 @@ use bridge_protocol::a2a::{Content, Part};
 use bridge_translate::{keys::ENTITY, plain_text};
 use serde_json::Value;
 
-use super::{card, choice::Choice};
+use super::{
+    card,
+    choice::{self, Choice},
+};
 
 /// The rendered content of parts.
 #[derive(Debug, Default, PartialEq)]
@@ -31,7 +34,7 @@ pub(super) fn read(parts: &[Part]) -> RenderedParts {
             Content::Text(_) if plain_text::is_repeated(part) => {}
             Content::Text(text) if text.is_empty() => {}
             Content::Text(text) => rendered.texts.push(text.clone()),
-            Content::Data(data) => rendered.data(data, kind),
+            Content::Data(data) => rendered.data(data, kind, part.filename.as_deref()),
             Content::Raw(bytes) => {
                 rendered.lines.push(format!("[{name}, {typed}, {} bytes]", bytes.len()));
             }
@@ -51,10 +54,19 @@ impl RenderedParts {
         self.lines.retain(|line| !text_lines.contains(line.trim()));
     }
 
-    fn data(&mut self, data: &Value, kind: Option<&str>) {
+    fn data(&mut self, data: &Value, kind: Option<&str>, name: Option<&str>) {
         if let Some(card) = card::read(data, kind) {
             self.lines.extend(card.lines);
             self.choices.extend(card.choices);
+        } else if let Some(lines) = plain_text::of_teams(data, kind.unwrap_or_default(), name) {
+            let buttons = data["buttons"].as_array().into_iter().flatten();
+            let choices: Vec<Choice> = buttons.filter_map(choice::of_button).collect();
+            let is_numbered = |line: &str| {
+                let label = |choice: &Choice| format!("- {}", choice.title);
+                choices.iter().any(|choice| line.starts_with(&label(choice)))
+            };
+            self.lines.extend(lines.into_iter().filter(|line| !is_numbered(line)));
+            self.choices.extend(choices);
         } else if kind.is_some_and(|kind| kind.starts_with(ENTITY)) {
             self.lines.extend(citations(data));
         } else {
@@ -92,6 +104,9 @@ mod tests {
             json!({"text": "a"}),
             json!({"text": "Sign in\nhttps://h.test/in"}),
             json!({"data": {"text": "Sign in"}, "mediaType": "application/vnd.microsoft.card.oauth"}),
+            json!({"data": {"title": "Orders", "items": [{"title": "Tea", "subtitle": "3 EUR"}],
+                "buttons": [{"type": "imBack", "title": "More", "value": "more"}]},
+                "mediaType": "application/vnd.microsoft.teams.card.list"}),
             json!({"text": ""}),
             json!({"raw": "AAA=", "filename": "x.bin"}),
             json!({"url": "https://h.test/a", "mediaType": "image/png"}),
@@ -104,6 +119,8 @@ mod tests {
         let said = read(&parts.map(|part| Part::read(part).unwrap()));
         assert_eq!(said.texts, ["a", "Sign in\nhttps://h.test/in"]);
         let expected = [
+            "Orders",
+            "Tea: 3 EUR",
             "[x.bin, unknown type, 2 bytes]",
             "[a file, image/png, https://h.test/a]",
             "{\"a\":1}",
@@ -111,5 +128,7 @@ mod tests {
             "[1] Book https://b.test",
         ];
         assert_eq!(said.lines, expected);
+        let choices: Vec<&str> = said.choices.iter().map(|choice| choice.title.as_str()).collect();
+        assert_eq!(choices, ["More"]);
     }
 }

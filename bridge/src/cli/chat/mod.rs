@@ -155,7 +155,7 @@ impl<'a> Line<'a> {
             ("/quit", "") => Self::Quit,
             (command, _) if command.starts_with('/') => Self::Unknown(line),
             (number, fields) => match number.parse() {
-                Ok(number) if fields.split_whitespace().all(|one| one.contains('=')) => {
+                Ok(number) if fields.split_whitespace().take(1).all(|one| one.contains('=')) => {
                     Self::Choose(number, fields, line)
                 }
                 Ok(_) | Err(_) => Self::Say(line),
@@ -367,6 +367,7 @@ mod tests {
             ("/say /x", Line::Say("/x")),
             ("2", Line::Choose(2, "", "2")),
             ("2 a=b c=d", Line::Choose(2, "a=b c=d", "2 a=b c=d")),
+            ("2 a=b c", Line::Choose(2, "a=b c", "2 a=b c")),
             ("2 or 3", Line::Say("2 or 3")),
             ("/new", Line::New),
             ("/help", Line::Help),
