@@ -19,7 +19,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock, RwLockWriteGuard},
 };
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderName};
 use serde_json::Value;
 
 use green_agent_transcript::Body;
@@ -34,9 +34,20 @@ const MASK: &str = "[masked]";
 const SHORTEST_SECRET: usize = 4;
 
 /// The headers that are recorded, because they matter for the protocol.
-const RECORDED_HEADERS: &str = "\
-    a2a-extensions a2a-version accept authorization content-type last-event-id location \
-    mcp-protocol-version mcp-session-id retry-after www-authenticate x-a2a-extensions";
+const RECORDED_HEADERS: [&str; 12] = [
+    "a2a-extensions",
+    "a2a-version",
+    "accept",
+    "authorization",
+    "content-type",
+    "last-event-id",
+    "location",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "retry-after",
+    "www-authenticate",
+    "x-a2a-extensions",
+];
 
 /// The header in which a server hands out the id of a session.
 const MCP_SESSION_ID: &str = "mcp-session-id";
@@ -115,18 +126,16 @@ impl Masker {
     ///
     /// The scheme of credentials is kept: `Bearer [masked]`. Repeated headers are joined by `, `.
     pub fn headers(&self, headers: &HeaderMap) -> BTreeMap<String, String> {
-        RECORDED_HEADERS
-            .split(' ')
-            .filter(|name| headers.contains_key(*name))
-            .map(|name| {
-                let values: Vec<String> = headers
-                    .get_all(name)
-                    .iter()
-                    .map(|value| self.mask_header(name, &String::from_utf8_lossy(value.as_bytes())))
-                    .collect();
-                (name.to_owned(), values.join(", "))
-            })
-            .collect()
+        let names = headers.keys().map(HeaderName::as_str);
+        let recorded = names.filter(|name| RECORDED_HEADERS.contains(name)).map(|name| {
+            let values: Vec<String> = headers
+                .get_all(name)
+                .iter()
+                .map(|value| self.mask_header(name, &String::from_utf8_lossy(value.as_bytes())))
+                .collect();
+            (name.to_owned(), values.join(", "))
+        });
+        recorded.collect()
     }
 
     /// Returns the value of the header `name`, given in lowercase, with secrets masked.

@@ -8,10 +8,33 @@ use super::MASK;
 
 /// The names of JSON members that hold secrets, in lowercase and without `-` and `_`. With `serviceurl`, to which a bot
 /// replies, anyone can send messages in its conversation.
-const SECRET_MEMBERS: &str = "\
-    accesskey accesstoken apikey apitoken authorization authtoken clientassertion clientsecret codeverifier cookie \
-    credentials devicecode idtoken passwd password privatekey proxyauthorization refreshtoken secret secretkey \
-    sessiontoken setcookie serviceurl token xapikey";
+const SECRET_MEMBERS: [&str; 25] = [
+    "accesskey",
+    "accesstoken",
+    "apikey",
+    "apitoken",
+    "authorization",
+    "authtoken",
+    "clientassertion",
+    "clientsecret",
+    "codeverifier",
+    "cookie",
+    "credentials",
+    "devicecode",
+    "idtoken",
+    "passwd",
+    "password",
+    "privatekey",
+    "proxyauthorization",
+    "refreshtoken",
+    "secret",
+    "secretkey",
+    "sessiontoken",
+    "setcookie",
+    "serviceurl",
+    "token",
+    "xapikey",
+];
 
 /// HTTP authentication schemes, in lowercase. Any other first word may itself be the secret.
 const SCHEMES: [&str; 5] = ["basic", "bearer", "digest", "dpop", "negotiate"];
@@ -112,9 +135,11 @@ pub(super) fn is_secret_member(name: &str) -> bool {
         let letters = name.chars().filter(|letter| !matches!(letter, '-' | '_'));
         letters.map(|letter| letter.to_ascii_lowercase())
     };
-    let is_one = |member: &str| letters().eq(member.chars());
+    // Every member of every message is tested, and most names have another length.
+    let length = letters().count();
+    let is_one = |member: &&str| member.len() == length && letters().eq(member.chars());
     let ending = letters().rev().take(ENDING.len());
-    SECRET_MEMBERS.split(' ').any(is_one) || ending.eq(ENDING.chars().rev())
+    SECRET_MEMBERS.iter().any(is_one) || ending.eq(ENDING.chars().rev())
 }
 
 /// Returns whether the header of this lowercase name holds a secret.
