@@ -3,8 +3,11 @@
 use bridge_protocol::{a2a::StreamResponse, dialect::Version, wire::FieldError};
 use serde_json::{Value, json};
 
+use super::missing_ids;
+
 /// Reads one event of a stream in the JSON of JSON-RPC.
-pub(super) fn item(version: Version, event: Value) -> Result<StreamResponse, FieldError> {
+pub(super) fn item(version: Version, mut event: Value) -> Result<StreamResponse, FieldError> {
+    missing_ids::add(version, &mut event);
     match version {
         Version::V1_0 => version.stream_item_to_v1(wrapped(event)),
         Version::V0_1 | Version::V0_3 => version.stream_item_to_v1(event),

@@ -11,7 +11,7 @@ use bridge_protocol::{
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
-use super::{Items, Reply, event_repair, report, sse};
+use super::{Items, Reply, event_repair, missing_ids, report, sse};
 use crate::{
     Fault,
     http::{Endpoint, HttpResponse, beginning},
@@ -34,10 +34,11 @@ impl JsonRpc {
     pub(crate) async fn call(&self, call: &Call) -> Result<Reply, Fault> {
         let (request, id) = self.request(call)?;
         let answer = self.endpoint.exchange(request).await?;
-        let result = match read_result(&answer, &id) {
+        let mut result = match read_result(&answer, &id) {
             Err(Fault::Invalid(_)) if is_deleted(call, &answer, &id) => Value::Null,
             result => result?,
         };
+        missing_ids::add(self.endpoint.version, &mut result);
         Reply::read(self.endpoint.version, call.operation(), result).map_err(Fault::Invalid)
     }
 

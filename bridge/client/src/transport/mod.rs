@@ -9,12 +9,14 @@
 //! - [`sse`]: server-sent events, used by the first two
 //! - [`version_json`]: the JSON of each version, for HTTP+JSON and for gRPC of 0.3
 //! - [`event_repair`]: repairs events that deviate from their version
+//! - [`missing_ids`]: names messages and artifacts without an id
 //! - [`reply`]: the answers of operations
 
 mod event_repair;
 #[cfg(feature = "grpc")]
 pub(crate) mod grpc;
 mod json_rpc;
+mod missing_ids;
 pub(crate) mod reply;
 mod rest;
 mod sse;

@@ -10,7 +10,7 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-use super::{Reply, event_repair};
+use super::{Reply, event_repair, missing_ids};
 
 /// Returns the parameters of a call, including ids and tenant. Those that belong into the path are removed later.
 pub(super) fn params(version: Version, call: &Call, losses: &mut Losses) -> Value {
@@ -37,8 +37,9 @@ pub(super) fn params(version: Version, call: &Call, losses: &mut Losses) -> Valu
 pub(super) fn reply(
     version: Version,
     operation: Operation,
-    value: Value,
+    mut value: Value,
 ) -> Result<Reply, FieldError> {
+    missing_ids::add(version, &mut value);
     match version {
         Version::V0_1 | Version::V1_0 => Reply::read(version, operation, value),
         Version::V0_3 => reply_v0_3(operation, value),

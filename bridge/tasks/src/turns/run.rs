@@ -21,7 +21,7 @@ use super::{
     unlogged_ends::{EndRetry, UnloggedEnd},
 };
 use crate::{
-    agent::Agent,
+    agent::{Agent, AnswerKind},
     executor::{CancelSignal, EmitError, MessageOfTask, TaskHandle, Update, validity},
     store::{Event, Head, StoreError, TurnState},
     trace,
@@ -261,9 +261,6 @@ impl Turns {
                     last = handle.events(updates);
                     // The failure is recorded there too.
                     let _ = handle.output().map(|output| output.take(&job.task, &last));
-                    // Boxed, because few agents need it.
-                    Box::pin(status_answer::repeat(agent, &*self.0.store, &handle, job, &mut last))
-                        .await;
                     if last.iter().any(fails) { "failed" } else { "answered" }
                 }
                 Err(error) => {
@@ -287,6 +284,9 @@ impl Turns {
             let limit = self.0.limits.task;
             last = failing(&format!("The agent's output for one message exceeds {limit} bytes."));
             outcome = "too_large";
+        }
+        if agent.settings.answers == AnswerKind::Messages {
+            Box::pin(status_answer::repeat(&*self.0.store, &handle, job, &mut last)).await;
         }
         self.0.metrics.turn(&job.agent, outcome, begun.elapsed());
         if outcome != "answered" {

@@ -1,7 +1,8 @@
 //! Repeats the artifacts of a turn in the message of the status that completes the task.
 //!
-//! Some clients show messages and no artifacts. An agent with [`AnswerKind::Messages`] serves them: an answer of one message is
-//! sent as a bare message, and this module makes all other answers visible to such clients.
+//! Some clients show messages and no artifacts. An agent whose answers are
+//! [messages](crate::agent::AnswerKind::Messages) serves them: an answer of one message is sent as a bare message, and
+//! this module makes all other answers visible to such clients.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,6 @@ use bridge_translate::{answer, plain_text};
 
 use super::queue::TurnJob;
 use crate::{
-    agent::{Agent, AnswerKind},
     clock,
     executor::TaskHandle,
     store::{Event, Result, Store, StoredEvent},
@@ -22,14 +22,12 @@ const PAGE: usize = 256;
 /// Adds the message to the last events of a turn, if they complete the task without a message and the answer is not a bare one.
 /// If the log cannot be read, nothing is added: the end of the turn reports it.
 pub(super) async fn repeat(
-    agent: &Agent,
     store: &dyn Store,
     handle: &TaskHandle,
     job: &TurnJob,
     last: &mut [Event],
 ) {
-    if agent.settings.answers == AnswerKind::Messages
-        && let Some(end) = last.iter().position(completes_without_message)
+    if let Some(end) = last.iter().position(completes_without_message)
         && let Ok(Some(message)) = message(store, handle, job, last).await
         && let Event::Status { status, .. } = &mut last[end]
     {
