@@ -2,7 +2,7 @@
 //! For gRPC cards mostly have `HOST:PORT` in place of a URL, which is what gRPC libraries take.
 
 use bridge_protocol::{
-    a2a::{AgentCard, Binding},
+    a2a::{AgentCard, AgentInterface, Binding},
     dialect::Version,
     wire::FieldError,
 };
@@ -17,6 +17,14 @@ pub(crate) fn carries(binding: Binding, version: Version) -> bool {
         (Binding::Grpc, Version::V0_3 | Version::V1_0) => cfg!(feature = "grpc"),
         (Binding::Grpc, Version::V0_1) => false,
     }
+}
+
+/// Returns the version to try at an interface whose version is unknown, if no other interface can be used. Some agents
+/// write the version of JSON-RPC in place of that of A2A; they speak 1.0, since which cards have such a list.
+pub(crate) fn presumed_version(interface: &AgentInterface) -> Option<Version> {
+    let is_that_of_json_rpc = interface.protocol_version == "2.0"
+        && Binding::of(&interface.protocol_binding) == Some(Binding::JsonRpc);
+    is_that_of_json_rpc.then_some(Version::V1_0)
 }
 
 /// Returns the bindings and versions of a card, for error messages.

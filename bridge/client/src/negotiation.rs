@@ -8,7 +8,7 @@ use bridge_protocol::{
 
 use crate::{
     Binding, Fault,
-    interface::{carries, offered},
+    interface::{carries, offered, presumed_version},
 };
 
 /// The version and binding that the caller requires.
@@ -26,23 +26,34 @@ pub(crate) struct ChosenInterface<'a> {
     pub(crate) binding: Binding,
 }
 
-/// Returns the interfaces that can be used, in the card's order, which is the agent's preference (8.3.2).
+/// Returns the interfaces that can be used, in the card's order, which is the agent's preference (8.3.2). If there is
+/// none, those with an unknown version or binding are tried, as the caller requires.
 pub(crate) fn choices(
     card: &AgentCard,
     wanted: Requirements,
 ) -> Result<Vec<ChosenInterface<'_>>, Fault> {
     let usable = supported(wanted);
-    let find = |interface| {
-        let mut spoken = usable.iter();
-        let spoken = spoken.find(|way| supports(interface, way.0, way.1, wanted));
-        spoken.map(|&(version, binding)| ChosenInterface { interface, version, binding })
+    let find = |fits: Fits| {
+        let chosen = card.supported_interfaces.iter().filter_map(|interface| {
+            let mut spoken = usable.iter().copied();
+            let (version, binding) =
+                spoken.find(|&(version, binding)| fits(interface, version, binding, wanted))?;
+            Some(ChosenInterface { interface, version, binding })
+        });
+        chosen.collect::<Vec<_>>()
     };
-    let all: Vec<_> = card.supported_interfaces.iter().filter_map(find).collect();
+    let mut all = find(supports);
+    if all.is_empty() {
+        all = find(is_as_required);
+    }
     match all.is_empty() {
         false => Ok(all),
-        true => Err(Fault::NoInterface { offered: offered(card), needed: needed(&usable) }),
+        true => Err(Fault::NoInterface { offered: offered(card), needed: needed(card, &usable) }),
     }
 }
+
+/// Whether an interface can be used in a version and binding.
+type Fits = fn(&AgentInterface, Version, Binding, Requirements) -> bool;
 
 /// Returns the versions and bindings that client and caller allow, in order of preference.
 fn supported(wanted: Requirements) -> Vec<(Version, Binding)> {
@@ -65,11 +76,44 @@ fn supports(
     Binding::of(&interface.protocol_binding) == Some(binding) && (is_tried || is_spoken)
 }
 
-fn needed(usable: &[(Version, Binding)]) -> String {
+/// Whether the caller requires what the interface does not tell because its version or binding is unknown, or the
+/// version is presumed.
+fn is_as_required(
+    interface: &AgentInterface,
+    version: Version,
+    binding: Binding,
+    wanted: Requirements,
+) -> bool {
+    let has_version = match Version::of(&interface.protocol_version) {
+        Some(named) => named == version,
+        None => wanted.version.or_else(|| presumed_version(interface)) == Some(version),
+    };
+    let has_binding = match Binding::of(&interface.protocol_binding) {
+        Some(named) => named == binding,
+        None => wanted.binding == Some(binding) && !is_custom(interface),
+    };
+    has_version && has_binding
+}
+
+/// Whether the binding is one that its agent defines, whose name is a URI (specification 5.8).
+fn is_custom(interface: &AgentInterface) -> bool {
+    interface.protocol_binding.contains(':')
+}
+
+fn needed(card: &AgentCard, usable: &[(Version, Binding)]) -> String {
     let shown: Vec<_> =
         usable.iter().map(|(version, binding)| format!("{binding} {version}")).collect();
-    match shown.is_empty() {
-        true => "a version that the requested binding supports".to_owned(),
-        false => shown.join(" or "),
+    if shown.is_empty() {
+        return "a version that the requested binding supports".to_owned();
     }
+    let is_unknown = |interface: &AgentInterface| {
+        let has_unknown_binding = Binding::of(&interface.protocol_binding).is_none();
+        !is_custom(interface)
+            && (has_unknown_binding || Version::of(&interface.protocol_version).is_none())
+    };
+    let advice = match card.supported_interfaces.iter().any(is_unknown) {
+        true => "; set version and binding to try one all the same",
+        false => "",
+    };
+    shown.join(" or ") + advice
 }

@@ -176,6 +176,12 @@ impl EndpointKind {
         Some(Self::Interface(version, binding))
     }
 
+    /// Returns the protocol to try at an interface whose version is unknown.
+    fn presumed(interface: &AgentInterface) -> Option<Self> {
+        interface::presumed_version(interface)
+            .map(|version| Self::Interface(version, Binding::JsonRpc))
+    }
+
     fn at(self, url: Url) -> AgentEndpoint {
         match self {
             Self::Interface(version, binding) => AgentEndpoint::Interface { url, binding, version },
@@ -188,11 +194,16 @@ impl EndpointKind {
 /// Returns the endpoints that this client can use: those of A2A first, each group in the card's order. An invalid
 /// address is skipped if there is another endpoint.
 fn endpoints(card: &AgentCard, found_at: &Url) -> Result<(AgentEndpoint, Vec<AgentEndpoint>)> {
-    let interfaces = card.supported_interfaces.iter().enumerate();
-    let usable = interfaces.filter_map(|(card_url, interface)| {
-        Some((EndpointKind::of(card, interface)?, card_url, interface))
-    });
-    let mut usable: Vec<_> = usable.collect();
+    let find = |kind: &dyn Fn(&AgentInterface) -> Option<EndpointKind>| {
+        let interfaces = card.supported_interfaces.iter().enumerate();
+        let usable = interfaces
+            .filter_map(|(card_url, interface)| Some((kind(interface)?, card_url, interface)));
+        usable.collect::<Vec<_>>()
+    };
+    let mut usable = find(&|interface| EndpointKind::of(card, interface));
+    if usable.is_empty() {
+        usable = find(&EndpointKind::presumed);
+    }
     usable.sort_by_key(|(manner, ..)| !matches!(manner, EndpointKind::Interface(..)));
     let mut wrong = DiscoveryError::NoWayToSpeak {
         url: found_at.to_string(),
@@ -263,6 +274,13 @@ mod tests {
                 ]}),
                 "HTTP+JSON 0.3",
                 "http://a/2",
+            ),
+            (
+                json!({"name": "n", "supportedInterfaces": [
+                    {"url": "http://a/0", "protocolBinding": "jsonrpc", "protocolVersion": "2.0"},
+                ]}),
+                "JSONRPC 1.0",
+                "http://a/0",
             ),
         ] {
             let found = found(card);

@@ -1,6 +1,6 @@
 //! Tests of the choice of versions, and of the requests in each.
 
-use bridge_client::{Client, Fault, Options};
+use bridge_client::{Binding, Client, Fault, Options};
 use bridge_protocol::{
     a2a::{DeleteTaskPushNotificationConfigRequest, ListTasksRequest, SendMessageResponse},
     dialect::Version,
@@ -49,6 +49,53 @@ async fn a_card_without_a_usable_interface_is_refused() {
             "card at {url}: the card offers JSONRPC 0.3, but this client needs JSONRPC 1.0 or HTTP+JSON 1.0{grpc}"
         )
     );
+}
+
+/// A card with one interface.
+fn card_of(binding: &str, version: &str) -> Value {
+    json!({"name": "Odd", "supportedInterfaces": [
+        {"url": "URL", "protocolBinding": binding, "protocolVersion": version},
+    ]})
+}
+
+#[tokio::test]
+async fn the_version_of_json_rpc_is_not_taken_for_that_of_a2a() {
+    let (url, _) = serve(CARD, card_of("jsonrpc", "2.0"), || result(&json!({}))).await;
+    for (wanted, spoken) in [
+        (None, Version::V1_0),
+        (Some(Version::V0_3), Version::V0_3),
+        (Some(Version::V1_0), Version::V1_0),
+    ] {
+        let client = Client::connect(&url, &options(wanted)).await.unwrap();
+        assert_eq!(client.version(), spoken);
+    }
+}
+
+#[tokio::test]
+async fn an_interface_that_is_understood_precedes_one_of_a_later_version() {
+    let mut card = both();
+    card["supportedInterfaces"][0]["protocolVersion"] = json!("2.0");
+    card["supportedInterfaces"][1]["protocolVersion"] = json!("0.3");
+    let (url, _) = serve(CARD, card, || result(&json!({}))).await;
+    let client = Client::connect(&url, &Options::default()).await.unwrap();
+    assert_eq!(client.version(), Version::V0_3);
+}
+
+/// Some agents write a version as their binding, or a version that does not exist.
+#[tokio::test]
+async fn what_an_interface_does_not_tell_may_be_required() {
+    for (card, version, binding) in [
+        (card_of("0.3.0", "0.3"), None, Some(Binding::JsonRpc)),
+        (card_of("JSONRPC", "latest"), Some(Version::V0_3), None),
+        (card_of("http", "v0.3"), Some(Version::V0_3), Some(Binding::HttpJson)),
+    ] {
+        let (url, _) = serve(CARD, card, || result(&json!({}))).await;
+        let error = Client::connect(&url, &Options::default()).await.unwrap_err().to_string();
+        assert!(error.ends_with("; set version and binding to try one all the same"), "{error}");
+        let options = Options { version, binding, ..Options::default() };
+        let client = Client::connect(&url, &options).await.unwrap();
+        assert_eq!(client.version(), Version::V0_3);
+    }
 }
 
 #[tokio::test]
