@@ -92,7 +92,7 @@ pub struct Request {
     pub id: Id,
     /// The method.
     pub method: String,
-    /// The parameters, an empty object if absent.
+    /// The parameters, an empty object if absent or an empty list.
     pub params: Value,
 }
 
@@ -147,7 +147,7 @@ pub struct RawRequest<'b> {
     pub id: Id,
     /// The method.
     pub method: Cow<'b, str>,
-    /// The parameters as JSON, an empty object if absent. They may be invalid JSON in a way that only parsing shows;
+    /// The parameters as JSON, an empty object if absent or an empty list. They may be invalid JSON in a way that only parsing shows;
     /// [`Request::from_slice`] then returns the error of the body.
     pub params: Cow<'b, str>,
 }
@@ -174,6 +174,7 @@ impl<'b> RawRequest<'b> {
         let FieldName(method) = serde_json::from_slice(envelope.method?).ok()?;
         let params = match envelope.params {
             None | Some(b"null") => "{}",
+            Some([b'[', space @ .., b']']) if space.trim_ascii().is_empty() => "{}",
             Some(params) => str::from_utf8(params).ok()?,
         };
         let id = match envelope.id {
@@ -195,6 +196,8 @@ fn read_method_and_params(mut fields: Fields) -> Result<(String, Value), FieldEr
     let method = fields.required("method")?;
     let params = match fields.take("params") {
         None | Some(Value::Null) => Value::Object(Map::new()),
+        // By position, no parameters are an empty list, which is also what PHP writes for an empty object.
+        Some(Value::Array(list)) if list.is_empty() => Value::Object(Map::new()),
         Some(params @ (Value::Object(_) | Value::Array(_))) => params,
         Some(other) => return Err(FieldError::unexpected("an object", &other).inside("params")),
     };
@@ -298,6 +301,12 @@ mod tests {
             });
             assert_eq!(asked, Request::from_slice(body.as_bytes()), "{body}");
         }
+    }
+
+    #[test]
+    fn an_empty_list_of_parameters_is_none() {
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"m","params":[]}"#;
+        assert_eq!(Request::from_slice(body.as_bytes()).unwrap().params, json!({}));
     }
 
     #[test]
