@@ -120,12 +120,26 @@ fn wrapped_task_to_v1(task: &Value) -> Result<Task, FieldError> {
     read.map_err(|error| error.inside("task"))
 }
 
-/// Reads the result of `message/send`. A wrapped task is accepted too.
+/// Returns the answer inside `{"statusUpdate": {..}}` and the like, the form of 1.0, which some agents use in 0.3 too.
+fn unwrapped(mut value: Value) -> Value {
+    const WRAPPERS: [&str; 4] = ["task", "message", "statusUpdate", "artifactUpdate"];
+    let Some(fields) = value.as_object_mut().filter(|fields| !fields.contains_key("kind")) else {
+        return value;
+    };
+    let wrapper = WRAPPERS.into_iter().find(|name| fields.get(*name).is_some_and(Value::is_object));
+    match wrapper.and_then(|name| fields.remove(name)) {
+        Some(answer) => answer,
+        None => value,
+    }
+}
+
+/// Reads the result of `message/send`. A wrapped task or message is accepted too.
 pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError> {
     const KINDS: &str = "one of task, message";
     if let Some(task) = wrapped_task(&value) {
         return wrapped_task_to_v1(task).map(SendMessageResponse::Task);
     }
+    let value = unwrapped(value);
     match kind_of(&value, KINDS)? {
         Kind::Task => task::to_v1(value).map(SendMessageResponse::Task),
         Kind::Message => answer_to_v1(value).map(SendMessageResponse::Message),
@@ -142,8 +156,9 @@ pub fn send_result_from_v1(result: &SendMessageResponse, losses: &mut Losses) ->
     }
 }
 
-/// Reads one item of a stream.
+/// Reads one item of a stream. A wrapped one is accepted too.
 pub fn stream_item_to_v1(value: Value) -> Result<StreamResponse, FieldError> {
+    let value = unwrapped(value);
     match kind_of(&value, "one of task, message, status-update, artifact-update")? {
         Kind::Task => task::to_v1(value).map(StreamResponse::Task),
         Kind::Message => answer_to_v1(value).map(StreamResponse::Message),
@@ -209,6 +224,29 @@ mod tests {
         ] {
             let item = stream_item_to_v1(item).unwrap();
             assert_eq!(stream_item_from_v1(&item, &mut Losses::new())["kind"], kind);
+        }
+    }
+
+    #[test]
+    fn an_answer_may_be_wrapped_as_in_1_0() {
+        let status = json!({"state": "working"});
+        for (wrapper, answer) in [
+            ("task", json!({"kind": "task", "id": "t", "contextId": "c", "status": status})),
+            ("message", json!({"kind": "message", "messageId": "m", "role": "agent", "parts": []})),
+            (
+                "statusUpdate",
+                json!({"kind": "status-update", "taskId": "t", "contextId": "c", "status": status}),
+            ),
+            (
+                "artifactUpdate",
+                json!({"taskId": "t", "artifact": {"artifactId": "a", "parts": []}}),
+            ),
+        ] {
+            let wrapped = json!({wrapper: answer});
+            assert_eq!(stream_item_to_v1(wrapped.clone()), stream_item_to_v1(answer.clone()));
+            if ["task", "message"].contains(&wrapper) {
+                assert_eq!(send_result_to_v1(wrapped), send_result_to_v1(answer));
+            }
         }
     }
 
