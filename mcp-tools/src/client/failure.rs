@@ -71,11 +71,11 @@ impl Failures {
         if is_of_no_token(error) {
             return ConnectError::Unauthorized(server);
         }
+        let closed = || ConnectError::Failed { server, reason: self.closed.to_owned() };
         match (transport(error), last(error)) {
+            (Some(transport), _) if is_closed(transport) => closed(),
             (Some(transport), _) => self.connect(transport.error.as_ref()),
-            (None, ClientInitializeError::ConnectionClosed(_)) => {
-                ConnectError::Failed { server, reason: self.closed.to_owned() }
-            }
+            (None, ClientInitializeError::ConnectionClosed(_)) => closed(),
             (None, last) => self.connect(last),
         }
     }
@@ -192,6 +192,12 @@ fn hint(reason: &str) -> &'static str {
     }
 }
 
+/// Returns whether the other side had closed the connection before a message was written.
+fn is_closed(error: &DynamicTransportError) -> bool {
+    let error = error.error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
 fn is_of_no_token(error: &ClientInitializeError) -> bool {
     error.is_authorization_required() || transport(error).is_some_and(is_unauthorized)
 }
@@ -237,4 +243,27 @@ fn is_unauthorized(error: &DynamicTransportError) -> bool {
         cause = error.source();
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::TypeId;
+
+    use super::*;
+
+    /// A program may end before or after the first message is written to it.
+    #[test]
+    fn a_program_that_ends_at_once_is_told_whenever_that_is_noticed() {
+        let failures =
+            Failures::of(&ConnectionDetails::stdio("e", "false", <[&str; 0]>::default()));
+        let broken = io::Error::from(io::ErrorKind::BrokenPipe);
+        let error = DynamicTransportError::from_parts("program", TypeId::of::<()>(), broken.into());
+        for error in [
+            ClientInitializeError::TransportError { error, context: "sending".into() },
+            ClientInitializeError::ConnectionClosed("discover".into()),
+        ] {
+            let said = failures.begin(&error).to_string();
+            assert!(said.contains("the program ended before it answered"), "{said}");
+        }
+    }
 }
