@@ -46,8 +46,20 @@ pub(crate) fn part(activity: &Activity) -> Option<Part> {
     Some(part)
 }
 
+/// Puts the parts of several messages into one, each message on a line of its own.
+pub fn on_lines(messages: impl IntoIterator<Item = Vec<Part>>) -> Vec<Part> {
+    let mut joined: Vec<Part> = Vec::new();
+    for mut parts in messages {
+        if !joined.is_empty() {
+            parts.iter_mut().take(1).for_each(apart);
+        }
+        joined.append(&mut parts);
+    }
+    joined
+}
+
 /// Puts a text that follows another one on a new line: most clients show the texts of parts without separators.
-pub fn apart(part: &mut Part) {
+pub(crate) fn apart(part: &mut Part) {
     if let Content::Text(text) = &mut part.content
         && !(text.is_empty() || text.starts_with('\n'))
     {

@@ -74,12 +74,7 @@ pub fn status(task: &Task) -> TaskStatus {
     let own = mem::take(&mut question.parts);
     let before = before(task).into_iter().rev();
     let before = before.map(|place| task.history[place].parts.clone());
-    for mut parts in before.chain([own]) {
-        if !question.parts.is_empty() {
-            parts.iter_mut().take(1).for_each(plain_text::apart);
-        }
-        question.parts.append(&mut parts);
-    }
+    question.parts = plain_text::on_lines(before.chain([own]));
     status
 }
 

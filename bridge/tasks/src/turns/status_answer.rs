@@ -69,14 +69,8 @@ async fn message(
     }
     let earlier = artifacts_before(handle, job.turn).await?;
     let is_new = |one: &&Artifact| !earlier.contains(&one.artifact_id);
-    let mut parts = Vec::new();
-    for artifact in snapshot.task.artifacts.iter().filter(is_new) {
-        let mut own = joined(&artifact.parts);
-        if !parts.is_empty() {
-            own.iter_mut().take(1).for_each(plain_text::apart);
-        }
-        parts.append(&mut own);
-    }
+    let new = snapshot.task.artifacts.iter().filter(is_new);
+    let parts = plain_text::on_lines(new.map(|artifact| joined(&artifact.parts)));
     let id = format!("{}-turn-{}-answer", job.task, job.turn);
     Ok((!parts.is_empty()).then(|| Message {
         task_id: Some(handle.task_id().to_owned()),
