@@ -72,11 +72,13 @@ impl Failures {
             return ConnectError::Unauthorized(server);
         }
         let closed = || ConnectError::Failed { server, reason: self.closed.to_owned() };
-        match (transport(error), last(error)) {
-            (Some(transport), _) if is_closed(transport) => closed(),
-            (Some(transport), _) => self.connect(transport.error.as_ref()),
-            (None, ClientInitializeError::ConnectionClosed(_)) => closed(),
-            (None, last) => self.connect(last),
+        match last(error) {
+            ClientInitializeError::ConnectionClosed(_) => closed(),
+            ClientInitializeError::TransportError { error, .. } if is_closed(error) => closed(),
+            ClientInitializeError::TransportError { error, .. } => {
+                self.connect(error.error.as_ref())
+            }
+            last => self.connect(last),
         }
     }
 

@@ -26,7 +26,7 @@ pub(super) struct ServerQuirks {
     rejected_schemas: Mutex<BTreeSet<String>>,
 }
 
-/// The end of a description that was cut.
+/// The mark at the end of a description that was cut.
 const CUT: &str = " [..]";
 
 impl ServerQuirks {
