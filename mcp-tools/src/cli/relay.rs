@@ -6,7 +6,7 @@ use bridge_program::Exit;
 use clap::Args;
 use url::Url;
 
-use super::target;
+use super::target::{self, Headers};
 use crate::{
     allow_list::AllowList,
     client::{Connection, Options},
@@ -24,6 +24,8 @@ pub(super) struct Relay {
     /// The URL of the other server; the bearer token is read from the environment variable MCP_TOKEN
     #[arg(long, value_name = "URL")]
     url: Url,
+    #[command(flatten)]
+    headers: Headers,
     /// A further host that may be reached; may be given several times
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
@@ -33,7 +35,7 @@ impl Relay {
     pub(super) async fn execute(&self) -> Result<Exit, Box<dyn Error>> {
         let mut allowed = AllowList::default();
         allowed.hosts.extend(self.allow_host.iter().cloned());
-        let details = target::over_http(&self.url);
+        let details = target::over_http(&self.url, &self.headers)?;
         let connection = Connection::open(&details, &allowed, &Options::default()).await?;
         relay::relay(connection).await?;
         Ok(Exit::Passed)

@@ -20,9 +20,20 @@ pub(super) const TOKEN: &str = "MCP_TOKEN";
 pub(super) struct Target {
     #[command(flatten)]
     server: Server,
+    #[command(flatten)]
+    headers: Headers,
     /// A further environment variable that the program gets, such as its API key; may be given several times
     #[arg(long, value_name = "NAME", requires = "command")]
     pass_env: Vec<String>,
+}
+
+/// The headers of requests to a server over HTTP. Their values are not on the command line, which other users can read.
+#[derive(Debug, Args)]
+pub(super) struct Headers {
+    /// A further header of each request, with the environment variable that has its value, such as X-API-Key=SHOP_KEY;
+    /// may be given several times
+    #[arg(long = "header", value_name = "NAME=VARIABLE", value_parser = name_and_variable, requires = "url")]
+    headers: Vec<(String, String)>,
 }
 
 /// The server, named in one of two ways.
@@ -46,7 +57,7 @@ impl Target {
         let details = match (url, command) {
             (Some(url), _) => {
                 allowed.hosts.extend(url.host_str().map(str::to_owned));
-                over_http(url)
+                over_http(url, &self.headers)?
             }
             (None, line) => {
                 let details = program(line.as_deref().unwrap_or_default(), &self.pass_env)?;
@@ -65,13 +76,32 @@ impl Target {
     }
 }
 
-/// Returns the details of a server over HTTP, with the token from the environment variable.
-pub(super) fn over_http(url: &Url) -> ConnectionDetails {
-    let details = ConnectionDetails::http(DEFAULT_NAME, url.clone());
-    match token() {
-        Some(token) => details.with_bearer(&token),
-        None => details,
+/// Returns the details of a server over HTTP, with the token and the headers from environment variables.
+pub(super) fn over_http(url: &Url, named: &Headers) -> Result<ConnectionDetails, String> {
+    let mut details = ConnectionDetails::http(DEFAULT_NAME, url.clone());
+    if let Some(token) = token() {
+        details = details.with_bearer(&token);
     }
+    if let Transport::Http { headers, .. } = &mut details.transport {
+        for (name, variable) in &named.headers {
+            headers.insert(name.clone(), read_variable("--header", variable)?);
+        }
+    }
+    Ok(details)
+}
+
+fn name_and_variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, variable)) if !name.is_empty() && !variable.is_empty() => {
+            Ok((name.to_owned(), variable.to_owned()))
+        }
+        Some(_) | None => Err("expected a header and the environment variable that has its value, such as X-API-Key=SHOP_KEY".to_owned()),
+    }
+}
+
+fn read_variable(flag: &str, name: &str) -> Result<Secret, String> {
+    let value = env::var(name).map_err(|_| format!("{flag}: {name} is not set"))?;
+    Ok(Secret::new(value))
 }
 
 fn program(line: &str, pass_env: &[String]) -> Result<ConnectionDetails, String> {
@@ -83,9 +113,7 @@ fn program(line: &str, pass_env: &[String]) -> Result<ConnectionDetails, String>
     if let Transport::Stdio { env, .. } = &mut details.transport {
         env.extend(token().map(|token| (TOKEN.to_owned(), token)));
         for name in pass_env {
-            let value =
-                std::env::var(name).map_err(|_| format!("--pass-env: {name} is not set"))?;
-            env.insert(name.clone(), Secret::new(value));
+            env.insert(name.clone(), read_variable("--pass-env", name)?);
         }
     }
     Ok(details)
