@@ -263,12 +263,14 @@ impl Wire for Map<String, Value> {
     fn read(value: Value) -> Result<Self, FieldError> {
         match value {
             Value::Object(map) => Ok(map),
+            // PHP writes an object without members as an empty list.
+            Value::Array(list) if list.is_empty() => Ok(Self::new()),
             other => Err(FieldError::unexpected("an object", &other)),
         }
     }
 
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(PlainObject)
+        from.deserialize_any(PlainObject)
     }
 
     fn describe(_: &mut Schemas) -> Value {
@@ -325,7 +327,7 @@ impl<T: Wire> Wire for BTreeMap<String, T> {
     }
 
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(one_pass::MapVisitor(PhantomData))
+        from.deserialize_any(one_pass::MapVisitor(PhantomData))
     }
 
     fn describe(schemas: &mut Schemas) -> Value {
@@ -355,6 +357,15 @@ mod tests {
         for wrong in [json!(7.5), json!("x"), json!(1_u64 << 40), json!(null)] {
             assert!(i32::read(wrong).is_err());
         }
+    }
+
+    #[test]
+    fn an_empty_list_is_an_object_without_members() {
+        assert_eq!(Map::read(json!([])), Ok(Map::new()));
+        assert_eq!(read_in_one_pass(b"[]"), Some(Map::new()));
+        assert_eq!(read_in_one_pass::<Map<_, _>>(b"[1]"), None);
+        let error = Map::read(json!([1])).unwrap_err();
+        assert_eq!(error.to_string(), "expected an object, found a list");
     }
 
     #[test]

@@ -17,7 +17,10 @@ pub(crate) struct Fields {
 impl Fields {
     /// Opens an object.
     pub(crate) fn of(value: Value) -> Result<Self, FieldError> {
-        Map::read(value).map(Self::left)
+        match value {
+            Value::Object(unread) => Ok(Self::left(unread)),
+            other => Err(FieldError::unexpected("an object", &other)),
+        }
     }
 
     /// Continues with the fields of an object that were not read yet.

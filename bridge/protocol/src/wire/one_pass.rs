@@ -4,7 +4,8 @@ use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, vec::Vec
 use core::{fmt, marker::PhantomData};
 
 use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor,
+    Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess,
+    Unexpected, Visitor,
 };
 
 use super::Wire;
@@ -187,5 +188,17 @@ impl<'de, T: Wire> Visitor<'de> for MapVisitor<T> {
             entries.insert(key, map.next_value_seed(WireSeed::new())?);
         }
         Ok(entries)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
+        no_items(items).map(|()| BTreeMap::new())
+    }
+}
+
+/// Reads an empty list, as which PHP writes an object without members.
+pub(super) fn no_items<'de, A: SeqAccess<'de>>(mut items: A) -> Result<(), A::Error> {
+    match items.next_element::<IgnoredAny>()? {
+        None => Ok(()),
+        Some(IgnoredAny) => Err(Error::invalid_type(Unexpected::Seq, &"an object")),
     }
 }

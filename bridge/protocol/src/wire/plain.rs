@@ -10,7 +10,7 @@ use core::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::surrogates;
+use super::{one_pass::no_items, surrogates};
 
 /// Reads any value.
 pub(super) struct PlainValue;
@@ -118,6 +118,10 @@ impl<'de> Visitor<'de> for PlainObject {
             object.insert(name, members.next_value_seed(PlainValue)?);
         }
         Ok(object)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
+        no_items(items).map(|()| Map::new())
     }
 }
 
