@@ -51,9 +51,10 @@ pub enum TooMuch {
 /// # Errors
 /// If the weight or the nesting is above its limit.
 pub fn json(body: &[u8]) -> Result<(), TooMuch> {
+    // Each bracket needs a closing one; what has none is no JSON.
     let may_be_deep = || {
         let opens = body.iter().filter(|byte| matches!(byte, b'{' | b'['));
-        opens.count() > DEEPEST
+        body.len() > 2 * DEEPEST && opens.count() > DEEPEST
     };
     match body.len() > SMALL || may_be_deep() {
         true => scan(body, DEEPEST, MOST).map(drop),

@@ -164,7 +164,8 @@ pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Error> {
         return Err(Error::new(ErrorKind::ContentTypeNotSupported, message));
     }
     match media_type(headers) {
-        Some(said) if is_json_type(&said) => Ok(()),
+        Some("application/json") => Ok(()),
+        Some(said) if is_json_type(said) => Ok(()),
         None if !headers.contains_key(ORIGIN) => Ok(()),
         said => Err(refused(said)),
     }
@@ -175,26 +176,34 @@ pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Error> {
 pub(super) fn is_json_or_curls(headers: &HeaderMap) -> Result<(), Error> {
     const CURLS: &str = "application/x-www-form-urlencoded";
     match media_type(headers) {
-        Some(said) if said == CURLS && !headers.contains_key(ORIGIN) => Ok(()),
+        Some(said) if said.eq_ignore_ascii_case(CURLS) && !headers.contains_key(ORIGIN) => Ok(()),
         Some(_) | None => is_json(headers),
     }
 }
 
 /// Returns the media type in the headers, without its parameters.
-fn media_type(headers: &HeaderMap) -> Option<String> {
+fn media_type(headers: &HeaderMap) -> Option<&str> {
     let header = headers.get(CONTENT_TYPE)?.to_str().unwrap_or("?");
-    let essence = header.split(';').next().unwrap_or_default();
-    Some(essence.trim().to_ascii_lowercase())
+    // Few bytes are compared faster one by one than by a search.
+    let end = header.bytes().position(|byte| byte == b';');
+    Some(header[..end.unwrap_or(header.len())].trim())
 }
 
 fn is_json_type(essence: &str) -> bool {
-    let subtype = essence.strip_prefix("application/");
-    subtype.is_some_and(|subtype| subtype == "json" || subtype.ends_with("+json"))
+    let Some((kind, subtype)) = essence.split_once('/') else {
+        return false;
+    };
+    let ending = subtype.as_bytes().last_chunk::<5>();
+    kind.eq_ignore_ascii_case("application")
+        && (subtype.eq_ignore_ascii_case("json")
+            || ending.is_some_and(|ending| ending.eq_ignore_ascii_case(b"+json")))
 }
 
-fn refused(media_type: Option<String>) -> Error {
-    let found = media_type
-        .map_or_else(|| "none beside an Origin".into(), |media_type| format!("{media_type:?}"));
+fn refused(media_type: Option<&str>) -> Error {
+    let found = media_type.map_or_else(
+        || "none beside an Origin".into(),
+        |media_type| format!("{:?}", media_type.to_ascii_lowercase()),
+    );
     let message =
         format!("Content-Type: expected application/a2a+json or application/json, found {found}");
     Error::new(ErrorKind::ContentTypeNotSupported, message)

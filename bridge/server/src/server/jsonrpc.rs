@@ -82,9 +82,8 @@ pub(super) async fn answer(
             return refused(id, of_content(&headers, error), render::error);
         }
     };
-    let refusal = refusal_of(&asked.method);
     if let Err(error) = body::is_json(&headers) {
-        return refused(asked.id, error, refusal);
+        return refused(asked.id, error, refusal_of_method(&asked.method));
     }
     let understood = endpoint.understand(&mut context, &headers, &uri, &asked);
     let (version, call) = match understood.await {
@@ -93,11 +92,14 @@ pub(super) async fn answer(
             // The parameters may be invalid JSON, which is reported before any other error.
             let whole = block_if_large(body.len(), || Request::from_slice(&body));
             return match whole {
-                Ok(_) => refused(asked.id, error, refusal),
-                Err(BadRequest { id, error }) => refused(id, error, refusal),
+                Ok(_) => refused(asked.id, error, refusal_of_method(&asked.method)),
+                Err(BadRequest { id, error }) => {
+                    refused(id, error, refusal_of_method(&asked.method))
+                }
             };
         }
     };
+    let refusal = refusal(has_events(version, call.operation()));
     let id = asked.id;
     // Otherwise the body would stay in memory until the answer is sent.
     drop(body);
@@ -118,7 +120,7 @@ pub(super) async fn answer(
     };
     let client_id = context.client_id.as_deref();
     let size = reply.size();
-    let write = || self::response(endpoint, version, id, shape(reply), client_id);
+    let write = || self::response(endpoint, version, id, size, shape(reply), client_id);
     let response = write_large(size, write).await;
     service_parameters::with_extensions(
         response,
@@ -135,15 +137,25 @@ fn of_content(headers: &HeaderMap, error: Error) -> Error {
     }
 }
 
-/// Returns the form of the error for this method. Some clients read only events where they expect a stream (specification
-/// 9.4.2; 0.3.0, 7.2.1), and see no error in another body. A refused subscription of 1.0 has a plain body all the same: the
-/// official test kit takes any event for a stream.
-fn refusal_of(method: &str) -> fn(Id, Error) -> Response {
-    let has_events = |version: Version| match (version, version.operation(method)) {
-        (_, None) | (Version::V1_0, Some(Operation::SubscribeToTask)) => false,
-        (Version::V0_1 | Version::V0_3 | Version::V1_0, Some(operation)) => operation.streams(),
-    };
-    if Version::ALL.into_iter().any(has_events) { sse::refusal } else { render::error }
+/// Returns whether an error of this operation is an event. Some clients read only events where they expect a stream
+/// (specification 9.4.2; 0.3.0, 7.2.1), and see no error in another body. A refused subscription of 1.0 has a plain body all
+/// the same: the official test kit takes any event for a stream.
+fn has_events(version: Version, operation: Operation) -> bool {
+    match (version, operation) {
+        (Version::V1_0, Operation::SubscribeToTask) => false,
+        (Version::V0_1 | Version::V0_3 | Version::V1_0, operation) => operation.streams(),
+    }
+}
+
+/// Returns the form of an error for a method whose version is unknown.
+fn refusal_of_method(method: &str) -> fn(Id, Error) -> Response {
+    let named = |version: Version| version.operation(method).map(|operation| (version, operation));
+    let mut known = Version::ALL.into_iter().filter_map(named);
+    refusal(known.any(|(version, operation)| has_events(version, operation)))
+}
+
+fn refusal(has_events: bool) -> fn(Id, Error) -> Response {
+    if has_events { sse::refusal } else { render::error }
 }
 
 impl Endpoint {
@@ -258,15 +270,15 @@ fn not_found(named: Option<Version>, method: &str) -> Error {
     Error::new(ErrorKind::MethodNotFound, message)
 }
 
-/// Makes the response to a request, in the request's version.
+/// Makes the response to a request, in the request's version. `size` is the approximate size of the reply in bytes.
 fn response(
     endpoint: &Endpoint,
     version: Version,
     id: Id,
+    size: usize,
     reply: Reply,
     client_id: Option<&str>,
 ) -> Response {
-    let size = reply.size();
     let result = match reply {
         Reply::Stream(items) => {
             return sse::stream(version, id, items, client_id.map(str::to_owned));
