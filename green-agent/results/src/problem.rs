@@ -67,6 +67,8 @@ impl Problem {
     pub fn outcome(&self) -> Outcome {
         match (self.kind, self.owner) {
             (ProblemKind::Interrupted, _) | (_, Owner::User) => Outcome::Interrupted,
+            // It failed before it called an agent.
+            (ProblemKind::EvaluationFailed, Owner::Evaluator) => Outcome::EvaluatorError,
             // There is nothing yet that the agent's work could be compared with.
             (ProblemKind::Snapshot, Owner::Harness) => Outcome::Passed,
             (
@@ -123,9 +125,10 @@ impl Problem {
 
     /// Returns whether the problem ended the trial early, so that its progress depends on chance.
     pub fn breaks_off(&self) -> bool {
-        // A refusal ends a trial too, but always at the same place.
-        !matches!(self.outcome(), Outcome::Passed | Outcome::Failed)
-            && self.kind != ProblemKind::EvaluationRejected
+        // What the evaluator reports ends a trial too, but always at the same place.
+        let is_reported =
+            matches!(self.kind, ProblemKind::EvaluationRejected | ProblemKind::EvaluationFailed);
+        !is_reported && !matches!(self.outcome(), Outcome::Passed | Outcome::Failed)
     }
 }
 
@@ -252,7 +255,7 @@ pub enum ProblemKind {
     Assertion,
     /// The transcript differs from the snapshot, or there is no snapshot.
     Snapshot,
-    /// The evaluator reported that the evaluation failed or was canceled.
+    /// The evaluator reported that the evaluation failed or was canceled, or completed it without calling an agent or finding anything out.
     EvaluationFailed,
     /// The evaluator refused the request.
     EvaluationRejected,
@@ -405,6 +408,13 @@ mod tests {
             (Owner::Harness, Outcome::HarnessError, Exit::Infrastructure),
         ] {
             let problem = ProblemKind::Hung.because("x").owned_by(owner);
+            assert_eq!((problem.outcome(), problem.exit()), (outcome, exit));
+        }
+        for (owner, outcome, exit) in [
+            (Owner::Agent, Outcome::Failed, Exit::Failed),
+            (Owner::Evaluator, Outcome::EvaluatorError, Exit::Infrastructure),
+        ] {
+            let problem = ProblemKind::EvaluationFailed.because("x").owned_by(owner);
             assert_eq!((problem.outcome(), problem.exit()), (outcome, exit));
         }
     }

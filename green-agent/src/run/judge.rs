@@ -12,6 +12,7 @@ use super::{
     problem::{Problem, ProblemKind, chain},
     report::TRIAL_REPORT,
     server_error::{LastLines, server_error},
+    taking_part::{found_nothing, nobody_took_part},
     unanswered::unanswered,
 };
 use crate::{
@@ -180,7 +181,11 @@ fn verdict(
     others: &[Problem],
     entries: &[Entry],
 ) -> Option<Problem> {
+    let without_agents = others.is_empty() && nobody_took_part(scenario, entries);
     let kind = match assessment.state.as_str() {
+        "completed" if without_agents && found_nothing(scenario, assessment) => {
+            ProblemKind::EvaluationFailed
+        }
         "completed" => return criterion::missed(scenario, assessment),
         "rejected" => ProblemKind::EvaluationRejected,
         _ => ProblemKind::EvaluationFailed,
@@ -193,6 +198,16 @@ fn verdict(
         // The title of the problem says the same.
         "failed" | "rejected" if !text.is_empty() => kind.because(text),
         state => kind.because(format!("the evaluation ended as {state}: {text}")),
+    };
+    let problem = match kind {
+        ProblemKind::EvaluationFailed if without_agents => Problem {
+            message: format!(
+                "{}\nthe evaluator called no agent: see its log, and its page for the roles and the [config] that it needs",
+                problem.message
+            ),
+            ..problem.owned_by(Owner::Evaluator)
+        },
+        _ => problem,
     };
     Some(problem).filter(|one| !follows_from_crash(one, others, entries))
 }

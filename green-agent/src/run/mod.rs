@@ -37,6 +37,7 @@ mod serve;
 mod server_error;
 mod start;
 mod supply;
+mod taking_part;
 mod trial;
 mod trial_agents;
 mod unanswered;

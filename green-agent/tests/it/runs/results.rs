@@ -68,6 +68,35 @@ fn a_run_that_passes_without_a_score_says_where_the_score_probably_is() {
 }
 
 #[test]
+fn an_evaluator_that_calls_no_agent_and_finds_nothing_has_failed_itself() {
+    let words = r#""message": {"kind": "message", "role": "agent", "messageId": "m",
+                "parts": [{"kind": "text", "text": "Missing roles: {'purple'}"}]}"#;
+    let figures =
+        r#"{"summary": {"average_score": 0.25}, "tasks": [{"reward": 1}, {"reward": False}]}"#;
+    for (state, exit, result, pass_score) in [
+        ("completed", 4, "{}", ""),
+        ("completed", 4, "{}", "pass_score = 0.5"),
+        ("failed", 4, "{}", ""),
+        ("canceled", 4, "{}", ""),
+        ("completed", 0, r#"{"score": 1}"#, ""),
+    ] {
+        let harness = format!("snapshot = false\n{pass_score}");
+        let folder = Folder::new(&SCENARIO.replace("pass_score = 0.5", &harness));
+        let status = format!(r#"{{"state": "{state}", {words}}}"#);
+        let evaluator = EVALUATOR.replace(r#"{"state": "completed"}"#, &status);
+        folder.agent(&evaluator.replace(figures, result));
+        let ended = folder.run(&["run", "a.toml"]);
+        assert_eq!(ended.status.code(), Some(exit), "{state} {}", shown(&ended));
+        if exit == 4 {
+            let record = &records(&folder.only_run())[0];
+            assert_eq!(record.outcome.title(), "evaluator error", "{}", shown(&ended));
+            assert!(shown(&ended).contains("Missing roles: {'purple'}"), "{}", shown(&ended));
+            assert!(shown(&ended).contains("the evaluator called no agent"), "{}", shown(&ended));
+        }
+    }
+}
+
+#[test]
 fn a_snapshot_that_is_not_there_yet_is_no_failure_of_the_agent() {
     let folder = Folder::new(&SCENARIO.replace("pass_score = 0.5\n", ""));
     folder.agent(EVALUATOR);
