@@ -6,7 +6,7 @@ use bridge_protocol::{
     dialect::Version,
     wire::FieldError,
 };
-use url::Url;
+use url::{Host, Url};
 
 /// Returns whether this client supports a version in this binding.
 pub(crate) fn carries(binding: Binding, version: Version) -> bool {
@@ -37,12 +37,23 @@ pub(crate) fn offered(card: &AgentCard) -> String {
     if shown.is_empty() { "no interface".to_owned() } else { shown.join(", ") }
 }
 
-/// Returns the address of an interface of the agent at `base`; cards may have relative addresses.
+/// Returns the address of an interface of the agent at `base`; cards may have relative addresses. Many programs write the address
+/// at which they listen into their cards. `0.0.0.0` means all addresses and leads nowhere, so the host is that of `base`.
 pub(crate) fn address(binding: Binding, base: &Url, text: &str) -> Result<Url, FieldError> {
-    match binding {
+    let mut url = match binding {
         Binding::Grpc => of_grpc(base, text),
         Binding::JsonRpc | Binding::HttpJson => below(base, text),
+    }?;
+    let is_all_addresses = match url.host() {
+        Some(Host::Ipv4(host)) => host.is_unspecified(),
+        Some(Host::Ipv6(host)) => host.is_unspecified(),
+        Some(Host::Domain(_)) | None => false,
+    };
+    if is_all_addresses {
+        // A base without a host, which is no address of an agent, changes nothing.
+        let _ = url.set_host(base.host_str());
     }
+    Ok(url)
 }
 
 /// Returns the address of an interface over HTTP.
@@ -94,6 +105,20 @@ mod tests {
         ] {
             let found = of_grpc(&Url::parse(base).unwrap(), said).ok();
             assert_eq!(found.as_ref().map(Url::as_str), expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn an_agent_on_all_addresses_is_where_its_card_is() {
+        for (binding, said, expected) in [
+            (Binding::JsonRpc, "http://0.0.0.0:9009/a2a", "http://agent.example:9009/a2a"),
+            (Binding::HttpJson, "http://[::]:9009/", "http://agent.example:9009/"),
+            (Binding::Grpc, "0.0.0.0:50051", "https://agent.example:50051/"),
+            (Binding::JsonRpc, "http://127.0.0.1:9009/", "http://127.0.0.1:9009/"),
+            (Binding::JsonRpc, "/a2a", "https://agent.example/a2a"),
+        ] {
+            let base = Url::parse("https://agent.example/").unwrap();
+            assert_eq!(address(binding, &base, said).unwrap().as_str(), expected, "{said}");
         }
     }
 }
