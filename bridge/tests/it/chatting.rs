@@ -219,6 +219,21 @@ async fn start_unfinished(ends: bool) -> String {
 }
 
 #[tokio::test]
+async fn a_card_that_leads_nowhere_is_told_as_the_cause() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let here = listener.local_addr().unwrap().to_string();
+    let card = json!({"name": "x", "description": "x", "version": "1", "capabilities": {}, "skills": [],
+        "supportedInterfaces": [{"url": "http://127.0.0.1:9/", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]});
+    let app = Router::new().route("/.well-known/agent-card.json", get(async move || Json(card)));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let (code, _, stderr) = output(&mut bridge(&["chat", &here, "-m", "hi"]), LIMIT).await;
+    assert_eq!(code, Some(4), "{stderr}");
+    assert!(stderr.contains("the agent's card says that address"), "{stderr}");
+    let (_, _, stderr) = output(&mut bridge(&["chat", "127.0.0.1:9", "-m", "x"]), LIMIT).await;
+    assert!(!stderr.contains("card says"), "{stderr}");
+}
+
+#[tokio::test]
 async fn an_answer_that_may_be_incomplete_is_reported() {
     for (ends, expected) in [
         (true, "the agent ended its stream; its task is working\n"),

@@ -239,6 +239,10 @@ impl From<ClientError> for Stopped {
                 format!("{error}\nsend them with --bearer-env NAME, --header-env HEADER=NAME, or --cert FILE --key FILE")
                     .into()
             }
+            Fault::Unconnected(_) if error.operation != "card" => format!(
+                "{error}\nthe agent's card says that address; if it is wrong, tell the agent the address at which it is reached"
+            )
+            .into(),
             Fault::Http {
                 status: 404 | 410, ..
             } if error.operation == "card" => format!(
