@@ -148,7 +148,7 @@ async fn nothing_of_a_stranger_commands_the_terminal() {
         &["discover", "--json", &here],
         &["check", &here, file],
         &["check", "--json", &here, file],
-        &["chat", &here, "-m", "nasty"],
+        &["chat", &here, "nasty"],
         &["chat", &here, "-m", "nasty", "--json"],
     ] {
         let (_, stdout, stderr) = output(&mut bridge(arguments), LIMIT).await;

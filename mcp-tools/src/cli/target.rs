@@ -30,9 +30,8 @@ pub(super) struct Target {
 /// The headers of requests to a server over HTTP. Their values are not on the command line, which other users can read.
 #[derive(Debug, Args)]
 pub(super) struct Headers {
-    /// A further header of each request, with the environment variable that has its value, such as X-API-Key=SHOP_KEY;
-    /// may be given several times
-    #[arg(long = "header", value_name = "NAME=VARIABLE", value_parser = name_and_variable, requires = "url")]
+    /// Send a header with the value of an environment variable, such as X-API-Key=MY_KEY; may be given several times
+    #[arg(long = "header-env", value_name = "HEADER=NAME", value_parser = header, requires = "url")]
     headers: Vec<(String, String)>,
 }
 
@@ -84,18 +83,18 @@ pub(super) fn over_http(url: &Url, named: &Headers) -> Result<ConnectionDetails,
     }
     if let Transport::Http { headers, .. } = &mut details.transport {
         for (name, variable) in &named.headers {
-            headers.insert(name.clone(), read_variable("--header", variable)?);
+            headers.insert(name.clone(), read_variable("--header-env", variable)?);
         }
     }
     Ok(details)
 }
 
-fn name_and_variable(text: &str) -> Result<(String, String), String> {
+fn header(text: &str) -> Result<(String, String), &'static str> {
     match text.split_once('=') {
-        Some((name, variable)) if !name.is_empty() && !variable.is_empty() => {
-            Ok((name.to_owned(), variable.to_owned()))
+        Some((header, name)) if !header.is_empty() && !name.is_empty() => {
+            Ok((header.to_owned(), name.to_owned()))
         }
-        Some(_) | None => Err("expected a header and the environment variable that has its value, such as X-API-Key=SHOP_KEY".to_owned()),
+        Some(_) | None => Err("expected HEADER=NAME, such as X-API-Key=MY_KEY"),
     }
 }
 

@@ -116,11 +116,11 @@ async fn tools_are_served_over_both_transports_with_a_token() {
     for (variable, code, expected) in [
         ("Authorization=KEY", 0, ""),
         ("X-Other=KEY", 4, "the server requires a token"),
-        ("Authorization=UNSET_KEY", 4, "--header: UNSET_KEY is not set"),
+        ("Authorization=UNSET_KEY", 4, "--header-env: UNSET_KEY is not set"),
         ("Host=KEY", 4, "Host"),
-        ("KEY", 2, "such as X-API-Key=SHOP_KEY"),
+        ("KEY", 2, "such as X-API-Key=MY_KEY"),
     ] {
-        let mut list = mcp_tools(&["list", "--url", url, "--header", variable]);
+        let mut list = mcp_tools(&["list", "--url", url, "--header-env", variable]);
         let (ended, _, errors) = output(list.env("KEY", format!("Bearer {token}")), LIMIT).await;
         assert_eq!(ended, Some(code), "{variable}: {errors}");
         assert!(errors.contains(expected) && !errors.contains(&token), "{variable}: {errors}");

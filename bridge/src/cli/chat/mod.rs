@@ -58,6 +58,9 @@ pub(super) struct Chat {
     /// The agent's address, or the address of its card
     #[arg(value_parser = address::parse)]
     url: Url,
+    /// The same as --message
+    #[arg(value_name = "MESSAGE", conflicts_with = "message")]
+    words: Option<String>,
     /// Send this message and exit, instead of reading one message per line
     #[arg(long, short, allow_hyphen_values = true)]
     message: Option<String>,
@@ -191,7 +194,8 @@ impl Chat {
         let files = files.collect::<Result<Vec<_>, _>>().map_err(Stopped::by_file)?;
         let client = Client::connect(&self.url, &options).await?;
         // Output for programs has no decoration.
-        let is_seen = self.message.is_none() && std::io::stdin().is_terminal() && !self.json;
+        let message = self.message.as_ref().or(self.words.as_ref());
+        let is_seen = message.is_none() && std::io::stdin().is_terminal() && !self.json;
         let standing = SignatureState::of(&client.card().signatures);
         if is_seen || matches!(standing, SignatureState::Malformed(_)) {
             errln!("the card is {standing}");
@@ -200,7 +204,7 @@ impl Chat {
         for file in files {
             session.attach(file);
         }
-        match &self.message {
+        match message {
             Some(message) => Ok(session.say(vec![Part::text(message)]).await?),
             None => converse(&mut session, is_seen).await,
         }
