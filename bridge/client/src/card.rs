@@ -44,12 +44,34 @@ pub(crate) async fn find(
             }
         }
     }
-    Err(CardNotFound {
-        tried,
-        fault: first.unwrap_or_else(|| {
-            Fault::Unreachable("no address of a card can be derived from it".into())
-        }),
-    })
+    let fault = first.unwrap_or_else(|| {
+        Fault::Unreachable("no address of a card can be derived from it".into())
+    });
+    match fault {
+        Fault::Http { status: 404, .. } => {
+            at_origin(http, base, options).await.ok_or(CardNotFound { tried, fault })
+        }
+        fault => Err(CardNotFound { tried, fault }),
+    }
+}
+
+/// Returns the card at the origin of an address with a path, if it names that path: many servers accept messages below a
+/// path, and show their only card at the origin. A card of another path is that of another agent.
+async fn at_origin(http: &Connections, base: &Url, options: &Options) -> Option<AgentCard> {
+    let path = card_url::path(base);
+    if path.is_empty() || card_url::is_card(base) {
+        return None;
+    }
+    for place in places::SPECIFIED {
+        let url = card_url::with_path(base, &places::below("", place));
+        if let Ok(card) = within(options.limits.card, fetch(http, &url, options)).await {
+            let names = |url: Url| card_url::path(&url) == path;
+            let mut interfaces = card.supported_interfaces.iter();
+            let is_named = interfaces.any(|one| Url::parse(&one.url).is_ok_and(names));
+            return is_named.then_some(card);
+        }
+    }
+    None
 }
 
 /// Returns the addresses to search for the card.

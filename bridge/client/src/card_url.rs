@@ -5,8 +5,13 @@ use url::Url;
 
 /// Returns whether an address is that of a card, by its path. The query is part of the address.
 pub(crate) fn is_card(url: &Url) -> bool {
-    let path = url.path().trim_end_matches('/');
+    let path = path(url);
     path.ends_with(".json") || places::is_one(path)
+}
+
+/// Returns the path of an address, without a slash at its end.
+pub(crate) fn path(url: &Url) -> &str {
+    url.path().trim_end_matches('/')
 }
 
 /// Returns the address without fragment.

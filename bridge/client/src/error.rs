@@ -66,7 +66,7 @@ pub enum Fault {
         explanation: String,
     },
     /// The answer has another HTTP error status.
-    #[error("HTTP status {status}: {body}")]
+    #[error("HTTP status {status}{}", quoted(.body))]
     Http {
         status: u16,
         /// The beginning of the body.
@@ -169,6 +169,10 @@ fn over(binding: Option<Binding>) -> String {
         None | Some(Binding::JsonRpc) => String::new(),
         Some(other @ (Binding::HttpJson | Binding::Grpc)) => format!(" over {other}"),
     }
+}
+
+fn quoted(body: &str) -> String {
+    if body.trim().is_empty() { String::new() } else { format!(": {body}") }
 }
 
 fn asking(challenge: &Option<String>) -> String {

@@ -130,3 +130,20 @@ async fn a_card_that_is_the_same_is_not_sent_again() {
     Client::connect(&url, &Options::default()).await.unwrap();
     assert_eq!(sent.load(Ordering::Relaxed), 2);
 }
+
+/// Many servers accept messages below a path, and show their only card at the origin.
+#[tokio::test]
+async fn a_card_at_the_origin_is_that_of_the_path_that_it_names() {
+    let mut card = card_1_0();
+    card["supportedInterfaces"][0]["url"] = json!("URLrpc");
+    let (url, _) = serve(CARD, card, || result(&json!({}))).await;
+    for path in ["rpc", "rpc/"] {
+        let named = url.join(path).unwrap();
+        let client = Client::connect(&named, &Options::default()).await.unwrap();
+        assert_eq!(client.card().name, "New");
+    }
+    let other = url.join("other").unwrap();
+    let error = Client::connect(&other, &Options::default()).await.unwrap_err();
+    let places = format!("{other}{CARD} and {other}/.well-known/agent.json");
+    assert_eq!(error.to_string(), format!("card at {places}: HTTP status 404"));
+}

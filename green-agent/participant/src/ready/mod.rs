@@ -103,8 +103,9 @@ fn quoted_output(last_lines: &[String]) -> String {
 /// `name`; null for a server, and for an agent that refuses to show its card.
 ///
 /// Returns an error immediately when `process` ends or its certificate is not trusted by `tls`, and after `limit` in any
-/// case. The card is searched for below the endpoint and, if the endpoint has a path, also below its origin. A program that
-/// refuses the first connection gets no further requests until `quiet` is over, see [`StartTimes::quiet`].
+/// case. The card is searched for below the endpoint and, if the endpoint has a path, also below its origin, where it must
+/// name that path if it names any. A program that refuses the first connection gets no further requests until `quiet` is
+/// over, see [`StartTimes::quiet`].
 pub async fn wait_ready(
     role: &str,
     endpoint: &Url,
@@ -177,7 +178,7 @@ async fn poll(
                 | CardProbe::Status { .. }
                 | CardProbe::NotACard { .. } => {}
             }
-            ask_all(client, &places, || request_limit(begun.elapsed())).await
+            ask_all(client, endpoint, &places, || request_limit(begun.elapsed())).await
         };
         match timeout_at(deadline, asked).await {
             Ok(Ok(card)) => return Ok(card),

@@ -1,11 +1,11 @@
 //! Requests an agent's card once from all places where it may be, and reports the response found instead.
 
-use std::{fmt, io, time::Duration};
+use std::{error::Error, fmt, io, iter, time::Duration};
 
 use bridge_client::certificate_rejection;
 use bridge_http::{BodyError, read_body};
 use bridge_protocol::dialect::places;
-use bridge_telemetry::TraceContext;
+use bridge_telemetry::{TraceContext, root_cause};
 use reqwest::{Client, Response, StatusCode, header::CONTENT_TYPE};
 use serde_json::Value;
 use tokio::{net::TcpStream, time::timeout};
@@ -124,16 +124,25 @@ pub(super) async fn connects(endpoint: &Url) -> Result<(), CardProbe> {
     }
 }
 
-/// Returns the first card found, or the result that came closest to one; `limit` returns the time for the next request.
+/// Returns the first card found of the agent at `endpoint`, or the result that came closest to one; `limit` returns the
+/// time for the next request.
 pub(super) async fn ask_all(
     client: &Client,
+    endpoint: &Url,
     places: &[Url],
     limit: impl Fn() -> Duration,
 ) -> Result<Value, CardProbe> {
     let mut closest = CardProbe::Silence;
     for url in places {
         match ask(client, url, limit()).await {
-            Ok(card) => return Ok(card),
+            Ok(card) => match other_path(&card, url, endpoint) {
+                None => return Ok(card),
+                Some(path) => {
+                    let what = format!("the card of the agent at {path}, which is not this one");
+                    let seen = CardProbe::NotACard { what, url: url.clone() };
+                    closest = closest.or_closer(seen);
+                }
+            },
             // All places have the same host and port, so the others would fail in the same way.
             Err(seen @ (CardProbe::NoConnection { .. } | CardProbe::Untrusted { .. })) => {
                 return Err(closest.or_closer(seen));
@@ -142,6 +151,22 @@ pub(super) async fn ask_all(
         }
     }
     Err(closest)
+}
+
+/// Returns the path that a card at the origin names instead of that of `endpoint`: it is the card of another agent. A card
+/// without addresses may be that of any agent.
+fn other_path(card: &Value, place: &Url, endpoint: &Url) -> Option<String> {
+    let bare = |url: &Url| url.path().trim_end_matches('/').to_owned();
+    if place == endpoint || place.path().starts_with(endpoint.path()) {
+        return None;
+    }
+    let lists = ["supportedInterfaces", "additionalInterfaces"];
+    let interfaces = lists.iter().filter_map(|list| card.get(list)?.as_array()).flatten();
+    let urls = iter::once(card).chain(interfaces).filter_map(|one| one.get("url")?.as_str());
+    let mut paths = urls.filter_map(|url| Some(bare(&Url::parse(url).ok()?))).peekable();
+    let named = paths.peek().cloned()?;
+    let is_named = paths.any(|path| path == bare(endpoint));
+    (!is_named).then_some(if named.is_empty() { "/".to_owned() } else { named })
 }
 
 async fn ask(client: &Client, url: &Url, limit: Duration) -> Result<Value, CardProbe> {
@@ -202,13 +227,9 @@ fn no_answer(error: &reqwest::Error) -> CardProbe {
     if let Some(why) = certificate_rejection(error) {
         return CardProbe::Untrusted { why };
     }
-    // The innermost cause is the informative one, such as a refused connection.
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    let why = cause.downcast_ref().map(cause_of);
-    CardProbe::NoConnection { why: why.unwrap_or_else(|| cause.to_string()) }
+    let causes = iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source());
+    let why = causes.last().and_then(<dyn Error>::downcast_ref).map(cause_of);
+    CardProbe::NoConnection { why: why.unwrap_or_else(|| root_cause(error)) }
 }
 
 fn cause_of(error: &io::Error) -> String {

@@ -199,3 +199,31 @@ async fn an_agent_that_needs_long_for_its_card_is_ready() {
         wait_ready("p", &endpoint, awaited, None, Duration::ZERO, limit, &Tls::default()).await;
     assert_eq!(card.unwrap()["name"], "Debater");
 }
+
+/// A built-in evaluator, and most others, would not find the agent behind the wrong path, which is no fault of the agent.
+#[tokio::test]
+async fn a_card_at_the_origin_that_names_another_path_is_of_another_agent() {
+    let card = r#"{"name": "Debater", "url": "http://127.0.0.1:1/a2a", "additionalInterfaces": [{"url": "http://127.0.0.1:1/rpc/"}]}"#;
+    let app = Router::new().route("/.well-known/agent-card.json", get(move || async move { card }));
+    let server = served(app).await;
+    for path in ["a2a", "rpc", "rpc/", ""] {
+        let endpoint = server.join(path).unwrap();
+        let limit = Duration::from_secs(20);
+        let found = wait_ready(
+            "purple",
+            &endpoint,
+            ReadyCheck::Card,
+            None,
+            Duration::ZERO,
+            limit,
+            &Tls::default(),
+        )
+        .await;
+        assert_eq!(found.unwrap()["name"], "Debater", "{path}");
+    }
+    let seen = never_ready(&server.join("wrong").unwrap()).await;
+    let expected = format!(
+        "{server}.well-known/agent-card.json answered with the card of the agent at /a2a, which is not this one"
+    );
+    assert_eq!(seen.to_string(), expected);
+}
