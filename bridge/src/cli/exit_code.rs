@@ -5,7 +5,10 @@ use std::error::Error;
 use bridge_client::{discovery::DiscoveryError, registry::RegistryError};
 use bridge_program::Exit;
 
-use super::{admin::AdminClientError, discover::NotDiscovered, serve, store::StoreMissing};
+use super::{
+    admin::AdminClientError, chat::credentials::CredentialArgsError, discover::NotDiscovered,
+    doctor::BotUnreachable, serve, store::StoreMissing,
+};
 use crate::{
     config::{ConfigErrors, Problem},
     host::HostError,
@@ -22,11 +25,15 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> Exit {
             false => Exit::Failed,
         };
     }
+    if error.is::<CredentialArgsError>() {
+        return Exit::Usage;
+    }
     // A service manager starts the program again, which may succeed then.
     let is_missing = error.is::<serve::LeaseLost>()
         || error.is::<serve::ListenError>()
         || error.is::<StoreError>()
         || error.is::<StoreMissing>()
+        || error.is::<BotUnreachable>()
         || matches!(error.downcast_ref(), Some(HostError::Recover(_)));
     if is_missing || is_unreachable(error) { Exit::Infrastructure } else { Exit::Failed }
 }

@@ -121,7 +121,9 @@ impl Init {
             let there = path(name);
             return Err(format!("{} exists already: choose another folder", there.display()).into());
         }
-        fs::create_dir_all(&self.folder)?;
+        fs::create_dir_all(&self.folder).map_err(|error| {
+            format!("cannot make the folder {}: {error}", self.folder.display())
+        })?;
         for (name, text) in &files {
             write(&path(name), text)?;
             outln!("wrote {}", path(name).display());

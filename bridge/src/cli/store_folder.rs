@@ -195,7 +195,7 @@ async fn compact_running(bridge: &AdminClient) -> Result<(), AdminClientError> {
 fn open(settings: &SledSettings) -> Result<SledStore, String> {
     SledStore::open(settings).map_err(|error| match error {
         StoreError::InUse { .. } => format!(
-            "{error} If its socket is not {SOCKET} in that folder, name the socket with --admin"
+            "{error}. If its socket is not {SOCKET} in that folder, name the socket with --admin"
         ),
         _ => error.to_string(),
     })
@@ -248,7 +248,7 @@ fn turn_keys(store: &StoreChoice, withdraws: bool) -> Result<(), String> {
     runtime()?.block_on(async {
         let store = store.open_known().await.map_err(|error| match error {
             StoreMissing::Unusable(StoreError::InUse { .. }) => {
-                format!("{error} Stop it first: it would continue to use the keys that it has read")
+                format!("{error}: it would continue to use the keys that it has read")
             }
             _ => error.to_string(),
         })?;

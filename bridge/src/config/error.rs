@@ -28,7 +28,10 @@ impl ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}: ", self.path.display(), self.line, self.column)?;
+        match self.is_unreadable() {
+            true => write!(f, "{}: ", self.path.display())?,
+            false => write!(f, "{}:{}:{}: ", self.path.display(), self.line, self.column)?,
+        }
         if !self.key.is_empty() {
             write!(f, "{}: ", self.key)?;
         }

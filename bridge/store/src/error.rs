@@ -59,7 +59,7 @@ pub enum StoreError {
     #[error("the index of the task log is being rebuilt")]
     Rebuilding,
     /// Another process has the store open.
-    #[error("{path} is in use: is another bridge using it?")]
+    #[error("{path} is in use: is another bridge using it? Stop it first, or name another folder")]
     InUse { path: PathBuf },
     /// A backup or restore into the folder was interrupted, so that the folder has only a part of a store.
     #[error(

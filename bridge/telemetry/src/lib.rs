@@ -61,7 +61,12 @@ pub fn finish() {
 /// request, which may have a secret in it.
 pub fn root_cause(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |&error| error.source());
-    causes.last().unwrap_or(error).to_string()
+    let cause = causes.last().unwrap_or(error).to_string();
+    // What rustls says of an answer in plain http tells nobody what to change.
+    match cause.ends_with("InvalidContentType") {
+        true => "it does not answer with TLS, so its address begins with http:".to_owned(),
+        false => cause,
+    }
 }
 
 /// The reason why traces cannot be exported.

@@ -134,7 +134,7 @@ async fn a_card_that_requires_a_credential_is_checked_with_it() {
     for (credential, code, expected) in [
         (&[][..], 4, "answered with HTTP status 401"),
         (&["--header-env", "X-API-Key=CARD_KEY"], 1, "error name"),
-        (&["--bearer-env", "NO_KEY"], 3, "variable NO_KEY"),
+        (&["--bearer-env", "NO_KEY"], 2, "variable NO_KEY"),
         (&["--ca", "nowhere.pem"], 3, "--ca nowhere.pem"),
     ] {
         let mut check = bridge(&[&["check"], credential, &[&url]].concat());

@@ -1,4 +1,4 @@
-//! Tests the exit codes and messages of `bridge serve` if it cannot serve.
+//! Tests the exit codes and messages of commands that cannot do their work, most of them of `bridge serve`.
 
 use std::time::Duration;
 
@@ -10,8 +10,12 @@ const LIMIT: Duration = Duration::from_secs(300);
 
 /// Ends with this code and says this.
 async fn ends(arguments: &[&str], expected: i32, words: &str) {
+    command_ends(&[&["serve"][..], arguments].concat(), expected, words).await;
+}
+
+async fn command_ends(arguments: &[&str], expected: i32, words: &str) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
-    command.arg("serve").args(arguments);
+    command.args(arguments);
     let (code, _, errors) = running::output(&mut command, LIMIT).await;
     assert_eq!(code, Some(expected), "{arguments:?}: {errors}");
     assert!(errors.contains(words), "{arguments:?}: {errors}");
@@ -32,9 +36,29 @@ async fn a_missing_store_is_exit_code_4_and_an_unreadable_file_3() {
     ends(&grpc, 4, "choose another address with --grpc-listen").await;
     let missing = folder.path().join("bridge.toml");
     let missing = missing.to_str().unwrap();
-    ends(&["--config", missing], 3, "cannot be read").await;
+    ends(&["--config", missing], 3, "bridge.toml: cannot be read").await;
     std::fs::write(missing, "agents = 7").unwrap();
     ends(&["--config", missing], 1, "agents").await;
+}
+
+#[tokio::test]
+async fn an_address_that_does_not_lead_to_an_agent_is_explained() {
+    let bridge = Bridge::serve(&["--store", "memory"]);
+    let https = format!("{}/a2a", bridge.url().replace("http:", "https:"));
+    let words = "cannot be reached: it does not answer with TLS, so its address begins with http:";
+    for command in [&["chat", "-m", "hi"][..], &["discover"], &["doctor"]] {
+        let words = if command == ["doctor"] { "are scheme and port right?" } else { words };
+        command_ends(&[command, &[https.as_str()]].concat(), 4, words).await;
+    }
+    command_ends(&["doctor", "http://127.0.0.1:1/"], 4, "is it running").await;
+}
+
+#[tokio::test]
+async fn a_secret_that_is_not_there_is_a_mistake_of_the_command_line() {
+    for command in [&["chat", "-m", "hi"][..], &["discover"], &["check"]] {
+        let arguments = [command, &["--bearer-env", "NO_SUCH", "http://127.0.0.1:1"]].concat();
+        command_ends(&arguments, 2, "in the environment variable NO_SUCH").await;
+    }
 }
 
 /// Nobody, not even root, may make a folder in `/sys`.
@@ -44,6 +68,7 @@ async fn a_folder_that_cannot_be_made_is_named_with_advice() {
     let arguments = ["--listen", "127.0.0.1:0", "--store", "sled:/sys/bridge-data"];
     let words = "making /sys/bridge-data (name a folder in which the bridge's user may write): ";
     ends(&arguments, 4, words).await;
+    command_ends(&["init", "/sys/agent"], 1, "cannot make the folder /sys/agent: ").await;
 }
 
 /// A small limit of memory stands for a limit of threads, which root does not have.

@@ -206,7 +206,7 @@ async fn the_store_of_a_bridge_whose_socket_is_elsewhere_is_checked_and_compacte
         for what in ["check", "compact"] {
             let (code, _, error) = command(&[what, "--store", &store]).await;
             assert_eq!(code, Some(4), "{error}");
-            let advice = "is in use: is another bridge using it? If its socket is not admin.sock in that folder, name the socket with --admin";
+            let advice = "is in use: is another bridge using it? Stop it first, or name another folder. If its socket is not admin.sock in that folder, name the socket with --admin";
             assert!(error.contains(advice), "{error}");
             let (code, told, error) = command(&[what, "--admin", named]).await;
             assert_eq!((code, error.as_str()), (Some(0), ""), "{told}");

@@ -185,7 +185,7 @@ impl Chat {
             version: self.version.map(Version::from),
             binding: self.binding.map(Binding::from),
             extensions: self.extension.clone(),
-            credentials: shown.map_err(Stopped::from_other)?,
+            credentials: shown.map_err(Stopped::by_flag)?,
             tls: self.trust.tls().map_err(Stopped::by_file)?,
             limits: Limits { reply: wait, idle: wait, ..Limits::default() },
             ..Options::default()
@@ -225,6 +225,10 @@ impl Stopped {
     /// Ends the conversation because of the user's input.
     fn by_line(why: impl Into<Box<dyn Error>>) -> Self {
         Self { exit: Exit::Failed, why: why.into() }
+    }
+
+    fn by_flag(why: impl Error + 'static) -> Self {
+        Self { exit: Exit::Usage, why: why.into() }
     }
 
     fn by_file(why: impl Into<Box<dyn Error>>) -> Self {

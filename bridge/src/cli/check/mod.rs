@@ -58,6 +58,9 @@ Exit codes: 0 no mistakes, 1 mistakes, 2 the command line is wrong, 3 a file can
 /// The reason why something could not be checked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CheckError {
+    /// An environment variable that the command line names has no fitting secret.
+    #[error("{0}")]
+    Usage(String),
     /// The file is missing or has other content.
     #[error("{0}")]
     Unreadable(String),
@@ -69,6 +72,7 @@ pub(super) enum CheckError {
 impl CheckError {
     fn exit(&self) -> Exit {
         match self {
+            Self::Usage(_) => Exit::Usage,
             Self::Unreadable(_) => Exit::Unreadable,
             Self::Unreachable(_) => Exit::Infrastructure,
         }
@@ -113,7 +117,7 @@ impl Check {
         let unreadable = |error: &dyn Error| CheckError::Unreadable(error.to_string());
         let credentials = self.shown.credentials(&|name| std::env::var(name).ok());
         Ok(DiscoveryOptions {
-            credentials: credentials.map_err(|error| unreadable(&error))?,
+            credentials: credentials.map_err(|error| CheckError::Usage(error.to_string()))?,
             tls: self.trust.tls().map_err(|error| unreadable(&error))?,
             allow_private: true,
             ..DiscoveryOptions::default()

@@ -3,7 +3,10 @@
 use bridge_protocol::activity::DeliveryMode;
 use url::Url;
 
-use super::probe::{Outcome, Probe, ProbeAnswer};
+use super::{
+    BotUnreachable,
+    probe::{Outcome, Probe, ProbeAnswer},
+};
 use crate::config::TurnPreset;
 
 /// Returns the recommended settings, as TOML.
@@ -154,7 +157,7 @@ pub(super) fn trouble(probes: &[Probe]) -> String {
                 .to_owned()
         }
         Some(status) => format!("the bot fails with {status}: its own log says why"),
-        None => "the bot cannot be reached".to_owned(),
+        None => BotUnreachable.to_string(),
     }
 }
 

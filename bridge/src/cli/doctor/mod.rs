@@ -23,7 +23,7 @@ use super::{address, runtime};
 use crate::config::listening;
 use callback_listener::{CallbackHost, CallbackListener, CallbackRoute};
 use examined_bot::ExaminedBot;
-use probe::{AGENTS, Probe, Prober};
+use probe::{AGENTS, Outcome, Probe, Prober};
 
 const HELP: &str = "\
 Examples:
@@ -55,6 +55,11 @@ pub(super) struct Doctor {
     callback_url: Option<Url>,
 }
 
+/// No message reached the bot.
+#[derive(Debug, thiserror::Error)]
+#[error("the bot cannot be reached: is it running, and are scheme and port right?")]
+pub(super) struct BotUnreachable;
+
 impl Doctor {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
         runtime()?.block_on(self.examine_bot())
@@ -84,6 +89,9 @@ impl Doctor {
             let probe = prober.probe(mode, channel).await?;
             outln!("{probe}");
             probes.push(probe);
+        }
+        if probes.iter().all(|probe| matches!(probe.outcome, Outcome::Unreachable(_))) {
+            return Err(BotUnreachable.into());
         }
         let advice = match &case.tried {
             Some(tried) => verdict::verdict(&case.url, tried, &probes)?,

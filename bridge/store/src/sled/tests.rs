@@ -51,7 +51,7 @@ fn a_folder_is_opened_once() {
     let _open = backend.try_open().unwrap();
     let error = backend.try_open().unwrap_err();
     assert!(matches!(error, StoreError::InUse { .. }), "{error}");
-    assert!(error.to_string().ends_with("is another bridge using it?"));
+    assert!(error.to_string().ends_with("Stop it first, or name another folder"));
 }
 
 /// With two writers, tasks that one of them has acknowledged would be lost.
