@@ -2,7 +2,7 @@
 //! that have ended.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
 };
@@ -48,6 +48,19 @@ pub enum RunLogError {
         "{0}: not as it was when the run began, so the trials cannot be reported together; begin another run"
     )]
     Changed(String),
+    /// A trial has ended that the scenario does not have any more: its row has changed or is gone, or there are fewer
+    /// trials. Another trial may have its place in the folder of the run.
+    #[error(
+        "{scenario}{}: trial {trial} has ended, but the scenario has no such trial any more, so the trials cannot be \
+         reported together; restore the row of the dataset, the value of the matrix or the number of trials, or begin \
+         another run",
+        of_sample(sample.as_deref())
+    )]
+    NoTrial { scenario: String, sample: Option<String>, trial: u32 },
+}
+
+fn of_sample(sample: Option<&str>) -> String {
+    sample.map_or_else(String::new, |sample| format!(", sample {sample}"))
 }
 
 impl RunLog {
@@ -96,10 +109,19 @@ impl RunLog {
             }
             (was.gate, was.trials) = (now.gate, now.trials);
         }
+        let plans: Vec<Plan> =
+            found.iter().filter_map(|one| plan(one, &settings, overrides)).collect();
+        let keys: BTreeSet<String> =
+            plans.iter().flat_map(Plan::trials).map(|planned| planned.key).collect();
+        let records = RunFolder::read(folder)?.records;
+        if let Some(record) = records.iter().find(|record| !keys.contains(&record.key)) {
+            let TrialRecord { scenario, sample, trial, .. } = record.clone();
+            return Err(RunLogError::NoTrial { scenario, sample, trial });
+        }
         manifest.flags = flags;
         manifest.write(folder)?;
         let mut earlier: BTreeMap<String, Vec<TrialRecord>> = BTreeMap::new();
-        for mut record in RunFolder::read(folder)?.records {
+        for mut record in records {
             // The results stay in the file; memory must not grow with them.
             record.results = Vec::new();
             earlier.entry(record.key.clone()).or_default().push(record);
@@ -138,22 +160,26 @@ pub fn scenarios_of(manifest: &Manifest) -> Result<Vec<ScenarioFile>, RunLogErro
     manifest.scenarios.iter().map(file).collect()
 }
 
+fn plan(found: &ScenarioFile, settings: &RunSettings, overrides: &AgentOverrides) -> Option<Plan> {
+    let source = found.source().ok()?;
+    let first = source.first().ok()?;
+    Some(Plan::of(source, first, settings, overrides))
+}
+
 fn listed(
     found: &ScenarioFile,
     settings: &RunSettings,
     overrides: &AgentOverrides,
 ) -> ManifestScenario {
     let source = found.source().ok();
-    let first = source.as_ref().and_then(|source| source.first().ok());
-    let plan = source.clone().zip(first.clone());
-    let plan = plan.map(|(source, first)| Plan::of(source, first, settings, overrides));
+    let plan = plan(found, settings, overrides);
     ManifestScenario {
-        trials: plan.map(|plan| plan.count(settings.shard)),
+        trials: plan.as_ref().map(|plan| plan.count(settings.shard)),
         name: found.name.clone(),
         path: found.path.display().to_string(),
         digest: source.map(|source| source.digest(overrides)),
         must_fail: found.sidecar.clone(),
-        gate: first.map(|first| first.harness.gate).unwrap_or_default(),
+        gate: plan.map(|plan| plan.first.harness.gate).unwrap_or_default(),
     }
 }
 

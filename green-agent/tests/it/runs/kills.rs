@@ -80,6 +80,13 @@ fn a_run_is_resumed_only_with_the_scenarios_it_had() {
     folder.file("tasks.jsonl", TASKS);
     folder.run(&["run", "a.toml"]);
     let run = folder.only_run().display().to_string();
+    // Its reports would count the old row and the new one, and both have the same folder.
+    folder.file("tasks.jsonl", &TASKS.replacen("\"target\": \"", "\"target\": \"!", 1));
+    let output = folder.run(&["run", "--resume", &run]);
+    let expected = "trial 1 has ended, but the scenario has no such trial any more";
+    assert!(shown(&output).contains(expected), "{}", shown(&output));
+    assert!(!output.status.success());
+    folder.file("tasks.jsonl", TASKS);
     folder.file("a.toml", &SCENARIO.replace("{row.input},", "{row.input}:"));
     let output = folder.run(&["run", "--resume", &run]);
     assert!(shown(&output).contains("a.toml: not as it was"), "{}", shown(&output));
