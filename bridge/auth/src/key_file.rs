@@ -45,9 +45,10 @@ impl From<KeyError> for KeyFileError {
     }
 }
 
-/// Returns the permissions of a file if other users can read or write it; `None` on Windows, where the folder protects it.
+/// Returns the permissions of a file if users can read or write it who should not; `None` on Windows, where the folder
+/// protects it. A group to which another user, such as root, gives the file may read it.
 pub fn not_private(file: &File) -> io::Result<Option<u32>> {
-    Ok(system::shared_mode(&file.metadata()?))
+    Ok(system::exposed_mode(&file.metadata()?))
 }
 
 #[derive(Serialize, Deserialize)]

@@ -17,6 +17,7 @@ use nix::{
         resource::{Resource, getrlimit, setrlimit},
         statvfs::statvfs,
     },
+    unistd::geteuid,
 };
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -87,6 +88,18 @@ pub fn private_folder() -> DirBuilder {
 pub fn shared_mode(file: &Metadata) -> Option<u32> {
     let mode = file.permissions().mode() & 0o777;
     (mode & 0o077 != 0).then_some(mode)
+}
+
+/// Returns the permissions of a file with a secret if users can read or write it who should not. A file that the operator
+/// gives to this process by a group belongs to another user, mostly root; such a group may read it.
+pub fn exposed_mode(file: &Metadata) -> Option<u32> {
+    let allowed = allowed_mode(file.uid(), geteuid().as_raw());
+    shared_mode(file).filter(|mode| mode & !allowed != 0)
+}
+
+/// Returns the permissions that a file with a secret may have, by the users who own it and read it.
+fn allowed_mode(owner: u32, reader: u32) -> u32 {
+    if owner == reader { 0o700 } else { 0o740 }
 }
 
 /// Removes the permissions of other users from a file or folder.
@@ -179,4 +192,24 @@ pub fn can_be_in_path(folder: &Path) -> bool {
 pub fn executable(file: &Path) -> Option<std::path::PathBuf> {
     let meta = file.metadata().ok()?;
     (meta.is_file() && meta.permissions().mode() & 0o111 != 0).then(|| file.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// systemd's `DynamicUser` and the secrets of Kubernetes give files of root to a group.
+    #[test]
+    fn a_group_may_read_the_secrets_of_another_user() {
+        for (owner, mode, is_allowed) in [
+            (1000, 0o600, true),
+            (1000, 0o640, false),
+            (0, 0o640, true),
+            (0, 0o440, true),
+            (0, 0o660, false),
+            (0, 0o644, false),
+        ] {
+            assert_eq!(mode & !allowed_mode(owner, 1000) == 0, is_allowed, "{owner} {mode:o}");
+        }
+    }
 }

@@ -139,6 +139,11 @@ pub fn shared_mode(_: &Metadata) -> Option<u32> {
     None
 }
 
+/// Returns `None`: the folder decides.
+pub fn exposed_mode(_: &Metadata) -> Option<u32> {
+    None
+}
+
 /// Does nothing: the folder decides.
 ///
 /// # Errors
