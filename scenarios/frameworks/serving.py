@@ -44,8 +44,9 @@ class Bot(BaseHTTPRequestHandler):
         if activity["type"] != "message":
             return self.reply(200, {"activities": []})
         try:
-            answer = self.server.answer(Message.of(activity))
-            text = asyncio.run_coroutine_threadsafe(answer, self.server.loop).result()
+            text = self.server.answer(Message.of(activity))
+            if asyncio.iscoroutine(text):
+                text = asyncio.run_coroutine_threadsafe(text, self.server.loop).result()
         except Exception as error:
             traceback.print_exc()
             return self.reply(500, {"error": repr(error)})
@@ -67,12 +68,12 @@ class Bot(BaseHTTPRequestHandler):
 
 
 def serve(answer):
-    """Serves `async def answer(message)`, which returns the agent's words, at the port of the command line."""
+    """Serves `async def answer(message)`, or `def`, which returns the agent's words, at the port of the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, required=True)
     server = ThreadingHTTPServer(("127.0.0.1", parser.parse_args().port), Bot)
     server.answer = answer
-    # All messages have one event loop, because frameworks keep connections that belong to the loop of the first message.
+    # Messages to an `async def` have one event loop, because frameworks keep connections that belong to the loop of the first message.
     server.loop = asyncio.new_event_loop()
     threading.Thread(target=server.loop.run_forever, daemon=True).start()
     server.serve_forever()

@@ -3,7 +3,6 @@
     python scenarios/frameworks/smol_agent.py --port 3979
 """
 
-import asyncio
 import os
 
 from smolagents import MCPClient, OpenAIServerModel, ToolCallingAgent
@@ -11,15 +10,11 @@ from smolagents import MCPClient, OpenAIServerModel, ToolCallingAgent
 from serving import serve
 
 
-def work(message):
+def answer(message):
     servers = [{"transport": "streamable-http", "url": it["url"], "headers": it["headers"]} for it in message.servers]
     with MCPClient(servers, structured_output=True) as tools:
         agent = ToolCallingAgent(tools, OpenAIServerModel(os.environ["MODEL"]), verbosity_level=0)
         return str(agent.run(message.prompt))
-
-
-async def answer(message):
-    return await asyncio.to_thread(work, message)
 
 
 if __name__ == "__main__":
