@@ -27,11 +27,12 @@ pub(super) fn execute(paths: &Paths) -> Result<Exit, Exit> {
 }
 
 fn row(found: &ScenarioFile) -> [String; 4] {
-    match found.source().and_then(|source| source.first()) {
-        Ok(scenario) => [
+    let read = found.source().and_then(|source| Ok((source.first()?, source.is_filled())));
+    match read {
+        Ok((scenario, is_filled)) => [
             found.name.clone(),
             agents(&scenario),
-            snapshot_of(&scenario).to_owned(),
+            snapshot_of(&scenario, is_filled).to_owned(),
             requires(&scenario),
         ],
         Err(errors) => {
@@ -52,11 +53,14 @@ fn agents(scenario: &Scenario) -> String {
     format!("{green} -> {}", roles.collect::<Vec<_>>().join(", "))
 }
 
-fn snapshot_of(scenario: &Scenario) -> &'static str {
-    match (&scenario.harness.snapshot, snapshot::path_for(&scenario.path).exists()) {
-        (None, _) => "off",
-        (Some(_), true) => "kept",
-        (Some(_), false) => "missing",
+/// Returns what there is of a snapshot, which a scenario that is filled from a dataset or a matrix cannot have.
+fn snapshot_of(scenario: &Scenario, is_filled: bool) -> &'static str {
+    if scenario.harness.snapshot.is_none() || is_filled {
+        return "off";
+    }
+    match snapshot::path_for(&scenario.path).exists() {
+        true => "kept",
+        false => "missing",
     }
 }
 

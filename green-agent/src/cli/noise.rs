@@ -127,6 +127,10 @@ impl Noise {
         let difference = second.map(|second| rows.difference(second, &figure, None).difference);
         let needed = |noise: &Figures| {
             let wanted = self.detect.filter(|wanted| *wanted > 0.0)?;
+            // Without any noise, nothing can be said of a smaller one.
+            if noise.standard_error == 0.0 {
+                return None;
+            }
             // The noise falls with the square root of the trials.
             let trials = trials as f64 * (noise.detectable / wanted).powi(2);
             Some(trials.ceil().max(1.0) as u64)

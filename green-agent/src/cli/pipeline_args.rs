@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct PipelineArgs {
     /// The pipeline to run: a scenario file with evaluator = "pipeline"
-    #[arg(long, value_name = "FILE", conflicts_with = "environment")]
+    #[arg(long, value_name = "FILE")]
     pipeline: Option<PathBuf>,
     /// Find agents at this URL, of an agent or of a catalogue of agents, instead of at those in the file;
     /// may be repeated

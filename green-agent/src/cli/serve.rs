@@ -4,7 +4,7 @@ use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
 use bridge_program::{Exit, errln, listen, serve, serve_until};
-use clap::{Args, builder::PossibleValue};
+use clap::{ArgGroup, Args, builder::PossibleValue};
 use mcp_tools::{
     environments::BUILTINS,
     episodes::{Episodes, Limits},
@@ -37,10 +37,13 @@ const EPISODES: usize = 256;
 
 /// Serve a green agent over A2A that evaluates agents in an environment on request, or runs a pipeline of agents
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    group = ArgGroup::new("served").args(["environment", "pipeline"]).required(true)
+)]
 pub(super) struct Serve {
     /// The environment in which participants are evaluated
-    #[arg(long, value_name = "NAME", value_parser = environments(), required_unless_present = "pipeline")]
+    #[arg(long, value_name = "NAME", value_parser = environments())]
     environment: Option<String>,
     #[command(flatten)]
     pipeline: PipelineArgs,

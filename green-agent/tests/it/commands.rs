@@ -190,3 +190,26 @@ fn check_notes_what_is_almost_a_placeholder() {
         "{shown}"
     );
 }
+
+/// Several outcomes are not compared with one transcript.
+#[test]
+fn a_scenario_with_a_matrix_lacks_no_snapshot() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(said(folder.path(), &["new", "a.toml"]).status.success());
+    let file = folder.path().join("a.toml");
+    let written = fs::read_to_string(&file).unwrap();
+    let (before, _) = written.split_once("snapshot = false").unwrap();
+    for (added, expected) in [("", "missing"), ("matrix = { name = ['Ada'] }", "off")] {
+        fs::write(&file, format!("{before}{added}\n")).unwrap();
+        let listed = text(&said(folder.path(), &["list", "a.toml"]).stdout);
+        assert!(listed.contains(&format!("assistant  {expected}")), "{listed}");
+    }
+}
+
+#[test]
+fn serve_names_both_things_that_it_serves() {
+    let output = said(Path::new("."), &["serve"]);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("<--environment <NAME>|--pipeline <FILE>>"), "{error}");
+}

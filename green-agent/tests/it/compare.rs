@@ -143,6 +143,9 @@ fn noise_says_which_differences_mean_something() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
+    write_run(&folder.join("same"), |_| true);
+    let said = text(&run(folder, &["noise", "same", "--detect", "0.05"]));
+    assert!(said.contains("cannot show") && !said.contains("To find"), "{said}");
     let json = run(folder, &["noise", "a", "--json"]);
     let json: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(json[0]["figure"], "pass_rate");
