@@ -178,6 +178,7 @@ impl<'a> Table<'a> {
     pub(crate) fn reject_misspelled(&self) {
         self.reject(|name| {
             !similar::get_close_matches(name, &self.asked, 1, MISSPELLED).is_empty()
+                || self.asked.iter().any(|known| is_swapped(name, known))
         });
     }
 
@@ -196,8 +197,9 @@ impl<'a> Table<'a> {
         let mut known = self.asked.clone();
         known.sort_unstable();
         known.dedup();
-        let nearest = similar::get_close_matches(name, &known, 1, ALIKE);
-        Problem::UnknownKey { nearest: nearest.first().map(|key| (*key).to_owned()), known }
+        let swapped = known.iter().find(|known| is_swapped(name, known)).copied();
+        let nearest = || similar::get_close_matches(name, &known, 1, ALIKE).first().copied();
+        Problem::UnknownKey { nearest: swapped.or_else(nearest).map(str::to_owned), known }
     }
 
     fn node(&self, name: &str, value: &'a Spanned<DeValue<'a>>) -> Node<'a> {
@@ -212,4 +214,18 @@ impl<'a> Table<'a> {
         };
         if self.key.is_empty() { name } else { format!("{}.{name}", self.key) }
     }
+}
+
+/// Returns whether two neighbouring letters of a known key are in the wrong order. The similarity of short words does not
+/// show this.
+fn is_swapped(name: &str, known: &str) -> bool {
+    let (name, known) = (name.as_bytes(), known.as_bytes());
+    let Some(at) = name.iter().zip(known).position(|(a, b)| a != b) else {
+        return false;
+    };
+    let mut swapped = name.to_vec();
+    if at + 1 < swapped.len() {
+        swapped.swap(at, at + 1);
+    }
+    swapped == known
 }

@@ -56,6 +56,10 @@ fn a_key_that_is_almost_a_known_one_is_a_mistake_and_others_may_be_meant_for_oth
             &format!("{agent}pass_envs = ['A']\n"),
             "a.toml:6:1: participants[0].pass_envs: unknown key; did you mean pass_env? ",
         ),
+        (
+            &format!("{agent}cdm = 'agent'\n"),
+            "a.toml:6:1: participants[0].cdm: unknown key; did you mean cmd? ",
+        ),
     ] {
         let errors = errors_of(&format!("{GREEN}{text}"));
         assert!(errors.starts_with(expected), "{errors}");
