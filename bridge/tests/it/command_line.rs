@@ -39,11 +39,29 @@ pub(crate) fn helps_wrap_evenly(program: &str) {
         for line in &lines {
             assert!(line.chars().count() <= COLUMNS, "{words}: {line}");
         }
+        for example in examples(&lines) {
+            let is_whole = COMMANDS.iter().any(|command| example.trim_start().starts_with(command));
+            assert!(
+                is_whole || example.starts_with("    "),
+                "{words}: a broken example: {example}"
+            );
+        }
         for pair in lines.windows(2) {
             let ends_early = is_one_paragraph(pair[0], pair[1]) && would_fit(pair[0], pair[1]);
             assert!(!ends_early, "{words}: {pair:#?}");
         }
     }
+}
+
+/// How examples begin, besides the second line of a command that is written on two.
+const COMMANDS: [&str; 5] =
+    ["bridge ", "green-agent ", "purple-agent ", "mcp-tools ", "MCP_TOKEN="];
+
+/// Returns the lines below the word "Examples:". A command that is broken into two lines cannot be copied.
+fn examples<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let begin = lines.iter().position(|line| ["Examples:", "Example:"].contains(line));
+    let all = lines.iter().skip(begin.map_or(lines.len(), |at| at + 1));
+    all.take_while(|line| line.starts_with("  ")).copied().collect()
 }
 
 fn is_one_paragraph(line: &str, next: &str) -> bool {

@@ -22,7 +22,7 @@ Examples:
   green-agent diff runs/monday runs/tuesday
   green-agent diff runs/monday runs/tuesday --json | jq .differences
   green-agent diff runs/monday runs/tuesday --fail-on-regression
-  green-agent diff runs/monday --by model      compare the models of one run's matrix with each other
+  green-agent diff runs/monday --by model      compare the models of one run's matrix
 
 Trials are paired by scenario, cell and sample; without a dataset, by the number of the trial. A figure has certainly changed if the \
 interval of its difference does not contain 0.";

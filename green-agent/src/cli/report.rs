@@ -10,9 +10,9 @@ use crate::report::{ReportKind, ReportRequest, source::ReportSource};
 
 const EXAMPLES: &str = "\
 Examples:
-  green-agent report runs/20260102-030405-17                                print the figures
-  green-agent report runs/20260102-030405-17 --report html=report.html     one page with all messages
-  green-agent report runs/NEW --against runs/OLD --report html=report.html  show what changed since another run
+  green-agent report runs/20260102-030405-17                            print the figures
+  green-agent report runs/20260102-030405-17 --report html=report.html  one page with everything
+  green-agent report runs/NEW --against runs/OLD --report html=report.html    what changed since OLD
   green-agent report runs/20260102-030405-17 --report junit=junit.xml --report markdown=comment.md";
 
 /// Write reports of a finished run

@@ -28,7 +28,8 @@ Examples:
   green-agent run debate.toml --snapshots accept     write the transcript as the snapshot
   green-agent run debate.toml --accept-baseline      use this run as the baseline of regress
   green-agent run debate.toml --serve-only           start its agents only
-  green-agent run leaderboard.toml --agent purple=\"python purple.py --port {port}\" --agent green=http://127.0.0.1:9009
+  green-agent run leaderboard.toml --agent purple=\"python purple.py --port {port}\" \\
+    --agent green=http://127.0.0.1:9009
   green-agent run --resume runs/20260102-030405-77   continue a run
   green-agent run debate.toml --trials 100 --shard 3/8";
 

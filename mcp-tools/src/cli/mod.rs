@@ -31,7 +31,7 @@ const EXAMPLES: &str = "\
 Examples:
   mcp-tools serve --environment shop --seed 7    serve an episode, and print its connection details
   MCP_TOKEN=... mcp-tools list --url http://127.0.0.1:3999/mcp
-  MCP_TOKEN=... mcp-tools call --url http://127.0.0.1:3999/mcp search query='red mug' page=2
+  MCP_TOKEN=... mcp-tools call --url http://127.0.0.1:3999/mcp search query='red mug' page=1
   MCP_TOKEN=... mcp-tools relay --url http://127.0.0.1:3999/mcp    for clients that start programs
 
 The bearer token is read from the environment variable MCP_TOKEN, because other users can read command lines.

@@ -28,8 +28,8 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  purple-agent serve --policy sum-and-shop                       host the agent at http://127.0.0.1:9019
-  purple-agent run --green http://127.0.0.1:9009                 request an evaluation from a Green agent
+  purple-agent serve --policy sum-and-shop          host the agent at http://127.0.0.1:9019
+  purple-agent run --green http://127.0.0.1:9009    request an evaluation from a Green agent
   purple-agent run --green http://127.0.0.1:9009 --policy llm --set model=gpt-5 --json
 
 Exit codes:

@@ -16,18 +16,19 @@ use crate::{
 const EXAMPLES: &str = "\
 Examples:
   purple-agent run --green http://127.0.0.1:9009 --policy sum-and-shop
-  purple-agent run --green http://127.0.0.1:9009 --policy llm --set provider=anthropic --set model=claude-sonnet-4-5
+  purple-agent run --green http://127.0.0.1:9009 \\
+    --set provider=anthropic --set model=claude-sonnet-4-5
   purple-agent run --green http://127.0.0.1:9009 --json > report.json
 
-The policy llm reads its key from OPENAI_API_KEY or ANTHROPIC_API_KEY, and its base URL from --set base_url=URL or \
-OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL.";
+The policy llm reads its key from OPENAI_API_KEY, ANTHROPIC_API_KEY, or GOOGLE_API_KEY or GEMINI_API_KEY, as the provider \
+says, and its base URL from --set base_url=URL or the variable of the provider's own clients, such as OPENAI_BASE_URL.";
 
 /// Request an evaluation from a Green agent, work on it, and print the result
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Run {
     /// The URL of the Green agent, below which its agent card is served
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = web_address)]
     green: Url,
     /// The text of the request
     #[arg(long, value_name = "TEXT", default_value_t = RequestSettings::default().text)]
@@ -43,6 +44,12 @@ pub(super) struct Run {
     json: bool,
     #[command(flatten)]
     agent: AgentFlags,
+}
+
+fn web_address(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).ok();
+    let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    url.ok_or_else(|| "expected a URL such as http://127.0.0.1:9009".to_owned())
 }
 
 impl Run {
@@ -146,4 +153,22 @@ fn summary(report: &Report) -> String {
 fn line(name: &str, text: &str) -> Option<String> {
     let first = text.lines().next().filter(|first| !first.is_empty())?;
     Some(format!("  {name}: {first}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_scheme_and_a_host() {
+        for (text, is_valid) in [
+            ("http://127.0.0.1:9009", true),
+            ("https://green.example/a2a", true),
+            ("127.0.0.1:9009", false),
+            ("localhost:9009", false),
+            ("http://", false),
+        ] {
+            assert_eq!(web_address(text).is_ok(), is_valid, "{text}");
+        }
+    }
 }

@@ -10,8 +10,8 @@ use super::{agent::AgentFlags, complain};
 
 const EXAMPLES: &str = "\
 Examples:
-  purple-agent serve --listen 127.0.0.1:0                    on any free port; prints the address when it is ready
-  purple-agent serve --policy never-stops --steps 20         a faulty agent, ended after 20 steps
+  purple-agent serve --listen 127.0.0.1:0               on any free port, which it prints
+  purple-agent serve --policy never-stops --steps 20    a faulty agent, ended after 20 steps
   purple-agent serve --policy scripted --settings @steps.json --allow-command mcp-tools";
 
 /// Host the agent over A2A for evaluators that call it, until Ctrl-C or SIGTERM
