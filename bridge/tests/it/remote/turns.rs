@@ -278,3 +278,34 @@ async fn a_late_answer_to_an_ended_task_is_no_part_of_the_answer_to_the_next() {
     let late = late.unwrap_or_else(|| panic!("no task of its own: {all:#?}"));
     assert_eq!(late["metadata"]["urn:activity:follows"], json!({"taskId": one["id"]}));
 }
+
+/// Bots on the Bot Framework for Python name no turn in their calls.
+#[tokio::test]
+async fn a_call_that_names_no_turn_is_of_the_running_one_however_many_messages_wait() {
+    let all_wait = Arc::new(Notify::new());
+    let is_full = all_wait.clone();
+    let bot = StandIn::that(move |post: Post| {
+        let all_wait = all_wait.clone();
+        async move {
+            if post.text() == "first" {
+                all_wait.notified().await;
+            }
+            let said = json!({"type": "message", "text": format!("did {}", post.text())});
+            assert_eq!(post.call("POST", &post.below("/activities"), &said).await.0, 200);
+            StatusCode::OK.into_response()
+        }
+    })
+    .await;
+    let world = World::of(&bot, with(TurnMode::Answers)).await;
+    let mut tasks = vec![world.begin("first").await];
+    for number in 2..12 {
+        let waiting = world.ask("bot", in_context(&tasks[0], &number.to_string()), true).await;
+        tasks.push(waiting["result"]["task"].clone());
+    }
+    is_full.notify_one();
+    let is_over = |task: &Value| state(task) == "TASK_STATE_COMPLETED";
+    let first = world.until(&tasks[0]["id"], is_over).await;
+    assert_eq!(all_said(&first), ["did first"]);
+    let last = world.until(&tasks[10]["id"], is_over).await;
+    assert_eq!(all_said(&last), ["did 11"]);
+}

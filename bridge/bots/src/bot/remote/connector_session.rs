@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use bridge_program::secret::Secret;
 use bridge_protocol::{
-    a2a::Task,
+    a2a::{Task, TaskState},
     activity::ChannelAccount,
     wire::{FieldError, weight::TooMuch},
 };
@@ -20,8 +20,8 @@ use crate::{
     store::{Head, ListQuery, StoreError},
 };
 
-/// The number of the newest tasks among which the one whose turn runs is found. It also finds the newest of several with a status
-/// of the same millisecond.
+/// The number of the newest tasks among which the one whose turn runs is found, besides those that wait for their turns. It also
+/// finds the newest of several with a status of the same millisecond.
 const SEARCHED_TASKS: usize = 8;
 
 /// An admitted call from a bot. It may act in the conversations of its service URL's scope.
@@ -201,7 +201,7 @@ impl ConnectorSession {
             None => None,
         };
         let open = newest_first.iter().filter(|task| !task.status.state.is_terminal());
-        for task in open {
+        for task in open.filter(|task| task.status.state != TaskState::Submitted) {
             let head = self.head(&task.id).await?;
             if head.as_deref().is_some_and(has_begun) {
                 return Ok(CurrentTasks { running: head, newest });
@@ -210,15 +210,24 @@ impl ConnectorSession {
         Ok(CurrentTasks { running: None, newest })
     }
 
-    /// Returns the tasks of this scope with the newest statuses, newest first.
+    /// Returns the tasks of this scope with the newest statuses, newest first: at least one page, and as many more as end with one
+    /// that does not wait for its first turn. Waiting tasks are newer than the one whose turn runs.
     async fn newest_tasks(&self, page_size: usize) -> Result<Vec<Arc<Task>>, StoreError> {
-        let query = ListQuery {
+        let mut query = ListQuery {
             context_id: Some(self.scope.context.clone()),
             page_size,
             ..ListQuery::of(&self.bot.name)
         };
-        let page = self.channel.store.list(&self.scope.caller, &query).await?;
-        Ok(newest_first(page.tasks.into_iter().map(|found| found.task).collect()))
+        let mut tasks: Vec<Arc<Task>> = Vec::new();
+        loop {
+            let page = self.channel.store.list(&self.scope.caller, &query).await?;
+            tasks.extend(page.tasks.into_iter().map(|found| found.task));
+            let are_waiting = tasks.iter().all(|task| task.status.state == TaskState::Submitted);
+            if page.next.is_empty() || !are_waiting {
+                return Ok(newest_first(tasks));
+            }
+            (query.page_token, query.known_total) = (page.next, Some(page.total));
+        }
     }
 }
 
