@@ -5,6 +5,7 @@
 //! update.
 
 use deadpool_postgres::ClientWrapper;
+use tokio_postgres::error::SqlState;
 
 use crate::failure::{describe, unavailable};
 use bridge_store::{Result, StoreError};
@@ -66,7 +67,8 @@ pub(super) async fn prepare(client: &mut ClientWrapper, address: &str) -> Result
         return Ok(());
     }
     for migration in &MIGRATIONS[found as usize..] {
-        transaction.batch_execute(migration).await.map_err(failed)?;
+        let migrated = transaction.batch_execute(migration).await;
+        migrated.map_err(|error| cannot_migrate(found, &error))?;
     }
     let delete = "DELETE FROM bridge.schema";
     transaction.execute(delete, &[]).await.map_err(failed)?;
@@ -77,6 +79,17 @@ pub(super) async fn prepare(client: &mut ClientWrapper, address: &str) -> Result
     transaction.commit().await.map_err(failed)?;
     tracing::info!(address, from = found, to = VERSION, "migrated tables");
     Ok(())
+}
+
+/// Returns the error of a migration. A user who may only use the tables of another user cannot change them.
+fn cannot_migrate(found: u32, error: &tokio_postgres::Error) -> StoreError {
+    match error.code() {
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) if found > 0 => unavailable(format!(
+            "the tables have format {found}, and this program needs {VERSION}: start it once as the user who owns the tables, \
+             and give other users the rights to new ones"
+        )),
+        _ => unavailable(describe(error)),
+    }
 }
 
 async fn check_server(client: &ClientWrapper, address: &str) -> Result<()> {

@@ -129,6 +129,23 @@ async fn a_user_who_may_create_or_write_nothing_is_told_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_user_who_may_not_migrate_the_tables_of_another_is_told_who_may() {
+    let database = Server::shared().database().await;
+    drop(open(database.settings()).await);
+    for statement in [
+        "UPDATE bridge.schema SET number = 2",
+        "CREATE ROLE only_uses LOGIN",
+        "GRANT USAGE ON SCHEMA bridge TO only_uses",
+        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA bridge TO only_uses",
+    ] {
+        database.execute(statement).await;
+    }
+    let url = database.url.replace("user=bridge", "user=only_uses");
+    let error = PostgresStore::open(&url.parse().unwrap()).await.unwrap_err().to_string();
+    assert!(error.contains("start it once as the user who owns the tables"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_can_write_nothing_is_not_ready() {
     let database = Server::shared().database().await;
     let store = open(database.settings()).await;
