@@ -72,11 +72,12 @@ pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<(Rea
     let logs = folder.join("log");
     disk.make_folder(&logs).map_err(failed)?;
     disk.sync_folder(folder).map_err(failed)?;
-    for former in
-        FORMER_FOLDERS.map(|name| folder.join(name)).iter().filter(|former| former.exists())
-    {
-        tracing::warn!(folder = %former.display(), "an index of an earlier layout is rebuilt from the log");
-        remove(former)?;
+    // An earlier program uses an index of its own, and may have removed segments of the log that the current index refers to. So
+    // the current index is removed first.
+    let mut former = FORMER_FOLDERS.map(|name| folder.join(name)).into_iter();
+    if let Some(found) = former.find(|former| former.exists()) {
+        tracing::warn!(folder = %found.display(), "an index of an earlier layout is rebuilt from the log");
+        FOLDERS.iter().chain(&FORMER_FOLDERS).try_for_each(|name| remove(&folder.join(name)))?;
     }
     match open_all(settings, disk, &logs, &lock) {
         Err(error) if !is_permanent(&error) => {

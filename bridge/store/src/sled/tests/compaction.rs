@@ -350,3 +350,34 @@ async fn compaction_ends_if_all_tasks_are_damaged() {
     assert!(steps < MAX_STEPS);
     assert_eq!(store.check().unwrap().damaged.len(), TASKS);
 }
+
+/// An earlier program has an index of its own. It does not know the current one, which is still there when it has ended.
+#[tokio::test]
+async fn an_index_is_rebuilt_after_an_earlier_program_has_compacted_the_log() {
+    let small = Small::new();
+    let [index, aside, former] =
+        ["keys", "aside", "entries"].map(|name| small.folder.path().join(name));
+    let compact = async |store: &SledStore, unwanted: [usize; 3]| {
+        for number in unwanted {
+            let Sample { caller, task, .. } = sample(number);
+            store.delete(&caller, &task, Deletion::Forced).await.unwrap();
+        }
+        store.compact(|| true).await.unwrap();
+        store.reader.disk.log.begin()
+    };
+    let store = small.open();
+    fill(&store).await;
+    let first_begin = compact(&store, [2, 5, 8]).await;
+    let end = store.reader.disk.index().durable_end();
+    drop(store);
+    fs::rename(&index, &aside).unwrap();
+    let store = small.open();
+    let begin = compact(&store, [11, 14, 17]).await;
+    assert!(first_begin < begin && begin < end, "{first_begin} {begin} {end}");
+    let expected = everything(&store).await;
+    drop(store);
+    fs::rename(&index, &former).unwrap();
+    fs::rename(&aside, &index).unwrap();
+    assert_eq!(everything(&small.open()).await, expected);
+    assert!(!former.exists());
+}
