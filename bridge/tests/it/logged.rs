@@ -187,7 +187,7 @@ async fn why_the_program_cannot_serve_is_an_object_too() {
     bridge.args(["--log-format", "json", "serve", "--config", "/nowhere.toml"]);
     let (code, _, told) = output(&mut bridge, LIMIT).await;
     assert_eq!(code, Some(3));
-    let missing = "/nowhere.toml:1:1: cannot be read: No such file or directory (os error 2)";
+    let missing = "/nowhere.toml: cannot be read: No such file or directory (os error 2)";
     assert_eq!(message(&told), line("ERROR", missing));
 }
 
