@@ -1,11 +1,16 @@
 //! Starts agents and waits until they are ready.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Mutex,
+    time::{Duration, Instant},
+};
 
+use bridge_program::lock;
+use futures_util::future::try_join_all;
 use tokio::time::timeout;
 
 use super::{
-    Problem, ProblemKind, RunOptions,
+    Problem, ProblemKind, RunEvent, RunOptions,
     episode_setup::EpisodeSetup,
     judge::{not_ready, not_served},
     problem::chain,
@@ -58,6 +63,36 @@ fn awaited(handle: &AgentHandle, scenario: &Scenario) -> ReadyCheck {
         }
         ServerKind::Agent => ReadyCheck::Card,
         ServerKind::Server => ReadyCheck::Answer,
+    }
+}
+
+/// Waits until all agents are ready, or those that were started if the others are not new.
+pub(super) async fn all_ready(
+    agents: &TrialAgents,
+    scenario: &Scenario,
+    processes: &[AgentProcess],
+    options: &RunOptions,
+    are_new: bool,
+) -> Result<(), Problem> {
+    let is_awaited = |one: &&AgentHandle| are_new || !matches!(one.start, AgentStart::None);
+    let handles: Vec<_> = agents.handles.iter().filter(is_awaited).collect();
+    let waiting = Mutex::new(handles.clone());
+    tell_waiting(&lock(&waiting), scenario, options);
+    let ready = handles.into_iter().map(async |handle| {
+        ready(handle, scenario, processes, options).await?;
+        let mut waiting = lock(&waiting);
+        waiting.retain(|one| one.role != handle.role);
+        tell_waiting(&waiting, scenario, options);
+        Ok(())
+    });
+    try_join_all(ready).await.map(drop)
+}
+
+fn tell_waiting(waiting: &[&AgentHandle], scenario: &Scenario, options: &RunOptions) {
+    let named = |one: &&AgentHandle| Some(format!("{} at {}", one.role, one.endpoint.as_ref()?));
+    let agents: Vec<String> = waiting.iter().filter_map(named).collect();
+    if !agents.is_empty() {
+        options.emit(RunEvent::Waiting { scenario: scenario.name.clone(), agents });
     }
 }
 

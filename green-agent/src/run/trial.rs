@@ -11,7 +11,6 @@ use std::{
 use bridge_program::Exit;
 use bridge_program::lock;
 use bridge_telemetry::{Instrument as _, Kind, fail, set, span};
-use futures_util::future::try_join_all;
 use serde_json::{Map, Value};
 use tokio::time::sleep;
 use url::Url;
@@ -31,8 +30,8 @@ use super::{
     problem::chain,
     requirements::Installed,
     server_error::{LastLines, server_error},
-    start::{ready, start_all},
-    trial_agents::{AgentStart, TrialAgents},
+    start::{all_ready, start_all},
+    trial_agents::TrialAgents,
     watch::{self, WatchOutcome},
 };
 use crate::{
@@ -251,7 +250,7 @@ impl Trial<'_> {
         }
         self.enter(Phase::WaitingForAgents);
         let ready = tokio::select! {
-            ready = self.all_ready(running.agents, processes, are_new) => ready,
+            ready = all_ready(running.agents, self.scenario, processes, self.options, are_new) => ready,
             () = self.options.interrupted() => {
                 Err(ProblemKind::Interrupted.because("while agents were starting"))
             }
@@ -261,19 +260,6 @@ impl Trial<'_> {
         }
         self.enter(Phase::Evaluating);
         self.evaluate(running, processes, seen).await;
-    }
-
-    async fn all_ready(
-        &self,
-        agents: &TrialAgents,
-        processes: &[AgentProcess],
-        are_new: bool,
-    ) -> Result<(), Problem> {
-        let awaited_now = |start: &AgentStart| are_new || !matches!(start, AgentStart::None);
-        let handles = agents.handles.iter().filter(|one| awaited_now(&one.start));
-        let ready = handles.map(|handle| ready(handle, self.scenario, processes, self.options));
-        try_join_all(ready).await?;
-        Ok(())
     }
 
     async fn evaluate(

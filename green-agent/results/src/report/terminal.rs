@@ -50,7 +50,8 @@ pub struct Terminal {
 struct Running {
     since: Instant,
     phase: Phase,
-    said: String,
+    /// What is known of the phase beside its title.
+    note: String,
 }
 
 impl Terminal {
@@ -81,7 +82,10 @@ impl Terminal {
                 self.enter(scenario, *phase);
             }
             RunEvent::Planned { trials } => lock(&self.progress).total += trials,
-            RunEvent::Said { scenario, text } => self.prefixed(scenario, text),
+            RunEvent::Waiting { scenario, agents } => {
+                self.note(scenario, &format!("waiting for {}", agents.join(", ")));
+            }
+            RunEvent::Said { scenario, text } => self.note(scenario, text),
             RunEvent::Output { scenario, role, line: said } => {
                 eprintln!("{DIM}{scenario} {role} |{DIM:#} {}", line(said));
             }
@@ -150,13 +154,15 @@ impl Terminal {
 
     fn enter(&self, scenario: &str, phase: Phase) {
         let mut running = lock(&self.running);
-        let fresh = || Running { since: Instant::now(), phase, said: String::new() };
-        running.entry(scenario.to_owned()).or_insert_with(fresh).phase = phase;
+        let fresh = || Running { since: Instant::now(), phase, note: String::new() };
+        let one = running.entry(scenario.to_owned()).or_insert_with(fresh);
+        one.phase = phase;
+        one.note.clear();
     }
 
-    fn prefixed(&self, scenario: &str, text: &str) {
+    fn note(&self, scenario: &str, text: &str) {
         if let Some(one) = lock(&self.running).get_mut(scenario) {
-            one.said = line(text.lines().next().unwrap_or_default()).into_owned();
+            one.note = line(text.lines().next().unwrap_or_default()).into_owned();
         }
     }
 }
@@ -164,10 +170,7 @@ impl Terminal {
 impl Running {
     fn mention(&self, name: &str) -> String {
         let seconds = self.since.elapsed().as_secs();
-        let what = match (self.phase, self.said.as_str()) {
-            (Phase::Evaluating, said) if !said.is_empty() => said,
-            (phase, _) => phase.title(),
-        };
+        let what = if self.note.is_empty() { self.phase.title() } else { &self.note };
         format!("{name}: {what} ({seconds} s)")
     }
 }
@@ -340,4 +343,35 @@ fn summary_text(report: &RunReport, folder: &Path) -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_a_trial_says_what_it_waits_for() {
+        let terminal = Terminal::new(PathBuf::new(), false);
+        let (scenario, trial) = ("a".to_owned(), 1);
+        let phase = |phase| RunEvent::Phase { scenario: scenario.clone(), trial, phase };
+        let agents = vec!["green at http://g/".to_owned(), "purple at http://p/".to_owned()];
+        for (event, expected) in [
+            (phase(Phase::Starting), "a: starting agents ("),
+            (phase(Phase::WaitingForAgents), "a: waiting for agents ("),
+            (
+                RunEvent::Waiting { scenario: scenario.clone(), agents },
+                "a: waiting for green at http://g/, purple at http://p/ (",
+            ),
+            (phase(Phase::Evaluating), "a: evaluating ("),
+            (
+                RunEvent::Said { scenario: scenario.clone(), text: "round 1\nof 2".to_owned() },
+                "a: round 1 (",
+            ),
+            (phase(Phase::Stopping), "a: stopping agents ("),
+        ] {
+            terminal.show(&event);
+            let mention = lock(&terminal.running)["a"].mention("a");
+            assert!(mention.starts_with(expected), "{mention}");
+        }
+    }
 }

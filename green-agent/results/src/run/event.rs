@@ -30,6 +30,8 @@ pub enum RunEvent {
     },
     /// An agent of `--serve-only` is ready.
     Serving { role: String, url: String },
+    /// A trial waits for these agents, each with its address.
+    Waiting { scenario: String, agents: Vec<String> },
     /// The evaluator has sent a text.
     Said { scenario: String, text: String },
     /// The agents of a scenario that keeps them are stopped, and the next trial restarts them.
