@@ -150,8 +150,8 @@ impl ConnectorSession {
         match self.bot.settings.conversation {
             ConversationScope::Context => Ok(vec![self.context_id().into_owned()]),
             ConversationScope::Task => {
-                let page_size = ListQuery::of(&self.bot.name).page_size;
-                let tasks = self.newest_tasks(page_size).await?;
+                let page = self.channel.store.list(&self.scope.caller, &self.newest()).await?;
+                let tasks = newest_first(page.tasks.into_iter().map(|found| found.task).collect());
                 Ok(tasks.iter().map(|task| task.id.clone()).collect())
             }
         }
@@ -195,7 +195,7 @@ impl ConnectorSession {
     /// Returns the task of this scope whose turn runs, and the newest one. The newest may be one that follows an earlier task and
     /// has begun and ended during the turn.
     pub(super) async fn current_tasks(&self) -> Result<CurrentTasks, StoreError> {
-        let newest_first = self.newest_tasks(SEARCHED_TASKS).await?;
+        let newest_first = self.searched_tasks().await?;
         let newest = match newest_first.first() {
             Some(task) => self.head(&task.id).await?,
             None => None,
@@ -210,19 +210,21 @@ impl ConnectorSession {
         Ok(CurrentTasks { running: None, newest })
     }
 
+    /// Returns the query for the tasks of this scope with the newest statuses.
+    fn newest(&self) -> ListQuery {
+        ListQuery { context_id: Some(self.scope.context.clone()), ..ListQuery::of(&self.bot.name) }
+    }
+
     /// Returns the tasks of this scope with the newest statuses, newest first: at least one page, and as many more as end with one
     /// that does not wait for its first turn. Waiting tasks are newer than the one whose turn runs.
-    async fn newest_tasks(&self, page_size: usize) -> Result<Vec<Arc<Task>>, StoreError> {
-        let mut query = ListQuery {
-            context_id: Some(self.scope.context.clone()),
-            page_size,
-            ..ListQuery::of(&self.bot.name)
-        };
+    async fn searched_tasks(&self) -> Result<Vec<Arc<Task>>, StoreError> {
+        let mut query = ListQuery { page_size: SEARCHED_TASKS, ..self.newest() };
         let mut tasks: Vec<Arc<Task>> = Vec::new();
         loop {
             let page = self.channel.store.list(&self.scope.caller, &query).await?;
+            let mut statuses = page.tasks.iter().map(|found| &found.task.status);
+            let are_waiting = statuses.all(|status| status.state == TaskState::Submitted);
             tasks.extend(page.tasks.into_iter().map(|found| found.task));
-            let are_waiting = tasks.iter().all(|task| task.status.state == TaskState::Submitted);
             if page.next.is_empty() || !are_waiting {
                 return Ok(newest_first(tasks));
             }
