@@ -10,6 +10,7 @@
 //! - [`stop_signal`], [`serve_until`]: end a program gracefully on Ctrl-C and SIGTERM
 //! - [`supervisor`]: ends the processes that a program started, however the program ends
 //! - [`secret`]: values that must never be shown
+//! - [`header_and_variable`]: reads a header and the environment variable that has its value
 //! - [`runtime()`]: creates the runtime in which a program works
 //! - [`path`]: finds programs as the operating system does
 //! - [`system`]: what differs between operating systems
@@ -22,6 +23,7 @@
 
 pub mod clock;
 mod exit;
+mod header_flag;
 mod invalid_http;
 mod json;
 mod lock;
@@ -39,6 +41,7 @@ pub mod system;
 pub mod terminal;
 
 pub use exit::Exit;
+pub use header_flag::header_and_variable;
 pub use invalid_http::is_invalid_http;
 pub use json::Json;
 pub use lock::lock;

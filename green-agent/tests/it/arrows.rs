@@ -49,6 +49,7 @@ const VERIFY: Modules = &[("lint", &[]), ("schema", &[]), ("signature", &[])];
 const PROGRAM: Modules = &[
     ("clock", &[]),
     ("exit", &["terminal"]),
+    ("header_flag", &[]),
     ("invalid_http", &[]),
     ("json", &[]),
     ("supervisor", &["terminal"]),

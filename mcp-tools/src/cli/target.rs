@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, env, error::Error};
 
+use bridge_program::header_and_variable;
 use clap::Args;
 use url::Url;
 
@@ -31,7 +32,7 @@ pub(super) struct Target {
 #[derive(Debug, Args)]
 pub(super) struct Headers {
     /// Send a header with the value of an environment variable, such as X-API-Key=MY_KEY; may be given several times
-    #[arg(long = "header-env", value_name = "HEADER=NAME", value_parser = header, requires = "url")]
+    #[arg(long = "header-env", value_name = "HEADER=NAME", value_parser = header_and_variable, requires = "url")]
     headers: Vec<(String, String)>,
 }
 
@@ -87,15 +88,6 @@ pub(super) fn over_http(url: &Url, named: &Headers) -> Result<ConnectionDetails,
         }
     }
     Ok(details)
-}
-
-fn header(text: &str) -> Result<(String, String), &'static str> {
-    match text.split_once('=') {
-        Some((header, name)) if !header.is_empty() && !name.is_empty() => {
-            Ok((header.to_owned(), name.to_owned()))
-        }
-        Some(_) | None => Err("expected HEADER=NAME, such as X-API-Key=MY_KEY"),
-    }
 }
 
 fn read_variable(flag: &str, name: &str) -> Result<Secret, String> {

@@ -2,6 +2,7 @@
 //! can see arguments.
 
 use bridge_client::{CredentialError, Credentials};
+use bridge_program::header_and_variable;
 use clap::Args;
 
 /// The credentials for the agent.
@@ -11,7 +12,7 @@ pub(in crate::cli) struct CredentialArgs {
     #[arg(long, value_name = "NAME")]
     bearer_env: Option<String>,
     /// Send a header with the value of an environment variable, such as X-API-Key=MY_KEY
-    #[arg(long, value_name = "HEADER=NAME", value_parser = header)]
+    #[arg(long, value_name = "HEADER=NAME", value_parser = header_and_variable)]
     header_env: Vec<(String, String)>,
 }
 
@@ -52,15 +53,6 @@ fn unfit(name: &str, error: CredentialError) -> CredentialArgsError {
     CredentialArgsError::Unfit { name, error }
 }
 
-fn header(text: &str) -> Result<(String, String), &'static str> {
-    match text.split_once('=') {
-        Some((header, name)) if !header.is_empty() && !name.is_empty() => {
-            Ok((header.into(), name.into()))
-        }
-        Some(_) | None => Err("expected HEADER=NAME, such as X-API-Key=MY_KEY"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,7 +68,7 @@ mod tests {
         let told = |bearer: Option<&str>, headers: &[&str]| {
             let shown = CredentialArgs {
                 bearer_env: bearer.map(String::from),
-                header_env: headers.iter().map(|said| header(said).unwrap()).collect(),
+                header_env: headers.iter().map(|said| header_and_variable(said).unwrap()).collect(),
             };
             match shown.credentials(&environment) {
                 Ok(credentials) => format!("{credentials:?}"),
@@ -95,6 +87,6 @@ mod tests {
             assert!(told.contains(expected), "{told}");
             assert!(!told.contains("hunter2"), "{told}");
         }
-        assert!(header("X-Key").is_err() && header("=A").is_err());
+        assert!(header_and_variable("X-Key").is_err() && header_and_variable("=A").is_err());
     }
 }
