@@ -80,6 +80,12 @@ fn of_grpc(base: &Url, text: &str) -> Result<Url, FieldError> {
     Ok(url)
 }
 
+/// Returns the URL in a text if it is one over HTTP, with a host.
+pub fn web_url(text: &str) -> Option<Url> {
+    let url = Url::parse(text).ok();
+    url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
 /// Returns the address without user name and password.
 pub fn without_user(url: &Url) -> String {
     let mut url = url.clone();

@@ -122,7 +122,7 @@ pub use client::Client;
 pub use credentials::{BearerToken, CredentialError, Credentials, is_loopback};
 pub use error::{ClientError, Fault, Result};
 pub use guard::Lookup;
-pub use interface::without_user;
+pub use interface::{web_url, without_user};
 pub use message_id::new_message_id;
 pub use options::{GrpcMeter, Limits, Options, Polls, Retries};
 /// The HTTP client in whose types this API takes connections.

@@ -3,7 +3,7 @@
 use std::{error::Error, path::PathBuf};
 
 use axum::Router;
-use bridge_client::Limits;
+use bridge_client::{Limits, web_url};
 use clap::Args;
 use url::Url;
 
@@ -42,10 +42,8 @@ fn keys(pipeline: &Pipeline) -> Result<Vec<Key>, Box<dyn Error>> {
     Ok(keyring.keys(&[])?)
 }
 
-fn address(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).ok();
-    url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-        .ok_or_else(|| "expected an http or https URL".to_owned())
+fn address(text: &str) -> Result<Url, &'static str> {
+    web_url(text).ok_or("expected an http or https URL")
 }
 
 impl PipelineArgs {

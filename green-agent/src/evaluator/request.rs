@@ -1,5 +1,6 @@
 //! AgentBeats' assessment request: `{"participants": {ROLE: URL}, "config": {..}}`.
 
+use bridge_client::web_url;
 use bridge_protocol::a2a::{Content, Message, Part};
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap as _};
 use serde_json::{Map, Value};
@@ -40,14 +41,9 @@ impl AssessmentRequest {
     fn of(value: Value) -> Result<Self, String> {
         let written: RequestJson = serde_json::from_value(value)
             .map_err(|error| format!("expected participants and config as objects: {error}"))?;
-        let participant = |(role, url): (String, Value)| {
-            let read = url.as_str().and_then(|url| Url::parse(url).ok());
-            match read.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
-                Some(url) => Ok((role, url)),
-                None => {
-                    Err(format!("participants.{role}: expected an http or https URL, found {url}"))
-                }
-            }
+        let participant = |(role, url): (String, Value)| match url.as_str().and_then(web_url) {
+            Some(url) => Ok((role, url)),
+            None => Err(format!("participants.{role}: expected an http or https URL, found {url}")),
         };
         Ok(Self {
             participants: written

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bridge_client::web_url;
 use bridge_program::{Exit, errln, outln, stop_signal, terminal};
 use clap::Args;
 use serde_json::{Value, json};
@@ -46,10 +47,8 @@ pub(super) struct Run {
     agent: AgentFlags,
 }
 
-fn web_address(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).ok();
-    let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-    url.ok_or_else(|| "expected a URL such as http://127.0.0.1:9009".to_owned())
+fn web_address(text: &str) -> Result<Url, &'static str> {
+    web_url(text).ok_or("expected a URL such as http://127.0.0.1:9009")
 }
 
 impl Run {

@@ -3,6 +3,7 @@
 
 use std::str::FromStr;
 
+use bridge_client::web_url;
 use url::{Position, Url};
 
 /// An address that replaces the address of a site. Requests for the site go to that address, and results show the
@@ -47,9 +48,7 @@ impl SiteOverride {
 }
 
 fn address(text: &str) -> Result<Url, SiteOverrideError> {
-    let url = Url::parse(text).ok();
-    let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-    url.ok_or_else(|| SiteOverrideError::Url(text.to_owned()))
+    web_url(text).ok_or_else(|| SiteOverrideError::Url(text.to_owned()))
 }
 
 /// Moves a URL from one origin to another and keeps its path; `None` if it has another origin.

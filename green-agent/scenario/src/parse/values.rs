@@ -1,6 +1,7 @@
 //! Reads texts with a grammar of their own that several tables share: URLs, commands, durations,
 //! requirements.
 
+use bridge_client::web_url;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use url::Url;
@@ -14,17 +15,12 @@ use crate::{
 
 /// Reads the address of an agent.
 pub(super) fn endpoint(node: &Node<'_>) -> Option<Url> {
-    let url = node
-        .read("an http or https URL with a host", |text| Url::parse(text).ok().filter(is_http))?;
+    let url = node.read("an http or https URL with a host", web_url)?;
     if url.username().is_empty() && url.password().is_none() {
         return Some(url);
     }
     node.report(Problem::Credentials);
     None
-}
-
-fn is_http(url: &Url) -> bool {
-    matches!(url.scheme(), "http" | "https") && url.has_host()
 }
 
 /// Reads the words of a command; a blank one counts as absent, as in AgentBeats' own runner.

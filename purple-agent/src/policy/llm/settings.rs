@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf, time::Duration};
 
-use bridge_client::Tls;
+use bridge_client::{Tls, web_url};
 use bridge_protocol::wire::FieldError;
 use mcp_tools::secret::Secret;
 use serde_json::{Map, Value};
@@ -200,10 +200,8 @@ fn base_url(
     let variable = || names.iter().find_map(|name| variables(name));
     let text = settings.string("base_url")?.or_else(variable);
     let text = text.as_deref().unwrap_or(default);
-    let url = Url::parse(text).ok();
-    let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     let unexpected = || FieldError::new("an http or https URL", format!("{text:?}"));
-    url.ok_or_else(|| unexpected().inside("base_url"))
+    web_url(text).ok_or_else(|| unexpected().inside("base_url"))
 }
 
 /// Returns the key. It is required only for the providers' own addresses, and if the settings name a variable.
