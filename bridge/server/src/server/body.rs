@@ -164,6 +164,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Error> {
         return Err(Error::new(ErrorKind::ContentTypeNotSupported, message));
     }
     match media_type(headers) {
+        // What most clients send.
         Some("application/json") => Ok(()),
         Some(said) if is_json_type(said) => Ok(()),
         None if !headers.contains_key(ORIGIN) => Ok(()),

@@ -30,6 +30,12 @@ async fn never_ready(endpoint: &Url) -> CardProbe {
     }
 }
 
+async fn card_of(endpoint: &Url) -> Value {
+    let (awaited, limit) = (ReadyCheck::Card, Duration::from_secs(20));
+    let tls = Tls::default();
+    wait_ready("purple", endpoint, awaited, None, Duration::ZERO, limit, &tls).await.unwrap()
+}
+
 #[test]
 fn cards_are_looked_for_below_the_endpoint_and_the_origin() {
     let cases: [(&str, &[&str]); 3] = [
@@ -61,18 +67,7 @@ async fn a_card_is_found_in_each_place() {
     for place in places {
         let endpoint = served(Router::new().route(place, get(card))).await;
         let endpoint = endpoint.join("a").unwrap();
-        let limit = Duration::from_secs(20);
-        let found = wait_ready(
-            "purple",
-            &endpoint,
-            ReadyCheck::Card,
-            None,
-            Duration::ZERO,
-            limit,
-            &Tls::default(),
-        )
-        .await;
-        assert_eq!(found.unwrap()["name"], "Debater", "{place}");
+        assert_eq!(card_of(&endpoint).await["name"], "Debater", "{place}");
     }
 }
 
@@ -208,18 +203,7 @@ async fn a_card_at_the_origin_that_names_another_path_is_of_another_agent() {
     let server = served(app).await;
     for path in ["a2a", "rpc", "rpc/", ""] {
         let endpoint = server.join(path).unwrap();
-        let limit = Duration::from_secs(20);
-        let found = wait_ready(
-            "purple",
-            &endpoint,
-            ReadyCheck::Card,
-            None,
-            Duration::ZERO,
-            limit,
-            &Tls::default(),
-        )
-        .await;
-        assert_eq!(found.unwrap()["name"], "Debater", "{path}");
+        assert_eq!(card_of(&endpoint).await["name"], "Debater", "{path}");
     }
     let seen = never_ready(&server.join("wrong").unwrap()).await;
     let expected = format!(
