@@ -1,32 +1,41 @@
 //! Reads cards in files.
 
-use std::{fs, path::Path};
+use std::{fmt::Display, fs, path::Path};
 
 use bridge_protocol::{a2a::AgentCard, dialect::card};
 use serde_json::Value;
 
+/// The reason why a file cannot be used. It names the file.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct CardFileError(String);
+
 /// Returns the JSON document in a file.
-pub(super) fn document(path: &Path) -> Result<Value, String> {
+pub(super) fn document(path: &Path) -> Result<Value, CardFileError> {
     parsed(path, &text(path)?)
 }
 
 /// Returns the bytes of a file.
-pub(super) fn text(path: &Path) -> Result<Vec<u8>, String> {
-    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+pub(super) fn text(path: &Path) -> Result<Vec<u8>, CardFileError> {
+    fs::read(path).map_err(|error| unusable(path, &error))
 }
 
 /// Returns the JSON document in a file's text.
-pub(super) fn parsed(path: &Path, text: &[u8]) -> Result<Value, String> {
-    let named = |error| format!("{}: expected JSON: {error}", path.display());
-    serde_json::from_slice(text).map_err(named)
+pub(super) fn parsed(path: &Path, text: &[u8]) -> Result<Value, CardFileError> {
+    let wrong = |error| unusable(path, &format_args!("expected JSON: {error}"));
+    serde_json::from_slice(text).map_err(wrong)
 }
 
 /// Reads the card in a file, without addresses and signatures, which are the bridge's own.
-pub(super) fn read(path: &Path) -> Result<AgentCard, String> {
+pub(super) fn read(path: &Path) -> Result<AgentCard, CardFileError> {
     let read = card::read(document(path)?);
-    let (mut card, _) = read.map_err(|error| format!("{}: {error}", path.display()))?;
+    let (mut card, _) = read.map_err(|error| unusable(path, &error))?;
     card.supported_interfaces.clear();
     card.signatures.clear();
     card.capabilities.extended_agent_card = None;
     Ok(card)
+}
+
+fn unusable(path: &Path, why: &dyn Display) -> CardFileError {
+    CardFileError(format!("{}: {why}", path.display()))
 }

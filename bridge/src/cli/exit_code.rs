@@ -2,12 +2,12 @@
 
 use std::error::Error;
 
-use bridge_client::{discovery::DiscoveryError, registry::RegistryError};
+use bridge_client::{TlsFileError, discovery::DiscoveryError, registry::RegistryError};
 use bridge_program::Exit;
 
 use super::{
-    admin::AdminClientError, chat::credentials::CredentialArgsError, discover::NotDiscovered,
-    doctor::BotUnreachable, serve, store::StoreMissing,
+    admin::AdminClientError, card_file::CardFileError, chat::credentials::CredentialArgsError,
+    discover::NotDiscovered, doctor::BotUnreachable, serve, store::StoreMissing,
 };
 use crate::{
     config::{ConfigErrors, Problem},
@@ -24,6 +24,9 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> Exit {
             true => Exit::Unreadable,
             false => Exit::Failed,
         };
+    }
+    if error.is::<CardFileError>() || error.is::<TlsFileError>() {
+        return Exit::Unreadable;
     }
     if error.is::<CredentialArgsError>() {
         return Exit::Usage;

@@ -1,6 +1,6 @@
 //! `bridge registry`: agent cards in an OCI registry; also opens the registries of `bridge discover`.
 
-use std::{error::Error, fs, path::PathBuf};
+use std::{error::Error, path::PathBuf};
 
 use bridge_client::{
     discovery::Discovered,
@@ -8,10 +8,9 @@ use bridge_client::{
 };
 use bridge_program::{outln, terminal};
 use clap::{Args, Subcommand};
-use serde_json::Value;
 use url::Url;
 
-use super::runtime;
+use super::{card_file, runtime};
 
 const HELP: &str = "\
 Examples:
@@ -72,7 +71,7 @@ impl RegistryCommand {
         match &self.action {
             Action::Push { card, reference } => {
                 let registry = self.login.at(&reference.registry)?;
-                let card = read(card)?;
+                let card = card_file::document(card)?;
                 let (repository, tag) = (&reference.repository, &reference.version);
                 outln!("{}", registry.push(repository, tag, &card).await?);
             }
@@ -91,12 +90,6 @@ impl RegistryCommand {
         }
         Ok(())
     }
-}
-
-fn read(path: &PathBuf) -> Result<Value, Box<dyn Error>> {
-    let named = |error: &dyn Error| format!("{}: {error}", path.display());
-    let text = fs::read(path).map_err(|error| named(&error))?;
-    Ok(serde_json::from_slice(&text).map_err(|error| named(&error))?)
 }
 
 impl RegistryLogin {

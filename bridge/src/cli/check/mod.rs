@@ -8,7 +8,7 @@ mod show;
 mod signed;
 mod subject;
 
-use std::{error::Error, path::PathBuf};
+use std::path::PathBuf;
 
 use bridge_client::discovery::DiscoveryOptions;
 use bridge_program::{Exit, errln, out, outln};
@@ -16,7 +16,7 @@ use bridge_verify::lint::{Finding, Level};
 use clap::Args;
 use url::Url;
 
-use super::{chat::credentials::CredentialArgs, runtime, trust::Trust};
+use super::{card_file::CardFileError, chat::credentials::CredentialArgs, runtime, trust::Trust};
 use show::Checked;
 use subject::Subject;
 
@@ -61,7 +61,10 @@ pub(super) enum CheckError {
     /// An environment variable that the command line names has no fitting secret.
     #[error("{0}")]
     Usage(String),
-    /// The file is missing or has other content.
+    /// A file is missing or has no JSON.
+    #[error(transparent)]
+    File(#[from] CardFileError),
+    /// A file has other content.
     #[error("{0}")]
     Unreadable(String),
     /// The server cannot be reached or has no card.
@@ -73,7 +76,7 @@ impl CheckError {
     fn exit(&self) -> Exit {
         match self {
             Self::Usage(_) => Exit::Usage,
-            Self::Unreadable(_) => Exit::Unreadable,
+            Self::File(_) | Self::Unreadable(_) => Exit::Unreadable,
             Self::Unreachable(_) => Exit::Infrastructure,
         }
     }
@@ -114,11 +117,10 @@ impl Check {
 
     /// Returns the options. Private addresses are allowed, because the user has named the address.
     fn options(&self) -> Result<DiscoveryOptions, CheckError> {
-        let unreadable = |error: &dyn Error| CheckError::Unreadable(error.to_string());
         let credentials = self.shown.credentials(&|name| std::env::var(name).ok());
         Ok(DiscoveryOptions {
             credentials: credentials.map_err(|error| CheckError::Usage(error.to_string()))?,
-            tls: self.trust.tls().map_err(|error| unreadable(&error))?,
+            tls: self.trust.tls().map_err(|error| CheckError::Unreadable(error.to_string()))?,
             allow_private: true,
             ..DiscoveryOptions::default()
         })

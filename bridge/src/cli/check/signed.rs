@@ -22,7 +22,7 @@ pub(super) fn signers(keys: Option<&Path>, places: &[Url]) -> Result<Option<Sign
 }
 
 fn read(path: &Path) -> Result<Vec<Jwk>, CheckError> {
-    let document = card_file::document(path).map_err(CheckError::Unreadable)?;
+    let document = card_file::document(path)?;
     let wrong = || format!("{}: expected a set of keys: {{\"keys\": [..]}}", path.display());
     let set = Jwks::read(document).ok_or_else(|| CheckError::Unreadable(wrong()))?;
     Ok(set.keys)

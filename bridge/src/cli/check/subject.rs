@@ -71,8 +71,8 @@ impl Subject {
         let (document, twice) = match self {
             Self::Configuration(path) => return configuration(path).await,
             Self::File(path) => {
-                let text = card_file::text(path).map_err(CheckError::Unreadable)?;
-                let document = card_file::parsed(path, &text).map_err(CheckError::Unreadable)?;
+                let text = card_file::text(path)?;
+                let document = card_file::parsed(path, &text)?;
                 (document, duplicates(&text))
             }
             Self::Address(url) => {
@@ -144,7 +144,7 @@ async fn configuration(path: &Path) -> Result<Report, CheckError> {
             report.findings.extend(in_the_clear(&config));
             report.findings.extend(certificate(&config));
             for file in config.agents.iter().filter_map(|agent| agent.card_file.as_deref()) {
-                let document = card_file::document(file).map_err(CheckError::Unreadable)?;
+                let document = card_file::document(file)?;
                 let (_, found) = lint(&document);
                 let name = file.display();
                 report.findings.extend(
