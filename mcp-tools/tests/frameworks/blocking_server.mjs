@@ -18,8 +18,8 @@ const open = async () => {
   const said = (text) => ({ content: [{ type: 'text', text }] });
   server.registerTool('echo', {}, () => said('echo'));
   server.registerTool('block', {}, () => {
-    const end = Date.now() + BUSY;
-    while (Date.now() < end);
+    // The only thread is blocked, as by work, but the tests beside this one keep the processor.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY);
     return said('block');
   });
   const transport = new StreamableHTTPServerTransport({
