@@ -1,7 +1,11 @@
 //! Provides time, ids and random numbers. No other module asks the system for them.
 
+mod present;
+
 use jiff::Timestamp;
 use uuid::{NoContext, Uuid};
+
+pub use present::{Present, present};
 
 /// Returns the current time.
 pub fn now() -> Timestamp {

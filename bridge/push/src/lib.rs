@@ -202,7 +202,7 @@ impl Push {
     ) -> Result<()> {
         tracing::error!(task = key.task, id = key.id, %error, "push notifications were given up");
         let (next, retry) = (progress.seq + 1, &self.0.settings.retry);
-        progress.failed(next, error.to_string(), clock::now(), retry);
+        progress.failed(next, error.to_string(), &clock::present(), retry);
         progress.give_up();
         self.0.repository.put_progress(key, &progress).await?;
         self.0.metrics.push_given_up(&progress.agent, 1);

@@ -1,5 +1,6 @@
 //! The progress of a setting's deliveries.
 
+use bridge_program::clock::Present;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -64,19 +65,20 @@ impl DeliveryProgress {
         &mut self,
         seq: Seq,
         reason: String,
-        now: Timestamp,
+        now: &Present,
         retry: &RetrySettings,
     ) -> u32 {
         let before = self.failing.take().filter(|failing| failing.seq == seq);
-        let (since, attempts) = before.map_or((now, 0), |before| (before.since, before.attempts));
+        let (since, attempts) =
+            before.map_or((now.clock(), 0), |before| (before.since, before.attempts));
         let attempts = attempts.saturating_add(1);
-        let age = std::time::Duration::try_from(now.duration_since(since)).unwrap_or_default();
+        let is_old = now.before(retry.age).is_some_and(|before| since <= before);
         self.failing = Some(FailedDelivery {
             seq,
             since,
             attempts,
             reason,
-            is_given_up: attempts >= retry.attempts || age >= retry.age,
+            is_given_up: attempts >= retry.attempts || is_old,
         });
         attempts
     }
@@ -111,20 +113,20 @@ mod tests {
             age: Duration::from_secs(100),
             ..RetrySettings::default()
         };
-        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        let at = |second: i64| Present::from(Timestamp::from_second(second).unwrap());
         let mut progress = progress();
         for (attempt, given_up) in [(1, false), (2, false), (3, true)] {
-            let count = progress.failed(4, "no".into(), at(attempt.into()), &retry);
+            let count = progress.failed(4, "no".into(), &at(attempt.into()), &retry);
             assert_eq!((count, progress.is_given_up()), (attempt, given_up));
         }
         progress.delivered(4);
         assert_eq!((progress.seq, progress.is_given_up()), (4, false));
-        progress.failed(5, "no".into(), at(0), &retry);
-        progress.failed(5, "no".into(), at(99), &retry);
+        progress.failed(5, "no".into(), &at(0), &retry);
+        progress.failed(5, "no".into(), &at(99), &retry);
         assert!(!progress.is_given_up());
         progress.delivered(5);
-        progress.failed(6, "no".into(), at(0), &retry);
-        progress.failed(6, "no".into(), at(100), &retry);
+        progress.failed(6, "no".into(), &at(0), &retry);
+        progress.failed(6, "no".into(), &at(100), &retry);
         assert!(progress.is_given_up() && !progress.without_failure().is_given_up());
     }
 
@@ -132,7 +134,7 @@ mod tests {
     fn attempts_are_counted_for_each_event() {
         let retry = RetrySettings::default();
         let mut progress = progress();
-        let now = Timestamp::UNIX_EPOCH;
+        let now = &Timestamp::UNIX_EPOCH.into();
         assert_eq!(progress.failed(4, "no".into(), now, &retry), 1);
         assert_eq!(progress.failed(5, "no".into(), now, &retry), 1);
         progress.give_up();

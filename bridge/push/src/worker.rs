@@ -351,7 +351,7 @@ impl Worker {
     fn fail(&mut self, notification: &Notification, reason: String) -> u32 {
         let (task, id) = (&self.key.task, &self.key.id);
         tracing::debug!(task, id, seq = notification.seq, reason, "a push notification failed");
-        self.progress.failed(notification.seq, reason, clock::now(), &self.context.retry)
+        self.progress.failed(notification.seq, reason, &clock::present(), &self.context.retry)
     }
 
     /// Records that an event was delivered; after the last event there is no progress to store.

@@ -47,7 +47,7 @@ const PROTOCOL: Modules = &[
 const VERIFY: Modules = &[("lint", &[]), ("schema", &[]), ("signature", &[])];
 
 const PROGRAM: Modules = &[
-    ("clock", &[]),
+    ("clock", &["lock"]),
     ("exit", &["terminal"]),
     ("header_flag", &[]),
     ("invalid_http", &[]),

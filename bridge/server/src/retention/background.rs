@@ -3,7 +3,7 @@
 
 use std::{
     sync::{Arc, Weak},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bridge_program::lock;
@@ -12,7 +12,6 @@ use tokio::time::sleep;
 use super::{
     AGAIN, Inner, Retention,
     pace::{EVERY, Pace},
-    passing_time::PassingTime,
 };
 use crate::{clock, store::StoreError};
 
@@ -35,10 +34,10 @@ impl Retention {
         }
     }
 
-    async fn work(&self, work: Work, time: &mut PassingTime) -> Result<(), StoreError> {
+    async fn work(&self, work: Work) -> Result<(), StoreError> {
         match work {
             Work::Deleting => {
-                let deleted = self.pass(time.at(clock::now(), Instant::now())).await?;
+                let deleted = self.pass(clock::present()).await?;
                 if deleted > 0 {
                     tracing::info!(deleted, "old tasks were deleted");
                 }
@@ -83,14 +82,14 @@ impl Retention {
 
 /// Repeats the work until the last clone of the retention is dropped, which drops the work too.
 async fn repeat(inner: Weak<Inner>, work: Work) {
-    let (mut rest, mut time) = (FIRST, PassingTime::default());
+    let mut rest = FIRST;
     loop {
         sleep(rest).await;
         rest = EVERY;
         let Some(retention) = inner.upgrade().map(Retention) else {
             return;
         };
-        if let Err(error) = retention.work(work, &mut time).await
+        if let Err(error) = retention.work(work).await
             && !error.is_reported_by_store()
         {
             tracing::warn!(%error, ?work, "the store could not be cleaned up");

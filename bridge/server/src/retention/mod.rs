@@ -8,11 +8,10 @@
 //!
 //! - `rule`: selects the tasks to delete
 //! - `pace`: the pauses of the work
-//! - `background`: the periodic work; `passing_time`: its time, which no jump of the clock moves ahead
+//! - `background`: the periodic work
 
 mod background;
 mod pace;
-mod passing_time;
 mod rule;
 
 use std::{
@@ -20,7 +19,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
-use bridge_program::lock;
+use bridge_program::{clock::Present, lock};
 use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
@@ -139,23 +138,24 @@ impl Retention {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn pass(&self, now: Timestamp) -> Result<usize, StoreError> {
+    pub async fn pass(&self, now: impl Into<Present>) -> Result<usize, StoreError> {
+        let now = now.into();
         let Some(leases) = self.0.store.leases() else {
-            return self.delete_by_rules(now).await;
+            return self.delete_by_rules(&now).await;
         };
         let caller = Caller::anonymous();
         let lease = Conversation { agent: LEASE, caller: &caller, id: "" };
         if let Lease::Elsewhere(_) = leases.acquire(lease).await? {
             return Ok(0);
         }
-        let deleted = self.delete_by_rules(now).await;
+        let deleted = self.delete_by_rules(&now).await;
         if let Err(error) = leases.release(lease).await {
             tracing::debug!(%error, "the lease of deleting was not given back");
         }
         deleted
     }
 
-    async fn delete_by_rules(&self, now: Timestamp) -> Result<usize, StoreError> {
+    async fn delete_by_rules(&self, now: &Present) -> Result<usize, StoreError> {
         self.begin();
         let pace = Pace::begin();
         let counts = self.0.store.counts().await?.into_iter();
@@ -177,7 +177,7 @@ impl Retention {
     }
 
     /// Deletes the oldest tasks of an agent.
-    async fn step_of(&self, agent: &str, now: Timestamp) -> Result<Step, StoreError> {
+    async fn step_of(&self, agent: &str, now: &Present) -> Result<Step, StoreError> {
         let none = Step { deleted: 0, is_full: false };
         let rule = {
             let settings = self.0.settings.read();

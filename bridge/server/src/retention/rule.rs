@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use bridge_program::clock::Present;
 use jiff::Timestamp;
 
 use crate::store::EndedTasks;
@@ -44,8 +45,8 @@ impl RetentionSettings {
 
 impl RetentionRule {
     /// Returns the time before which tasks are too old at `now`.
-    pub(super) fn too_old(&self, now: Timestamp) -> Option<Timestamp> {
-        self.age.and_then(|age| now.checked_sub(age).ok())
+    pub(super) fn too_old(&self, now: &Present) -> Option<Timestamp> {
+        self.age.and_then(|age| now.before(age))
     }
 
     /// Returns the number of an agent's ended tasks that are too many. Only the sum of their sizes is known, so this is
@@ -86,14 +87,14 @@ mod tests {
 
     #[test]
     fn tasks_are_kept_for_ninety_days_unless_said_otherwise() {
-        let now = Timestamp::from_second(100 * 24 * 60 * 60).unwrap();
+        let now = Present::from(Timestamp::from_second(100 * 24 * 60 * 60).unwrap());
         let settings = RetentionSettings {
             agents: [("a".to_owned(), RetentionRule { age: None, ..RetentionRule::default() })]
                 .into(),
             ..RetentionSettings::default()
         };
         let day = Timestamp::from_second(10 * 24 * 60 * 60).unwrap();
-        assert_eq!(settings.of("b").too_old(now), Some(day));
-        assert_eq!(settings.of("a").too_old(now), None);
+        assert_eq!(settings.of("b").too_old(&now), Some(day));
+        assert_eq!(settings.of("a").too_old(&now), None);
     }
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use bridge_program::lock;
+use bridge_program::{clock::Present, lock};
 use bridge_protocol::a2a::TaskState;
 use jiff::Timestamp;
 use tokio::time::sleep;
@@ -38,11 +38,11 @@ impl Turns {
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub async fn expire(&self, now: Timestamp) -> Result<usize, TurnError> {
-        let mut expired = 0;
+    pub async fn expire(&self, now: impl Into<Present>) -> Result<usize, TurnError> {
+        let (now, mut expired) = (now.into(), 0);
         for agent in self.agents().values() {
             if let Some(limit) = agent.settings.expire_after {
-                expired += self.expire_of(agent, limit, now).await?;
+                expired += self.expire_of(agent, limit, &now).await?;
             }
         }
         Ok(expired)
@@ -54,13 +54,13 @@ impl Turns {
         &self,
         agent: &Arc<Agent>,
         limit: Duration,
-        now: Timestamp,
+        now: &Present,
     ) -> Result<usize, TurnError> {
-        let Ok(until) = now.checked_sub(limit) else {
+        let Some(until) = now.before(limit) else {
             return Ok(0);
         };
         let (mut expired, mut have_failed) = (0, false);
-        let mut after = self.last_checked().get(&agent.name).cloned();
+        let mut after = self.begin_after(&agent.name, until);
         loop {
             let store = &self.0.store;
             let due = store.idle_tasks(Idle::Waiting, &agent.name, after.as_ref(), until, PAGE);
@@ -83,6 +83,16 @@ impl Turns {
             }
             after = Some(last);
         }
+    }
+
+    /// Returns the position after which tasks that are due at `until` were not yet looked at.
+    fn begin_after(&self, agent: &str, until: Timestamp) -> Option<ListPosition> {
+        let mut last_checked = self.last_checked();
+        // The clock was set back: tasks that began to wait since then come before that position.
+        if last_checked.get(agent).is_some_and(|last| last.millis > until.as_millisecond()) {
+            last_checked.remove(agent);
+        }
+        last_checked.get(agent).cloned()
     }
 
     fn last_checked(&self) -> MutexGuard<'_, BTreeMap<String, ListPosition>> {
@@ -150,7 +160,7 @@ async fn expire_periodically(inner: Weak<TurnsInner>) {
         let Some(turns) = turns() else {
             return;
         };
-        if let Err(error) = turns.expire(clock::now()).await {
+        if let Err(error) = turns.expire(clock::present()).await {
             tracing::warn!(%error, "waiting tasks could not be checked");
         }
     }
@@ -268,6 +278,14 @@ mod tests {
             let now = Timestamp::from_millisecond(minute(now)).unwrap();
             assert_eq!(turns.expire(now).await.unwrap(), expired);
             assert_eq!(store.waiting_listed.load(Ordering::SeqCst), looked_at);
+        }
+        // After the clock was set back, a task begins to wait at an earlier time than those that were looked at.
+        let late = Sample::new("t-late");
+        let waits = vec![late.created(), status(TaskState::InputRequired, "?")];
+        store.append(&late.caller, late.append(0, minute(-180), waits)).await.unwrap();
+        for (now, expired) in [(-121, 0), (-120, 1), (63, 1)] {
+            let now = Timestamp::from_millisecond(minute(now)).unwrap();
+            assert_eq!(turns.expire(now).await.unwrap(), expired, "{now}");
         }
     }
 }
