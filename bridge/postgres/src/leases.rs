@@ -53,21 +53,36 @@ struct Heartbeat {
     until: f64,
 }
 
+impl Heartbeat {
+    /// Records that it expires at `until`, and that `after` has passed since the previous one.
+    fn record(&mut self, until: f64, after: Duration, lease: Duration) {
+        let by_database = until - self.until;
+        self.until = until;
+        let longest = lease / 2;
+        // While the database was blocked, no process could send a heartbeat. If its clock jumped ahead, or another server with
+        // another clock serves it now, the heartbeats of all others seem to have expired.
+        if after > longest || by_database > (after + longest).as_secs_f64() {
+            self.since = Instant::now();
+        }
+    }
+}
+
 impl Membership {
     /// Registers this process.
     pub(super) async fn join(connections: &Connections, lease: Duration) -> Result<Self> {
         let join = "INSERT INTO bridge.replicas (until, answers_calls)
-            VALUES (clock_timestamp() + make_interval(secs => $1), true) RETURNING id";
+            VALUES (clock_timestamp() + make_interval(secs => $1), true)
+            RETURNING id, extract(epoch FROM until)::float8";
         let values: Values<'_> = &[&lease.as_secs_f64()];
         let rows = connections.write_heartbeat(join, values).await?;
-        let replica = rows.first().map(|row| row.get(0));
+        let row = rows.first().ok_or_else(|| unavailable("this bridge got no number"))?;
         Ok(Self {
-            replica: replica.ok_or_else(|| unavailable("this bridge got no number"))?,
+            replica: row.get(0),
             lease,
             freed: watch::Sender::new(0),
             is_lost: watch::Sender::new(false),
             has_left: AtomicBool::new(false),
-            heartbeat: Mutex::new(Heartbeat { since: Instant::now(), until: 0.0 }),
+            heartbeat: Mutex::new(Heartbeat { since: Instant::now(), until: row.get(1) }),
         })
     }
 
@@ -78,12 +93,7 @@ impl Membership {
 
     /// Records a heartbeat that expires at `until`; `after` is the time since the previous heartbeat.
     fn record_heartbeat(&self, until: f64, after: Duration) {
-        let mut heartbeat = lock(&self.heartbeat);
-        heartbeat.until = until;
-        // While the database was blocked, no process could send a heartbeat.
-        if after > self.lease / 2 {
-            heartbeat.since = Instant::now();
-        }
+        lock(&self.heartbeat).record(until, after, self.lease);
     }
 
     /// Signals that leases of other processes became free, or may have become free.

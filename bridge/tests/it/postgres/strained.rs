@@ -70,6 +70,32 @@ async fn nobody_is_dead_because_the_database_stood_still() {
     }
 }
 
+/// After a jump of the database's clock, or another server with another clock, every bridge gets the time to renew its lease.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_dead_because_the_databases_clock_jumped() {
+    let database = Server::shared().database().await;
+    // The bridge finds this function before that of PostgreSQL.
+    let clock = "CREATE SCHEMA own; CREATE TABLE own.jump (by interval); INSERT INTO own.jump VALUES ('0');
+        CREATE FUNCTION own.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
+            AS 'SELECT pg_catalog.clock_timestamp() + by FROM own.jump';
+        DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = own, pg_catalog', current_database()); END $$";
+    database.execute(clock).await;
+    let _idle = open(database.settings()).await;
+    // By now, expired leases are searched for.
+    sleep(LEASE * 2).await;
+    let join = "INSERT INTO bridge.replicas (until) VALUES (clock_timestamp() + interval '2 s');
+        UPDATE own.jump SET by = '1 h'";
+    database.execute(join).await;
+    sleep(LEASE * 3 / 4).await;
+    let lives = "SELECT count(*) FROM bridge.replicas";
+    assert_eq!(database.number(lives).await, 2);
+    let begun = Instant::now();
+    while database.number(lives).await > 1 {
+        assert!(begun.elapsed() < LEASE * 10, "the dead stay for ever");
+        sleep(LEASE / 10).await;
+    }
+}
+
 /// Returns the settings of a database user who may open this number of connections.
 async fn limited(database: &Database, connections: usize) -> PostgresSettings {
     let user = format!("few_{connections}");
