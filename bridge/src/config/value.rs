@@ -68,6 +68,9 @@ pub(super) fn read_listening<'de, D: Deserializer<'de>>(
     read.map(|Listening(address)| Some(address))
 }
 
+/// The longest span of time: what waits for so long waits for ever, and no moment so far ahead is out of range.
+const LONGEST: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
+
 /// A span of time of at least a millisecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String", extend("examples" = ["30s", "5m", "1h 30m"]))]
@@ -88,7 +91,7 @@ impl TryFrom<String> for Period {
         let period = Duration::try_from(parsed).map_err(|_| expected())?;
         match period < Duration::from_millis(1) {
             true => Err(format!("expected at least 1ms, found {text:?}")),
-            false => Ok(Self(period)),
+            false => Ok(Self(period.min(LONGEST))),
         }
     }
 }
@@ -374,6 +377,12 @@ mod tests {
             ],
         );
         holds::<Network>(&["10.0.0.0/8", "127.0.0.1", "::1"], &["", "10.0.0.0/40", "host"]);
+    }
+
+    #[test]
+    fn a_longer_time_than_any_wait_is_a_moment_that_can_be_reached() {
+        let period = Period::try_from("2562047788015215h".to_owned()).unwrap();
+        assert!(std::time::Instant::now().checked_add(period.0).is_some());
     }
 
     #[test]
