@@ -192,7 +192,7 @@ impl Issuer {
     fn keep(&self, subject: &Subject, now: Timestamp, token: &Secret) {
         let mut made = lock(&self.made);
         if made.len() >= CACHE {
-            made.retain(|_, (at, _)| age(*at, now) < self.settings.lifetime);
+            made.retain(|_, (at, _)| *at <= now && age(*at, now) < self.settings.lifetime);
         }
         if made.len() < CACHE {
             made.insert(subject.clone(), (now, token.clone()));

@@ -188,7 +188,9 @@ impl KeySource {
 
     fn known(&self, limit: Duration, now: Timestamp) -> Option<Arc<Jwks>> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let known = known.as_ref().filter(|known| age(known.read, now) < limit);
+        // Keys that were read when the clock was ahead are as doubtful as old ones.
+        let is_recent = |known: &&CachedKeys| now.duration_since(known.read).unsigned_abs() < limit;
+        let known = known.as_ref().filter(is_recent);
         known.map(|known| known.keys.clone())
     }
 }

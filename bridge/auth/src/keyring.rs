@@ -51,7 +51,8 @@ impl Keyring {
 
     /// Returns whether it is time to create the next key.
     pub(super) fn is_due(&self, now: Timestamp, every: Duration) -> bool {
-        let newest = self.0.last();
+        // A key from the time of a clock that was ahead is not waited for.
+        let newest = self.0.iter().rfind(|kept| kept.made <= now).or(self.0.last());
         newest.is_none_or(|kept| age(kept.made, now) + LEAD >= every.max(2 * LEAD))
     }
 
@@ -124,5 +125,18 @@ mod tests {
         let ring = Keyring::default().with(kept(0, made), HOUR);
         assert!(!ring.is_due(Timestamp::UNIX_EPOCH, MONTH));
         assert!(is(ring.signing(Timestamp::UNIX_EPOCH), 0));
+    }
+
+    #[test]
+    fn keys_are_made_after_a_clock_was_ahead() {
+        let start = Timestamp::UNIX_EPOCH;
+        let ahead = kept(1, start + 500 * MONTH);
+        let ring = Keyring::default().with(kept(0, start), HOUR).with(ahead, HOUR);
+        assert!(!ring.is_due(start + HOUR, MONTH));
+        let second = start + MONTH;
+        assert!(ring.is_due(second, MONTH));
+        let ring = ring.with(kept(2, second), HOUR);
+        assert!(!ring.is_due(second, MONTH) && is(ring.signing(second + 24 * HOUR), 2));
+        assert!(ring.is_due(second + MONTH, MONTH));
     }
 }

@@ -157,6 +157,21 @@ async fn keys_that_were_taken_back_are_forgotten() {
 }
 
 #[tokio::test]
+async fn keys_that_were_taken_back_after_the_clock_was_ahead_are_forgotten() {
+    let standin = FakeEndpoint::start().await;
+    publish(&standin, &[0]);
+    let verifier = verifier(&standin);
+    let mut claims = claims(&standin);
+    let ahead = NOW + 40 * 24 * 60 * 60;
+    claims["exp"] = json!(ahead + 1);
+    let token = key(0).sign(&claims).unwrap();
+    verifier.verify(&token, moment(ahead)).await.unwrap();
+    publish(&standin, &[1]);
+    let refusal = verifier.verify(&token, moment(NOW)).await.unwrap_err();
+    assert_eq!(refusal, Refusal::UnknownKey(key(0).id().into()));
+}
+
+#[tokio::test]
 async fn metadata_of_somebody_else_is_not_believed() {
     let standin = FakeEndpoint::start().await;
     publish(&standin, &[0]);
