@@ -12,6 +12,10 @@ pub mod report;
 mod sidecar;
 pub mod tally;
 
+use std::{sync::OnceLock, time::Instant};
+
+use jiff::Timestamp;
+
 pub use alike::{Failure, common_text};
 pub use completed::completed;
 pub use event::{Phase, RunEvent};
@@ -21,8 +25,29 @@ pub use report::{
 pub use sidecar::judged;
 pub use tally::{TrialCounts, TrialTally};
 
-/// Returns the present time: RFC 3339 in UTC, with milliseconds.
+/// Returns the present time: RFC 3339 in UTC, with milliseconds. Between two calls it advances by the time that really passes,
+/// even if the machine's clock is set meanwhile, because reports compute the duration of a run from such times.
 pub fn now() -> String {
-    let now = jiff::Timestamp::now();
-    now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+    static FIRST: OnceLock<(Timestamp, Instant)> = OnceLock::new();
+    let first = FIRST.get_or_init(|| (Timestamp::now(), Instant::now()));
+    time_after(*first, Instant::now())
+}
+
+fn time_after((first, then): (Timestamp, Instant), now: Instant) -> String {
+    let time = first.checked_add(now.saturating_duration_since(then)).unwrap_or(first);
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn times_are_as_far_apart_as_the_moments() {
+        let first = (Timestamp::UNIX_EPOCH, Instant::now());
+        let later = first.1 + Duration::from_millis(61_005);
+        assert_eq!(time_after(first, later), "1970-01-01T00:01:01.005Z");
+    }
 }
