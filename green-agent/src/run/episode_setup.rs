@@ -7,7 +7,7 @@ use url::Url;
 
 use super::{
     Problem, ProblemKind, hops::to_environment, owner::is_believed, problem::chain,
-    trial_agents::TrialAgents,
+    trial_agents::TrialAgents, watch::CALL_LIMIT,
 };
 use crate::{
     evaluator::episode::{EnvironmentAccess, EpisodeEvaluator, MCP_PATH, router},
@@ -73,8 +73,8 @@ impl EpisodeSetup {
         let masker = agents.masker.clone();
         let counted = transcript.clone();
         let mut evaluator = EpisodeEvaluator::new(settings.clone(), seed, episodes, reach);
-        evaluator.limits.reply = scenario.harness.timeout.total;
-        evaluator.limits.idle = scenario.harness.timeout.total;
+        evaluator.limits.reply = CALL_LIMIT;
+        evaluator.limits.idle = CALL_LIMIT;
         evaluator.keyring = agents.keyring.clone();
         evaluator.believes = is_believed(participant);
         evaluator.unrecorded_sink =

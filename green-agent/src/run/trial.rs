@@ -416,7 +416,7 @@ impl Trial<'_> {
                 .collect(),
             keyring: &running.agents.keyring,
             config,
-            limit: self.scenario.harness.timeout.total,
+            limit: watch::CALL_LIMIT,
             transcript: running.transcript,
         }
     }

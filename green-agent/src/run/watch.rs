@@ -30,6 +30,10 @@ const TICK: Duration = Duration::from_secs(1);
 /// A look that comes so much too late shows that this machine or this process was stopped.
 const STOPPED: Duration = Duration::from_secs(2);
 
+/// The limit of a call to an agent. The limits of the trial end it before; they do not count the time in which this machine or
+/// this process was stopped, for which no agent is to blame.
+pub(super) const CALL_LIMIT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
 /// The outcome of an evaluation, and the problem that interrupted it.
 pub(super) struct WatchOutcome<T> {
     pub(super) outcome: Option<T>,

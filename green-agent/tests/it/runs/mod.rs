@@ -17,6 +17,7 @@ mod retries;
 mod schedulers;
 mod serving;
 mod shards;
+mod stopped;
 mod tls;
 mod watch;
 
