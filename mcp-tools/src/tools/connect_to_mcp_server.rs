@@ -119,7 +119,9 @@ fn usable<'a>(
         return Err(format!("the details are of server {:?}", details.name));
     }
     if let Some(expiry) = details.expires_at.filter(|_| details.has_expired(context.now())) {
-        return Err(format!("the details expired at {expiry}"));
+        // A wrong clock is not suspected otherwise.
+        let now = context.now();
+        return Err(format!("the details expired at {expiry}, and it is {now} by the clock here"));
     }
     context.allowed().check(details).map_err(|refused| refused.to_string())?;
     Ok(details)

@@ -84,7 +84,7 @@ async fn the_newest_that_can_be_used_are_followed() {
         json!([
             "message 5: refused to start command \"rm\": add it to the allowed commands if it may be run",
             "message 4: parts[0].data.mcp_connection_details.url: expected a string, found a number",
-            "message 3, server \"stranger\": the details expired at 2026-01-31T12:00:00Z",
+            "message 3, server \"stranger\": the details expired at 2026-01-31T12:00:00Z, and it is 2026-01-31T12:00:00Z by the clock here",
         ])
     );
     assert!(!answer.to_string().contains("12345"), "{answer}");
@@ -229,6 +229,6 @@ async fn without_details_it_says_what_is_missing() {
     let said = connect(&context, None).await.unwrap_err();
     assert_eq!(
         said,
-        "no MCP connection details that can be used, ask for new ones; message 2, server \"e\": the details expired at 2026-01-31T11:00:00Z"
+        "no MCP connection details that can be used, ask for new ones; message 2, server \"e\": the details expired at 2026-01-31T11:00:00Z, and it is 2026-01-31T12:00:00Z by the clock here"
     );
 }
