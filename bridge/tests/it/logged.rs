@@ -166,7 +166,7 @@ async fn a_lack_of_open_files_is_not_taken_for_a_bot_that_is_down() {
         answer.unwrap()["result"]["task"]["status"]["message"]["parts"][0]["text"].clone()
     };
     let prefix = "The agent could not answer: ";
-    let down = format!("{prefix}it cannot be reached, tried 3 times.");
+    let down = format!("{prefix}it cannot be reached, tried 6 times.");
     assert_eq!(ask("1").await, down);
     // The second message comes on the connection of the first.
     limit_files(&bridge.child, 3);

@@ -1,10 +1,20 @@
 //! Tests bots that fail, refuse or do not answer: the task fails with a reason, without the bot's address.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use axum::{
     body::Body,
-    http::{HeaderValue, Response, header::LOCATION},
+    http::{
+        HeaderValue, Response,
+        header::{LOCATION, RETRY_AFTER},
+    },
     response::IntoResponse as _,
 };
 use bridge::{
@@ -159,7 +169,7 @@ async fn a_turn_has_a_limit() {
 }
 
 #[tokio::test]
-async fn a_bot_that_is_not_there_is_tried_three_times() {
+async fn a_bot_that_is_not_there_fails_the_task_after_several_tries() {
     let bot = StandIn::echo().await;
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let nobody =
@@ -171,11 +181,11 @@ async fn a_bot_that_is_not_there_is_tried_three_times() {
     assert_eq!(state(&task), "TASK_STATE_FAILED");
     hides_the_bot(&task);
     let said = said(&task);
-    assert!(said.ends_with("it cannot be reached, tried 3 times."), "{said}");
+    assert!(said.ends_with("it cannot be reached, tried 6 times."), "{said}");
 }
 
 #[tokio::test]
-async fn a_bot_that_comes_up_while_it_is_tried_gets_the_message_once() {
+async fn a_bot_that_is_started_again_gets_the_message_once() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
@@ -183,7 +193,8 @@ async fn a_bot_that_comes_up_while_it_is_tried_gets_the_message_once() {
     late.settings = quick();
     let world = World::with(vec![late]).await;
     let coming = async {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        // As a supervisor does.
+        tokio::time::sleep(Duration::from_secs(1)).await;
         StandIn::at(address, async |post| {
             post.say("here").await;
             StatusCode::OK.into_response()
@@ -192,6 +203,35 @@ async fn a_bot_that_comes_up_while_it_is_tried_gets_the_message_once() {
     };
     let (task, bot) = tokio::join!(world.say("hi"), coming);
     assert_eq!((said(&task), bot.posts().len()), ("here", 1));
+}
+
+#[tokio::test]
+async fn a_bot_that_has_too_many_messages_is_asked_again() {
+    for (retry_after, posts, expected) in [
+        (None, 2, "hi"),
+        (Some("1"), 2, "hi"),
+        (Some("at noon"), 2, "hi"),
+        (Some("3600"), 1, "it refused the message with status 429 Too Many Requests."),
+    ] {
+        let is_first = AtomicBool::new(true);
+        let bot = StandIn::that(move |post| {
+            let is_refused = is_first.swap(false, Ordering::Relaxed);
+            async move {
+                if !is_refused {
+                    post.say(post.text()).await;
+                    return StatusCode::OK.into_response();
+                }
+                let mut answer = StatusCode::TOO_MANY_REQUESTS.into_response();
+                let delay = retry_after.map(HeaderValue::from_static);
+                answer.headers_mut().extend(delay.map(|delay| (RETRY_AFTER, delay)));
+                answer
+            }
+        })
+        .await;
+        let task = World::of(&bot, quick()).await.say("hi").await;
+        assert!(said(&task).ends_with(expected), "{retry_after:?}: {task}");
+        assert_eq!(bot.posts().len(), posts, "{retry_after:?}");
+    }
 }
 
 #[tokio::test]

@@ -15,16 +15,25 @@ use bridge_protocol::{
 use bridge_telemetry::{Instrument as _, Kind, TraceContext, fail, root_cause, set, span};
 use reqwest::{
     Method, RequestBuilder, Response, StatusCode,
-    header::{ACCEPT, AUTHORIZATION},
+    header::{ACCEPT, AUTHORIZATION, RETRY_AFTER},
 };
 use tokio::time::{sleep, timeout};
 
 use super::{BotCall, RemoteBot};
 use crate::bot::BotError;
 
-/// The delays before retries if no connection to the bot can be made. Nothing was sent in this case, so the bot
-/// cannot have seen the message. Other failures are not retried.
-const RETRIES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(500)];
+/// The delays before retries if no connection to the bot can be made, or the bot answers 429. It has not acted on the message
+/// in these cases. Together they last as long as most bots need to start again. Other failures are not retried.
+const RETRIES: [Duration; 5] = [
+    Duration::from_millis(100),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+];
+
+/// The longest delay that a bot may ask for in `Retry-After`. A message that would wait longer fails at once.
+const LONGEST_DELAY: Duration = Duration::from_secs(15);
 
 /// The reason why a call to a bot failed, for the log. Users see [`CallError::told`].
 #[derive(Debug, thiserror::Error)]
@@ -125,6 +134,9 @@ fn hint(status: StatusCode) -> &'static str {
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
             "; most bots accept messages at the path /api/messages"
         }
+        StatusCode::TOO_MANY_REQUESTS => {
+            "; the bot limits how many messages it gets: `agent_turns` below [limits] in bridge.toml sends fewer at the same time"
+        }
         _ => "",
     }
 }
@@ -172,15 +184,32 @@ async fn send(
         let Some(again) = request.try_clone() else {
             break;
         };
-        match http.send(again).await {
-            Err(error) if error.is_connect() => sleep(wait).await,
-            sent => return sent.map_err(|error| broken(bot, &error)),
-        }
+        let wait = match http.send(again).await {
+            Err(error) if error.is_connect() => wait,
+            Ok(answer) => match requested_delay(&answer, wait) {
+                Some(delay) => delay,
+                None => return Ok(answer),
+            },
+            Err(error) => return Err(broken(bot, &error)),
+        };
+        sleep(wait).await;
     }
     http.send(request).await.map_err(|error| match error.is_connect() {
         true => unconnected(bot, &error),
         false => broken(bot, &error),
     })
+}
+
+/// Returns the delay after which a bot that was sent too many messages is to be asked again. A 503 may come from a proxy that
+/// has lost the bot's answer, so it is final.
+fn requested_delay(answer: &Response, default: Duration) -> Option<Duration> {
+    if answer.status() != StatusCode::TOO_MANY_REQUESTS {
+        return None;
+    }
+    let header = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let seconds = header.and_then(|value| value.trim().parse().ok());
+    let delay = seconds.map_or(default, Duration::from_secs).max(default);
+    (delay <= LONGEST_DELAY).then_some(delay)
 }
 
 /// Returns the error for a bot to which no connection was made in any of the tries.
