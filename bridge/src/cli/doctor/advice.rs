@@ -156,6 +156,12 @@ pub(super) fn trouble(probes: &[Probe]) -> String {
              /api/messages"
                 .to_owned()
         }
+        Some(status @ 300..=399) => {
+            format!(
+                "the address redirects with {status}, which is not followed: use the address that answers; a page for signing \
+                 in shows that a proxy in front of the bot requires a credential"
+            )
+        }
         Some(status) => format!("the bot fails with {status}: its own log says why"),
         None => BotUnreachable.to_string(),
     }
@@ -236,6 +242,7 @@ mod tests {
         assert!(shut.contains("DANGEROUSLY_ALLOW_UNAUTHENTICATED_REQUESTS=true"), "{shut}");
         for (outcome, expected) in [
             (refused as fn(u16) -> Outcome, "often /api/messages"),
+            (|_| Outcome::Refused(308, String::new()), "redirects with 308"),
             (|_| taken(&[], false, &[]), "sends no answer"),
             (|_| Outcome::Unreachable("refused".into()), "cannot be reached"),
         ] {

@@ -2,6 +2,8 @@
 
 use std::{error::Error, fmt, time::Duration};
 
+use bridge_auth::display_url;
+use bridge_http::redirect_target;
 use bridge_protocol::{
     activity::{
         Activity, ActivityType, ChannelAccount, ConversationAccount, DeliveryMode, StreamType,
@@ -129,10 +131,12 @@ impl<'a> Prober<'a> {
                 let kind = reply.headers().get(CONTENT_TYPE).cloned();
                 let streamed =
                     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+                let target = redirect_target(&reply).map(|url| format!("to {}", display_url(&url)));
                 let body = body(reply).await;
                 match status.is_success() {
                     false => {
-                        Outcome::Refused(status.as_u16(), short(&String::from_utf8_lossy(&body)))
+                        let said = || short(&String::from_utf8_lossy(&body));
+                        Outcome::Refused(status.as_u16(), target.unwrap_or_else(said))
                     }
                     true => {
                         let took = begun.elapsed();

@@ -247,7 +247,7 @@ async fn a_redirect_is_not_followed() {
     .await;
     let task = World::of(&bot, quick()).await.say("hi").await;
     assert_eq!(state(&task), "TASK_STATE_FAILED");
-    assert!(said(&task).ends_with("status 307 Temporary Redirect."));
+    assert!(said(&task).ends_with("it redirected the message with status 307 Temporary Redirect."));
     assert!(other.posts().is_empty());
 }
 

@@ -60,6 +60,11 @@ pub(super) enum CallError {
         /// The beginning of the answer's body.
         body: String,
     },
+    #[error(
+        "POST {bot}: found {status} to {target}, which is not followed: set `bot` in bridge.toml to the address that answers; \
+         a page for signing in shows that a proxy in front of the bot requires a credential"
+    )]
+    Redirected { bot: String, status: StatusCode, target: String },
     #[error("POST {bot}: expected an answer of at most {limit} bytes")]
     TooLarge { bot: String, limit: usize },
     #[error("POST {bot}: the answer is not valid HTTP: {reason}")]
@@ -83,6 +88,7 @@ impl CallError {
             Self::TooManyFiles { .. } => "too_many_files",
             Self::Late { .. } => "timeout",
             Self::Status { .. } => "status",
+            Self::Redirected { .. } => "redirect",
             Self::TooLarge { .. } => "too_large",
             Self::InvalidHttp { .. } => "invalid_http",
             Self::Broken { .. } => "broken",
@@ -108,6 +114,9 @@ impl CallError {
                 format!("it failed with status {status}")
             }
             Self::Status { status, .. } => format!("it refused the message with status {status}"),
+            Self::Redirected { status, .. } => {
+                format!("it redirected the message with status {status}")
+            }
             Self::TooLarge { limit, .. } => format!("its answer is larger than {limit} bytes"),
             Self::InvalidHttp { .. } => "its answer is not valid HTTP".into(),
             Self::Broken { .. } => "the connection to it broke".into(),

@@ -9,6 +9,7 @@
 //! | to an `invoke`: all codes but 401, 403 and 5xx | the result of the invoke; also 501, for an unsupported one |
 
 use bridge_auth::display_url;
+use bridge_http::redirect_target;
 use bridge_protocol::{
     activity::{Activity, ActivityType},
     sse::{SseData, SseParser},
@@ -166,6 +167,9 @@ impl ResponseReader<'_> {
     async fn rejection(&self, answer: Response) -> CallError {
         let status = answer.status();
         let bot = display_url(&self.bot.url);
+        if let Some(target) = redirect_target(&answer) {
+            return CallError::Redirected { bot, status, target: display_url(&target) };
+        }
         let body = call::body(self.bot, answer).await.unwrap_or_default();
         let excerpt: String = String::from_utf8_lossy(&body).chars().take(EXCERPT).collect();
         let body = self.redactor.text(&excerpt);
