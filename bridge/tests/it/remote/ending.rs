@@ -131,6 +131,21 @@ async fn silence_after_202_is_waited_for_and_no_failure() {
 }
 
 #[tokio::test]
+async fn a_bot_that_stops_in_the_middle_of_a_stream_fails_the_task() {
+    // With so many pieces, some come after the 202.
+    let says = (1..=20).map(|sequence| piece("typing", "a", "streaming", Some(sequence)));
+    let bot = later(Vec::leak(says.collect())).await;
+    let settings = RemoteSettings {
+        ending: TurnEndRules { patience: Duration::from_millis(100), ..TurnEndRules::default() },
+        ..quick()
+    };
+    let task = World::of(&bot, settings).await.say("hi").await;
+    assert_eq!(state(&task), "TASK_STATE_FAILED");
+    assert!(said(&task).ends_with("it did not end its streamed answer."), "{task}");
+    assert_eq!(task["artifacts"][0]["parts"], json!([{"text": "a"}]));
+}
+
+#[tokio::test]
 async fn replies_come_in_the_answer_if_they_are_expected() {
     let bot = StandIn::that(async |post: Post| {
         assert_eq!(post.activity["deliveryMode"], "expectReplies");

@@ -75,6 +75,10 @@ pub(super) enum CallError {
     Unexpected { bot: String, error: FieldError },
     #[error("POST {bot}: the answer has too much structure: {error}")]
     TooMuch { bot: String, error: TooMuch },
+    #[error(
+        "POST {bot}: the bot went silent in the middle of a streamed answer: it was stopped, or did not send the final piece"
+    )]
+    BrokenOff { bot: String },
     #[error("POST {bot}: the bot posted nothing that could be accepted: {reason}")]
     Refused { bot: String, reason: String },
 }
@@ -94,6 +98,7 @@ impl CallError {
             Self::Broken { .. } => "broken",
             Self::Unexpected { .. } => "unexpected",
             Self::TooMuch { .. } => "too_much",
+            Self::BrokenOff { .. } => "broken_off",
             Self::Refused { .. } => "refused",
         }
     }
@@ -122,6 +127,7 @@ impl CallError {
             Self::Broken { .. } => "the connection to it broke".into(),
             Self::Unexpected { error, .. } => format!("its answer is not valid: {error}"),
             Self::TooMuch { error, .. } => format!("its answer has too much structure: {error}"),
+            Self::BrokenOff { .. } => "it did not end its streamed answer".into(),
             Self::Refused { reason, .. } => format!("its message was refused: {reason}"),
         }
     }
@@ -266,6 +272,10 @@ pub(super) fn too_much(bot: &RemoteBot, error: TooMuch) -> CallError {
 
 pub(super) fn refused(bot: &RemoteBot, reason: String) -> CallError {
     CallError::Refused { bot: display_url(&bot.url), reason }
+}
+
+pub(super) fn broken_off(bot: &RemoteBot) -> CallError {
+    CallError::BrokenOff { bot: display_url(&bot.url) }
 }
 
 fn too_late(bot: &RemoteBot) -> CallError {

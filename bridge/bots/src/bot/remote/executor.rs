@@ -259,6 +259,7 @@ impl RemoteExecutor {
         let is_invoke = activity.kind == ActivityType::Invoke;
         let outcome = self.call_and_note(remote_turn, open_turn, activity).await?;
         open_turn.record_answer();
+        let before = open_turn.progress().borrow().count;
         match outcome {
             ResponseOutcome::TurnOver if self.bot.settings.ending.answer => {
                 // A bot that was asked for all in its answer says nothing after it.
@@ -281,6 +282,11 @@ impl RemoteExecutor {
         if let Some(reason) = open_turn.refusal() {
             return Err(call::refused(&self.bot, reason));
         }
+        // A bot that streams before it answers the request only, and does not end the stream, has said all.
+        let state = *open_turn.progress().borrow();
+        if state.progress == TurnProgress::Streaming && state.count > before {
+            return Err(call::broken_off(&self.bot));
+        }
         let agent = &self.bot.name;
         self.log.succeeded(agent);
         if open_turn.progress().borrow().count == 0 {
@@ -299,7 +305,9 @@ impl RemoteExecutor {
     ) -> Result<ResponseOutcome, CallError> {
         let mut progress = open_turn.progress();
         let typing = async move {
-            let is_at_work = |state: &ProgressState| state.progress == TurnProgress::AtWork;
+            let is_at_work = |state: &ProgressState| {
+                matches!(state.progress, TurnProgress::AtWork | TurnProgress::Streaming)
+            };
             // The turn is open meanwhile, so that waiting does not fail.
             drop(progress.wait_for(is_at_work).await);
         };
@@ -325,8 +333,7 @@ impl RemoteExecutor {
     /// Waits for a bot that has said nothing, or is typing: some answer the request at once and work on in the background.
     async fn wait_if_silent(&self, open_turn: &OpenTurn) {
         let mut progress = open_turn.progress();
-        let so_far = progress.borrow_and_update().progress;
-        if !matches!(so_far, TurnProgress::Silent | TurnProgress::AtWork) {
+        if !progress.borrow_and_update().is_unlogged() {
             self.acceptance.record_answer_at_end();
             return;
         }

@@ -25,8 +25,10 @@ pub(super) enum TurnProgress {
     /// The bot has sent nothing.
     #[default]
     Silent,
-    /// The bot was typing last, or is in the middle of a stream.
+    /// The bot was typing last.
     AtWork,
+    /// The bot is in the middle of a streamed answer.
+    Streaming,
     /// The bot has sent an activity that may be its last.
     Spoken,
     /// The bot has sent what is usually the last activity; the end of the conversation may still follow.
@@ -38,7 +40,10 @@ pub(super) enum TurnProgress {
 impl ProgressState {
     /// Returns whether nothing of what the bot has sent is in the log.
     pub(super) fn is_unlogged(self) -> bool {
-        matches!(self.progress, TurnProgress::Silent | TurnProgress::AtWork)
+        matches!(
+            self.progress,
+            TurnProgress::Silent | TurnProgress::AtWork | TurnProgress::Streaming
+        )
     }
 
     /// Returns the state after one more activity with this progress.
@@ -51,6 +56,7 @@ impl ProgressState {
             TurnProgress::Finished
             | TurnProgress::Silent
             | TurnProgress::AtWork
+            | TurnProgress::Streaming
             | TurnProgress::Spoken => progress.unwrap_or(self.progress),
         };
         Self { count: self.count + 1, progress }
@@ -85,7 +91,8 @@ fn message_progress(activity: &Activity, ending: &TurnEndRules) -> TurnProgress 
     let piece = activity.stream_info().map(|info| info.stream_type);
     let waits = activity.is_expecting_input() || activity.is_sign_in();
     match piece {
-        Some(StreamType::Informative | StreamType::Streaming) => TurnProgress::AtWork,
+        Some(StreamType::Informative) => TurnProgress::AtWork,
+        Some(StreamType::Streaming) => TurnProgress::Streaming,
         Some(StreamType::Final) if ending.final_piece => TurnProgress::Finished,
         _ if waits && ending.expecting_input => TurnProgress::Finished,
         Some(StreamType::Final) => TurnProgress::Spoken,
@@ -121,9 +128,15 @@ pub(super) async fn wait_until_finished(
             TurnProgress::Finished => settle.min(END_GRACE),
             // The turn is over without output, or an SDK sent typing for the bot until then.
             TurnProgress::Silent if !has_spoken_on && acceptance.is_at_turn_end() => END_GRACE,
-            TurnProgress::AtWork if !has_spoken_on && acceptance.is_at_turn_end() => ending.quiet,
+            TurnProgress::AtWork | TurnProgress::Streaming
+                if !has_spoken_on && acceptance.is_at_turn_end() =>
+            {
+                ending.quiet
+            }
             TurnProgress::Silent if !has_spoken_on => acceptance.patience(ending),
-            TurnProgress::Silent | TurnProgress::AtWork => ending.patience,
+            TurnProgress::Silent | TurnProgress::AtWork | TurnProgress::Streaming => {
+                ending.patience
+            }
             TurnProgress::Spoken if has_spoken_on => ending.quiet,
             TurnProgress::Spoken => settle,
         };
@@ -163,7 +176,7 @@ mod tests {
             (json!({"type": "trace"}), TurnProgress::Silent),
             (json!({"type": "typing"}), TurnProgress::AtWork),
             (piece("typing", "informative"), TurnProgress::AtWork),
-            (piece("typing", "streaming"), TurnProgress::AtWork),
+            (piece("typing", "streaming"), TurnProgress::Streaming),
             (piece("message", "final"), TurnProgress::Finished),
             (json!({"type": "message"}), TurnProgress::Spoken),
             (json!({"type": "event"}), TurnProgress::Spoken),
