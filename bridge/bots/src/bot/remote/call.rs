@@ -51,7 +51,9 @@ pub(super) enum CallError {
         FILE_LIMIT_ADVICE
     )]
     TooManyFiles { bot: String, tries: usize, reason: String },
-    #[error("POST {bot}: expected an answer within {limit:?}")]
+    #[error(
+        "POST {bot}: expected an answer within {limit:?}, which `request_timeout` of the agent in bridge.toml sets"
+    )]
     Late { bot: String, limit: Duration },
     #[error("POST {bot}: expected a success status, found {status}{}{}", after_colon(.body), hint(*.status))]
     Status {
@@ -65,7 +67,9 @@ pub(super) enum CallError {
          a page for signing in shows that a proxy in front of the bot requires a credential"
     )]
     Redirected { bot: String, status: StatusCode, target: String },
-    #[error("POST {bot}: expected an answer of at most {limit} bytes")]
+    #[error(
+        "POST {bot}: expected an answer of at most {limit} bytes, which `answer_limit` of the agent in bridge.toml sets"
+    )]
     TooLarge { bot: String, limit: usize },
     #[error("POST {bot}: the answer is not valid HTTP: {reason}")]
     InvalidHttp { bot: String, reason: String },
@@ -151,6 +155,9 @@ fn hint(status: StatusCode) -> &'static str {
         }
         StatusCode::TOO_MANY_REQUESTS => {
             "; the bot limits how many messages it gets: `agent_turns` below [limits] in bridge.toml sends fewer at the same time"
+        }
+        StatusCode::GATEWAY_TIMEOUT => {
+            "; a proxy in front of the bot waits less long than the bot needs: raise its limit, such as `proxy_read_timeout` of nginx"
         }
         _ => "",
     }

@@ -67,7 +67,9 @@ pub enum ConnectorError {
     #[error("{0}")]
     Body(FieldError),
     /// The body exceeds the limit of all requests.
-    #[error("the body is larger than the bridge accepts")]
+    #[error(
+        "the body is larger than the bridge accepts: `body` below [limits] in bridge.toml sets how large it may be"
+    )]
     BodyTooLarge,
     /// The body would take too much memory.
     #[error("the body is too large: {0}")]
