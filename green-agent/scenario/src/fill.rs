@@ -13,7 +13,7 @@ use toml::{
     de::{DeArray, DeString, DeTable, DeValue},
 };
 
-use super::{error::Problem, reader::ALIKE};
+use super::{error::Problem, parse::AGENTS, reader::ALIKE};
 use crate::dataset::{Dataset, Row};
 
 /// One cell of a matrix: the value of each axis.
@@ -26,9 +26,6 @@ pub(super) struct Filling<'a> {
     /// The cell; empty without a matrix.
     pub(super) cell: &'a [(String, Value)],
 }
-
-/// The tables whose agents have `cmd` and `env`.
-const AGENTS: [&str; 2] = ["green_agent", "participants"];
 
 /// The keys of `[harness]` that name the sources of values. They are not filled.
 const SOURCES: [&str; 2] = ["dataset", "matrix"];

@@ -31,7 +31,7 @@ pub(super) fn of(path: &Path, text: &str) -> Value {
             harness.remove(key);
         }
     }
-    for key in ["green_agent", "participants"] {
+    for key in parse::AGENTS {
         match file.get_mut(key) {
             Some(Value::Object(agent)) => of_agent(agent),
             Some(Value::Array(agents)) => {

@@ -214,6 +214,9 @@ pub const GREEN: &str = "{green}";
 /// That is the recorder's, so that the participants' work is in the transcript.
 pub const ENVIRONMENT: &str = "{environment}";
 
+/// The role of the only participant in the files of CAR-bench's contest, and the table that describes it.
+pub const AGENT_UNDER_TEST: &str = "agent_under_test";
+
 /// A built-in policy of a purple agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap as _};
 use serde_json::{Map, Value};
 use url::Url;
 
+use crate::scenario::model::AGENT_UNDER_TEST;
+
 /// A request to assess participants.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AssessmentRequest {
@@ -14,6 +16,15 @@ pub struct AssessmentRequest {
     pub participants: Vec<(String, Url)>,
     /// The settings of the evaluation; each evaluator defines which it knows.
     pub config: Map<String, Value>,
+}
+
+/// The request with the member of CAR-bench's contest.
+#[derive(Serialize)]
+struct ContestRequest<'a> {
+    #[serde(flatten)]
+    request: &'a AssessmentRequest,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_under_test: Option<&'a str>,
 }
 
 /// The request's JSON form.
@@ -55,9 +66,14 @@ impl AssessmentRequest {
         })
     }
 
-    /// Returns the request as one text part, the form that every AgentBeats green agent understands.
+    /// Returns the request as one text part, the form that every AgentBeats green agent understands. A participant in the role
+    /// `agent_under_test` is also named beside `participants`, where evaluators of CAR-bench's contest look for it.
     pub fn part(&self) -> Part {
-        Part::text(serde_json::to_string(self).unwrap_or_default())
+        let mut addresses = self.participants.iter();
+        let only =
+            addresses.find(|(role, _)| role == AGENT_UNDER_TEST).map(|(_, url)| url.as_str());
+        let request = ContestRequest { request: self, agent_under_test: only };
+        Part::text(serde_json::to_string(&request).unwrap_or_default())
     }
 }
 
@@ -102,6 +118,18 @@ mod tests {
             let again = AssessmentRequest::read(&message(request.part()));
             assert_eq!(again.unwrap().unwrap(), request);
         }
+    }
+
+    #[test]
+    fn the_agent_under_test_is_named_beside_the_participants() {
+        let url: Url = "http://127.0.0.1:9019/".parse().unwrap();
+        let participants =
+            ["b", "agent_under_test", "a"].map(|role| (role.to_owned(), url.clone()));
+        let request = AssessmentRequest { participants: participants.into(), config: Map::new() };
+        let expected = r#"{"participants":{"b":"http://127.0.0.1:9019/","agent_under_test":"http://127.0.0.1:9019/",
+            "a":"http://127.0.0.1:9019/"},"config":{},"agent_under_test":"http://127.0.0.1:9019/"}"#;
+        let expected: String = expected.split_whitespace().collect();
+        assert_eq!(request.part(), Part::text(expected));
     }
 
     #[test]

@@ -9,6 +9,8 @@ use std::{
 
 use walkdir::{DirEntry, Error, WalkDir};
 
+use crate::model::AGENT_UNDER_TEST;
+
 /// Folders that are not searched: they contain files of other projects, some of them called `scenario.toml`
 /// too.
 const SKIPPED: [&str; 3] = ["node_modules", "__pycache__", "target"];
@@ -92,12 +94,14 @@ fn is_scenario(path: &Path) -> bool {
             .map_or(true, |bytes| looks_like_scenario(&String::from_utf8_lossy(&bytes)))
 }
 
-/// Returns whether a line begins the table or key `green_agent`, or the file is of the first generation. The text is
+/// Returns whether a line begins the table or key `green_agent` or `agent_under_test`, or the file is of the first generation. The text is
 /// not parsed: a scenario with a mistake in its TOML must be reported, while the `Cargo.toml` beside an agent must not.
 fn looks_like_scenario(text: &str) -> bool {
     let has_green = text.lines().any(|line| {
         let key = line.trim_start_matches(['[', ' ', '\t', '"', '\'', '\u{feff}']);
-        key.strip_prefix("green_agent").is_some_and(ends_table_name)
+        ["green_agent", AGENT_UNDER_TEST]
+            .iter()
+            .any(|name| key.strip_prefix(name).is_some_and(ends_table_name))
     });
     has_green || looks_like_first(text)
 }
@@ -141,6 +145,8 @@ mod tests {
             ("[green_agent", true),
             ("green_agent = \"package:main\"", false),
             ("[green_agents]", false),
+            ("[evaluator]\n[agent_under_test]\n", true),
+            ("[evaluator]\n", false),
             ("name = \"green_agent\"", false),
             ("[tool.green_agent]", false),
         ] {

@@ -1,4 +1,4 @@
-//! `[green_agent]` and `[[participants]]`, in both of AgentBeats' dialects.
+//! `[green_agent]` and `[[participants]]`, in both of AgentBeats' dialects, and `[agent_under_test]` of CAR-bench's contest.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     error::Problem,
-    model::{Agent, Inherits, Requirement, ServerKind},
-    reader::{Key, Kind as _, Node, kind, table},
+    model::{AGENT_UNDER_TEST, Agent, Inherits, Requirement, ServerKind},
+    reader::{Key, Kind as _, Node, Table, kind, table},
 };
 
 /// Matches the command of an agent that calls the green one.
@@ -205,21 +205,32 @@ fn one_start() -> Value {
 /// Roles that name the harness's own parties in transcripts.
 const RESERVED: [&str; 3] = ["green", "runner", "environment"];
 
-/// Reads `[[participants]]`.
-pub(super) fn participants(list: &Key<'_>, file: StartFile) -> DeclaredRoles {
+/// Reads `[[participants]]`, or the table `[agent_under_test]`.
+pub(super) fn participants<'a>(tables: &Key<'a>, file: StartFile) -> DeclaredRoles {
     let mut roles = DeclaredRoles::default();
     let mut declared = 0;
     let mut tools = Vec::new();
-    let read = list.tables(|table| {
+    let only = (tables.name() == AGENT_UNDER_TEST).then_some(AGENT_UNDER_TEST);
+    let read = |table: &mut Table<'a>| {
         declared += 1;
         let keys = AgentKeys::of(table)?;
-        let role = role(&keys, table.line(), &mut roles.roles);
+        let role = match only {
+            Some(role) => {
+                roles.roles.insert(role.to_owned(), table.line());
+                Some(role.to_owned())
+            }
+            None => role(&keys, table.line(), &mut roles.roles),
+        };
         // An agent without a role is dropped, but its other keys are still checked.
         let agent = agent(&keys, role.clone().unwrap_or_default(), file);
         let bot = keys.bot.node().is_some();
         tools.extend(keys.tools.into_node());
         role.and(agent).map(|agent| (agent, bot))
-    });
+    };
+    let read = match only {
+        Some(_) => tables.table().iter_mut().filter_map(read).collect(),
+        None => tables.tables(read),
+    };
     roles.declared = declared;
     bot::hosted(&mut roles, read);
     for node in tools {

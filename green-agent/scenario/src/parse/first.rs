@@ -22,8 +22,8 @@ struct Listed {
 }
 
 /// The tables that a file of some generation must have.
-pub(super) const EXPECTED: &str = "AgentBeats' [green_agent] and [[participants]], or its first generation's [[agents]]; \
-     `green-agent new FILE` writes a file to begin with";
+pub(super) const EXPECTED: &str = "AgentBeats' [green_agent] and [[participants]], its first generation's [[agents]], or \
+     [evaluator] and [agent_under_test]; `green-agent new FILE` writes a file to begin with";
 
 /// Reads the file. The green agent is the one with `is_green`; otherwise the only one that names the
 /// participants it needs; otherwise the only one whose card is in a folder or file with its name.

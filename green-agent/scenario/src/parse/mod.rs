@@ -31,11 +31,17 @@ use std::{fs, path::Path};
 
 pub(super) use self::{file::FileKeys, harness::matrix};
 
+/// The tables of files whose agents have `cmd` and `env`.
+pub(super) const AGENTS: [&str; 4] = ["green_agent", "participants", EVALUATOR, AGENT_UNDER_TEST];
+
+/// The table of the green agent in the files of CAR-bench's contest.
+const EVALUATOR: &str = "evaluator";
+
 use self::{agents::AgentKeys, start::StartFile};
 use super::{
     error::{Problem, ScenarioError, ScenarioErrors},
     fill::Filling,
-    model::{Agent, Scenario},
+    model::{AGENT_UNDER_TEST, Agent, Scenario},
     reader::{Table, document, filled_document},
     reuse,
 };
@@ -72,7 +78,7 @@ pub fn is_manifest(path: &Path) -> bool {
 pub fn overlay(path: &Path) -> Result<Vec<Agent>, ScenarioErrors> {
     let text = text_of(path)?;
     document(path, &text, |root| {
-        let keys = FileKeys::of(root)?;
+        let keys = file_keys(root)?;
         let roles = agents::participants(&keys.participants, StartFile::Overlay);
         let whole = !roles.has_mistakes();
         let green = match keys.green_agent.table() {
@@ -129,8 +135,19 @@ fn unreadable(path: &Path, line: usize, error: String) -> ScenarioErrors {
     }])
 }
 
+/// Returns the tables of a file. In the files of CAR-bench's contest, `[evaluator]` is the green agent and
+/// `[agent_under_test]` the only participant.
+fn file_keys<'a>(root: &mut Table<'a>) -> Option<FileKeys<'a>> {
+    let mut keys = FileKeys::of(root)?;
+    if keys.green_agent.node().is_none() && root.has(AGENT_UNDER_TEST) {
+        keys.green_agent = root.key(EVALUATOR);
+        keys.participants = root.key(AGENT_UNDER_TEST);
+    }
+    Some(keys)
+}
+
 fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
-    let keys = FileKeys::of(root)?;
+    let keys = file_keys(root)?;
     if keys.green_agent.node().is_none() && root.has("agents") {
         return first::scenario(path, root, &keys);
     }

@@ -166,3 +166,33 @@ fn a_second_participant_with_a_role_is_reported_with_the_first() {
     assert!(errors.starts_with("a.toml:7:8: "), "{errors}");
     assert!(errors.contains("is taken by the participant of line 3"), "{errors}");
 }
+
+#[test]
+fn the_files_of_car_benchs_contest_name_an_evaluator_and_one_agent() {
+    let text = "[evaluator]\nendpoint = 'http://127.0.0.1:8081'\ncmd = 'python src/evaluator/server.py --port 8081'\n\
+         [agent_under_test]\nname = 'a label'\nendpoint = 'http://127.0.0.1:8080'\ncmd = ''\n\
+         [config]\nnum_trials = 1\n";
+    let scenario = scenario_of(text);
+    let Green::Agent(green) = &scenario.green else {
+        panic!("the evaluator is a program");
+    };
+    assert_eq!(green.role, "green");
+    let [agent] = &scenario.participants[..] else {
+        panic!("there is one participant");
+    };
+    assert_eq!(agent.role, "agent_under_test");
+    assert!(matches!(agent.start, Start::Running { .. }));
+    let images =
+        scenario_of("[evaluator]\nimage = 'x'\n[agent_under_test]\nbuild = { context = '.' }\n");
+    assert!(matches!(images.participants[0].start, Start::Absent { is_built: true, .. }));
+}
+
+#[test]
+fn a_contest_file_without_its_evaluator_is_refused_at_that_table() {
+    let errors = errors_of("[agent_under_test]\nendpoint = 'http://127.0.0.1:1'\n");
+    assert!(errors.starts_with("a.toml:1:1: evaluator: missing; expected AgentBeats'"), "{errors}");
+    let errors = errors_of(
+        "[evaluator]\nendpoint = 'http://h'\n[[agent_under_test]]\nendpoint = 'http://h'\n",
+    );
+    assert!(errors.starts_with("a.toml:3:1: agent_under_test: expected a table"), "{errors}");
+}
