@@ -182,7 +182,8 @@ impl ReportSource {
         let retried = folder.retried();
         let summary = RunSummary::of(folder, bootstrap);
         let groups = groups(&counted, &summary);
-        let all = Group::new(String::new(), String::new(), &summary.total);
+        let total = &summary.total;
+        let all = Group::new(String::new(), String::new(), total, greatest_k(total));
         let name = folder.path.canonicalize().unwrap_or_else(|_| folder.path.clone());
         let name = name.file_name().map(|name| name.to_string_lossy().into_owned());
         Self {
@@ -314,16 +315,19 @@ fn groups(counted: &[&TrialRecord], summary: &RunSummary) -> Vec<Group> {
         }
         let scenario = summary.scenario(&record.scenario);
         let cells = scenario.map(ScenarioSummary::by_cell).unwrap_or_default();
+        // Cells stand one below the other, and pass@k of another k is another figure.
+        let k = cells.iter().filter_map(|(_, figures)| greatest_k(figures)).min();
         let mut figures = cells.into_iter().filter(|(of, _)| **of == record.cell);
         if let Some((_, figures)) = figures.next() {
-            groups.push(Group::new(record.scenario.clone(), cell, figures));
+            groups.push(Group::new(record.scenario.clone(), cell, figures, k));
         }
     }
     groups
 }
 
 impl Group {
-    fn new(scenario: String, cell: String, figures: &Figures) -> Self {
+    /// Returns the figures of a cell, with pass@k and pass^k for this k unless it is 1, which is the pass rate.
+    fn new(scenario: String, cell: String, figures: &Figures, k: Option<usize>) -> Self {
         let metrics = figures.metrics.iter();
         let metrics =
             metrics.filter_map(|(name, estimate)| Some((name.clone(), figure(estimate)?)));
@@ -335,7 +339,7 @@ impl Group {
             not_needed: figures.stopped_early,
             outcomes: figures.outcomes.clone(),
             rate: figure(&figures.pass_rate),
-            pass: of_all_samples(&figures.pass_at_k),
+            pass: figures.pass_at_k.iter().find(|at| at.k > 1 && Some(at.k) == k).cloned(),
             metrics: metrics.collect(),
             seconds: figures.seconds,
             tokens: figures.usage.map(|usage| usage.total_tokens),
@@ -346,11 +350,11 @@ impl Group {
 /// The greatest k that is shown. For a greater one, most samples give 0 or 1.
 const MOST_K: usize = 8;
 
-fn of_all_samples(each: &[PassAtK]) -> Option<PassAtK> {
-    let samples = each.first()?.samples;
-    let mut few = each.iter().take(MOST_K);
-    let found = few.rfind(|at| at.samples == samples)?;
-    (found.k > 1).then(|| found.clone())
+/// Returns the greatest k for which every sample has enough trials, or `None` if no trial is scored.
+fn greatest_k(figures: &Figures) -> Option<usize> {
+    let samples = figures.pass_at_k.first()?.samples;
+    let mut few = figures.pass_at_k.iter().take(MOST_K);
+    few.rfind(|at| at.samples == samples).map(|at| at.k)
 }
 
 fn figure(estimate: &Estimate) -> Option<Figure> {

@@ -210,6 +210,23 @@ fn a_run_as_markdown() {
 }
 
 #[test]
+fn cells_of_a_scenario_are_compared_by_pass_at_the_same_k() {
+    let mut folder = run_folder(Path::new("run"));
+    let broken = ProblemKind::Model.because("the model answered 429");
+    let trial = |model: &str, trial, problem| {
+        let cell = BTreeMap::from([("model".to_owned(), model.to_owned())]);
+        let key = format!("{model}{trial}");
+        TrialRecord { cell, key, ..record("shop", trial, problem) }
+    };
+    folder.records = (1..=3).map(|number| trial("small", number, None)).collect();
+    folder.records.extend((1..=2).map(|number| trial("large", number, None)));
+    folder.records.push(trial("large", 3, Some(broken)));
+    let run = ReportSource::new(&folder, None);
+    let shown: Vec<_> = run.groups.iter().map(|group| group.pass.as_ref().unwrap().k).collect();
+    assert_eq!(shown, [2, 2]);
+}
+
+#[test]
 fn a_comment_is_never_longer_than_it_may_be() {
     let mut run = run(Path::new("run"));
     let long = |trial: u32| {
