@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, io};
 
 use super::{source::ReportSource, text::name_of};
-use crate::record::TrialRecord;
+use crate::{record::TrialRecord, summary::SECONDS};
 
 /// The columns that every table has, before those of cells and metrics.
 const COLUMNS: &str = "\
@@ -14,8 +14,8 @@ const COLUMNS: &str = "\
 pub(super) fn of(run: &ReportSource) -> io::Result<String> {
     let axes: BTreeSet<&String> =
         run.records.iter().flat_map(|record| record.cell.keys()).collect();
-    let metrics: BTreeSet<&String> =
-        run.records.iter().flat_map(|record| record.metrics.keys()).collect();
+    let metrics = run.records.iter().flat_map(|record| record.metrics.keys());
+    let metrics: BTreeSet<&str> = metrics.map(String::as_str).chain([SECONDS]).collect();
     let mut table = csv::Writer::from_writer(Vec::new());
     let head = COLUMNS.split(' ').map(str::to_owned);
     let head = head.chain(axes.iter().map(|axis| format!("cell.{axis}")));
@@ -26,13 +26,20 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
             .map(|axis| escape_formula(record.cell.get(*axis).map_or("", String::as_str)));
         let values = metrics
             .iter()
-            .map(|name| record.metrics.get(*name).map(f64::to_string).unwrap_or_default());
+            .map(|name| measured(record, name).as_ref().map(f64::to_string).unwrap_or_default());
         table.write_record(
             columns(record, at < run.counted).into_iter().chain(cells).chain(values),
         )?;
     }
     let bytes = table.into_inner().map_err(|error| error.into_error())?;
     String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+/// Returns the value of a metric. Gates and comparisons call the time of the evaluation alone `seconds`, which is shorter than
+/// that of the trial in the column without a prefix.
+fn measured(record: &TrialRecord, name: &str) -> Option<f64> {
+    let time = || record.phases.get("evaluating").filter(|_| name == SECONDS);
+    record.metrics.get(name).or_else(time).copied()
 }
 
 fn columns(record: &TrialRecord, counts: bool) -> [String; 17] {
