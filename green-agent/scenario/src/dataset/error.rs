@@ -18,7 +18,10 @@ pub enum DatasetError {
     #[error("{}: expected at most {MAX_ROWS} rows", .0.display())]
     TooManyRows(PathBuf),
     /// The file's name does not say what it contains.
-    #[error("{}: expected a file whose name ends in .jsonl, .ndjson, .csv or .toml", .0.display())]
+    #[error(
+        "{}: expected a file whose name ends in .jsonl, .ndjson, .csv or .toml; unpack or convert it, with pandas for example: \
+         read_parquet(FILE).to_json(\"rows.jsonl\", orient=\"records\", lines=True)", .0.display()
+    )]
     Format(PathBuf),
     /// The file is not UTF-8.
     #[error("{}:{line}: expected UTF-8", path.display())]

@@ -60,16 +60,16 @@ impl Dataset {
     /// If the file cannot be read, is too large, has a row of another form, two rows with the same id, or no
     /// row.
     pub fn read(path: &Path) -> Result<Self, DatasetError> {
-        let text = text(path)?;
-        let rows = match path.extension().and_then(|ending| ending.to_str()) {
-            Some("jsonl" | "ndjson") => rows::json_lines(path, &text)?,
-            Some("csv") => csv::rows(path, &text)?,
-            Some("toml") => rows::toml(path, &text)?,
-            _ => {
-                return Err(DatasetError::Format(path.to_owned()));
-            }
-        };
-        Self::new(path, rows)
+        type Rows = Result<Vec<(usize, Map<String, Value>)>, DatasetError>;
+        // The name decides first: a compressed file would only be reported as no UTF-8.
+        let read: fn(&Path, &str) -> Rows =
+            match path.extension().and_then(|ending| ending.to_str()) {
+                Some("jsonl" | "ndjson") => rows::json_lines,
+                Some("csv") => csv::rows,
+                Some("toml") => rows::toml,
+                _ => return Err(DatasetError::Format(path.to_owned())),
+            };
+        Self::new(path, read(path, &text(path)?)?)
     }
 
     /// Names the rows; each comes with the line on which it begins.

@@ -109,6 +109,11 @@ fn mistakes_are_reported_with_file_and_line() {
     }
     let error = read("a.csv", b"a\nx\n\xff\n").unwrap_err();
     assert_eq!(error, "a.csv:3: expected UTF-8");
+    let error = read("a.jsonl.gz", b"\x1f\x8b\xff").unwrap_err();
+    assert!(
+        error.contains("ends in .jsonl, .ndjson, .csv or .toml; unpack or convert it"),
+        "{error}"
+    );
 }
 
 #[test]
