@@ -136,6 +136,16 @@ fn show(sides: [&str; 2], names: [impl Display; 2], comparison: &Comparison) {
             unpaired.1
         );
     }
+    if let Some(first) = comparison.changed_samples.first() {
+        outln!(
+            "samples with another row in {} than in {}: {}, such as {}; they are paired by name below. A row without an id is named by \
+             its number: give each an id before rows are moved",
+            sides[1],
+            sides[0],
+            comparison.changed_samples.len(),
+            place(first),
+        );
+    }
     outln!();
     comparison.differences.iter().for_each(show_difference);
     if !comparison.flips.is_empty() {

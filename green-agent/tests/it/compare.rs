@@ -41,6 +41,27 @@ fn record(number: u32, passed: bool) -> TrialRecord {
     }
 }
 
+#[test]
+fn rows_that_moved_between_two_runs_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = [["one", "two"], ["two", "two"]];
+    for (name, digests) in ["a", "b"].iter().zip(rows) {
+        let path = folder.path().join(name);
+        std::fs::create_dir(&path).unwrap();
+        Manifest::begun("2026-01-01T00:00:00Z".to_owned()).write(&path).unwrap();
+        let writer = RecordWriter::open(&path.join(RECORDS)).unwrap();
+        for (number, digest) in [1, 3].into_iter().zip(digests) {
+            let digest = Some(digest.to_owned());
+            writer.append(&TrialRecord { sample_digest: digest, ..record(number, true) }).unwrap();
+        }
+    }
+    let output = text(&run(folder.path(), &["diff", "a", "b"]));
+    let expected = "samples with another row in after than in before: 1, such as club/success, sample 1; they are paired by name";
+    assert!(output.contains(expected), "{output}");
+    let same = text(&run(folder.path(), &["diff", "a", "a"]));
+    assert!(!same.contains("another row"), "{same}");
+}
+
 /// Writes a run of 40 samples with two trials each.
 fn write_run(folder: &Path, passes: impl Fn(u32) -> bool) {
     std::fs::create_dir(folder).unwrap();
