@@ -10,6 +10,9 @@ pub enum PolicyError {
     /// The model gave no usable answer.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The MCP server that the agent has from the start refuses it, or is none.
+    #[error("its MCP server cannot be used: {0}")]
+    Unconnected(String),
     /// A step of a script cannot be executed.
     #[error("step {step} of the script: {error}")]
     Script {

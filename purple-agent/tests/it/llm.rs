@@ -398,6 +398,31 @@ async fn an_assistant_has_its_own_instructions_and_hears_its_user_word_for_word(
     assert!(error.starts_with(expected), "{error}");
 }
 
+#[tokio::test]
+async fn an_assistant_whose_server_refuses_it_ends_with_the_reason() {
+    let prompt = tempfile::NamedTempFile::new().unwrap();
+    let model = Model::start(Protocol::OpenAi, vec![says("done", "stop")]).await;
+    let mut settings = model.settings();
+    settings["system_file"] = json!(prompt.path());
+    let context = context();
+    let details = ConnectionDetails::http("tools", "http://127.0.0.1:1/mcp".parse().unwrap());
+    context.set_mcp_connection_details(details);
+    let (mut policy, mut steps) = (made(&settings), Vec::new());
+    let observation = Observation { context: &context, tools: &[], steps: &steps, steps_left: 10 };
+    let Action::Call(calls) = policy.next(&observation).await.unwrap() else {
+        panic!("an assistant connects first");
+    };
+    let refused = rmcp::model::ContentBlock::text("only allowed at localhost");
+    let result = rmcp::model::CallToolResult::error(vec![refused]);
+    let called =
+        calls.into_iter().map(|call| policy::CompletedCall { call, result: result.clone() });
+    steps.push(policy::Step { called: called.collect() });
+    let observation = Observation { context: &context, tools: &[], steps: &steps, steps_left: 9 };
+    let error = policy.next(&observation).await.unwrap_err().to_string();
+    assert_eq!(error, "its MCP server cannot be used: only allowed at localhost");
+    assert!(model.requests().is_empty());
+}
+
 #[test]
 fn settings_are_checked_when_the_policy_is_made() {
     for (settings, expected) in [

@@ -84,6 +84,8 @@ struct Llm {
     seen: u64,
     spent: u64,
     brief: Option<Instructions>,
+    /// Whether the last call connects an assistant to its server, which no model requested.
+    connects: bool,
 }
 
 #[async_trait]
@@ -96,7 +98,13 @@ impl Policy for Llm {
         self.pending.add_results(observation.steps.last());
         if self.brief()?.connects_first(observation) {
             let connect = ToolCall::new(instructions::CONNECT, JsonObject::new());
+            self.connects = true;
             return Ok(Action::Call(vec![connect]));
+        }
+        // The model does not know of this call: without its tools, its answer would look like its own mistake.
+        let connected = observation.last().filter(|_| std::mem::take(&mut self.connects));
+        if let Some(refused) = connected.filter(|call| call.failed()) {
+            return Err(PolicyError::Unconnected(refused.text()));
         }
         let new_text = self.new_text(observation);
         let names = ModelNames::of(observation.tools);
@@ -130,6 +138,7 @@ impl Llm {
             seen: 0,
             spent: 0,
             brief: None,
+            connects: false,
         }
     }
 
