@@ -47,9 +47,11 @@ fn address(text: &str) -> Result<Url, &'static str> {
 }
 
 impl PipelineArgs {
-    /// Returns the routes of the pipeline as an agent that is reached at `public_url`.
-    pub(super) async fn app(&self, public_url: &Url) -> Result<Router, Box<dyn Error>> {
-        let pipeline = self.read()?;
+    /// Returns the routes of a pipeline as an agent that is reached at `public_url`.
+    pub(super) async fn app(
+        pipeline: Pipeline,
+        public_url: &Url,
+    ) -> Result<Router, Box<dyn Error>> {
         let keys = keys(&pipeline)?;
         let evaluator = PipelineEvaluator::new(pipeline, Limits::default()).with_keys(keys);
         Ok(router(evaluator, public_url).await?)
@@ -57,7 +59,7 @@ impl PipelineArgs {
 
     /// Reads the pipeline from the file. The file's participants are not started: agents are looked for where
     /// the flags or the file say, or among the participants that a request names.
-    fn read(&self) -> Result<Pipeline, Box<dyn Error>> {
+    pub(super) fn read(&self) -> Result<Pipeline, Box<dyn Error>> {
         let path = self.pipeline.clone().unwrap_or_default();
         let Green::Builtin(Evaluator::Pipeline(mut pipeline)) = source::read(&path)?.green else {
             let path = path.display();

@@ -19,6 +19,7 @@ use crate::{
         episode::{
             Acknowledge, Delivery, DetailsShape, Episode, EpisodeLimits, McpTransport, TokenKind,
         },
+        pipeline::Pipeline,
     },
 };
 
@@ -106,11 +107,15 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 impl Serve {
     pub(super) fn execute(&self) -> Result<Exit, Exit> {
-        block_on(self.serve()).or_exit(Exit::Infrastructure)?;
+        let pipeline = match &self.environment {
+            Some(_) => None,
+            None => Some(self.pipeline.read().or_exit(Exit::Unreadable)?),
+        };
+        block_on(self.serve(pipeline)).or_exit(Exit::Infrastructure)?;
         Ok(Exit::Passed)
     }
 
-    async fn serve(&self) -> Result<(), Box<dyn Error>> {
+    async fn serve(&self, pipeline: Option<Pipeline>) -> Result<(), Box<dyn Error>> {
         let stop = stop::on_signal(None)?;
         let listener = listen(self.listen).await?;
         let address = listener.local_addr()?;
@@ -118,9 +123,11 @@ impl Serve {
             Some(url) => url.clone(),
             None => Url::parse(&format!("http://{address}/"))?,
         };
-        let app = match &self.environment {
-            Some(environment) => self.evaluator(environment, &public_url).await?,
-            None => self.pipeline.app(&public_url).await?,
+        let app = match (pipeline, &self.environment) {
+            (Some(pipeline), _) => PipelineArgs::app(pipeline, &public_url).await?,
+            (None, environment) => {
+                self.evaluator(environment.as_deref().unwrap_or_default(), &public_url).await?
+            }
         };
         errln!("listening on http://{address}");
         serve_until(stop, |stop| serve(listener, app, stop)).await?;

@@ -213,3 +213,22 @@ fn serve_names_both_things_that_it_serves() {
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.contains("<--environment <NAME>|--pipeline <FILE>>"), "{error}");
 }
+
+#[test]
+fn a_served_file_that_is_no_pipeline_cannot_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.toml");
+    for (content, expected) in [
+        (
+            "[green_agent]\nendpoint = 'http://127.0.0.1:1'\n",
+            "expected config.evaluator = \"pipeline\"",
+        ),
+        ("x = 1\n", "green_agent: missing"),
+    ] {
+        fs::write(&file, content).unwrap();
+        let output = said(folder.path(), &["serve", "--pipeline", "a.toml"]);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{error}");
+        assert!(error.contains(expected), "{error}");
+    }
+}
