@@ -20,7 +20,7 @@ class Message:
     prompt: str
     """The text, and the data of the message without connection details."""
     servers: list
-    """The MCP servers that the message tells of, each with `url` and perhaps `headers`."""
+    """The MCP servers that the message tells of, each with `url` and `headers`, which are empty if the message has none."""
     conversation: str
     """The same for all messages of a conversation: the key for the agent's memory."""
 
@@ -28,7 +28,7 @@ class Message:
     def of(cls, activity):
         files = activity.get("attachments", [])
         data = [file["content"] for file in files if file["contentType"] == "application/json"]
-        servers = [server for part in data for server in part.get("mcpServers", {}).values()]
+        servers = [{"headers": {}, **server} for part in data for server in part.get("mcpServers", {}).values()]
         details = {"mcpServers", "mcp_connection_details"}
         told = [json.dumps(part) for part in data if details.isdisjoint(part)]
         return cls("\n".join([activity.get("text", ""), *told]), servers, activity["conversation"]["id"])

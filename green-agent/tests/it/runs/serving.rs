@@ -28,3 +28,18 @@ fn all_messages_have_one_event_loop() {
     let ended = folder.run(&["run", "a.toml"]);
     assert_eq!(ended.status.code(), Some(0), "{}", shown(&ended));
 }
+
+#[test]
+fn a_server_without_headers_has_empty_ones() {
+    let folder = Folder::new(
+        "[green_agent]\n[[participants]]\nrole = 'a'\nbot = 'http://127.0.0.1:3979/'\ncmd = 'python3 mine.py --port 3979'\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\n\
+         parts = [{ data = { mcpServers = { x = { url = 'http://127.0.0.1:1/' } } } }]\n\
+         contains = \"[{'headers': {}, 'url': 'http://127.0.0.1:1/'}]\"\n\
+         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n",
+    );
+    folder.agent("from serving import serve\nserve(lambda message: str(message.servers))\n");
+    folder.file("serving.py", include_str!("../../../../scenarios/frameworks/serving.py"));
+    let ended = folder.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(0), "{}", shown(&ended));
+}
