@@ -1,6 +1,6 @@
 //! Replaces the placeholder `{ROLE}` in a participant's `cmd`, `env` and `settings`, and in the turns of a conversation
-//! with it, with the URL at which it reaches the participant in that role, without a trailing slash. In the `[config]` of a
-//! green agent, replaces `{trial.seed}` and `{trial.number}`.
+//! with it, with the URL at which it reaches the participant in that role. In the `[config]` of a green agent, replaces
+//! `{trial.seed}` and `{trial.number}`.
 
 use serde_json::{Map, Value};
 
@@ -18,14 +18,17 @@ pub fn stands_in(settings: &Map<String, Value>, role: &str) -> bool {
     settings.values().any(|value| value_names(value, role))
 }
 
-/// Returns the text with every placeholder of the role replaced by this address.
+/// Returns the text with every placeholder of the role replaced by this address, without a slash at its end if it is an origin
+/// or another slash follows. The slash at the end of a path stays: some servers redirect requests without it, which not
+/// all clients follow.
 pub fn fill(text: &str, role: &str, address: &str) -> String {
-    let (placeholder, address) = (written(role), address.trim_end_matches('/'));
+    let (placeholder, bare) = (written(role), address.trim_end_matches('/'));
+    let is_origin = bare.split_once("://").is_none_or(|(_, rest)| !rest.contains('/'));
     let (mut filled, mut rest) = (String::new(), text);
     while let Some(at) = place(rest, &placeholder) {
         filled.push_str(&rest[..at]);
-        filled.push_str(address);
         rest = &rest[at + placeholder.len()..];
+        filled.push_str(if is_origin || rest.starts_with('/') { bare } else { address });
     }
     filled + rest
 }
@@ -127,10 +130,10 @@ mod tests {
     #[test]
     fn a_role_in_braces_becomes_its_address() {
         for (text, expected) in [
-            ("--bot club={bot}", "--bot club=http://h:1/m"),
-            ("{bot}/v1 {bot}", "http://h:1/m/v1 http://h:1/m"),
+            ("--bot club={bot}", "--bot club=http://h:1/m/"),
+            ("{bot}/v1 {bot}", "http://h:1/m/v1 http://h:1/m/"),
             ("{other} bot {\"bot\": 1}", "{other} bot {\"bot\": 1}"),
-            ("${bot} {bot}", "${bot} http://h:1/m"),
+            ("${bot} {bot}", "${bot} http://h:1/m/"),
         ] {
             assert_eq!(fill(text, "bot", "http://h:1/m/"), expected);
             assert_eq!(names(text, "bot"), text != expected, "{text}");
