@@ -17,7 +17,7 @@ use reqwest::{
     Method, RequestBuilder, Response, StatusCode,
     header::{ACCEPT, AUTHORIZATION, RETRY_AFTER},
 };
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{BotCall, RemoteBot};
 use crate::bot::BotError;
@@ -31,6 +31,10 @@ const RETRIES: [Duration; 5] = [
     Duration::from_secs(2),
     Duration::from_secs(4),
 ];
+
+/// The time after which no connection is tried again. It matters for hosts that do not answer at all, each try to connect to which
+/// takes seconds.
+const RETRIED_FOR: Duration = Duration::from_secs(10);
 
 /// The longest delay that a bot may ask for in `Retry-After`. A message that would wait longer fails at once.
 const LONGEST_DELAY: Duration = Duration::from_secs(15);
@@ -201,23 +205,27 @@ async fn send(
     bot: &RemoteBot,
     request: RequestBuilder,
 ) -> Result<Response, CallError> {
-    for wait in RETRIES {
+    let begun = Instant::now();
+    for (tries, wait) in (1..).zip(RETRIES) {
         // A body in memory can always be cloned.
         let Some(again) = request.try_clone() else {
             break;
         };
         let wait = match http.send(again).await {
-            Err(error) if error.is_connect() => wait,
+            Err(error) if !error.is_connect() => return Err(broken(bot, &error)),
+            Err(error) if begun.elapsed() + wait > RETRIED_FOR => {
+                return Err(unconnected(bot, tries, &error));
+            }
+            Err(_) => wait,
             Ok(answer) => match requested_delay(&answer, wait) {
                 Some(delay) => delay,
                 None => return Ok(answer),
             },
-            Err(error) => return Err(broken(bot, &error)),
         };
         sleep(wait).await;
     }
     http.send(request).await.map_err(|error| match error.is_connect() {
-        true => unconnected(bot, &error),
+        true => unconnected(bot, RETRIES.len() + 1, &error),
         false => broken(bot, &error),
     })
 }
@@ -235,8 +243,8 @@ fn requested_delay(answer: &Response, default: Duration) -> Option<Duration> {
 }
 
 /// Returns the error for a bot to which no connection was made in any of the tries.
-fn unconnected(bot: &RemoteBot, error: &reqwest::Error) -> CallError {
-    let (tries, reason) = (RETRIES.len() + 1, root_cause(error));
+fn unconnected(bot: &RemoteBot, tries: usize, error: &reqwest::Error) -> CallError {
+    let reason = root_cause(error);
     let (url, is_ours) = (display_url(&bot.url), is_from_lack_of_files(error));
     match is_ours {
         true => CallError::TooManyFiles { bot: url, tries, reason },
