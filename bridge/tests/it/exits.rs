@@ -74,14 +74,15 @@ async fn a_folder_that_cannot_be_made_is_named_with_advice() {
     command_ends(&["init", "/sys/agent"], 1, "cannot make the folder /sys/agent: ").await;
 }
 
-/// A small limit of memory stands for a limit of threads, which root does not have.
+/// A small limit of memory stands for a limit of threads, which root does not have. The stacks are so large that there is
+/// memory for everything else when there is none for another stack.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn too_few_threads_are_explained() {
     let mut command = Command::new("sh");
     let limited = "ulimit -v 1500000; exec \"$0\" serve --listen 127.0.0.1:0 --store memory";
     command.args(["-c", limited, env!("CARGO_BIN_EXE_bridge")]);
-    command.env("TOKIO_WORKER_THREADS", "5000");
+    command.env("TOKIO_WORKER_THREADS", "100").env("RUST_MIN_STACK", (256 << 20).to_string());
     let (code, _, errors) = running::output(&mut command, LIMIT).await;
     assert_eq!(code, Some(4), "{errors}");
     assert!(
