@@ -8,7 +8,7 @@ use std::{env, error::Error, future::pending, sync::Arc, time::Duration};
 
 use bridge::{
     agent::Agent,
-    executor::{CancelSignal, Executor, Turn, Update, async_trait},
+    executor::{Executor, Turn, Update, async_trait},
     host::{Grpc, Host},
     push::PushSettings,
     store::MemoryStore,
@@ -231,15 +231,12 @@ impl Executor for Following {
         }
         let text = format!("{text}\n{FINISHED}");
         let done = Update::said(TaskState::Working, "", text.as_str());
-        if turn.handle.emit(vec![done]).await.is_err() || is_canceled(turn.cancel_signal).await {
+        let emitted = turn.handle.emit(vec![done]).await;
+        if emitted.is_err() || timeout(HOLD, turn.cancel_signal.canceled()).await.is_ok() {
             return Vec::new();
         }
         vec![Update::said(TaskState::Completed, "", text)]
     }
-}
-
-async fn is_canceled(mut signal: CancelSignal) -> bool {
-    timeout(HOLD, signal.canceled()).await.is_ok()
 }
 
 #[tokio::main]

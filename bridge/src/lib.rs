@@ -2,6 +2,9 @@
 //!
 //! This crate is not a bot framework: bots are programs that speak activities, or implementations of a Rust trait.
 //!
+//! Most modules are those of smaller crates, which their examples name: `bridge_bots::bot` is `bridge::bot`,
+//! `bridge_server::host` is `bridge::host`, and `bridge_tasks::executor` is `bridge::executor`.
+//!
 //! Modules, from the lowest up:
 //! - [`caller`]: the callers of operations
 //! - [`metrics`]: metrics for operators
@@ -19,7 +22,7 @@
 //! - [`server`]: serves the operations over HTTP and gRPC
 //! - [`connector`]: the routes for remote bots
 //! - [`host`]: combines all of them into one router
-//! - [`serve()`], [`serve_until`], `tls`: serve a router until it is stopped
+//! - [`serve()`], [`serve_within`] other [`Limits`], [`serve_until`], `tls`: serve a router until it is stopped
 //! - `config`, `cli`, with the feature `program`: the file `bridge.toml`, the command line
 
 // Output goes through `bridge_program::terminal`, because much of it comes from others.
@@ -45,4 +48,6 @@ pub use bridge_tasks::{agent, executor, metrics, turns};
 #[cfg(feature = "program")]
 use bridge_program::clock;
 
-pub use bridge_program::{StopFuture, serve, serve_until, stop_signal};
+pub use bridge_program::{
+    Acceptor, App, Io, Limits, PlainTcp, StopFuture, serve, serve_until, serve_within, stop_signal,
+};

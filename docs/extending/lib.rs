@@ -12,3 +12,40 @@ mod executor;
 mod policy;
 #[path = "../../mcp-tools/examples/own_tool.rs"]
 mod tool;
+
+/// Programs can name what they set, and what they match on.
+mod names {
+    use std::{future::pending, io, time::Duration};
+
+    use bridge::{
+        Limits, PlainTcp,
+        bot::{BotSettings, QuestionEnd, SilentEnd, TurnMode, remote::RemoteSettings},
+    };
+    use green_agent::{Exit, record::TrialRecord};
+
+    fn bot() -> BotSettings {
+        BotSettings { silent_end: SilentEnd::Completed, ..BotSettings::new("mine") }
+    }
+
+    fn remote_bot() -> RemoteSettings {
+        let question_end = QuestionEnd::Completed;
+        RemoteSettings { question_end, ..RemoteSettings::with(TurnMode::Answers) }
+    }
+
+    async fn serve(listener: tokio::net::TcpListener, app: axum::Router) -> io::Result<()> {
+        let limits = Limits { idle: Duration::from_secs(30), ..Limits::default() };
+        bridge::serve_within(limits, listener, PlainTcp, app, pending()).await
+    }
+
+    async fn serve_tls(
+        listener: tokio::net::TcpListener,
+        certificate: bridge::tls::Certificate,
+        app: axum::Router,
+    ) -> io::Result<()> {
+        bridge::tls::serve(Limits::default(), listener, certificate, app, pending()).await
+    }
+
+    fn is_broken(record: &TrialRecord) -> bool {
+        record.exit == Exit::Infrastructure
+    }
+}

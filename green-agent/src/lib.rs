@@ -24,6 +24,8 @@ pub mod cli;
 pub mod evaluator;
 pub mod run;
 
+// The type of the exit codes in records and reports.
+pub use bridge_program::Exit;
 pub use green_agent_participant::{self as participant, install};
 pub use green_agent_recorder as recorder;
 pub use green_agent_results::{

@@ -28,8 +28,7 @@ impl Executor for Echo {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
         let text = turn.message.text();
         if text.starts_with("hold") {
-            let mut cancel_signal = turn.cancel_signal;
-            cancel_signal.canceled().await;
+            turn.cancel_signal.canceled().await;
         }
         if let Some(log) = &self.0 {
             let line = text.repeat(LINE / text.len().max(1)).into_bytes();

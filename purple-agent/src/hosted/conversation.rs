@@ -63,7 +63,7 @@ fn receive(context: &AgentContext, message: &Message) -> Receipt {
 
 impl Conversation {
     /// Adds a turn's message to the inbox and runs the work, unless another turn is running it.
-    pub(super) async fn take(self: Arc<Self>, agent: &PurpleAgent, mut turn: Turn) -> Answer {
+    pub(super) async fn take(self: Arc<Self>, agent: &PurpleAgent, turn: &Turn) -> Answer {
         if let Receipt::Duplicate(_) = receive(&self.context, &turn.message) {
             return Answer::Duplicate;
         }
@@ -71,8 +71,8 @@ impl Conversation {
             let Ok(mut work_slot) = self.work_slot.try_lock() else {
                 return Answer::Queued { by: self.task() };
             };
-            self.begin_turn(&turn);
-            let answer = self.work(agent, &mut turn, &mut work_slot).await;
+            self.begin_turn(turn);
+            let answer = self.work(agent, turn, &mut work_slot).await;
             drop(work_slot);
             match answer {
                 // Another turn's message may have been added just before the work ended; this turn then continues
@@ -97,7 +97,7 @@ impl Conversation {
     async fn work(
         &self,
         agent: &PurpleAgent,
-        turn: &mut Turn,
+        turn: &Turn,
         work_slot: &mut AsyncMutexGuard<'_, Option<Work>>,
     ) -> (Answer, u64) {
         let work = work_slot.get_or_insert_with(|| agent.work(self.context.clone(), Arc::new(log)));

@@ -62,7 +62,7 @@ impl Executor for Hosted {
         let Some(conversation) = self.conversations.get(key, restored) else {
             return named(TaskState::Rejected, BUSY.to_owned());
         };
-        match conversation.take(&self.agent, turn).await {
+        match conversation.take(&self.agent, &turn).await {
             Answer::Queued { by } => {
                 let text = format!("The message was passed to the work in task {by}.");
                 named(TaskState::Completed, text)

@@ -180,7 +180,7 @@ impl TurnContext {
 
     /// Waits until the task is canceled; never returns otherwise. A bot that works for long may then stop, because
     /// its answer is dropped.
-    pub async fn canceled(&mut self) {
+    pub async fn canceled(&self) {
         self.cancel_signal.canceled().await;
     }
 

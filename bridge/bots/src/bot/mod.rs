@@ -59,6 +59,7 @@ use std::sync::Arc;
 /// Re-exported for implementations of [`Bot`].
 pub use async_trait::async_trait;
 use bridge_protocol::a2a::AgentCard;
+pub use bridge_translate::{QuestionEnd, SilentEnd};
 
 pub use context::TurnContext;
 pub use conversations::{ContinueError, ConversationReference, Conversations};

@@ -107,7 +107,7 @@ struct Conformance;
 
 #[async_trait]
 impl Executor for Conformance {
-    async fn execute(&self, mut turn: Turn) -> Vec<Update> {
+    async fn execute(&self, turn: Turn) -> Vec<Update> {
         let steps = script(&turn.message.message_id);
         let Some((last, steps)) = steps.split_last() else {
             return Vec::new();

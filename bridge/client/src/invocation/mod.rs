@@ -16,6 +16,8 @@ mod outcome;
 #[cfg(feature = "skills")]
 mod skills;
 
+#[cfg(feature = "skills")]
+pub use bridge_verify::schema::SchemaError;
 pub use outcome::{Outcome, State, answer_in_history};
 #[cfg(feature = "skills")]
 pub use skills::{Invocation, InvocationError, Invoker, Result, invoke};

@@ -33,7 +33,21 @@ impl CancelSignal {
     }
 
     /// Waits until the task is canceled; never returns otherwise.
-    pub async fn canceled(&mut self) {
+    ///
+    /// ```
+    /// use bridge_protocol::a2a::TaskState;
+    /// use bridge_tasks::executor::{Turn, Update};
+    /// # async fn ask_a_model(turn: &Turn) -> String { turn.message.text() }
+    ///
+    /// async fn execute(turn: Turn) -> Vec<Update> {
+    ///     tokio::select! {
+    ///         answer = ask_a_model(&turn) => vec![Update::said(TaskState::Completed, "", answer)],
+    ///         () = turn.cancel_signal.canceled() => Vec::new(), // the request to the model is dropped
+    ///     }
+    /// }
+    /// # let _ = execute;
+    /// ```
+    pub async fn canceled(&self) {
         let Canceled { is_canceled, changed } = &*self.0;
         loop {
             // The waiter is registered before the check, so that no signal is missed.

@@ -6,12 +6,14 @@ use std::{
 };
 
 use bridge_program::lock;
-use bridge_protocol::a2a::Metadata;
+use bridge_protocol::a2a::{Metadata, Task};
 
 use super::{Update, output_budget::OutputBudget, validity};
 use crate::{
     clock,
-    store::{Append, Event, Head, Result, Seq, Store, StoreError, StoredEvent, TurnState},
+    store::{
+        Append, Event, Head, ListQuery, Result, Seq, Store, StoreError, StoredEvent, TurnState,
+    },
 };
 
 /// The number of attempts when others append to the same task.
@@ -209,6 +211,27 @@ impl TaskHandle {
     pub async fn log(&self, after: Seq, limit: usize) -> Result<Vec<StoredEvent>> {
         let Head { owner, task, .. } = &*self.task;
         self.store.read(owner, task, after, limit).await
+    }
+
+    /// Returns the newest tasks of this caller in the task's context, except for the task itself, at most `limit`: those with
+    /// the oldest status first.
+    ///
+    /// # Errors
+    /// Returns [`EmitError::Store`] if they cannot be read.
+    pub async fn earlier_tasks(&self, limit: usize) -> Result<Vec<Arc<Task>>, EmitError> {
+        let Head { owner, agent, context_id, task, .. } = &*self.task;
+        let query = ListQuery {
+            context_id: Some(context_id.clone()),
+            // The number of all of them is not needed.
+            known_total: Some(0),
+            page_size: limit.saturating_add(1),
+            ..ListQuery::of(agent)
+        };
+        let page = self.store.list(owner, &query).await.map_err(EmitError::Store)?;
+        let others = page.tasks.into_iter().map(|one| one.task).filter(|one| one.id != *task);
+        let mut tasks: Vec<_> = others.take(limit).collect();
+        tasks.reverse();
+        Ok(tasks)
     }
 
     /// Reads the current head.

@@ -1,6 +1,7 @@
 //! The interface to agents: an executor gets a turn and returns the changes of the task.
 
 mod cancel_signal;
+mod conversation;
 mod handle;
 mod output_budget;
 pub(crate) mod validity;
@@ -130,6 +131,11 @@ impl MessageOfTask {
         let place = messages().rposition(is_caller);
         let place = place.or_else(|| messages().rposition(has_id))?;
         Some(Self { task: Arc::clone(task), place })
+    }
+
+    /// Returns the messages before it in the history of its task.
+    fn earlier(&self) -> &[Message] {
+        &self.task.history[..self.place]
     }
 }
 

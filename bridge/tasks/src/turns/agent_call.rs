@@ -96,7 +96,7 @@ impl AgentCall {
                 Ok(Err(_)) => return CallEnd::Panicked,
                 Err(_) => CallEnd::TimedOut { is_recovered },
             },
-            () = cleanup_timed_out(cancel_signal) => CallEnd::Canceled,
+            () = cleanup_timed_out(&cancel_signal) => CallEnd::Canceled,
         };
         executing.abort();
         ended
@@ -105,7 +105,7 @@ impl AgentCall {
 
 /// Waits until the cleanup time of a canceled turn is over. An agent that ignores the cancelation must not delay
 /// the next message of its conversation until the turn's limit.
-async fn cleanup_timed_out(mut cancel_signal: CancelSignal) {
+async fn cleanup_timed_out(cancel_signal: &CancelSignal) {
     cancel_signal.canceled().await;
     sleep(CLEANUP_TIME).await;
 }

@@ -2,6 +2,7 @@
 
 mod awaited;
 mod bounds;
+mod conversation;
 mod order;
 
 use std::{

@@ -144,7 +144,7 @@ struct Endless;
 
 #[async_trait]
 impl Executor for Endless {
-    async fn execute(&self, mut turn: Turn) -> Vec<Update> {
+    async fn execute(&self, turn: Turn) -> Vec<Update> {
         for _ in 0..60 {
             let piece = Update::piece("a", vec![Part::text("x".repeat(50_000))], false);
             turn.handle.emit(vec![piece]).await.unwrap();

@@ -229,7 +229,6 @@ impl RemoteExecutor {
         turn: &Turn,
         talk: impl Future<Output = Result<(), CallError>>,
     ) -> Input {
-        let mut cancel_signal = turn.cancel_signal.clone();
         tokio::select! {
             talked = timeout(self.bot.settings.limit, talk) => match talked {
                 Ok(Ok(())) => Input::TurnEnded,
@@ -243,7 +242,7 @@ impl RemoteExecutor {
                     Input::TimedOut
                 }
             },
-            () = cancel_signal.canceled() => Input::Canceled,
+            () = turn.cancel_signal.canceled() => Input::Canceled,
         }
     }
 

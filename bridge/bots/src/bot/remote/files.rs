@@ -72,6 +72,7 @@ pub(super) struct Upload {
 
 /// The reason why an upload is refused.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum UploadError {
     /// The upload exceeds the limit of one file or of the task.
     #[error("expected at most {limit} bytes {of}, found {size}")]

@@ -53,7 +53,7 @@ pub use access::{Admission, AdmissionError, Anonymous, BotCall, ConnectorCall, C
 pub use channel::{Channel, ChannelError};
 pub use channel_state::ChannelSettings;
 pub use connector_session::{ConnectorError, ConnectorSession};
-pub use files::{forget_files, have_files};
+pub use files::{UploadError, forget_files, have_files};
 pub use incoming_activities::CreatedConversation;
 pub use remote_bot::RemoteBot;
 pub use service_url_keys::rotate_service_url_keys;

@@ -127,7 +127,7 @@ impl Conversation {
                 Err(_) => self.queues.settle(&self.key, &job, is_logged),
             };
             match (settled, is_logged) {
-                (Placed::Due(cancel_signal), true) => return self.run_all(job, cancel_signal),
+                (Placed::Due(cancel_signal), true) => return self.run_all(job, &cancel_signal),
                 (Placed::Due(_), false) if self.mistake == Mistake::KeepsConversation => {}
                 (Placed::Due(_), false) => self.spawn(|conversation| conversation.run_next()),
                 (Placed::Waiting, true) => return,
@@ -139,12 +139,12 @@ impl Conversation {
 
     fn wait_or_run(self: &Arc<Self>, job: Arc<TurnJob>) {
         if let Some(cancel_signal) = self.queues.enqueue(&self.key, Arc::clone(&job)) {
-            self.spawn(|conversation| conversation.run_all(job, cancel_signal));
+            self.spawn(move |conversation| conversation.run_all(job, &cancel_signal));
         }
     }
 
     /// Runs a turn and the turns that wait behind it.
-    fn run_all(&self, job: Arc<TurnJob>, cancel_signal: CancelSignal) {
+    fn run_all(&self, job: Arc<TurnJob>, cancel_signal: &CancelSignal) {
         self.run(&job, cancel_signal);
         drop(job);
         self.run_next();
@@ -152,7 +152,7 @@ impl Conversation {
 
     fn run_next(&self) {
         while let Some((job, cancel_signal)) = self.next() {
-            self.run(&job, cancel_signal);
+            self.run(&job, &cancel_signal);
         }
     }
 
@@ -174,7 +174,7 @@ impl Conversation {
     }
 
     /// Runs a turn, if the log still has it.
-    fn run(&self, job: &TurnJob, mut cancel_signal: CancelSignal) {
+    fn run(&self, job: &TurnJob, cancel_signal: &CancelSignal) {
         let is_running = self.is_running.swap(true, Ordering::SeqCst);
         assert!(!is_running, "two turns run at once");
         let permit = block_on(self.places.run(AGENT)).unwrap();
