@@ -13,7 +13,7 @@ impl Turn {
     /// Tasks are in the order of their last status.
     ///
     /// ```
-    /// use bridge_protocol::a2a::Role;
+    /// use bridge_protocol::a2a::{Message, Role};
     /// use bridge_tasks::executor::{EmitError, Turn};
     /// use serde_json::{Value, json};
     ///
@@ -21,7 +21,7 @@ impl Turn {
     /// async fn messages(turn: &Turn) -> Result<Vec<Value>, EmitError> {
     ///     let conversation = turn.conversation(20).await?;
     ///     let role = |role: &Role| if *role == Role::Agent { "assistant" } else { "user" };
-    ///     let message = |one| json!({"role": role(&one.role), "content": one.text()});
+    ///     let message = |one: &Message| json!({"role": role(&one.role), "content": one.text()});
     ///     Ok(conversation.iter().map(message).collect())
     /// }
     /// # let _ = messages;
