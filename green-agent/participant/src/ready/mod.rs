@@ -8,12 +8,12 @@ mod start_times;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, time::Duration};
+use std::{fmt, pin::pin, time::Duration};
 
 use bridge_client::Tls;
 use reqwest::{Client, redirect::Policy};
 use serde_json::Value;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep};
 use url::Url;
 
 use super::{AgentExit, process::AgentProcess};
@@ -22,6 +22,8 @@ use probe::{ask_all, card_urls, connects};
 pub use probe::CardProbe;
 pub use start_times::StartTimes;
 
+/// The longest time that counts at once, see [`running_for`].
+const TICK: Duration = Duration::from_secs(1);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 /// The longest pause after a refused connection while the agent starts. Attempts slow the agent down.
 const REFUSED_PAUSE: Duration = Duration::from_millis(25);
@@ -166,7 +168,7 @@ async fn poll(
         ReadyCheck::Answer => vec![endpoint.clone()],
     };
     let begun = Instant::now();
-    let deadline = begun + limit;
+    let mut over = pin!(running_for(limit));
     let mut seen = CardProbe::Silence;
     loop {
         let asked = async {
@@ -180,27 +182,43 @@ async fn poll(
             }
             ask_all(client, endpoint, &places, || request_limit(begun.elapsed())).await
         };
-        match timeout_at(deadline, asked).await {
-            Ok(Ok(card)) => return Ok(card),
+        let found = tokio::select! {
+            biased;
+            found = asked => found,
+            () = &mut over => return Err(seen),
+        };
+        match found {
+            Ok(card) => return Ok(card),
             // Any response shows that the server is ready.
-            Ok(Err(CardProbe::Status { .. } | CardProbe::NotACard { .. }))
+            Err(CardProbe::Status { .. } | CardProbe::NotACard { .. })
                 if awaited == ReadyCheck::Answer =>
             {
                 return Ok(Value::Null);
             }
-            Ok(Err(CardProbe::Status { status: 401 | 403, .. }))
+            Err(CardProbe::Status { status: 401 | 403, .. })
                 if awaited == ReadyCheck::CardOrRefusal =>
             {
                 return Ok(Value::Null);
             }
-            Ok(Err(untrusted @ CardProbe::Untrusted { .. })) => return Err(untrusted),
-            Ok(Err(instead)) => seen = instead,
-            Err(_) => return Err(seen),
+            Err(untrusted @ CardProbe::Untrusted { .. }) => return Err(untrusted),
+            Err(instead) => seen = instead,
         }
-        let pause = pause(&seen, begun.elapsed(), quiet);
-        if timeout_at(deadline, sleep(pause)).await.is_err() {
-            return Err(seen);
+        tokio::select! {
+            biased;
+            () = sleep(pause(&seen, begun.elapsed(), quiet)) => {}
+            () = &mut over => return Err(seen),
         }
+    }
+}
+
+/// Waits until this process has run for `limit`. The time during which it was stopped, or the machine was suspended, does not
+/// count: no agent was asked then.
+async fn running_for(limit: Duration) {
+    let mut left = limit;
+    while !left.is_zero() {
+        let step = left.min(TICK);
+        sleep(step).await;
+        left -= step;
     }
 }
 

@@ -211,3 +211,15 @@ async fn a_card_at_the_origin_that_names_another_path_is_of_another_agent() {
     );
     assert_eq!(seen.to_string(), expected);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_time_in_which_everything_was_stopped_does_not_count() {
+    let limit = Duration::from_secs(60);
+    let mut over = std::pin::pin!(running_for(limit));
+    assert!(tokio::time::timeout(Duration::ZERO, &mut over).await.is_err());
+    tokio::time::advance(limit * 2).await;
+    assert!(tokio::time::timeout(Duration::ZERO, &mut over).await.is_err());
+    let resumed = Instant::now();
+    over.await;
+    assert_eq!(resumed.elapsed(), limit - TICK);
+}

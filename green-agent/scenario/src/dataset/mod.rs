@@ -4,7 +4,8 @@
 //! - CSV (`.csv`): names in the first line, RFC 4180, as promptfoo reads them; all values are texts
 //! - TOML (`.toml`): tables `[[row]]`
 //!
-//! The field `id` names a sample; without it, the sample is named by its number from 1.
+//! The field `id` names a sample, or a field such as `task_id` if it does so for all rows; see [`ID_FIELDS`]. Without one, the
+//! sample is named by its number from 1.
 
 mod csv;
 mod digest;
@@ -12,7 +13,7 @@ mod error;
 mod rows;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::File,
     io::Read as _,
     path::{Path, PathBuf},
@@ -31,6 +32,10 @@ pub const MAX_ROWS: usize = 100_000;
 /// The field that names a sample.
 const ID: &str = "id";
 
+/// The fields that public benchmarks use in place of `id`: HumanEval and GAIA, SWE-bench, MMLU-Pro. The first of them counts
+/// whose values are the distinct names of all rows.
+const ID_FIELDS: [&str; 3] = ["task_id", "instance_id", "question_id"];
+
 /// A dataset that was read.
 #[derive(Clone, Debug)]
 pub struct Dataset {
@@ -43,7 +48,7 @@ pub struct Dataset {
 /// One row of a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The sample's name: the field `id`, or the row's number from 1.
+    /// The sample's name: the field `id` or one of [`ID_FIELDS`], or the row's number from 1.
     pub name: String,
     /// The line on which the row begins, from 1.
     pub line: usize,
@@ -81,10 +86,11 @@ impl Dataset {
         if rows.len() > MAX_ROWS {
             return Err(DatasetError::TooManyRows(path));
         }
+        let id = ID_FIELDS.into_iter().find(|field| names_all(&rows, field)).unwrap_or(ID);
         let mut lines = BTreeMap::new();
         let mut named = Vec::with_capacity(rows.len());
         for (index, (line, fields)) in rows.into_iter().enumerate() {
-            let name = match fields.get(ID) {
+            let name = match fields.get(id) {
                 None => (index + 1).to_string(),
                 Some(id) => match name(id) {
                     Some(name) => name,
@@ -116,6 +122,15 @@ impl Row {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
         })
     }
+}
+
+/// Whether `field` names all rows, which have no `id`, each by a name of its own.
+fn names_all(rows: &[(usize, Map<String, Value>)], field: &str) -> bool {
+    let mut names = BTreeSet::new();
+    rows.iter().all(|(_, fields)| {
+        let name = fields.get(field).and_then(name);
+        !fields.contains_key(ID) && name.is_some_and(|name| names.insert(name))
+    })
 }
 
 /// Returns the name that an id gives to a sample.

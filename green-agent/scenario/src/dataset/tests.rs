@@ -65,6 +65,29 @@ fn rows_of_toml_are_read() {
 }
 
 #[test]
+fn rows_of_public_benchmarks_have_their_names() {
+    for (text, expected) in [
+        (
+            "{\"task_id\": \"HumanEval/0\"}\n{\"task_id\": \"HumanEval/1\"}",
+            ["HumanEval/0", "HumanEval/1"],
+        ),
+        ("{\"repo\": \"a\", \"instance_id\": \"a-7\"}\n{\"instance_id\": \"b-7\"}", ["a-7", "b-7"]),
+        ("{\"question_id\": 70}\n{\"question_id\": 71}", ["70", "71"]),
+        (
+            "{\"task_id\": 1, \"question_id\": 70}\n{\"task_id\": 1, \"question_id\": 71}",
+            ["70", "71"],
+        ),
+        // No field names each row.
+        ("{\"task_id\": \"a\"}\n{\"task_id\": \"a\"}", ["1", "2"]),
+        ("{\"task_id\": \"a\"}\n{}", ["1", "2"]),
+        ("{\"id\": \"x\", \"task_id\": \"a\"}\n{\"task_id\": \"b\"}", ["x", "2"]),
+    ] {
+        let names = rows("tasks.jsonl", text).into_iter().map(|(name, ..)| name);
+        assert_eq!(names.collect::<Vec<_>>(), expected, "{text}");
+    }
+}
+
+#[test]
 fn mistakes_are_reported_with_file_and_line() {
     for (name, text, expected) in [
         ("a.jsonl", "", "a.jsonl: expected at least one row"),

@@ -81,7 +81,8 @@ table! {
     // These keys are read before the rest of the file, because they fill it.
     known {
         /// A file whose rows fill {row.FIELD} in the texts of this file, each row a sample: JSON Lines (.jsonl), CSV
-        /// (.csv) or TOML with [[row]] (.toml), relative to this file. The field id names the sample.
+        /// (.csv) or TOML with [[row]] (.toml), relative to this file. The field id names the sample, or task_id,
+        /// instance_id or question_id.
         dataset: DatasetFile,
         /// Axes whose values fill {matrix.AXIS} in the texts of this file. Every sample runs in every combination of
         /// values.
