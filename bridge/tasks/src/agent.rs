@@ -89,7 +89,7 @@ pub enum ConversationScope {
 impl Default for TurnSettings {
     fn default() -> Self {
         Self {
-            limit: Duration::from_secs(300),
+            limit: Duration::from_secs(1800),
             queue: 16,
             conversation: ConversationScope::Task,
             answers: AnswerKind::Tasks,

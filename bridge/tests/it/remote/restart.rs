@@ -161,6 +161,17 @@ async fn an_open_turn_has_its_limit_over_a_restart_too() {
 }
 
 #[tokio::test]
+async fn a_bot_that_is_silent_after_a_restart_fails_the_turn_before_its_limit() {
+    let bot = silent().await;
+    let any = "127.0.0.1:0".parse().unwrap();
+    let settings = RemoteSettings { request_timeout: Duration::from_millis(200), ..quick() };
+    let open_until_much_later = begun(Duration::from_secs(3600)).await;
+    let world = World::start(any, open_until_much_later, vec![remote("bot", &bot, settings)]).await;
+    let task = world.until(&json!("task"), |task| state(task) == "TASK_STATE_FAILED").await;
+    assert_eq!(said(&task), "The agent could not answer: it was silent for 200ms.");
+}
+
+#[tokio::test]
 async fn a_conversation_on_disk_continues_in_another_process() {
     let folder = tempfile::tempdir().unwrap();
     let open = || -> Arc<dyn Store> {

@@ -110,7 +110,7 @@ async fn a_bot_that_never_answers_fails_the_task_after_all_that_it_said() {
     assert_eq!(state(&task), "TASK_STATE_FAILED");
     let said = all_said(&task);
     assert_eq!(said[0], "wait");
-    assert!(said[1].ends_with("it did not answer within 2s."), "{said:?}");
+    assert!(said[1].ends_with("it was silent for 2s."), "{said:?}");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Posts activities to a bot.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use bridge_auth::display_url;
 use bridge_http::{BodyError, Connections, read_body};
@@ -17,9 +17,15 @@ use reqwest::{
     Method, RequestBuilder, Response, StatusCode,
     header::{ACCEPT, AUTHORIZATION, RETRY_AFTER},
 };
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, timeout},
+};
 
-use super::{BotCall, RemoteBot};
+use super::{
+    BotCall, RemoteBot,
+    turn_progress::{self, ProgressState},
+};
 use crate::bot::BotError;
 
 /// The delays before retries if no connection to the bot can be made, or the bot answers 429. It has not acted on the message
@@ -56,7 +62,7 @@ pub(super) enum CallError {
     )]
     TooManyFiles { bot: String, tries: usize, reason: String },
     #[error(
-        "POST {bot}: expected an answer within {limit:?}, which `request_timeout` of the agent in bridge.toml sets"
+        "POST {bot}: neither an answer nor an activity came for {limit:?}, which `request_timeout` of the agent in bridge.toml sets"
     )]
     Late { bot: String, limit: Duration },
     #[error("POST {bot}: expected a success status, found {status}{}{}", after_colon(.body), hint(*.status))]
@@ -122,7 +128,7 @@ impl CallError {
             Self::TooManyFiles { .. } => {
                 "the bridge has too many open connections and files".into()
             }
-            Self::Late { limit, .. } => format!("it did not answer within {limit:?}"),
+            Self::Late { limit, .. } => format!("it was silent for {limit:?}"),
             Self::Status { status, .. } if status.is_server_error() => {
                 format!("it failed with status {status}")
             }
@@ -168,12 +174,14 @@ fn hint(status: StatusCode) -> &'static str {
 }
 
 /// Posts an activity and returns the answer with any status, before its body is read. The activity is dropped as
-/// soon as it is serialized, because a bot may take minutes to answer.
+/// soon as it is serialized, because a bot may take minutes to answer. Each change of `progress` shows that the bot is at
+/// work.
 pub(super) async fn post(
     http: &Connections,
     bot: &RemoteBot,
     service_url: &str,
     activity: Activity,
+    progress: Option<watch::Receiver<ProgressState>>,
 ) -> Result<Response, CallError> {
     let call = BotCall { bot: &bot.url, service_url };
     let credential = bot.credential.authorization(&call).await;
@@ -191,8 +199,12 @@ pub(super) async fn post(
     set(&span, "server.address", bot.url.host_str().unwrap_or_default());
     let request = request.headers(TraceContext::of(&span).headers());
     let limit = bot.settings.request_timeout;
-    let sent = timeout(limit, send(http, bot, request).instrument(span.clone())).await;
-    let sent = sent.unwrap_or_else(|_| Err(too_late(bot)));
+    let sending = pin!(send(http, bot, request).instrument(span.clone()));
+    let sent = match progress {
+        Some(progress) => turn_progress::until_silent(progress, limit, sending).await,
+        None => timeout(limit, sending).await.ok(),
+    };
+    let sent = sent.unwrap_or_else(|| Err(too_late(bot)));
     match &sent {
         Ok(answer) => set(&span, "http.response.status_code", answer.status().as_u16()),
         Err(error) => fail(&span, error.name()),
@@ -293,6 +305,6 @@ pub(super) fn broken_off(bot: &RemoteBot) -> CallError {
     CallError::BrokenOff { bot: display_url(&bot.url) }
 }
 
-fn too_late(bot: &RemoteBot) -> CallError {
+pub(super) fn too_late(bot: &RemoteBot) -> CallError {
     CallError::Late { bot: display_url(&bot.url), limit: bot.settings.request_timeout }
 }

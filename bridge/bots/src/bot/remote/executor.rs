@@ -392,7 +392,9 @@ impl RemoteExecutor {
     ) -> Result<ResponseOutcome, CallError> {
         let is_invoke = activity.kind == ActivityType::Invoke;
         let service_url = &remote_turn.place.service_url;
-        let answer = call::post(&self.http, &self.bot, service_url, activity).await?;
+        let answer =
+            call::post(&self.http, &self.bot, service_url, activity, Some(open_turn.progress()))
+                .await?;
         let listener = ResponseReader {
             bot: &self.bot,
             open_turn,
@@ -403,14 +405,16 @@ impl RemoteExecutor {
         listener.read(answer).await
     }
 
-    /// Waits for a bot that was called before a restart. If the bot has sent nothing so far, it may not have begun;
-    /// then only the turn's limit applies.
+    /// Waits for a bot that was called before a restart. If the bot has sent nothing so far, it may not have begun.
     async fn wait_after_restart(&self, turn: &Turn, open_turn: &OpenTurn) -> Result<(), CallError> {
         let mut progress = open_turn.progress();
         match turn.task.status.message.is_some() {
             true => open_turn.reset_progress(TurnProgress::Spoken),
-            // The turn is open while this function waits.
-            false => drop(progress.changed().await),
+            false => {
+                // The turn is open meanwhile, so that waiting does not fail.
+                let spoken = timeout(self.bot.settings.request_timeout, progress.changed()).await;
+                drop(spoken.map_err(|_| call::too_late(&self.bot))?);
+            }
         }
         self.wait_until_quiet(progress).await;
         Ok(())
@@ -424,7 +428,7 @@ impl RemoteExecutor {
         let id = format!("{}.canceled", task.id);
         let place = self.channel.translation_context(&self.bot, caller, task, &secret, id);
         let activity = request::cancel(task, &place);
-        let answer = call::post(&self.http, &self.bot, &place.service_url, activity).await?;
+        let answer = call::post(&self.http, &self.bot, &place.service_url, activity, None).await?;
         tracing::debug!(task = task.id, status = %answer.status(), "a bot was notified of a cancelation");
         Ok(())
     }

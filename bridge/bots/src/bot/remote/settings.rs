@@ -49,7 +49,8 @@ pub struct RemoteSettings {
     pub ending: TurnEndRules,
     /// The silence of a bot after which those who watch the turn are shown what it has said so far.
     pub shown_after: Duration,
-    /// The time limit for the bot's HTTP answer. Most bots answer at the end of their turn.
+    /// The longest silence of a bot before its HTTP answer, which most bots send at the end of their turn. Each activity
+    /// that it sends meanwhile, such as typing, begins a new one.
     pub request_timeout: Duration,
     /// The time limit for a turn, including a restart of the bridge. A longer turn fails the task.
     pub limit: Duration,
@@ -83,8 +84,8 @@ impl RemoteSettings {
             first_contact: false,
             ending: TurnEndRules::of(turns),
             shown_after: FLUSH_DELAY,
-            request_timeout: Duration::from_secs(120),
-            limit: Duration::from_secs(300),
+            request_timeout: Duration::from_secs(300),
+            limit: Duration::from_secs(1800),
             answer_limit: 16 << 20,
             callback_url: None,
         }

@@ -1,6 +1,6 @@
 //! Derives from a bot's activities whether it has finished its turn.
 
-use std::time::Duration;
+use std::{pin::Pin, time::Duration};
 
 use bridge_protocol::activity::{Activity, ActivityType, StreamType};
 use tokio::{sync::watch, time::timeout};
@@ -103,6 +103,27 @@ fn message_progress(activity: &Activity, ending: &TurnEndRules) -> TurnProgress 
     }
 }
 
+/// Returns what `answer` does, or `None` if the bot is silent for `limit` before: many bots answer a request at the end of
+/// their turn, and send activities until then.
+pub(super) async fn until_silent<T>(
+    mut state: watch::Receiver<ProgressState>,
+    limit: Duration,
+    mut answer: Pin<&mut impl Future<Output = T>>,
+) -> Option<T> {
+    loop {
+        tokio::select! {
+            biased;
+            answer = &mut answer => return Some(answer),
+            changed = timeout(limit, state.changed()) => match changed {
+                Ok(Ok(())) => {}
+                // No activities can come.
+                Ok(Err(_)) => return timeout(limit, answer).await.ok(),
+                Err(_) => return None,
+            },
+        }
+    }
+}
+
 /// Waits until the bot seems to have finished its turn. Returns whether the turn was over when this function was
 /// called: the bot had sent activities by then, and sent no more. Returns `None` if the bot has sent nothing.
 pub(super) async fn wait_until_finished(
@@ -155,6 +176,8 @@ pub(super) async fn wait_until_finished(
 
 #[cfg(test)]
 mod tests {
+    use std::{future::pending, pin::pin};
+
     use bridge_protocol::wire::Wire as _;
     use serde_json::{Value, json};
     use tokio::time::{Instant, sleep};
@@ -189,6 +212,27 @@ mod tests {
                 .after(progress_of(&activity(said.clone()), &TurnEndRules::default()));
             assert_eq!(state.progress, expected, "{said}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bot_that_sends_activities_is_not_silent() {
+        let limit = Duration::from_secs(10);
+        let state = watch::Sender::new(ProgressState::default());
+        let typing = async {
+            for _ in 0..5 {
+                sleep(limit / 2).await;
+                state.send_modify(|state| *state = state.after(Some(TurnProgress::AtWork)));
+            }
+        };
+        let begun = Instant::now();
+        let answer = pin!(sleep(limit * 3));
+        let (answered, ()) = tokio::join!(until_silent(state.subscribe(), limit, answer), typing);
+        assert_eq!(answered, Some(()), "it was typing");
+        assert_eq!(begun.elapsed(), limit * 3);
+
+        let silent = pin!(pending::<()>());
+        assert_eq!(until_silent(state.subscribe(), limit, silent).await, None);
+        assert_eq!(begun.elapsed(), limit * 4);
     }
 
     #[test]
