@@ -19,7 +19,7 @@ async fn troubled_bots_leave_truthful_tasks() {
         ("silent", &["input-required"]),
         ("failing", &["failed: The agent could not answer this message."]),
         ("panicking", &["failed: The agent crashed while it worked on this message."]),
-        ("hanging", &["working: Let me see.", "failed: The agent did not answer within 300s."]),
+        ("hanging", &["working: Let me see.", "failed: The agent did not answer within 1800s."]),
         ("echo", &["input-required: Echo: hi"]),
     ];
     for (name, expected) in cases {
