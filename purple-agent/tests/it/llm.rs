@@ -182,6 +182,34 @@ async fn answers_that_are_of_no_use_are_named() {
     }
 }
 
+/// Returns the limits of output in the requests of a policy.
+async fn limits(answers: Vec<Answer>) -> (Result<Action, String>, Vec<u64>) {
+    let model = Model::start(Protocol::OpenAi, answers).await;
+    let action = ask(&mut *made(&model.settings())).await.map_err(|error| error.to_string());
+    let requests = model.requests();
+    let limit = |request: &Value| request["max_tokens"].as_u64().unwrap();
+    (action, requests.iter().map(limit).collect())
+}
+
+#[tokio::test]
+async fn a_model_that_thinks_for_long_gets_more_room() {
+    let (action, used) = limits(vec![says("", "length"), says("done", "stop")]).await;
+    assert_eq!((action, used), (done(), vec![4096, 16_384]));
+
+    let (action, used) = limits(vec![says("", "length"), says("", "length")]).await;
+    let error = action.unwrap_err();
+    assert_eq!(error, "the model's answer was cut at 16384 tokens: raise max_output_tokens");
+    assert_eq!(used, [4096, 16_384]);
+
+    let small =
+        "max_tokens is too large: 16384. This model's maximum context length is 8192 tokens.";
+    let refused = (400, Vec::new(), json!({"error": {"message": small}}).to_string());
+    let (action, used) = limits(vec![says("", "length"), refused, says("", "length")]).await;
+    let error = action.unwrap_err();
+    assert_eq!(error, "the model's answer was cut at 4096 tokens: raise max_output_tokens");
+    assert_eq!(used, [4096, 16_384, 4096]);
+}
+
 #[tokio::test]
 async fn a_call_that_cannot_be_read_is_given_back_to_the_model() {
     let (action, times) = asked(vec![calls("{"), says("done", "stop")], json!({})).await;

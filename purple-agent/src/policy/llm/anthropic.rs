@@ -23,13 +23,14 @@ pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
 
 pub(super) fn request(
     settings: &LlmSettings,
+    limit: u64,
     system: &str,
     entries: &[Entry],
     tools: &[ToolDefinition],
 ) -> Value {
     json!({
         "model": settings.model,
-        "max_tokens": settings.max_output_tokens,
+        "max_tokens": limit,
         "system": system,
         "messages": messages(entries),
         "tools": tools.iter().map(tool).collect::<Value>(),

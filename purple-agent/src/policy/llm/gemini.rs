@@ -25,7 +25,7 @@ pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
 }
 
 pub(super) fn request(
-    settings: &LlmSettings,
+    limit: u64,
     system: &str,
     entries: &[Entry],
     tools: &[ToolDefinition],
@@ -34,7 +34,7 @@ pub(super) fn request(
     json!({
         "systemInstruction": {"parts": [{"text": system}]},
         "contents": contents(entries),
-        "generationConfig": {"maxOutputTokens": settings.max_output_tokens},
+        "generationConfig": {"maxOutputTokens": limit},
         "tools": [{"functionDeclarations": declarations}],
     })
 }

@@ -75,6 +75,13 @@ struct Model {
     quirks: ServerQuirks,
 }
 
+impl Model {
+    /// Returns the limit of the next answer, in tokens.
+    fn output_limit(&self) -> u64 {
+        self.quirks.output_limit(self.settings.max_output_tokens)
+    }
+}
+
 /// The policy with its conversation.
 struct Llm {
     model: Arc<Model>,
@@ -116,7 +123,7 @@ impl Policy for Llm {
             self.entries.extend(new_text.take().map(Entry::User));
             let reply = self.ask(&tools).await?;
             if reply.calls.is_empty() {
-                return self.finish(reply).map_err(PolicyError::from);
+                return Ok(Action::Finish { text: reply.text, data: None });
             }
             self.entries.push(Entry::Assistant(reply.raw));
             match self.pending.take(reply.calls, &names) {
@@ -158,7 +165,26 @@ impl Llm {
         brief.new_text(observation.context, self.entries.is_empty(), before, newest)
     }
 
+    /// Asks the model, and once more with a higher limit if its answer was cut at the first one that is not configured.
     async fn ask(&mut self, tools: &[ToolDefinition]) -> Result<Reply, ModelError> {
+        let model = self.model.clone();
+        let limit = model.output_limit();
+        let reply = self.ask_once(tools).await?;
+        let is_cut = |reply: &Reply| reply.truncated && reply.calls.is_empty();
+        if reply.truncated {
+            model.quirks.record_cut();
+        }
+        let reply = match is_cut(&reply) && model.output_limit() > limit {
+            true => self.ask_once(tools).await?,
+            false => reply,
+        };
+        match is_cut(&reply) {
+            true => Err(ModelError::Cut(model.output_limit())),
+            false => Ok(reply),
+        }
+    }
+
+    async fn ask_once(&mut self, tools: &[ToolDefinition]) -> Result<Reply, ModelError> {
         let (model, spent) = (self.model.clone(), self.spent);
         let limit = model.settings.max_total_tokens;
         if spent >= limit {
@@ -191,7 +217,9 @@ impl Llm {
                 Ok(answer) => return Ok((request, answer)),
                 Err(error) => error,
             };
-            if is_overflow(&error) {
+            if model.quirks.learn_output_limit(&error) {
+                // The request is repeated with the lower limit.
+            } else if is_overflow(&error) {
                 shortened += 1;
                 if shortened > MAX_COMPACTIONS || !compact::compact(&mut self.entries) {
                     return Err(error);
@@ -206,8 +234,8 @@ impl Llm {
     /// Returns the next request, shortened to the known size of the model's context.
     fn fitting_request(&mut self, tools: &[ToolDefinition]) -> Value {
         let settings = &self.model.settings;
-        let room =
-            settings.context_tokens.map(|tokens| tokens.saturating_sub(settings.max_output_tokens));
+        let output = self.model.output_limit();
+        let room = settings.context_tokens.map(|tokens| tokens.saturating_sub(output));
         let mut request = self.request(tools);
         while room.is_some_and(|room| estimate(&request) > room)
             && compact::compact(&mut self.entries)
@@ -222,11 +250,12 @@ impl Llm {
         let Model { settings, quirks, .. } = &*self.model;
         let (system, entries) =
             (self.brief.as_ref().map_or("", Instructions::system), &self.entries);
+        let limit = self.model.output_limit();
         let mut body = match settings.provider {
             Provider::OpenAi => openai::request(settings, quirks, system, entries, tools),
             Provider::Responses => responses::request(settings, quirks, system, entries, tools),
-            Provider::Anthropic => anthropic::request(settings, system, entries, tools),
-            Provider::Gemini => gemini::request(settings, system, entries, tools),
+            Provider::Anthropic => anthropic::request(settings, limit, system, entries, tools),
+            Provider::Gemini => gemini::request(limit, system, entries, tools),
         };
         for (name, value) in &settings.parameters {
             match (body.get_mut(name).and_then(Value::as_object_mut), value) {
@@ -235,15 +264,6 @@ impl Llm {
             }
         }
         body
-    }
-
-    fn finish(&self, reply: Reply) -> Result<Action, ModelError> {
-        if reply.truncated {
-            let limit = self.model.settings.max_output_tokens;
-            return Err(ModelError::Cut(limit));
-        }
-        let (text, data) = (reply.text, None);
-        Ok(Action::Finish { text, data })
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn request(
     json!({
         "model": settings.model,
         "messages": messages,
-        quirks.limit_field(settings.limit_field): settings.max_output_tokens,
+        quirks.limit_field(settings.limit_field): quirks.output_limit(settings.max_output_tokens),
         "tools": tools,
     })
 }

@@ -18,6 +18,9 @@ use super::{chat::ToolDefinition, error::ModelError, settings::LimitField};
 #[derive(Debug, Default)]
 pub(super) struct ServerQuirks {
     other_limit: AtomicBool,
+    /// Whether an answer was cut at [`OUTPUT_TOKENS`].
+    needs_more_output: AtomicBool,
+    no_more_output: AtomicBool,
     no_reasoning: AtomicBool,
     no_encrypted: AtomicBool,
     /// The largest length of a tool's description in characters; 0 if none is known.
@@ -25,6 +28,12 @@ pub(super) struct ServerQuirks {
     /// The names of tools whose schemas were rejected.
     rejected_schemas: Mutex<BTreeSet<String>>,
 }
+
+/// The limit of an answer that every model accepts.
+const OUTPUT_TOKENS: u64 = 4096;
+
+/// The limit for models that think for longer than [`OUTPUT_TOKENS`] before they answer.
+const MORE_OUTPUT_TOKENS: u64 = 16_384;
 
 /// The mark at the end of a description that was cut.
 const CUT: &str = " [..]";
@@ -34,6 +43,28 @@ impl ServerQuirks {
     /// rejected it.
     pub(super) fn limit_field(&self, set: LimitField) -> &'static str {
         if self.other_limit.load(Relaxed) { set.other().name() } else { set.name() }
+    }
+
+    /// Returns the limit of an answer in tokens: the configured one, or one that suits the model.
+    pub(super) fn output_limit(&self, set: Option<u64>) -> u64 {
+        let has_more = self.needs_more_output.load(Relaxed) && !self.no_more_output.load(Relaxed);
+        set.unwrap_or(if has_more { MORE_OUTPUT_TOKENS } else { OUTPUT_TOKENS })
+    }
+
+    /// Records that an answer was cut at its limit, so that the next ones may be longer.
+    pub(super) fn record_cut(&self) {
+        self.needs_more_output.store(true, Relaxed);
+    }
+
+    /// Returns whether an error may mean that the model or its context is too small for the higher limit, which is then not
+    /// used again.
+    pub(super) fn learn_output_limit(&self, error: &ModelError) -> bool {
+        let ModelError::Refused { status: 400 | 413 | 422, message, .. } = error else {
+            return false;
+        };
+        self.needs_more_output.load(Relaxed)
+            && message.to_ascii_lowercase().contains("token")
+            && !self.no_more_output.swap(true, Relaxed)
     }
 
     /// Returns whether a model's reasoning may be sent back in chat completions.

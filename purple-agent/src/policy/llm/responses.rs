@@ -28,7 +28,7 @@ pub(super) fn request(
         "model": settings.model,
         "instructions": system,
         "input": input,
-        "max_output_tokens": settings.max_output_tokens,
+        "max_output_tokens": quirks.output_limit(settings.max_output_tokens),
         "store": false,
         "tools": tools.iter().map(|tool| function(tool, quirks)).collect::<Value>(),
     });

@@ -87,7 +87,8 @@ pub(super) struct LlmSettings {
     pub(super) tls: Tls,
     /// The API key; absent for servers that need none.
     pub(super) key: Option<Secret>,
-    pub(super) max_output_tokens: u64,
+    /// The limit of one answer; if absent, it depends on the model.
+    pub(super) max_output_tokens: Option<u64>,
     pub(super) limit_field: LimitField,
     pub(super) max_total_tokens: u64,
     /// The size of the model's context; longer conversations are shortened before the request. If absent, they are
@@ -132,14 +133,14 @@ impl LlmSettings {
             model: settings.required_string("model")?,
             tls: tls(&mut settings)?,
             key: None,
-            max_output_tokens: settings.count("max_output_tokens")?.unwrap_or(4096),
+            max_output_tokens: settings.count("max_output_tokens")?,
             limit_field: limit_field(&mut settings)?,
             context_tokens: settings.count("context_tokens")?,
             max_result_bytes: settings
                 .count("max_result_bytes")?
                 .map_or(MAX_RESULT, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
             max_total_tokens: settings.count("max_total_tokens")?.unwrap_or(500_000),
-            time_per_call: seconds(&mut settings, "time_per_call", 120)?,
+            time_per_call: seconds(&mut settings, "time_per_call", 240)?,
             retries: retries(&mut settings)?,
             longest_pause: seconds(&mut settings, "longest_pause", 30)?,
             parameters: settings.object("parameters")?.unwrap_or_default(),
