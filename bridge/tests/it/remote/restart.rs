@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::response::IntoResponse as _;
 use bridge::{
-    bot::remote::RemoteSettings,
+    bot::remote::{RemoteSettings, TurnEndRules},
     caller::Caller,
     store::{Append, Created, Event, MemoryStore, SledSettings, SledStore, Store, TurnState},
 };
@@ -18,6 +18,11 @@ use super::{StandIn, World, all_said, eventually, quick, remote, said, standin::
 /// Starts a bot that accepts messages and sends nothing by itself.
 async fn silent() -> StandIn {
     StandIn::that(async |_| StatusCode::ACCEPTED.into_response()).await
+}
+
+/// Starts a bot that works on each message and does not answer the request meanwhile.
+async fn working() -> StandIn {
+    StandIn::that(async |_| std::future::pending().await).await
 }
 
 async fn first(bot: &StandIn) -> Post {
@@ -86,16 +91,16 @@ async fn the_turn_of_a_bot_that_is_typing_continues_after_a_restart() {
     }
 }
 
+/// Settings of a bot whose answer ends its turn; without the answer, this silence does.
+fn ended_by_answer(patience: Duration) -> RemoteSettings {
+    let ending = TurnEndRules { quiet: Duration::ZERO, patience, ..quick().ending };
+    RemoteSettings { ending, ..quick() }
+}
+
 #[tokio::test]
 async fn messages_before_a_restart_are_kept() {
-    let bot = silent().await;
-    let settings = RemoteSettings {
-        ending: bridge::bot::remote::TurnEndRules {
-            quiet: Duration::from_millis(500),
-            ..quick().ending
-        },
-        ..quick()
-    };
+    let bot = working().await;
+    let settings = ended_by_answer(Duration::from_secs(1));
     let (world, task) = interrupted(&bot, &settings, &["one", "two"]).await;
     first(&bot).await.say("three").await;
     let task = world.until(&task["id"], |task| state(task) == "TASK_STATE_INPUT_REQUIRED").await;
@@ -105,8 +110,9 @@ async fn messages_before_a_restart_are_kept() {
 
 #[tokio::test]
 async fn messages_before_a_restart_are_in_the_final_task() {
-    let bot = silent().await;
-    let (world, task) = interrupted(&bot, &quick(), &["all I have to say"]).await;
+    let bot = working().await;
+    let settings = ended_by_answer(Duration::from_millis(150));
+    let (world, task) = interrupted(&bot, &settings, &["all I have to say"]).await;
     let task = world.until(&task["id"], |task| state(task) == "TASK_STATE_INPUT_REQUIRED").await;
     assert_eq!(said(&task), "all I have to say");
 }

@@ -342,7 +342,7 @@ impl RemoteExecutor {
             return;
         }
         self.acceptance.record_answer_at_beginning();
-        self.wait_until_quiet(progress).await;
+        self.wait_until_quiet(progress, self.bot.settings.ending.quiet).await;
     }
 
     /// Waits for a bot that has said nothing to what may be a sign-in: the Agents SDKs answer first, whatever the status, and
@@ -355,14 +355,14 @@ impl RemoteExecutor {
         }
         let quiet = self.bot.settings.ending.quiet;
         if timeout(quiet, progress.changed()).await.is_ok() {
-            self.wait_until_quiet(progress).await;
+            self.wait_until_quiet(progress, quiet).await;
         }
     }
 
     /// Waits until a bot seems to have finished that speaks at a time that its answer does not tell.
-    async fn wait_until_quiet(&self, progress: watch::Receiver<ProgressState>) {
+    async fn wait_until_quiet(&self, progress: watch::Receiver<ProgressState>, quiet: Duration) {
         let ending = self.bot.settings.ending;
-        let ending = TurnEndRules { settle: Some(ending.quiet), ..ending };
+        let ending = TurnEndRules { quiet, settle: Some(quiet), ..ending };
         turn_progress::wait_until_finished(progress, &ending, &AcceptanceTiming::default()).await;
     }
 
@@ -416,7 +416,10 @@ impl RemoteExecutor {
                 drop(spoken.map_err(|_| call::too_late(&self.bot))?);
             }
         }
-        self.wait_until_quiet(progress).await;
+        let ending = &self.bot.settings.ending;
+        // The answer that would end the turn cannot arrive, and turns that are open at a restart are those of slow bots.
+        let quiet = if ending.answer { ending.quiet.max(ending.patience) } else { ending.quiet };
+        self.wait_until_quiet(progress, quiet).await;
         Ok(())
     }
 
