@@ -226,7 +226,7 @@ impl fmt::Debug for Connection {
 }
 
 /// Begins the protocol. Some servers answer `server/discover`, which they do not know, with an empty result or a failure
-/// of HTTP in place of an error; then a new connection begins with `initialize`.
+/// of HTTP in place of an error, and some programs end; then a new connection begins with `initialize`.
 async fn begin(
     details: &ConnectionDetails,
     allowed: &AllowList,

@@ -3,13 +3,14 @@
 use std::{error::Error, io, time::Duration};
 
 use rmcp::{
+    model::{CustomResult, InitializeResult, ServerResult},
     service::{ClientInitializeError, ServiceError},
     transport::{
         DynamicTransportError,
         streamable_http_client::{AuthRequiredError, StreamableHttpError},
     },
 };
-use serde::Serialize;
+use serde::{Deserialize as _, Serialize};
 
 use super::{
     error::{CallError, ConnectError},
@@ -71,12 +72,15 @@ impl Failures {
         if is_of_no_token(error) {
             return ConnectError::Unauthorized(server);
         }
-        let closed = || ConnectError::Failed { server, reason: self.closed.to_owned() };
+        if is_of_end(error) {
+            return ConnectError::Failed { server, reason: self.closed.to_owned() };
+        }
         match last(error) {
-            ClientInitializeError::ConnectionClosed(_) => closed(),
-            ClientInitializeError::TransportError { error, .. } if is_closed(error) => closed(),
             ClientInitializeError::TransportError { error, .. } => {
                 self.connect(error.error.as_ref())
+            }
+            ClientInitializeError::ExpectedInitResult(Some(result)) => {
+                ConnectError::Failed { server, reason: self.masked(&wrong_result(result)) }
             }
             last => self.connect(last),
         }
@@ -194,6 +198,27 @@ fn hint(reason: &str) -> &'static str {
     }
 }
 
+/// Returns what is wrong with an answer to `initialize`, of which `rmcp` says only that it is another one.
+fn wrong_result(result: &ServerResult) -> String {
+    let wrong = match result {
+        ServerResult::CustomResult(CustomResult(value)) => {
+            InitializeResult::deserialize(value).err()
+        }
+        _ => None,
+    };
+    let wrong = wrong.map_or_else(|| "another result was expected".to_owned(), |e| e.to_string());
+    format!("the server's answer to initialize is no valid one: {wrong}")
+}
+
+/// Returns whether the other side closed the connection before it answered.
+fn is_of_end(error: &ClientInitializeError) -> bool {
+    match last(error) {
+        ClientInitializeError::ConnectionClosed(_) => true,
+        ClientInitializeError::TransportError { error, .. } => is_closed(error),
+        _ => false,
+    }
+}
+
 /// Returns whether the other side had closed the connection before a message was written.
 fn is_closed(error: &DynamicTransportError) -> bool {
     let error = error.error.downcast_ref::<io::Error>();
@@ -204,17 +229,17 @@ fn is_of_no_token(error: &ClientInitializeError) -> bool {
     error.is_authorization_required() || transport(error).is_some_and(is_unauthorized)
 }
 
-/// Returns whether `initialize` may work on a new connection, after `server/discover` failed. A program is started again
-/// only if it answered.
+/// Returns whether `initialize` may work on a new connection, after `server/discover` failed. Some programs end when they
+/// are sent a request before `initialize`: those on the Python SDK before 1.9 and on `rmcp` before 2.
 pub(super) fn may_know_initialize(
     error: &ClientInitializeError,
     details: &ConnectionDetails,
 ) -> bool {
     match (error, &details.transport) {
         (ClientInitializeError::ExpectedInitResult(_), _) => true,
-        (ClientInitializeError::LegacyFallbackFailed { .. }, _) => false,
+        (ClientInitializeError::LegacyFallbackFailed { .. }, Transport::Http { .. }) => false,
         (_, Transport::Http { .. }) => !is_of_no_token(error),
-        (_, Transport::Stdio { .. }) => false,
+        (error, Transport::Stdio { .. }) => is_of_end(error),
     }
 }
 

@@ -130,6 +130,34 @@ async fn a_tool_that_violates_the_protocol_is_named() {
     assert_eq!(error, "tools/list: tools[1], named \"b\": missing field `inputSchema`");
 }
 
+/// Programs on the Python SDK before 1.9 and on `rmcp` before 2 end when `initialize` is not the first request.
+#[tokio::test]
+async fn a_program_that_ends_at_discovery_is_initialized() {
+    const SERVER: &str = r#"
+        answer() { echo "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":$1}"; }
+        read first
+        case $first in *'"initialize"'*) ;; *) exit 1 ;; esac
+        answer '{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+        cat > /dev/null
+    "#;
+    let details = ConnectionDetails::stdio("e", "sh", ["-c", SERVER]);
+    let connection = open(&details, &short()).await;
+    assert_eq!(connection.protocol_version(), "2024-11-05");
+}
+
+#[tokio::test]
+async fn a_wrong_answer_to_initialize_is_explained() {
+    const SERVER: &str = r#"
+        read first
+        echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}'
+        cat > /dev/null
+    "#;
+    let details = ConnectionDetails::stdio("e", "sh", ["-c", SERVER]);
+    let error = said(Connection::open(&details, &allowed(), &short()).await);
+    let expected = "the server's answer to initialize is no valid one: missing field `serverInfo`";
+    assert!(error.ends_with(expected), "{error}");
+}
+
 #[tokio::test]
 async fn programs_that_are_no_servers() {
     let mut impatient = short();
