@@ -1,6 +1,10 @@
 //! One line of a transcript: a message that passed over one hop, in one direction.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    str::FromStr,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -89,6 +93,14 @@ pub struct Entry {
     /// The content.
     #[serde(flatten)]
     pub content: Content,
+}
+
+/// Returns the exchanges that were answered by a redirect. Their requests are no calls: the caller repeats each one at the
+/// other address, such as `/mcp/` after `/mcp`.
+pub fn redirected(entries: &[Entry]) -> BTreeSet<u64> {
+    let is_redirect =
+        |entry: &&Entry| matches!(entry.content, Content::Reply { status: 300..=399, .. });
+    entries.iter().filter(is_redirect).map(|entry| entry.exchange).collect()
 }
 
 /// The content of an entry, distinguished by `kind` in the JSON.

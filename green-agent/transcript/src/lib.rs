@@ -23,7 +23,7 @@ mod writer;
 pub mod fixture;
 
 pub use canonical::{Names, SnapshotSettings, canonical};
-pub use entry::{Body, Content, Direction, Entry, Hop};
+pub use entry::{Body, Content, Direction, Entry, Hop, redirected};
 pub use error::TranscriptError;
 pub use reader::read;
 pub use writer::Transcript;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use green_agent_transcript::{
-    Content, Entry,
+    Content, Entry, redirected,
     wire::{self, RequestKind},
 };
 
@@ -18,7 +18,10 @@ pub(super) struct Call {
 
 /// Returns the calls of a tool, in order of their requests.
 pub(super) fn calls(entries: &[Entry], tool: &str) -> Vec<Call> {
-    let requests = entries.iter().filter(|entry| called(entry) == Some(tool));
+    let redirected = redirected(entries);
+    let requests = entries
+        .iter()
+        .filter(|entry| called(entry) == Some(tool) && !redirected.contains(&entry.exchange));
     requests.map(|request| call(request, entries)).collect()
 }
 
@@ -77,7 +80,19 @@ fn answer_in<'a>(entry: &'a Entry, id: Option<&Value>) -> Option<Answer<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use green_agent_transcript::fixture::{Script, end, event, request, result, rpc, stream};
+    use green_agent_transcript::fixture::{
+        Script, end, event, reply, request, result, rpc, stream,
+    };
+
+    #[test]
+    fn a_call_that_was_redirected_is_one() {
+        let call = || rpc("tools/call", json!({"name": "echo", "arguments": {}}));
+        let mut script = Script::default();
+        script.exchange("purple -> tools", [call(), reply(307, Value::Null)]);
+        script.exchange("purple -> tools", [call(), result(json!({"content": []}))]);
+        let found: Vec<_> = calls(&script.entries, "echo").into_iter().map(|one| one.at).collect();
+        assert_eq!(found, [[3, 4]]);
+    }
 
     #[test]
     fn answers_are_found_by_id_wherever_they_come() {

@@ -6,6 +6,7 @@ use super::{UnmetReason, shown::positions};
 use green_agent_transcript::{
     Entry, Hop,
     label::{LabeledEvent, labeled_events},
+    redirected,
 };
 
 /// The most labels that a failure lists.
@@ -21,8 +22,11 @@ pub(super) fn judge(
     not: bool,
     entries: &[Entry],
 ) -> Result<(), UnmetReason> {
-    let on_hop = |entry: &&Entry| hop.is_none_or(|hop| entry.hop == *hop);
-    let entries: Vec<&Entry> = entries.iter().filter(on_hop).collect();
+    let redirected = redirected(entries);
+    let counts = |entry: &&Entry| {
+        hop.is_none_or(|hop| entry.hop == *hop) && !redirected.contains(&entry.exchange)
+    };
+    let entries: Vec<&Entry> = entries.iter().filter(counts).collect();
     let matched = matched(wanted, &entries);
     if (matched.len() == wanted.len()) != not {
         return match unknown_tool(wanted, &entries).filter(|_| not) {

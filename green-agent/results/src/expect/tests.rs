@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use green_agent_transcript::{
     Hop,
-    fixture::{Script, debate, event, result, rpc, stream},
+    fixture::{Script, debate, event, reply, result, rpc, stream},
 };
 
 fn assessment() -> Assessment {
@@ -258,7 +258,12 @@ fn sequences_pass_and_fail() {
 #[test]
 fn one_happening_counts_once_and_one_entry_may_show_several() {
     let call_twice = Rule::Sequence { labels: vec!["mcp:tools/call*".to_owned(); 2], hop: None };
-    assert!(outcome(call_twice, false, &entries()).is_some());
+    assert!(outcome(call_twice.clone(), false, &entries()).is_some());
+    let mut redirected = Script::default();
+    let call = || rpc("tools/call", json!({"name": "echo"}));
+    redirected.exchange("purple -> tools", [call(), reply(307, Value::Null)]);
+    redirected.exchange("purple -> tools", [call(), result(json!({"content": []}))]);
+    assert!(outcome(call_twice, false, &redirected.entries).is_some());
     let mut script = Script::default();
     let task = json!({"task": {"id": "t", "status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [{"artifactId": "a"}]}});
     script.exchange("green -> purple", [rpc("SendMessage", json!({})), result(task)]);

@@ -60,6 +60,7 @@ fn file_name(role: &str) -> String {
 /// Returns the trajectory of each agent that took part.
 fn trajectories(record: &TrialRecord, entries: &[Entry]) -> BTreeMap<String, Value> {
     let agents = agents(entries);
+    let redirected = transcript::redirected(entries);
     let of = |role: &String| {
         let mut steps = Steps {
             role,
@@ -69,7 +70,7 @@ fn trajectories(record: &TrialRecord, entries: &[Entry]) -> BTreeMap<String, Val
             calls: BTreeMap::new(),
             said: BTreeSet::new(),
         };
-        for entry in entries {
+        for entry in entries.iter().filter(|entry| !redirected.contains(&entry.exchange)) {
             steps.add(entry);
         }
         (!steps.steps.is_empty())
