@@ -1,6 +1,9 @@
 //! The errors of datasets.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use super::{MAX_BYTES, MAX_ROWS};
 
@@ -18,10 +21,7 @@ pub enum DatasetError {
     #[error("{}: expected at most {MAX_ROWS} rows", .0.display())]
     TooManyRows(PathBuf),
     /// The file's name does not say what it contains.
-    #[error(
-        "{}: expected a file whose name ends in .jsonl, .ndjson, .csv or .toml; unpack or convert it, with pandas for example: \
-         read_parquet(FILE).to_json(\"rows.jsonl\", orient=\"records\", lines=True)", .0.display()
-    )]
+    #[error("{}: expected a file whose name ends in .jsonl, .ndjson, .csv or .toml; {}", .0.display(), conversion(.0))]
     Format(PathBuf),
     /// The file is not UTF-8.
     #[error("{}:{line}: expected UTF-8", path.display())]
@@ -58,4 +58,20 @@ pub enum DatasetError {
         id: String,
         first: usize,
     },
+}
+
+/// Returns how a file of another form becomes a dataset.
+fn conversion(path: &Path) -> &'static str {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("json") => {
+            "rename it to .jsonl if each line is an object; of a list, jq -c '.[]' FILE > rows.jsonl makes lines"
+        }
+        Some("tsv") => {
+            "convert it, with pandas for example: read_csv(FILE, sep=\"\\t\").to_csv(\"rows.csv\", index=False)"
+        }
+        _ => {
+            "unpack or convert it, with pandas for example: \
+             read_parquet(FILE).to_json(\"rows.jsonl\", orient=\"records\", lines=True)"
+        }
+    }
 }

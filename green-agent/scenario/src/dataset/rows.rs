@@ -21,7 +21,7 @@ pub(super) fn json_lines(path: &Path, text: &str) -> Result<Vec<RawRow>, Dataset
         let wrong = |found: String| DatasetError::Row {
             path: path.to_owned(),
             line: number,
-            expected: format!("an object as JSON on one line: {found}"),
+            expected: format!("an object as JSON on one line: {found}{}", one_line_each(line)),
         };
         match serde_json::from_str(line) {
             Ok(Value::Object(fields)) => Ok((number, fields)),
@@ -30,6 +30,17 @@ pub(super) fn json_lines(path: &Path, text: &str) -> Result<Vec<RawRow>, Dataset
         }
     })
     .collect()
+}
+
+/// Returns how a list, or an object on several lines, becomes a row on each line.
+fn one_line_each(line: &str) -> &'static str {
+    match line.trim() {
+        list if list.starts_with('[') => {
+            "; jq -c '.[]' FILE > rows.jsonl makes a line of each element of a list"
+        }
+        "{" => "; jq -c . FILE > rows.jsonl makes a line of each object",
+        _ => "",
+    }
 }
 
 fn kind(value: &Value) -> &'static str {

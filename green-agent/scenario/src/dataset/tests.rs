@@ -124,7 +124,26 @@ fn mistakes_are_reported_with_file_and_line() {
         (
             "a.json",
             "[]",
-            "a.json: expected a file whose name ends in .jsonl, .ndjson, .csv or .toml",
+            "a.json: expected a file whose name ends in .jsonl, .ndjson, .csv or .toml; rename it to .jsonl if each line is an object; \
+             of a list, jq -c '.[]' FILE > rows.jsonl makes lines",
+        ),
+        (
+            "a.jsonl",
+            "[\n  {}\n]",
+            "a.jsonl:1: expected an object as JSON on one line: EOF while parsing a list at line 1 column 1; \
+             jq -c '.[]' FILE > rows.jsonl makes a line of each element of a list",
+        ),
+        (
+            "a.jsonl",
+            "{\n  \"a\": 1\n}",
+            "a.jsonl:1: expected an object as JSON on one line: EOF while parsing an object at line 1 column 1; \
+             jq -c . FILE > rows.jsonl makes a line of each object",
+        ),
+        (
+            "a.tsv",
+            "a\tb\n",
+            "a.tsv: expected a file whose name ends in .jsonl, .ndjson, .csv or .toml; convert it, with pandas for example: \
+             read_csv(FILE, sep=\"\\t\").to_csv(\"rows.csv\", index=False)",
         ),
     ] {
         let error = read(name, text).unwrap_err();
