@@ -1,13 +1,13 @@
 //! Fills the placeholders `{row.FIELD}` and `{matrix.AXIS}` in the texts of a scenario file, before it is
-//! read: a text that consists of one placeholder takes the value with its type, and otherwise the value
-//! becomes a part of the text. A text that consists of `{row}`, and such a word of a `cmd`, becomes the whole row.
+//! read: a text that consists of one placeholder takes the value with its type (where a text is expected, a number is read
+//! as text), and otherwise the value becomes a part of the text. A text that consists of `{row}`, and such a word of a `cmd`, becomes the whole row.
 //!
-//! A value of a row cannot change the structure of the file: in `cmd` it stays within its word, and in `env` it refers
-//! to no variable.
+//! A value of a row cannot change the structure of the file: in `cmd` it stays within its word, in `env` it refers to no
+//! variable, and within a regular expression it stands for itself.
 
 use std::{collections::BTreeSet, ops::Range};
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 use toml::{
     Spanned,
     de::{DeArray, DeString, DeTable, DeValue},
@@ -30,6 +30,9 @@ pub(super) struct Filling<'a> {
 /// The keys of `[harness]` that name the sources of values. They are not filled.
 const SOURCES: [&str; 2] = ["dataset", "matrix"];
 
+/// Where expectations are, whose `matches` are regular expressions.
+const EXPECTATIONS: &str = "harness.expect[";
+
 /// The kind of text that a value is inserted into.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TextKind {
@@ -39,6 +42,8 @@ enum TextKind {
     Command,
     /// A variable, in which a dollar sign refers to other variables.
     Variable,
+    /// A regular expression, in which many characters have a meaning, such as those of `$1.50 (net)`.
+    Pattern,
 }
 
 /// Reports a mistake at an offset of the file, with its key.
@@ -142,8 +147,12 @@ impl Filling<'_> {
             }
             DeValue::Table(members) => {
                 for (name, member) in members.iter_mut() {
-                    let key = format!("{key}.{}", name.get_ref());
-                    self.value(member, &key, place, numbers, report);
+                    let name = name.get_ref().as_ref();
+                    let place = match name {
+                        "matches" if key.starts_with(EXPECTATIONS) => TextKind::Pattern,
+                        _ => place,
+                    };
+                    self.value(member, &format!("{key}.{name}"), place, numbers, report);
                 }
             }
             _ => {}
@@ -156,8 +165,9 @@ impl Filling<'_> {
                 Some((_, row)) => Value::Object(row.fields.clone()),
                 None => Value::from(text),
             }),
-            TextKind::Plain => match placeholder_only(text) {
+            TextKind::Plain | TextKind::Pattern => match placeholder_only(text) {
                 Some(placeholder) => Ok(self.look_up(placeholder)?.clone()),
+                None if place == TextKind::Pattern => self.within(text, regex::escape),
                 None => self.within(text, str::to_owned),
             },
             TextKind::Variable => self.within(text, |value| value.replace('$', "$$")),
@@ -324,7 +334,7 @@ fn to_toml<'n>(value: &Value, span: &Range<usize>, numbers: &'n Numbers) -> Opti
         Value::Bool(flag) => DeValue::Boolean(*flag),
         Value::String(text) => DeValue::String(DeString::Owned(text.clone())),
         Value::Number(number) => {
-            let text = numbers.get(&digits(number))?;
+            let text = numbers.get(&number.to_string())?;
             DeValue::parse(text).ok()?.into_inner()
         }
         Value::Array(items) => {
@@ -348,20 +358,12 @@ fn to_toml<'n>(value: &Value, span: &Range<usize>, numbers: &'n Numbers) -> Opti
 fn collect_numbers(value: &Value, numbers: &mut Numbers) {
     match value {
         Value::Number(number) => {
-            numbers.insert(digits(number));
+            numbers.insert(number.to_string());
         }
         Value::Array(items) => items.iter().for_each(|item| collect_numbers(item, numbers)),
         Value::Object(members) => {
             members.values().for_each(|member| collect_numbers(member, numbers));
         }
         Value::Null | Value::Bool(_) | Value::String(_) => {}
-    }
-}
-
-/// Returns a number as TOML writes it: unlike in JSON, a fraction or an exponent makes it a float.
-fn digits(number: &Number) -> String {
-    match number.as_f64().filter(|_| number.is_f64()) {
-        Some(float) => format!("{float:e}"),
-        None => number.to_string(),
     }
 }

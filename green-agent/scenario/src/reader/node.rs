@@ -53,7 +53,22 @@ impl<'a> Node<'a> {
     }
 
     pub(crate) fn text(&self) -> Option<&'a str> {
-        self.value.get_ref().as_str().or_else(|| self.expected("text"))
+        self.text_or_filled().or_else(|| self.expected("text"))
+    }
+
+    /// Returns the text; for a placeholder that became a number, true or false, the value as text, because datasets have
+    /// numbers as answers.
+    fn text_or_filled(&self) -> Option<&'a str> {
+        let written = self.source.text.get(self.value.span().start..).unwrap_or_default();
+        let is_filled = written.starts_with(['"', '\'']);
+        match self.value.get_ref() {
+            DeValue::String(text) => Some(text),
+            DeValue::Integer(number) if is_filled => Some(number.as_str()),
+            DeValue::Float(number) if is_filled => Some(number.as_str()),
+            DeValue::Boolean(true) if is_filled => Some("true"),
+            DeValue::Boolean(false) if is_filled => Some("false"),
+            _ => None,
+        }
     }
 
     /// Returns the text converted by `read`; if that fails, or it is no text, reports that `expected` was expected.
@@ -62,8 +77,7 @@ impl<'a> Node<'a> {
         expected: &str,
         read: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
-        let text = self.value.get_ref().as_str();
-        text.and_then(read).or_else(|| self.expected(expected))
+        self.text_or_filled().and_then(read).or_else(|| self.expected(expected))
     }
 
     /// Returns the text, which must not be blank.

@@ -63,6 +63,38 @@ fn a_row_fills_texts_and_becomes_nothing_else() {
 }
 
 #[test]
+fn a_number_is_text_where_a_text_is_expected() {
+    for (answer, expected) in
+        [("72", "72"), ("-0.5", "-0.5"), ("1e300", "1e+300"), ("true", "true")]
+    {
+        let file = FILE.replace("to = 'agent'", "to = 'agent'\ncontains = '{row.answer.n}'");
+        let row = ROW.replace("\"n\": 7", &format!("\"n\": {answer}"));
+        let scenario = source(&file, &row).unwrap().first().unwrap();
+        let Green::Builtin(Evaluator::Conversation(conversation)) = &scenario.green else {
+            panic!("{:?}", scenario.green);
+        };
+        assert_eq!(conversation.turns[0].contains.as_deref(), Some(expected));
+        let kept = format!("{:?}", scenario.harness.expect[0]);
+        assert!(!kept.contains("String"), "{kept}");
+    }
+    let written = FILE.replace("to = 'agent'", "to = 'agent'\ncontains = 72");
+    let error = source(&written, ROW).unwrap_err();
+    assert!(error.ends_with("contains: expected text, found 72"), "{error}");
+}
+
+#[test]
+fn a_value_in_a_regular_expression_is_literal_unless_it_is_the_whole() {
+    for (pattern, expected) in
+        [("^{row.price}$", r"^\$HOME$"), ("{row.price}", "$HOME"), ("^{row.answer.n}$", "^7$")]
+    {
+        let file = FILE.replace("eq = '{row.answer.n}'", &format!("matches = '{pattern}'"));
+        let scenario = source(&file, ROW).unwrap().first().unwrap();
+        let rule = format!("{:?}", scenario.harness.expect[0].rule);
+        assert!(rule.contains(&format!("Regex({expected:?})")), "{rule}");
+    }
+}
+
+#[test]
 fn cells_are_the_product_of_the_axes() {
     let source = source(FILE, ROW).unwrap();
     let cells = source.cells();
