@@ -10,6 +10,7 @@ use super::{
     broken_answer::broken_answer,
     criterion, owner,
     problem::{Problem, ProblemKind, chain},
+    refused::refused,
     report::TRIAL_REPORT,
     server_error::{LastLines, server_error},
     taking_part::{found_nothing, nobody_took_part},
@@ -87,7 +88,8 @@ pub(super) fn judge(
         // The first problem is what tables show of a trial.
         let broken = broken_answer(trial.scenario, &views.written);
         let silent = || unanswered(trial.scenario, &views.written);
-        problems.splice(..0, broken.or_else(silent));
+        let turned_away = || refused(trial.scenario, &views.written);
+        problems.splice(..0, broken.or_else(silent).or_else(turned_away));
     }
     let usage = views.as_ref().and_then(|views| views.as_ref().ok());
     let usage = usage.and_then(|views| usage::usage(&views.written));

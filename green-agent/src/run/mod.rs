@@ -30,6 +30,7 @@ mod owner;
 mod peers;
 mod plan;
 mod port_leases;
+mod refused;
 mod regrade;
 mod requirements;
 mod scenario;
