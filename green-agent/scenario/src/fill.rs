@@ -135,7 +135,7 @@ impl Filling<'_> {
                 match self.text(text, place) {
                     Ok(filled) => match to_toml(&filled, &span, numbers) {
                         Some(filled) => *value.get_mut() = filled,
-                        None => report(span.start, key, null(text)),
+                        None => report(span.start, key, self.null(text)),
                     },
                     Err(problem) => report(span.start, key, problem),
                 }
@@ -205,6 +205,17 @@ impl Filling<'_> {
             rest = after;
         }
         Ok(Value::from(filled + rest))
+    }
+
+    /// Returns the problem of a list with null, which TOML cannot represent.
+    fn null(&self, text: &str) -> Problem {
+        let place =
+            self.row.map(|(dataset, row)| format!("{}:{}", dataset.path.display(), row.line));
+        Problem::Placeholder {
+            placeholder: text.to_owned(),
+            nearest: None,
+            expected: format!("lists without null, found one in {}", place.unwrap_or_default()),
+        }
     }
 
     fn look_up(&self, placeholder: &str) -> Result<&Value, Problem> {
@@ -314,14 +325,6 @@ pub(super) fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
-    }
-}
-
-fn null(text: &str) -> Problem {
-    Problem::Placeholder {
-        placeholder: text.to_owned(),
-        nearest: None,
-        expected: "a value without null".to_owned(),
     }
 }
 

@@ -95,6 +95,18 @@ fn a_value_in_a_regular_expression_is_literal_unless_it_is_the_whole() {
 }
 
 #[test]
+fn a_list_with_null_is_reported_with_its_row() {
+    let file = FILE
+        .replace("to = 'agent'\ntext = ", "to = 'agent'\nparts = [{ data = '{row.tags}' }]\n# ");
+    let null = ROW.replace("[\"a\", 1]", "[null]").replace("\"x\"", "\"y\"");
+    let error = source(&file, &format!("{ROW}\n{null}\n")).unwrap_err();
+    assert!(
+        error.ends_with("{row.tags}: expected lists without null, found one in tasks.jsonl:2"),
+        "{error}"
+    );
+}
+
+#[test]
 fn cells_are_the_product_of_the_axes() {
     let source = source(FILE, ROW).unwrap();
     let cells = source.cells();
