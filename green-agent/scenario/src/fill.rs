@@ -1,6 +1,7 @@
 //! Fills the placeholders `{row.FIELD}` and `{matrix.AXIS}` in the texts of a scenario file, before it is
 //! read: a text that consists of one placeholder takes the value with its type (where a text is expected, a number is read
-//! as text), and otherwise the value becomes a part of the text. A text that consists of `{row}`, and such a word of a `cmd`, becomes the whole row.
+//! as text), and otherwise the value becomes a part of the text. A text that consists of `{row}`, and such a word of a
+//! `cmd`, becomes the whole row.
 //!
 //! A value of a row cannot change the structure of the file: in `cmd` it stays within its word, in `env` it refers to no
 //! variable, and within a regular expression it stands for itself.
