@@ -20,6 +20,7 @@ mod names {
     use bridge::{
         Limits, PlainTcp,
         bot::{BotSettings, QuestionEnd, SilentEnd, TurnMode, remote::RemoteSettings},
+        store::{StoreError, StoredEvent},
     };
     use green_agent::{Exit, record::TrialRecord};
 
@@ -43,6 +44,15 @@ mod names {
         app: axum::Router,
     ) -> io::Result<()> {
         bridge::tls::serve(Limits::default(), listener, certificate, app, pending()).await
+    }
+
+    /// A row of a store of their own.
+    fn row(event: &StoredEvent) -> Vec<u8> {
+        bridge::store::encoded(event)
+    }
+
+    fn of_row(row: &[u8]) -> Result<StoredEvent, StoreError> {
+        bridge::store::decoded_value("an event", row)
     }
 
     fn is_broken(record: &TrialRecord) -> bool {

@@ -141,12 +141,14 @@ pub struct Created {
     pub metadata: Option<Metadata>,
 }
 
-/// An event with its position in the log.
-#[derive(Clone, Debug, PartialEq)]
+/// An event with its position in the log. Backends can store it as it is, with [`encoded`](crate::encoded).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct StoredEvent {
     /// The event's number in the task.
     pub seq: Seq,
     /// The time of the append, in milliseconds.
+    #[serde(with = "millis")]
     pub time: Timestamp,
     /// The event.
     pub event: Event,
@@ -268,5 +270,20 @@ pub(crate) mod optional_millis {
         let millis = Option::<i64>::deserialize(from)?;
         let time = millis.map(Timestamp::from_millisecond).transpose();
         time.map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{decoded_value, encoded};
+
+    #[test]
+    fn a_stored_event_is_a_row_of_a_backend() {
+        let time = Timestamp::from_millisecond(1_234).unwrap();
+        let stored = StoredEvent { seq: 3, time, event: Event::TurnEnded { turn: 1 } };
+        let row = encoded(&stored);
+        assert_eq!(row, br#"{"seq":3,"time":1234,"event":{"turnEnded":{"turn":1}}}"#);
+        assert_eq!(decoded_value::<StoredEvent>("an event", &row).unwrap(), stored);
     }
 }
