@@ -25,7 +25,8 @@ impl Arguments {
         self
     }
 
-    /// Reads and removes a required argument.
+    /// Reads and removes a required argument: a `String`, `bool`, `i32`, `i64`, `u64`, `f64`, [`Value`], or a
+    /// `Vec` of them.
     pub fn required<T: Wire>(&mut self, name: &str) -> Result<T, FieldError> {
         let value = self.0.remove(name).unwrap_or_default();
         T::read(value).map_err(|error| error.inside(name))
@@ -50,11 +51,6 @@ impl Arguments {
             (1..=most).contains(&limit).then_some(limit)
         })?;
         Ok(limit.unwrap_or(usual))
-    }
-
-    /// Reads an optional message number: an integer from 0.
-    pub(crate) fn number(&mut self, name: &str) -> Result<Option<u64>, FieldError> {
-        self.read(name, "a whole number from 0 up", Value::as_u64)
     }
 
     /// Reads an optional object. A string that contains a JSON object is accepted too, because language models
@@ -167,6 +163,21 @@ mod tests {
         assert_eq!(written.limit("limit", 5, 20), Ok(3));
         assert_eq!(written.required::<Value>("answer"), Ok(json!(-4)));
         assert_eq!(written.required::<Value>("half"), Ok(json!(0.5)));
+    }
+
+    #[test]
+    fn numbers_are_read_in_the_type_of_the_caller() {
+        let mut written = arguments(&json!({
+            "code": 8_000_000_000_u64, "change": -3.0, "price": 2, "shares": [0.5, 1], "count": -1
+        }));
+        assert_eq!(written.required::<u64>("code"), Ok(8_000_000_000));
+        assert_eq!(written.required::<i64>("change"), Ok(-3));
+        assert_eq!(written.optional::<f64>("price"), Ok(Some(2.0)));
+        assert_eq!(written.required::<Vec<f64>>("shares"), Ok(vec![0.5, 1.0]));
+        assert_eq!(written.optional::<f64>("none"), Ok(None));
+        let error = written.required::<u64>("count").unwrap_err();
+        let expected = "count: expected a whole number from 0 up, found the number -1";
+        assert_eq!(error.to_string(), expected);
     }
 
     #[test]

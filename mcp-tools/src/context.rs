@@ -13,7 +13,7 @@ use crate::{
     allow_list::AllowList,
     client::{self, ConnectError, Connection},
     connection::{self, ConnectionDetails},
-    inbox::Inbox,
+    inbox::{Inbox, Received},
 };
 
 /// The clock that tools read the time from.
@@ -99,6 +99,13 @@ impl AgentContext {
         let received = self.incoming_messages().history();
         let found = received.iter().flat_map(|one| connection::find(&one.message));
         found.rev().find_map(Result::ok)
+    }
+
+    /// Returns the goal of the newest task description in messages. Evaluators that describe a task in words alone send
+    /// none; [`Received::text`](crate::inbox::Received::text) has the words.
+    pub fn received_goal(&self) -> Option<String> {
+        let received = self.incoming_messages().history();
+        received.iter().rev().find_map(Received::goal).map(str::to_owned)
     }
 
     /// Sets the connection details, for example from a reply that contains them.

@@ -78,7 +78,7 @@ pub fn texts(message: &Value) -> Vec<&str> {
 
 /// Returns the objects in a message's data parts; a message that is not an A2A message counts as such an object
 /// itself.
-fn objects(message: &Value) -> Vec<&Map<String, Value>> {
+pub(super) fn objects(message: &Value) -> Vec<&Map<String, Value>> {
     let mut objects: Vec<_> =
         parts(message).filter_map(|part| part.get("data")?.as_object()).collect();
     if parts(message).next().is_none() {

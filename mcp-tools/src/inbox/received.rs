@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::content::{objects, texts};
+
 /// A received message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Received {
@@ -23,6 +25,18 @@ pub struct Received {
     pub message: Value,
     /// Whether the message was acknowledged to its sender.
     pub acknowledged: bool,
+}
+
+impl Received {
+    /// Returns the texts in the message, a line each.
+    pub fn text(&self) -> String {
+        texts(&self.message).join("\n")
+    }
+
+    /// Returns the goal of the task description in the message.
+    pub fn goal(&self) -> Option<&str> {
+        objects(&self.message).into_iter().find_map(|object| object.get("goal")?.as_str())
+    }
 }
 
 /// A kind of message content.

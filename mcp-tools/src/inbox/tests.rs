@@ -34,6 +34,20 @@ fn a_message_without_an_id_is_always_new() {
 }
 
 #[test]
+fn a_message_has_its_words_and_its_goal() {
+    let inbox = Inbox::default();
+    let message = json!({"parts": [
+        {"text": "ready"}, {"data": {"episodeId": "e"}}, {"data": {"goal": "Open it.", "task_id": "vault"}},
+        {"text": "go"},
+    ]});
+    inbox.receive("green", message, Timestamp::UNIX_EPOCH);
+    received(&inbox, "b", "later");
+    let [first, second] = &inbox.history()[..] else { panic!("two messages") };
+    assert_eq!((first.text().as_str(), first.goal()), ("ready\ngo", Some("Open it.")));
+    assert_eq!((second.text().as_str(), second.goal()), ("later", None));
+}
+
+#[test]
 fn filters_say_what_is_wanted() {
     let inbox = Inbox::default();
     received(&inbox, "a", "words");

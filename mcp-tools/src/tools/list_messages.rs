@@ -44,7 +44,7 @@ fn filter(arguments: JsonObject) -> Result<Filter, FieldError> {
     let filter = Filter {
         kind: arguments.optional("kind")?.map(kind).transpose()?,
         acknowledged: arguments.optional("acknowledged")?,
-        after: arguments.number("after")?.unwrap_or(0),
+        after: arguments.optional("after")?.unwrap_or(0),
     };
     arguments.done()?;
     Ok(filter)

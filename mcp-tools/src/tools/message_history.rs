@@ -44,7 +44,7 @@ impl Tool for MessageHistory {
 
 fn requested_range(arguments: JsonObject) -> Result<HistoryRange, FieldError> {
     let mut arguments = Arguments::new(arguments);
-    let before = arguments.number("before")?.unwrap_or(u64::MAX);
+    let before = arguments.optional("before")?.unwrap_or(u64::MAX);
     let limit = arguments.limit("limit", MAX_MESSAGES, MAX_MESSAGES)?;
     arguments.done()?;
     Ok(HistoryRange { before, limit })

@@ -9,7 +9,8 @@ use crate::toolbox::Offered;
 /// The agent's state when its policy is called.
 #[derive(Debug)]
 pub struct Observation<'a> {
-    /// The received messages, the connection details and the connection.
+    /// The received messages, the connection details and the connection. `received_goal` is what the agent is to do,
+    /// `incoming_messages().history()` everything that it was told.
     pub context: &'a AgentContext,
     /// The tools that can be called: the agent's own, and those of the MCP server once it is connected.
     pub tools: &'a [Offered],

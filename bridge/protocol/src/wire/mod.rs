@@ -253,6 +253,27 @@ impl Wire for i32 {
     }
 }
 
+/// The arguments of tools have further numbers than A2A.
+macro_rules! wire_numbers {
+    ($($kind:ty, $read:ident, $name:literal, $expected:literal;)*) => {$(
+        impl Wire for $kind {
+            fn read(value: Value) -> Result<Self, FieldError> {
+                value.$read().ok_or_else(|| FieldError::unexpected($expected, &value))
+            }
+
+            fn describe(_: &mut Schemas) -> Value {
+                json!({"type": $name})
+            }
+        }
+    )*};
+}
+
+wire_numbers! {
+    i64, as_i64, "integer", "a 64-bit integer";
+    u64, as_u64, "integer", "a whole number from 0 up";
+    f64, as_f64, "number", "a number";
+}
+
 impl Wire for Value {
     fn read(value: Value) -> Result<Self, FieldError> {
         Ok(value)

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use mcp_tools::{context::AgentContext, inbox::texts};
+use mcp_tools::context::AgentContext;
 
 use super::{error::ModelError, settings::LlmSettings};
 use crate::policy::Observation;
@@ -93,7 +93,7 @@ impl Instructions {
 fn messages_after(context: &AgentContext, before: u64) -> Option<String> {
     let received = context.incoming_messages().history().into_iter();
     let later = received.filter(|received| received.number > before);
-    let texts: Vec<String> = later.map(|one| texts(&one.message).join("\n")).collect();
+    let texts: Vec<String> = later.map(|one| one.text()).collect();
     Some(texts.join("\n")).filter(|text| !text.trim().is_empty())
 }
 

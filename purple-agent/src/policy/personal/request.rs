@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mcp_tools::{context::AgentContext, inbox::texts};
+use mcp_tools::context::AgentContext;
 
 use super::{
     age::Ages,
@@ -23,7 +23,7 @@ impl Request {
     pub(super) fn since(context: &AgentContext, first: u64) -> Self {
         let history = context.incoming_messages().history().into_iter();
         let received = history.filter(|one| one.number >= first);
-        let said = received.map(|one| (one.number, texts(&one.message).join("\n")));
+        let said = received.map(|one| (one.number, one.text()));
         Self(said.filter(|(_, text)| !text.trim().is_empty()).collect())
     }
 
