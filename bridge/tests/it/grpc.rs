@@ -268,6 +268,17 @@ async fn the_client_s_deadline_ends_the_call_and_not_the_task() {
     assert_eq!(got.one::<v1::Task, Task>().status.state, TaskState::Working);
 }
 
+/// As the page "Extending" says; gRPC has no paths.
+#[tokio::test]
+async fn a_nested_app_speaks_grpc_at_its_root() {
+    let agents = app(&["echo"], Grpc::Here).await;
+    let nested = Router::new().nest("/agents", agents.clone()).fallback_service(agents);
+    let sent = task(&nested, None).await;
+    assert_eq!(sent.status.state, TaskState::Completed);
+    let card = get(&nested, "/agents/.well-known/agent-card.json", None).await;
+    assert_eq!(card.status(), StatusCode::OK);
+}
+
 pub(crate) fn listed(address: Option<&str>, form: GrpcAddress) -> Grpc {
     Grpc::Listed { address: address.map(str::to_owned), form }
 }

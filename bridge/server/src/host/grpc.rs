@@ -3,7 +3,8 @@
 use crate::server::{GrpcAddress, GrpcInterface};
 
 /// The place where gRPC is served. It needs HTTP/2, which the server of the router must support, as this crate's own
-/// `serve` does.
+/// `serve` does. Its clients call the root of a port, never a path: an app that nests the router under a prefix also adds
+/// it at the root, such as with [`Router::fallback_service`](axum::Router::fallback_service).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Grpc {
     /// At the port of HTTP, without an entry in cards.
