@@ -56,7 +56,8 @@ pub struct BotSettings {
 }
 
 impl BotSettings {
-    /// Returns settings for the channel `a2a`, with one conversation for each task, which stays open for the user.
+    /// Returns settings for the channel `a2a`, with one conversation for each task, which stays open for the user: after an answer
+    /// the task waits for the next message. With [`SilentEnd::Completed`] in `silent_end` it is completed.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
