@@ -3,7 +3,7 @@
 
 use std::{net::IpAddr, time::Duration};
 
-use bridge_http::{BodyError, read_body};
+use bridge_http::{BodyError, read_body, with_shared_tls};
 use bridge_telemetry::root_cause;
 use reqwest::{Client, RequestBuilder, Response, redirect};
 use serde_json::Value;
@@ -51,7 +51,8 @@ pub(super) struct Fetcher {
 impl Fetcher {
     /// Creates a fetcher. Plain http beyond loopback is only used if `plain_http` is set.
     pub(super) fn new(plain_http: bool) -> Result<Self, FetchError> {
-        let builder = || Client::builder().redirect(redirect::Policy::none()).timeout(TIME);
+        let builder =
+            || with_shared_tls(Client::builder()).redirect(redirect::Policy::none()).timeout(TIME);
         let built = |client: reqwest::Result<Client>| {
             client.map_err(|error| FetchError::Unreachable {
                 endpoint: "the network".into(),

@@ -2,6 +2,7 @@
 
 use std::{error::Error, io};
 
+use bridge_http::is_authority;
 use rustls::{AlertDescription, CertificateError};
 
 /// Explains why a certificate was rejected, if that is the cause of the error.
@@ -58,7 +59,7 @@ fn describe(wrong: &CertificateError) -> String {
     match wrong {
         CertificateError::UnknownIssuer => {
             "its issuer is not trusted: expected a certificate of a public authority, or of one that is \
-             named as trusted (--ca FILE of the programs)"
+             named as trusted (--ca FILE of the programs, or SSL_CERT_FILE in the environment)"
                 .to_owned()
         }
         CertificateError::BadSignature => {
@@ -71,12 +72,6 @@ fn describe(wrong: &CertificateError) -> String {
         }
         other => other.to_string(),
     }
-}
-
-/// Returns whether the error is that the server presented a certificate of an authority (a CA) as its own. rustls has
-/// no variant for it, so this reads the text.
-pub(crate) fn is_authority(wrong: &CertificateError) -> bool {
-    matches!(wrong, CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity"))
 }
 
 #[cfg(test)]

@@ -114,6 +114,7 @@ mod tls;
 mod transport;
 
 pub use async_trait::async_trait;
+pub use bridge_http::with_shared_tls;
 pub use bridge_protocol::a2a::Binding;
 pub use cache::CardCache;
 pub use certificate::rejection as certificate_rejection;
@@ -129,7 +130,7 @@ pub use options::{GrpcMeter, Limits, Options, Polls, Retries};
 pub use reqwest;
 pub use signature::{SignatureError, Signed, Signers};
 pub use stream::EventStream;
-pub use tls::{Tls, TlsError, TlsFileError, with_shared_tls};
+pub use tls::{Tls, TlsError, TlsFileError};
 
 /// The example in the README is compiled as a doctest.
 #[cfg(doctest)]

@@ -3,26 +3,20 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, LazyLock},
+    sync::Arc,
 };
 
+use bridge_http::{tls_config, with_shared_tls};
 use rustls::{
-    ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-    client::{
-        WebPkiServerVerifier,
-        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-        verify_server_name,
-    },
+    ClientConfig,
     crypto::ring,
-    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject as _},
-    server::ParsedCertificate,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
     sign::{CertifiedKey, SingleCertAndKey},
 };
 
-use crate::certificate::is_authority;
-
 /// The certificates of connections, for cards and for all bindings: those that are trusted beside public authorities, and
-/// the client's own. The default trusts public authorities and has no certificate of its own.
+/// the client's own. The default trusts public authorities and the
+/// certificates in the file that the variable `SSL_CERT_FILE` names, and has no certificate of its own.
 ///
 /// A certificate of the client is shown to every server that asks for one, even if a card or a redirect names it. Its key
 /// stays here, so that no server can use the certificate elsewhere.
@@ -87,7 +81,7 @@ impl Tls {
     /// # Errors
     /// [`TlsError::Empty`], [`TlsError::Unreadable`]
     pub fn trusting(pem: &[u8]) -> Result<Self, TlsError> {
-        let config = config(certificates(pem)?);
+        let config = tls_config(certificates(pem)?);
         let config = config.map_err(|error| TlsError::Unreadable(error.to_string()))?;
         Ok(Self(Some(Arc::new(config))))
     }
@@ -105,7 +99,9 @@ impl Tls {
         let own = own.map_err(|error| unfit(error.to_string()))?;
         let mut config = match self.0 {
             Some(config) => ClientConfig::clone(&config),
-            None => config(Vec::new()).map_err(|error| TlsError::Unreadable(error.to_string()))?,
+            None => {
+                tls_config(Vec::new()).map_err(|error| TlsError::Unreadable(error.to_string()))?
+            }
         };
         config.client_auth_cert_resolver = Arc::new(SingleCertAndKey::from(own));
         Ok(Self(Some(Arc::new(config))))
@@ -122,27 +118,18 @@ impl Tls {
     /// Adds the certificates to an HTTP client that speaks only HTTP/2.
     pub(crate) fn add_to_http2(&self, client: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
         let client = client.http2_prior_knowledge();
-        match &self.0 {
-            Some(config) => {
-                let mut config = ClientConfig::clone(config);
+        let config = match &self.0 {
+            Some(config) => Ok(ClientConfig::clone(config)),
+            None => tls_config(Vec::new()),
+        };
+        match config {
+            Ok(mut config) => {
                 config.alpn_protocols = vec![b"h2".to_vec()];
                 client.use_preconfigured_tls(config)
             }
-            None => client,
+            // The client creates its own configuration, and reports the error.
+            Err(_) => client,
         }
-    }
-}
-
-/// The configuration that trusts public authorities only.
-static PUBLIC: LazyLock<Option<ClientConfig>> = LazyLock::new(|| config(Vec::new()).ok());
-
-/// Makes an HTTP client use this process's shared TLS configuration, which trusts public authorities. Its creation is
-/// most of the cost of a client, so clients that are created often share it, such as those of many short runs.
-pub fn with_shared_tls(client: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
-    match &*PUBLIC {
-        Some(config) => client.use_preconfigured_tls(config.clone()),
-        // The client creates its own configuration, and reports the error.
-        None => client,
     }
 }
 
@@ -158,76 +145,6 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let found = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
     let found = found.map_err(|error| TlsError::Unreadable(error.to_string()))?;
     if found.is_empty() { Err(TlsError::Empty) } else { Ok(found) }
-}
-
-fn config(named: Vec<CertificateDer<'static>>) -> Result<ClientConfig, Error> {
-    let mut roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    for one in &named {
-        roots.add(one.clone())?;
-    }
-    let provider = Arc::new(ring::default_provider());
-    let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone());
-    let usual = usual.build().map_err(|error| Error::General(error.to_string()))?;
-    let mut config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(PinnedOrTrusted { usual, named }))
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
-}
-
-/// Verifies by the usual rules, with one exception: a server may present one of the named certificates itself
-/// even if it is marked as an authority. `openssl req -x509` makes such certificates, and trusting exactly
-/// this one is as safe.
-#[derive(Debug)]
-struct PinnedOrTrusted {
-    usual: Arc<WebPkiServerVerifier>,
-    named: Vec<CertificateDer<'static>>,
-}
-
-impl ServerCertVerifier for PinnedOrTrusted {
-    fn verify_server_cert(
-        &self,
-        shown: &CertificateDer<'_>,
-        between: &[CertificateDer<'_>],
-        name: &ServerName<'_>,
-        ocsp: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        match self.usual.verify_server_cert(shown, between, name, ocsp, now) {
-            // The expiry was checked before this error, the host name is checked below.
-            Err(Error::InvalidCertificate(wrong))
-                if is_authority(&wrong) && self.named.contains(shown) =>
-            {
-                verify_server_name(&ParsedCertificate::try_from(shown)?, name)?;
-                Ok(ServerCertVerified::assertion())
-            }
-            judged => judged,
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        shown: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.usual.verify_tls12_signature(message, shown, signed)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        shown: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.usual.verify_tls13_signature(message, shown, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.usual.supported_verify_schemes()
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
-//! What all HTTP clients of the workspace have in common: [`Connections`] to a server, [`read_body`] and
-//! [`redirect_target`].
+//! What all HTTP clients of the workspace have in common: [`Connections`] to a server, the certificates that they trust
+//! ([`with_shared_tls`], [`tls_config`]), [`read_body`] and [`redirect_target`].
 
 mod body;
 mod connections;
 mod redirect;
+mod tls;
 
 pub use body::{BodyError, read_body};
 pub use connections::{Connections, IDLE_TIMEOUT};
 pub use redirect::redirect_target;
+pub use tls::{is_authority, tls_config, with_shared_tls};

@@ -4,6 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use bridge_http::with_shared_tls;
 use bridge_telemetry::{TraceContext, root_cause};
 use reqwest::{Client, Response, StatusCode, header::RETRY_AFTER, redirect};
 use url::Url;
@@ -73,7 +74,7 @@ impl HttpSender {
         signature: Option<Signature>,
     ) -> Result<Self, PushError> {
         let allowed = Arc::new(settings.allowed.clone());
-        let client = Client::builder()
+        let client = with_shared_tls(Client::builder())
             .redirect(redirect::Policy::none())
             .no_proxy()
             .referer(false)

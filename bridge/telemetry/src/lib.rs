@@ -62,11 +62,21 @@ pub fn finish() {
 pub fn root_cause(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |&error| error.source());
     let cause = causes.last().unwrap_or(error).to_string();
-    // What rustls says of an answer in plain http tells nobody what to change.
-    match cause.ends_with("InvalidContentType") {
-        true => "it does not answer with TLS, so its address begins with http:".to_owned(),
-        false => cause,
+    // What rustls says tells nobody what to change.
+    if cause.ends_with("InvalidContentType") {
+        return "it does not answer with TLS, so its address begins with http:".to_owned();
     }
+    if cause.ends_with("UnknownIssuer") || cause.contains("CaUsedAsEndEntity") {
+        return format!(
+            "{cause}: SSL_CERT_FILE in the environment names a file with further authorities"
+        );
+    }
+    if cause.starts_with("tunnel error") {
+        return format!(
+            "{cause}: the proxy that the environment names (HTTPS_PROXY or ALL_PROXY) does not connect to it"
+        );
+    }
+    cause
 }
 
 /// The reason why traces cannot be exported.

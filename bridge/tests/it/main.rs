@@ -5,6 +5,8 @@ mod access;
 #[cfg(test)]
 mod app;
 #[cfg(test)]
+mod authorities;
+#[cfg(test)]
 mod blocked;
 #[cfg(test)]
 mod bots;

@@ -193,6 +193,8 @@ fn hint(reason: &str) -> &'static str {
         "; check the path of the URL: most servers are at /mcp"
     } else if reason.contains("InvalidContentType") {
         "; the server speaks no TLS, so its URL begins with http:"
+    } else if reason.contains("UnknownIssuer") || reason.contains("CaUsedAsEndEntity") {
+        "; SSL_CERT_FILE in the environment names a file with further authorities"
     } else {
         ""
     }

@@ -12,7 +12,7 @@ use rmcp::transport::{
     StreamableHttpClientTransport, common::client_side_sse::ExponentialBackoff,
     streamable_http_client::StreamableHttpClientTransportConfig,
 };
-use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use rustls::ClientConfig;
 use url::Url;
 
 use super::{options::Limits, resolver::Resolver, traced_http::TracedClient};
@@ -90,14 +90,10 @@ fn within_origin(attempt: redirect::Attempt<'_>) -> redirect::Action {
     if is_method_kept && is_same { attempt.follow() } else { attempt.stop() }
 }
 
-/// Creates a TLS configuration with ring and the same root certificates as the rest of the workspace. It is given
-/// to the client instead of being installed for the whole process, which a library must not do.
+/// Creates a TLS configuration that trusts the same certificates as the rest of the workspace. It offers HTTP/1.1 alone, because
+/// this client speaks nothing else.
 pub(crate) fn tls() -> Result<ClientConfig, rustls::Error> {
-    let roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    let provider = Arc::new(ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+    let mut config = bridge_http::tls_config(Vec::new())?;
+    config.alpn_protocols.clear();
     Ok(config)
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use bridge_http::{BodyError, read_body};
+use bridge_http::{BodyError, read_body, with_shared_tls};
 use bridge_telemetry::root_cause;
 use bytes::Bytes;
 use reqwest::{
@@ -87,7 +87,7 @@ struct Token {
 
 impl RegistryHttp {
     pub(super) fn new(url: &Url, options: &RegistryOptions) -> reqwest::Result<Self> {
-        let builder = Client::builder()
+        let builder = with_shared_tls(Client::builder())
             .connect_timeout(options.connect)
             .redirect(redirect::Policy::limited(REDIRECTS))
             // A request over https must not be redirected to plain HTTP.

@@ -3,7 +3,7 @@
 use std::{error::Error, fmt, time::Duration};
 
 use bridge_auth::display_url;
-use bridge_http::redirect_target;
+use bridge_http::{redirect_target, with_shared_tls};
 use bridge_protocol::{
     activity::{
         Activity, ActivityType, ChannelAccount, ConversationAccount, DeliveryMode, StreamType,
@@ -100,7 +100,9 @@ impl<'a> Prober<'a> {
         say: &'a str,
         ear: CallbackListener,
     ) -> Result<Self, Box<dyn Error>> {
-        let http = Client::builder().redirect(redirect::Policy::none()).timeout(ANSWER).build()?;
+        let http = with_shared_tls(Client::builder()).redirect(redirect::Policy::none());
+        // The bridge calls bots without a proxy, too.
+        let http = http.no_proxy().timeout(ANSWER).build()?;
         Ok(Self {
             http,
             case,

@@ -3,11 +3,13 @@
 
 use std::{
     env,
+    net::IpAddr,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
 use async_trait::async_trait;
+use bridge_http::with_shared_tls;
 use bytes::{Bytes, BytesMut};
 use opentelemetry_http::{HttpClient, HttpError, Request, Response};
 use reqwest::redirect;
@@ -22,27 +24,35 @@ const ANSWER: usize = 64 << 10;
 #[derive(Debug)]
 pub(super) struct CollectorClient {
     runtime: Runtime,
-    client: reqwest::Client,
+    /// The client for collectors on this machine, which uses no proxy.
+    near: reqwest::Client,
+    far: reqwest::Client,
     /// Whether the last post failed. Only changes are logged.
     is_failing: AtomicBool,
 }
 
 impl CollectorClient {
     pub(super) fn new() -> Result<Self, HttpError> {
-        Ok(Self {
-            runtime: Builder::new_current_thread().enable_all().build()?,
-            client: reqwest::Client::builder()
+        let builder = || {
+            with_shared_tls(reqwest::Client::builder())
                 .timeout(timeout())
                 // Headers may have a credential, which is for the collector alone.
                 .redirect(redirect::Policy::none())
                 .user_agent(concat!("bridge/", env!("CARGO_PKG_VERSION")))
-                .build()?,
+        };
+        Ok(Self {
+            runtime: Builder::new_current_thread().enable_all().build()?,
+            near: builder().no_proxy().build()?,
+            far: builder().build()?,
             is_failing: AtomicBool::new(false),
         })
     }
 
     async fn post(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let mut answer = self.client.execute(request.try_into()?).await?;
+        let host = request.uri().host().unwrap_or_default().trim_matches(['[', ']']);
+        let is_near = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+        let client = if is_near { &self.near } else { &self.far };
+        let mut answer = client.execute(request.try_into()?).await?;
         let mut response = Response::builder().status(answer.status());
         if let Some(headers) = response.headers_mut() {
             headers.clone_from(answer.headers());

@@ -158,7 +158,10 @@ fn serve(collector: &Collector, arguments: &[&str]) -> Bridge {
         .args(["serve", "--listen", "127.0.0.1:0", "--push-allow", "loopback"])
         .args(arguments)
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url)
-        .env("OTEL_BSP_SCHEDULE_DELAY", "10");
+        .env("OTEL_BSP_SCHEDULE_DELAY", "10")
+        // A proxy is for other machines.
+        .env("HTTP_PROXY", "http://127.0.0.1:9")
+        .env_remove("NO_PROXY");
     Bridge::listening(&mut command)
 }
 

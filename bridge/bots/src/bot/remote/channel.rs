@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge_http::Connections;
+use bridge_http::{Connections, with_shared_tls};
 use bridge_telemetry::root_cause;
 use reqwest::{Client, redirect};
 
@@ -82,7 +82,7 @@ impl Channel {
 /// Prepares connections to a bot. A redirect could send a credential, and the secret of a service URL, to another host.
 fn connections() -> reqwest::Result<Connections> {
     Connections::new(|| {
-        Client::builder()
+        with_shared_tls(Client::builder())
             .redirect(redirect::Policy::none())
             .no_proxy()
             .connect_timeout(CONNECT_TIMEOUT)
