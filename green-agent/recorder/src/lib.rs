@@ -41,7 +41,7 @@ use std::{
 };
 
 use axum::Router;
-use bridge_client::Tls;
+use bridge_client::{Tls, is_loopback};
 use bridge_http::Connections;
 use bridge_program::{Limits, PlainTcp, serve_within};
 use bridge_telemetry::TraceContext;
@@ -169,7 +169,7 @@ impl Recorder {
         masker: Masker,
         options: RecorderOptions,
     ) -> Result<Self, RecorderError> {
-        let upstreams = connections(&options).map_err(RecorderError::Client)?;
+        let mut upstreams = Upstreams::default();
         let mut recorder = Self {
             urls: BTreeMap::new(),
             phase: watch::Sender::new(Phase::Serving),
@@ -184,16 +184,17 @@ impl Recorder {
                 btree_map::Entry::Vacant(entry) => entry.insert(origins.endpoint()),
                 btree_map::Entry::Occupied(_) => return Err(RecorderError::Twice(hop)),
             };
-            standing.push((hop, listener, origins.written_at(written_port)));
+            let connections = upstreams.to(&upstream, &options).map_err(RecorderError::Client)?;
+            standing.push((hop, listener, origins.written_at(written_port), connections));
         }
         let ours = recorder.urls.values();
         let ours: BTreeSet<_> = ours.map(|url| url.origin().ascii_serialization()).collect();
         let ours = Arc::new(ours);
-        for (hop, listener, origins) in standing {
+        for (hop, listener, origins, upstream) in standing {
             let proxy = Proxy {
                 book: Arc::new(recorder.book(hop, &transcript, &masker)),
                 origins: origins.among(ours.clone()).trusting(options.rewrite_cards),
-                upstream: upstreams.to_another_server(),
+                upstream,
                 permits: Arc::new(Semaphore::new(options.exchanges)),
                 body_limit: options.body_limit,
                 hold: options.hold,
@@ -299,12 +300,32 @@ fn limits(options: &RecorderOptions) -> Limits {
     }
 }
 
+/// The connections to the other parties. Each kind is made when it is first needed, because that costs more than most trials do.
+#[derive(Default)]
+struct Upstreams {
+    /// To this machine, without a proxy.
+    near: Option<Connections>,
+    /// To other machines, with the proxy that the environment names.
+    far: Option<Connections>,
+}
+
+impl Upstreams {
+    fn to(&mut self, url: &Url, options: &RecorderOptions) -> reqwest::Result<Connections> {
+        let is_near = is_loopback(url);
+        let made = if is_near { &mut self.near } else { &mut self.far };
+        if let Some(made) = made {
+            return Ok(made.to_another_server());
+        }
+        Ok(made.insert(connections(options, is_near)?).clone())
+    }
+}
+
 /// Prepares connections on which requests are forwarded unchanged: redirects and encodings are left to the two parties.
-fn connections(options: &RecorderOptions) -> reqwest::Result<Connections> {
+fn connections(options: &RecorderOptions, is_near: bool) -> reqwest::Result<Connections> {
     Connections::new(|| {
         let client = options.tls.add_to(reqwest::Client::builder());
+        let client = if is_near { client.no_proxy() } else { client };
         client
-            .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .no_gzip()
             .no_brotli()

@@ -10,7 +10,7 @@ mod tests;
 
 use std::{fmt, pin::pin, time::Duration};
 
-use bridge_client::Tls;
+use bridge_client::{Tls, is_loopback};
 use reqwest::{Client, redirect::Policy};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
@@ -117,7 +117,10 @@ pub async fn wait_ready(
     limit: Duration,
     tls: &Tls,
 ) -> Result<Value, ReadyError> {
-    let client = tls.add_to(Client::builder()).no_proxy().redirect(Policy::none()).build()?;
+    let client = tls.add_to(Client::builder()).redirect(Policy::none());
+    // A proxy from the environment is for other machines.
+    let client = if is_loopback(endpoint) { client.no_proxy() } else { client };
+    let client = client.build()?;
     let last_lines = || process.map(AgentProcess::last_lines).unwrap_or_default();
     tokio::select! {
         // If the agent failed because its port was taken, another server answers there: check the process

@@ -11,6 +11,7 @@ mod given;
 mod kills;
 mod low_limits;
 mod progress;
+mod proxied;
 mod regrade;
 mod results;
 mod retries;

@@ -58,7 +58,7 @@ fn a_policy_trusts_the_authority_of_its_models_server() {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     folder.file("agent.pem", &made.cert.pem());
     folder.file("agent.key", &made.signing_key.serialize_pem());
-    let mut model = Model::start(&folder);
+    let mut model = Server::start(&folder);
     folder.file("port.jsonl", &format!("{{\"port\": {}}}\n", model.port()));
 
     let trusted = folder.run(&["run", "a.toml", "--runs", "with"]);
@@ -75,18 +75,18 @@ fn a_policy_trusts_the_authority_of_its_models_server() {
     assert!(shown(&absent).contains(why), "{}", shown(&absent));
 }
 
-/// The running server of models, which ends with the test.
-struct Model(Child);
+/// A running server, such as one of models, which ends with the test.
+pub(super) struct Server(Child);
 
-impl Model {
-    fn start(folder: &Folder) -> Self {
+impl Server {
+    pub(super) fn start(folder: &Folder) -> Self {
         let mut python = Command::new("python3");
         let python = python.arg("mine.py").current_dir(folder.0.path());
         Self(python.stdout(Stdio::piped()).spawn().unwrap())
     }
 
     /// Returns the port, which the server prints once it listens.
-    fn port(&mut self) -> u16 {
+    pub(super) fn port(&mut self) -> u16 {
         let mut line = String::new();
         let output = self.0.stdout.take().unwrap();
         BufReader::new(output).read_line(&mut line).unwrap();
@@ -94,7 +94,7 @@ impl Model {
     }
 }
 
-impl Drop for Model {
+impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
