@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     Router,
     body::{Body, Bytes},
-    http::{HeaderMap, Request, StatusCode},
+    http::{HeaderMap, Request, StatusCode, Version},
 };
 use bridge::{
     host::{Grpc, GrpcAddress, Host},
@@ -71,8 +71,10 @@ pub(crate) async fn post_to(
 ) -> Answered {
     let length = u32::try_from(message.len()).unwrap().to_be_bytes();
     let frame = [&[0], length.as_slice(), message].concat();
-    let mut request =
-        Request::post(path).header("content-type", "application/grpc").header("te", "trailers");
+    let mut request = Request::post(path)
+        .version(Version::HTTP_2)
+        .header("content-type", "application/grpc")
+        .header("te", "trailers");
     for (name, value) in metadata {
         request = request.header(*name, *value);
     }
@@ -321,4 +323,25 @@ async fn requests_that_are_not_grpc_get_an_explanation() {
     let response = crate::app::post(&app, &path, &[], &say("m-1", "hi")).await;
     assert_eq!(response.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
     assert!(text(response).await.contains("expected the content type application/grpc"));
+}
+
+/// nginx with `proxy_pass` sends HTTP/1.1, which loses the status behind the answer.
+#[tokio::test]
+async fn grpc_over_http_1_is_refused_before_it_is_executed() {
+    let app = app(&["echo"], Grpc::Here).await;
+    let request = |content_type: &str| {
+        Request::post(format!("/{SERVICE}/SendMessage"))
+            .header("content-type", content_type)
+            .header("a2a-version", "1.0")
+            .body(Body::from(vec![0; 5]))
+            .unwrap()
+    };
+    let refused = app.clone().oneshot(request("application/grpc")).await.unwrap();
+    assert_eq!(refused.status(), StatusCode::OK);
+    assert_eq!(refused.headers()["grpc-status"], "12");
+    let message = refused.headers()["grpc-message"].to_str().unwrap();
+    assert!(message.contains("grpc_pass"), "{message}");
+    // A browser's protocol has its status in the body.
+    let web = app.oneshot(request("application/grpc-web+proto")).await.unwrap();
+    assert_eq!(web.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
 }

@@ -206,6 +206,7 @@ fn with_task(bytes: &[u8], task: &str) -> Vec<u8> {
 /// Returns the status with which a call ends, before or after its messages. An open stream has none.
 fn status(served: &Served, method: &str, body: Vec<u8>) -> Result<Option<String>, String> {
     let request = Request::post(format!("/{SERVICE}/{method}"))
+        .version(axum::http::Version::HTTP_2)
         .header("content-type", "application/grpc")
         .header("grpc-timeout", "50m")
         .header("te", "trailers")

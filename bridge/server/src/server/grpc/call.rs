@@ -45,6 +45,10 @@ static SCALES: LazyLock<Scales> = LazyLock::new(Scales::new);
 
 static MESSAGES_V0_3: LazyLock<Messages> = LazyLock::new(Messages::new);
 
+/// The refusal of a request over HTTP/1.1. It would be executed, but the status after the answer would be lost on the way, and the
+/// client would report a broken stream.
+const HTTP_1: &str = "gRPC needs HTTP/2: let the proxy in front of the bridge send it (nginx: grpc_pass, HAProxy: proto h2)";
+
 /// Answers a request for any operation.
 pub(super) async fn handle(
     State(endpoint): State<Arc<Endpoint>>,
@@ -53,6 +57,9 @@ pub(super) async fn handle(
 ) -> Response {
     if !is_grpc(request.headers()) {
         return no_grpc();
+    }
+    if request.version() < axum::http::Version::HTTP_2 {
+        return Status::unimplemented(HTTP_1).into_http::<Body>();
     }
     let Some((version, operation)) = called(request.uri().path()) else {
         let message = format!("there is no method {}", request.uri().path());

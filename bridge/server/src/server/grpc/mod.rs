@@ -22,7 +22,7 @@ use axum::{
     Router,
     body::Body,
     extract::Request,
-    http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
+    http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE},
     middleware::{Next, from_fn},
     response::{IntoResponse as _, Response},
     routing::post,
@@ -36,6 +36,9 @@ use super::{Endpoint, Readiness};
 
 /// The beginning of gRPC's content types.
 const GRPC: &[u8] = b"application/grpc";
+
+/// The beginning of gRPC-Web's content types.
+const GRPC_WEB: &[u8] = b"application/grpc-web";
 
 /// The services of all versions.
 const SERVICES: [&str; 2] = [SERVICE, v0_3::SERVICE];
@@ -76,10 +79,10 @@ pub(super) fn error_response(error: &Error) -> Response {
     call::status_of(error).into_http::<Body>()
 }
 
-/// Returns whether a request uses gRPC, judged by its content type.
+/// Returns whether a request uses gRPC, judged by its content type. gRPC-Web, which browsers use, is another protocol.
 pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(CONTENT_TYPE);
-    content_type.is_some_and(|value| value.as_bytes().starts_with(GRPC))
+    let content_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    content_type.is_some_and(|value| value.starts_with(GRPC) && !value.starts_with(GRPC_WEB))
 }
 
 /// Returns the answer to a request that does not use gRPC.
