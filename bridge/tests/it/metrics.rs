@@ -139,6 +139,7 @@ async fn readiness_is_reported() {
     for (path, body) in [("/healthz", "ok"), ("/readyz", "ready")] {
         let response = get(&app, path, None).await;
         assert_eq!(response.status(), 200, "{path}");
+        assert_eq!(response.headers()["cache-control"], "no-store", "{path}");
         assert_eq!(text(response).await, body);
     }
 }

@@ -4,10 +4,11 @@ use axum::{
     Router,
     extract::State,
     http::{
-        HeaderMap, StatusCode,
-        header::{ACCEPT, CONTENT_TYPE, VARY},
+        HeaderMap, HeaderValue, StatusCode,
+        header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, VARY},
     },
-    response::IntoResponse,
+    middleware::map_response,
+    response::{IntoResponse, Response},
     routing::get,
 };
 
@@ -70,7 +71,14 @@ pub fn health(service: Service, readiness: Readiness) -> Router {
         .route("/healthz", get(async || "ok"))
         .route("/readyz", get(ready).with_state(readiness))
         .route("/metrics", get(metrics))
+        .layer(map_response(uncached))
         .with_state(service)
+}
+
+/// Keeps caches from repeating an answer, as Varnish does for two minutes unless it is told not to.
+async fn uncached(mut answer: Response) -> Response {
+    answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
 }
 
 /// Answers 200 if the task log can be written and the program was not asked to stop, else 503.
