@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bridge_http::{BodyError, Connections, read_body as read_within};
+use bridge_http::{BodyError, Connections, describe_redirect, read_body as read_within};
 use bridge_protocol::dialect::Version;
 use bridge_telemetry::TraceContext;
 use reqwest::{
@@ -71,6 +71,8 @@ pub(crate) struct HttpResponse {
     pub(crate) is_json: bool,
     challenge: Option<String>,
     pub(crate) etag: Option<String>,
+    /// What it says in place of its body if it redirects.
+    redirect: Option<String>,
     pub(crate) body: Vec<u8>,
 }
 
@@ -85,6 +87,7 @@ impl HttpResponse {
             status: reply.status().as_u16(),
             is_json: media_type.is_some_and(|media_type| media_type.contains("json")),
             etag: reply.headers().get(ETAG).and_then(text),
+            redirect: describe_redirect(&reply),
             challenge: (!challenges.is_empty()).then(|| challenges.join(", ")),
             body: read_body(reply, limits).await?,
         })
@@ -97,8 +100,8 @@ impl HttpResponse {
 
     /// Returns the fault of an error answer without a protocol error in it.
     pub(crate) fn refused(&self) -> Fault {
-        self.denied(&beginning(&self.body))
-            .unwrap_or_else(|| Fault::Http { status: self.status, body: beginning(&self.body) })
+        let said = self.redirect.clone().unwrap_or_else(|| beginning(&self.body));
+        self.denied(&said).unwrap_or(Fault::Http { status: self.status, body: said })
     }
 
     /// Returns the fault if the status is 401 or 403, with the agent's explanation.

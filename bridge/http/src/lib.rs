@@ -1,5 +1,6 @@
 //! What all HTTP clients of the workspace have in common: [`Connections`] to a server, the certificates that they trust
-//! ([`with_shared_tls`], [`tls_config`]), [`read_body`] and [`redirect_target`].
+//! ([`with_shared_tls`], [`tls_config`]), [`read_body`], [`redirect_target`] and
+//! [`describe_redirect`].
 
 mod body;
 mod connections;
@@ -8,5 +9,5 @@ mod tls;
 
 pub use body::{BodyError, read_body};
 pub use connections::{Connections, IDLE_TIMEOUT};
-pub use redirect::redirect_target;
+pub use redirect::{describe_redirect, redirect_target};
 pub use tls::{is_authority, tls_config, with_shared_tls};

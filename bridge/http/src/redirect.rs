@@ -2,6 +2,13 @@
 
 use reqwest::{Response, Url, header::LOCATION};
 
+/// Says to where an answer redirects, without the query, which may have a secret; `None` if it does not.
+pub fn describe_redirect(answer: &Response) -> Option<String> {
+    let mut target = redirect_target(answer)?;
+    target.set_query(None);
+    Some(format!("it redirects to {target}; use the address that answers"))
+}
+
 /// Returns the address to which an answer redirects, or `None` if it does not.
 pub fn redirect_target(answer: &Response) -> Option<Url> {
     let location = answer.headers().get(LOCATION).filter(|_| answer.status().is_redirection())?;

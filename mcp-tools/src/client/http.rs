@@ -87,7 +87,14 @@ fn within_origin(attempt: redirect::Attempt<'_>) -> redirect::Action {
         matches!(attempt.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
     // One is enough: the address before is the only one.
     let is_same = matches!(attempt.previous(), [from] if from.origin() == attempt.url().origin());
-    if is_method_kept && is_same { attempt.follow() } else { attempt.stop() }
+    if is_method_kept && is_same {
+        return attempt.follow();
+    }
+    let mut target = attempt.url().clone();
+    // It may have a secret.
+    target.set_query(None);
+    let status = attempt.status();
+    attempt.error(format!("HTTP {status}: it redirects to {target}; use the address that answers"))
 }
 
 /// Creates a TLS configuration that trusts the same certificates as the rest of the workspace. It offers HTTP/1.1 alone, because

@@ -172,7 +172,8 @@ async fn no_call_is_led_elsewhere() {
         let answers =
             [(&*format!("GET /{place}"), answer(&card)), (call, redirect(other.url.as_str()))];
         let (site, agent) = found(&answers).await;
-        called(&agent, &usual()).await.unwrap_err();
+        let fault = fault(called(&agent, &usual()).await.unwrap_err()).to_string();
+        assert!(fault.contains(&format!("it redirects to {}", other.url)), "{fault}");
         assert_eq!(site.lines().last().unwrap(), call);
     }
     assert!(other.lines().is_empty(), "a redirect was followed");

@@ -3,7 +3,7 @@
 use std::{error::Error, fmt, io, iter, time::Duration};
 
 use bridge_client::certificate_rejection;
-use bridge_http::{BodyError, read_body};
+use bridge_http::{BodyError, describe_redirect, read_body};
 use bridge_protocol::dialect::places;
 use bridge_telemetry::{TraceContext, root_cause};
 use reqwest::{Client, Response, StatusCode, header::CONTENT_TYPE};
@@ -196,6 +196,9 @@ async fn ask(client: &Client, url: &Url, limit: Duration) -> Result<Value, CardP
 async fn refused(response: Response, url: &Url) -> CardProbe {
     let status = response.status();
     let is_there = status != StatusCode::NOT_FOUND;
+    if let Some(said) = describe_redirect(&response) {
+        return CardProbe::Status { is_there, status: status.as_u16(), said, url: url.clone() };
+    }
     let said = match is_there && !is_event_stream(&response) {
         true => read(response).await.ok().flatten().unwrap_or_default(),
         false => Vec::new(),

@@ -76,11 +76,11 @@ async fn the_found_server_is_reported() {
     let wrong = |body: &'static str| {
         Router::new().route("/.well-known/agent-card.json", get(move || async move { body }))
     };
-    let redirect = (http::StatusCode::FOUND, [("location", "/elsewhere")]);
+    let redirect = (http::StatusCode::FOUND, [("location", "https://agents.test/elsewhere?key=1")]);
     let moved = Router::new().fallback(move || async move { redirect });
     let cases = [
         (Router::new(), "answered HTTP 404"),
-        (moved, "answered HTTP 302"),
+        (moved, "answered HTTP 302: it redirects to https://agents.test/elsewhere;"),
         (
             Router::new().fallback(async || (http::StatusCode::BAD_REQUEST, "name\n an assistant")),
             "answered HTTP 400: name an assistant",

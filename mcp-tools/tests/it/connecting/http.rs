@@ -159,6 +159,7 @@ async fn redirects_are_followed_within_their_origin_only() {
     let details = server.details_with("wrong-12345");
     let error = said(Connection::open(&details, &AllowList::default(), &short()).await);
     assert!(error.contains("307"), "{error}");
+    assert!(error.contains("it redirects to http://127.0.0.1:9/elsewhere;"), "{error}");
 }
 
 #[tokio::test]
