@@ -140,7 +140,8 @@ pub(super) fn response(events: impl Stream<Item = Bytes> + Send + 'static) -> Re
     let headers = response.headers_mut();
     let media_type = HeaderValue::from_static("text/event-stream");
     headers.insert(CONTENT_TYPE, media_type);
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // Proxies that compress, such as those on Express, keep events back until the end unless they may change nothing.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
     // Otherwise some proxies would buffer the events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response

@@ -15,6 +15,8 @@ async fn stream(
 ) -> Vec<(String, Value)> {
     let response = ask(app, what, headers, body).await;
     assert_eq!(response.headers()["content-type"], "text/event-stream");
+    let caching = response.headers()["cache-control"].to_str().unwrap();
+    assert!(caching.contains("no-transform"), "compression would hold events back: {caching}");
     let text = text(response).await;
     let events = text.split("\n\n").filter(|event| event.contains("data: "));
     let field = |event: &str, name: &str| {
