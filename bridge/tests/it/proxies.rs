@@ -15,6 +15,10 @@ use bridge_protocol::a2a::{
 };
 use bridge_protocol::dialect::Version;
 use futures_util::TryStreamExt as _;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use rcgen::{CertifiedKey, KeyPair};
 use tempfile::TempDir;
 
@@ -34,7 +38,8 @@ struct Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        let _ = self.proxy.kill();
+        // A proxy that is killed leaves its workers behind.
+        let _ = kill(Pid::from_raw(self.proxy.id().cast_signed()), Signal::SIGTERM);
         let _ = self.proxy.wait();
     }
 }
