@@ -4,8 +4,8 @@
 //! - CSV (`.csv`): names in the first line, RFC 4180, as promptfoo reads them; all values are texts
 //! - TOML (`.toml`): tables `[[row]]`
 //!
-//! The field `id` names a sample, or a field such as `task_id` if it does so for all rows; see [`ID_FIELDS`]. Without one, the
-//! sample is named by its number from 1.
+//! The field `id` names a sample, or `task_id`, `instance_id` or `question_id` if it names all rows; without one, the sample is
+//! named by its number from 1.
 
 mod csv;
 mod digest;
@@ -48,7 +48,7 @@ pub struct Dataset {
 /// One row of a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The sample's name: the field `id` or one of [`ID_FIELDS`], or the row's number from 1.
+    /// The sample's name: the field `id`, or one that public benchmarks use in its place, or the row's number from 1.
     pub name: String,
     /// The line on which the row begins, from 1.
     pub line: usize,
