@@ -100,7 +100,7 @@ fn ended_by_answer(patience: Duration) -> RemoteSettings {
 #[tokio::test]
 async fn messages_before_a_restart_are_kept() {
     let bot = working().await;
-    let settings = ended_by_answer(Duration::from_secs(1));
+    let settings = ended_by_answer(Duration::from_secs(3));
     let (world, task) = interrupted(&bot, &settings, &["one", "two"]).await;
     first(&bot).await.say("three").await;
     let task = world.until(&task["id"], |task| state(task) == "TASK_STATE_INPUT_REQUIRED").await;
