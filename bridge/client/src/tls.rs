@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use bridge_http::{tls_config, with_shared_tls};
+use bridge_http::{shared_tls_config, tls_config, with_shared_tls};
 use rustls::{
     ClientConfig,
     crypto::ring,
@@ -120,7 +120,7 @@ impl Tls {
         let client = client.http2_prior_knowledge();
         let config = match &self.0 {
             Some(config) => Ok(ClientConfig::clone(config)),
-            None => tls_config(Vec::new()),
+            None => shared_tls_config(),
         };
         match config {
             Ok(mut config) => {

@@ -9,5 +9,5 @@ mod tls;
 
 pub use body::{BodyError, read_body};
 pub use connections::{Connections, IDLE_TIMEOUT};
-pub use redirect::{describe_redirect, redirect_target};
-pub use tls::{is_authority, tls_config, with_shared_tls};
+pub use redirect::{describe_redirect, redirect_advice, redirect_target};
+pub use tls::{is_authority, shared_tls_config, tls_config, with_shared_tls};

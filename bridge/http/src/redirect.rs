@@ -2,11 +2,15 @@
 
 use reqwest::{Response, Url, header::LOCATION};
 
-/// Says to where an answer redirects, without the query, which may have a secret; `None` if it does not.
+/// Says to where an answer redirects; `None` if it does not.
 pub fn describe_redirect(answer: &Response) -> Option<String> {
-    let mut target = redirect_target(answer)?;
+    redirect_target(answer).map(redirect_advice)
+}
+
+/// Says that an answer redirects to `target`, without its query, which may have a secret.
+pub fn redirect_advice(mut target: Url) -> String {
     target.set_query(None);
-    Some(format!("it redirects to {target}; use the address that answers"))
+    format!("it redirects to {target}; use the address that answers")
 }
 
 /// Returns the address to which an answer redirects, or `None` if it does not.

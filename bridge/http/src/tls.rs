@@ -24,7 +24,7 @@ use rustls::{
 const VARIABLE: &str = "SSL_CERT_FILE";
 
 /// The configuration that trusts nothing beside public authorities and the environment's file.
-static SHARED: LazyLock<Option<ClientConfig>> = LazyLock::new(|| tls_config(Vec::new()).ok());
+static SHARED: LazyLock<Result<ClientConfig, Error>> = LazyLock::new(|| tls_config(Vec::new()));
 
 /// The certificates in the environment's file.
 static FROM_ENVIRONMENT: LazyLock<Vec<CertificateDer<'static>>> = LazyLock::new(|| {
@@ -48,13 +48,21 @@ fn in_file(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     if found.is_empty() { Err("it has none".to_owned()) } else { Ok(found) }
 }
 
-/// Makes an HTTP client use this process's shared TLS configuration, which trusts public authorities and the certificates in the
-/// file that `SSL_CERT_FILE` names. Its creation is most of the cost of a client, so clients that are created often share it.
+/// Returns a copy of this process's shared TLS configuration, which trusts public authorities and the certificates in the file that
+/// `SSL_CERT_FILE` names. Its creation is most of the cost of a client, so clients that are created often share it.
+///
+/// # Errors
+/// If no configuration can be created on this machine.
+pub fn shared_tls_config() -> Result<ClientConfig, Error> {
+    SHARED.clone()
+}
+
+/// Makes an HTTP client use the [`shared_tls_config`].
 pub fn with_shared_tls(client: ClientBuilder) -> ClientBuilder {
-    match &*SHARED {
-        Some(config) => client.use_preconfigured_tls(config.clone()),
+    match shared_tls_config() {
+        Ok(config) => client.use_preconfigured_tls(config),
         // The client creates its own configuration, and reports the error.
-        None => client,
+        Err(_) => client,
     }
 }
 

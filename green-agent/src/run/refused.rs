@@ -1,6 +1,6 @@
 //! Finds an MCP server that refused the policy to which the scenario gave it, so that this is not the policy's failure.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::{
     broken_answer::BEGINNINGS,
@@ -30,15 +30,14 @@ pub(super) fn refused(scenario: &Scenario, entries: &[Entry]) -> Option<Problem>
             return None;
         }
         let begun = said.iter().filter_map(|entry| Some((entry.exchange, beginning(entry)?)));
-        let begun: BTreeSet<(u64, &str)> = begun.collect();
-        let refusals = said.iter().rev().filter_map(|entry| match &entry.content {
-            Content::Reply { status: status @ 400.., .. } => Some((entry, status)),
-            _ => None,
-        });
-        let (entry, method, status) = refusals.into_iter().find_map(|(entry, status)| {
-            let (_, method) = begun.iter().find(|(exchange, _)| *exchange == entry.exchange)?;
-            Some((entry, method, status))
-        })?;
+        let begun: BTreeMap<u64, &str> = begun.collect();
+        let (entry, method, status) =
+            said.iter().rev().find_map(|entry| match &entry.content {
+                Content::Reply { status: status @ 400.., .. } => {
+                    Some((entry, begun.get(&entry.exchange)?, status))
+                }
+                _ => None,
+            })?;
         let why = match status {
             401 | 403 => {
                 "; the policy shows it the token that the server has in MCP_TOKEN. A server with a token of its own gets it by a \

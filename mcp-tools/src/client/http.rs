@@ -90,17 +90,15 @@ fn within_origin(attempt: redirect::Attempt<'_>) -> redirect::Action {
     if is_method_kept && is_same {
         return attempt.follow();
     }
-    let mut target = attempt.url().clone();
-    // It may have a secret.
-    target.set_query(None);
+    let said = bridge_http::redirect_advice(attempt.url().clone());
     let status = attempt.status();
-    attempt.error(format!("HTTP {status}: it redirects to {target}; use the address that answers"))
+    attempt.error(format!("HTTP {status}: {said}"))
 }
 
 /// Creates a TLS configuration that trusts the same certificates as the rest of the workspace. It offers HTTP/1.1 alone, because
 /// this client speaks nothing else.
 pub(crate) fn tls() -> Result<ClientConfig, rustls::Error> {
-    let mut config = bridge_http::tls_config(Vec::new())?;
+    let mut config = bridge_http::shared_tls_config()?;
     config.alpn_protocols.clear();
     Ok(config)
 }
