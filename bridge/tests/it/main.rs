@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod access;
 #[cfg(test)]
+mod agent_address;
+#[cfg(test)]
 mod app;
 #[cfg(test)]
 mod authorities;

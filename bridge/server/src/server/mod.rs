@@ -4,6 +4,7 @@
 //! program that mounts the router may authenticate requests in front of it: an [`axum::Extension`] with a
 //! [`Caller`](crate::caller::Caller) names the caller; without it every caller is anonymous.
 
+mod agent_address;
 mod agent_catalog;
 mod authorization;
 mod body;
@@ -123,8 +124,7 @@ pub fn agent_catalog(path: &str, endpoints: Vec<Endpoint>) -> Router {
 pub fn router(path: &str, endpoint: Endpoint) -> Router {
     let at = |place: &str| places::below(path, place);
     // Access control applies to the operations only: everybody may read the cards.
-    let operations = json_rpc(path)
-        .route_layer(endpoint.guard(Binding::JsonRpc))
+    let operations = json_rpc(path, &endpoint.guard(Binding::JsonRpc))
         .merge(http_json(path).route_layer(endpoint.guard(Binding::HttpJson)));
     let routes = operations
         .route(&at(places::CURRENT), get(card::current))
@@ -142,14 +142,17 @@ impl Endpoint {
     }
 }
 
-fn json_rpc(path: &str) -> Router<MountedAgent> {
+fn json_rpc(path: &str, guard: &AccessLayer) -> Router<MountedAgent> {
     let at = |rest: &str| format!("{path}{rest}");
     let rpc = || post(jsonrpc::post).fallback(rest::handle);
-    let router =
-        Router::new().route(&at("/"), rpc()).route(&at("/v1"), rpc()).route(&at("/v1/"), rpc());
+    let router = Router::new().route(&at("/v1"), rpc()).route(&at("/v1/"), rpc());
     #[cfg(feature = "legacy")]
     let router = legacy::with_operations(router, path);
-    if path.is_empty() { router } else { router.route(path, rpc()) }
+    let router = router.route_layer(guard.clone());
+    // Health checks have no credentials.
+    let address = || post(jsonrpc::post).route_layer(guard.clone()).fallback(agent_address::handle);
+    let router = router.route(&at("/"), address());
+    if path.is_empty() { router } else { router.route(path, address()) }
 }
 
 fn http_json(path: &str) -> Router<MountedAgent> {

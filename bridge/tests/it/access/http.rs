@@ -12,6 +12,17 @@ fn need(all: &[&str]) -> Value {
     json!([{"schemes": all.iter().map(one).collect::<serde_json::Map<_, _>>()}])
 }
 
+/// Health checks of load balancers have no credentials.
+#[tokio::test]
+async fn an_address_is_checked_without_credentials() {
+    let scheme = json!({"s": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}});
+    let app = guarded(&scheme, &need(&["s"]), &[("s", secrets(&[("me", "s3cret")]))]).await;
+    for path in ["/", "/a2a", "/a2a/echo"] {
+        assert_eq!(app::get(&app, path, None).await.status(), StatusCode::OK, "{path}");
+        assert_eq!(send(&app, path, &[]).await.status(), StatusCode::UNAUTHORIZED, "{path}");
+    }
+}
+
 #[tokio::test]
 async fn each_scheme_accepts_its_declared_credential() {
     let key = |at: &str| json!({"apiKeySecurityScheme": {"location": at, "name": "x-key"}});

@@ -35,7 +35,7 @@ async fn errors_name_what_was_expected() {
         ("GET /a2a/tasks/t/pushNotificationConfigs", &[], None),
         ("GET /a2a/extendedAgentCard", &[], None),
         ("GET /a2a/v1/card", &[], None),
-        ("GET /a2a", &[], None),
+        ("PUT /a2a", &[], None),
         ("GET /a2a/message:send", &[], None),
         ("DELETE /a2a/tasks/t", &[], None),
         ("GET /a2a/nobody", &[], None),

@@ -18,6 +18,7 @@ pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
     let mut schemas = Schemas::new();
     let mut paths = Map::new();
     add(&mut paths, "/", "post", json_rpc());
+    add(&mut paths, "/", "get", usage());
     for group in [PathGroup::Plain, PathGroup::Tenant, PathGroup::Older] {
         for operation in Operation::ALL {
             let path = group.path(operation);
@@ -127,13 +128,25 @@ fn card(schema: &Value) -> Value {
     })
 }
 
+fn usage() -> Value {
+    let responses = json!({
+        "200": components::text("How the agent is called"),
+        "302": {"description": "The page to try it, for browsers"},
+        "405": components::refused("The client accepts only JSON, for which there is POST"),
+    });
+    named("Usage", "Answers health checks and browsers", &responses)
+}
+
+fn named(id: &str, summary: &str, responses: &Value) -> Value {
+    json!({"operationId": id, "tags": ["Bridge"], "summary": summary, "responses": responses})
+}
+
 /// Returns the paths that belong to no single agent.
 fn beside(card: &Value) -> [(&'static str, Value); 4] {
     let catalogue = json!({
         "type": "object", "required": ["agents"],
         "properties": {"agents": {"type": "array", "items": card}},
     });
-    let named = |id: &str, summary: &str, responses: Value| json!({"operationId": id, "tags": ["Bridge"], "summary": summary, "responses": responses});
     let listed = json!({
         "200": {
             "description": "The cards",
@@ -143,17 +156,17 @@ fn beside(card: &Value) -> [(&'static str, Value); 4] {
         "400": components::refused("The version is not supported"),
     });
     [
-        ("/a2a/catalog", named("ListAgents", "The cards of all agents", listed)),
+        ("/a2a/catalog", named("ListAgents", "The cards of all agents", &listed)),
         (
             "/healthz",
-            named("Lives", "Whether the process runs", json!({"200": components::text("OK")})),
+            named("Lives", "Whether the process runs", &json!({"200": components::text("OK")})),
         ),
         (
             "/readyz",
             named(
                 "IsReady",
                 "Whether the bridge can serve requests",
-                json!({"200": components::text("OK"), "503": components::text("The reason why it cannot")}),
+                &json!({"200": components::text("OK"), "503": components::text("The reason why it cannot")}),
             ),
         ),
         (
@@ -161,7 +174,7 @@ fn beside(card: &Value) -> [(&'static str, Value); 4] {
             named(
                 "Metrics",
                 "Metrics for monitoring",
-                json!({"200": {"description": "The text format of Prometheus, or OpenMetrics if Accept names it", "content": {
+                &json!({"200": {"description": "The text format of Prometheus, or OpenMetrics if Accept names it", "content": {
                     "text/plain": {"schema": {"type": "string"}},
                     "application/openmetrics-text": {"schema": {"type": "string"}},
                 }}}),

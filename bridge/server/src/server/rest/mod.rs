@@ -117,6 +117,23 @@ impl MountedAgent {
         route::find(method, below, takes_tenants).map_err(|unrouted| self.unrouted(path, unrouted))
     }
 
+    /// Says in a line how the agent is called.
+    pub(super) fn usage(&self) -> String {
+        let agent = &self.endpoint.agent;
+        format!(
+            "agent {agent:?} expects JSON-RPC by POST at this address; {}\n",
+            self.other_addresses()
+        )
+    }
+
+    fn other_addresses(&self) -> String {
+        let own = &self.endpoint.own_path;
+        format!(
+            "its card is at {own}/{}, HTTP+JSON at {own}/message:send and beside it, and a page to try it at /docs",
+            places::CURRENT
+        )
+    }
+
     /// Returns the error for a request that matches no operation. It contains the paths of the operations.
     fn unrouted(&self, path: &str, unrouted: RouteError) -> HttpError {
         let Endpoint { own_path: own, agent, .. } = &*self.endpoint;
@@ -125,9 +142,8 @@ impl MountedAgent {
                 if path.trim_end_matches('/') == self.path.trim_end_matches('/') =>
             {
                 let message = format!(
-                    "expected JSON-RPC by POST at the address of agent {agent:?}; its card is at \
-                     {own}/{}, HTTP+JSON at {own}/message:send and beside it, and a page to try it at /docs",
-                    places::CURRENT
+                    "expected JSON-RPC by POST at the address of agent {agent:?}; {}",
+                    self.other_addresses()
                 );
                 HttpError::method(message, &allowed)
             }

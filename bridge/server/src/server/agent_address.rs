@@ -1,0 +1,50 @@
+//! Answers GET, HEAD and OPTIONS at an agent's address, where the specification has only POST.
+//!
+//! The default health checks of load balancers request `/` and count every other status than 200 as a failure. People
+//! open the address of an agent in a browser, and are redirected to the page at `/docs`. Clients that accept only JSON
+//! or events still get the error of HTTP+JSON: clients of MCP expect status 405 where they cannot listen.
+
+use axum::{
+    extract::State,
+    http::{
+        HeaderMap, Method, StatusCode,
+        header::{ACCEPT, ALLOW, LOCATION},
+    },
+    response::{IntoResponse as _, Response},
+};
+
+use super::{
+    body::ReceivedRequest,
+    rest::{self, MountedAgent},
+};
+
+/// Answers a request at an agent's address whose method is not POST.
+pub(super) async fn handle(mount: State<MountedAgent>, received: ReceivedRequest) -> Response {
+    let accepts = |media_type| accepts(&received.headers, media_type);
+    let allow = [(ALLOW, "GET, HEAD, OPTIONS, POST")];
+    match received.method {
+        Method::OPTIONS => (StatusCode::NO_CONTENT, allow).into_response(),
+        Method::GET | Method::HEAD if accepts("text/html") => {
+            let location = [(LOCATION, page(received.uri.path()))];
+            (StatusCode::FOUND, allow, location).into_response()
+        }
+        Method::GET | Method::HEAD if accepts("*/*") || accepts("text/plain") => {
+            (allow, mount.usage()).into_response()
+        }
+        _ => rest::handle(mount, received).await,
+    }
+}
+
+/// Returns whether a client lists this media type, or lists none and so accepts all (RFC 9110, section 12.5.1).
+fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
+    let mut values = headers.get_all(ACCEPT).iter().peekable();
+    if values.peek().is_none() {
+        return media_type == "*/*";
+    }
+    values.any(|value| value.to_str().is_ok_and(|value| value.contains(media_type)))
+}
+
+/// Returns the page at `/docs` relative to a path, so that it is found below the prefix of a proxy, too.
+fn page(path: &str) -> String {
+    "../".repeat(path.matches('/').count().saturating_sub(1)) + "docs"
+}
