@@ -1,10 +1,9 @@
 //! Sends requests to issuers and token endpoints, with limits. Errors name the endpoint and nothing that was
 //! sent.
 
-use std::{net::IpAddr, time::Duration};
+use std::time::Duration;
 
-use bridge_http::{BodyError, read_body, with_shared_tls};
-use bridge_telemetry::root_cause;
+use bridge_http::{BodyError, is_loopback, read_body, root_cause_with_proxy, with_shared_tls};
 use reqwest::{Client, RequestBuilder, Response, redirect};
 use serde_json::Value;
 use url::{Host, Url};
@@ -139,12 +138,7 @@ fn is_safe(url: &Url) -> bool {
 /// Returns whether the address is on this machine. The link-local addresses where clouds serve identities count too,
 /// because requests to them do not leave the host.
 fn is_local(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback() || address.is_link_local(),
-        Some(Host::Ipv6(address)) => IpAddr::V6(address).is_loopback(),
-        None => false,
-    }
+    is_loopback(url) || matches!(url.host(), Some(Host::Ipv4(address)) if address.is_link_local())
 }
 
 fn failed(url: &Url, error: &reqwest::Error) -> FetchError {
@@ -152,7 +146,7 @@ fn failed(url: &Url, error: &reqwest::Error) -> FetchError {
     if error.is_timeout() {
         return FetchError::Timeout { endpoint, limit: TIME };
     }
-    FetchError::Unreachable { endpoint, reason: root_cause(error) }
+    FetchError::Unreachable { endpoint, reason: root_cause_with_proxy(error) }
 }
 
 async fn body(url: &Url, reply: Response) -> Result<Vec<u8>, FetchError> {

@@ -1,8 +1,8 @@
 //! Explains why a TLS certificate was rejected: the server's by this client, or this client's by the server.
 
-use std::{error::Error, io};
+use std::error::Error;
 
-use bridge_http::is_authority;
+use bridge_http::{is_authority, tls_error};
 use rustls::{AlertDescription, CertificateError};
 
 /// Explains why a certificate was rejected, if that is the cause of the error.
@@ -37,24 +37,6 @@ pub(crate) fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
     }
 }
 
-fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(error) = error.downcast_ref() {
-            return Some(error);
-        }
-        next = within(error).or_else(|| error.source());
-    }
-    None
-}
-
-/// Returns the error that an `io::Error` wraps. `io::Error::source` skips it and returns the source of the wrapped
-/// error.
-fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
-    let made_of = error.downcast_ref::<io::Error>()?.get_ref()?;
-    Some(made_of)
-}
-
 fn describe(wrong: &CertificateError) -> String {
     match wrong {
         CertificateError::UnknownIssuer => {
@@ -76,6 +58,8 @@ fn describe(wrong: &CertificateError) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge_http::Connections;
+use bridge_http::{Connections, with_proxy_for};
 use bridge_protocol::{
     a2a::{AgentCard, GetExtendedAgentCardRequest},
     dialect::Call,
@@ -17,7 +17,6 @@ use crate::{
     agent::Agent,
     card::{self, CardNotFound},
     card_url,
-    credentials::is_loopback,
     failover::InterfaceSet,
     http::Endpoint,
     interface,
@@ -213,6 +212,5 @@ fn builder(base: &Url, options: &Options) -> reqwest::ClientBuilder {
         .connect_timeout(options.limits.connect)
         .redirect(redirect::Policy::none())
         .tcp_nodelay(true);
-    let builder = options.guard().on(builder);
-    if is_loopback(base) { builder.no_proxy() } else { builder }
+    with_proxy_for(base, options.guard().on(builder))
 }

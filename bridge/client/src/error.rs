@@ -2,8 +2,8 @@
 
 use std::{net::IpAddr, time::Duration};
 
+use bridge_http::{advice_on_status, root_cause_with_proxy};
 use bridge_protocol::{jsonrpc::RpcError, wire::FieldError};
-use bridge_telemetry::root_cause;
 use url::Url;
 
 use crate::{Binding, certificate, guard::PrivateAddress, interface::without_user};
@@ -66,7 +66,7 @@ pub enum Fault {
         explanation: String,
     },
     /// The answer has another HTTP error status.
-    #[error("HTTP status {status}{}", quoted(.body))]
+    #[error("HTTP status {status}{}{}", advice_on_status(*.status), quoted(.body))]
     Http {
         status: u16,
         /// The beginning of the body.
@@ -148,7 +148,7 @@ impl Fault {
         if let Some(why) = certificate::rejection(error) {
             return Self::Certificate(why);
         }
-        let cause = certificate::refusal(error).unwrap_or_else(|| root_cause(error));
+        let cause = certificate::refusal(error).unwrap_or_else(|| root_cause_with_proxy(error));
         match (error.is_connect(), error.is_request()) {
             (true, _) => Self::Unconnected(cause),
             (false, true) => Self::Unreachable(cause),

@@ -114,13 +114,14 @@ mod tls;
 mod transport;
 
 pub use async_trait::async_trait;
+pub use bridge_http::is_loopback;
 pub use bridge_http::with_shared_tls;
 pub use bridge_protocol::a2a::Binding;
 pub use cache::CardCache;
 pub use certificate::rejection as certificate_rejection;
 pub use check::CardCheck;
 pub use client::Client;
-pub use credentials::{BearerToken, CredentialError, Credentials, is_loopback};
+pub use credentials::{BearerToken, CredentialError, Credentials};
 pub use error::{ClientError, Fault, Result};
 pub use guard::Lookup;
 pub use interface::{web_url, without_user};

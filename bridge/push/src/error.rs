@@ -1,7 +1,7 @@
 //! The errors of push notifications.
 
+use bridge_http::root_cause;
 use bridge_protocol::wire::FieldError;
-use bridge_telemetry::root_cause;
 
 use crate::store::StoreError;
 

@@ -4,8 +4,8 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use bridge_http::with_shared_tls;
-use bridge_telemetry::{TraceContext, root_cause};
+use bridge_http::{root_cause, with_shared_tls};
+use bridge_telemetry::TraceContext;
 use reqwest::{Client, Response, StatusCode, header::RETRY_AFTER, redirect};
 use url::Url;
 

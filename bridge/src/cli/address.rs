@@ -1,7 +1,8 @@
 //! Parses addresses on the command line.
 
+use bridge_client::is_loopback;
 pub(super) use bridge_client::without_user as shown;
-use url::{Host, Url};
+use url::Url;
 
 /// Parses a web address. Without a scheme an address of this machine is taken to be http.
 pub(super) fn parse(text: &str) -> Result<Url, String> {
@@ -16,13 +17,7 @@ pub(super) fn parse(text: &str) -> Result<Url, String> {
     }
     let bare = format!("http://{text}");
     let url = Url::parse(&bare).map_err(|error| format!("{expected}: {error}"))?;
-    let is_near = match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    };
-    match is_near {
+    match is_loopback(&url) || url.domain().is_some_and(|name| name.ends_with(".localhost")) {
         true => Ok(url),
         false => Err(format!("{expected}; is it https://{text} or {bare}?")),
     }

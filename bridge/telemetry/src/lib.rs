@@ -7,7 +7,6 @@
 //! - [`start`]: the exporter, set up from the environment
 //! - [`span`]: begins a span, with [`set`] and [`fail`] to say more about it
 //! - [`TraceContext`]: the place in a trace, to be handed over to other tasks, processes and hosts
-//! - [`root_cause`]: what an error says in logs and answers
 
 #[cfg(not(feature = "otlp"))]
 mod absent;
@@ -55,28 +54,6 @@ pub fn start(program: &'static str) -> Result<Option<ExportLayer>, StartError> {
 /// Sends what was not sent yet, within two seconds. A program calls it when it ends.
 pub fn finish() {
     backend::finish();
-}
-
-/// Returns the message of the innermost error, such as "connection refused". The outer ones repeat the address of a
-/// request, which may have a secret in it.
-pub fn root_cause(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |&error| error.source());
-    let cause = causes.last().unwrap_or(error).to_string();
-    // What rustls says tells nobody what to change.
-    if cause.ends_with("InvalidContentType") {
-        return "it does not answer with TLS, so its address begins with http:".to_owned();
-    }
-    if cause.ends_with("UnknownIssuer") || cause.contains("CaUsedAsEndEntity") {
-        return format!(
-            "{cause}: SSL_CERT_FILE in the environment names a file with further authorities"
-        );
-    }
-    if cause.starts_with("tunnel error") {
-        return format!(
-            "{cause}: the proxy that the environment names (HTTPS_PROXY or ALL_PROXY) does not connect to it"
-        );
-    }
-    cause
 }
 
 /// The reason why traces cannot be exported.

@@ -51,15 +51,23 @@ async fn the_environment_names_further_authorities() {
         bot.url()
     );
     fs::write(path("bridge.toml"), format!("store = 'memory'\n{agent}")).unwrap();
-    let mut bridge = Command::new(env!("CARGO_BIN_EXE_bridge"));
-    bridge.args(["serve", "--listen", "127.0.0.1:0", "--config", &path("bridge.toml")]);
-    let bridge = Bridge::listening(bridge.env("SSL_CERT_FILE", path("roots.pem")));
-    let message = json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]});
-    let send = reqwest::Client::builder().no_proxy().build().unwrap();
-    let send = send.post(format!("{}/a2a/message:send", bridge.url()));
-    let send = send.header("a2a-version", "1.0").json(&json!({ "message": message }));
-    let sent: Value = send.send().await.unwrap().json().await.unwrap();
-    assert_eq!(sent["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{sent}");
+    let status_with = async |authorities: &str| {
+        let mut bridge = Command::new(env!("CARGO_BIN_EXE_bridge"));
+        bridge.args(["serve", "--listen", "127.0.0.1:0", "--config", &path("bridge.toml")]);
+        let bridge = Bridge::listening(bridge.env("SSL_CERT_FILE", path(authorities)));
+        let message = json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]});
+        let send = reqwest::Client::builder().no_proxy().build().unwrap();
+        let send = send.post(format!("{}/a2a/message:send", bridge.url()));
+        let send = send.header("a2a-version", "1.0").json(&json!({ "message": message }));
+        let mut sent: Value = send.send().await.unwrap().json().await.unwrap();
+        sent["task"]["status"].take()
+    };
+    let known = status_with("roots.pem").await;
+    assert_eq!(known["state"], "TASK_STATE_COMPLETED", "{known}");
+    // The certificate will be rejected again, so the bot is asked once.
+    let unknown = status_with("absent.pem").await;
+    let said = unknown["message"]["parts"][0]["text"].as_str().unwrap();
+    assert!(said.ends_with("it cannot be reached."), "{unknown}");
 
     // The doctor calls bots as the bridge does, without a proxy.
     let doctor = async |authorities: &str| {

@@ -173,3 +173,32 @@ async fn a_running_agents_signature_is_checked() {
         assert!(found == code && said.contains(expected), "{place}: {found}\n{said}");
     }
 }
+
+/// Only the proxy of the environment can be at fault here: no name server knows the host.
+#[tokio::test]
+async fn a_fault_of_the_environments_proxy_is_not_the_agents() {
+    let answers = Router::new().fallback(StatusCode::PROXY_AUTHENTICATION_REQUIRED);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let refusing = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, answers).await });
+    // Nothing listens at the port of a listener that is gone.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let closed = listener.local_addr().unwrap();
+    drop(listener);
+
+    let through = async |proxy: String, url: &str| {
+        let mut check = bridge(&["check", url]);
+        check.envs([("http_proxy", &proxy), ("https_proxy", &proxy)]);
+        check.env_remove("no_proxy").env_remove("NO_PROXY");
+        exit(check).await.1
+    };
+    for url in ["http://agents.invalid/a", "https://agents.invalid/a"] {
+        let said = through(format!("http://me:s3cret@{closed}"), url).await;
+        let named = format!("requests to it go through the proxy http://{closed}");
+        assert!(said.contains(&named) && !said.contains("s3cret"), "{said}");
+    }
+    let said = through(format!("http://{refusing}"), "https://agents.invalid/a").await;
+    assert!(said.contains(&format!("go through the proxy http://{refusing}")), "{said}");
+    let said = through(format!("http://{refusing}"), "http://agents.invalid/a").await;
+    assert!(said.contains("HTTP status 407, which is the answer of a proxy"), "{said}");
+}

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use bridge_client::is_loopback;
 use serde_json::{Map, Value, json};
 use url::Url;
 
@@ -86,13 +87,7 @@ pub(super) fn words(text: &str, ports: &[String]) -> String {
 fn without_addresses(value: &mut Value) {
     match value {
         Value::String(text) => {
-            let local = Url::parse(text).ok().filter(|url| match url.host() {
-                Some(url::Host::Domain(name)) => name == "localhost",
-                Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
-                Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
-                None => false,
-            });
-            if let Some(url) = local {
+            if let Some(url) = Url::parse(text).ok().filter(is_loopback) {
                 *text = format!("{{here}}{}", url.path());
             }
         }

@@ -11,11 +11,12 @@ mod scheme;
 use std::{collections::BTreeMap, fmt};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bridge_http::is_loopback;
 use reqwest::{
     RequestBuilder,
     header::{AUTHORIZATION, COOKIE, HeaderName, HeaderValue},
 };
-use url::{Host, Url};
+use url::Url;
 
 use crate::{Fault, interface::without_user};
 
@@ -246,17 +247,6 @@ fn is_same_place(one: &Url, other: &Url) -> bool {
     let here = is_loopback(one) && is_loopback(other);
     let port = one.port_or_known_default() == other.port_or_known_default();
     one.origin() == other.origin() || (here && port && one.scheme() == other.scheme())
-}
-
-/// Returns whether a URL names this machine: `localhost` or a loopback address. Names are not resolved, because the
-/// result may change, and secrets sent over plain HTTP must stay on this machine.
-pub fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 #[cfg(test)]

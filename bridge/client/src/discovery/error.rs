@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bridge_http::advice_on_status;
 use bridge_protocol::wire::FieldError;
 use url::Url;
 
@@ -38,7 +39,7 @@ pub enum DiscoveryError {
     #[error("the answer of {url} is larger than {limit} bytes")]
     TooLarge { url: String, limit: usize },
     /// The answer has an HTTP status that is an error, other than 404 and 410.
-    #[error("{url} answered with HTTP status {status}")]
+    #[error("{url} answered with HTTP status {status}{}", advice_on_status(*.status))]
     Status { url: String, status: u16 },
     /// The document is no agent card.
     #[error("the document at {url} is no agent card: {why}")]

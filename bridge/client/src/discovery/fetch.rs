@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bridge_http::{BodyError, read_body};
-use bridge_telemetry::root_cause;
+use bridge_http::{BodyError, read_body, root_cause_with_proxy, with_proxy_for};
 use reqwest::{
     Response, StatusCode,
     header::{ACCEPT, LOCATION},
@@ -14,7 +13,6 @@ use url::Url;
 use super::{AgentEndpoint, Discovered, DiscoveryError, DiscoveryOptions, Result};
 use crate::{
     certificate,
-    credentials::is_loopback,
     guard::{AddressGuard, PrivateAddress},
     interface::without_user,
 };
@@ -39,9 +37,8 @@ impl<'a> Fetcher<'a> {
             .tcp_nodelay(true);
         let guard = options.guard();
         let builder = guard.on(options.tls.add_to(builder));
-        // A proxy from the environment is for other machines.
-        let builder = if is_loopback(target) { builder.no_proxy() } else { builder };
-        let http = builder.build().map_err(|error| unreachable(target, &error))?;
+        let http =
+            with_proxy_for(target, builder).build().map_err(|error| unreachable(target, &error))?;
         Ok(Self { http, guard, target, options })
     }
 
@@ -193,7 +190,7 @@ fn unreachable(url: &Url, error: &reqwest::Error) -> DiscoveryError {
             url: url.to_string(),
             cause: certificate::rejection(error)
                 .or_else(|| certificate::refusal(error))
-                .unwrap_or_else(|| root_cause(error)),
+                .unwrap_or_else(|| root_cause_with_proxy(error)),
         },
     }
 }

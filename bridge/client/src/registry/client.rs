@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bridge_http::is_loopback;
 use bridge_protocol::dialect::card;
 use bytes::Bytes;
 use serde_json::Value;
@@ -16,7 +17,6 @@ use super::{
     pull::{manifest_path, wanted},
     reference::{self, host_of, shown},
 };
-use crate::credentials::is_loopback;
 
 /// A registry with agent cards. Cheap to share behind an `Arc`; every method takes `&self`.
 pub struct Registry {

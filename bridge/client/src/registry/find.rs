@@ -2,8 +2,8 @@
 
 use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 
+use bridge_http::root_cause_with_proxy;
 use bridge_protocol::dialect::places;
-use bridge_telemetry::root_cause;
 use tokio::net::TcpStream;
 use url::Url;
 
@@ -153,7 +153,7 @@ impl Registry {
             Err(error) if error.is_timeout() => {
                 Err(format!("no answer within {:?}", self.options.health))
             }
-            Err(error) => Err(root_cause(&error)),
+            Err(error) => Err(root_cause_with_proxy(&error)),
         }
     }
 }

@@ -6,8 +6,9 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use bridge_http::{BodyError, read_body, with_shared_tls};
-use bridge_telemetry::root_cause;
+use bridge_http::{
+    BodyError, is_loopback, read_body, root_cause_with_proxy, with_proxy_for, with_shared_tls,
+};
 use bytes::Bytes;
 use reqwest::{
     Client, Method, RequestBuilder, Response, StatusCode,
@@ -25,7 +26,6 @@ use super::{
     challenge::{self, Challenge},
     reference::host_of,
 };
-use crate::credentials::is_loopback;
 
 /// The types of manifests that are accepted (image specification, "Media Types").
 const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, \
@@ -93,9 +93,8 @@ impl RegistryHttp {
             // A request over https must not be redirected to plain HTTP.
             .https_only(url.scheme() == "https")
             .tcp_nodelay(true);
-        let builder = if is_loopback(url) { builder.no_proxy() } else { builder };
         Ok(Self {
-            http: builder.build()?,
+            http: with_proxy_for(url, builder).build()?,
             url: url.clone(),
             host: host_of(url),
             auth: options.auth.clone(),
@@ -321,7 +320,10 @@ impl RegistryHttp {
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> RegistryError {
-        RegistryError::Unreachable { registry: self.host.clone(), cause: root_cause(error) }
+        RegistryError::Unreachable {
+            registry: self.host.clone(),
+            cause: root_cause_with_proxy(error),
+        }
     }
 
     fn not_let_in(&self) -> RegistryError {

@@ -2,10 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
+use bridge_http::is_loopback;
 use url::Url;
 
 use super::{RegistryError, Result};
-use crate::credentials::is_loopback;
 
 /// The length of a repository's name, in bytes, that most registries accept.
 const LONGEST_NAME: usize = 255;

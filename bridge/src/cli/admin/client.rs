@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use bridge_telemetry::root_cause;
+use bridge_http::root_cause;
 use reqwest::{Client, Method, Response};
 use serde_json::Value;
 

@@ -3,14 +3,13 @@
 use std::{error::Error, fmt, time::Duration};
 
 use bridge_auth::display_url;
-use bridge_http::{redirect_target, with_shared_tls};
+use bridge_http::{redirect_target, root_cause, with_shared_tls};
 use bridge_protocol::{
     activity::{
         Activity, ActivityType, ChannelAccount, ConversationAccount, DeliveryMode, StreamType,
     },
     wire::{Wire as _, from_slice},
 };
-use bridge_telemetry::root_cause;
 use reqwest::{
     Client,
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue},

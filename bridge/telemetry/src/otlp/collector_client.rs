@@ -3,13 +3,12 @@
 
 use std::{
     env,
-    net::IpAddr,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
 use async_trait::async_trait;
-use bridge_http::with_shared_tls;
+use bridge_http::{is_loopback, root_cause, with_shared_tls};
 use bytes::{Bytes, BytesMut};
 use opentelemetry_http::{HttpClient, HttpError, Request, Response};
 use reqwest::redirect;
@@ -49,10 +48,9 @@ impl CollectorClient {
     }
 
     async fn post(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let host = request.uri().host().unwrap_or_default().trim_matches(['[', ']']);
-        let is_near = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
-        let client = if is_near { &self.near } else { &self.far };
-        let mut answer = client.execute(request.try_into()?).await?;
+        let request: reqwest::Request = request.try_into()?;
+        let client = if is_loopback(request.url()) { &self.near } else { &self.far };
+        let mut answer = client.execute(request).await?;
         let mut response = Response::builder().status(answer.status());
         if let Some(headers) = response.headers_mut() {
             headers.clone_from(answer.headers());
@@ -85,7 +83,7 @@ impl HttpClient for CollectorClient {
         self.report(match &answered {
             Ok(answer) if answer.status().is_success() => None,
             Ok(answer) => Some(format!("HTTP status {}", answer.status().as_u16())),
-            Err(error) => Some(crate::root_cause(error.as_ref())),
+            Err(error) => Some(root_cause(error.as_ref())),
         });
         answered
     }

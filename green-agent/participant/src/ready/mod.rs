@@ -10,7 +10,8 @@ mod tests;
 
 use std::{fmt, pin::pin, time::Duration};
 
-use bridge_client::{Tls, is_loopback};
+use bridge_client::Tls;
+use bridge_http::with_proxy_for;
 use reqwest::{Client, redirect::Policy};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
@@ -118,9 +119,7 @@ pub async fn wait_ready(
     tls: &Tls,
 ) -> Result<Value, ReadyError> {
     let client = tls.add_to(Client::builder()).redirect(Policy::none());
-    // A proxy from the environment is for other machines.
-    let client = if is_loopback(endpoint) { client.no_proxy() } else { client };
-    let client = client.build()?;
+    let client = with_proxy_for(endpoint, client).build()?;
     let last_lines = || process.map(AgentProcess::last_lines).unwrap_or_default();
     tokio::select! {
         // If the agent failed because its port was taken, another server answers there: check the process

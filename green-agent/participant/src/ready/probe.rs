@@ -3,9 +3,9 @@
 use std::{error::Error, fmt, io, iter, time::Duration};
 
 use bridge_client::certificate_rejection;
-use bridge_http::{BodyError, describe_redirect, read_body};
+use bridge_http::{BodyError, describe_redirect, read_body, root_cause_with_proxy};
 use bridge_protocol::dialect::places;
-use bridge_telemetry::{TraceContext, root_cause};
+use bridge_telemetry::TraceContext;
 use reqwest::{Client, Response, StatusCode, header::CONTENT_TYPE};
 use serde_json::Value;
 use tokio::{net::TcpStream, time::timeout};
@@ -232,7 +232,7 @@ fn no_answer(error: &reqwest::Error) -> CardProbe {
     }
     let causes = iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source());
     let why = causes.last().and_then(<dyn Error>::downcast_ref).map(cause_of);
-    CardProbe::NoConnection { why: why.unwrap_or_else(|| root_cause(error)) }
+    CardProbe::NoConnection { why: why.unwrap_or_else(|| root_cause_with_proxy(error)) }
 }
 
 fn cause_of(error: &io::Error) -> String {

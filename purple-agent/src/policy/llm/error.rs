@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use bridge_http::advice_on_status;
 use bridge_protocol::wire::FieldError;
 
 /// The reason why a model gave no usable answer. The text never contains the key.
@@ -20,7 +21,7 @@ pub enum ModelError {
         limit: Duration,
     },
     /// The server rejected the request, and would reject it again.
-    #[error("the model at {url} refused with HTTP status {status}: {message}")]
+    #[error("the model at {url} refused with HTTP status {status}{}: {message}", advice_on_status(*.status))]
     Refused { url: String, status: u16, message: String },
     /// The server was overloaded or failed at every attempt.
     #[error(

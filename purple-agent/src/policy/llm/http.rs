@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use bridge_client::is_loopback;
-use bridge_http::{BodyError, read_body};
+use bridge_http::{BodyError, read_body, root_cause_with_proxy, with_proxy_for};
 use bridge_program::clock;
 use bridge_protocol::wire::FieldError;
-use bridge_telemetry::root_cause;
 use mcp_tools::secret::Secret;
 use reqwest::{Response, StatusCode, header::RETRY_AFTER, redirect};
 use serde_json::Value;
@@ -65,7 +63,7 @@ impl Endpoint {
         url.set_path(&format!("{}/{path}", url.path().trim_end_matches('/')));
         // A redirect would send the key to another host.
         let builder = reqwest::Client::builder().redirect(redirect::Policy::none());
-        let builder = if is_loopback(&url) { builder.no_proxy() } else { builder };
+        let builder = with_proxy_for(&url, builder);
         let unusable = |error: reqwest::Error| ModelError::Unreachable {
             url: url.to_string(),
             attempts: 0,
@@ -188,7 +186,7 @@ impl Endpoint {
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> Failure {
-        Failure::Transient(TransientCause::Broken { cause: root_cause(error) })
+        Failure::Transient(TransientCause::Broken { cause: root_cause_with_proxy(error) })
     }
 
     /// Masks the key, because some servers repeat a rejected key.

@@ -3,7 +3,7 @@
 use std::{pin::pin, time::Duration};
 
 use bridge_auth::display_url;
-use bridge_http::{BodyError, Connections, read_body};
+use bridge_http::{BodyError, Connections, is_lasting, read_body, root_cause};
 use bridge_program::{
     is_invalid_http,
     system::{FILE_LIMIT_ADVICE, is_from_lack_of_files},
@@ -12,7 +12,7 @@ use bridge_protocol::{
     activity::Activity,
     wire::{FieldError, weight::TooMuch},
 };
-use bridge_telemetry::{Instrument as _, Kind, TraceContext, fail, root_cause, set, span};
+use bridge_telemetry::{Instrument as _, Kind, TraceContext, fail, set, span};
 use reqwest::{
     Method, RequestBuilder, Response, StatusCode,
     header::{ACCEPT, AUTHORIZATION, RETRY_AFTER},
@@ -54,11 +54,11 @@ pub(super) enum CallError {
         #[source]
         source: BotError,
     },
-    #[error("POST {bot}: cannot connect, tried {tries} times: {reason}")]
+    #[error("POST {bot}: cannot connect{}: {reason}", after_tries(*.tries))]
     Unreachable { bot: String, tries: usize, reason: String },
     #[error(
-        "POST {bot}: the bridge cannot open a connection, tried {tries} times: {reason}: {}",
-        FILE_LIMIT_ADVICE
+        "POST {bot}: the bridge cannot open a connection{}: {reason}: {}",
+        after_tries(*.tries), FILE_LIMIT_ADVICE
     )]
     TooManyFiles { bot: String, tries: usize, reason: String },
     #[error(
@@ -123,7 +123,7 @@ impl CallError {
         match self {
             Self::Credential { .. } => "the bridge has no credential for it".into(),
             Self::Unreachable { tries, .. } => {
-                format!("it cannot be reached, tried {tries} times")
+                format!("it cannot be reached{}", after_tries(*tries))
             }
             Self::TooManyFiles { .. } => {
                 "the bridge has too many open connections and files".into()
@@ -145,6 +145,11 @@ impl CallError {
             Self::Refused { reason, .. } => format!("its message was refused: {reason}"),
         }
     }
+}
+
+/// Says how often a connection was tried, if more than once.
+fn after_tries(tries: usize) -> String {
+    if tries == 1 { String::new() } else { format!(", tried {tries} times") }
 }
 
 fn after_colon(text: &str) -> String {
@@ -225,7 +230,7 @@ async fn send(
         };
         let wait = match http.send(again).await {
             Err(error) if !error.is_connect() => return Err(broken(bot, &error)),
-            Err(error) if begun.elapsed() + wait > RETRIED_FOR => {
+            Err(error) if is_lasting(&error) || begun.elapsed() + wait > RETRIED_FOR => {
                 return Err(unconnected(bot, tries, &error));
             }
             Err(_) => wait,

@@ -2,8 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge_http::{Connections, with_shared_tls};
-use bridge_telemetry::root_cause;
+use bridge_http::{Connections, root_cause, with_shared_tls};
 use reqwest::{Client, redirect};
 
 use super::{

@@ -1,0 +1,53 @@
+//! Says why a request failed.
+
+use std::{error::Error, iter, sync::LazyLock};
+
+use hyper_util::client::proxy::matcher::Matcher;
+
+use crate::{is_loopback, tls_error};
+
+/// The proxies that the environment names, as reqwest reads it.
+static PROXIES: LazyLock<Matcher> = LazyLock::new(Matcher::from_env);
+
+/// Returns the message of the innermost error, such as "connection refused". The outer ones repeat the address of a
+/// request, which may have a secret in it.
+pub fn root_cause(error: &dyn Error) -> String {
+    let causes = iter::successors(Some(error), |&error| error.source());
+    let cause = causes.last().unwrap_or(error).to_string();
+    // What rustls says tells nobody what to change.
+    if cause.ends_with("InvalidContentType") {
+        return "it does not answer with TLS, so its address begins with http:".to_owned();
+    }
+    if cause.ends_with("UnknownIssuer") || cause.contains("CaUsedAsEndEntity") {
+        return format!(
+            "{cause}: SSL_CERT_FILE in the environment names a file with further authorities"
+        );
+    }
+    cause
+}
+
+/// Returns the same for a request of a client that uses the environment's proxy. If it was the proxy that could not be
+/// reached, or did not connect, the text names the proxy, without its user.
+pub fn root_cause_with_proxy(error: &reqwest::Error) -> String {
+    let cause = root_cause(error);
+    let is_of_connection = error.is_connect() && tls_error(error).is_none();
+    let url = error.url().filter(|url| is_of_connection && !is_loopback(url));
+    let uri = url.and_then(|url| url.as_str().parse().ok());
+    match uri.and_then(|uri| PROXIES.intercept(&uri)) {
+        Some(proxy) => format!(
+            "{cause}: requests to it go through the proxy {}, which the environment names",
+            proxy.uri()
+        ),
+        None => cause,
+    }
+}
+
+/// Says what to do about an HTTP status that is not the server's own.
+pub fn advice_on_status(status: u16) -> &'static str {
+    match status {
+        407 => {
+            ", which is the answer of a proxy: the variable that names it needs a user, as in http://USER:PASSWORD@HOST:PORT"
+        }
+        _ => "",
+    }
+}
