@@ -4,6 +4,7 @@ use axum::{
     Router,
     body::Body,
     http::{Request, Response, StatusCode},
+    routing::get,
 };
 use tower::ServiceExt as _;
 
@@ -67,4 +68,12 @@ async fn a_program_gets_an_error() {
         assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED, "{method} {path} {accept}");
         assert_eq!(response.headers()["allow"], "POST");
     }
+}
+
+/// A program that mounts the agents beside pages of its own has its own page at `/`.
+#[tokio::test]
+async fn a_page_of_ones_own_goes_first() {
+    let app = app().await.route("/", get(|| async { "my page" }));
+    assert_eq!(text(ask(&app, "GET", "/", None).await).await, "my page");
+    assert_eq!(text(ask(&app, "GET", "/a2a", None).await).await, USAGE);
 }
