@@ -31,8 +31,8 @@ pub(super) struct Filling<'a> {
 /// The keys of `[harness]` that name the sources of values. They are not filled.
 const SOURCES: [&str; 2] = ["dataset", "matrix"];
 
-/// Where expectations are, whose `matches` are regular expressions.
-const EXPECTATIONS: &str = "harness.expect[";
+/// Where expectations of the run and of turns are, whose `matches` are regular expressions.
+const EXPECTATIONS: [&str; 2] = ["harness.expect[", "config.turn["];
 
 /// The kind of text that a value is inserted into.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -150,7 +150,9 @@ impl Filling<'_> {
                 for (name, member) in members.iter_mut() {
                     let name = name.get_ref().as_ref();
                     let place = match name {
-                        "matches" if key.starts_with(EXPECTATIONS) => TextKind::Pattern,
+                        "matches" if EXPECTATIONS.iter().any(|place| key.starts_with(place)) => {
+                            TextKind::Pattern
+                        }
                         _ => place,
                     };
                     self.value(member, &format!("{key}.{name}"), place, numbers, report);

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
 use clap::ValueEnum;
 use green_agent_transcript::SnapshotSettings;
+use regex::Regex;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -328,6 +329,8 @@ pub struct ConversationTurn {
     pub state: Option<String>,
     /// A text that the answer must contain.
     pub contains: Option<String>,
+    /// A regular expression that must find a match in the answer.
+    pub matches: Option<Regex>,
 }
 
 /// The A2A versions that a turn can use.

@@ -78,10 +78,13 @@ fn judge(number: usize, turn: &ConversationTurn, talk: &Collected) -> Option<Str
         };
         return Some(format!("{place}: expected {wanted}, got {state}{reply}"));
     }
-    let wanted = turn.contains.as_ref()?;
-    if talk.says(wanted) {
-        return None;
-    }
+    let absent = turn.contains.as_ref().filter(|wanted| !talk.says(|text| text.contains(*wanted)));
+    let unmatched = turn.matches.as_ref().filter(|regex| !talk.says(|text| regex.is_match(text)));
+    let wanted = match (absent, unmatched) {
+        (Some(wanted), _) => format!("with {wanted:?}"),
+        (None, Some(regex)) => format!("that matches {regex}"),
+        (None, None) => return None,
+    };
     let text = talk.text();
     let of = match state.as_str() {
         "failed" | "rejected" | "canceled" | "auth-required" => {
@@ -89,7 +92,7 @@ fn judge(number: usize, turn: &ConversationTurn, talk: &Collected) -> Option<Str
         }
         _ => String::new(),
     };
-    Some(format!("{place}: expected an answer with {wanted:?}, got {text:?}{of}"))
+    Some(format!("{place}: expected an answer {wanted}, got {text:?}{of}"))
 }
 
 fn assessment(turns: usize, passed: usize, states: &[String], wrong: Option<String>) -> Assessment {
@@ -286,6 +289,7 @@ mod tests {
             fresh: false,
             state: state.map(str::to_owned),
             contains: None,
+            matches: None,
         }
     }
 
@@ -301,6 +305,29 @@ mod tests {
         ));
         let said = judge(1, &asked, &talk).unwrap();
         assert_eq!(said, "turn 1 (line 7): expected completed, got failed without a word");
+    }
+
+    #[test]
+    fn an_expression_decides_about_an_answer_of_any_form() {
+        let mut asked = turn(vec![json!({"text": "2 + 2?"})], None);
+        asked.matches = Some(regex::Regex::new(r"ANSWER: 4\s*$").unwrap());
+        let message = |text| json!({"message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": text}]}});
+        let artifacts = json!([
+            {"artifactId": "a", "parts": [{"text": "Two and two.\nANS"}, {"text": "WER: 4\n"}]},
+            {"artifactId": "log", "parts": [{"text": "I added them."}]},
+        ]);
+        let task = json!({"task": {"id": "t", "status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": artifacts}});
+        let wrong =
+            "turn 1 (line 7): expected an answer that matches ANSWER: 4\\s*$, got \"ANSWER: 4.5\"";
+        for (answer, expected) in [
+            (message("Two and two.\nANSWER: 4\n"), None),
+            (message("ANSWER: 4.5"), Some(wrong.replace("\\\\", "\\"))),
+            (task, None),
+        ] {
+            let mut talk = Collected::default();
+            talk.take(StreamResponse::read(answer).unwrap());
+            assert_eq!(judge(1, &asked, &talk), expected);
+        }
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl<'a> ExpectationKeys<'a> {
     }
 }
 
-fn pattern(node: &Node<'_>) -> Option<Regex> {
+pub(super) fn pattern(node: &Node<'_>) -> Option<Regex> {
     match Regex::new(node.text()?) {
         Ok(regex) => Some(regex),
         Err(error) => {

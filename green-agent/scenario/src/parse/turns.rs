@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{
+    check,
     credential::{self, CredentialKeys},
     evaluator::CONVERSATION,
     part::{self, PartKeys},
@@ -63,6 +64,8 @@ table! {
         optional state: String as Ending,
         /// A text that the answer must contain.
         optional contains: String,
+        /// A regular expression that must find a match in the answer.
+        later matches: Key<'a> as String,
     }
 }
 
@@ -192,6 +195,7 @@ fn turn(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<ConversationTurn
         fresh: keys.fresh,
         state: keys.state,
         contains: keys.contains,
+        matches: keys.matches.node().and_then(check::pattern),
     })
 }
 
@@ -232,13 +236,13 @@ mod tests {
     fn a_turn_is_read_with_all_its_keys() {
         let turns = turns_of(scenario_of(&format!(
             "{HEAD}[[config.turn]]\nto = 'a'\ntext = 'hi'\nversion = '0.3'\nbinding = 'rest'\nextensions = ['urn:a', 'urn:b']\nstream = true\ncancel = true\n\
-             after = '2s'\nfresh = true\nstate = 'canceled'\ncontains = 'bye'\n\
+             after = '2s'\nfresh = true\nstate = 'canceled'\ncontains = 'bye'\nmatches = 'b.e'\n\
              [[config.turn]]\nto = 'a'\ncancel = true\n"
         )));
         let [first, second] = &turns[..] else {
             panic!("there are two turns");
         };
-        assert_eq!((first.line, second.line), (7, 19));
+        assert_eq!((first.line, second.line), (7, 20));
         assert_eq!(first.parts, [json!({"text": "hi"})]);
         assert_eq!(first.version, Some(ProtocolVersion::V0_3));
         assert_eq!(first.binding, Some(ProtocolBinding::Rest));
@@ -247,6 +251,7 @@ mod tests {
         assert_eq!(first.after, Some(Duration::from_secs(2)));
         assert_eq!(first.state.as_deref(), Some("canceled"));
         assert_eq!(first.contains.as_deref(), Some("bye"));
+        assert_eq!(first.matches.as_ref().map(regex::Regex::as_str), Some("b.e"));
         assert!(second.parts.is_empty() && second.cancel && !second.fresh);
     }
 
@@ -289,6 +294,10 @@ mod tests {
             (
                 "to = 'a'\ntext = ''\nextensions = ['urn:a, urn:b']",
                 "a.toml:10:15: config.turn[0].extensions[0]: expected the URI of an extension, found \"urn:a, urn:b\"",
+            ),
+            (
+                "to = 'a'\ntext = ''\nmatches = '('",
+                "a.toml:10:11: config.turn[0].matches: expected a regular expression, found \"(\": unclosed group",
             ),
             (
                 "to = 'a'\ncancel = true",

@@ -91,6 +91,14 @@ fn a_value_in_a_regular_expression_is_literal_unless_it_is_the_whole() {
         let scenario = source(&file, ROW).unwrap().first().unwrap();
         let rule = format!("{:?}", scenario.harness.expect[0].rule);
         assert!(rule.contains(&format!("Regex({expected:?})")), "{rule}");
+
+        let file = FILE.replace("to = 'agent'", &format!("to = 'agent'\nmatches = '{pattern}'"));
+        let scenario = source(&file, ROW).unwrap().first().unwrap();
+        let Green::Builtin(Evaluator::Conversation(conversation)) = &scenario.green else {
+            panic!("{:?}", scenario.green);
+        };
+        let read = conversation.turns[0].matches.as_ref().map(regex::Regex::as_str);
+        assert_eq!(read, Some(expected));
     }
 }
 

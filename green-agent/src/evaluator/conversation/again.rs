@@ -19,8 +19,8 @@ pub enum TurnsError {
     NotSaid(usize),
     /// The transcript does not show the answer to each turn of the scenario.
     #[error(
-        "the transcript does not show the answer to each [[config.turn]] of the scenario, so that `state` and \
-         `contains` cannot be judged; run it again"
+        "the transcript does not show the answer to each [[config.turn]] of the scenario, so that `state`, \
+         `contains` and `matches` cannot be judged; run it again"
     )]
     NotShown,
 }
@@ -111,6 +111,7 @@ mod tests {
             fresh: false,
             state: Some(state.to_owned()),
             contains: contains.map(str::to_owned),
+            matches: None,
         }
     }
 
