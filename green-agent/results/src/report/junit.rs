@@ -1,6 +1,7 @@
 //! JUnit's XML, which most systems for continuous integration show: a test suite for each scenario and cell, a test
-//! case for each trial. Earlier attempts of a trial are reruns of its case. A gate has its own case; because it decides
-//! instead of single trials, failed trials are skipped, so that the failures agree with the run's exit code.
+//! case for each trial. Earlier attempts of a trial are reruns of its case. A gate, and the sidecar of a scenario
+//! that must fail, has its own case; because it decides instead of single trials, failed trials are skipped, so that the failures
+//! agree with the run's exit code.
 //! Jenkins' xUnit plugin refuses files with elements or attributes that its schema lacks, so that none are added.
 
 use std::{collections::BTreeMap, io, time::Duration};
@@ -9,13 +10,24 @@ use bridge_program::Exit;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
 
 use super::{
-    source::{Decision, ReportSource},
+    source::{Decision, DecisionKind, ReportSource},
     text::name_of,
 };
 use crate::{
     problem::{Outcome, Owner, Problem},
     record::TrialRecord,
 };
+
+/// The trials of a scenario about which a decision has its own case.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Decided {
+    /// None: each trial is judged by its own case.
+    Nothing,
+    /// Those that say something about the agent, by gates.
+    ScoredTrials,
+    /// All, by a sidecar.
+    AllTrials,
+}
 
 /// Returns the document.
 pub(super) fn of(run: &ReportSource) -> io::Result<String> {
@@ -25,24 +37,33 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
     for record in &run.records[run.counted..] {
         earlier.entry(&record.key).or_default().push(record);
     }
+    let decisions = run.decisions();
+    let must_fail = |name: &str| {
+        let mut decisions = decisions.iter().filter(|one| one.scenario == name);
+        decisions.any(|one| one.about == DecisionKind::ExpectedFailure)
+    };
     let mut records = run.counted().iter().peekable();
     for group in &run.groups {
-        let is_gated = run.has_gates(&group.scenario);
+        let decided = match must_fail(&group.scenario) {
+            true => Decided::AllTrials,
+            false if run.has_gates(&group.scenario) => Decided::ScoredTrials,
+            false => Decided::Nothing,
+        };
         let mut suite = TestSuite::new(group.name());
         suite.set_time(Duration::from_secs_f64(group.seconds));
         for record in records.by_ref().take(group.trials) {
             let reruns = earlier.remove(record.key.as_str()).unwrap_or_default();
-            suite.add_test_case(case(record, &reruns, group.name(), is_gated));
+            suite.add_test_case(case(record, &reruns, group.name(), decided));
         }
         report.add_test_suite(suite);
     }
     let mut suites: BTreeMap<(String, &str), TestSuite> = BTreeMap::new();
-    for decision in run.decisions() {
+    for decision in &decisions {
         let (scenario, about) = (decision.scenario.clone(), decision.about.title());
         let suite = suites.entry((scenario, about));
         let suite = suite
             .or_insert_with_key(|(scenario, about)| TestSuite::new(format!("{scenario}: {about}")));
-        suite.add_test_case(decided(&decision));
+        suite.add_test_case(decision_case(decision));
     }
     for suite in suites.into_values() {
         report.add_test_suite(suite);
@@ -62,7 +83,7 @@ fn without_skipped_of_all(mut text: String) -> String {
 }
 
 /// Returns the case of a decision. Its name has no figures, so that systems find the same case in every run.
-fn decided(decision: &Decision) -> TestCase {
+fn decision_case(decision: &Decision) -> TestCase {
     let mut status = match decision.met {
         true => TestCaseStatus::success(),
         false => TestCaseStatus::non_success(NonSuccessKind::Failure),
@@ -77,10 +98,15 @@ fn decided(decision: &Decision) -> TestCase {
     case
 }
 
-fn case(record: &TrialRecord, earlier: &[&TrialRecord], suite: String, is_gated: bool) -> TestCase {
+fn case(
+    record: &TrialRecord,
+    earlier: &[&TrialRecord],
+    suite: String,
+    decided: Decided,
+) -> TestCase {
     let sample = record.sample.as_ref().map(|sample| format!("sample {sample} "));
     let name = format!("{}trial {}", sample.unwrap_or_default(), record.trial);
-    let mut status = status(record, is_gated);
+    let mut status = status(record, decided);
     for record in earlier {
         let mut rerun = TestRerun::new(kind(record));
         if let Some(problem) = record.problems.first() {
@@ -100,7 +126,7 @@ fn case(record: &TrialRecord, earlier: &[&TrialRecord], suite: String, is_gated:
     case
 }
 
-fn status(record: &TrialRecord, is_gated: bool) -> TestCaseStatus {
+fn status(record: &TrialRecord, decided: Decided) -> TestCaseStatus {
     let all: Vec<String> = record
         .problems
         .iter()
@@ -111,7 +137,10 @@ fn status(record: &TrialRecord, is_gated: bool) -> TestCaseStatus {
         Outcome::NotRun | Outcome::Interrupted if record.exit == Exit::Passed => {
             TestCaseStatus::skipped()
         }
-        Outcome::Passed | Outcome::Failed | Outcome::AgentError if is_gated => {
+        _ if decided == Decided::AllTrials => TestCaseStatus::skipped(),
+        Outcome::Passed | Outcome::Failed | Outcome::AgentError
+            if decided == Decided::ScoredTrials =>
+        {
             TestCaseStatus::skipped()
         }
         _ => TestCaseStatus::non_success(kind(record)),

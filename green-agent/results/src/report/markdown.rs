@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _};
 use bridge_program::Exit;
 
 use super::{
-    source::{Group, ReportSource, cell_name},
+    source::{DecisionKind, Group, ReportSource, cell_name},
     text::{interval, percent},
 };
 use crate::{problem::Outcome, record::TrialRecord, run::Failure};
@@ -40,12 +40,18 @@ pub(super) fn of(run: &ReportSource) -> String {
     text
 }
 
-/// Returns the trials of each scenario that failed alike. Trials that were not needed did not fail.
+/// Returns the trials of each scenario that failed alike. Trials that were not needed, or had to fail as they did, did not
+/// fail.
 fn failures(run: &ReportSource) -> Vec<Vec<&TrialRecord>> {
+    let decisions = run.decisions();
+    let as_expected = |scenario: &str| {
+        let mut decisions = decisions.iter().filter(|one| one.scenario == scenario);
+        decisions.any(|one| one.about == DecisionKind::ExpectedFailure && one.met)
+    };
     let mut groups: Vec<Vec<&TrialRecord>> = Vec::new();
     let mut places = BTreeMap::new();
     for record in run.counted() {
-        if record.exit == Exit::Passed {
+        if record.exit == Exit::Passed || as_expected(&record.scenario) {
             continue;
         }
         let failure = Failure::of(&record.cell, &record.problems);

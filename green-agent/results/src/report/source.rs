@@ -7,11 +7,13 @@ use std::{
 
 use serde::Serialize;
 
+use green_agent_scenario::ExpectedFailure;
+
 use super::text::percent;
 use crate::{
-    problem::Outcome,
+    problem::{Outcome, ProblemKind},
     record::{Manifest, ManifestScenario, RecordError, RunFolder, TrialRecord},
-    run::{FinishedRun, RunReport, tally::NoteTally},
+    run::{FinishedRun, RunReport, ScenarioReport, ScenarioVerdict, tally::NoteTally},
     statistics::{Estimate, pass::PassAtK},
     summary::{Figures, RunSummary, ScenarioSummary, outcomes_text},
 };
@@ -37,7 +39,7 @@ pub struct ReportSource {
     bootstrap: Option<u64>,
 }
 
-/// A decision about a run besides its trials: a gate, or trials that have not ended.
+/// A decision about a run besides its trials: a gate, the sidecar of a scenario that must fail, or trials that have not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The scenario's name.
@@ -58,6 +60,8 @@ pub struct Decision {
 pub enum DecisionKind {
     /// A gate, which is met or not.
     Gate,
+    /// Whether a scenario that must fail did so as its sidecar describes.
+    ExpectedFailure,
     /// Trials that have not ended.
     UnendedTrials,
 }
@@ -67,6 +71,7 @@ impl DecisionKind {
     pub fn title(self) -> &'static str {
         match self {
             Self::Gate => "gate",
+            Self::ExpectedFailure => "expected failure",
             Self::UnendedTrials => "trials that have not ended",
         }
     }
@@ -79,7 +84,9 @@ impl Decision {
         match (self.about, self.met) {
             (DecisionKind::Gate, true) => format!("{scenario}: gate met: {text}"),
             (DecisionKind::Gate, false) => format!("{scenario}: gate not met: {text}"),
-            (DecisionKind::UnendedTrials, _) => format!("{scenario}: {text}"),
+            (DecisionKind::ExpectedFailure | DecisionKind::UnendedTrials, _) => {
+                format!("{scenario}: {text}")
+            }
         }
     }
 }
@@ -220,16 +227,19 @@ impl ReportSource {
         RunReport::of(&run, self.bootstrap)
     }
 
-    /// Returns the decisions besides trials: for each scenario the number of trials that have not ended, and its gates.
+    /// Returns the decisions besides trials: for each scenario the number of trials that have not ended, and its gates or its
+    /// sidecar.
     pub fn decisions(&self) -> Vec<Decision> {
         let scenarios = &self.manifest.scenarios;
-        let reports = match scenarios.iter().any(|one| !one.gate.is_empty()) {
+        let is_decided = |one: &ManifestScenario| !one.gate.is_empty() || one.must_fail.is_some();
+        let reports = match scenarios.iter().any(is_decided) {
             true => self.report().scenarios,
             false => Vec::new(),
         };
         let of = |scenario: &ManifestScenario| {
-            let gates = reports.iter().find(|one| one.name == scenario.name);
-            let gates = gates.into_iter().flat_map(|one| &one.gates);
+            let report = reports.iter().find(|one| one.name == scenario.name);
+            let failure = report.and_then(|report| expected_failure(scenario, report));
+            let gates = report.into_iter().flat_map(|one| &one.gates);
             let gates = gates.map(|gate| Decision {
                 scenario: scenario.name.clone(),
                 about: DecisionKind::Gate,
@@ -237,7 +247,7 @@ impl ReportSource {
                 met: gate.met,
                 text: gate.message.clone(),
             });
-            self.unended(scenario).into_iter().chain(gates).collect::<Vec<_>>()
+            self.unended(scenario).into_iter().chain(failure).chain(gates).collect::<Vec<_>>()
         };
         scenarios.iter().flat_map(of).collect()
     }
@@ -296,6 +306,27 @@ impl ReportSource {
         }
         (last - first).max(0.0)
     }
+}
+
+/// Returns the decision about a scenario that must fail; `None` about one that did not run or was interrupted.
+fn expected_failure(scenario: &ManifestScenario, report: &ScenarioReport) -> Option<Decision> {
+    let ExpectedFailure { exit, message } = scenario.must_fail.as_ref()?;
+    let mut problems = report.problems();
+    let other = problems.find(|(_, problem)| problem.kind == ProblemKind::UnexpectedEnd);
+    let text = match other {
+        Some((_, problem)) => problem.to_string(),
+        None if report.verdict == ScenarioVerdict::FailedAsExpected => {
+            format!("failed with exit code {exit} and {message:?}, as its sidecar expects")
+        }
+        None => return None,
+    };
+    Some(Decision {
+        scenario: scenario.name.clone(),
+        about: DecisionKind::ExpectedFailure,
+        demand: "fails as its sidecar expects".to_owned(),
+        met: other.is_none(),
+        text,
+    })
 }
 
 /// Returns a cell as text: `model=small, policy=greedy`.

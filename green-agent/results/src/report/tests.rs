@@ -10,7 +10,10 @@ use crate::{
     problem::{Outcome, Problem, ProblemKind},
     record::{Manifest, ManifestScenario, RunFolder, TokenCounts, TrialRecord, Usage, VERSION},
 };
-use green_agent_scenario::gate::{Comparison, Condition, FigureGate, Gates};
+use green_agent_scenario::{
+    ExpectedFailure,
+    gate::{Comparison, Condition, FigureGate, Gates},
+};
 
 fn record(scenario: &str, trial: u32, problem: Option<Problem>) -> TrialRecord {
     let outcome = problem.as_ref().map_or(Outcome::Passed, Problem::outcome);
@@ -267,6 +270,33 @@ fn trials_that_were_not_needed_or_were_interrupted_are_counted_apart() {
     let junit = junit::of(&run).unwrap();
     let suite = "tests=\"100\" skipped=\"64\" errors=\"4\" failures=\"8\"";
     assert!(junit.contains(suite), "{junit}");
+}
+
+#[test]
+fn scenarios_that_must_fail_are_failures_only_if_they_end_otherwise() {
+    let mut folder = run_folder(Path::new("run"));
+    let crash = || Some(ProblemKind::Crashed.because("purple exited with code 7"));
+    let broken = Some(ProblemKind::Model.because("the model answered 429"));
+    folder.records =
+        vec![record("shop", 1, crash()), record("debate", 1, None), record("a|b`c", 1, broken)];
+    folder.manifest.scenarios.truncate(3);
+    for (scenario, exit) in folder.manifest.scenarios.iter_mut().zip([1, 1, 4]) {
+        let message = if exit == 1 { "code 7" } else { "429" }.to_owned();
+        scenario.must_fail = Some(ExpectedFailure { exit, message });
+        scenario.gate = Gates::default();
+        scenario.trials = Some(1);
+    }
+    let run = ReportSource::new(&folder, None);
+    let junit = junit::of(&run).unwrap();
+    let all = "tests=\"6\" failures=\"1\" errors=\"0\"";
+    assert!(junit.contains(all), "{junit}");
+    let other =
+        "its sidecar expects exit code 1 with &quot;code 7&quot;, but it ended with exit code 0";
+    assert!(junit.contains(other), "{junit}");
+    let comment = markdown::of(&run);
+    let as_expected = "- `shop: failed with exit code 1 and \"code 7\", as its sidecar expects`\n";
+    assert!(comment.contains(as_expected), "{comment}");
+    assert!(!comment.contains("<details>"), "{comment}");
 }
 
 #[test]
