@@ -32,7 +32,10 @@ pub(super) struct Filling<'a> {
 const SOURCES: [&str; 2] = ["dataset", "matrix"];
 
 /// Where expectations of the run and of turns are, whose `matches` are regular expressions.
-const EXPECTATIONS: [&str; 2] = ["harness.expect[", "config.turn["];
+const EXPECTATIONS: [&str; 2] = ["harness.expect[", TURNS];
+
+/// Where turns are, whose `contains` is a text.
+const TURNS: &str = "config.turn[";
 
 /// The kind of text that a value is inserted into.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,6 +48,8 @@ enum TextKind {
     Variable,
     /// A regular expression, in which many characters have a meaning, such as those of `$1.50 (net)`.
     Pattern,
+    /// A text that the answer to a turn must contain, which must not be empty because every answer contains that.
+    Sought,
 }
 
 /// Reports a mistake at an offset of the file, with its key.
@@ -134,9 +139,13 @@ impl Filling<'_> {
                     return;
                 }
                 match self.text(text, place) {
+                    Ok(filled) if place == TextKind::Sought && filled.as_str() == Some("") => {
+                        let expected = "a text that is not empty, since every answer contains that";
+                        report(span.start, key, self.unusable(text, expected));
+                    }
                     Ok(filled) => match to_toml(&filled, &span, numbers) {
                         Some(filled) => *value.get_mut() = filled,
-                        None => report(span.start, key, self.null(text)),
+                        None => report(span.start, key, self.unusable(text, "lists without null")),
                     },
                     Err(problem) => report(span.start, key, problem),
                 }
@@ -149,10 +158,10 @@ impl Filling<'_> {
             DeValue::Table(members) => {
                 for (name, member) in members.iter_mut() {
                     let name = name.get_ref().as_ref();
+                    let is_expected = EXPECTATIONS.iter().any(|place| key.starts_with(place));
                     let place = match name {
-                        "matches" if EXPECTATIONS.iter().any(|place| key.starts_with(place)) => {
-                            TextKind::Pattern
-                        }
+                        "matches" if is_expected => TextKind::Pattern,
+                        "contains" if key.starts_with(TURNS) => TextKind::Sought,
                         _ => place,
                     };
                     self.value(member, &format!("{key}.{name}"), place, numbers, report);
@@ -164,15 +173,17 @@ impl Filling<'_> {
 
     fn text(&self, text: &str, place: TextKind) -> Result<Value, Problem> {
         match place {
-            TextKind::Plain if text == WHOLE_ROW => Ok(match self.row {
+            TextKind::Plain | TextKind::Sought if text == WHOLE_ROW => Ok(match self.row {
                 Some((_, row)) => Value::Object(row.fields.clone()),
                 None => Value::from(text),
             }),
-            TextKind::Plain | TextKind::Pattern => match placeholder_only(text) {
-                Some(placeholder) => Ok(self.look_up(placeholder)?.clone()),
-                None if place == TextKind::Pattern => self.within(text, regex::escape),
-                None => self.within(text, str::to_owned),
-            },
+            TextKind::Plain | TextKind::Pattern | TextKind::Sought => {
+                match placeholder_only(text) {
+                    Some(placeholder) => Ok(self.look_up(placeholder)?.clone()),
+                    None if place == TextKind::Pattern => self.within(text, regex::escape),
+                    None => self.within(text, str::to_owned),
+                }
+            }
             TextKind::Variable => self.within(text, |value| value.replace('$', "$$")),
             TextKind::Command => {
                 // The command is split before it is filled, so that a value with spaces or quotes stays one word.
@@ -210,14 +221,16 @@ impl Filling<'_> {
         Ok(Value::from(filled + rest))
     }
 
-    /// Returns the problem of a list with null, which TOML cannot represent.
-    fn null(&self, text: &str) -> Problem {
-        let place =
-            self.row.map(|(dataset, row)| format!("{}:{}", dataset.path.display(), row.line));
+    /// Returns the problem of a value that cannot stand here, such as a list with null, which TOML cannot represent.
+    fn unusable(&self, text: &str, expected: &str) -> Problem {
+        let place = match self.row {
+            Some((dataset, row)) => format!("{}:{}", dataset.path.display(), row.line),
+            None => "the matrix".to_owned(),
+        };
         Problem::Placeholder {
             placeholder: text.to_owned(),
             nearest: None,
-            expected: format!("lists without null, found one in {}", place.unwrap_or_default()),
+            expected: format!("{expected}, found one in {place}"),
         }
     }
 

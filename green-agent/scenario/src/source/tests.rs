@@ -103,6 +103,18 @@ fn a_value_in_a_regular_expression_is_literal_unless_it_is_the_whole() {
 }
 
 #[test]
+fn an_empty_text_that_every_answer_contains_is_reported_with_its_row() {
+    let file = FILE.replace("to = 'agent'", "to = 'agent'\ncontains = '{row.expected}'");
+    let with = |text: &str| ROW.replacen('{', &format!("{{\"expected\": {text}, "), 1);
+    let error = source(&file, &with("\"\"")).unwrap_err();
+    let expected = "{row.expected}: expected a text that is not empty, since every answer contains that, found one in tasks.jsonl:1";
+    assert!(error.ends_with(expected), "{error}");
+    for text in ["\" \"", "0", "false"] {
+        assert!(source(&file, &with(text)).is_ok(), "{text}");
+    }
+}
+
+#[test]
 fn a_list_with_null_is_reported_with_its_row() {
     let file = FILE
         .replace("to = 'agent'\ntext = ", "to = 'agent'\nparts = [{ data = '{row.tags}' }]\n# ");
