@@ -25,6 +25,7 @@ use super::{
 use crate::{
     gate::{self, GateMistake, baseline},
     record::{TrialRecord, VERSION},
+    report::source::cell_name,
     scenario::{
         files::ScenarioFile,
         gate::Gates,
@@ -290,6 +291,8 @@ impl<'a> RunningScenario<'a> {
         }
         let attempt = Attempt {
             number: planned.trial,
+            sample: planned.row.map(|row| row.name.clone()),
+            cell: cell_name(&cell_texts(planned.cell)),
             folder,
             // Samples and cells have separate transcripts.
             with_snapshot: !self.plan.source.is_filled(),

@@ -55,6 +55,10 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 pub(super) struct Attempt {
     /// The number of the trial, from 1.
     pub(super) number: u32,
+    /// The name of its sample.
+    pub(super) sample: Option<String>,
+    /// The name of its cell; empty without a matrix.
+    pub(super) cell: String,
     /// The folder of its transcript and the agents' output.
     pub(super) folder: PathBuf,
     /// Whether the scenario has a snapshot.
@@ -90,6 +94,12 @@ pub(super) async fn run(
 ) -> TrialReport {
     let span = span(Kind::Internal, || format!("trial {}", attempt.number));
     set(&span, "scenario", scenario.name.as_str());
+    if let Some(sample) = &attempt.sample {
+        set(&span, "sample", sample.as_str());
+    }
+    if !attempt.cell.is_empty() {
+        set(&span, "cell", attempt.cell.as_str());
+    }
     let running = run_one(found, scenario, installed, attempt, kept, options);
     let report = running.instrument(span.clone()).await;
     set(&span, "outcome", report.outcome.title());

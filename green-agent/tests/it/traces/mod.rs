@@ -203,6 +203,27 @@ fn tools_go_on_with_it(spans: &Spans, requests: &[Value]) {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn trials_of_a_dataset_are_told_apart() {
+    let folder = Folder::new();
+    folder.file("rows.jsonl", "{\"id\": \"first\"}\n{\"id\": \"second\"}\n");
+    folder.conversation("rows.toml", "builtin = 'echo'", MESSAGE);
+    let path = folder.0.path().join("rows.toml");
+    let more = "dataset = 'rows.jsonl'\nmatrix = { model = ['small'] }\n";
+    std::fs::write(&path, std::fs::read_to_string(&path).unwrap() + more).unwrap();
+    let collector = Collector::start().await;
+    let output = folder.run(&collector.url, &[]).await;
+    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+    let spans = collector.spans();
+    let trials = spans.named("trial 1").into_iter();
+    let told = trials.map(|one| [&one.attributes["sample"], &one.attributes["cell"]]);
+    let told: BTreeSet<_> = told.collect();
+    assert_eq!(
+        told.into_iter().flatten().collect::<Vec<_>>(),
+        ["first", "model=small", "second", "model=small"]
+    );
+}
+
 /// An agent whose card is fine, and that answers no message.
 #[derive(Clone, Copy)]
 enum BrokenAgent {
