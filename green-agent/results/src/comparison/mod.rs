@@ -5,8 +5,6 @@ mod axis;
 mod problems;
 mod transcripts;
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 pub use self::{
@@ -36,8 +34,7 @@ pub struct Comparison {
     pub flips: Vec<Flip>,
     /// The problems whose number changed, those that are new or more frequent first.
     pub problems: Vec<ProblemChange>,
-    /// The samples whose rows differ between the runs, by scenario and name. Rows without an `id` are named by their number, so
-    /// that other rows are compared if their order changed.
+    /// The samples whose rows differ between the runs; see [`SummaryBuilder::changed_samples`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed_samples: Vec<Task>,
 }
@@ -65,7 +62,7 @@ impl Comparison {
             differences: differences(&rows_a, &rows_b, bootstrap),
             flips: flips(rows_a.pairs(&rows_b, PASS_RATE), (a, b), transcripts),
             problems: problems::changes(&a.counted(), &b.counted()),
-            changed_samples: changed_samples(&a.records, &b.records),
+            changed_samples: rows_a.changed_samples(&rows_b),
         }
     }
 
@@ -110,26 +107,6 @@ fn flips(pairs: Vec<Pair>, runs: (&RunFolder, &RunFolder), transcripts: usize) -
         }
     };
     flipped.into_iter().enumerate().map(with_transcript).collect()
-}
-
-fn changed_samples(a: &[TrialRecord], b: &[TrialRecord]) -> Vec<Task> {
-    let digests = |records: &[TrialRecord]| -> BTreeMap<(String, String), String> {
-        let of = |one: &TrialRecord| {
-            Some(((one.scenario.clone(), one.sample.clone()?), one.sample_digest.clone()?))
-        };
-        records.iter().filter_map(of).collect()
-    };
-    let mut later = digests(b);
-    let changed = digests(a)
-        .into_iter()
-        .filter(|(name, digest)| later.remove(name).is_some_and(|found| found != *digest));
-    let task = |((scenario, sample), _)| Task {
-        scenario,
-        cell: BTreeMap::new(),
-        sample: Some(sample),
-        trial: None,
-    };
-    changed.map(task).collect()
 }
 
 fn of_task<'a>(records: &[&'a TrialRecord], task: &Task) -> Vec<&'a TrialRecord> {

@@ -84,6 +84,14 @@ fn check_regressions(
         let none = run.difference(earlier, &gate.figure, None);
         results.push(check_regression(gate, &BTreeMap::new(), &none));
     }
+    if let changed @ 1.. = earlier.changed_samples(run).len() {
+        for result in &mut results {
+            result.message += &format!(
+                "; rows of the dataset that changed or moved since: {changed}. A row without an id is named by its number: give each an id, \
+                 or accept another baseline"
+            );
+        }
+    }
     results
 }
 

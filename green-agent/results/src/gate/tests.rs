@@ -108,6 +108,31 @@ fn a_drop_against_an_earlier_run_is_found() {
 }
 
 #[test]
+fn a_regression_says_that_rows_moved() {
+    let folder = tempfile::tempdir().unwrap();
+    let of_rows = |digests: [&str; 3]| {
+        let named = trials(3, 0).into_iter().zip(digests);
+        let named = named.map(|(record, digest)| TrialRecord {
+            sample: Some(record.trial.to_string()),
+            sample_digest: Some(digest.to_owned()),
+            trial: 1,
+            ..record
+        });
+        named.collect::<Vec<_>>()
+    };
+    let writer = RecordWriter::open(&folder.path().join("records.jsonl")).unwrap();
+    of_rows(["a", "b", "c"]).iter().for_each(|record| writer.append(record).unwrap());
+    drop(writer);
+    let mut scenario = scenario("regress = { against = 'records.jsonl' }");
+    scenario.path = folder.path().join("a.toml");
+    let said = |digests| checked_path(&scenario, &of_rows(digests))[0].message.clone();
+    let unmoved = said(["a", "b", "c"]);
+    assert!(unmoved.ends_with("3 pairs of the same sample or trial)"), "{unmoved}");
+    let moved = said(["a", "c", "b"]);
+    assert!(moved.contains("; rows of the dataset that changed or moved since: 2. "), "{moved}");
+}
+
+#[test]
 fn a_drop_in_one_cell_does_not_disappear_among_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let of_model = |model: &str, records: Vec<TrialRecord>| {

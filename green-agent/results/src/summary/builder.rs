@@ -18,6 +18,8 @@ pub struct SummaryBuilder {
     /// The last attempt of each trial, by key.
     counted: BTreeMap<Arc<str>, Row>,
     retried: Vec<Row>,
+    /// The digest of each sample's row of the dataset, by the names of scenario and sample.
+    pub(super) digests: BTreeMap<(Arc<str>, Arc<str>), Arc<str>>,
     refused: Vec<String>,
     names: SharedNames,
 }
@@ -34,6 +36,10 @@ impl SummaryBuilder {
     pub fn add(&mut self, record: &TrialRecord) {
         let row = Row::new(record, &mut self.names);
         self.refused.extend(refused(record));
+        if let (Some(sample), Some(digest)) = (&row.sample, record.sample_digest.as_deref()) {
+            let name = (row.scenario.clone(), sample.clone());
+            self.digests.entry(name).or_insert_with(|| digest.into());
+        }
         let retried = match self.counted.get(&row.key) {
             Some(last) if last.attempt > row.attempt => Some(row),
             _ => self.counted.insert(row.key.clone(), row),

@@ -1,6 +1,9 @@
 //! Compares two runs sample by sample.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde::Serialize;
 
@@ -99,6 +102,20 @@ impl SummaryBuilder {
     /// Returns the tasks that both runs have, with the values of a figure.
     pub fn pairs(&self, later: &Self, figure: &str) -> Vec<Pair> {
         pairs(&self.by_task(figure), &later.by_task(figure))
+    }
+
+    /// Returns the samples whose rows of the dataset differ between this run and a later one. Rows without an `id` are named by
+    /// their number, so that other rows are paired if their order changed.
+    pub fn changed_samples(&self, later: &Self) -> Vec<Task> {
+        let differs = |name, digest| later.digests.get(name).is_some_and(|found| found != digest);
+        let changed = self.digests.iter().filter(|(name, digest)| differs(*name, *digest));
+        let task = |((scenario, sample), _): (&(Arc<str>, Arc<str>), _)| Task {
+            scenario: scenario.to_string(),
+            cell: BTreeMap::new(),
+            sample: Some(sample.to_string()),
+            trial: None,
+        };
+        changed.map(task).collect()
     }
 
     /// Returns the names of the figures that the run has: `pass_rate` and the metrics.
