@@ -58,7 +58,7 @@ def overview(page):
 def trials(page):
     page.keyboard.press("t")
     page.wait_for_selector("[role=grid]")
-    assert page.locator("[role=grid]").get_attribute("aria-rowcount") == "10001"
+    assert page.locator("[role=grid]").get_attribute("aria-rowcount") == "10002"  # with the one of headers
     said = page.locator(".bar [role=status]").inner_text().replace("\u202f", " ")
     assert said == "10 000 of 10 000 trials, 1 repeated attempt", said
     assert count_rows(page) < 100, "the list is not windowed"
@@ -96,6 +96,10 @@ def large_transcript(page):
     page.keyboard.press("ArrowDown")
     page.wait_for_selector(".viewer .line")
     assert "selected" in box.locator("[aria-selected=true]").first.evaluate("(e) => e.ariaSelected ? 'selected' : ''")
+    page.emulate_media(forced_colors="active")
+    for chosen in (".row[aria-selected=true]", "[role=tab][aria-selected=true]"):
+        assert page.locator(chosen).first.evaluate("(e) => getComputedStyle(e).outlineStyle") == "solid", chosen
+    page.emulate_media(forced_colors="none")
     page.get_by_role("button", name="Body", exact=True).click()
     shot(page, "message-light")
     for _ in range(len("hostile") + 12):
@@ -137,10 +141,11 @@ def exact_numbers(page):
 
 def comparison(page):
     page.goto(f"{PAGE.as_uri()}#/compare")
-    page.wait_for_selector(".changed-row")
+    page.wait_for_selector(".row.changed-row")
+    assert page.locator(".pairs [role=columnheader]", has_text="before").is_visible()
     measure(page, "compare")
     shot(page, "compare-light")
-    page.locator(".changed-row").nth(1).click()
+    page.locator(".row.changed-row").nth(1).click()
     wait_until(page, "location.hash.startsWith('#/trial/')")
 
 

@@ -3,6 +3,7 @@
 import sys
 import time
 from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
@@ -47,8 +48,20 @@ def open_page(browser, place, dark=False, width=1440, height=900):
     return page
 
 
+AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text()
+
+# The name of a row is a sentence, which says more than the row shows; Chromium and Firefox let keys scroll each region.
+UNUSED = ("label-content-name-mismatch", "scrollable-region-focusable")
+
+
 def shot(page, name):
+    """Keeps a screenshot, and notes what axe finds that keeps people from using the page as it is shown."""
     page.screenshot(path=str(SHOTS / f"{name}.png"))
+    page.evaluate(AXE)
+    rules = {rule: {"enabled": False} for rule in UNUSED}
+    found = page.evaluate("(rules) => axe.run(document, { rules, resultTypes: ['violations'] })", rules)
+    for one in found["violations"]:
+        wrong.append(f"{name}: {one['help']}: {one['nodes'][0]['html'][:200]}")
 
 
 def wait_until(page, what):

@@ -16,8 +16,8 @@ use tokio::net::TcpListener;
 
 use crate::venv;
 
-/// Drives the browser. It brings none: Debian's is used.
-const PLAYWRIGHT: [&str; 1] = ["playwright==1.65.2"];
+/// Drives the browser, and judges its pages. They bring no browser: Debian's is used.
+const PLAYWRIGHT: [&str; 2] = ["playwright==1.65.2", "axe-playwright-python==0.1.8"];
 
 fn target() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/html-report")

@@ -25,7 +25,9 @@ async function comparePage(main) {
     make('option', { value: 'changed', text: `${counted(changed.length, 'changed outcome')}` }),
     make('option', { value: 'all', text: `${counted(pairs.length, 'pair')}` }));
   let shown = flips;
-  const rows = new Rows({ label: 'Trials that changed', height: 30, role: 'grid', rowRole: 'row',
+  const head = make('div', { class: 'head changed-row', role: 'row' }, ...['scenario', 'cell', 'sample', 'trial', 'before', 'now', 'problem'].map((name) =>
+    make('span', { role: 'columnheader', class: { cell: 'extra', trial: 'number', problem: 'extra' }[name], text: name })));
+  const rows = new Rows({ label: 'Trials that changed', height: 30, head,
     row: (at) => pairRow(run, other, shown[at]),
     open: (at) => { location.hash = run.link(shown[at].now); } });
   choice.addEventListener('change', () => {
@@ -33,7 +35,7 @@ async function comparePage(main) {
     rows.reset(shown.length);
   });
   rows.reset(shown.length);
-  const list = make('section', { class: 'card pairs' }, make('div', { class: 'bar' }, make('h2', { text: 'Trials' }), choice), rows.box);
+  const list = make('section', { class: 'card pairs' }, make('div', { class: 'bar' }, make('h2', { text: 'Trials' }), choice), head, rows.box);
   main.append(list);
 }
 

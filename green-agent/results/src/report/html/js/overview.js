@@ -77,7 +77,7 @@ function outcomeBar(outcomes) {
     bar.append(part);
     legend.append(make('a', { href: `#/trials?outcome=${name}` }, outcomeMark(name), make('span', { text: ` ${count(outcomes[name])}` })));
   }
-  return make('div', {}, bar, legend);
+  return make('div', {}, ...(names.length ? [bar] : []), legend);
 }
 
 /** A plot of one measure, with a control to choose the measure. */
@@ -113,7 +113,7 @@ function axisPairs(run) {
   const most = 20;
   const compared = run.axes.filter(({ differences }) => differences.some(({ pairs }) => pairs > 0));
   if (compared.length === 0) return [];
-  const head = ['figure', 'from', 'to', 'difference', '95 % interval', ''];
+  const head = ['figure', 'from', 'to', 'difference', '95 % interval', 'verdict'];
   const table = make('table', {},
     make('thead', {}, make('tr', {}, ...head.map((name, at) => make('th', { scope: 'col', class: at === 0 || at === 5 ? null : 'number', text: name })))),
     ...compared.slice(0, most).map(axisPair));

@@ -20,7 +20,6 @@ class Pane {
     this.chosen = name;
     for (const one of this.tabs) {
       one.tab.setAttribute('aria-selected', String(one.name === name));
-      one.tab.setAttribute('aria-pressed', String(one.name === name));
       if (one.name !== name) continue;
       one.kept ??= one.content();
       this.place.setAttribute('aria-labelledby', one.tab.id);

@@ -6,13 +6,20 @@ const BEYOND = 6;
 class Rows {
   /**
    * `label` names the list; `height` is that of a row in pixels; `row(index)` returns the row's element; `open(index)` is
-   * called when a row is chosen by mouse or Enter; `moved(index)` when the cursor moves to it.
+   * called when a row is chosen by mouse or Enter; `moved(index)` when the cursor moves to it. With `head`, a row of column
+   * headers that stands above the rows, the list is a grid.
    */
-  constructor({ label, height, row, open, moved, role = 'listbox', rowRole = 'option' }) {
-    Object.assign(this, { height, row, open, moved, rowRole, length: 0, cursor: -1, shown: new Map(), drawn: '' });
+  constructor({ label, height, row, open, moved, head }) {
+    Object.assign(this, { height, row, open, moved, head, length: 0, cursor: -1, shown: new Map(), drawn: '' });
     this.all = make('div', { class: 'all', role: 'presentation' });
-    this.box = make('div', { class: 'rows', role, tabindex: '0', 'aria-label': label }, this.all);
+    this.box = make('div', { class: 'rows', role: head ? 'grid' : 'listbox', tabindex: '0', 'aria-label': label }, this.all);
     this.name = `rows-${(Rows.made = (Rows.made ?? 0) + 1)}`;
+    if (head) {
+      // The headers do not scroll with the rows and are therefore outside of the box.
+      head.id = `${this.name}-head`;
+      head.setAttribute('aria-rowindex', 1);
+      this.box.setAttribute('aria-owns', head.id);
+    }
     this.box.addEventListener('scroll', () => this.draw(), { passive: true });
     this.box.addEventListener('keydown', (event) => this.key(event));
     this.all.addEventListener('click', (event) => {
@@ -30,7 +37,7 @@ class Rows {
     this.length = length;
     this.cursor = Math.min(cursor, length - 1);
     this.all.style.height = `${length * this.height}px`;
-    this.box.setAttribute('aria-rowcount', length);
+    if (this.head) this.box.setAttribute('aria-rowcount', length + 1);
     this.draw(true);
   }
 
@@ -67,9 +74,12 @@ class Rows {
     element.classList.add('row');
     element.id = `${this.name}-${index}`;
     element.dataset.index = index;
-    element.setAttribute('role', this.rowRole);
-    element.setAttribute(this.rowRole === 'row' ? 'aria-rowindex' : 'aria-posinset', index + 1);
-    if (this.rowRole === 'option') element.setAttribute('aria-setsize', this.length);
+    element.setAttribute('role', this.head ? 'row' : 'option');
+    if (this.head) element.setAttribute('aria-rowindex', index + 2);
+    else {
+      element.setAttribute('aria-posinset', index + 1);
+      element.setAttribute('aria-setsize', this.length);
+    }
     element.style.top = `${index * this.height}px`;
     element.style.height = `${this.height}px`;
     this.shown.set(index, element);

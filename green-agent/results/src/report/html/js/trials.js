@@ -43,8 +43,9 @@ function trialsPage(main, query) {
   }
   main.classList.add('fixed');
   const said = make('span', { class: 'push', role: 'status' });
+  const head = headOf(() => show());
   const rows = new Rows({
-    label: 'Trials', height: TRIAL_ROW, role: 'grid', rowRole: 'row',
+    label: 'Trials', height: TRIAL_ROW, head,
     row: (at) => trialRow(run, listed.indexes[at]),
     open: (at) => { location.hash = run.link(listed.indexes[at]); },
     moved: (at) => { listed.cursor = at; },
@@ -67,7 +68,7 @@ function trialsPage(main, query) {
   });
   const filter = new Filters(run, () => { listed.cursor = 0; rows.box.scrollTop = 0; show(); });
   main.append(make('div', { class: 'bar' }, search, filter.outcomes, filter.group, said),
-    make('div', { class: 'list' }, headOf(show), rows.box));
+    make('div', { class: 'list' }, head, rows.box));
   show();
   rows.box.scrollTop = listed.top;
   rows.box.addEventListener('scroll', () => { listed.top = rows.box.scrollTop; }, { passive: true });
