@@ -15,7 +15,7 @@ pub enum Rejection {
     Overloaded,
     /// The head of the request is too large.
     HeadTooLarge,
-    /// The request of HTTP/1.1 has no `Host`, or several (RFC 9112, 3.2): a proxy in front may read another one.
+    /// The request has no `Host`, several, or something else in its place (RFC 9112, 3.2): a proxy in front may read another one.
     Host,
 }
 
@@ -36,7 +36,7 @@ impl Rejection {
             Self::HeadTooLarge => {
                 "expected a request whose head has at most 64 KiB and 100 headers"
             }
-            Self::Host => "expected a request with one Host header",
+            Self::Host => "expected a request with one Host header: a host and an optional port",
         }
     }
 }

@@ -10,6 +10,7 @@ use axum::{
         Extensions, HeaderMap, HeaderValue, Request, Response, StatusCode, Version,
         header::{CONNECTION, HOST, RETRY_AFTER},
         request::Parts,
+        uri::Authority,
     },
 };
 use hyper::{
@@ -90,7 +91,7 @@ impl Service<Request<Incoming>> for ConnectionService {
         let is_overloaded = permits.is_none() || !self.reserve_head(&request, &in_flight);
         let rejection = match is_overloaded {
             true => Some(Rejection::Overloaded),
-            false => (!has_host(&request)).then_some(Rejection::Host),
+            false => (!names_host(&request)).then_some(Rejection::Host),
         };
         let guard = RequestGuard::new(self.monitor.clone(), permits);
         let version = request.version();
@@ -180,9 +181,19 @@ impl ConnectionService {
     }
 }
 
-/// Returns whether the request names its host as its version requires (RFC 9112, 3.2).
-fn has_host(request: &Request<Incoming>) -> bool {
-    request.version() != Version::HTTP_11 || request.headers().get_all(HOST).iter().count() == 1
+/// Returns whether the request names one host, which may be empty, as its version requires (RFC 9112, 3.2; RFC 9113, 8.3.1). A
+/// proxy in front may read another one from several, or from what is none.
+fn names_host(request: &Request<Incoming>) -> bool {
+    let hosts = request.headers().get_all(HOST);
+    let count = hosts.iter().count();
+    let is_named = count == 1 || (count == 0 && request.version() != Version::HTTP_11);
+    let authority = request.uri().authority().map(|authority| authority.as_str().as_bytes());
+    is_named && hosts.iter().map(HeaderValue::as_bytes).chain(authority).all(is_host)
+}
+
+/// Returns whether the bytes are a host with an optional port, without a user (RFC 9110, 7.2).
+fn is_host(bytes: &[u8]) -> bool {
+    bytes.is_empty() || (!bytes.contains(&b'@') && Authority::try_from(bytes).is_ok())
 }
 
 fn unavailable(message: &'static str) -> Response<Body> {

@@ -84,13 +84,20 @@ async fn an_unread_body_does_not_break_the_next_request() {
 
 /// RFC 9112, 3.2.
 #[tokio::test]
-async fn a_request_of_http_1_1_names_one_host() {
+async fn a_request_names_one_host() {
     let address = start(app(), Limits::default()).await;
     for (head, status) in [
         ("HTTP/1.1\r\n", "400 Bad Request"),
         ("HTTP/1.1\r\nHost: a\r\nHost: b\r\n", "400 Bad Request"),
+        ("HTTP/1.1\r\nHost: me@a\r\n", "400 Bad Request"),
+        ("HTTP/1.1\r\nHost: a b\r\n", "400 Bad Request"),
+        ("HTTP/1.1\r\nHost: a, b\r\n", "400 Bad Request"),
+        ("HTTP/1.1\r\nHost: a/b\r\n", "400 Bad Request"),
         ("HTTP/1.1\r\nHost:\r\n", "200 OK"),
+        ("HTTP/1.1\r\nHost: my_box.:80\r\n", "200 OK"),
+        ("HTTP/1.1\r\nHost: [::1]:80\r\n", "200 OK"),
         ("HTTP/1.0\r\n", "200 OK"),
+        ("HTTP/1.0\r\nHost: a\r\nHost: a\r\n", "400 Bad Request"),
     ] {
         let head = format!("GET / {head}Connection: close\r\n\r\n");
         let mut connection = connect_and_send(address, &head).await;
