@@ -206,6 +206,7 @@ async fn the_catalogue_has_links_too() {
     let links = get(&app, "/.well-known/api-catalog", None).await;
     let kind = links.headers()["content-type"].to_str().unwrap().to_owned();
     assert!(kind.starts_with("application/linkset+json;"), "{kind}");
+    assert_eq!(links.headers()["link"], r#"<api-catalog>; rel="api-catalog""#);
     let links: Value = serde_json::from_str(&text(links).await).unwrap();
     assert_eq!(
         links["linkset"][1],

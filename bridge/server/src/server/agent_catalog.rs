@@ -5,7 +5,10 @@ use std::sync::Arc;
 use axum::{
     Extension,
     extract::State,
-    http::{HeaderMap, Uri, header::CONTENT_TYPE},
+    http::{
+        HeaderMap, Uri,
+        header::{CONTENT_TYPE, LINK},
+    },
     response::{IntoResponse as _, Response},
 };
 use bridge_protocol::dialect::places;
@@ -16,6 +19,9 @@ use super::{Endpoint, Origin, card::serve_document, rest, service_parameters};
 /// The media type of an API catalog (RFC 9727, section 4.1): links as JSON (RFC 9264) with a profile.
 const LINKS: &str =
     r#"application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727""#;
+
+/// The link by which a client that asks for the head alone learns what it has found (RFC 9727, section 2).
+const SELF: &str = r#"<api-catalog>; rel="api-catalog""#;
 
 /// Serves the cards of all agents in the order of their configuration: `{"agents": [CARD, ...]}`. With
 /// `?skill=ID`, which may be repeated, only agents with one of these skills are listed.
@@ -70,5 +76,5 @@ pub(super) async fn links(
         })
         .collect();
     let body = json!({"linkset": linkset}).to_string();
-    ([(CONTENT_TYPE, LINKS)], body).into_response()
+    ([(CONTENT_TYPE, LINKS), (LINK, SELF)], body).into_response()
 }
