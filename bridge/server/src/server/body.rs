@@ -37,7 +37,7 @@ pub(super) struct ReceivedRequest {
 pub(super) enum BodyError {
     /// The body, or the announced length, is above this limit in bytes.
     TooLarge(usize),
-    /// The connection ended within the body.
+    /// The connection ended within the body, or the body's chunks are not valid.
     Broken,
     /// The client sent the body too slowly.
     Late,
@@ -58,7 +58,7 @@ impl BodyError {
     pub(super) fn error(self) -> Error {
         let message = match self {
             Self::TooLarge(limit) => format!("expected a body of at most {limit} bytes"),
-            Self::Broken => "the connection ended within the body".to_owned(),
+            Self::Broken => "the body ended early, or its chunks are not valid".to_owned(),
             Self::Late => "the body arrived too slowly".to_owned(),
             Self::Full => {
                 return Error::unavailable(
@@ -215,6 +215,15 @@ mod tests {
     use axum::http::{HeaderName, HeaderValue};
 
     use super::*;
+
+    /// A client whose chunks are wrong has not closed its connection.
+    #[tokio::test]
+    async fn a_broken_body_may_have_wrong_chunks() {
+        let broken = futures_util::stream::iter([Err::<Bytes, _>(std::io::Error::other("chunk"))]);
+        let read = read(&HeaderMap::new(), Body::from_stream(broken), 8).await;
+        let message = read.unwrap_err().error().message;
+        assert_eq!(message, "the body ended early, or its chunks are not valid");
+    }
 
     #[test]
     fn a_compressed_body_is_refused_as_that() {
