@@ -48,6 +48,9 @@ const UNFINISHED: Duration = Duration::from_secs(1);
 /// The number of lines that are kept for failure messages.
 const TAIL: usize = 20;
 
+/// The number of frames of a stack trace that are kept one after the other: in most languages the error is in front of them.
+const FRAMES: usize = 3;
+
 /// One line of an agent's output, masked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentLine {
@@ -72,6 +75,8 @@ struct OutputLog {
     log: File,
     written: u64,
     tail: VecDeque<String>,
+    /// The number of frames in the lines since the last one that is none.
+    frames: usize,
 }
 
 impl Output {
@@ -109,6 +114,7 @@ impl Output {
     }
 
     /// Returns the last lines that say anything about the agent's work, at most 20, oldest first.
+    /// Of a stack trace only the first frames are among them.
     pub fn last_lines(&self) -> Vec<String> {
         lock(&self.kept).tail.iter().cloned().collect()
     }
@@ -144,7 +150,8 @@ impl Output {
         let says_anything = (self.on_activity)(text);
         let mut kept = lock(&self.kept);
         kept.write(text);
-        if !says_anything {
+        kept.frames = if is_frame(text) { kept.frames + 1 } else { 0 };
+        if !says_anything || kept.frames > FRAMES {
             return;
         }
         if kept.tail.len() == TAIL {
@@ -169,7 +176,8 @@ impl OutputLog {
             std::fs::create_dir_all(folder)?;
         }
         let log = File::options().create(true).append(true).open(log)?;
-        Ok(Self { written: log.metadata()?.len(), log, tail: VecDeque::with_capacity(TAIL) })
+        let tail = VecDeque::with_capacity(TAIL);
+        Ok(Self { written: log.metadata()?.len(), log, tail, frames: 0 })
     }
 
     /// Appends to the log. A log that cannot be written does not stop the agent; the error is logged once.
@@ -188,6 +196,14 @@ impl OutputLog {
             self.written = LOG_LIMIT + 1;
         }
     }
+}
+
+/// Returns whether a line is of a frame as Rust (`12: function`, `at file:1:2`), JavaScript, Java and .NET (`at function`) print it.
+fn is_frame(line: &str) -> bool {
+    let text = line.trim_start();
+    let rest = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    let is_numbered = rest.len() < text.len() && rest.starts_with(": ");
+    text.len() < line.len() && (is_numbered || text.starts_with("at "))
 }
 
 /// Reports what comes of a line that takes long to end, because an agent may print for a long time without ending a line.
@@ -349,6 +365,31 @@ mod tests {
         output.drain(&b"poll\npoll\n"[..]).await;
         assert_eq!((output.last_lines().len(), output.last_lines()[19].as_str()), (TAIL, "49"));
         assert_eq!(log(dir.path()).lines().count(), 52);
+    }
+
+    /// `RUST_BACKTRACE=1`, and a trace of Java or Node, have more lines than are kept.
+    #[tokio::test]
+    async fn an_error_is_kept_in_front_of_its_trace() {
+        let dir = tempfile::tempdir().unwrap();
+        let output = output(dir.path(), None);
+        let frames: String =
+            (0..TAIL).map(|n| format!("  {n:2}: run\n             at ./m.rs:1\n")).collect();
+        let printed = format!(
+            "Error: port taken\n\n{frames}Caused by: x\n\tat a.B.c(B.java:3)\n\t... 9 more\n"
+        );
+        output.drain(printed.as_bytes()).await;
+        let kept = [
+            "Error: port taken",
+            "",
+            "   0: run",
+            "             at ./m.rs:1",
+            "   1: run",
+            "Caused by: x",
+            "\tat a.B.c(B.java:3)",
+            "\t... 9 more",
+        ];
+        assert_eq!(output.last_lines(), kept);
+        assert_eq!(log(dir.path()).lines().count(), 5 + 2 * TAIL);
     }
 
     #[tokio::test]
