@@ -50,7 +50,7 @@ pub enum Fault {
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
     /// The agent requires credentials, and got none or wrong ones (HTTP 401).
-    #[error("the agent requires valid credentials{}: {explanation}", asking(.challenge))]
+    #[error("the agent requires valid credentials{}{}", asking(.challenge), quoted(.explanation))]
     Unauthenticated {
         /// The value of `WWW-Authenticate`.
         challenge: Option<String>,
@@ -58,7 +58,7 @@ pub enum Fault {
         explanation: String,
     },
     /// The agent does not allow the request with these credentials (HTTP 403).
-    #[error("not allowed with these credentials{}: {explanation}", asking(.challenge))]
+    #[error("not allowed with these credentials{}{}", asking(.challenge), quoted(.explanation))]
     Forbidden {
         /// The value of `WWW-Authenticate`, such as a required scope.
         challenge: Option<String>,
@@ -171,8 +171,8 @@ fn over(binding: Option<Binding>) -> String {
     }
 }
 
-fn quoted(body: &str) -> String {
-    if body.trim().is_empty() { String::new() } else { format!(": {body}") }
+fn quoted(text: &str) -> String {
+    if text.trim().is_empty() { String::new() } else { format!(": {text}") }
 }
 
 fn asking(challenge: &Option<String>) -> String {

@@ -104,6 +104,15 @@ impl HttpResponse {
         self.denied(&said).unwrap_or(Fault::Http { status: self.status, body: said })
     }
 
+    /// Returns the fault of a successful answer that is something else than JSON.
+    pub(crate) fn not_json(&self) -> Fault {
+        let body = match beginning(&self.body) {
+            text if text.is_empty() => "the answer is empty".to_owned(),
+            text => format!("not JSON: {text}"),
+        };
+        Fault::Http { status: self.status, body }
+    }
+
     /// Returns the fault if the status is 401 or 403, with the agent's explanation.
     pub(crate) fn denied(&self, explanation: &str) -> Option<Fault> {
         let explanation = explanation.to_owned();

@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, fs, path::Path};
 
-use bridge_protocol::{a2a::AgentCard, dialect::card};
+use bridge_protocol::{a2a::AgentCard, dialect::card, wire};
 use serde_json::Value;
 
 /// The reason why a file cannot be used. It names the file.
@@ -22,8 +22,7 @@ pub(super) fn text(path: &Path) -> Result<Vec<u8>, CardFileError> {
 
 /// Returns the JSON document in a file's text.
 pub(super) fn parsed(path: &Path, text: &[u8]) -> Result<Value, CardFileError> {
-    let wrong = |error| unusable(path, &format_args!("expected JSON: {error}"));
-    serde_json::from_slice(text).map_err(wrong)
+    wire::from_slice(text).map_err(|error| unusable(path, &error))
 }
 
 /// Reads the card in a file, without addresses and signatures, which are the bridge's own.

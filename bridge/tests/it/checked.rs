@@ -89,6 +89,7 @@ async fn mistakes_have_an_exit_code() {
     });
     let mut bad = good.clone();
     bad["skills"][0]["id"] = "<namespace.skill>".into();
+    let marked = file("marked.json", &format!("\u{feff}{good}"));
     let good = file("good.json", &good.to_string());
     let bad = file("bad.json", &bad.to_string());
     let broken = file("broken.json", "{");
@@ -100,6 +101,7 @@ async fn mistakes_have_an_exit_code() {
     let nowhere = "http://127.0.0.1:9/a2a";
     for (arguments, code, expected) in [
         (&[good.as_str()][..], 0, "errors: 0, warnings: 1"),
+        (&[&marked], 0, "errors: 0, warnings: 1"),
         (&["--strict", &good], 1, "warning supportedInterfaces[0].url [encryption]"),
         (&[&bad], 1, "error skills[0].id [placeholder]"),
         (&[&good, &bad], 1, "good.json: card of A2A 1.0"),

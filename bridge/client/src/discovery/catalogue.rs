@@ -1,6 +1,6 @@
 //! Catalogues: documents that list all agents of a host.
 
-use bridge_protocol::wire::FieldError;
+use bridge_protocol::wire::{self, FieldError};
 use serde_json::Value;
 use url::Url;
 
@@ -41,7 +41,7 @@ async fn listed(place: &Url, options: &DiscoveryOptions) -> Result<Option<Vec<Di
         Err(error) if error.is_final() => return Err(error),
         Ok(None) | Err(_) => return Ok(None),
     };
-    let document: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let document: Value = wire::from_slice(&body).unwrap_or_default();
     let Some(cards) = document.get("agents").and_then(Value::as_array) else {
         return Ok(None);
     };

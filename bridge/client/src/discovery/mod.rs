@@ -16,7 +16,7 @@ mod locations;
 mod options;
 mod skill;
 
-use bridge_protocol::wire::FieldError;
+use bridge_protocol::wire;
 use url::Url;
 
 pub use catalogue::discover_all;
@@ -74,10 +74,8 @@ async fn card_at(fetcher: &Fetcher<'_>, place: &Url) -> Result<Option<Discovered
     let Some((url, body)) = fetcher.get(place).await? else {
         return Ok(None);
     };
-    let document = serde_json::from_slice(&body).map_err(|error| DiscoveryError::NotACard {
-        url: url.to_string(),
-        why: FieldError::new("JSON", error.to_string()),
-    })?;
+    let document = wire::from_slice(&body)
+        .map_err(|why| DiscoveryError::NotACard { url: url.to_string(), why })?;
     let found = Discovered::from_card(document, url)?;
     fetcher.allowed(found).await.map(Some)
 }

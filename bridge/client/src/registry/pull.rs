@@ -1,5 +1,6 @@
 //! Reads from a registry: lists, and cards by tag or digest.
 
+use bridge_protocol::wire;
 use serde::{
     Deserialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -89,7 +90,7 @@ impl Registry {
             return Err(self.too_large(repository, version));
         }
         let body = self.blob(&name, repository, &layer.digest).await?;
-        let card = serde_json::from_slice(&body).map_err(|error| not_a_card(error.to_string()))?;
+        let card = wire::from_slice(&body).map_err(|error| not_a_card(error.to_string()))?;
         Ok(PulledCard { card, digest })
     }
 

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{Items, Reply, event_repair, missing_ids, report, sse};
 use crate::{
     Fault,
-    http::{Endpoint, HttpResponse, beginning},
+    http::{Endpoint, HttpResponse},
 };
 
 /// Posts calls to one address.
@@ -94,10 +94,7 @@ fn read_result(answer: &HttpResponse, id: &Id) -> Result<Value, Fault> {
         Ok(result) => Ok(result),
         Err(_) if !answer.is_success() => Err(answer.refused()),
         Err(fault) if answer.is_json => Err(fault),
-        Err(_) => Err(Fault::Http {
-            status: answer.status,
-            body: format!("not JSON: {}", beginning(&answer.body)),
-        }),
+        Err(_) => Err(answer.not_json()),
     }
 }
 

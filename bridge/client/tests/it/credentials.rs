@@ -172,6 +172,10 @@ async fn a_closed_door_says_what_opens_it() {
             (it asks for Bearer realm=\"agents\"): who are you? (-32001)"
         )
     );
+    let (url, _) = serve(CARD, card_0_3(), || reply(401, "text/plain", "")).await;
+    let client = Client::connect(&url, &Options::default()).await.unwrap();
+    let error = client.send_message(hello()).await.unwrap_err();
+    assert!(error.to_string().ends_with("the agent requires valid credentials"), "{error}");
     let (url, _) = serve(CARD, card_0_3(), || reply(403, "text/plain", "not you")).await;
     let client = Client::connect(&url, &Options::default()).await.unwrap();
     let error = client.send_streaming_message(hello()).await.unwrap_err();

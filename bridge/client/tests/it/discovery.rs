@@ -70,6 +70,15 @@ async fn cards_of_every_generation_are_found_in_their_places() {
     }
 }
 
+/// Editors on Windows write it (RFC 8259, 8.1).
+#[tokio::test]
+async fn a_byte_order_mark_before_a_card_is_ignored() {
+    let document = json!({"name": "n", "url": "URL", "protocolVersion": "0.3.0"});
+    let marked = (200, None, format!("\u{feff}{document}"));
+    let (found, _) = found(&[("GET /.well-known/agent-card.json", marked)], "").await;
+    assert_eq!(found.generation, Generation::V0_3);
+}
+
 #[tokio::test]
 async fn skills_are_something_to_call() {
     let (club, _) = found(&[("GET /.well-known/agent.json", card(&club()))], "").await;
@@ -114,7 +123,7 @@ async fn a_missing_card_is_not_found_and_a_broken_one_is_reported() {
         ((401, None, String::new()), "answered with HTTP status 401"),
         (
             (200, None, "<html>".to_owned()),
-            "is no agent card: expected JSON, found expected value at line 1 column 1",
+            "is no agent card: expected JSON, found a page of HTML or XML",
         ),
         (
             card(&json!({"name": "n"})),

@@ -40,7 +40,7 @@ fn never() -> axum::http::Response<Body> {
 
 #[tokio::test]
 async fn every_bad_answer_has_its_own_error() {
-    let cases: [(Answer, &str); 7] = [
+    let cases: [(Answer, &str); 10] = [
         (
             || {
                 reply(
@@ -61,6 +61,15 @@ async fn every_bad_answer_has_its_own_error() {
         ),
         (|| reply(500, "text/plain", "oops"), "HTTP status 500: oops"),
         (|| reply(200, "text/html", "<html>"), "HTTP status 200: not JSON: <html>"),
+        (|| reply(204, "text/html", ""), "HTTP status 204: the answer is empty"),
+        (
+            || reply(200, "application/json", ""),
+            "the answer is not valid: expected JSON, found nothing",
+        ),
+        (
+            || reply(200, "application/json", "{"),
+            "the answer is not valid: expected JSON, found a syntax error: EOF while parsing an object at line 1 column 1",
+        ),
         (
             || result(&json!({"message": "x".repeat(20_000)})),
             "the answer is larger than 10000 bytes",

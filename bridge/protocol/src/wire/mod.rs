@@ -145,9 +145,17 @@ pub fn from_slice<T: Wire>(body: &[u8]) -> Result<T, FieldError> {
     if let Some(object) = read_in_one_pass(body) {
         return Ok(object);
     }
-    let value =
-        json(body).map_err(|error| FieldError::new("JSON", format!("a syntax error: {error}")))?;
+    let value = json(body).map_err(|error| not_json(body, &error))?;
     T::read(value)
+}
+
+/// Returns the error for what is no JSON. A page is the usual answer at the address of something else, such as a site.
+fn not_json(body: &[u8], error: &serde_json::Error) -> FieldError {
+    match body.trim_ascii_start().first() {
+        None => FieldError::new("JSON", "nothing"),
+        Some(b'<') => FieldError::new("JSON", "a page of HTML or XML"),
+        Some(_) => FieldError::new("JSON", format!("a syntax error: {error}")),
+    }
 }
 
 /// Writes a protocol object as JSON.

@@ -11,7 +11,7 @@ use bridge_client::{
     Signers,
     discovery::{DiscoveryOptions, fetch_document},
 };
-use bridge_protocol::dialect::places;
+use bridge_protocol::{dialect::places, wire};
 use bridge_verify::lint::{Finding, Level, duplicates, lint};
 use url::Url;
 
@@ -123,8 +123,8 @@ pub(super) async fn document(
     let text = fetched.map_err(|error| CheckError::Unreachable(error.to_string()))?;
     let missing = |found| CheckError::Unreachable(format!("{}: {found}", shown(url)));
     let text = text.ok_or_else(|| missing("there is nothing (HTTP status 404)".to_owned()))?;
-    let document = serde_json::from_slice(&text);
-    let document = document.map_err(|error| missing(format!("expected JSON: {error}")))?;
+    let document = wire::from_slice(&text);
+    let document = document.map_err(|error| missing(error.to_string()))?;
     Ok((document, text))
 }
 

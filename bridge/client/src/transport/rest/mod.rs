@@ -17,7 +17,7 @@ use self::route::Route;
 use super::{Items, Reply, sse, version_json};
 use crate::{
     Fault,
-    http::{Endpoint, HttpResponse, beginning},
+    http::{Endpoint, HttpResponse},
 };
 
 /// The accepted media types; 1.0.1 added one of its own (section 11.1).
@@ -129,10 +129,7 @@ fn read_answer(answer: &HttpResponse, call: &Call) -> Result<Value, Fault> {
         // The answer to a deletion is empty.
         true => Ok(Value::Null),
         false if answer.is_json => json(&answer.body),
-        false => Err(Fault::Http {
-            status: answer.status,
-            body: format!("not JSON: {}", beginning(&answer.body)),
-        }),
+        false => Err(answer.not_json()),
     }
 }
 

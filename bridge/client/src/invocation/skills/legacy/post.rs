@@ -1,6 +1,10 @@
 //! Posts JSON bodies to paths below an agent's address, for the dialects that have paths.
 
-use bridge_protocol::{a2a::AgentCard, dialect::Version, wire::FieldError};
+use bridge_protocol::{
+    a2a::AgentCard,
+    dialect::Version,
+    wire::{self, FieldError},
+};
 use reqwest::Method;
 use serde::Serialize;
 use serde_json::Value;
@@ -67,7 +71,7 @@ impl JsonPoster {
 /// Returns the JSON object of an answer. 401 and 403 are faults even if the body is a protocol error. Any other error
 /// status is a fault unless the body is an answer of the protocol.
 fn object(answer: &HttpResponse) -> Result<Value, Fault> {
-    match serde_json::from_slice(&answer.body) {
+    match wire::from_slice(&answer.body) {
         Ok(object @ Value::Object(_)) => {
             let text = error_text(&object).unwrap_or_else(|| beginning(&answer.body));
             let denied = answer.denied(&text);
@@ -77,7 +81,7 @@ fn object(answer: &HttpResponse) -> Result<Value, Fault> {
         }
         Ok(_) | Err(_) if !answer.is_success() => Err(answer.refused()),
         Ok(other) => Err(Fault::Invalid(FieldError::unexpected("an object", &other))),
-        Err(error) => Err(Fault::Invalid(FieldError::new("JSON", error.to_string()))),
+        Err(error) => Err(Fault::Invalid(error)),
     }
 }
 
