@@ -54,7 +54,7 @@ impl JsonRpc {
             Err(fault) => fault,
             Ok(_) => sse::no_stream(),
         };
-        sse::open(&self.endpoint, request, after, read, refused).await
+        sse::open(&self.endpoint, request, call, after, read, refused).await
     }
 
     /// Builds a request, and the id that its answer must have.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use bridge_protocol::{
     a2a::StreamResponse,
+    dialect::Call,
     sse::{SseData, SseEvent, SseParser},
 };
 use bytes::Bytes;
@@ -25,10 +26,14 @@ use crate::{
 
 const EVENT_STREAM: &str = "text/event-stream";
 
-/// Opens a stream. `read` converts the data of an event; `refused` converts an answer that is no stream.
+/// Opens the stream of a call. `read` converts the data of an event; `refused` converts an answer that is no stream.
+///
+/// An agent may answer a message with the data of one event, although its card promises streams. Its task is then followed as
+/// after any stream that breaks.
 pub(super) async fn open(
     endpoint: &Endpoint,
     request: RequestBuilder,
+    call: &Call,
     after: Option<&str>,
     read: impl Fn(&str) -> Result<StreamResponse, Fault> + Send + 'static,
     refused: impl Fn(&HttpResponse) -> Fault,
@@ -42,7 +47,15 @@ pub(super) async fn open(
     let response = within(limits.reply, endpoint.send(request)).await?;
     if !is_stream(&response) {
         let answer = within(limits.reply, HttpResponse::read(response, &limits)).await?;
-        return Err(refused(&answer));
+        let is_message = matches!(call, Call::SendStreamingMessage(_));
+        let only = (is_message && answer.is_success())
+            .then(|| read(&String::from_utf8_lossy(&answer.body)));
+        return match only {
+            Some(Ok(event)) => {
+                Ok(stream::iter([Ok(Item::new(None, event)), Err(no_stream())]).boxed())
+            }
+            Some(Err(_)) | None => Err(refused(&answer)),
+        };
     }
     let reader = SseReader {
         pieces: response.bytes_stream().boxed(),

@@ -146,6 +146,17 @@ async fn a_refused_stream_is_reported_before_any_event() {
     }
 }
 
+/// The official SDK for Python takes it, too. `resume.rs` has a task that is not over.
+#[tokio::test]
+async fn a_single_answer_is_a_stream_of_one_event() {
+    let answer =
+        || result(&json!({"task": {"id": "t", "status": {"state": "TASK_STATE_COMPLETED"}}}));
+    let (client, _) = client(answer).await;
+    let events = client.send_streaming_message(hello()).await.unwrap();
+    let events: Vec<_> = events.map(Result::unwrap).collect().await;
+    assert!(matches!(&events[..], [StreamResponse::Task(task)] if task.id == "t"));
+}
+
 #[tokio::test]
 async fn a_stream_that_goes_wrong_ends_with_its_error() {
     let cases: [(Answer, &str); 3] = [

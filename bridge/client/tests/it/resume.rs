@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bridge_client::{Client, Options, Polls, Retries};
 use bridge_protocol::{
-    a2a::{StreamResponse, SubscribeToTaskRequest, Task},
+    a2a::{StreamResponse, SubscribeToTaskRequest, Task, TaskState},
     wire::{Wire as _, to_value},
 };
 use futures_util::StreamExt as _;
@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::{
     cutting::{Cut, Manner, Script, Shared, serve, task},
-    server::hello,
+    server::{card_1_0, hello},
+    site,
 };
 
 const RESUMING: [Manner; 7] = [
@@ -106,6 +107,28 @@ proptest! {
         let sent = asked.iter().filter(|method| method.starts_with("Send")).count();
         prop_assert_eq!(sent, 1, "{:?}", asked);
     }
+}
+
+/// The card promises streams, but the agent answers each call with one object.
+#[tokio::test]
+async fn a_task_that_is_answered_without_a_stream_is_polled() {
+    let answer =
+        |result: Value| site::json(&json!({"jsonrpc": "2.0", "id": "ASKED", "result": result}));
+    let task = |state: &str| json!({"id": "t", "contextId": "c", "status": {"state": state}});
+    let site = site::site(&[
+        ("GET /.well-known/agent-card.json", site::json(&card_1_0())),
+        ("POST /", answer(json!({"task": task("TASK_STATE_WORKING")}))),
+        ("POST /", answer(json!({"task": task("TASK_STATE_WORKING")}))),
+        ("POST /", answer(task("TASK_STATE_COMPLETED"))),
+    ])
+    .await;
+    let client = Client::connect(&site.url, &options()).await.unwrap();
+    let events = client.send_streaming_message(hello()).await.unwrap();
+    let events: Vec<_> = events.map(|event| to_value(&event.unwrap())).collect().await;
+    assert_eq!(self::task(&events).status.state, TaskState::Completed);
+    let asked = site.asked().into_iter().map(|asked| asked.body["method"].clone());
+    let asked: Vec<_> = asked.skip(1).collect();
+    assert_eq!(asked, ["SendStreamingMessage", "SubscribeToTask", "GetTask"]);
 }
 
 #[tokio::test]

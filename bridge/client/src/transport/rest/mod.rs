@@ -83,7 +83,7 @@ impl Rest {
             Err(fault) => fault,
             Ok(_) => sse::no_stream(),
         };
-        sse::open(&self.0, self.request(route), after, read, refused).await
+        sse::open(&self.0, self.request(route), call, after, read, refused).await
     }
 
     fn request(&self, route: Route) -> RequestBuilder {
