@@ -33,7 +33,9 @@ use super::{
     failure::{self, Failures},
     http,
     options::{Lifecycle, Limits, Options},
-    program, sse,
+    program,
+    readable::Readable,
+    sse,
 };
 use crate::{
     allow_list::AllowList,
@@ -67,7 +69,7 @@ impl Connection {
             Transport::Http { .. } => limits.connect,
             Transport::Stdio { .. } => limits.start,
         };
-        let service = timeout(limit, begin(details, allowed, options, &handler))
+        let service = timeout(limit, begin(details, allowed, options, &handler, &failures))
             .await
             .map_err(|_| failures.connect_timed_out(limit))??;
         Ok(Self {
@@ -232,8 +234,8 @@ async fn begin(
     allowed: &AllowList,
     options: &Options,
     handler: &Handler,
+    failures: &Failures,
 ) -> Result<RunningService<RoleClient, Handler>, ConnectError> {
-    let failures = Failures::of(details);
     let begin_with = async |lifecycle: Lifecycle| match &details.transport {
         Transport::Http { url, headers } => {
             let headers = http::headers(headers).map_err(|bad| failures.header(bad))?;
@@ -243,8 +245,10 @@ async fn begin(
             Ok::<_, ConnectError>(begun)
         }
         Transport::Stdio { command, args, env, cwd } => {
-            let program = program::Program::start(command, args, env, cwd.as_deref())
+            let printed = &failures.printed;
+            let program = program::Program::start(command, args, env, cwd.as_deref(), printed)
                 .map_err(|source| failures.start(source))?;
+            let program = Readable(program);
             Ok(serve_client_with_lifecycle(handler.clone(), program, lifecycle.mode()).await)
         }
     };
@@ -264,7 +268,7 @@ async fn over_http(
     handler: &Handler,
     lifecycle: Lifecycle,
 ) -> Result<RunningService<RoleClient, Handler>, ClientInitializeError> {
-    let transport = http::transport(url, headers.clone(), client.clone());
+    let transport = Readable(http::transport(url, headers.clone(), client.clone()));
     let begun = serve_client_with_lifecycle(handler.clone(), transport, lifecycle.mode()).await;
     match begun {
         Err(error) if failure::is_of_no_post(&error) => {
@@ -273,7 +277,7 @@ async fn over_http(
             };
             // HTTP+SSE is older than `server/discover`, so only `initialize` can work.
             let lifecycle = Lifecycle::Initialize.mode();
-            serve_client_with_lifecycle(handler.clone(), transport, lifecycle).await
+            serve_client_with_lifecycle(handler.clone(), Readable(transport), lifecycle).await
         }
         begun => begun,
     }

@@ -15,6 +15,7 @@ use serde::{Deserialize as _, Serialize};
 use super::{
     error::{CallError, ConnectError},
     http::BadHeader,
+    printed::Printed,
 };
 use crate::connection::{ConnectionDetails, Transport, masked_text, searched};
 
@@ -26,6 +27,8 @@ pub(super) struct Failures {
     server: String,
     /// What it means that the server closed the connection before it answered.
     closed: &'static str,
+    /// What a program printed to its standard output.
+    pub(super) printed: Printed,
     secrets: Vec<String>,
 }
 
@@ -35,18 +38,26 @@ impl Failures {
         let closed = match details.transport {
             Transport::Http { .. } => "the server closed the connection before it answered",
             Transport::Stdio { .. } => {
-                "the program ended before it answered; what it printed to standard error says why"
+                "the program ended before it answered; what it printed to standard error may say why"
             }
         };
         Self {
             server: format!("{} ({})", details.name, details.address()),
             closed,
+            printed: Printed::default(),
             secrets: searched(secrets.map(|secret| secret.expose())),
         }
     }
 
     pub(super) fn connect_timed_out(&self, limit: Duration) -> ConnectError {
-        ConnectError::TimedOut { server: self.server.clone(), limit }
+        let server = self.server.clone();
+        match self.printed.text() {
+            Some(text) => ConnectError::Failed {
+                server,
+                reason: self.masked(&format!("no answer within {limit:?}, but this: {text}")),
+            },
+            None => ConnectError::TimedOut { server, limit },
+        }
     }
 
     pub(super) fn header(&self, bad: BadHeader) -> ConnectError {
@@ -73,7 +84,11 @@ impl Failures {
             return ConnectError::Unauthorized(server);
         }
         if is_of_end(error) {
-            return ConnectError::Failed { server, reason: self.closed.to_owned() };
+            let reason = match self.printed.text() {
+                Some(text) => format!("the program ended before it answered; it printed: {text}"),
+                None => self.closed.to_owned(),
+            };
+            return ConnectError::Failed { server, reason: self.masked(&reason) };
         }
         match last(error) {
             ClientInitializeError::TransportError { error, .. } => {
@@ -214,17 +229,7 @@ fn wrong_result(result: &ServerResult) -> String {
 
 /// Returns whether the other side closed the connection before it answered.
 fn is_of_end(error: &ClientInitializeError) -> bool {
-    match last(error) {
-        ClientInitializeError::ConnectionClosed(_) => true,
-        ClientInitializeError::TransportError { error, .. } => is_closed(error),
-        _ => false,
-    }
-}
-
-/// Returns whether the other side had closed the connection before a message was written.
-fn is_closed(error: &DynamicTransportError) -> bool {
-    let error = error.error.downcast_ref::<io::Error>();
-    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    matches!(last(error), ClientInitializeError::ConnectionClosed(_))
 }
 
 fn is_of_no_token(error: &ClientInitializeError) -> bool {
@@ -272,27 +277,4 @@ fn is_unauthorized(error: &DynamicTransportError) -> bool {
         cause = error.source();
     }
     false
-}
-
-#[cfg(test)]
-mod tests {
-    use std::any::TypeId;
-
-    use super::*;
-
-    /// A program may end before or after the first message is written to it.
-    #[test]
-    fn a_program_that_ends_at_once_is_told_whenever_that_is_noticed() {
-        let failures =
-            Failures::of(&ConnectionDetails::stdio("e", "false", <[&str; 0]>::default()));
-        let broken = io::Error::from(io::ErrorKind::BrokenPipe);
-        let error = DynamicTransportError::from_parts("program", TypeId::of::<()>(), broken.into());
-        for error in [
-            ClientInitializeError::TransportError { error, context: "sending".into() },
-            ClientInitializeError::ConnectionClosed("discover".into()),
-        ] {
-            let said = failures.begin(&error).to_string();
-            assert!(said.contains("the program ended before it answered"), "{said}");
-        }
-    }
 }

@@ -24,6 +24,7 @@ use tokio::{
     time::timeout,
 };
 
+use super::printed::{Printed, Watched};
 use crate::secret::Secret;
 
 /// The environment variables that a program inherits. All others, which may include keys of language models, are
@@ -44,7 +45,7 @@ const READ_AFTER_EXIT: Duration = Duration::from_millis(200);
 
 /// A running program. None of its processes is left after the pipe is closed or this value is dropped.
 pub(super) struct Program {
-    pipe: AsyncRwTransport<RoleClient, ChildStdout, ChildStdin>,
+    pipe: AsyncRwTransport<RoleClient, Watched<ChildStdout>, ChildStdin>,
     child: Child,
     /// The process group, if this process ends it. Otherwise the child is a supervisor, which ends the group even if
     /// this process is killed.
@@ -84,12 +85,14 @@ impl Discovery {
 }
 
 impl Program {
-    /// Starts the program; its standard error is the standard error of this program.
+    /// Starts the program; its standard error is the standard error of this program. What it prints to standard output and
+    /// is no message is noted.
     pub(super) fn start(
         command: &str,
         args: &[String],
         env: &BTreeMap<String, Secret>,
         cwd: Option<&Path>,
+        printed: &Printed,
     ) -> io::Result<Self> {
         let installed = Supervisor::installed();
         let mut program = match installed {
@@ -120,7 +123,8 @@ impl Program {
         let no_pipe = || io::Error::other("it has no standard input and output");
         let stdin = child.stdin.take().ok_or_else(no_pipe)?;
         let stdout = child.stdout.take().ok_or_else(no_pipe)?;
-        let pipe = AsyncRwTransport::new(stdout, stdin);
+        printed.clear();
+        let pipe = AsyncRwTransport::new(Watched::new(stdout, printed.clone()), stdin);
         Ok(Self { pipe, child, group, has_ended: false, discovery: Discovery::default() })
     }
 
@@ -172,7 +176,14 @@ impl Transport<RoleClient> for Program {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         self.discovery.sent(&message);
-        self.pipe.send(message)
+        let sending = self.pipe.send(message);
+        async move {
+            match sending.await {
+                // The program has ended. It may have printed why, so its end is noticed when all of that has been read.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                sent => sent,
+            }
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
@@ -229,7 +240,8 @@ mod tests {
     #[tokio::test]
     async fn a_late_answer_to_discovery_is_not_one_to_initialize() {
         let arguments = ["-c", SLOW].map(str::to_owned);
-        let mut program = Program::start("sh", &arguments, &BTreeMap::new(), None).unwrap();
+        let mut program =
+            Program::start("sh", &arguments, &BTreeMap::new(), None, &Printed::default()).unwrap();
         let discover = DiscoverRequest::new(DiscoverRequestParams {});
         let initialize = InitializeRequest::new(InitializeRequestParams::default());
         let requests = [

@@ -162,7 +162,8 @@ async fn a_wrong_answer_to_initialize_is_explained() {
 async fn programs_that_are_no_servers() {
     let mut impatient = short();
     impatient.limits.start = std::time::Duration::from_millis(500);
-    let ended = "the program ended before it answered; what it printed to standard error says why";
+    let ended =
+        "the program ended before it answered; what it printed to standard error may say why";
     for (command, options, expected) in [
         ("no-such-program", short(), "could not be started"),
         ("false", short(), ended),
@@ -172,4 +173,47 @@ async fn programs_that_are_no_servers() {
         let error = said(Connection::open(&details, &allowed(), &options).await);
         assert!(error.contains(expected), "{command}: {error}");
     }
+}
+
+/// Many programs print the reason of their end to standard output, and some serve HTTP unless they are told otherwise.
+#[tokio::test]
+async fn what_a_program_prints_instead_of_messages_is_told() {
+    let mut impatient = short();
+    impatient.limits.start = std::time::Duration::from_millis(500);
+    for (script, options, expected) in [
+        (
+            "echo; echo KEY is missing; exit 1",
+            short(),
+            "before it answered; it printed: KEY is missing",
+        ),
+        (
+            "echo serving at port 3000; cat > /dev/null",
+            impatient,
+            "within 500ms, but this: serving at port 3000",
+        ),
+    ] {
+        let details = ConnectionDetails::stdio("e", "sh", ["-c", script]);
+        let error = said(Connection::open(&details, &allowed(), &options).await);
+        assert!(error.contains(expected), "{script}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_content_block_of_an_unknown_kind_does_not_cost_the_others() {
+    const SERVER: &str = r#"
+        answer() { echo "{\"jsonrpc\":\"2.0\",\"id\":$1,$2}"; }
+        read discover; answer 0 '"error":{"code":-32601,"message":"unknown method"}'
+        read initialize
+        answer 1 '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+        read initialized; read call
+        answer 2 '"result":{"content":[{"type":"text","text":"here"},{"type":"json","json":{"a":1}}]}'
+        cat > /dev/null
+    "#;
+    let details = ConnectionDetails::stdio("e", "sh", ["-c", SERVER]);
+    let result = open(&details, &short()).await.call("look", arguments([])).await.unwrap();
+    let texts = ["here", r#"{"json":{"a":1},"type":"json"}"#];
+    assert_eq!(
+        json!(result.content),
+        json!(texts.map(|text| json!({"type": "text", "text": text})))
+    );
 }
