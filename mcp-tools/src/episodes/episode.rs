@@ -1,6 +1,12 @@
 //! One episode: an environment, its limits, and the recorded calls.
 
-use std::{collections::BTreeSet, fmt, panic::AssertUnwindSafe, time::Duration};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    panic::AssertUnwindSafe,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
@@ -66,6 +72,7 @@ pub struct Episode {
     began: Instant,
     began_at: Timestamp,
     calls: Semaphore,
+    reached: AtomicBool,
     state: Mutex<State>,
     outcome: watch::Sender<Option<Outcome>>,
 }
@@ -93,6 +100,7 @@ impl Episode {
             began: Instant::now(),
             began_at: now,
             calls: Semaphore::new(MAX_PENDING_CALLS),
+            reached: AtomicBool::new(false),
             state: Mutex::new(State { environment, steps: 0, trace: Vec::new(), fault: None }),
             outcome: watch::Sender::new(None),
         })
@@ -197,6 +205,11 @@ impl Episode {
         (refused(self.over(ended)), Some(ended))
     }
 
+    /// Notes that a request with the episode's token came.
+    pub(super) fn mark_reached(&self) {
+        self.reached.store(true, Ordering::Relaxed);
+    }
+
     /// Returns whether the episode's time is over.
     pub(super) fn is_expired(&self) -> bool {
         self.began.elapsed() >= self.limits.time
@@ -252,6 +265,7 @@ impl Episode {
         let outcome = Outcome {
             score,
             steps: state.steps,
+            reached: self.reached.load(Ordering::Relaxed),
             ended: match state.fault {
                 Some(_) => EndReason::EnvironmentFailed,
                 None => ended,

@@ -130,6 +130,7 @@ impl Episodes {
         if episode.is_expired() {
             return Err(TokenError::Expired);
         }
+        episode.mark_reached();
         Ok(episode)
     }
 

@@ -13,6 +13,9 @@ pub struct Outcome {
     pub score: Score,
     /// The number of calls of the environment's tools, refused ones included.
     pub steps: u32,
+    /// Whether a request with the episode's token came.
+    #[serde(default)]
+    pub reached: bool,
     /// The reason for the end.
     pub ended: EndReason,
     /// The failure of the environment, if it failed. The score is then 0 and says nothing about the agent.

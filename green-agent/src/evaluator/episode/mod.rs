@@ -257,7 +257,7 @@ impl Evaluator for EpisodeEvaluator {
         let played = calling.run(&running, &self.episodes).await;
         let outcome = running.close(&self.episodes).await;
         let played = played?;
-        let verdict = result::verdict(&running, seed, &outcome, Some(&played))?;
+        let verdict = result::verdict(&running, &settings, seed, &outcome, Some(&played))?;
         match played.model_fault {
             Some(fault) if self.believes => Err(AssessError::Model(fault)),
             Some(_) | None => Ok(verdict),
@@ -280,7 +280,7 @@ impl Evaluator for EpisodeEvaluator {
         };
         let outcome = running.close(&self.episodes).await;
         sent?;
-        result::verdict(&running, self.seed, &outcome, None)
+        result::verdict(&running, &self.settings, self.seed, &outcome, None)
     }
 }
 

@@ -4,8 +4,9 @@ use mcp_tools::episodes::{EndReason, Outcome};
 use serde_json::{Value, json};
 
 use super::{evaluator_calls::Participant, running::RunningEpisode};
-use crate::evaluator::{
-    assess_error::AssessError, collect::NOT_BELIEVED, custom::EvaluationResult,
+use crate::{
+    evaluator::{assess_error::AssessError, collect::NOT_BELIEVED, custom::EvaluationResult},
+    scenario::episode::{Delivery, DetailsShape, Episode, TokenKind},
 };
 
 /// Returns the verdict with the score of the environment's state. An episode counts as failed unless the participant
@@ -15,6 +16,7 @@ use crate::evaluator::{
 /// If the environment broke, which says nothing about the participant.
 pub(super) fn verdict(
     running: &RunningEpisode,
+    settings: &Episode,
     seed: u64,
     outcome: &Outcome,
     participant: Option<&Participant>,
@@ -36,10 +38,14 @@ pub(super) fn verdict(
     if let Some(participant) = participant {
         result["participant"] = Value::from(participant.state.as_str());
     }
-    Ok(EvaluationResult { result, failure: failure(outcome, participant) })
+    Ok(EvaluationResult { result, failure: failure(settings, outcome, participant) })
 }
 
-fn failure(outcome: &Outcome, participant: Option<&Participant>) -> Option<String> {
+fn failure(
+    settings: &Episode,
+    outcome: &Outcome,
+    participant: Option<&Participant>,
+) -> Option<String> {
     let why = match outcome.ended {
         EndReason::Submitted => return None,
         EndReason::StepLimit => format!("it took more than {} steps", outcome.steps),
@@ -56,5 +62,22 @@ fn failure(outcome: &Outcome, participant: Option<&Participant>) -> Option<Strin
     };
     let reported = participant.and_then(|one| one.model_fault.as_ref());
     let not_believed = reported.map_or("", |_| NOT_BELIEVED);
-    Some(format!("the participant did not submit: {why}{not_believed}"))
+    let unreached = unreached(settings, outcome);
+    Some(format!("the participant did not submit: {unreached}{why}{not_believed}"))
+}
+
+/// Returns that nothing came from the participant, which its author cannot see otherwise. It got a token that is not the episode's
+/// if the settings say so.
+fn unreached(settings: &Episode, outcome: &Outcome) -> String {
+    if outcome.reached || settings.token != TokenKind::Valid {
+        return String::new();
+    }
+    let form = match (settings.delivery, settings.details) {
+        (Delivery::Preset, _) => "before its task",
+        (_, DetailsShape::Data | DetailsShape::Nested) => "as data",
+        (_, DetailsShape::Text) => "as text",
+    };
+    format!(
+        "no request with the token of its connection details, which it got {form}, reached the environment; "
+    )
 }

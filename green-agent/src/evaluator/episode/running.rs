@@ -125,6 +125,7 @@ fn nothing() -> Outcome {
     Outcome {
         score: Score::nothing(),
         steps: 0,
+        reached: false,
         ended: EndReason::Closed,
         fault: None,
         trace: Vec::new(),
