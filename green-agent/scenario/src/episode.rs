@@ -67,7 +67,7 @@ pub enum DetailsShape {
     Data,
     /// A data part with the details in its member `data`.
     Nested,
-    /// A text part in Markdown.
+    /// A text part in Markdown. The goal is a text, too.
     Text,
 }
 

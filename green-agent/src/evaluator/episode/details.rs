@@ -6,13 +6,17 @@ use serde_json::{Value, json};
 
 use crate::scenario::episode::DetailsShape;
 
-/// Returns the task as a data part.
-pub(super) fn task(info: &TaskInfo) -> Part {
-    Part::data(json!({
-        "task_id": info.task_id,
-        "benchmark": info.benchmark,
-        "goal": info.goal,
-    }))
+/// Returns the task as a part. With details as text it is a text, too, because some participants read nothing else, and some
+/// refuse a message with data.
+pub(super) fn task(info: &TaskInfo, shape: DetailsShape) -> Part {
+    match shape {
+        DetailsShape::Data | DetailsShape::Nested => Part::data(json!({
+            "task_id": info.task_id,
+            "benchmark": info.benchmark,
+            "goal": info.goal,
+        })),
+        DetailsShape::Text => Part::text(format!("The goal: {}", info.goal)),
+    }
 }
 
 /// Returns the connection details as parts in the form that `shape` names.

@@ -123,10 +123,11 @@ impl CallOptions<'_> {
     }
 
     fn message(&self, running: &RunningEpisode, acknowledge: bool) -> Message {
-        let mut parts = vec![Part::text(READY), details::task(&running.opened.task)];
+        let shape = self.settings.details;
+        let mut parts = vec![Part::text(READY), details::task(&running.opened.task, shape)];
         match self.settings.delivery {
             Delivery::Messages | Delivery::Synchronous => {
-                parts.extend(details::details(&running.details, self.settings.details));
+                parts.extend(details::details(&running.details, shape));
             }
             Delivery::Preset => {}
         }

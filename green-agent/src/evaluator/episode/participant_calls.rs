@@ -18,7 +18,7 @@ pub(super) async fn instruct(
     reporter: &Reporter,
     episodes: &Episodes,
 ) -> Result<(), AssessError> {
-    let task = details::task(&running.opened.task);
+    let task = details::task(&running.opened.task, settings.details);
     let details = details::details(&running.details, settings.details);
     let message_ids = match settings.delivery {
         Delivery::Messages => vec![reporter.send(vec![task]).await?, reporter.send(details).await?],
