@@ -1,6 +1,9 @@
-//! An MCP server over standard input and output that has the tools of another server, for clients that can only start
-//! programs.
+//! An MCP server that has the tools of another one: over standard input and output, for clients that can only start programs, and
+//! over HTTP, for servers that are programs.
 
+use std::sync::Arc;
+
+use axum::Router;
 use bridge_telemetry::Instrument as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
@@ -11,10 +14,12 @@ use rmcp::{
     service::RequestContext,
     transport::stdio,
 };
-use tokio::task::JoinError;
+use tokio::{sync::Notify, task::JoinError};
 
 use crate::{
     client::{CallError, Connection},
+    secret::Secret,
+    server::{OneToken, ServerSettings, protected},
     trace,
 };
 
@@ -29,21 +34,51 @@ pub enum RelayError {
     Broken(JoinError),
 }
 
-/// Forwards the calls of the client on standard input, and the results, until standard input ends.
-pub async fn relay(connection: Connection) -> Result<(), RelayError> {
-    let serving = Relay(connection).serve(stdio()).await;
-    let serving = serving.map_err(|error| RelayError::Begin(error.to_string()))?;
-    serving.waiting().await.map_err(RelayError::Broken)?;
-    Ok(())
+/// Forwards calls and their results. Clones share the connection.
+#[derive(Clone, Debug)]
+pub struct Relay {
+    connection: Arc<Connection>,
+    closed: Arc<Notify>,
 }
 
-struct Relay(Connection);
+impl Relay {
+    /// Creates a relay to the server of a connection.
+    pub fn new(connection: Connection) -> Self {
+        Self { connection: Arc::new(connection), closed: Arc::default() }
+    }
+
+    /// Forwards the calls of the client on standard input, until standard input ends.
+    pub async fn over_stdio(self) -> Result<(), RelayError> {
+        let serving = self.serve(stdio()).await;
+        let serving = serving.map_err(|error| RelayError::Begin(error.to_string()))?;
+        serving.waiting().await.map_err(RelayError::Broken)?;
+        Ok(())
+    }
+
+    /// Returns the server over HTTP, for callers that have the token.
+    pub fn router(&self, token: &Secret, settings: ServerSettings) -> Router {
+        let relay = self.clone();
+        protected(OneToken::new(token), move |()| relay.clone(), settings)
+    }
+
+    /// Waits until a call has failed because the connection is closed.
+    pub async fn closed(&self) {
+        self.closed.notified().await;
+    }
+
+    fn not_passed(&self, error: &CallError) -> ErrorData {
+        if let CallError::Closed { .. } = error {
+            self.closed.notify_one();
+        }
+        ErrorData::internal_error(error.to_string(), None)
+    }
+}
 
 impl ServerHandler for Relay {
     fn get_info(&self) -> ServerConfig {
         let version = env!("CARGO_PKG_VERSION");
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new(self.0.name(), version))
+            .with_server_info(Implementation::new(self.connection.name(), version))
     }
 
     async fn list_tools(
@@ -51,7 +86,7 @@ impl ServerHandler for Relay {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.0.tools().await.map_err(|error| not_passed(&error))?;
+        let tools = self.connection.tools().await.map_err(|error| self.not_passed(&error))?;
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -63,12 +98,8 @@ impl ServerHandler for Relay {
         let arguments = request.arguments.unwrap_or_default();
         let span = trace::incoming(&request.name, &context);
         let caller = context.meta.get_traceparent();
-        let calling = self.0.call_for(caller, &request.name, arguments);
+        let calling = self.connection.call_for(caller, &request.name, arguments);
         let result = calling.instrument(span).await;
-        Ok(result.map_err(|error| not_passed(&error))?.into())
+        Ok(result.map_err(|error| self.not_passed(&error))?.into())
     }
-}
-
-fn not_passed(error: &CallError) -> ErrorData {
-    ErrorData::internal_error(error.to_string(), None)
 }

@@ -227,7 +227,7 @@ const MCP_TOOLS: Modules = &[
         ],
     ),
     // The tools of an evaluator.
-    ("relay", &["client", "trace"]),
+    ("relay", &["client", "server", "trace"]),
     ("server", &["context", "episodes", "tools", "trace"]),
     ("episodes", &["connection", "environments"]),
     ("environments", &["arguments"]),

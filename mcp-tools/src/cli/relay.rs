@@ -10,7 +10,7 @@ use super::target::{self, Headers};
 use crate::{
     allow_list::AllowList,
     client::{Connection, Options},
-    relay,
+    relay::Relay as Relayed,
 };
 
 /// Run an MCP server on standard input and output that has the tools of another server
@@ -37,7 +37,7 @@ impl Relay {
         allowed.hosts.extend(self.allow_host.iter().cloned());
         let details = target::over_http(&self.url, &self.headers)?;
         let connection = Connection::open(&details, &allowed, &Options::default()).await?;
-        relay::relay(connection).await?;
+        Relayed::new(connection).over_stdio().await?;
         Ok(Exit::Passed)
     }
 }

@@ -60,7 +60,10 @@ impl Target {
                 over_http(url, &self.headers)?
             }
             (None, line) => {
-                let details = program(line.as_deref().unwrap_or_default(), &self.pass_env)?;
+                let mut details = program(line.as_deref().unwrap_or_default(), &self.pass_env)?;
+                if let Transport::Stdio { env, .. } = &mut details.transport {
+                    env.extend(token().map(|token| (TOKEN.to_owned(), token)));
+                }
                 allowed.commands = commands(&details);
                 details
             }
@@ -95,14 +98,14 @@ fn read_variable(flag: &str, name: &str) -> Result<Secret, String> {
     Ok(Secret::new(value))
 }
 
-fn program(line: &str, pass_env: &[String]) -> Result<ConnectionDetails, String> {
+/// Returns the details of a program, with the variables that it gets.
+pub(super) fn program(line: &str, pass_env: &[String]) -> Result<ConnectionDetails, String> {
     let mut words = shlex::split(line).unwrap_or_default().into_iter();
     let command = words.next();
     let command =
         command.ok_or("--command: expected a program and its arguments, as a shell reads them")?;
     let mut details = ConnectionDetails::stdio(DEFAULT_NAME, command, words);
     if let Transport::Stdio { env, .. } = &mut details.transport {
-        env.extend(token().map(|token| (TOKEN.to_owned(), token)));
         for name in pass_env {
             env.insert(name.clone(), read_variable("--pass-env", name)?);
         }
@@ -110,7 +113,7 @@ fn program(line: &str, pass_env: &[String]) -> Result<ConnectionDetails, String>
     Ok(details)
 }
 
-fn commands(details: &ConnectionDetails) -> BTreeSet<String> {
+pub(super) fn commands(details: &ConnectionDetails) -> BTreeSet<String> {
     match &details.transport {
         Transport::Stdio { command, .. } => BTreeSet::from([command.clone()]),
         Transport::Http { .. } => BTreeSet::new(),

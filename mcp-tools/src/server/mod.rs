@@ -16,6 +16,7 @@ mod tools;
 
 pub use authenticator::{Admission, Authenticator, Unauthorized};
 pub use gateway::protected;
+pub(crate) use tools::OneToken;
 pub use tools::ToolServer;
 
 use std::time::Duration;

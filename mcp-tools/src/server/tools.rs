@@ -48,8 +48,7 @@ impl ToolServer {
 
     /// Returns the server over HTTP, for callers that have the token.
     pub fn router(self, token: &Secret, settings: ServerSettings) -> Router {
-        let authenticator = OneToken(token_hash(token.expose()));
-        protected(authenticator, move |()| self.clone(), settings)
+        protected(OneToken::new(token), move |()| self.clone(), settings)
     }
 
     /// Runs the server over standard input and output.
@@ -131,7 +130,13 @@ async fn with_progress<T>(
 
 /// Admits callers with one token, of which only the hash is stored.
 #[derive(Clone)]
-struct OneToken(TokenHash);
+pub(crate) struct OneToken(TokenHash);
+
+impl OneToken {
+    pub(crate) fn new(token: &Secret) -> Self {
+        Self(token_hash(token.expose()))
+    }
+}
 
 impl Authenticator for OneToken {
     type User = ();

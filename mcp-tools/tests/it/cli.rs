@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::program::{Listening, mcp_tools, output};
+use crate::program::{Listening, example, mcp_tools, output};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -130,6 +130,21 @@ async fn tools_are_served_over_both_transports_with_a_token() {
 }
 
 #[tokio::test]
+async fn a_program_is_served_to_all_clients_until_it_ends() {
+    let program = example("stranger");
+    let (served, url, token) = serve(&["--command", program.to_str().unwrap()]).await;
+    let call = async |tool| said(&token, &["call", "--url", &url, tool]).await;
+    assert_eq!(call("change").await.0, Some(0));
+    let (code, listed, errors) = said(&token, &["list", "--url", &url]).await;
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(listed.contains("further_0"), "{listed}");
+    let (code, _, errors) = call("die").await;
+    assert_eq!(code, Some(4));
+    assert!(errors.contains("the connection is closed"), "{errors}");
+    assert_eq!(served.ended().await.0, Some(4));
+}
+
+#[tokio::test]
 async fn a_program_gets_only_the_variables_that_are_named() {
     let program = "sh -c 'echo \"got:$API_KEY:$SSL_CERT_FILE\" >&2'";
     let list = ["list", "--command", program];
@@ -164,8 +179,10 @@ async fn tools_that_cannot_be_served_are_reported() {
 
 #[tokio::test]
 async fn a_wrong_command_line_is_exit_code_2() {
-    let cases: [&[&str]; 8] = [
+    let cases: [&[&str]; 10] = [
         &["serve", "--environment", "sum", "--tools", "a2a"],
+        &["serve", "--command", "cat", "--tools", "a2a"],
+        &["serve", "--environment", "sum", "--pass-env", "PATH"],
         &["serve", "--tools", "casino"],
         &["serve", "--tools", "a2a", "--stand-in", "club.example"],
         &["serve"],

@@ -2,18 +2,16 @@
 
 use std::{env, error::Error, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use bridge_program::{Exit, clock, errln, listen, outln, stop_signal};
+use bridge_program::{Exit, stop_signal};
 use clap::{Args, ValueEnum};
 use url::Url;
 
 use super::{
     duration,
-    listening::{serve_to_the_end, settings, stopped},
+    listening::{serve_with_token, stopped},
 };
 use crate::{
     agents::{Agents, AgentsSettings, Credential, SiteOverride},
-    cli::target,
-    connection::ConnectionDetails,
     context::{AgentContext, Settings},
     secret::Secret,
     server::ToolServer,
@@ -134,20 +132,9 @@ async fn over_stdio(server: ToolServer) -> Result<Exit, Box<dyn Error>> {
 }
 
 async fn over_http(server: ToolServer, address: SocketAddr) -> Result<Exit, Box<dyn Error>> {
-    let listener = listen(address).await?;
-    let address = listener.local_addr()?;
-    let settings = settings(address);
-    let token = target::token().unwrap_or_else(|| Secret::new(clock::new_secret()));
-    let url = Url::parse(&format!("http://{address}{}", settings.path))?;
-    let details = ConnectionDetails::http(NAME, url).with_bearer(&token);
-    let app = server.router(&token, settings);
-
-    // The signal handler is installed first, because a client that reads the printed address may stop the program
-    // at once.
     let stop = stop_signal()?;
-    outln!("{:#}", details.to_mcp_servers());
-    errln!("listening on http://{address}");
-    serve_to_the_end(listener, app, async {
+    let make = |token: &Secret, settings| server.router(token, settings);
+    serve_with_token(NAME, address, make, async {
         stopped(stop).await;
         Ok(())
     })

@@ -1,0 +1,59 @@
+//! Serves the tools of a program over HTTP until the program here is stopped, or the served one has ended.
+
+use std::{error::Error, io, net::SocketAddr, time::Duration};
+
+use bridge_program::{Exit, stop_signal};
+use clap::Args;
+
+use super::listening::{serve_with_token, stopped};
+use crate::{
+    allow_list::AllowList,
+    cli::target,
+    client::{Connection, Limits, Options},
+    connection::DEFAULT_NAME,
+    relay::Relay,
+};
+
+/// The time that a call may take. Clients have limits of their own, which are shorter.
+const CALL: Duration = Duration::from_secs(60 * 60);
+
+/// The flags that choose the program.
+#[derive(Debug, Args)]
+pub(super) struct ProgramFlags {
+    /// A program that speaks MCP over standard input and output, with its arguments: it is started once, and all clients use its
+    /// tools. The bearer token is read from MCP_TOKEN, or is new and random if that is not set
+    #[arg(long, value_name = "COMMAND LINE")]
+    command: Option<String>,
+    /// A further environment variable that the program gets, such as its API key; may be given several times
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["environment", "tools"])]
+    pass_env: Vec<String>,
+}
+
+impl ProgramFlags {
+    /// Returns the command line of the program, if one was chosen.
+    pub(super) fn line(&self) -> Option<&str> {
+        self.command.as_deref()
+    }
+
+    pub(super) async fn serve(
+        &self,
+        line: &str,
+        address: SocketAddr,
+    ) -> Result<Exit, Box<dyn Error>> {
+        let stop = stop_signal()?;
+        let details = target::program(line, &self.pass_env)?;
+        let allowed = AllowList { commands: target::commands(&details), ..AllowList::default() };
+        let limits = Limits { call: CALL, ..Limits::default() };
+        let options = Options { limits, ..Options::default() };
+        let relay = Relay::new(Connection::open(&details, &allowed, &options).await?);
+        let make = |token: &_, settings| relay.router(token, settings);
+        serve_with_token(DEFAULT_NAME, address, make, async {
+            tokio::select! {
+                () = stopped(stop) => Ok(()),
+                () = relay.closed() => Err(io::Error::other("the program that was served has ended")),
+            }
+        })
+        .await?;
+        Ok(Exit::Passed)
+    }
+}
