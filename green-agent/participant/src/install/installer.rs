@@ -31,7 +31,7 @@ pub struct Installer {
 pub struct Prepared {
     /// Folders to put before PATH.
     pub path_prepend: Vec<PathBuf>,
-    /// `VIRTUAL_ENV` and `NODE_PATH`, where they apply.
+    /// `VIRTUAL_ENV`, and `NODE_PATH` with `NODE_OPTIONS`, where they apply.
     pub env: BTreeMap<String, String>,
 }
 

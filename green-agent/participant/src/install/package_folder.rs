@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bridge_program::system::{self, PYTHON_PROGRAMS};
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,9 @@ use super::interpreter::USUAL;
 
 /// The file that is written last: a folder without it comes from an interrupted installation.
 const MARKER: &str = "ready.json";
+
+/// A module that Node.js loads before the agent's own, so that `import` finds the packages.
+const MODULES: &str = include_str!("modules.mjs");
 
 /// The program that installs packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -187,11 +191,19 @@ impl PackageFolder {
 
     /// Returns the variables by which programs find the packages.
     pub fn variables(&self) -> BTreeMap<String, String> {
-        let (name, value) = match self.manager {
-            PackageManager::Python => ("VIRTUAL_ENV", self.folder.clone()),
-            PackageManager::Npm => ("NODE_PATH", self.folder.join("node_modules")),
-        };
-        BTreeMap::from([(name.to_owned(), value.to_string_lossy().into_owned())])
+        let own =
+            |name: &str, folder: PathBuf| (name.to_owned(), folder.to_string_lossy().into_owned());
+        match self.manager {
+            PackageManager::Python => BTreeMap::from([own("VIRTUAL_ENV", self.folder.clone())]),
+            PackageManager::Npm => {
+                let import =
+                    format!("--import=data:text/javascript;base64,{}", STANDARD.encode(MODULES));
+                BTreeMap::from([
+                    own("NODE_PATH", self.folder.join("node_modules")),
+                    ("NODE_OPTIONS".to_owned(), import),
+                ])
+            }
+        }
     }
 
     /// Returns the methods to fill the empty folder, the preferred one first. A method is a list of commands to run in
@@ -330,6 +342,31 @@ mod tests {
         assert!(!spec.is_ready(), "hollow");
         spec.clear().unwrap();
         assert!(!spec.folder.join(MARKER).exists());
+    }
+
+    #[test]
+    fn es_modules_find_the_packages_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let spec = PackageFolder::new(dir.path(), PackageManager::Npm, &BTreeSet::from(["tea"]));
+        let package = spec.folder.join("node_modules/tea");
+        std::fs::create_dir_all(&package).unwrap();
+        let manifest = r#"{"type": "module", "exports": "./tea.js"}"#;
+        std::fs::write(package.join("package.json"), manifest).unwrap();
+        std::fs::write(package.join("tea.js"), "export default 'green';").unwrap();
+        let agent = dir.path().join("agent.mjs");
+        let node = |code: &str| {
+            std::fs::write(&agent, code).unwrap();
+            let mut node = std::process::Command::new("node");
+            let ended = node.arg(&agent).envs(spec.variables()).output().unwrap();
+            [ended.stdout, ended.stderr].map(|text| String::from_utf8(text).unwrap())
+        };
+        let found =
+            node("import tea from 'tea'; console.log(tea, typeof (await import('fs')).stat);");
+        assert_eq!(found, ["green function\n", ""]);
+        let [_, missing] = node("import coffee from 'coffee';");
+        let agent = agent.canonicalize().unwrap();
+        let expected = format!("Cannot find package 'coffee' imported from {}", agent.display());
+        assert!(missing.contains(&expected), "{missing}");
     }
 
     #[test]

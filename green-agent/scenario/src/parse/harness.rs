@@ -37,8 +37,7 @@ table! {
         /// both, as in files without this table.
         default env: Inherited = "clean",
         /// The requirements of every agent of the scenario. If one is missing, the scenario is reported as not
-        /// run, never as passed. Packages of npm are found by require; an ES module gets them by createRequire of
-        /// node:module.
+        /// run, never as passed. Packages of npm are found by import and require, with Node.js 20 or later.
         default requires: Vec<Requirement> = [],
         /// The version of Python with which the agents run, such as 3.12.
         optional python: Requirement as Python,
