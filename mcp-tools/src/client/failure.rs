@@ -84,11 +84,9 @@ impl Failures {
             return ConnectError::Unauthorized(server);
         }
         if is_of_end(error) {
-            let reason = match self.printed.text() {
-                Some(text) => format!("the program ended before it answered; it printed: {text}"),
-                None => self.closed.to_owned(),
-            };
-            return ConnectError::Failed { server, reason: self.masked(&reason) };
+            let reason = self.with_printed("the program ended before it answered");
+            let reason = reason.unwrap_or_else(|| self.closed.to_owned());
+            return ConnectError::Failed { server, reason };
         }
         match last(error) {
             ClientInitializeError::TransportError { error, .. } => {
@@ -123,10 +121,11 @@ impl Failures {
             ServiceError::TransportSend(error) => {
                 CallError::Closed { call: named, reason: self.reason(error.error.as_ref()) }
             }
-            ServiceError::TransportClosed | ServiceError::Cancelled { .. } => CallError::Closed {
-                call: named,
-                reason: "it ended before the answer came".to_owned(),
-            },
+            ServiceError::TransportClosed | ServiceError::Cancelled { .. } => {
+                let said = "it ended before the answer came";
+                let reason = self.with_printed(said).unwrap_or_else(|| said.to_owned());
+                CallError::Closed { call: named, reason }
+            }
             other => self.unexpected(call, &other.to_string()),
         }
     }
@@ -142,6 +141,12 @@ impl Failures {
             return Ok(());
         }
         Err(CallError::TooLarge { call: call.to_owned(), size, unit, limit })
+    }
+
+    /// Returns what is said with what the program printed to standard output, if it printed anything.
+    fn with_printed(&self, said: &str) -> Option<String> {
+        let text = self.printed.text()?;
+        Some(self.masked(&format!("{said}; it printed: {text}")))
     }
 
     /// Returns the text of an error and its causes. The innermost cause usually says most.

@@ -199,6 +199,23 @@ async fn what_a_program_prints_instead_of_messages_is_told() {
 }
 
 #[tokio::test]
+async fn what_a_program_prints_before_it_ends_in_a_call_is_told() {
+    const SERVER: &str = r#"
+        answer() { echo "{\"jsonrpc\":\"2.0\",\"id\":$1,$2}"; }
+        read discover; answer 0 '"error":{"code":-32601,"message":"unknown method"}'
+        read initialize
+        answer 1 '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+        read initialized; read call; echo fatal: out of tea
+    "#;
+    let details = ConnectionDetails::stdio("e", "sh", ["-c", SERVER]);
+    let error = said(open(&details, &short()).await.call("look", arguments([])).await);
+    assert!(
+        error.ends_with("it ended before the answer came; it printed: fatal: out of tea"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
 async fn a_content_block_of_an_unknown_kind_does_not_cost_the_others() {
     const SERVER: &str = r#"
         answer() { echo "{\"jsonrpc\":\"2.0\",\"id\":$1,$2}"; }
