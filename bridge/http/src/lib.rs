@@ -14,6 +14,6 @@ pub use body::{BodyError, read_body};
 pub use connections::{Connections, IDLE_TIMEOUT};
 pub use loopback::{is_loopback, with_proxy_for};
 pub use redirect::{describe_redirect, redirect_advice, redirect_target};
-pub use root_cause::{advice_on_status, root_cause, root_cause_with_proxy};
+pub use root_cause::{advice_on_status, advice_on_tls, root_cause, root_cause_with_proxy};
 pub use tls::{is_authority, shared_tls_config, tls_config, with_shared_tls};
 pub use tls_error::{is_lasting, tls_error};

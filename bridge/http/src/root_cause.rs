@@ -14,16 +14,21 @@ static PROXIES: LazyLock<Matcher> = LazyLock::new(Matcher::from_env);
 pub fn root_cause(error: &dyn Error) -> String {
     let causes = iter::successors(Some(error), |&error| error.source());
     let cause = causes.last().unwrap_or(error).to_string();
-    // What rustls says tells nobody what to change.
-    if cause.ends_with("InvalidContentType") {
-        return "it does not answer with TLS, so its address begins with http:".to_owned();
+    match advice_on_tls(&cause) {
+        Some(advice) => format!("{cause}: {advice}"),
+        None => cause,
     }
-    if cause.ends_with("UnknownIssuer") || cause.contains("CaUsedAsEndEntity") {
-        return format!(
-            "{cause}: SSL_CERT_FILE in the environment names a file with further authorities"
-        );
+}
+
+/// Says what to change if this text of an error is one of rustls, whose texts do not tell.
+pub fn advice_on_tls(cause: &str) -> Option<&'static str> {
+    if cause.contains("InvalidContentType") {
+        Some("it does not answer with TLS, so its address begins with http:")
+    } else if cause.contains("UnknownIssuer") || cause.contains("CaUsedAsEndEntity") {
+        Some("SSL_CERT_FILE in the environment names a file with further authorities")
+    } else {
+        None
     }
-    cause
 }
 
 /// Returns the same for a request of a client that uses the environment's proxy. If it was the proxy that could not be

@@ -48,7 +48,7 @@ async fn a_missing_store_is_exit_code_4_and_an_unreadable_file_3() {
 async fn an_address_that_does_not_lead_to_an_agent_is_explained() {
     let bridge = Bridge::serve(&["--store", "memory"]);
     let https = format!("{}/a2a", bridge.url().replace("http:", "https:"));
-    let words = "cannot be reached: it does not answer with TLS, so its address begins with http:";
+    let words = "InvalidContentType: it does not answer with TLS, so its address begins with http:";
     for command in [&["chat", "-m", "hi"][..], &["discover"], &["doctor"]] {
         let words = if command == ["doctor"] { "are scheme and port right?" } else { words };
         command_ends(&[command, &[https.as_str()]].concat(), 4, words).await;

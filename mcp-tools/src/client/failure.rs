@@ -2,6 +2,7 @@
 
 use std::{error::Error, io, time::Duration};
 
+use bridge_http::advice_on_tls;
 use rmcp::{
     model::{CustomResult, InitializeResult, ServerResult},
     service::{ClientInitializeError, ServiceError},
@@ -74,7 +75,9 @@ impl Failures {
 
     pub(super) fn connect(&self, error: &(dyn Error + 'static)) -> ConnectError {
         let mut reason = self.reason(error);
-        reason.push_str(hint(&reason));
+        if let Some(advice) = advice(&reason) {
+            reason = format!("{reason}; {advice}");
+        }
         ConnectError::Failed { server: self.server.clone(), reason }
     }
 
@@ -208,16 +211,10 @@ fn last(error: &ClientInitializeError) -> &ClientInitializeError {
 }
 
 /// Returns what to do about a failed connection, for mistakes that are common in URLs.
-fn hint(reason: &str) -> &'static str {
-    if reason.contains("HTTP 404") {
-        "; check the path of the URL: most servers are at /mcp"
-    } else if reason.contains("InvalidContentType") {
-        "; the server speaks no TLS, so its URL begins with http:"
-    } else if reason.contains("UnknownIssuer") || reason.contains("CaUsedAsEndEntity") {
-        "; SSL_CERT_FILE in the environment names a file with further authorities"
-    } else {
-        ""
-    }
+fn advice(reason: &str) -> Option<&'static str> {
+    let is_lost = reason.contains("HTTP 404");
+    let on_path = is_lost.then_some("check the path of the URL: most servers are at /mcp");
+    on_path.or_else(|| advice_on_tls(reason))
 }
 
 /// Returns what is wrong with an answer to `initialize`, of which `rmcp` says only that it is another one.
