@@ -8,7 +8,9 @@ use url::Url;
 use super::{
     Outcome, Owner, TrialReport,
     broken_answer::broken_answer,
-    criterion, owner,
+    criterion,
+    failed_calls::failed_calls,
+    owner,
     problem::{Problem, ProblemKind, chain},
     refused::refused,
     report::TRIAL_REPORT,
@@ -83,7 +85,10 @@ pub(super) fn judge(
     let failed = |one: &Problem| matches!(one.outcome(), Outcome::Failed | Outcome::AgentError);
     if let (Some(Ok(views)), true) = (&views, problems.iter().any(failed)) {
         explain(&mut problems, |known| {
-            server_error(trial.scenario, &views.written, &seen.printed, known)
+            server_error(trial.scenario, &views.written, &seen.printed, known).or_else(|| {
+                let failed = failed_calls(trial.scenario, &views.written);
+                failed.map(|failed| format!("the trial {failed}"))
+            })
         });
         // The first problem is what tables show of a trial.
         let broken = broken_answer(trial.scenario, &views.written);
@@ -103,7 +108,11 @@ pub(super) fn judge(
     let problems: Vec<Problem> = problems.collect();
     let outcome = problems.iter().map(Problem::outcome).max();
     let note = assessment.as_ref().filter(|_| problems.is_empty());
-    let note = note.and_then(|said| criterion::note(trial.scenario, trial.with_snapshot, said));
+    let note = note.and_then(|said| {
+        let views = views.as_ref().and_then(|views| views.as_ref().ok());
+        let failed = || failed_calls(trial.scenario, &views?.written);
+        criterion::note(trial.scenario, trial.with_snapshot, said).or_else(failed)
+    });
     let report = TrialReport {
         trial: trial.number,
         attempt: 1,

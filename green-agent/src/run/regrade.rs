@@ -10,7 +10,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    RunLogError, criterion, judge,
+    RunLogError, criterion,
+    failed_calls::failed_calls,
+    judge,
     log::scenarios_of,
     problem::{Problem, ProblemKind},
     report::TRIAL_REPORT,
@@ -100,13 +102,14 @@ fn judged(
     })?;
     let others = record.problems.iter().filter(|one| !is_judgement(one.kind));
     let mut problems: Vec<Problem> = others.cloned().collect();
+    let failed = failed_calls(&scenario, &entries);
     let again = judge::judge_again(&scenario, &mut assessment, entries, &problems);
     problems.extend(again);
     let outcome = problems.iter().map(Problem::outcome).max();
     let exit = problems.iter().map(Problem::exit).max();
     let has_snapshot = !source.is_filled();
-    let note =
-        criterion::note(&scenario, has_snapshot, &assessment).filter(|_| problems.is_empty());
+    let note = criterion::note(&scenario, has_snapshot, &assessment).or(failed);
+    let note = note.filter(|_| problems.is_empty());
     Ok(Regraded {
         was: record.outcome,
         record: TrialRecord {

@@ -33,6 +33,27 @@ pub(super) fn tools(entries: &[Entry]) -> Vec<&str> {
     tools
 }
 
+/// Returns the number of calls of a server's tools if each of them failed, with the tool and the words of the last one.
+pub fn failed_calls<'a>(entries: &'a [Entry], server: &str) -> Option<(usize, &'a str, String)> {
+    let redirected = redirected(entries);
+    let is_its = |entry: &&Entry| entry.hop.to == server && !redirected.contains(&entry.exchange);
+    let mut failed: Option<(usize, &str, String)> = None;
+    for request in entries.iter().filter(is_its) {
+        let Some(tool) = called(request) else {
+            continue;
+        };
+        let Call { value, .. } = call(request, entries);
+        if value["result"]["isError"] != true && value["error"].is_null() {
+            return None;
+        }
+        let said = ["/result/content/0/text", "/error/message"];
+        let said = said.into_iter().find_map(|place| value.pointer(place)?.as_str());
+        let count = failed.as_ref().map_or(0, |(count, ..)| *count);
+        failed = Some((count + 1, tool, said.unwrap_or_default().to_owned()));
+    }
+    failed
+}
+
 fn called(entry: &Entry) -> Option<&str> {
     match wire::ask(&entry.content)? {
         RequestKind::Mcp { method: "tools/call", params } => params?.get("name")?.as_str(),
@@ -92,6 +113,21 @@ mod tests {
         script.exchange("purple -> tools", [call(), result(json!({"content": []}))]);
         let found: Vec<_> = calls(&script.entries, "echo").into_iter().map(|one| one.at).collect();
         assert_eq!(found, [[3, 4]]);
+    }
+
+    #[test]
+    fn calls_that_all_failed_are_told_by_the_last() {
+        let call = |tool| rpc("tools/call", json!({"name": tool}));
+        let error = |text| json!({"content": [{"type": "text", "text": text}], "isError": true});
+        let mut script = Script::default();
+        assert_eq!(failed_calls(&script.entries, "web"), None);
+        script.exchange("a -> web", [call("open"), result(error("no display"))]);
+        script.exchange("a -> web", [call("look"), result(error("no browser"))]);
+        let expected = (2, "look", "no browser".to_owned());
+        assert_eq!(failed_calls(&script.entries, "web"), Some(expected));
+        assert_eq!(failed_calls(&script.entries, "other"), None);
+        script.exchange("a -> web", [call("open"), result(json!({"content": []}))]);
+        assert_eq!(failed_calls(&script.entries, "web"), None);
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod written;
 #[cfg(test)]
 mod tests;
 
+pub use calls::failed_calls;
 pub use content::{are_rows, results};
 pub use likely_score::{LikelyScore, likely_score, places_of_numbers};
 pub use metric::{measured, number};
