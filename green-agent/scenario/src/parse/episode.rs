@@ -32,7 +32,8 @@ table! {
         later credential: Key<'a> as Vec<CredentialKeys<'a>>,
         /// The direction of A2A calls: green-calls, as in AgentBeats, or purple-calls.
         later direction: Key<'a> as Direction = "green-calls",
-        /// The form in which connection details are sent: data parts, nested in a data part, or a text. With text the whole message is text, for participants that read nothing else.
+        /// The form in which connection details are sent: data parts, nested in a data part, or a text.
+        /// With text the whole message is text, for participants that read nothing else.
         default details: DetailsShape = "data",
         /// The MCP transport to the environment: http, or a program over stdio that relays to it.
         default transport: McpTransport = "http",
