@@ -179,6 +179,11 @@ impl Asked {
         if body.is_empty() && (says_enough || self.method == Method::HEAD || !is_agents) {
             return Ok(());
         }
+        let is_usage =
+            body.starts_with(b"agent \"agent\" expects JSON-RPC by POST at this address");
+        if is_usage && *status == StatusCode::OK && self.method == Method::GET {
+            return Ok(());
+        }
         let documents = answer.documents()?;
         match documents.first().and_then(|document| document.get("error")) {
             Some(error) if error["code"] == status.as_u16() => {
