@@ -1,4 +1,4 @@
-//! Serves the tools of a program over HTTP until the program here is stopped, or the served one has ended.
+//! Serves the tools of a program over HTTP until it is stopped, or a call shows that the program has ended.
 
 use std::{error::Error, io, net::SocketAddr, time::Duration};
 
