@@ -14,7 +14,7 @@ pub fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Returns a builder of clients for this URL, which use the proxy that the environment names only for other machines.
+/// Lets clients for this URL use the proxy that the environment names, unless the URL is of this machine.
 pub fn with_proxy_for(url: &Url, builder: ClientBuilder) -> ClientBuilder {
     if is_loopback(url) { builder.no_proxy() } else { builder }
 }

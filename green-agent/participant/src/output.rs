@@ -114,7 +114,7 @@ impl Output {
     }
 
     /// Returns the last lines that say anything about the agent's work, at most 20, oldest first.
-    /// Of a stack trace only the first frames are among them.
+    /// Only the first frames of a stack trace are kept, so that the error in front of them is, too.
     pub fn last_lines(&self) -> Vec<String> {
         lock(&self.kept).tail.iter().cloned().collect()
     }

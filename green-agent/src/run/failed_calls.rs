@@ -1,5 +1,5 @@
-//! Finds an MCP server of the scenario whose tools fail whatever they are asked: a browser that is not installed, or a database without
-//! a password, looks like a bad agent otherwise.
+//! Finds an MCP server of the scenario whose calls all failed. Without this note, a server without its browser, or without the password of
+//! its database, looks like a bad agent.
 
 use crate::{
     expect,
@@ -7,7 +7,7 @@ use crate::{
     transcript::Entry,
 };
 
-/// The fewest calls of which something can be said.
+/// The lowest number of failed calls that is reported. A single one may be the agent's own mistake.
 const FEWEST: usize = 2;
 
 /// The longest part of a server's words, in characters.

@@ -73,8 +73,8 @@ pub(super) fn judge(
     let measured = seen.assessment.as_mut();
     problems.extend(measured.into_iter().flat_map(|said| criterion::measure(trial.scenario, said)));
     let assessment = seen.assessment.as_ref();
-    let told = views.as_ref().and_then(|views| views.as_ref().ok());
-    let told = told.map_or(&[][..], |views| views.written.as_slice());
+    let readable = views.as_ref().and_then(|views| views.as_ref().ok());
+    let told = readable.map_or(&[][..], |views| views.written.as_slice());
     let verdict = assessment.and_then(|said| verdict(trial.scenario, said, &seen.problems, told));
     problems.extend(verdict);
     match &views {
@@ -83,7 +83,7 @@ pub(super) fn judge(
         None => {}
     }
     let failed = |one: &Problem| matches!(one.outcome(), Outcome::Failed | Outcome::AgentError);
-    if let (Some(Ok(views)), true) = (&views, problems.iter().any(failed)) {
+    if let (Some(views), true) = (readable, problems.iter().any(failed)) {
         explain(&mut problems, |known| {
             server_error(trial.scenario, &views.written, &seen.printed, known).or_else(|| {
                 let failed = failed_calls(trial.scenario, &views.written);
@@ -96,8 +96,7 @@ pub(super) fn judge(
         let turned_away = || refused(trial.scenario, &views.written);
         problems.splice(..0, broken.or_else(silent).or_else(turned_away));
     }
-    let usage = views.as_ref().and_then(|views| views.as_ref().ok());
-    let usage = usage.and_then(|views| usage::usage(&views.written));
+    let usage = readable.and_then(|views| usage::usage(&views.written));
     let problems = owned(trial.scenario, problems);
     let TrialObservation { assessment, masker, .. } = seen;
     // The unmasked texts were judged above; only masked ones are written.
@@ -109,8 +108,7 @@ pub(super) fn judge(
     let outcome = problems.iter().map(Problem::outcome).max();
     let note = assessment.as_ref().filter(|_| problems.is_empty());
     let note = note.and_then(|said| {
-        let views = views.as_ref().and_then(|views| views.as_ref().ok());
-        let failed = || failed_calls(trial.scenario, &views?.written);
+        let failed = || failed_calls(trial.scenario, told);
         criterion::note(trial.scenario, trial.with_snapshot, said).or_else(failed)
     });
     let report = TrialReport {

@@ -205,7 +205,7 @@ impl Episode {
         (refused(self.over(ended)), Some(ended))
     }
 
-    /// Notes that a request with the episode's token came.
+    /// Notes that a request with the episode's token arrived.
     pub(super) fn mark_reached(&self) {
         self.reached.store(true, Ordering::Relaxed);
     }

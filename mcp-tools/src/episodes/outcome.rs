@@ -13,7 +13,7 @@ pub struct Outcome {
     pub score: Score,
     /// The number of calls of the environment's tools, refused ones included.
     pub steps: u32,
-    /// Whether a request with the episode's token came.
+    /// Whether a request with the episode's token arrived.
     #[serde(default)]
     pub reached: bool,
     /// The reason for the end.

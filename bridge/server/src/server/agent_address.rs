@@ -7,7 +7,7 @@
 use axum::{
     extract::State,
     http::{
-        HeaderMap, Method, StatusCode,
+        Method, StatusCode,
         header::{ACCEPT, ALLOW, LOCATION},
     },
     response::{IntoResponse as _, Response},
@@ -15,12 +15,15 @@ use axum::{
 
 use super::{
     body::ReceivedRequest,
-    rest::{self, MountedAgent},
+    rest::{self, MountedAgent, accepts},
 };
 
 /// Answers a request at an agent's address whose method is not POST.
 pub(super) async fn handle(mount: State<MountedAgent>, received: ReceivedRequest) -> Response {
     let accepts = |media_type| accepts(&received.headers, media_type);
+    // Without the header a client accepts all (RFC 9110, section 12.5.1).
+    let takes_text =
+        !received.headers.contains_key(ACCEPT) || accepts("*/*") || accepts("text/plain");
     let allow = [(ALLOW, "GET, HEAD, OPTIONS, POST")];
     match received.method {
         Method::OPTIONS => (StatusCode::NO_CONTENT, allow).into_response(),
@@ -28,20 +31,9 @@ pub(super) async fn handle(mount: State<MountedAgent>, received: ReceivedRequest
             let location = [(LOCATION, page(received.uri.path()))];
             (StatusCode::FOUND, allow, location).into_response()
         }
-        Method::GET | Method::HEAD if accepts("*/*") || accepts("text/plain") => {
-            (allow, mount.usage()).into_response()
-        }
+        Method::GET | Method::HEAD if takes_text => (allow, mount.usage()).into_response(),
         _ => rest::handle(mount, received).await,
     }
-}
-
-/// Returns whether a client lists this media type, or lists none and so accepts all (RFC 9110, section 12.5.1).
-fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
-    let mut values = headers.get_all(ACCEPT).iter().peekable();
-    if values.peek().is_none() {
-        return media_type == "*/*";
-    }
-    values.any(|value| value.to_str().is_ok_and(|value| value.contains(media_type)))
 }
 
 /// Returns the page at `/docs` relative to a path, so that it is found below the prefix of a proxy, too.

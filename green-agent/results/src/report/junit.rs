@@ -10,7 +10,7 @@ use bridge_program::Exit;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
 
 use super::{
-    source::{Decision, DecisionKind, ReportSource},
+    source::{Decision, ReportSource},
     text::name_of,
 };
 use crate::{
@@ -38,16 +38,12 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
         earlier.entry(&record.key).or_default().push(record);
     }
     let decisions = run.decisions();
-    let must_fail = |name: &str| {
-        let mut decisions = decisions.iter().filter(|one| one.scenario == name);
-        decisions.any(|one| one.about == DecisionKind::ExpectedFailure)
-    };
     let mut records = run.counted().iter().peekable();
     for group in &run.groups {
-        let decided = match must_fail(&group.scenario) {
-            true => Decided::AllTrials,
-            false if run.has_gates(&group.scenario) => Decided::ScoredTrials,
-            false => Decided::Nothing,
+        let decided = match Decision::of_sidecar(&decisions, &group.scenario) {
+            Some(_) => Decided::AllTrials,
+            None if run.has_gates(&group.scenario) => Decided::ScoredTrials,
+            None => Decided::Nothing,
         };
         let mut suite = TestSuite::new(group.name());
         suite.set_time(Duration::from_secs_f64(group.seconds));

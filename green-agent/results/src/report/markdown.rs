@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _};
 use bridge_program::Exit;
 
 use super::{
-    source::{DecisionKind, Group, ReportSource, cell_name},
+    source::{Decision, Group, ReportSource, cell_name},
     text::{interval, percent},
 };
 use crate::{problem::Outcome, record::TrialRecord, run::Failure};
@@ -24,10 +24,11 @@ const METRICS: usize = 4;
 
 /// Returns the comment.
 pub(super) fn of(run: &ReportSource) -> String {
-    let mut text = headline(run);
+    let decisions = run.decisions();
+    let mut text = headline(run, &decisions);
     text += &table(run);
     let mut more = 0;
-    for alike in failures(run) {
+    for alike in failures(run, &decisions) {
         let shown = failure(&alike);
         match more == 0 && text.len() + shown.len() <= MOST {
             true => text += &shown,
@@ -42,12 +43,9 @@ pub(super) fn of(run: &ReportSource) -> String {
 
 /// Returns the trials of each scenario that failed alike. Trials that were not needed, or had to fail as they did, did not
 /// fail.
-fn failures(run: &ReportSource) -> Vec<Vec<&TrialRecord>> {
-    let decisions = run.decisions();
-    let as_expected = |scenario: &str| {
-        let mut decisions = decisions.iter().filter(|one| one.scenario == scenario);
-        decisions.any(|one| one.about == DecisionKind::ExpectedFailure && one.met)
-    };
+fn failures<'r>(run: &'r ReportSource, decisions: &[Decision]) -> Vec<Vec<&'r TrialRecord>> {
+    let as_expected =
+        |scenario: &str| Decision::of_sidecar(decisions, scenario).is_some_and(|one| one.met);
     let mut groups: Vec<Vec<&TrialRecord>> = Vec::new();
     let mut places = BTreeMap::new();
     for record in run.counted() {
@@ -65,7 +63,7 @@ fn failures(run: &ReportSource) -> Vec<Vec<&TrialRecord>> {
     groups
 }
 
-fn headline(run: &ReportSource) -> String {
+fn headline(run: &ReportSource, decisions: &[Decision]) -> String {
     let all = &run.all;
     let rate = all.rate.as_ref().map(|rate| match interval(rate).as_str() {
         "" => format!(" ({})", percent(rate.mean)),
@@ -81,8 +79,7 @@ fn headline(run: &ReportSource) -> String {
             let _ = writeln!(text, "{count} {what}\n");
         }
     }
-    let decisions = run.decisions();
-    for decision in &decisions {
+    for decision in decisions {
         let sentence = code(&decision.sentence());
         let _ = match decision.met {
             true => writeln!(text, "- {sentence}"),

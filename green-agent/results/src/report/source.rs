@@ -78,6 +78,13 @@ impl DecisionKind {
 }
 
 impl Decision {
+    /// Finds the decision about a scenario that must fail.
+    pub fn of_sidecar<'d>(decisions: &'d [Self], scenario: &str) -> Option<&'d Self> {
+        let is_its =
+            |one: &&Self| one.about == DecisionKind::ExpectedFailure && one.scenario == scenario;
+        decisions.iter().find(is_its)
+    }
+
     /// Returns the scenario, the subject and the result in one sentence.
     pub fn sentence(&self) -> String {
         let Self { scenario, text, .. } = self;

@@ -17,6 +17,19 @@ fn details() -> ConnectionDetails {
     ConnectionDetails::stdio("stranger", program.to_str().unwrap(), no_arguments)
 }
 
+/// Returns the details of a shell script that begins a session of MCP and then does what `script` says. `answer ID MEMBER` writes a
+/// response.
+fn begun_server(script: &str) -> ConnectionDetails {
+    const BEGIN: &str = r#"
+        answer() { echo "{\"jsonrpc\":\"2.0\",\"id\":$1,$2}"; }
+        read discover; answer 0 '"error":{"code":-32601,"message":"unknown method"}'
+        read initialize
+        answer 1 '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+        read initialized
+    "#;
+    ConnectionDetails::stdio("e", "sh", ["-c", &format!("{BEGIN}\n{script}")])
+}
+
 fn lives(pid: u64) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // A zombie has ended too.
@@ -117,15 +130,12 @@ async fn too_much_is_not_taken() {
 
 #[tokio::test]
 async fn a_tool_that_violates_the_protocol_is_named() {
-    const SERVER: &str = r#"
-        answer() { echo "{\"jsonrpc\":\"2.0\",\"id\":$1,$2}"; }
+    let details = begun_server(
+        r#"
         list='"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b"}]}'
-        read discover; answer 0 '"error":{"code":-32601,"message":"unknown method"}'
-        read initialize
-        answer 1 '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
-        read initialized; read first; answer 2 "$list"; read second; answer 3 "$list"; cat > /dev/null
-    "#;
-    let details = ConnectionDetails::stdio("e", "sh", ["-c", SERVER]);
+        read first; answer 2 "$list"; read second; answer 3 "$list"; cat > /dev/null
+        "#,
+    );
     let error = said(open(&details, &short()).await.tools().await);
     assert_eq!(error, "tools/list: tools[1], named \"b\": missing field `inputSchema`");
 }
@@ -200,14 +210,7 @@ async fn what_a_program_prints_instead_of_messages_is_told() {
 
 #[tokio::test]
 async fn what_a_program_prints_before_it_ends_in_a_call_is_told() {
-    const SERVER: &str = r#"
-        answer() { echo "{\"jsonrpc\":\"2.0\",\"id\":$1,$2}"; }
-        read discover; answer 0 '"error":{"code":-32601,"message":"unknown method"}'
-        read initialize
-        answer 1 '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
-        read initialized; read call; echo fatal: out of tea
-    "#;
-    let details = ConnectionDetails::stdio("e", "sh", ["-c", SERVER]);
+    let details = begun_server("read call; echo fatal: out of tea");
     let error = said(open(&details, &short()).await.call("look", arguments([])).await);
     assert!(
         error.ends_with("it ended before the answer came; it printed: fatal: out of tea"),
@@ -217,16 +220,13 @@ async fn what_a_program_prints_before_it_ends_in_a_call_is_told() {
 
 #[tokio::test]
 async fn a_content_block_of_an_unknown_kind_does_not_cost_the_others() {
-    const SERVER: &str = r#"
-        answer() { echo "{\"jsonrpc\":\"2.0\",\"id\":$1,$2}"; }
-        read discover; answer 0 '"error":{"code":-32601,"message":"unknown method"}'
-        read initialize
-        answer 1 '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
-        read initialized; read call
+    let details = begun_server(
+        r#"
+        read call
         answer 2 '"result":{"content":[{"type":"text","text":"here"},{"type":"json","json":{"a":1}}]}'
         cat > /dev/null
-    "#;
-    let details = ConnectionDetails::stdio("e", "sh", ["-c", SERVER]);
+        "#,
+    );
     let result = open(&details, &short()).await.call("look", arguments([])).await.unwrap();
     let texts = ["here", r#"{"json":{"a":1},"type":"json"}"#];
     assert_eq!(

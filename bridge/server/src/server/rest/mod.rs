@@ -33,12 +33,12 @@ use bridge_protocol::{
     dialect::{Call, Version, places},
 };
 
-pub(super) use self::response_format::ResponseFormat;
 use self::{
     http_error::HttpError,
     response_writer::ResponseWriter,
     route::{RouteError, RouteMatch},
 };
+pub(super) use self::{response_format::ResponseFormat, response_writer::accepts};
 use super::{
     Endpoint,
     body::{BodyError, ReceivedRequest},

@@ -30,14 +30,16 @@ pub(super) struct ResponseWriter {
     is_plain: bool,
 }
 
+/// Returns whether a client names this media type as one that it accepts.
+pub(in crate::server) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
+    let mut values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    values.any(|value| value.contains(media_type))
+}
+
 impl ResponseWriter {
     /// Creates a writer for a request with these headers and the given format.
     pub(super) fn for_request(headers: &HeaderMap, format: ResponseFormat) -> Self {
-        let accepts = |media_type: &str| {
-            let all = headers.get_all(ACCEPT).iter();
-            let mut all = all.filter_map(|value| value.to_str().ok());
-            all.any(|value| value.contains(media_type))
-        };
+        let accepts = |media_type| accepts(headers, media_type);
         Self {
             format,
             is_plain: !accepts("application/a2a+json")
