@@ -17,6 +17,20 @@ pub struct Expectation {
     pub rule: Rule,
 }
 
+/// A check of the answer to a turn.
+#[derive(Clone, Debug)]
+pub struct AnswerCheck {
+    /// The line on which it begins, from 1.
+    pub line: usize,
+    /// Whether the check is negated.
+    pub not: bool,
+    /// The path to a value in the answer's JSON; without one, checks of a text see the answer's text, and others see all of the
+    /// JSON.
+    pub path: Option<ValuePath>,
+    /// The check.
+    pub check: Check,
+}
+
 /// The two kinds of expectation.
 #[derive(Clone, Debug)]
 pub enum Rule {

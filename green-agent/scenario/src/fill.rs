@@ -139,7 +139,7 @@ impl Filling<'_> {
                     return;
                 }
                 match self.text(text, place) {
-                    Ok(filled) if place == TextKind::Sought && filled.as_str() == Some("") => {
+                    Ok(filled) if place == TextKind::Sought && is_in_all(&filled) => {
                         let expected = "a text that is not empty, since every answer contains that";
                         report(span.start, key, self.unusable(text, expected));
                     }
@@ -305,6 +305,15 @@ fn nearest_field(members: &Map<String, Value>, field: &str) -> Option<String> {
             let first = nearest(first, &known)?.to_owned();
             Some(rest.map_or_else(|| first.clone(), |rest| format!("{first}.{rest}")))
         }
+    }
+}
+
+/// Returns whether every answer contains a text, or all texts of a list: an empty text, or none.
+fn is_in_all(sought: &Value) -> bool {
+    match sought {
+        Value::String(text) => text.is_empty(),
+        Value::Array(texts) => texts.iter().all(|text| text == ""),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
     }
 }
 

@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
 use clap::ValueEnum;
 use green_agent_transcript::SnapshotSettings;
-use regex::Regex;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -15,7 +14,7 @@ pub use super::inherits::Inherits;
 use super::{
     duration::Limit,
     episode::Episode,
-    expectation::{Expectation, ValuePath},
+    expectation::{AnswerCheck, Expectation, ValuePath},
     gate::{Gates, StopWhen},
     pipeline::{AgentAddress, Credential, Pipeline},
     placeholder,
@@ -327,10 +326,8 @@ pub struct ConversationTurn {
     /// The state that the task must have after the turn, by its A2A 0.3 name such as `input-required`;
     /// `message` if the answer must be a bare Message. Any state if absent.
     pub state: Option<String>,
-    /// A text that the answer must contain.
-    pub contains: Option<String>,
-    /// A regular expression that must find a match in the answer.
-    pub matches: Option<Regex>,
+    /// The checks that the answer must pass: those of `contains`, `matches` and `expect`.
+    pub expect: Vec<AnswerCheck>,
 }
 
 /// The A2A versions that a turn can use.

@@ -1,8 +1,11 @@
 //! Collects what an agent sends about one task.
 
+use std::iter;
+
 use bridge_client::{Client, ClientError, EventStream, invocation::answer_in_history};
 use bridge_protocol::a2a::{
     Artifact, Message, Part, Role, SendMessageRequest, StreamResponse, Task, TaskState, TaskStatus,
+    join_texts,
 };
 use bridge_translate::answer;
 use futures_util::StreamExt as _;
@@ -11,7 +14,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{custom::EvaluationResult, evaluator_agent::RESULT, metrics};
-use crate::{assessment::Assessment, expect::results, transcript::wire::state_word};
+use crate::{
+    assessment::Assessment,
+    expect::{Answer, results},
+    transcript::wire::state_word,
+};
 
 /// The known state of one task, or the message that the agent sent instead of a task.
 #[derive(Clone, Debug, Default)]
@@ -126,29 +133,39 @@ impl Collected {
         (*fault == MODEL).then(|| self.text())
     }
 
-    /// Returns all text of the task, without repetitions: the status, the artifacts, the history if it alone has an
-    /// answer, or the message.
+    /// Returns all text of the answer.
     pub(super) fn text(&self) -> String {
-        let message = self.message.as_ref().map(Message::text);
-        let task = self.task.iter().flat_map(|task| {
-            let status = task.status.message.as_ref().map(Message::text);
-            let parts = task.produced().flat_map(|artifact| &artifact.parts);
-            let artifacts = parts.filter_map(|part| part.as_text().map(str::to_owned));
-            let history = answer_in_history(task).iter().map(Message::text);
-            status.into_iter().chain(artifacts).chain(history)
-        });
-        message.into_iter().chain(task).collect::<Vec<_>>().join("\n")
+        join_texts(self.parts().filter_map(Part::as_text))
     }
 
-    /// Returns whether something holds for the text. A word may continue in the next part of an artifact: agents that send an
+    /// Returns all parts of the answer, without repetitions: those of the message, of the status, of the artifacts, and of the
+    /// history if it alone has an answer.
+    fn parts(&self) -> impl Iterator<Item = &Part> {
+        let task = self.task.iter().flat_map(|task| {
+            let status = task.status.message.iter().flat_map(|message| &message.parts);
+            let artifacts = task.produced().flat_map(|artifact| &artifact.parts);
+            let history = answer_in_history(task).iter().flat_map(|message| &message.parts);
+            status.chain(artifacts).chain(history)
+        });
+        self.message.iter().flat_map(|message| &message.parts).chain(task)
+    }
+
+    /// Returns the answer as checks see it. A word may continue in the next part of an artifact, because agents that send an
     /// answer in pieces often split words.
-    pub(super) fn says(&self, holds: impl Fn(&str) -> bool) -> bool {
-        let joined = |artifact: &Artifact| {
-            let texts = artifact.parts.iter().filter_map(|part| part.as_text());
-            texts.collect::<String>()
-        };
-        let mut artifacts = self.task.iter().flat_map(|task| &task.artifacts);
-        holds(&self.text()) || artifacts.any(|one| holds(&joined(one)))
+    pub(super) fn answer(&self) -> Answer {
+        let joined =
+            |artifact: &Artifact| artifact.parts.iter().filter_map(Part::as_text).collect();
+        let artifacts = self.task.iter().flat_map(|task| &task.artifacts).map(joined);
+        Answer { texts: iter::once(self.text()).chain(artifacts).collect(), data: self.data() }
+    }
+
+    /// Returns all data of the answer: a single one itself, and several as a list.
+    fn data(&self) -> Option<Value> {
+        let mut data: Vec<Value> = self.parts().filter_map(Part::as_data).cloned().collect();
+        match data.len() {
+            0 | 1 => data.pop(),
+            _ => Some(Value::Array(data)),
+        }
     }
 
     /// Returns the collected state as an assessment. A message without a task counts as a completed task.
@@ -273,7 +290,8 @@ mod tests {
         let collected = Collected { task: Some(Task::read(task).unwrap()), ..Collected::default() };
         for (words, is_said) in [("forty-two", true), ("for\nty-two\nEnd", true), ("twoEnd", false)]
         {
-            assert_eq!(collected.says(|text| text.contains(words)), is_said, "{words:?}");
+            let texts = collected.answer().texts;
+            assert_eq!(texts.iter().any(|text| text.contains(words)), is_said, "{words:?}");
         }
     }
 }

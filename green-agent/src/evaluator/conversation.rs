@@ -22,7 +22,10 @@ use super::{
 };
 use crate::{
     assessment::Assessment,
-    scenario::model::{ConversationTurn, ProtocolBinding, ProtocolVersion},
+    scenario::{
+        expectation::AnswerCheck,
+        model::{ConversationTurn, ProtocolBinding, ProtocolVersion},
+    },
 };
 
 pub use again::TurnsError;
@@ -78,21 +81,16 @@ fn judge(number: usize, turn: &ConversationTurn, talk: &Collected) -> Option<Str
         };
         return Some(format!("{place}: expected {wanted}, got {state}{reply}"));
     }
-    let absent = turn.contains.as_ref().filter(|wanted| !talk.says(|text| text.contains(*wanted)));
-    let unmatched = turn.matches.as_ref().filter(|regex| !talk.says(|text| regex.is_match(text)));
-    let wanted = match (absent, unmatched) {
-        (Some(wanted), _) => format!("with {wanted:?}"),
-        (None, Some(regex)) => format!("that matches {regex}"),
-        (None, None) => return None,
-    };
-    let text = talk.text();
+    let answer = talk.answer();
+    let unmet = |check: &AnswerCheck| Some((check.line, answer.check(check).err()?));
+    let (line, unmet) = turn.expect.iter().find_map(unmet)?;
     let of = match state.as_str() {
         "failed" | "rejected" | "canceled" | "auth-required" => {
             format!(" of a task that is {state}")
         }
         _ => String::new(),
     };
-    Some(format!("{place}: expected an answer {wanted}, got {text:?}{of}"))
+    Some(format!("turn {number} (line {line}): {unmet}{of}"))
 }
 
 fn assessment(turns: usize, passed: usize, states: &[String], wrong: Option<String>) -> Assessment {
@@ -274,6 +272,7 @@ mod tests {
     use bridge_protocol::wire::to_value;
 
     use super::*;
+    use crate::scenario::expectation::Check;
 
     fn turn(parts: Vec<Value>, state: Option<&str>) -> ConversationTurn {
         ConversationTurn {
@@ -288,8 +287,7 @@ mod tests {
             after: None,
             fresh: false,
             state: state.map(str::to_owned),
-            contains: None,
-            matches: None,
+            expect: Vec::new(),
         }
     }
 
@@ -310,7 +308,9 @@ mod tests {
     #[test]
     fn an_expression_decides_about_an_answer_of_any_form() {
         let mut asked = turn(vec![json!({"text": "2 + 2?"})], None);
-        asked.matches = Some(regex::Regex::new(r"ANSWER: 4\s*$").unwrap());
+        let regex = regex::Regex::new(r"ANSWER: 4\s*$").unwrap();
+        asked.expect =
+            vec![AnswerCheck { line: 7, not: false, path: None, check: Check::Matches(regex) }];
         let message = |text| json!({"message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": text}]}});
         let artifacts = json!([
             {"artifactId": "a", "parts": [{"text": "Two and two.\nANS"}, {"text": "WER: 4\n"}]},

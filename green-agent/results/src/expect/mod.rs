@@ -5,6 +5,7 @@
 //! `exists` and `count`, even with `not`: a typing error in a path must not pass. A value of the wrong type
 //! fails with and without `not`. A sequence expectation searches for labels in order (`sequence`).
 
+mod answer;
 mod calls;
 mod content;
 mod likely_score;
@@ -13,6 +14,7 @@ mod place;
 mod sequence;
 mod shown;
 mod target;
+mod text;
 mod unmet_expectation;
 mod verdict;
 mod written;
@@ -20,6 +22,7 @@ mod written;
 #[cfg(test)]
 mod tests;
 
+pub use answer::Answer;
 pub use calls::failed_calls;
 pub use content::{are_rows, results};
 pub use likely_score::{LikelyScore, likely_score, places_of_numbers};

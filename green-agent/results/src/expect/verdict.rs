@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::shown::cut;
+use super::{shown::cut, text};
 use green_agent_scenario::expectation::Check;
 
 /// A check that is ready to be applied to a value.
@@ -38,7 +38,7 @@ pub(super) fn prepare(check: &Check) -> Result<ValueCheck<'_>, String> {
             _ => Err(Mismatch::WrongType("which cannot contain that")),
         }),
         Check::Matches(regex) => Box::new(move |value| match value.as_str() {
-            Some(text) => regex.is_match(text).then_some(()).ok_or(Mismatch::Fails(None)),
+            Some(text) => text::matches(text, regex).then_some(()).ok_or(Mismatch::Fails(None)),
             None => Err(Mismatch::WrongType("which is not a text")),
         }),
         Check::Schema(schema) => by_schema(schema)?,
@@ -94,7 +94,7 @@ fn same_number(a: &Number, b: &Number) -> bool {
 
 fn contains(value: &Value, wanted: &Value) -> bool {
     match (value, wanted) {
-        (Value::String(text), Value::String(piece)) => text.contains(piece.as_str()),
+        (Value::String(text), Value::String(piece)) => text::contains(text, piece),
         (Value::Array(items), wanted) => items.iter().any(|item| same(item, wanted)),
         (Value::Object(members), Value::Object(wanted)) => wanted
             .iter()

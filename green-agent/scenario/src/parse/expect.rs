@@ -61,9 +61,7 @@ table! {
 /// Returns the rule that an expectation is either a check of a value or a sequence.
 fn either_rule(keys: &[&str]) -> Value {
     let has = |name: &&str| json!({"required": [name]});
-    let others = ["not", "on", "path", "sequence", "hop"];
-    let checks = keys.iter().filter(|name| !others.contains(name));
-    let checks: Vec<Value> = checks.map(has).collect();
+    let checks: Vec<Value> = check_names(keys).map(|name| has(&name)).collect();
     let value_keys = [has(&"on"), has(&"path")].into_iter().chain(checks.clone());
     json!({"oneOf": [
         {
@@ -73,6 +71,12 @@ fn either_rule(keys: &[&str]) -> Value {
         },
         {"required": ["sequence"], "not": {"anyOf": value_keys.collect::<Value>()}},
     ]})
+}
+
+/// Returns the keys that are checks.
+pub(super) fn check_names<'a>(keys: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+    let others = ["not", "on", "path", "sequence", "hop"];
+    keys.iter().copied().filter(move |name| !others.contains(name))
 }
 
 /// Reads one expectation.

@@ -8,6 +8,7 @@ mod agents;
 mod amber;
 mod amber_config;
 mod amber_program;
+mod answer;
 mod bot;
 mod check;
 mod credential;

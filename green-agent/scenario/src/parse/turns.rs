@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{
+    answer::{self, AnswerKeys},
     check,
     credential::{self, CredentialKeys},
     evaluator::CONVERSATION,
@@ -15,6 +16,7 @@ use super::{
 use crate::{
     duration::AnyDuration,
     error::Problem,
+    expectation::{AnswerCheck, Check},
     model::{
         Conversation, ConversationTurn, Evaluator, ProtocolBinding, ProtocolVersion, ServerKind,
     },
@@ -62,10 +64,12 @@ table! {
         default fresh: bool = false,
         /// The state that the task must have after the turn; message if the answer must be a bare Message.
         optional state: String as Ending,
-        /// A text that the answer must contain.
-        optional contains: String,
+        /// A text that the answer must contain, or a list of texts, all of which it must contain.
+        later contains: Key<'a> as Texts,
         /// A regular expression that must find a match in the answer.
         later matches: Key<'a> as String,
+        /// Further checks that the answer must pass.
+        later expect: Key<'a> as Vec<AnswerKeys>,
     }
 }
 
@@ -104,6 +108,18 @@ kind! {
         node.read(&expected, |text| endings().contains(&text).then(|| text.to_owned()))
     };
     |_| json!({"type": "string", "enum": endings()})
+}
+
+kind! {
+    /// A text, or several.
+    inline Texts => Vec<String>, |node| match node.is_list() {
+        true => match node.list_of(|text| text.text().map(str::to_owned))? {
+            none if none.is_empty() => node.expected("at least one text"),
+            texts => Some(texts),
+        },
+        false => node.read("text or a list of texts", |text| Some(vec![text.to_owned()])),
+    };
+    |_| json!({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]})
 }
 
 fn says_something() -> Value {
@@ -186,6 +202,7 @@ fn turn(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<ConversationTurn
         line: table.line(),
         to: to.unwrap_or_default(),
         parts: keys.message(),
+        expect: keys.checks(table.line()),
         version: keys.version,
         binding: keys.binding,
         extensions: keys.extensions,
@@ -194,12 +211,20 @@ fn turn(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<ConversationTurn
         after: keys.after,
         fresh: keys.fresh,
         state: keys.state,
-        contains: keys.contains,
-        matches: keys.matches.node().and_then(check::pattern),
     })
 }
 
 impl TurnKeys<'_> {
+    /// Returns the checks of the answer, in the order in which they are applied.
+    fn checks(&self, line: usize) -> Vec<AnswerCheck> {
+        let of_text = |check| AnswerCheck { line, not: false, path: None, check };
+        let contained = self.contains.read::<Texts>().into_iter().flatten();
+        let contained = contained.map(|text| Check::Contains(text.into()));
+        let pattern = self.matches.node().and_then(check::pattern).map(Check::Matches);
+        let others = self.expect.tables(answer::check);
+        contained.chain(pattern).map(of_text).chain(others).collect()
+    }
+
     fn message(&self) -> Vec<Value> {
         if let (Some(_), Some(parts)) = (self.text.node(), self.parts.node()) {
             let advice = "write the text as one of the parts, { text = \"...\" }";
@@ -236,13 +261,14 @@ mod tests {
     fn a_turn_is_read_with_all_its_keys() {
         let turns = turns_of(scenario_of(&format!(
             "{HEAD}[[config.turn]]\nto = 'a'\ntext = 'hi'\nversion = '0.3'\nbinding = 'rest'\nextensions = ['urn:a', 'urn:b']\nstream = true\ncancel = true\n\
-             after = '2s'\nfresh = true\nstate = 'canceled'\ncontains = 'bye'\nmatches = 'b.e'\n\
+             after = '2s'\nfresh = true\nstate = 'canceled'\ncontains = ['good', 'bye']\nmatches = 'b.e'\n\
+             expect = [{{ path = '/a', not = true, eq = 1 }}]\n\
              [[config.turn]]\nto = 'a'\ncancel = true\n"
         )));
         let [first, second] = &turns[..] else {
             panic!("there are two turns");
         };
-        assert_eq!((first.line, second.line), (7, 20));
+        assert_eq!((first.line, second.line), (7, 21));
         assert_eq!(first.parts, [json!({"text": "hi"})]);
         assert_eq!(first.version, Some(ProtocolVersion::V0_3));
         assert_eq!(first.binding, Some(ProtocolBinding::Rest));
@@ -250,8 +276,18 @@ mod tests {
         assert!(first.stream && first.cancel && first.fresh);
         assert_eq!(first.after, Some(Duration::from_secs(2)));
         assert_eq!(first.state.as_deref(), Some("canceled"));
-        assert_eq!(first.contains.as_deref(), Some("bye"));
-        assert_eq!(first.matches.as_ref().map(regex::Regex::as_str), Some("b.e"));
+        let checks: Vec<_> = first
+            .expect
+            .iter()
+            .map(|one| (one.line, one.not, format!("{:?}", one.check)))
+            .collect();
+        let expected = [
+            (7, false, "Contains(String(\"good\"))"),
+            (7, false, "Contains(String(\"bye\"))"),
+            (7, false, "Matches(Regex(\"b.e\"))"),
+            (20, true, "Eq(Number(1))"),
+        ];
+        assert_eq!(checks, expected.map(|(line, not, check)| (line, not, check.to_owned())));
         assert!(second.parts.is_empty() && second.cancel && !second.fresh);
     }
 
@@ -298,6 +334,22 @@ mod tests {
             (
                 "to = 'a'\ntext = ''\nmatches = '('",
                 "a.toml:10:11: config.turn[0].matches: expected a regular expression, found \"(\": unclosed group",
+            ),
+            (
+                "to = 'a'\ntext = ''\ncontains = 72",
+                "a.toml:10:12: config.turn[0].contains: expected text or a list of texts, found 72",
+            ),
+            (
+                "to = 'a'\ntext = ''\nexpect = [{ on = 'score', eq = 1 }]",
+                "a.toml:10:18: config.turn[0].expect[0].on: expected it only in [[harness.expect]], since a turn checks its answer",
+            ),
+            (
+                "to = 'a'\ntext = ''\nexpect = [{ path = 'a', eq = 1 }]",
+                "a.toml:10:20: config.turn[0].expect[0].path: expected a JSON pointer such as",
+            ),
+            (
+                "to = 'a'\ntext = ''\nexpect = [{ not = true }]",
+                "a.toml:10:11: config.turn[0].expect[0].eq: missing; expected exactly one of eq, ne",
             ),
             (
                 "to = 'a'\ncancel = true",

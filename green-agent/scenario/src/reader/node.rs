@@ -169,6 +169,11 @@ impl<'a> Node<'a> {
         self.value.get_ref().as_str()
     }
 
+    /// Returns whether the value is a list; reports nothing if it is not.
+    pub(crate) fn is_list(&self) -> bool {
+        matches!(self.value.get_ref(), DeValue::Array(_))
+    }
+
     /// Returns whether the value is a table; reports nothing if it is not.
     pub(crate) fn is_table(&self) -> bool {
         matches!(self.value.get_ref(), DeValue::Table(_))

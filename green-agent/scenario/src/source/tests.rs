@@ -73,13 +73,14 @@ fn a_number_is_text_where_a_text_is_expected() {
         let Green::Builtin(Evaluator::Conversation(conversation)) = &scenario.green else {
             panic!("{:?}", scenario.green);
         };
-        assert_eq!(conversation.turns[0].contains.as_deref(), Some(expected));
+        let sought = format!("{:?}", conversation.turns[0].expect[0].check);
+        assert_eq!(sought, format!("Contains(String({expected:?}))"));
         let kept = format!("{:?}", scenario.harness.expect[0]);
         assert!(!kept.contains("String"), "{kept}");
     }
     let written = FILE.replace("to = 'agent'", "to = 'agent'\ncontains = 72");
     let error = source(&written, ROW).unwrap_err();
-    assert!(error.ends_with("contains: expected text, found 72"), "{error}");
+    assert!(error.ends_with("contains: expected text or a list of texts, found 72"), "{error}");
 }
 
 #[test]
@@ -97,8 +98,8 @@ fn a_value_in_a_regular_expression_is_literal_unless_it_is_the_whole() {
         let Green::Builtin(Evaluator::Conversation(conversation)) = &scenario.green else {
             panic!("{:?}", scenario.green);
         };
-        let read = conversation.turns[0].matches.as_ref().map(regex::Regex::as_str);
-        assert_eq!(read, Some(expected));
+        let read = format!("{:?}", conversation.turns[0].expect[0].check);
+        assert_eq!(read, format!("Matches(Regex({expected:?}))"));
     }
 }
 
@@ -109,7 +110,10 @@ fn an_empty_text_that_every_answer_contains_is_reported_with_its_row() {
     let error = source(&file, &with("\"\"")).unwrap_err();
     let expected = "{row.expected}: expected a text that is not empty, since every answer contains that, found one in tasks.jsonl:1";
     assert!(error.ends_with(expected), "{error}");
-    for text in ["\" \"", "0", "false"] {
+    for none in ["[]", "[\"\"]"] {
+        assert!(source(&file, &with(none)).unwrap_err().ends_with(expected), "{none}");
+    }
+    for text in ["\" \"", "0", "false", "[\"a\", \"b\"]"] {
         assert!(source(&file, &with(text)).is_ok(), "{text}");
     }
 }

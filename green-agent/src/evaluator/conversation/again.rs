@@ -20,7 +20,7 @@ pub enum TurnsError {
     /// The transcript does not show the answer to each turn of the scenario.
     #[error(
         "the transcript does not show the answer to each [[config.turn]] of the scenario, so that `state`, \
-         `contains` and `matches` cannot be judged; run it again"
+         `contains`, `matches` and `expect` cannot be judged; run it again"
     )]
     NotShown,
 }
@@ -92,6 +92,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::scenario::expectation::{AnswerCheck, Check};
     use crate::transcript::fixture::{Script, result, rpc};
 
     fn turn(text: &str, state: &str, contains: Option<&str>) -> ConversationTurn {
@@ -110,9 +111,12 @@ mod tests {
             after: None,
             fresh: false,
             state: Some(state.to_owned()),
-            contains: contains.map(str::to_owned),
-            matches: None,
+            expect: contains.map(contained).into_iter().collect(),
         }
+    }
+
+    fn contained(text: &str) -> AnswerCheck {
+        AnswerCheck { line: 1, not: false, path: None, check: Check::Contains(json!(text)) }
     }
 
     /// Returns a conversation of two messages and a cancelation, of which the second message is polled for.
@@ -149,7 +153,7 @@ mod tests {
         turns[2].state = Some("completed".to_owned());
         let judged = judge_again(&turns, &known, &entries).unwrap();
         assert_eq!((judged.state.as_str(), judged.metrics["score"]), ("failed", 2.0 / 3.0));
-        turns[0].contains = Some("bye".to_owned());
+        turns[0].expect = vec![contained("bye")];
         let judged = judge_again(&turns, &known, &entries).unwrap();
         assert_eq!(judged.metrics["score"], 0.0);
         assert!(judged.statuses[0].to_string().contains("expected an answer with \\\"bye\\\""));

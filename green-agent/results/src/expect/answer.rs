@@ -1,0 +1,207 @@
+//! Checks the answer to a turn of a conversation.
+
+use serde_json::Value;
+
+use super::{check_values, place, text, written};
+use green_agent_scenario::expectation::{AnswerCheck, Check};
+
+/// An agent's answer to a turn.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// The whole text, and then the text of each artifact. A check of the text holds if it holds for one of them.
+    pub texts: Vec<String>,
+    /// The answer's data; of several, a list.
+    pub data: Option<Value>,
+}
+
+impl Answer {
+    /// Checks the answer. The error says what was expected and what is there.
+    pub fn check(&self, wanted: &AnswerCheck) -> Result<(), String> {
+        match wanted.path.is_none().then(|| TextCheck::of(&wanted.check)).flatten() {
+            Some(check) => self.check_text(&check, wanted.not),
+            None => self.check_json(wanted),
+        }
+    }
+
+    fn check_text(&self, check: &TextCheck<'_>, not: bool) -> Result<(), String> {
+        let must_hold = check.must_hold != not;
+        match self.texts.iter().any(|text| check.holds(text)) == must_hold {
+            true => Ok(()),
+            false => Err(format!(
+                "expected an answer {}, got {:?}",
+                check.phrase(must_hold),
+                self.text()
+            )),
+        }
+    }
+
+    fn check_json(&self, wanted: &AnswerCheck) -> Result<(), String> {
+        let AnswerCheck { not, path, check, .. } = wanted;
+        let json = self.json();
+        let nodes = place::select(&json, path.as_ref());
+        let absence = || place::absence(path.as_ref(), "the answer", &json);
+        check_values(check, &nodes, path.as_ref(), *not, absence).map_err(|actual| {
+            format!("expected {}, got {actual}", written::expected(check, path.as_ref(), *not))
+        })
+    }
+
+    fn text(&self) -> &str {
+        self.texts.first().map(String::as_str).unwrap_or_default()
+    }
+
+    /// Returns the data, or the JSON in the text, or the text if it has none.
+    fn json(&self) -> Value {
+        let in_text = || self.texts.iter().find_map(|text| json_in(text));
+        self.data.clone().or_else(in_text).unwrap_or_else(|| self.text().into())
+    }
+}
+
+/// Returns the JSON of a text that is JSON, or that has fenced blocks with JSON; the last of several, because models show drafts
+/// and examples first.
+fn json_in(text: &str) -> Option<Value> {
+    let blocks = text.split("```").skip(1).step_by(2);
+    let fenced = |block: &str| {
+        let (_language, content) = block.split_once('\n')?;
+        serde_json::from_str(content).ok()
+    };
+    serde_json::from_str(text).ok().or_else(|| blocks.filter_map(fenced).last())
+}
+
+/// A check of the answer's text.
+struct TextCheck<'a> {
+    relation: Relation<'a>,
+    /// Whether it passes if the relation holds, or if it does not.
+    must_hold: bool,
+}
+
+enum Relation<'a> {
+    Is(&'a str),
+    Contains(&'a str),
+    Matches(&'a regex::Regex),
+}
+
+impl<'a> TextCheck<'a> {
+    /// Returns the check of a text; `None` if it is about other values too.
+    fn of(check: &'a Check) -> Option<Self> {
+        let (relation, must_hold) = match check {
+            Check::Eq(Value::String(text)) => (Relation::Is(text), true),
+            Check::Ne(Value::String(text)) => (Relation::Is(text), false),
+            Check::Contains(Value::String(text)) => (Relation::Contains(text), true),
+            Check::Matches(regex) => (Relation::Matches(regex), true),
+            Check::Eq(_)
+            | Check::Ne(_)
+            | Check::Contains(_)
+            | Check::Gt(_)
+            | Check::Ge(_)
+            | Check::Lt(_)
+            | Check::Le(_)
+            | Check::Schema(_)
+            | Check::Exists(_)
+            | Check::Count(_) => return None,
+        };
+        Some(Self { relation, must_hold })
+    }
+
+    fn holds(&self, answer: &str) -> bool {
+        match self.relation {
+            // Streams often end with a line feed.
+            Relation::Is(text) => text::nfc(answer.trim()) == text::nfc(text.trim()),
+            Relation::Contains(text) => text::contains(answer, text),
+            Relation::Matches(regex) => text::matches(answer, regex),
+        }
+    }
+
+    fn phrase(&self, must_hold: bool) -> String {
+        match (&self.relation, must_hold) {
+            (Relation::Is(text), true) => format!("that is {text:?}"),
+            (Relation::Is(text), false) => format!("that is not {text:?}"),
+            (Relation::Contains(text), true) => format!("with {text:?}"),
+            (Relation::Contains(text), false) => format!("without {text:?}"),
+            (Relation::Matches(regex), true) => format!("that matches {regex}"),
+            (Relation::Matches(regex), false) => format!("that does not match {regex}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use green_agent_scenario::expectation::ValuePath;
+
+    fn answer(texts: &[&str]) -> Answer {
+        Answer { texts: texts.iter().map(|&text| text.to_owned()).collect(), data: None }
+    }
+
+    fn wanted(path: Option<&str>, check: Check) -> AnswerCheck {
+        let path = path.map(|path| ValuePath::Pointer(path.to_owned()));
+        AnswerCheck { line: 1, not: false, path, check }
+    }
+
+    /// Returns the errors of a check and of its negation.
+    fn both(answer: &Answer, mut check: AnswerCheck) -> [Option<String>; 2] {
+        let plain = answer.check(&check).err();
+        check.not = true;
+        [plain, answer.check(&check).err()]
+    }
+
+    #[test]
+    fn a_check_of_a_text_and_its_negation_disagree() {
+        let answer = answer(&["Paris, \nFrance\n", "Paris, France\n"]);
+        let regex = |text| Check::Matches(regex::Regex::new(text).unwrap());
+        for (check, holds, error) in [
+            (Check::Contains(json!("Paris, France")), true, "without \"Paris, France\""),
+            (Check::Contains(json!("Berlin")), false, "with \"Berlin\""),
+            (regex("(?i)^paris"), true, "that does not match (?i)^paris"),
+            (regex("Lyon"), false, "that matches Lyon"),
+            (Check::Eq(json!("Paris, France")), true, "that is not \"Paris, France\""),
+            (Check::Ne(json!("Paris, France")), false, "that is not \"Paris, France\""),
+            (Check::Ne(json!("Paris")), true, "that is \"Paris\""),
+        ] {
+            let [plain, negated] = both(&answer, wanted(None, check));
+            assert_eq!((plain.is_none(), negated.is_none()), (holds, !holds), "{error}");
+            let expected = format!("expected an answer {error}, got \"Paris, \\nFrance\\n\"");
+            assert_eq!(plain.or(negated), Some(expected));
+        }
+    }
+
+    #[test]
+    fn the_json_of_an_answer_is_its_data_or_in_its_text() {
+        let fenced = "First a draft:\n```json\n{\"city\": \"Lyon\"}\n```\nBetter:\n```\n{\"city\": \"Paris\"}\n```\nDone.";
+        let data =
+            Answer { data: Some(json!({"city": "Paris"})), ..answer(&["{\"city\": \"Lyon\"}"]) };
+        for found in [
+            answer(&[" {\"city\": \"Paris\"}\n"]),
+            answer(&["Done\n{}x", "{\"city\": \"Paris\"}"]),
+            answer(&[fenced]),
+            data,
+        ] {
+            let check = wanted(Some("/city"), Check::Eq(json!("Paris")));
+            assert_eq!(found.check(&check), Ok(()), "{found:?}");
+        }
+        let number = answer(&["41"]);
+        assert_eq!(number.check(&wanted(None, Check::Ge(41.0))), Ok(()));
+        let error = number.check(&wanted(None, Check::Ge(42.0)));
+        assert_eq!(error, Err("expected a number of at least 42.0, got 41".to_owned()));
+    }
+
+    #[test]
+    fn an_absent_value_fails_a_check_and_its_negation() {
+        for (texts, error) in [
+            (
+                "{\"town\": 1}",
+                "expected \"Paris\" at /city, got nothing at /city; the answer has: town",
+            ),
+            (
+                "It is Paris.",
+                "expected \"Paris\" at /city, got nothing at /city; the answer is \"It is Paris.\"",
+            ),
+        ] {
+            let [plain, negated] =
+                both(&answer(&[texts]), wanted(Some("/city"), Check::Eq(json!("Paris"))));
+            assert_eq!(plain.as_deref(), Some(error));
+            assert!(negated.is_some());
+        }
+    }
+}
