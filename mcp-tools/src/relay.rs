@@ -14,7 +14,7 @@ use rmcp::{
     service::RequestContext,
     transport::stdio,
 };
-use tokio::{sync::Notify, task::JoinError};
+use tokio::task::JoinError;
 
 use crate::{
     client::{CallError, Connection},
@@ -38,13 +38,12 @@ pub enum RelayError {
 #[derive(Clone, Debug)]
 pub struct Relay {
     connection: Arc<Connection>,
-    closed: Arc<Notify>,
 }
 
 impl Relay {
     /// Creates a relay to the server of a connection.
     pub fn new(connection: Connection) -> Self {
-        Self { connection: Arc::new(connection), closed: Arc::default() }
+        Self { connection: Arc::new(connection) }
     }
 
     /// Forwards the calls of the client on standard input, until standard input ends.
@@ -61,17 +60,14 @@ impl Relay {
         protected(OneToken::new(token), move |()| relay.clone(), settings)
     }
 
-    /// Waits until a call has failed because the connection is closed.
-    pub async fn closed(&self) {
-        self.closed.notified().await;
+    /// Waits until the connection has ended: a program that serves tools has ended, for example.
+    pub async fn ended(&self) {
+        self.connection.ended().await;
     }
+}
 
-    fn not_passed(&self, error: &CallError) -> ErrorData {
-        if let CallError::Closed { .. } = error {
-            self.closed.notify_one();
-        }
-        ErrorData::internal_error(error.to_string(), None)
-    }
+fn not_passed(error: &CallError) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
 }
 
 impl ServerHandler for Relay {
@@ -86,7 +82,7 @@ impl ServerHandler for Relay {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.connection.tools().await.map_err(|error| self.not_passed(&error))?;
+        let tools = self.connection.tools().await.map_err(|error| not_passed(&error))?;
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -100,6 +96,6 @@ impl ServerHandler for Relay {
         let caller = context.meta.get_traceparent();
         let calling = self.connection.call_for(caller, &request.name, arguments);
         let result = calling.instrument(span).await;
-        Ok(result.map_err(|error| self.not_passed(&error))?.into())
+        Ok(result.map_err(|error| not_passed(&error))?.into())
     }
 }

@@ -25,7 +25,10 @@ use rmcp::{
 };
 use serde::Deserialize as _;
 use serde_json::Value;
-use tokio::{sync::Mutex, time::timeout};
+use tokio::{
+    sync::Mutex,
+    time::{Duration, sleep, timeout},
+};
 use url::Url;
 
 use super::{
@@ -42,6 +45,9 @@ use crate::{
     connection::{ConnectionDetails, Transport},
     trace,
 };
+
+/// The time between two looks at whether a connection has ended.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// A connection to an MCP server. Dropping it closes it: a program that was started is asked to end, and is killed
 /// together with the processes that it started if it does not.
@@ -142,6 +148,14 @@ impl Connection {
         let result = self.complete(tool, response)?;
         self.failures.check_size(tool, failure::bytes(&result), "bytes", self.limits.result)?;
         Ok(result)
+    }
+
+    /// Waits until the connection has ended, because it was closed or the server has gone.
+    pub async fn ended(&self) {
+        // `rmcp` announces this end to the owner of a service only, which is needed to close it.
+        while !self.peer.is_transport_closed() {
+            sleep(LOOK).await;
+        }
     }
 
     /// Closes the connection gracefully within the limit `close`; later calls fail. Closing again does nothing.

@@ -20,22 +20,26 @@ pub(super) fn message_id(message: &Value) -> Option<String> {
 
 /// Makes data of the files of JSON in a message: some frameworks have no other way to send data.
 pub(super) fn read_json_files(message: &mut Value) {
-    for place in PARTS {
-        read_files_of(message.pointer_mut(place));
-    }
-    let artifacts = message.get_mut("artifacts").and_then(Value::as_array_mut);
-    for artifact in artifacts.into_iter().flatten() {
-        read_files_of(artifact.get_mut("parts"));
-    }
-}
-
-fn read_files_of(parts: Option<&mut Value>) {
-    let parts = parts.and_then(Value::as_array_mut).into_iter().flatten();
-    for part in parts.filter_map(Value::as_object_mut) {
+    for_each_part(message, |part| {
         if let Some(data) = json_file(part) {
             part.remove("raw");
             part.insert("data".to_owned(), data);
         }
+    });
+}
+
+/// Changes each part of an A2A message, status, artifact or task.
+pub fn for_each_part(message: &mut Value, mut change: impl FnMut(&mut Map<String, Value>)) {
+    let mut change_all = |parts: Option<&mut Value>| {
+        let parts = parts.and_then(Value::as_array_mut).into_iter().flatten();
+        parts.filter_map(Value::as_object_mut).for_each(&mut change);
+    };
+    for place in PARTS {
+        change_all(message.pointer_mut(place));
+    }
+    let artifacts = message.get_mut("artifacts").and_then(Value::as_array_mut);
+    for artifact in artifacts.into_iter().flatten() {
+        change_all(artifact.get_mut("parts"));
     }
 }
 
@@ -87,7 +91,8 @@ pub(super) fn objects(message: &Value) -> Vec<&Map<String, Value>> {
     objects
 }
 
-fn parts(message: &Value) -> impl Iterator<Item = &Value> {
+/// Returns the parts of an A2A message, status, artifact or task.
+pub fn parts(message: &Value) -> impl Iterator<Item = &Value> {
     let of_artifacts = list(message, "/artifacts").flat_map(|artifact| list(artifact, "/parts"));
     let parts = PARTS.iter().flat_map(|place| list(message, place));
     parts.chain(of_artifacts)

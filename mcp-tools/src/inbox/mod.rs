@@ -23,7 +23,7 @@ use tokio::sync::watch;
 use content::{kinds, message_id, read_json_files};
 use stored::StoredMessages;
 
-pub use content::texts;
+pub use content::{for_each_part, parts, texts};
 pub use received::{Filter, Kind, Receipt, Received};
 pub use stored::{MAX_BYTES, MAX_MESSAGES};
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use bridge_protocol::wire::FieldError;
-use rmcp::model::{CallToolResult, JsonObject};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::{Value, json};
 
 use super::{Tool, answer, format};
@@ -37,8 +37,11 @@ impl Tool for MessageHistory {
     }
 
     async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult {
-        let history = requested_range(arguments).map(|wanted| history(context, &wanted));
-        answer(history.map_err(|error| error.to_string()))
+        let mut images = Vec::new();
+        let history = requested_range(arguments).map(|range| history(context, &range, &mut images));
+        let mut result = answer(history.map_err(|error| error.to_string()));
+        result.content.append(&mut images);
+        result
     }
 }
 
@@ -50,13 +53,14 @@ fn requested_range(arguments: JsonObject) -> Result<HistoryRange, FieldError> {
     Ok(HistoryRange { before, limit })
 }
 
-fn history(context: &AgentContext, wanted: &HistoryRange) -> Value {
+/// Returns the messages in a range; adds their images to `images`.
+fn history(context: &AgentContext, wanted: &HistoryRange, images: &mut Vec<ContentBlock>) -> Value {
     let inbox = context.incoming_messages();
     let mut messages = inbox.history();
     messages.retain(|received| received.number < wanted.before);
     let earlier = messages.len().saturating_sub(wanted.limit);
     let secrets = format::Secrets::of(context);
     let newest = messages[earlier..].iter();
-    let newest: Vec<Value> = newest.map(|m| format::whole(m, &secrets)).collect();
+    let newest: Vec<Value> = newest.map(|one| format::whole(one, &secrets, images)).collect();
     json!({ "messages": newest, "earlier": earlier, "dropped": inbox.dropped() })
 }

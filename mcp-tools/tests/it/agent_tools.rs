@@ -126,6 +126,29 @@ async fn long_lists_and_long_messages_come_in_pieces() {
     assert!(history["messages"][19]["beginning_of_message"].as_str().unwrap().len() < 20_000);
 }
 
+#[tokio::test]
+async fn the_files_of_a_message_do_not_hide_its_text() {
+    let context = context();
+    let (picture, paper) = ("AAAA".repeat(10_000), "BBBB".repeat(10_000));
+    let parts = json!([
+        {"raw": picture, "mediaType": "image/png"},
+        {"raw": paper, "mediaType": "application/pdf", "filename": "paper.pdf"},
+        {"raw": "CCCC", "mediaType": "text/plain"},
+        {"text": "Which animal is it?"},
+    ]);
+    context.incoming_messages().receive("green", json!({"messageId": "m", "parts": parts}), now());
+    let result = call(&context, "message_history", json!({})).await;
+    let shown = &result.structured_content.as_ref().unwrap()["messages"][0]["message"]["parts"];
+    assert_eq!(shown[0]["raw"], "(image 1 of this answer)");
+    assert_eq!(shown[1]["raw"], "(40000 characters of base64, not shown)");
+    assert_eq!(
+        (&shown[2]["raw"], &shown[3]["text"]),
+        (&json!("CCCC"), &json!("Which animal is it?"))
+    );
+    let [_, image] = &result.content[..] else { panic!("{:?}", result.content) };
+    assert_eq!(image.as_image().unwrap().data, picture);
+}
+
 /// Records acknowledgements, or refuses them.
 #[derive(Default)]
 struct Peer {

@@ -145,6 +145,20 @@ async fn a_program_is_served_to_all_clients_until_it_ends() {
 }
 
 #[tokio::test]
+async fn the_end_of_a_served_program_is_noticed_without_a_call() {
+    let dir = tempfile::tempdir().unwrap();
+    let end = dir.path().join("end");
+    assert!(std::process::Command::new("mkfifo").arg(&end).status().unwrap().success());
+    let (end, program) = (end.display(), example("stranger"));
+    let line = format!("sh -c '(read _ < {end}; kill -9 $$) & exec {}'", program.display());
+    let (served, url, token) = serve(&["--command", &line]).await;
+    let (code, _, errors) = said(&token, &["list", "--url", &url]).await;
+    assert_eq!(code, Some(0), "{errors}");
+    tokio::fs::write(end.to_string(), "\n").await.unwrap();
+    assert_eq!(served.ended().await.0, Some(4));
+}
+
+#[tokio::test]
 async fn a_program_gets_only_the_variables_that_are_named() {
     let program = "sh -c 'echo \"got:$API_KEY:$SSL_CERT_FILE\" >&2'";
     let list = ["list", "--command", program];

@@ -42,12 +42,12 @@ pub(super) async fn serve_to_the_end<T>(
 
 /// Serves with the token of the environment, or a new one, and prints the connection details. The caller installs its signal
 /// handler first, because a client that reads the printed address may stop the program at once.
-pub(super) async fn serve_with_token(
+pub(super) async fn serve_with_token<T>(
     name: &str,
     address: SocketAddr,
     app: impl FnOnce(&Secret, ServerSettings) -> Router,
-    ended: impl Future<Output = io::Result<()>>,
-) -> Result<(), Box<dyn Error>> {
+    ended: impl Future<Output = io::Result<T>>,
+) -> Result<T, Box<dyn Error>> {
     let listener = listen(address).await?;
     let address = listener.local_addr()?;
     let settings = settings(address);

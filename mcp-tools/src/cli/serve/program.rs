@@ -1,6 +1,6 @@
-//! Serves the tools of a program over HTTP until it is stopped, or a call shows that the program has ended.
+//! Serves the tools of a program over HTTP until it is stopped, or the program has ended.
 
-use std::{error::Error, io, net::SocketAddr, time::Duration};
+use std::{error::Error, net::SocketAddr, time::Duration};
 
 use bridge_program::{Exit, stop_signal};
 use clap::Args;
@@ -47,13 +47,15 @@ impl ProgramFlags {
         let options = Options { limits, ..Options::default() };
         let relay = Relay::new(Connection::open(&details, &allowed, &options).await?);
         let make = |token: &_, settings| relay.router(token, settings);
-        serve_with_token(DEFAULT_NAME, address, make, async {
+        let is_over = serve_with_token(DEFAULT_NAME, address, make, async {
             tokio::select! {
-                () = stopped(stop) => Ok(()),
-                () = relay.closed() => Err(io::Error::other("the program that was served has ended")),
+                () = stopped(stop) => Ok(false),
+                () = relay.ended() => Ok(true),
             }
-        })
-        .await?;
-        Ok(Exit::Passed)
+        });
+        match is_over.await? {
+            true => Err("the program that was served has ended".into()),
+            false => Ok(Exit::Passed),
+        }
     }
 }
