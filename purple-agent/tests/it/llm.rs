@@ -300,6 +300,14 @@ async fn tools_that_a_model_would_reject_are_changed_until_it_takes_them() {
 
 /// Runs a policy until it finishes, with a result of this size for each call.
 async fn worked(settings: &Value, size: usize) -> Result<String, PolicyError> {
+    worked_with(settings, || rmcp::model::ContentBlock::text("x".repeat(size))).await
+}
+
+/// Runs a policy until it finishes, with this content as the result of each call.
+async fn worked_with(
+    settings: &Value,
+    content: impl Fn() -> rmcp::model::ContentBlock,
+) -> Result<String, PolicyError> {
     let tools = [Offered {
         tool: Tool::new("look", "Looks", rmcp::model::JsonObject::new()),
         origin: Origin::Own,
@@ -311,8 +319,7 @@ async fn worked(settings: &Value, size: usize) -> Result<String, PolicyError> {
         match policy.next(&observation).await? {
             Action::Call(calls) => {
                 let called = calls.into_iter().map(|call| {
-                    let text = rmcp::model::ContentBlock::text("x".repeat(size));
-                    let result = rmcp::model::CallToolResult::success(vec![text]);
+                    let result = rmcp::model::CallToolResult::success(vec![content()]);
                     policy::CompletedCall { call, result }
                 });
                 steps.push(policy::Step { called: called.collect() });
@@ -341,6 +348,37 @@ async fn thoughts_go_back_unless_they_are_refused() {
         .map(|message| message["tool_call_id"].clone())
         .collect();
     assert_eq!(results, ["a", "b"], "calls that were asked for at once");
+}
+
+#[tokio::test]
+async fn the_newest_images_are_shown_until_the_server_rejects_images() {
+    let image = || rmcp::model::ContentBlock::image("AAAA", "image/png");
+    let shown = |request: &Value| request.to_string().matches("data:image/png;base64,AAAA").count();
+    let mut answers: Vec<Answer> = (0..5).map(|_| calls("{}")).collect();
+    answers.push(says("done", "stop"));
+    let model = Model::start(Protocol::OpenAi, answers).await;
+    assert_eq!(worked_with(&model.settings(), image).await.unwrap(), "done");
+    assert_eq!(model.requests().iter().map(shown).collect::<Vec<_>>(), [0, 1, 2, 3, 3, 3]);
+    let last = &model.requests()[5]["messages"];
+    assert_eq!(last[3]["content"], "[an image of type image/png, not shown]");
+
+    let refused = || {
+        let error = json!({"error": {"message": "messages[4].content must be a string"}});
+        (400, Vec::new(), error.to_string())
+    };
+    let answers = vec![calls("{}"), refused(), calls("{}"), says("done", "stop")];
+    let model = Model::start(Protocol::OpenAi, answers).await;
+    assert_eq!(worked_with(&model.settings(), image).await.unwrap(), "done");
+    assert_eq!(model.requests().iter().map(shown).collect::<Vec<_>>(), [0, 1, 0, 0]);
+
+    let model = Model::start(Protocol::OpenAi, vec![calls("{}"), refused(), refused()]).await;
+    let error = worked_with(&model.settings(), image).await.unwrap_err().to_string();
+    assert!(error.contains("must be a string"), "{error}");
+
+    let mut settings = model.settings();
+    settings["images"] = json!(101);
+    let error = policy::builtin("llm", &settings).err().unwrap().to_string();
+    assert!(error.contains("images: expected a whole number from 0 to 100"), "{error}");
 }
 
 #[tokio::test]
@@ -414,6 +452,17 @@ async fn an_assistant_has_its_own_instructions_and_hears_its_user_word_for_word(
         {"role": "user", "content": "Is there a place?"},
     ]);
     assert_eq!(model.requests()[0]["messages"], told);
+
+    let model = Model::start(Protocol::OpenAi, vec![says("done", "stop")]).await;
+    settings["base_url"] = model.settings()["base_url"].clone();
+    let parts = json!([{"text": "And here?"}, {"raw": "AAAA", "mediaType": "image/png"}]);
+    inbox.receive("user", json!({"messageId": "2", "parts": parts}), Timestamp::UNIX_EPOCH);
+    assisted(&settings, &context).await.unwrap();
+    let content = json!([
+        {"type": "text", "text": "Is there a place?\nAnd here?"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+    ]);
+    assert_eq!(model.requests()[0]["messages"][1]["content"], content);
 
     let details = ConnectionDetails::http("tools", "http://127.0.0.1:1/mcp".parse().unwrap());
     context.set_mcp_connection_details(details);

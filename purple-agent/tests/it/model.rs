@@ -274,8 +274,11 @@ fn openai(headers: &HeaderMap, request: &Value) -> Checked {
             format!("messages[{index}]: role {role:?}"),
         )?;
         let calls = list(message, "tool_calls");
+        let known = |part: &Value| part["text"].is_string() || part["image_url"]["url"].is_string();
+        let parts = list(message, "content");
+        let has_parts = role == "user" && !parts.is_empty() && parts.iter().all(known);
         check(
-            message["content"].is_string() || !calls.is_empty(),
+            message["content"].is_string() || has_parts || !calls.is_empty(),
             format!("messages[{index}]: no content"),
         )?;
         check(message.get("annotations").is_none(), "unknown parameter: annotations")?;

@@ -1,11 +1,14 @@
 //! Anthropic's messages API with tool use. <https://docs.anthropic.com/en/api/messages>
 
+use std::iter;
+
 use bridge_protocol::wire::FieldError;
 use mcp_tools::secret::Secret;
 use serde_json::{Value, json};
 
 use super::{
     chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult, alternating},
+    image::Image,
     read::{list, string},
     settings::LlmSettings,
 };
@@ -18,7 +21,7 @@ const VERSION: &str = "2023-06-01";
 pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
     let version = ("anthropic-version", Secret::new(VERSION));
     let key = key.map(|key| ("x-api-key", key.clone()));
-    std::iter::once(version).chain(key).collect()
+    iter::once(version).chain(key).collect()
 }
 
 pub(super) fn request(
@@ -40,19 +43,31 @@ pub(super) fn request(
 /// Converts the conversation. Tool results come first in a user's message, as the API demands.
 fn messages(entries: &[Entry]) -> Vec<Value> {
     alternating(entries, "content", |entry| match entry {
-        Entry::User(text) => ("user", vec![json!({"type": "text", "text": text})]),
+        Entry::User { text, images } => ("user", blocks(text, images)),
         Entry::Assistant(raw) => ("assistant", raw.as_array().cloned().unwrap_or_default()),
         Entry::Results(results) => ("user", results.iter().map(result_block).collect()),
     })
 }
 
 fn result_block(result: &ToolResult) -> Value {
+    let content = match result.images.as_slice() {
+        [] => json!(result.text),
+        images => blocks(&result.text, images).into(),
+    };
     json!({
         "type": "tool_result",
         "tool_use_id": result.id,
-        "content": result.text,
+        "content": content,
         "is_error": result.failed,
     })
+}
+
+fn blocks(text: &str, images: &[Image]) -> Vec<Value> {
+    let image = |image: &Image| {
+        let source = json!({"type": "base64", "media_type": image.media_type, "data": image.data});
+        json!({"type": "image", "source": source})
+    };
+    iter::once(json!({"type": "text", "text": text})).chain(images.iter().map(image)).collect()
 }
 
 fn tool(tool: &ToolDefinition) -> Value {
@@ -101,13 +116,17 @@ mod tests {
 
     #[test]
     fn consecutive_messages_are_joined_with_results_first() {
-        let result =
-            ToolResult { id: "t1".into(), name: "add".into(), text: "7".into(), failed: false };
+        let result = ToolResult {
+            id: "t1".into(),
+            name: "add".into(),
+            text: "7".into(),
+            ..ToolResult::default()
+        };
         let entries = [
-            Entry::User("begin".into()),
+            Entry::text("begin"),
             Entry::Assistant(json!([{"type": "tool_use", "id": "t1", "name": "add", "input": {}}])),
             Entry::Results(vec![result]),
-            Entry::User("go on".into()),
+            Entry::text("go on"),
         ];
         let messages = messages(&entries);
         let roles: Vec<_> = messages.iter().map(|one| one["role"].as_str().unwrap()).collect();

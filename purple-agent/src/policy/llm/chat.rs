@@ -4,6 +4,7 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::{
+    image::Image,
     names::ModelNames,
     schema::{Accepted, accepted},
 };
@@ -12,8 +13,8 @@ use crate::toolbox::{Offered, Origin};
 /// One entry of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Entry {
-    /// A text for the model.
-    User(String),
+    /// A text for the model, with the images of its user.
+    User { text: String, images: Vec<Image> },
     /// The model's answer in the format of its API. It is sent back unchanged, because some models sign parts of
     /// it.
     Assistant(Value),
@@ -22,13 +23,21 @@ pub(super) enum Entry {
 }
 
 /// The result of one call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ToolResult {
     pub(super) id: String,
     /// The tool's name for the model.
     pub(super) name: String,
     pub(super) text: String,
+    pub(super) images: Vec<Image>,
     pub(super) failed: bool,
+}
+
+impl Entry {
+    /// Returns a text without images.
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        Self::User { text: text.into(), images: Vec::new() }
+    }
 }
 
 impl ToolResult {

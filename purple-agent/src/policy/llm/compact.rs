@@ -3,10 +3,17 @@
 //! The first message is kept, because it contains the task, and so is the last exchange. Between them, results of
 //! old calls are removed first, then whole exchanges; a note replaces them.
 
-use super::chat::{Entry, ToolResult};
+use super::{
+    BYTES_PER_TOKEN,
+    chat::{Entry, ToolResult},
+    image,
+};
 
 /// The text that replaces an old result.
 const REMOVED_NOTE: &str = "(this result was left out to make room)";
+
+/// The size of an image in bytes of text that cost as many tokens.
+const IMAGE_SIZE: usize = image::TOKENS * BYTES_PER_TOKEN;
 
 /// The size in bytes below which a result is not worth removing.
 const MIN_REMOVED_SIZE: usize = 200;
@@ -30,10 +37,14 @@ pub(super) fn size(entries: &[Entry]) -> usize {
 
 fn entry_size(entry: &Entry) -> usize {
     match entry {
-        Entry::User(text) => text.len(),
+        Entry::User { text, images } => text.len() + images.len() * IMAGE_SIZE,
         Entry::Assistant(raw) => raw.to_string().len(),
-        Entry::Results(results) => results.iter().map(|result| result.text.len()).sum(),
+        Entry::Results(results) => results.iter().map(result_size).sum(),
     }
+}
+
+fn result_size(result: &ToolResult) -> usize {
+    result.text.len() + result.images.len() * IMAGE_SIZE
 }
 
 /// Removes results, the oldest first, until the conversation is small enough; the last results are kept.
@@ -48,9 +59,11 @@ fn remove_results(entries: &mut [Entry], wanted: usize) {
             if size <= wanted || Some(index) == last {
                 return;
             }
-            if result.text.len() > MIN_REMOVED_SIZE {
-                size -= result.text.len() - REMOVED_NOTE.len();
+            let before = result_size(result);
+            if before > MIN_REMOVED_SIZE {
+                size -= before - REMOVED_NOTE.len();
                 REMOVED_NOTE.clone_into(&mut result.text);
+                result.images.clear();
             }
         }
     }
@@ -77,7 +90,7 @@ fn drop_exchanges(entries: &mut Vec<Entry>, wanted: usize) {
         let note = format!(
             "({count} earlier answers of yours, with what came of them, were left out to make room.)"
         );
-        entries.splice(first..end, [Entry::User(note)]);
+        entries.splice(first..end, [Entry::text(note)]);
     }
 }
 
@@ -86,15 +99,17 @@ fn answers(entries: &[Entry]) -> impl Iterator<Item = usize> {
     entries.filter_map(|(index, entry)| matches!(entry, Entry::Assistant(_)).then_some(index))
 }
 
-/// Shortens each of the last results to half its size.
+/// Shortens each of the last results to half its size, and removes their images.
 fn shorten_last(entries: &mut [Entry]) {
     let last = entries.iter_mut().rev().find_map(|entry| match entry {
         Entry::Results(results) => Some(results),
-        Entry::User(_) | Entry::Assistant(_) => None,
+        Entry::User { .. } | Entry::Assistant(_) => None,
     });
-    for result in last.into_iter().flatten().filter(|one| one.text.len() > MIN_REMOVED_SIZE) {
-        let half = result.text.len() / 2;
-        result.text = truncated(&result.text, half);
+    for result in last.into_iter().flatten() {
+        result.images.clear();
+        if result.text.len() > MIN_REMOVED_SIZE {
+            result.text = truncated(&result.text, result.text.len() / 2);
+        }
     }
 }
 
@@ -125,13 +140,13 @@ mod tests {
     use super::*;
 
     fn conversation(exchanges: usize, size: usize) -> Vec<Entry> {
-        let mut entries = vec![Entry::User("begin".to_owned())];
+        let mut entries = vec![Entry::text("begin")];
         for n in 0..exchanges {
             let result = ToolResult {
                 id: n.to_string(),
                 name: "look".to_owned(),
                 text: "x".repeat(size),
-                failed: false,
+                ..ToolResult::default()
             };
             entries.push(Entry::Assistant(json!({ "n": n })));
             entries.push(Entry::Results(vec![result]));
@@ -142,7 +157,7 @@ mod tests {
     /// Returns whether each answer is still followed by its results.
     fn is_whole(entries: &[Entry]) -> bool {
         let starts = answers(entries).collect::<Vec<_>>();
-        entries[0] == Entry::User("begin".to_owned())
+        entries[0] == Entry::text("begin")
             && starts.iter().all(|start| matches!(entries[start + 1], Entry::Results(_)))
     }
 
@@ -156,7 +171,9 @@ mod tests {
             assert!(compact(&mut entries), "{entries:?}");
             assert!(is_whole(&entries));
         }
-        assert!(matches!(&entries[1], Entry::User(note) if note.contains("were left out")));
+        assert!(
+            matches!(&entries[1], Entry::User { text: note, .. } if note.contains("were left out"))
+        );
         let Some(Entry::Assistant(last)) = entries.iter().rev().nth(1) else {
             panic!("{entries:?}")
         };
@@ -165,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_history_that_cannot_be_compacted_is_reported() {
-        let mut entries = vec![Entry::User("begin".to_owned())];
+        let mut entries = vec![Entry::text("begin")];
         assert!(!compact(&mut entries));
     }
 

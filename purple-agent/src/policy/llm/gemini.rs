@@ -1,11 +1,14 @@
 //! Gemini's `generateContent` API with function calls. <https://ai.google.dev/api/generate-content>
 
+use std::iter;
+
 use bridge_protocol::wire::FieldError;
 use mcp_tools::secret::Secret;
 use serde_json::{Value, json};
 
 use super::{
     chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult, alternating},
+    image::Image,
     read::{list, string},
     settings::LlmSettings,
 };
@@ -41,10 +44,19 @@ pub(super) fn request(
 
 fn contents(entries: &[Entry]) -> Vec<Value> {
     alternating(entries, "parts", |entry| match entry {
-        Entry::User(text) => ("user", vec![json!({"text": text})]),
+        Entry::User { text, images } => {
+            ("user", iter::once(json!({"text": text})).chain(images.iter().map(inline)).collect())
+        }
         Entry::Assistant(raw) => ("model", raw.as_array().cloned().unwrap_or_default()),
-        Entry::Results(results) => ("user", results.iter().map(response).collect()),
+        Entry::Results(results) => {
+            let images = results.iter().flat_map(|result| &result.images).map(inline);
+            ("user", results.iter().map(response).chain(images).collect())
+        }
     })
+}
+
+fn inline(image: &Image) -> Value {
+    json!({"inlineData": {"mimeType": image.media_type, "data": image.data}})
 }
 
 /// Returns the response to a call. A call without an id gets a response without one, identified by its name and
@@ -152,12 +164,13 @@ mod tests {
             name: call.name.clone(),
             text: "seen".to_owned(),
             failed: call.id == "c-2",
+            images: Vec::new(),
         });
         let entries = [
-            Entry::User("begin".to_owned()),
+            Entry::text("begin"),
             Entry::Assistant(reply.raw.clone()),
             Entry::Results(results.collect()),
-            Entry::User("go on".to_owned()),
+            Entry::text("go on"),
         ];
         let contents = contents(&entries);
         assert_eq!(contents[1], answer["candidates"][0]["content"]);

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use mcp_tools::context::AgentContext;
+use mcp_tools::{context::AgentContext, inbox::Received};
 
-use super::{error::ModelError, settings::LlmSettings};
+use super::{chat::Entry, error::ModelError, image::Image, settings::LlmSettings};
 use crate::policy::Observation;
 
 /// The tool that connects to a server.
@@ -72,29 +72,31 @@ impl Instructions {
         self.assists && knows && observation.steps.is_empty()
     }
 
-    /// Returns the text for the model besides results: the beginning, or that messages with numbers after `before`
+    /// Returns what the model gets besides results: the beginning, or that messages with numbers after `before`
     /// arrived.
-    pub(super) fn new_text(
+    pub(super) fn news(
         &self,
         context: &AgentContext,
         begins: bool,
         before: u64,
         newest: u64,
-    ) -> Option<String> {
+    ) -> Option<Entry> {
         match (self.assists, begins) {
             (true, _) => messages_after(context, before),
-            (false, true) => Some(BEGIN.to_owned()),
-            (false, false) => (newest > before).then(|| new_messages(newest - before)),
+            (false, true) => Some(Entry::text(BEGIN)),
+            (false, false) => (newest > before).then(|| Entry::text(new_messages(newest - before))),
         }
     }
 }
 
-/// Returns the user's messages after the message of this number.
-fn messages_after(context: &AgentContext, before: u64) -> Option<String> {
+/// Returns the user's messages after the message of this number, with their images.
+fn messages_after(context: &AgentContext, before: u64) -> Option<Entry> {
     let received = context.incoming_messages().history().into_iter();
-    let later = received.filter(|received| received.number > before);
-    let texts: Vec<String> = later.map(|one| one.text()).collect();
-    Some(texts.join("\n")).filter(|text| !text.trim().is_empty())
+    let later: Vec<_> = received.filter(|received| received.number > before).collect();
+    let text = later.iter().map(Received::text).collect::<Vec<_>>().join("\n");
+    let images: Vec<Image> = later.iter().flat_map(|one| Image::of_message(&one.message)).collect();
+    let says_something = !text.trim().is_empty() || !images.is_empty();
+    says_something.then_some(Entry::User { text, images })
 }
 
 /// Returns the text for messages that arrived while the model worked.

@@ -4,7 +4,8 @@
 //! `key_env` (the environment variable that contains the key), `max_output_tokens` (per call), `limit_field` (its
 //! name in chat completions, `max_tokens` unless the server rejects that), `max_total_tokens`, `context_tokens`
 //! (the size of the model's context; without it a conversation is shortened when the model rejects it for its
-//! length), `max_result_bytes` (the largest tool result, 50,000), `time_per_call` and `longest_pause` (seconds),
+//! length), `max_result_bytes` (the largest tool result, 50,000), `images` (the number of the newest images in tool results that
+//! the model sees, 3), `time_per_call` and `longest_pause` (seconds),
 //! `retries`, `parameters` (further members of each request), `instructions` (appended to this crate's own) and
 //! `system_file` (a file whose text replaces this crate's own instructions: the agent is then an assistant, which
 //! gets its user's messages verbatim, and is connected to its preset server automatically).
@@ -18,6 +19,7 @@ mod compact;
 mod error;
 mod gemini;
 mod http;
+mod image;
 mod instructions;
 mod names;
 mod openai;
@@ -42,7 +44,7 @@ use http::Endpoint;
 use instructions::Instructions;
 use names::ModelNames;
 use pending::{Pending, wait_tool};
-use quirks::{ServerQuirks, is_overflow};
+use quirks::{ServerQuirks, is_overflow, is_refusal_of_images};
 use settings::{LlmSettings, Provider};
 
 /// The number of answers in a row after which a model that requests only unreadable calls is stopped.
@@ -113,14 +115,14 @@ impl Policy for Llm {
         if let Some(refused) = connected.filter(|call| call.failed()) {
             return Err(PolicyError::Unconnected(refused.text()));
         }
-        let new_text = self.new_text(observation);
+        let mut news = self.news(observation);
         let names = ModelNames::of(observation.tools);
         let mut tools = shown(observation.tools, &names);
         tools.push(wait_tool());
-        let (mut new_text, mut last) = (new_text, String::new());
+        let mut last = String::new();
         for _ in 0..MAX_UNREADABLE {
             self.entries.extend(self.pending.results(self.model.settings.max_result_bytes));
-            self.entries.extend(new_text.take().map(Entry::User));
+            self.entries.extend(news.take());
             let reply = self.ask(&tools).await?;
             if reply.calls.is_empty() {
                 return Ok(Action::Finish { text: reply.text, data: None });
@@ -157,12 +159,12 @@ impl Llm {
         Ok(self.brief.get_or_insert_default())
     }
 
-    /// Returns the text for the model besides results: the beginning, or that messages arrived.
-    fn new_text(&mut self, observation: &Observation<'_>) -> Option<String> {
+    /// Returns what the model gets besides results: the beginning, or that messages arrived.
+    fn news(&mut self, observation: &Observation<'_>) -> Option<Entry> {
         let newest = observation.context.incoming_messages().newest();
         let before = std::mem::replace(&mut self.seen, newest);
         let brief = self.brief.as_ref()?;
-        brief.new_text(observation.context, self.entries.is_empty(), before, newest)
+        brief.news(observation.context, self.entries.is_empty(), before, newest)
     }
 
     /// Asks the model, and once more with a higher limit if its answer was cut at the first one that is not configured.
@@ -190,6 +192,7 @@ impl Llm {
         if spent >= limit {
             return Err(ModelError::TokensSpent { spent, limit });
         }
+        self.limit_images();
         let request = self.fitting_request(tools);
         let (request, answer) = self.answered(request, tools).await?;
         let read = match model.settings.provider {
@@ -199,7 +202,7 @@ impl Llm {
             Provider::Gemini => gemini::reply(&answer),
         };
         let reply = read.map_err(|error| model.endpoint.invalid(error))?;
-        let estimate = || estimate(&request) + estimate(&answer);
+        let estimate = || self.estimate(&request) + estimate(&answer);
         self.spent += reply.tokens.unwrap_or_else(estimate);
         Ok(reply)
     }
@@ -224,7 +227,11 @@ impl Llm {
                 if shortened > MAX_COMPACTIONS || !compact::compact(&mut self.entries) {
                     return Err(error);
                 }
-            } else if !model.quirks.learn(&error, model.settings.limit_field) {
+            } else if model.quirks.learn(&error, model.settings.limit_field) {
+                // The request is repeated as the server takes it.
+            } else if is_refusal_of_images(&error) && image::remove_all(&mut self.entries) {
+                model.quirks.record_refused_images();
+            } else {
                 return Err(error);
             }
             request = self.request(tools);
@@ -237,12 +244,27 @@ impl Llm {
         let output = self.model.output_limit();
         let room = settings.context_tokens.map(|tokens| tokens.saturating_sub(output));
         let mut request = self.request(tools);
-        while room.is_some_and(|room| estimate(&request) > room)
+        while room.is_some_and(|room| self.estimate(&request) > room)
             && compact::compact(&mut self.entries)
         {
             request = self.request(tools);
         }
         request
+    }
+
+    /// Removes the images that the model is not shown.
+    fn limit_images(&mut self) {
+        match self.model.quirks.takes_images() {
+            true => image::keep_newest(&mut self.entries, self.model.settings.images),
+            false => drop(image::remove_all(&mut self.entries)),
+        }
+    }
+
+    /// Estimates the number of tokens in a request of this conversation.
+    fn estimate(&self, request: &Value) -> u64 {
+        let images = image::count(&self.entries) * image::TOKENS;
+        let bytes = image::bytes(&self.entries) / BYTES_PER_TOKEN;
+        estimate(request).saturating_sub(bytes as u64) + images as u64
     }
 
     /// Returns the request that continues this conversation, with the parameters of the settings.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult},
+    image::Image,
     quirks::ServerQuirks,
     read::{list, member, string},
     settings::LlmSettings,
@@ -41,10 +42,33 @@ pub(super) fn request(
 
 fn messages_of(entry: &Entry, quirks: &ServerQuirks) -> Vec<Value> {
     match entry {
-        Entry::User(text) => vec![json!({"role": "user", "content": text})],
+        Entry::User { text, images } => vec![user_message(text, images)],
         Entry::Assistant(raw) => vec![answer_of(raw, quirks)],
-        Entry::Results(results) => results.iter().map(tool_message).collect(),
+        Entry::Results(results) => {
+            let images = results.iter().filter(|result| !result.images.is_empty());
+            results.iter().map(tool_message).chain(images.map(images_message)).collect()
+        }
     }
+}
+
+fn user_message<'a>(text: &str, images: impl IntoIterator<Item = &'a Image>) -> Value {
+    let images = images
+        .into_iter()
+        .map(|image| json!({"type": "image_url", "image_url": {"url": image.url()}}));
+    let images: Vec<Value> = images.collect();
+    match images.is_empty() {
+        true => json!({"role": "user", "content": text}),
+        false => {
+            let text = std::iter::once(json!({"type": "text", "text": text}));
+            json!({"role": "user", "content": text.chain(images).collect::<Value>()})
+        }
+    }
+}
+
+/// Returns the images of a result as a message of their own, because results are texts in this API.
+fn images_message(result: &ToolResult) -> Value {
+    let text = format!("The images in the result of {} (call {}):", result.name, result.id);
+    user_message(&text, &result.images)
 }
 
 /// The members with a model's reasoning. Models that reason between calls need it back; servers that do not accept

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{
     chat::{Entry, RequestedCall, ToolDefinition, ToolResult},
     compact::limited,
+    image::{self, Image},
     names::ModelNames,
 };
 use crate::policy::{Action, CompletedCall, Step, ToolCall, observation::text_of};
@@ -21,8 +22,11 @@ pub(super) struct Pending(Vec<Slot>);
 struct Slot {
     id: String,
     name: String,
-    result: Option<(String, bool)>,
+    result: Option<SlotResult>,
 }
+
+/// The content of a result: the text, the images that the model may see, and whether the call failed.
+type SlotResult = (String, Vec<Image>, bool);
 
 /// The handling of one call.
 enum CallHandling {
@@ -61,14 +65,12 @@ impl Pending {
                 }
                 CallHandling::Waits(what) => {
                     missing = Some(what);
-                    Some((
-                        "messages may have come in; read them with message_history".to_owned(),
-                        false,
-                    ))
+                    let told = "messages may have come in; read them with message_history";
+                    Some((told.to_owned(), Vec::new(), false))
                 }
                 CallHandling::Unreadable(why) => {
                     wrong.clone_from(&why);
-                    Some((why, true))
+                    Some((why, Vec::new(), true))
                 }
             };
             self.0.push(Slot { id, name, result });
@@ -85,7 +87,8 @@ impl Pending {
         for called in step.into_iter().flat_map(|step| &step.called) {
             let open = |slot: &&mut Slot| slot.id == called.call.id && slot.result.is_none();
             if let Some(slot) = self.0.iter_mut().find(open) {
-                slot.result = Some((result_text(called), called.failed()));
+                let (text, images) = shown(called);
+                slot.result = Some((text, images, called.failed()));
             }
         }
     }
@@ -100,9 +103,9 @@ impl Pending {
 
 impl Slot {
     fn into_result(self) -> ToolResult {
-        let undone = || ("this call was not carried out".to_owned(), true);
-        let (text, failed) = self.result.unwrap_or_else(undone);
-        ToolResult { id: self.id, name: self.name, text, failed }
+        let undone = || ("this call was not carried out".to_owned(), Vec::new(), true);
+        let (text, images, failed) = self.result.unwrap_or_else(undone);
+        ToolResult { id: self.id, name: self.name, text, images, failed }
     }
 }
 
@@ -121,23 +124,33 @@ fn fate(call: RequestedCall, names: &ModelNames) -> CallHandling {
     }
 }
 
-/// Returns a result as text for the model: its content, else its data.
-fn result_text(called: &CompletedCall) -> String {
-    let blocks: Vec<String> = called.result.content.iter().map(block_text).collect();
-    match (blocks.join("\n"), called.data()) {
+/// Returns a result as text for the model, its content, else its data; and its images.
+fn shown(called: &CompletedCall) -> (String, Vec<Image>) {
+    let mut images = Vec::new();
+    let content = called.result.content.iter();
+    let blocks: Vec<String> = content.map(|block| block_text(block, &mut images)).collect();
+    let text = match (blocks.join("\n"), called.data()) {
         (text, Value::Null) => text,
         (text, _) if !text.is_empty() => text,
         (_, data) => data.to_string(),
-    }
+    };
+    (text, images)
 }
 
-/// Returns a content block as text for the model. What is no text is named, so that the model knows that it is there.
-fn block_text(block: &ContentBlock) -> String {
+/// Returns a content block as text for the model; adds an image that it can see to `images`. What is no text is named, so that
+/// the model knows that it is there.
+fn block_text(block: &ContentBlock, images: &mut Vec<Image>) -> String {
     if let Some(text) = text_of(block) {
         return text.to_owned();
     }
     match block {
-        ContentBlock::Image(image) => format!("[an image of type {}, not shown]", image.mime_type),
+        ContentBlock::Image(content) => match Image::accepted(&content.mime_type, &content.data) {
+            Some(accepted) => {
+                images.push(accepted);
+                image::shown(&content.mime_type)
+            }
+            None => image::hidden(&content.mime_type),
+        },
         ContentBlock::Audio(audio) => format!("[audio of type {}, not played]", audio.mime_type),
         ContentBlock::ResourceLink(link) => format!("[a link to {}: {}]", link.name, link.uri),
         ContentBlock::Resource(EmbeddedResource {
@@ -169,7 +182,7 @@ mod tests {
 
     fn result(id: &str, name: &str, text: &str, failed: bool) -> ToolResult {
         let [id, name, text] = [id, name, text].map(str::to_owned);
-        ToolResult { id, name, text, failed }
+        ToolResult { id, name, text, failed, ..ToolResult::default() }
     }
 
     #[test]
@@ -205,13 +218,15 @@ mod tests {
             {"type": "resource", "resource": blob},
             {"type": "resource_link", "name": "the log", "uri": "file:///log"},
             {"type": "image", "mimeType": "image/png", "data": "AAAA"},
+            {"type": "image", "mimeType": "image/tiff", "data": "AAAA"},
         ]});
         let call = ToolCall::new("look", JsonObject::new());
         let called = CompletedCall { call, result: serde_json::from_value(result).unwrap() };
         assert_eq!(called.text(), "downloaded\nfn main() {}");
-        let shown = "downloaded\nfn main() {}\n[the file repo://a.pdf of type application/pdf, not shown]\n\
-                     [a link to the log: file:///log]\n[an image of type image/png, not shown]";
-        assert_eq!(result_text(&called), shown);
+        let expected = "downloaded\nfn main() {}\n[the file repo://a.pdf of type application/pdf, not shown]\n\
+                     [a link to the log: file:///log]\n[an image of type image/png]\n[an image of type image/tiff, not shown]";
+        let (text, images) = super::shown(&called);
+        assert_eq!((text.as_str(), images.len()), (expected, 1));
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub(super) struct ServerQuirks {
     no_more_output: AtomicBool,
     no_reasoning: AtomicBool,
     no_encrypted: AtomicBool,
+    no_images: AtomicBool,
     /// The largest length of a tool's description in characters; 0 if none is known.
     longest_description: AtomicUsize,
     /// The names of tools whose schemas were rejected.
@@ -75,6 +76,16 @@ impl ServerQuirks {
     /// Returns whether the responses API can return encrypted reasoning.
     pub(super) fn gives_encrypted_reasoning(&self) -> bool {
         !self.no_encrypted.load(Relaxed)
+    }
+
+    /// Returns whether the model may be shown images.
+    pub(super) fn takes_images(&self) -> bool {
+        !self.no_images.load(Relaxed)
+    }
+
+    /// Records that the server rejected a request with images, so that it gets none later.
+    pub(super) fn record_refused_images(&self) {
+        self.no_images.store(true, Relaxed);
     }
 
     /// Returns a tool as the server takes it: with its schema as text if the server rejected it, and with a description
@@ -143,6 +154,16 @@ fn is_unknown(message: &str) -> bool {
         "instead",
     ];
     WORDS.iter().any(|word| message.contains(word))
+}
+
+/// Returns whether the images may be the reason for a rejection. Servers of models that cannot see word it in many ways, such as
+/// "messages[2].content must be a string", and some take it for a failure of their own.
+pub(super) fn is_refusal_of_images(error: &ModelError) -> bool {
+    match error {
+        ModelError::Refused { status, .. } => matches!(status, 400 | 404 | 415 | 422),
+        ModelError::GaveUp { message, .. } => message.to_ascii_lowercase().contains("image"),
+        _ => false,
+    }
 }
 
 /// Returns whether an error says that the conversation exceeds the model's context.

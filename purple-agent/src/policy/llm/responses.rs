@@ -2,11 +2,14 @@
 //!
 //! <https://platform.openai.com/docs/api-reference/responses>
 
+use std::iter;
+
 use bridge_protocol::wire::FieldError;
 use serde_json::{Value, json};
 
 use super::{
     chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult},
+    image::Image,
     openai::{arguments, no_error},
     quirks::ServerQuirks,
     read::{list, string},
@@ -40,7 +43,9 @@ pub(super) fn request(
 
 fn items(entry: &Entry, encrypted: bool) -> Vec<Value> {
     match entry {
-        Entry::User(text) => vec![json!({"role": "user", "content": text})],
+        Entry::User { text, images } => {
+            vec![json!({"role": "user", "content": content(text, images)})]
+        }
         Entry::Assistant(raw) => {
             let items = raw.as_array().into_iter().flatten();
             items.filter(|item| can_be_sent_back(item, encrypted)).cloned().collect()
@@ -55,7 +60,19 @@ fn can_be_sent_back(item: &Value, encrypted: bool) -> bool {
 }
 
 fn output(result: &ToolResult) -> Value {
-    json!({"type": "function_call_output", "call_id": result.id, "output": result.stated()})
+    let output = content(&result.stated(), &result.images);
+    json!({"type": "function_call_output", "call_id": result.id, "output": output})
+}
+
+/// Returns a text with images, or the text alone, which more servers accept.
+fn content(text: &str, images: &[Image]) -> Value {
+    let image =
+        |image: &Image| json!({"type": "input_image", "image_url": image.url(), "detail": "auto"});
+    let text = json!({"type": "input_text", "text": text});
+    match images {
+        [] => text["text"].clone(),
+        images => iter::once(text).chain(images.iter().map(image)).collect(),
+    }
 }
 
 /// Describes a tool. `strict` is off, because schemas of other servers may not meet its rules.

@@ -96,6 +96,8 @@ pub(super) struct LlmSettings {
     pub(super) context_tokens: Option<u64>,
     /// The largest tool result in bytes; the middle of a longer result is cut out.
     pub(super) max_result_bytes: usize,
+    /// The number of the newest images in tool results that the model sees.
+    pub(super) images: usize,
     pub(super) time_per_call: Duration,
     /// The number of retries of a call.
     pub(super) retries: u32,
@@ -141,7 +143,8 @@ impl LlmSettings {
                 .map_or(MAX_RESULT, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
             max_total_tokens: settings.count("max_total_tokens")?.unwrap_or(500_000),
             time_per_call: seconds(&mut settings, "time_per_call", 240)?,
-            retries: retries(&mut settings)?,
+            images: few(&mut settings, "images", 3, 100)? as usize,
+            retries: few(&mut settings, "retries", 4, 20)?,
             longest_pause: seconds(&mut settings, "longest_pause", 30)?,
             parameters: settings.object("parameters")?.unwrap_or_default(),
             instructions: settings.string("instructions")?,
@@ -228,16 +231,19 @@ fn key_of(
     }
 }
 
-fn retries(settings: &mut Settings) -> Result<u32, FieldError> {
-    match settings.take("retries") {
-        None => Ok(4),
-        Some(value) => {
-            let few = value.as_u64().filter(|count| *count <= 20);
-            let count = few.and_then(|count| u32::try_from(count).ok());
-            let unexpected = || FieldError::unexpected("a whole number from 0 to 20", &value);
-            count.ok_or_else(|| unexpected().inside("retries"))
-        }
-    }
+/// Reads a whole number from 0 to `most`.
+fn few(
+    settings: &mut Settings,
+    name: &'static str,
+    default: u32,
+    most: u32,
+) -> Result<u32, FieldError> {
+    let Some(value) = settings.take(name) else {
+        return Ok(default);
+    };
+    let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
+    let unexpected = || FieldError::unexpected(format!("a whole number from 0 to {most}"), &value);
+    count.filter(|count| *count <= most).ok_or_else(|| unexpected().inside(name))
 }
 
 #[cfg(test)]
