@@ -1,6 +1,8 @@
 //! Tests that need the built program and real processes.
 
 #[cfg(test)]
+mod answers;
+#[cfg(test)]
 mod arrows;
 #[cfg(test)]
 mod card_address;
