@@ -24,7 +24,10 @@ use bridge::{
 use jiff::Timestamp;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
 
 use super::{StandIn, World, all_said, quick, remote, said, state};
 
@@ -182,6 +185,30 @@ async fn a_bot_that_is_not_there_fails_the_task_after_several_tries() {
     hides_the_bot(&task);
     let said = said(&task);
     assert!(said.ends_with("it cannot be reached, tried 6 times."), "{said}");
+}
+
+#[tokio::test]
+async fn a_bot_that_ends_after_it_accepted_a_message_fails_the_task() {
+    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/api/messages", server.local_addr().unwrap());
+    let mut bot = RemoteBot::new("bot", url.parse().unwrap());
+    bot.settings = quick();
+    let world = World::with(vec![bot]).await;
+    let accepting = async move {
+        let (mut connection, _) = server.accept().await.unwrap();
+        drop(server);
+        let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
+        while !String::from_utf8_lossy(&request).contains("\"text\":\"hi\"") {
+            let read = connection.read(&mut buffer).await.unwrap();
+            request.extend(&buffer[..read]);
+        }
+        let answer = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        connection.write_all(answer.as_bytes()).await.unwrap();
+    };
+    let (task, ()) = tokio::join!(world.say("hi"), accepting);
+    assert_eq!(state(&task), "TASK_STATE_FAILED");
+    let said = said(&task);
+    assert!(said.ends_with("it accepted the message and cannot be reached any more."), "{said}");
 }
 
 #[tokio::test]

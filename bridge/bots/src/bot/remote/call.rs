@@ -42,6 +42,9 @@ const RETRIES: [Duration; 5] = [
 /// takes seconds.
 const RETRIED_FOR: Duration = Duration::from_secs(10);
 
+/// The time to see whether a silent bot is still there.
+const LOOK: Duration = Duration::from_secs(2);
+
 /// The longest delay that a bot may ask for in `Retry-After`. A message that would wait longer fails at once.
 const LONGEST_DELAY: Duration = Duration::from_secs(15);
 
@@ -93,6 +96,10 @@ pub(super) enum CallError {
         "POST {bot}: the bot went silent in the middle of a streamed answer: it was stopped, or did not send the final piece"
     )]
     BrokenOff { bot: String },
+    #[error(
+        "POST {bot}: the bot accepted the message and said nothing, and its server is gone since: {reason}"
+    )]
+    Gone { bot: String, reason: String },
     #[error("POST {bot}: the bot posted nothing that could be accepted: {reason}")]
     Refused { bot: String, reason: String },
 }
@@ -113,6 +120,7 @@ impl CallError {
             Self::Unexpected { .. } => "unexpected",
             Self::TooMuch { .. } => "too_much",
             Self::BrokenOff { .. } => "broken_off",
+            Self::Gone { .. } => "gone",
             Self::Refused { .. } => "refused",
         }
     }
@@ -142,6 +150,7 @@ impl CallError {
             Self::Unexpected { error, .. } => format!("its answer is not valid: {error}"),
             Self::TooMuch { error, .. } => format!("its answer has too much structure: {error}"),
             Self::BrokenOff { .. } => "it did not end its streamed answer".into(),
+            Self::Gone { .. } => "it accepted the message and cannot be reached any more".into(),
             Self::Refused { reason, .. } => format!("its message was refused: {reason}"),
         }
     }
@@ -308,6 +317,18 @@ pub(super) fn refused(bot: &RemoteBot, reason: String) -> CallError {
 
 pub(super) fn broken_off(bot: &RemoteBot) -> CallError {
     CallError::BrokenOff { bot: display_url(&bot.url) }
+}
+
+/// Returns the error of a bot that has accepted a message and cannot be connected to any more: it has probably ended with the
+/// message. A failure of any other kind says nothing about that.
+pub(super) async fn gone(http: &Connections, bot: &RemoteBot) -> Option<CallError> {
+    let request = http.request(Method::HEAD, bot.url.clone());
+    match timeout(LOOK, http.send(request)).await {
+        Ok(Err(error)) if error.is_connect() => {
+            Some(CallError::Gone { bot: display_url(&bot.url), reason: root_cause(&error) })
+        }
+        Ok(_) | Err(_) => None,
+    }
 }
 
 pub(super) fn too_late(bot: &RemoteBot) -> CallError {

@@ -286,6 +286,12 @@ impl RemoteExecutor {
         if state.progress == TurnProgress::Streaming && state.count > before {
             return Err(call::broken_off(&self.bot));
         }
+        if outcome == ResponseOutcome::Accepted
+            && state.is_unlogged()
+            && let Some(gone) = call::gone(&self.http, &self.bot).await
+        {
+            return Err(gone);
+        }
         let agent = &self.bot.name;
         self.log.succeeded(agent);
         if open_turn.progress().borrow().count == 0 {
