@@ -324,7 +324,7 @@ pub(super) fn broken_off(bot: &RemoteBot) -> CallError {
 pub(super) async fn gone(http: &Connections, bot: &RemoteBot) -> Option<CallError> {
     let request = http.request(Method::HEAD, bot.url.clone());
     match timeout(LOOK, http.send(request)).await {
-        Ok(Err(error)) if error.is_connect() => {
+        Ok(Err(error)) if error.is_connect() && !is_from_lack_of_files(&error) => {
             Some(CallError::Gone { bot: display_url(&bot.url), reason: root_cause(&error) })
         }
         Ok(_) | Err(_) => None,
