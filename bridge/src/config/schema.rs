@@ -9,14 +9,16 @@ use super::Config;
 /// Returns the schema, draft 2020-12, as stored in `bridge/bridge.schema.json`.
 pub fn schema() -> Value {
     SchemaSettings::draft2020_12()
-        .with_transform(RecursiveTransform(join_lines))
+        .with_transform(RecursiveTransform(plain))
         .into_generator()
         .into_root_schema_for::<Config>()
         .to_value()
 }
 
-/// Joins the lines of descriptions, because editors would show our line breaks.
-fn join_lines(schema: &mut Schema) {
+/// Joins the lines of descriptions, because editors would show our line breaks, and removes formats of numbers, which only Rust
+/// has: strict validators refuse them.
+fn plain(schema: &mut Schema) {
+    schema.remove("format");
     if let Some(Value::String(description)) = schema.get_mut("description") {
         *description = description.replace('\n', " ");
     }

@@ -100,7 +100,7 @@ table! {
 kind! {
     /// A seed.
     inline Seed => u64, |node| node.integer(0);
-    |_| json!({"type": "integer", "format": "int64", "minimum": 0})
+    |_| json!({"type": "integer", "minimum": 0})
 }
 
 /// The environment that started agents get.

@@ -57,13 +57,13 @@ pub(super) fn choices<T: ValueEnum>() -> Value {
 
 /// Returns the schema of a text, a number, true or false.
 pub(super) fn single() -> Value {
-    json!({"anyOf": [{"type": "string"}, {"type": "number", "format": "double"}, {"type": "boolean"}]})
+    json!({"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]})
 }
 
 kind! {
     /// A whole number of at least 1.
     pub(super) inline Positive => u32, |node| node.integer(1);
-    |_| json!({"type": "integer", "format": "uint32", "minimum": 1})
+    |_| json!({"type": "integer", "minimum": 1})
 }
 
 kind! {

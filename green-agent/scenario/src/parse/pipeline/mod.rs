@@ -59,7 +59,7 @@ table! {
 kind! {
     /// A number of steps.
     inline Parallel => usize, |node| node.integer(1);
-    |_| json!({"type": "integer", "format": "uint32", "minimum": 1})
+    |_| json!({"type": "integer", "minimum": 1})
 }
 
 /// Reads `[config]` of `evaluator = "pipeline"`.
