@@ -50,6 +50,13 @@ pub enum Problem {
     /// The dataset cannot be used.
     #[error("{0}")]
     Dataset(String),
+    /// A mistake that a value of a row makes: not all rows have it.
+    #[error("{problem}, with {row}")]
+    InRow {
+        problem: Box<Problem>,
+        /// The file of the row and its line.
+        row: String,
+    },
     /// A placeholder for which there is no value.
     #[error("{placeholder}: {}expected {expected}", suggestion(nearest.as_deref()))]
     Placeholder { placeholder: String, nearest: Option<String>, expected: String },

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::{
-    error::{Problem, ScenarioErrors},
+    error::{Problem, ScenarioError, ScenarioErrors},
     fill::{Cell, Filling, as_text},
     meaning,
     misspelt::{self, MisspeltPlaceholder},
@@ -143,20 +143,43 @@ impl ScenarioSource {
         let (cells, rows) = (self.cells(), self.rows());
         let first_cell = cells.first().map_or(&[][..], Vec::as_slice);
         let first_row = rows.first().copied().flatten();
-        let by_row = rows.iter().map(|row| (first_cell, *row));
-        let by_cell = cells.iter().skip(1).map(|cell| (&cell[..], first_row));
-        let mut errors = Vec::new();
-        for (cell, row) in by_row.chain(by_cell) {
-            if let Err(more) = self.scenario(cell, row) {
-                let new = more.0.into_iter().filter(|error| !errors.contains(error));
-                let new: Vec<_> = new.collect();
-                errors.extend(new);
+        let by_row = rows.iter().map(|row| (first_cell, *row, *row));
+        let by_cell = cells.iter().skip(1).map(|cell| (&cell[..], first_row, None));
+        let mut errors: Vec<(ScenarioError, Option<&Row>, usize)> = Vec::new();
+        let mut tried = 0;
+        for (cell, row, tried_row) in by_row.chain(by_cell) {
+            let new_tries = usize::from(tried_row.is_some());
+            tried += new_tries;
+            for new in self.scenario(cell, row).err().into_iter().flat_map(|more| more.0) {
+                match errors.iter_mut().find(|(error, ..)| *error == new) {
+                    Some((.., times)) => *times += new_tries,
+                    None => errors.push((new, tried_row, new_tries)),
+                }
             }
             if errors.len() >= MAX_ERRORS {
                 break;
             }
         }
+        let errors = errors.into_iter().map(|(error, row, times)| match row {
+            Some(row) if times < tried => self.in_row(error, row),
+            _ => error,
+        });
+        let errors: Vec<_> = errors.collect();
         if errors.is_empty() { Ok(()) } else { Err(ScenarioErrors(errors)) }
+    }
+
+    /// Returns a mistake that not all rows have with the first row that has it.
+    fn in_row(&self, error: ScenarioError, row: &Row) -> ScenarioError {
+        let Some(dataset) = &self.dataset else {
+            return error;
+        };
+        // Placeholders without a value name their row themselves.
+        if matches!(error.problem, Problem::Placeholder { .. }) {
+            return error;
+        }
+        let row = format!("{}:{}", dataset.path.display(), row.line);
+        let problem = Problem::InRow { problem: Box::new(error.problem), row };
+        ScenarioError { problem, ..error }
     }
 
     /// Returns the texts that are almost placeholders; there are none in a file of another program.

@@ -119,6 +119,26 @@ fn an_empty_text_that_every_answer_contains_is_reported_with_its_row() {
 }
 
 #[test]
+fn a_value_that_cannot_be_used_is_reported_with_its_row_unless_the_mistake_is_in_every_row() {
+    let file = FILE.replace("to = 'agent'", "to = 'agent'\nmatches = '{row.pattern}'");
+    let rows = |patterns: &[&str]| {
+        let lines = patterns.iter().enumerate().map(|(index, pattern)| {
+            let row = ROW.replace("\"x\"", &index.to_string());
+            row.replacen('{', &format!("{{\"pattern\": {pattern}, "), 1)
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let error = source(&file, &rows(&["\"a\"", "[\"a\", \"b\"]", "\"a\""])).unwrap_err();
+    let expected = "matches: expected text, found a list of 2, with tasks.jsonl:2";
+    assert!(error.ends_with(expected), "{error}");
+    let error = source(&file, &rows(&["\"a\"", "\"b\"", "\"(\""])).unwrap_err();
+    assert!(error.ends_with("unclosed group, with tasks.jsonl:3"), "{error}");
+    let written = file.replace("to = 'agent'", "to = 'agent'\nstate = 'done'");
+    let error = source(&written, &rows(&["\"a\"", "\"b\""])).unwrap_err();
+    assert!(error.contains("state: ") && !error.contains("tasks.jsonl"), "{error}");
+}
+
+#[test]
 fn a_list_with_null_is_reported_with_its_row() {
     let file = FILE
         .replace("to = 'agent'\ntext = ", "to = 'agent'\nparts = [{ data = '{row.tags}' }]\n# ");
