@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 pub const COMPLETED: &str = "completed";
 
 /// The task of an evaluation in its last state. All JSON in it is in A2A 1.0 form.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Assessment {
     /// The last state, by its A2A 0.3 name: `completed`, `failed`, `rejected`, `canceled`; or
     /// `input-required`, `auth-required` if the evaluator stopped to ask.
@@ -24,6 +25,7 @@ pub struct Assessment {
     #[serde(skip)]
     pub results: Vec<Value>,
     /// Numbers that the evaluator or the runner measured, by name.
+    #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub metrics: BTreeMap<String, f64>,
 }
 

@@ -12,6 +12,7 @@
 //! - [`comparison`]: two runs side by side
 //! - [`run`]: the events of a run, and the report that is made from its records
 //! - [`report`]: the output for people and for programs
+//! - [`schema`]: the JSON Schemas of the files that a run writes
 
 // All output goes through `bridge_program::terminal`, which escapes control characters: other programs wrote
 // much of it.
@@ -25,6 +26,7 @@ pub mod problem;
 pub mod record;
 pub mod report;
 pub mod run;
+pub mod schema;
 pub mod statistics;
 pub mod summary;
 pub mod usage;

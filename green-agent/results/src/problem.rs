@@ -3,12 +3,13 @@
 
 use std::{borrow::Cow, fmt};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use bridge_program::Exit;
 
 /// One problem of a trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
     /// The kind of problem.
     pub kind: ProblemKind,
@@ -133,7 +134,9 @@ impl Problem {
 }
 
 /// The party at fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Owner {
     /// The evaluated agent.
@@ -182,7 +185,9 @@ pub fn is_worth(metric: &str) -> bool {
 
 /// The outcome of a trial. Of several problems, the one whose outcome is last in this list counts: a trial that was
 /// ended by broken infrastructure says nothing about the agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// The agent did its task.
@@ -248,7 +253,7 @@ impl Outcome {
 }
 
 /// The kinds of problems.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProblemKind {
     /// An expectation of the scenario is not met.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -14,7 +15,7 @@ use super::{
 const EXIT_CODES: [u8; 3] = [1, 3, 4];
 
 /// The expected failure of a scenario.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExpectedFailure {
     /// The exit code of a run of this scenario alone.
     pub exit: u8,

@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::reader::{kind, table};
 
 /// The demands on a scenario's figures. If there are any, they decide whether the scenario passes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Gates {
     /// The demands on single figures.
@@ -21,7 +22,7 @@ pub struct Gates {
 }
 
 /// A demand on a figure, such as `pass_rate = { ge = 0.8 }`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureGate {
     /// `pass_rate`, `pass@K`, `pass^K`, or the name of a metric.
     pub figure: String,
@@ -42,7 +43,7 @@ impl FigureGate {
 }
 
 /// A condition on a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Condition {
     /// The comparison.
     pub comparison: Comparison,
@@ -50,8 +51,8 @@ pub struct Condition {
     pub number: f64,
 }
 
-/// The comparisons of [`Condition`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The comparison of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Comparison {
     /// `ge`: the figure is at least the number.
@@ -89,11 +90,13 @@ table! {
         /// The folder of the earlier run, or a file of its records, relative to this file.
         required against: PathBuf as RunPath => RUN_PATH,
         /// The figure: pass_rate or a metric.
+        #[serde(rename = "metric", alias = "figure")]
         default figure("metric"): String = "pass_rate",
         /// The most that the figure may drop.
         default max_drop: f64 as NotNegative = 0.0,
         /// The most that the figure may rise, for figures that are better when they are lower, such as total_tokens; it
         /// takes the place of max_drop.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         optional max_rise: f64 as NotNegative,
     }
 }
@@ -126,13 +129,13 @@ kind! {
         let number = node.number()?;
         if number >= 0.0 { Some(number) } else { node.expected("a number of at least 0") }
     };
-    |_| json!({"type": "number", "format": "double", "minimum": 0})
+    |_| json!({"type": "number", "minimum": 0})
 }
 
 kind! {
     /// A whole number of at least 2.
     inline AtLeastTwo => u32, |node| node.integer(2);
-    |_| json!({"type": "integer", "format": "uint32", "minimum": 2})
+    |_| json!({"type": "integer", "minimum": 2})
 }
 
 impl Gates {

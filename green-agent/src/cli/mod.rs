@@ -12,6 +12,7 @@ mod pipeline_args;
 mod regrade;
 mod report;
 mod run;
+mod schema;
 mod serve;
 mod stop;
 mod view;
@@ -22,7 +23,6 @@ use std::{collections::BTreeSet, error::Error, fmt::Display, path::PathBuf, proc
 use bridge_program::{
     Exit, errln,
     log::{self, LogFormat},
-    outln,
 };
 use clap::{Args, Parser, Subcommand};
 use tracing::Level;
@@ -87,8 +87,8 @@ enum Command {
     View(view::View),
     /// Write a new scenario file to start from
     New(new::New),
-    /// Print the JSON Schema of scenario files
-    Schema,
+    /// Print the JSON Schema of scenario files, or of a file that runs write
+    Schema(schema::Schema),
 }
 
 #[derive(Debug, Args)]
@@ -161,10 +161,7 @@ pub fn main() -> ExitCode {
         Command::View(command) => command.execute(),
         Command::List(paths) => list::execute(&paths),
         Command::New(command) => command.execute(),
-        Command::Schema => {
-            outln!("{:#}", crate::scenario::schema::schema());
-            Ok(Exit::Passed)
-        }
+        Command::Schema(command) => command.execute(),
     };
     done.unwrap_or_else(|exit| exit).into()
 }

@@ -278,6 +278,7 @@ const GREEN: Modules = &[
 ];
 
 const RESULTS: Modules = &[
+    ("schema", &["comparison", "record", "run"]),
     ("report", &["comparison", "problem", "record", "run", "statistics", "summary"]),
     ("run", &["assessment", "gate", "problem", "record", "summary"]),
     ("gate", &["problem", "record", "statistics", "summary"]),

@@ -55,6 +55,8 @@ mod running;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]
+mod schemas;
+#[cfg(test)]
 mod statistics;
 #[cfg(test)]
 mod stdio_wrapper;

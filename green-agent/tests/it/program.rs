@@ -12,13 +12,17 @@ use green_agent::{
     snapshot::{SnapshotFile, path_for},
     transcript::{self, Names, canonical},
 };
+use green_agent_results::schema::ResultFile;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
 use serde_json::Value;
 
-use crate::support::{eventually, pid_in_text, wait_until_gone, within};
+use crate::{
+    schemas,
+    support::{eventually, pid_in_text, wait_until_gone, within},
+};
 
 /// The limit for a start that may install packages before.
 const INSTALL: Duration = Duration::from_secs(900);
@@ -46,16 +50,19 @@ fn shown(output: &Output) -> String {
 #[test]
 fn every_scenario_of_the_tree_ends_as_it_must() {
     let runs = tempfile::tempdir().unwrap();
-    let report = runs.path().join("report.json");
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report.json");
     let to = format!("json={}", report.display());
     let args = ["run", "scenarios", "--install", "--jobs", "4", "--report", &to];
     let output = run(runs.path(), &args);
     assert!(output.status.success(), "{}", shown(&output));
 
+    schemas::check(ResultFile::Report, &report);
     let report: Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
     let scenarios = report["scenarios"].as_array().unwrap();
     assert!(scenarios.len() >= 30, "only {} scenarios", scenarios.len());
     assert_eq!(report["exit"], 0);
+    schemas::check_run(runs.path());
     for one in scenarios {
         snapshots_are_what_insta_sees(one);
     }
@@ -67,8 +74,9 @@ fn snapshots_are_what_insta_sees(report: &Value) {
     let Ok(scenario) = scenario::read(&file) else {
         return;
     };
-    let (Some(settings), "passed") =
-        (&scenario.harness.snapshot, report["verdict"].as_str().unwrap())
+    let has_samples = report["trials"][0]["sample"].is_string();
+    let (Some(settings), "passed", false) =
+        (&scenario.harness.snapshot, report["verdict"].as_str().unwrap(), has_samples)
     else {
         return;
     };
@@ -214,9 +222,14 @@ fn check_list_new_and_schema_do_what_they_say() {
     assert_eq!(broken.status.code(), Some(3));
     let list = shown(&plain(&["list", "scenarios/debate"]));
     assert!(list.contains("debate/two_rounds  green -> pro_debater, con_debater"), "{list}");
-    let schema = shown(&plain(&["schema"]));
-    let kept = fs::read_to_string(root().join("scenarios/scenario.schema.json")).unwrap();
-    assert_eq!(schema.trim(), kept.trim());
+    for (args, kept) in [
+        (&["schema"][..], "scenarios/scenario.schema.json"),
+        (&["schema", "record"], "green-agent/schemas/record.schema.json"),
+    ] {
+        let schema = shown(&plain(args));
+        let kept = fs::read_to_string(root().join(kept)).unwrap();
+        assert_eq!(schema.trim(), kept.trim());
+    }
 }
 
 /// Closes the pipe early, as `| head` does.

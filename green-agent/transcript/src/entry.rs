@@ -6,13 +6,14 @@ use std::{
     str::FromStr,
 };
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A directed connection between two parties of a run, written `green -> purple`.
 ///
 /// The party that opens requests comes first; replies and stream events travel back over the same hop.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Hop {
     /// The party that sends the requests: `runner`, `green`, or a participant's role.
@@ -67,7 +68,7 @@ impl TryFrom<String> for Hop {
 }
 
 /// The direction of an entry on its hop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// From the hop's caller to the agent that it calls.
@@ -77,7 +78,7 @@ pub enum Direction {
 }
 
 /// One line of `transcript.jsonl`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
     /// The position in the whole transcript, from 1, without gaps, in the order of events.
     pub seq: u64,
@@ -104,10 +105,11 @@ pub fn redirected(entries: &[Entry]) -> BTreeSet<u64> {
 }
 
 /// The content of an entry, distinguished by `kind` in the JSON.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Content {
     /// An HTTP request.
+    #[schemars(title = "Request")]
     Request {
         /// The HTTP method.
         method: String,
@@ -118,9 +120,11 @@ pub enum Content {
         headers: BTreeMap<String, String>,
         /// The body, if there was one.
         #[serde(flatten)]
+        #[schemars(schema_with = "body_members")]
         body: Option<Body>,
     },
     /// An HTTP response; for an event stream only its head, followed by the events.
+    #[schemars(title = "Reply")]
     Reply {
         /// The HTTP status code.
         status: u16,
@@ -129,9 +133,11 @@ pub enum Content {
         headers: BTreeMap<String, String>,
         /// The body, if there was one.
         #[serde(flatten)]
+        #[schemars(schema_with = "body_members")]
         body: Option<Body>,
     },
     /// One server-sent event of a stream.
+    #[schemars(title = "Event")]
     Event {
         /// The event's `id`, if it had one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,11 +147,14 @@ pub enum Content {
         event: Option<String>,
         /// The event's data.
         #[serde(flatten)]
+        #[schemars(schema_with = "body_members")]
         body: Option<Body>,
     },
     /// A stream ended regularly.
+    #[schemars(title = "End")]
     End,
     /// The exchange failed: no server listened, the connection broke, or a limit was exceeded.
+    #[schemars(title = "Failure")]
     Failure {
         /// The error, for a person.
         error: String,
@@ -153,7 +162,7 @@ pub enum Content {
 }
 
 /// A body.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub enum Body {
     /// JSON, parsed.
     #[serde(rename = "body")]
@@ -172,6 +181,25 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sha256: Option<String>,
     },
+}
+
+/// Returns the schema of the members that a body becomes in its entry, of which there is one or none. Programs that make types of
+/// it get three members in place of as many combinations of them with the contents.
+fn body_members(generator: &mut SchemaGenerator) -> Schema {
+    let body = Body::json_schema(generator);
+    let kinds = body.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+    let members = kinds.flat_map(|kind| {
+        let members = kind["properties"].as_object().into_iter().flatten();
+        members.map(|(name, schema)| {
+            let mut schema = schema.clone();
+            // JSON of any kind has the schema `true`, of which generators make the right type only as long as it is that.
+            if let Value::Object(schema) = &mut schema {
+                schema.insert("description".to_owned(), kind["description"].clone());
+            }
+            (name.clone(), schema)
+        })
+    });
+    json_schema!({"type": "object", "properties": Value::from_iter(members)})
 }
 
 impl Body {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Comparison, differences};
@@ -14,7 +15,7 @@ use crate::{
 const MOST_VALUES: usize = 16;
 
 /// Two values of an axis side by side.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AxisPair {
     /// The value on side `a` of the comparison.
     pub value_a: String,

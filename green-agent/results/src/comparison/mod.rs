@@ -5,6 +5,7 @@ mod axis;
 mod problems;
 mod transcripts;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::{
@@ -20,9 +21,9 @@ use crate::{
 pub const VERSION: u32 = 1;
 
 /// Two runs side by side. `a` is the earlier one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
-    /// The version of this form, [`VERSION`].
+    /// The version of this form.
     pub version: u32,
     /// The figures of all trials of the first run.
     pub a: Figures,
@@ -34,13 +35,13 @@ pub struct Comparison {
     pub flips: Vec<Flip>,
     /// The problems whose number changed, those that are new or more frequent first.
     pub problems: Vec<ProblemChange>,
-    /// The samples whose rows differ between the runs; see [`SummaryBuilder::changed_samples`].
+    /// The samples whose rows differ between the runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed_samples: Vec<Task>,
 }
 
 /// A task whose pass rate differs between two runs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Flip {
     /// The task with both pass rates.
     #[serde(flatten)]

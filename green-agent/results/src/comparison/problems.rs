@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 const SHOWN: usize = 160;
 
 /// A problem with the number of trials that have it in two runs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ProblemChange {
     /// The scenario.
     pub scenario: String,

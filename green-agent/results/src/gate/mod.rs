@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::{
@@ -23,7 +24,7 @@ use crate::{
 use green_agent_scenario::gate::{Comparison, Condition, FigureGate, Gates, RegressionGate};
 
 /// The result of one condition of a gate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GateResult {
     /// The cell of the matrix; empty without one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

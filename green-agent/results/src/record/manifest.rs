@@ -2,15 +2,16 @@
 
 use std::{fmt, fs, io::Write as _, path::Path, str::FromStr};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{MANIFEST, RecordError, VERSION, reader::check_version};
 use green_agent_scenario::{ExpectedFailure, gate::Gates};
 
 /// The scenarios and settings of a run, as in `run.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
-    /// The version of this form, [`VERSION`].
+    /// The version of this form. A program refuses a later one than its own.
     pub version: u32,
     /// The version of the program that began the run.
     pub program: String,
@@ -29,20 +30,20 @@ pub struct Manifest {
 }
 
 /// One scenario of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ManifestScenario {
     /// Its name.
     pub name: String,
     /// Its file, relative to the folder in which the run was started if the file is below it.
     pub path: String,
-    /// The digest of the scenario as read, without addresses and paths: `sha256:...`. `None` if it could not
+    /// The digest of the scenario as read, without addresses and paths: `sha256:...`. Absent if it could not
     /// be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// The expected failure, if the scenario has a sidecar. It then passes if each of its trials fails in this way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must_fail: Option<ExpectedFailure>,
-    /// The number of its trials in this run, or in this part of one. `None` if it could not be read, and for runs that
+    /// The number of its trials in this run, or in this part of one. Absent if it could not be read, and for runs that
     /// were joined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trials: Option<usize>,
@@ -52,7 +53,7 @@ pub struct ManifestScenario {
 }
 
 /// The settings of the command line that determine a run. A resumed run has the same ones.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RunSettings {
     /// The number of trials, which replaces that of the scenarios.
@@ -86,7 +87,7 @@ pub struct RunSettings {
 
 /// The flags of the command line that do not change what the trials are. A resumed run has the same ones, unless its own
 /// command line has others; parts of a run may differ in them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RunFlags {
     /// The number of trials that run at the same time.
@@ -129,7 +130,9 @@ impl RunFlags {
 }
 
 /// A part of the trials of a run: `3/8` is the third of eight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(into = "String", try_from = "String")]
 pub struct Shard {
     /// The number of the part, from 1.

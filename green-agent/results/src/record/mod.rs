@@ -18,6 +18,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -44,9 +45,9 @@ pub const MANIFEST: &str = "run.json";
 pub const RECORDS: &str = "records.jsonl";
 
 /// One attempt at one trial, as a line of `records.jsonl`. Secrets are masked as in the transcript.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialRecord {
-    /// The version of this form, [`VERSION`].
+    /// The version of this form. A program refuses a later one than its own.
     pub version: u32,
     /// The digest of the trial's meaning: scenario, sample, cell, seed and trial. It does not depend on addresses,
     /// paths or times. 32 hexadecimal digits.
@@ -56,7 +57,7 @@ pub struct TrialRecord {
     /// The digest of the scenario as read, without addresses and paths: `sha256:...`. Empty if the scenario
     /// could not be read.
     pub scenario_digest: String,
-    /// The row of the dataset: its `id`, or its number from 1. `None` without a dataset.
+    /// The row of the dataset: its `id`, or its number from 1. Absent without a dataset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<String>,
     /// The digest of the row: `sha256:...`.
@@ -74,6 +75,7 @@ pub struct TrialRecord {
     /// The outcome of the trial.
     pub outcome: Outcome,
     /// The exit code that this trial alone would cause.
+    #[schemars(with = "u8")]
     pub exit: Exit,
     /// The problems; empty if the trial passed.
     pub problems: Vec<Problem>,
@@ -81,12 +83,13 @@ pub struct TrialRecord {
     /// a server's tools failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The state of the evaluation, such as `completed`; `None` without an assessment.
+    /// The state of the evaluation, such as `completed`; absent without an assessment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// The numbers that the evaluator or the runner measured, by name. JSON has no NaN and no infinity: such a
     /// number is written as `null`, and read as NaN.
     #[serde(deserialize_with = "numbers")]
+    #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub metrics: BTreeMap<String, f64>,
     /// The results as AgentBeats collects them.
     pub results: Vec<Value>,
@@ -99,7 +102,7 @@ pub struct TrialRecord {
     pub seconds: f64,
     /// The duration of each phase in seconds: `starting`, `waiting`, `evaluating`, `stopping`.
     pub phases: BTreeMap<String, f64>,
-    /// The folder of the transcript and the agents' output, relative to the run's folder. `None` if nothing
+    /// The folder of the transcript and the agents' output, relative to the run's folder. Absent if nothing
     /// was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
@@ -142,7 +145,7 @@ impl TrialRecord {
 }
 
 /// The tokens of a trial.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// The tokens that models read.
     pub input_tokens: u64,
@@ -155,7 +158,7 @@ pub struct Usage {
 }
 
 /// The tokens of one agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenCounts {
     /// The tokens that its model read.
     pub input_tokens: u64,

@@ -7,6 +7,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -24,9 +25,9 @@ use crate::{
 use bridge_program::Exit;
 
 /// The result of one trial of a scenario.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct TrialReport {
-    /// The row of the dataset; `None` without one.
+    /// The row of the dataset; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<String>,
     /// The value of each axis of the matrix; empty without one.
@@ -67,7 +68,7 @@ pub struct TrialReport {
 }
 
 /// The verdict on a scenario.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScenarioVerdict {
     /// Every trial passed.
@@ -81,7 +82,7 @@ pub enum ScenarioVerdict {
 }
 
 /// The result of a scenario.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ScenarioReport {
     /// Its name.
     pub name: String,
@@ -90,10 +91,10 @@ pub struct ScenarioReport {
     /// The verdict.
     pub verdict: ScenarioVerdict,
     /// Its contribution to the program's exit code.
+    #[schemars(with = "u8")]
     pub exit: Exit,
     /// Its trials, in order, with the evaluator's messages when they are serialized. A scenario that could not start
-    /// has one. After a run these are only some that did not pass, because memory must not grow with them; see
-    /// [`RunReport::with_recorded`].
+    /// has one.
     #[serde(serialize_with = "whole_trials")]
     pub trials: Vec<TrialReport>,
     /// The counts of all its trials.
@@ -103,6 +104,7 @@ pub struct ScenarioReport {
     pub outcomes: BTreeMap<Outcome, usize>,
     /// The mean of each metric over the trials that say something about the agent: those that passed, failed,
     /// or ended by the agent's own error, which counts as 0. All others are counted in `outcomes` only.
+    #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub means: BTreeMap<String, f64>,
     /// The figures of all trials, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,11 +124,12 @@ pub struct ScenarioReport {
 pub const TRIAL_REPORT: &str = "report.json";
 
 /// The result of a whole run.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct RunReport {
     /// Every scenario, in the order of the files.
     pub scenarios: Vec<ScenarioReport>,
     /// The exit code of the program.
+    #[schemars(with = "u8")]
     pub exit: Exit,
     /// The duration in seconds.
     pub seconds: f64,

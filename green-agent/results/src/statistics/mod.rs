@@ -20,6 +20,7 @@ pub mod pass;
 pub mod rate;
 mod text;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use text::number;
@@ -31,7 +32,7 @@ pub const LEVEL: f64 = 0.95;
 pub(crate) const UPPER: f64 = 1.0 - (1.0 - LEVEL) / 2.0;
 
 /// An estimate with its interval.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// The number of trials.
     pub n: usize,
@@ -49,7 +50,7 @@ pub struct Estimate {
 }
 
 /// The method by which an interval is computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// Student's t, clustered by sample.

@@ -1,9 +1,10 @@
 //! pass@k and pass^k: the probabilities that any and that all of k trials pass.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The estimates for one `k`, averaged over the samples that have at least `k` trials.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PassAtK {
     /// The number of trials.
     pub k: usize,

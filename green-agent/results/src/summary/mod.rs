@@ -13,6 +13,7 @@ mod row;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::{
@@ -66,7 +67,7 @@ pub struct RunSummary {
 }
 
 /// The figures of a scenario.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ScenarioSummary {
     /// The scenario's name.
     pub scenario: String,
@@ -78,7 +79,7 @@ pub struct ScenarioSummary {
 }
 
 /// The figures of a cell of a matrix.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CellSummary {
     /// The value of each axis, as text.
     pub cell: BTreeMap<String, String>,
@@ -88,7 +89,7 @@ pub struct CellSummary {
 }
 
 /// The figures of a group of trials. Only the last attempt of each trial counts in them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Figures {
     /// The number of trials.
     pub trials: usize,
@@ -118,7 +119,7 @@ pub struct Figures {
 }
 
 /// The attempts that do not count, because their trial was retried.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Retried {
     /// The number of attempts.
     pub attempts: usize,

@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{PASS_RATE, SummaryBuilder, row::Row};
@@ -21,7 +22,7 @@ use crate::{
 const SIGNIFICANT: f64 = 0.05;
 
 /// A task that was tried in both runs: a cell and a sample of a scenario; without a dataset, a trial's number.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Task {
     /// The scenario.
     pub scenario: String,
@@ -37,7 +38,7 @@ pub struct Task {
 }
 
 /// The values of a task in two runs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Pair {
     /// The task.
     #[serde(flatten)]
@@ -49,7 +50,7 @@ pub struct Pair {
 }
 
 /// The difference of a figure between two runs, over the tasks that both have.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     /// `pass_rate` or the name of a metric.
     pub figure: String,
