@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, fs};
 
 use green_agent::record::RunFolder;
+use regex::Regex;
 
 use super::{Folder, SCENARIO, TASKS, shown};
 
@@ -47,5 +48,41 @@ fn every_sample_runs_in_every_cell_and_is_recorded() {
     assert_eq!(trials.len(), 8);
     for trial in trials {
         assert!(!trial["assessment"]["statuses"].as_array().unwrap().is_empty());
+    }
+}
+
+/// The page recommends an expression for short answers at the end.
+#[test]
+fn the_expression_of_the_page_accepts_an_answer_in_many_formats_and_no_other() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/evaluations.md");
+    let page = fs::read_to_string(page).unwrap();
+    let line = page.lines().find(|line| line.starts_with("matches = '(?i)ANSWER")).unwrap();
+    let written = line.split('\'').nth(1).unwrap();
+    let expression = Regex::new(&written.replace("{row.target}", "4")).unwrap();
+    for right in [
+        "ANSWER: 4",
+        "**Answer:** (4).",
+        "So it is.\n\n**ANSWER: 4**\n",
+        r"Answer: $\boxed{4}$",
+        "Answer: `4`",
+        "ANSWER:\n4",
+        "ANSWER: $4",
+        "ANSWER:\u{a0}4",
+        "ANSWER: 7\nANSWER: 4",
+    ] {
+        assert!(expression.is_match(right), "{right}");
+    }
+    for wrong in [
+        "4",
+        "ANSWER: 42",
+        "ANSWER: 14",
+        "ANSWER: 4.5",
+        "ANSWER: .4",
+        "ANSWER: -4",
+        "ANSWER: 4 or 5",
+        "ANSWER: 4\nANSWER: 7",
+        r"ANSWER: \boxed{4} + 1",
+    ] {
+        assert!(!expression.is_match(wrong), "{wrong}");
     }
 }
