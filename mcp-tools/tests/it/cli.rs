@@ -67,6 +67,25 @@ async fn a_signal_ends_it_in_good_order() {
 }
 
 #[tokio::test]
+async fn flags_of_what_is_not_served_are_refused() {
+    let environment = ["--environment", "sum"];
+    let tools = ["--tools", "a2a"];
+    let command = ["--command", "nothing"];
+    for (served, flag) in [
+        (environment, "--stdio"),
+        (command, "--stdio"),
+        (environment, "--allow-private"),
+        (tools, "--seed=7"),
+        (command, "--time=1m"),
+        (tools, "--pass-env=KEY"),
+    ] {
+        let (code, _, errors) = said("", &[&["serve", flag], &served[..]].concat()).await;
+        assert_eq!(code, Some(2), "{served:?} {flag}: {errors}");
+        assert!(errors.contains(&format!("cannot be used with '{}", served[0])), "{errors}");
+    }
+}
+
+#[tokio::test]
 async fn a_wrong_token_is_reported_and_never_shown() {
     let (_served, url, _) = serve(&["--environment", "sum"]).await;
     for command in ["list", "relay"] {

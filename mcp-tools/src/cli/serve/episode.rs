@@ -19,6 +19,9 @@ use crate::{
     server,
 };
 
+/// What is served instead of an environment: the flags here would mean nothing to it.
+const OTHERS: [&str; 2] = ["tools", "command"];
+
 /// The flags that choose the environment and its limits.
 #[derive(Debug, Args)]
 pub(super) struct EpisodeFlags {
@@ -26,13 +29,13 @@ pub(super) struct EpisodeFlags {
     #[arg(long, value_name = "NAME", value_parser = environment_names())]
     environment: Option<String>,
     /// The seed of the environment; the same seed creates the same environment
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, conflicts_with_all = OTHERS)]
     seed: u64,
     /// The largest number of calls of the environment's tools
-    #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().steps)]
+    #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().steps, conflicts_with_all = OTHERS)]
     steps: u32,
     /// The time limit of the episode, such as 90s or 5m
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, conflicts_with_all = OTHERS)]
     time: Duration,
 }
 

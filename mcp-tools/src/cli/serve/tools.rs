@@ -22,6 +22,9 @@ use crate::{
 /// The name of the server in connection details.
 const NAME: &str = "tools";
 
+/// What is served instead of tools: the flags here would mean nothing to it.
+const OTHERS: [&str; 2] = ["environment", "command"];
+
 /// The flags that choose the tools and their settings.
 #[derive(Debug, Args)]
 pub(super) struct ToolFlags {
@@ -30,26 +33,26 @@ pub(super) struct ToolFlags {
     tools: Vec<Tools>,
     /// The index that web-search reads: a TOML or JSON file with a list `sites` of url, title, description,
     /// keywords
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OTHERS)]
     sites: Option<PathBuf>,
     /// The SearXNG instance that web-search queries; its settings.yml must list json under search.formats
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", conflicts_with_all = OTHERS)]
     searxng: Option<Url>,
     /// Send requests for a site to another address, such as https://club.example=http://127.0.0.1:9020
-    #[arg(long, value_name = "SITE=URL")]
+    #[arg(long, value_name = "SITE=URL", conflicts_with_all = OTHERS)]
     stand_in: Vec<SiteOverride>,
     /// Send a credential to a host: the environment variable that has its bearer token, or its secret for a header
-    #[arg(long, value_name = "HOST=[HEADER:]VARIABLE")]
+    #[arg(long, value_name = "HOST=[HEADER:]VARIABLE", conflicts_with_all = OTHERS)]
     credential: Vec<String>,
     /// Allow agents on this machine and in private networks
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = OTHERS)]
     allow_private: bool,
     /// Answer a call of an agent within this time; a call that takes longer goes on, and the model calls again for its
     /// result. Clients give up after 5 seconds (OpenAI Agents SDK) or 10 (agno, CAMEL), unless they are told otherwise
-    #[arg(long, value_name = "DURATION", default_value = "4s", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "4s", value_parser = duration, conflicts_with_all = OTHERS)]
     answer_within: Duration,
     /// Serve over standard input and output instead of HTTP
-    #[arg(long, conflicts_with = "listen")]
+    #[arg(long, conflicts_with = "listen", conflicts_with_all = OTHERS)]
     stdio: bool,
 }
 
