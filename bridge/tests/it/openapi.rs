@@ -1,6 +1,6 @@
 //! The OpenAPI document says what is served, and `schemathesis` finds nothing that it does not say.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, fs, time::Duration};
 
 use axum::http::StatusCode;
 use serde_json::Value;
@@ -95,4 +95,26 @@ async fn schemathesis_finds_nothing() {
     command.arg(format!("{}/openapi.json", bridge.url()));
     let (passed, said) = run(&mut command, LIMIT).await;
     assert!(passed, "schemathesis found something:\n{said}");
+}
+
+/// A generator of clients understands the whole document, and the client finds an agent that answers.
+#[tokio::test]
+async fn a_client_for_python_is_generated() {
+    let bridge = Bridge::serve(&["--store", "memory", "--builtin", "sample"]);
+    let venv = venv::with(&["openapi-python-client==0.29.1"]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let (generated, settings) = (folder.path().join("generated"), folder.path().join("settings"));
+    fs::write(&settings, "post_hooks: []").unwrap(); // They only format what was generated.
+    let mut command = Command::new(venv.join("bin/openapi-python-client"));
+    command.args(["generate", "--meta", "none", "--fail-on-warning", "--url"]);
+    command.arg(format!("{}/openapi.json", bridge.url())).arg("--output-path").arg(&generated);
+    command.arg("--config").arg(&settings);
+    let (passed, said) = run(&mut command, LIMIT).await;
+    assert!(passed, "the generator did not understand something:\n{said}");
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/generated_client.py");
+    let mut command = Command::new(venv.join("bin/python"));
+    command.arg(program).arg(format!("{}/a2a/sample", bridge.url()));
+    command.env("PYTHONPATH", folder.path());
+    let (passed, said) = run(&mut command, LIMIT).await;
+    assert!(passed, "the generated client failed:\n{said}");
 }

@@ -17,9 +17,7 @@ const REFUSALS: [(&str, &str, &str); 3] = [
 
 /// Adds the refusals to the operations of agents. Cards are public and have none.
 pub(super) fn refusals(paths: &mut Map<String, Value>) {
-    let operations = paths.values_mut().filter_map(Value::as_object_mut);
-    let operations = operations.flat_map(|item| item.values_mut());
-    for operation in operations.filter(|one| is_of_agents(one)) {
+    for operation in operations(paths.values_mut()).filter(|one| is_of_agents(one)) {
         let body = match operation["operationId"] == "JSONRPC" {
             true => components::common("JsonRpcResponse"),
             false => components::common("Status"),
@@ -28,6 +26,20 @@ pub(super) fn refusals(paths: &mut Map<String, Value>) {
             operation["responses"][status] = refusal(status, description, &body);
         }
     }
+}
+
+/// Says of the other operations that they need no credentials.
+pub(super) fn leave_public(paths: &mut Value) {
+    let items = paths.as_object_mut().into_iter().flat_map(Map::values_mut);
+    for operation in operations(items).filter(|one| one.is_object() && !is_of_agents(one)) {
+        operation["security"] = json!([]);
+    }
+}
+
+fn operations<'a>(
+    items: impl Iterator<Item = &'a mut Value>,
+) -> impl Iterator<Item = &'a mut Value> {
+    items.filter_map(Value::as_object_mut).flat_map(Map::values_mut)
 }
 
 /// Returns whether an operation needs credentials.
@@ -53,7 +65,9 @@ fn refusal(status: &str, description: &str, body: &Value) -> Value {
 pub(super) fn reasons(status: &mut Value) {
     const AT: &str = "/properties/error/properties/details/items/properties/reason/enum";
     if let Some(Value::Array(known)) = status.pointer_mut(AT) {
-        known.extend(REFUSALS.map(|(_, reason, _)| Value::from(reason)));
+        let new = REFUSALS.map(|(_, reason, _)| Value::from(reason));
+        let new: Vec<Value> = new.into_iter().filter(|reason| !known.contains(reason)).collect();
+        known.extend(new);
     }
 }
 
@@ -72,9 +86,14 @@ mod tests {
         refusals(&mut paths);
         let statuses = |path: &str| paths[path]["get"]["responses"].as_object().map(Map::len);
         assert_eq!((statuses("/tasks"), statuses("/card")), (Some(3), Some(0)));
+        let mut all = Value::Object(paths);
+        leave_public(&mut all);
+        assert_eq!(all["/card"]["get"]["security"], json!([]));
+        assert_eq!(all["/tasks"]["get"].get("security"), None);
         let mut status = json!({"properties": {"error": {"properties": {"details": {"items":
-            {"properties": {"reason": {"enum": ["X"]}}}}}}}});
+            {"properties": {"reason": {"enum": ["X", "UNAVAILABLE"]}}}}}}}});
         reasons(&mut status);
         assert!(status.to_string().contains("PERMISSION_DENIED"));
+        assert_eq!(status.to_string().matches("UNAVAILABLE").count(), 1);
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn with_common(mut schemas: Schemas) -> Value {
                 "jsonrpc": {"const": "2.0"},
                 "id": {"type": ["string", "number", "null"]},
                 "method": {"type": "string"},
-                "params": {"type": ["object", "array", "null"]},
+                "params": {"anyOf": [{"type": "object"}, {"type": "null"}]},
             },
         })
     });
@@ -169,12 +169,7 @@ fn states() -> Vec<String> {
 /// Returns the body of a request.
 pub(super) fn body(version: Version, operation: Operation, schema: Value) -> Value {
     let sends = matches!(operation, Operation::SendMessage | Operation::SendStreamingMessage);
-    // Limits that the service checks and the tables of fields do not contain.
-    let said = json!({"properties": {"message": {"properties": {
-        "messageId": {"minLength": 1}, "parts": {"minItems": 1},
-    }}}});
     let schema = match version {
-        Version::V1_0 if sends => json!({"allOf": [schema, said]}),
         Version::V1_0 => schema,
         // 0.3 has two formats, defined by its specification and its proto file.
         Version::V0_1 | Version::V0_3 => json!({"type": "object"}),

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{
     access_errors, components,
     operation::{self, PathGroup},
+    security,
 };
 use crate::server::{Endpoint, Origin};
 
@@ -19,7 +20,7 @@ pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
     let mut paths = Map::new();
     add(&mut paths, "/", "post", json_rpc());
     add(&mut paths, "/", "get", usage());
-    for group in [PathGroup::Plain, PathGroup::Tenant, PathGroup::Older] {
+    for group in PathGroup::ALL {
         for operation in Operation::ALL {
             let path = group.path(operation);
             for method in operation.http_methods() {
@@ -39,7 +40,8 @@ pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
         access_errors::refusals(&mut paths);
         access_errors::reasons(&mut schemas["Status"]);
     }
-    json!({
+    let tags = operation::tags().chain(["JSON-RPC", "Cards", "Bridge"]);
+    let mut document = json!({
         "openapi": "3.1.0",
         "info": {
             "title": "A2A bridge",
@@ -48,9 +50,12 @@ pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
                             each agent's address. Paths are below the address of an agent.",
         },
         "servers": servers(endpoints, origin),
+        "tags": tags.map(|name| json!({"name": name})).collect::<Vec<_>>(),
         "paths": paths,
         "components": {"schemas": schemas},
-    })
+    });
+    security::add(&mut document, endpoints);
+    document
 }
 
 fn add(paths: &mut Map<String, Value>, path: &str, method: &str, operation: Value) {

@@ -6,6 +6,7 @@
 //!
 //! - `document`: the whole document
 //! - `access_errors`: the errors of agents that demand credentials
+//! - `security`: the credentials that the agents demand
 //! - `operation`: one path and method
 //! - `components`: bodies and parameters
 
@@ -13,6 +14,7 @@ mod access_errors;
 mod components;
 mod document;
 mod operation;
+mod security;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -23,6 +23,8 @@ pub(super) enum PathGroup {
 }
 
 impl PathGroup {
+    pub(super) const ALL: [Self; 3] = [Self::Plain, Self::Tenant, Self::Older];
+
     fn version(self) -> Version {
         match self {
             Self::Plain | Self::Tenant => Version::V1_0,
@@ -45,6 +47,11 @@ impl PathGroup {
             Self::Older => "A2A 0.3",
         }
     }
+}
+
+/// Returns the tags of all groups.
+pub(super) fn tags() -> impl Iterator<Item = &'static str> {
+    PathGroup::ALL.into_iter().map(PathGroup::tag)
 }
 
 /// Describes an operation with one of its methods in a group of paths.
@@ -126,9 +133,14 @@ fn body(operation: Operation, schemas: &mut Schemas) -> Option<Value> {
             Some(Call::describe_params(operation, schemas))
         }
         // Its only required field is in the path.
-        Operation::CancelTask => Some(json!({"type": "object", "properties": {
-            "metadata": {"type": ["object", "null"]},
-        }})),
+        Operation::CancelTask => {
+            let metadata = docs(operation)["metadata"].take();
+            // A reference, because generators of clients make one type of each schema that has no name.
+            Some(schemas.named(
+                "CancelTaskBody",
+                || json!({"type": "object", "properties": {"metadata": metadata}}),
+            ))
+        }
         _ => None,
     }
 }
