@@ -49,7 +49,7 @@ pub(super) struct Serve {
     #[command(flatten)]
     pipeline: PipelineArgs,
     /// The seed of environments; the same seed creates the same environment
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "pipeline")]
     seed: u64,
     /// The address to listen on; port 0 picks a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:3980")]
@@ -59,29 +59,29 @@ pub(super) struct Serve {
     public_url: Option<Url>,
     /// The URL at which participants reach the environments, sent in connection details [default: /mcp below
     /// the public URL]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", conflicts_with = "pipeline")]
     mcp_url: Option<Url>,
     /// The form in which connection details are sent
-    #[arg(long, value_enum, default_value_t = DetailsShape::Data)]
+    #[arg(long, value_enum, default_value_t = DetailsShape::Data, conflicts_with = "pipeline")]
     details: DetailsShape,
     /// The MCP transport over which participants reach environments
-    #[arg(long, value_enum, default_value_t = McpTransport::Http)]
+    #[arg(long, value_enum, default_value_t = McpTransport::Http, conflicts_with = "pipeline")]
     transport: McpTransport,
     /// The way in which a calling participant receives the details: in status messages while its task runs, or
     /// in the reply to its message
-    #[arg(long, value_name = "HOW", default_value = "messages", value_parser = delivery())]
+    #[arg(long, value_name = "HOW", default_value = "messages", value_parser = delivery(), conflicts_with = "pipeline")]
     delivery: String,
     /// The token in the details; all but "valid" test how a participant handles a token that is refused
-    #[arg(long, value_enum, default_value_t = TokenKind::Valid)]
+    #[arg(long, value_enum, default_value_t = TokenKind::Valid, conflicts_with = "pipeline")]
     token: TokenKind,
     /// The most tool calls in one evaluation
-    #[arg(long, value_name = "N", default_value_t = Limits::default().steps)]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().steps, conflicts_with = "pipeline")]
     steps: u32,
     /// The time limit of one evaluation, such as 90s or 5m
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, conflicts_with = "pipeline")]
     time: Duration,
     /// Send a message again if it is not acknowledged within this time, such as 5s
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "pipeline")]
     acknowledge_after: Option<Duration>,
     /// The most repetitions of a message
     #[arg(long, value_name = "N", default_value_t = Acknowledge::default().resend, requires = "acknowledge_after")]

@@ -215,6 +215,16 @@ fn serve_names_both_things_that_it_serves() {
 }
 
 #[test]
+fn settings_of_an_episode_are_refused_with_a_pipeline() {
+    for flag in ["--seed=1", "--time=10m", "--steps=3", "--acknowledge-after=5s"] {
+        let output = said(Path::new("."), &["serve", "--pipeline", "a.toml", flag]);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains("'--pipeline <FILE>' cannot be used with"), "{error}");
+    }
+}
+
+#[test]
 fn a_served_file_that_is_no_pipeline_cannot_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.toml");
