@@ -1,34 +1,35 @@
 //! Checks the claims of a token (RFC 7519, section 4.1).
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::Refusal;
 
+/// The tolerance for differences between the clocks of issuer and bridge, in seconds.
+const LEEWAY: i64 = 300;
+
 /// The requirements on a token with a valid signature.
 #[derive(Clone, Debug)]
 pub(super) struct Expected {
     pub(super) audiences: Vec<String>,
     pub(super) claims: BTreeMap<String, String>,
-    pub(super) leeway: Duration,
 }
 
 impl Expected {
     /// Checks whether the token is valid now, and for this audience.
     pub(super) fn check(&self, claims: &Map<String, Value>, now: Timestamp) -> Result<(), Refusal> {
-        let leeway = i64::try_from(self.leeway.as_secs()).unwrap_or(i64::MAX);
         let now = now.as_second();
         let expires = date(claims, "exp").ok_or(Refusal::NoExpiry)?;
-        if expires.saturating_add(leeway) <= now {
+        if expires.saturating_add(LEEWAY) <= now {
             return Err(Refusal::Expired(now.saturating_sub(expires)));
         }
         let begins = match claims.contains_key("nbf") {
             true => date(claims, "nbf").ok_or(Refusal::NotYet(i64::MAX))?,
             false => i64::MIN,
         };
-        if begins.saturating_sub(leeway) > now {
+        if begins.saturating_sub(LEEWAY) > now {
             return Err(Refusal::NotYet(begins.saturating_sub(now)));
         }
         self.check_audience(claims)?;

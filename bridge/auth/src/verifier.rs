@@ -1,6 +1,6 @@
 //! Verifies the tokens of callers.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use bridge_verify::Verify as _;
 use jiff::Timestamp;
@@ -9,9 +9,6 @@ use serde_json::{Map, Value};
 use super::{
     Algorithm, FetchError, Jwks, KeySource, claims::Expected, jws::Jws, key_source::is_same_issuer,
 };
-
-/// The default tolerance for differences between the clocks of issuer and bridge.
-const LEEWAY: Duration = Duration::from_secs(300);
 
 /// The number of characters of a claim that are repeated in errors.
 const SHOWN: usize = 100;
@@ -46,7 +43,6 @@ const SHOWN: usize = 100;
 #[derive(Debug)]
 pub struct Verifier {
     issuers: Vec<TrustedIssuer>,
-    algorithms: Vec<Algorithm>,
     expected: Expected,
 }
 
@@ -127,20 +123,11 @@ impl Verifier {
     ) -> Self {
         Self {
             issuers: issuers.into_iter().collect(),
-            algorithms: Algorithm::ALL.to_vec(),
             expected: Expected {
                 audiences: audiences.into_iter().collect(),
                 claims: BTreeMap::new(),
-                leeway: LEEWAY,
             },
         }
-    }
-
-    /// Accepts these algorithms only.
-    #[must_use]
-    pub fn algorithms(mut self, algorithms: impl IntoIterator<Item = Algorithm>) -> Self {
-        self.algorithms = algorithms.into_iter().collect();
-        self
     }
 
     /// Requires a claim with exactly this text, such as `azp`.
@@ -150,20 +137,13 @@ impl Verifier {
         self
     }
 
-    /// Sets the leeway, in whole seconds.
-    #[must_use]
-    pub fn leeway(mut self, leeway: Duration) -> Self {
-        self.expected.leeway = leeway;
-        self
-    }
-
     /// Verifies a token and returns its identity.
     ///
     /// # Errors
     /// Returns the reason why it is not accepted; [`Refusal::Keys`] if that is not the token's fault.
     pub async fn verify(&self, token: &str, now: Timestamp) -> Result<Identity, Refusal> {
         let jws = Jws::parse(token).ok_or(Refusal::Malformed)?;
-        let algorithm = self.algorithm(&jws.header.alg)?;
+        let algorithm = algorithm(&jws.header.alg)?;
         let text = |name: &str| jws.claims.get(name).and_then(Value::as_str);
         let issuer = self.issuer(text("iss").unwrap_or_default())?;
         let kid = jws.header.kid.as_deref();
@@ -177,19 +157,18 @@ impl Verifier {
         })
     }
 
-    fn algorithm(&self, name: &str) -> Result<Algorithm, Refusal> {
-        let named = Algorithm::named(name).filter(|one| self.algorithms.contains(one));
-        named.ok_or_else(|| {
-            let names: Vec<_> = self.algorithms.iter().map(|one| one.name()).collect();
-            Refusal::Algorithm { expected: names.join(", "), found: shortened(name) }
-        })
-    }
-
     fn issuer(&self, name: &str) -> Result<&TrustedIssuer, Refusal> {
         let is_named = |trusted: &&TrustedIssuer| is_same_issuer(&trusted.issuer, name);
         let known = self.issuers.iter().find(is_named);
         known.ok_or_else(|| Refusal::Issuer(shortened(name)))
     }
+}
+
+fn algorithm(name: &str) -> Result<Algorithm, Refusal> {
+    Algorithm::named(name).ok_or_else(|| Refusal::Algorithm {
+        expected: Algorithm::ALL.map(Algorithm::name).join(", "),
+        found: shortened(name),
+    })
 }
 
 fn check_signature(

@@ -101,12 +101,6 @@ async fn a_token_that_was_not_signed_by_the_issuer_is_refused() {
     }
     let identity = verifier.verify(&good, moment(NOW)).await.unwrap();
     assert_eq!(identity.subject.as_deref(), Some("ada"));
-    let strict = self::verifier(&standin).algorithms([Algorithm::Es256]);
-    let refusal = strict.verify(&good, moment(NOW)).await.unwrap_err();
-    assert!(matches!(refusal, Refusal::Algorithm { .. }));
-    let strict = self::verifier(&standin).leeway(Duration::ZERO);
-    let refusal = strict.verify(&good, moment(NOW + 600)).await.unwrap_err();
-    assert_eq!(refusal, Refusal::Expired(0));
 }
 
 #[tokio::test]
