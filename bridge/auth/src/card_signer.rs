@@ -28,15 +28,10 @@ const CACHE: &str = "public, max-age=3600";
 const KEPT: usize = 256;
 
 /// Signs agent cards. Signatures are cached, so that an unchanged card is the same document every time.
+#[derive(Debug)]
 pub struct CardSigner {
     key: PrivateKey,
     made: Mutex<BTreeMap<Vec<u8>, AgentCardSignature>>,
-}
-
-impl std::fmt::Debug for CardSigner {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "CardSigner({})", self.key.id())
-    }
 }
 
 impl CardSigner {

@@ -59,6 +59,7 @@ pub struct Subject {
 }
 
 /// Issues tokens, and creates the keys for them. See [`router`](super::router) for the published documents.
+#[derive(Debug)]
 pub struct Issuer {
     settings: IssuerSettings,
     ring: RwLock<Keyring>,
@@ -66,12 +67,6 @@ pub struct Issuer {
     own: Option<PrivateKey>,
     rotating: tokio::sync::Mutex<()>,
     made: Mutex<BTreeMap<Subject, (Timestamp, Secret)>>,
-}
-
-impl std::fmt::Debug for Issuer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Issuer({})", self.settings.url)
-    }
 }
 
 impl Issuer {

@@ -11,7 +11,7 @@ use crate::store::StoreError;
 pub enum PushError {
     /// A field of the setting is not valid.
     #[error(transparent)]
-    Field(FieldError),
+    Field(#[from] FieldError),
     /// The task has as many settings as are allowed.
     #[error(
         "task {task} has {limit} push notification settings, which is the limit: delete one first"
@@ -28,11 +28,5 @@ pub enum PushError {
 impl From<StoreError> for PushError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
-    }
-}
-
-impl From<FieldError> for PushError {
-    fn from(error: FieldError) -> Self {
-        Self::Field(error)
     }
 }

@@ -13,7 +13,7 @@ use crate::auth::Secret;
 
 /// A secret: `{ env = "NAME" }`, `{ file = "PATH" }`, or the text itself if only the owner can read the
 /// configuration.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretText {
     /// The value of an environment variable.
     Env(String),
@@ -21,16 +21,6 @@ pub enum SecretText {
     File(String),
     /// The secret itself.
     Clear(Secret),
-}
-
-impl fmt::Debug for SecretText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Env(name) => write!(f, "Env({name:?})"),
-            Self::File(path) => write!(f, "File({path:?})"),
-            Self::Clear(_) => f.write_str("Clear(***)"),
-        }
-    }
 }
 
 pub(super) struct SecretSources<'a> {

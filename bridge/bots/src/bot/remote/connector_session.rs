@@ -82,13 +82,7 @@ pub enum ConnectorError {
     TooLarge(UploadError),
     /// The store failed.
     #[error("the activity could not be stored")]
-    Store(#[source] StoreError),
-}
-
-impl From<StoreError> for ConnectorError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
+    Store(#[from] StoreError),
 }
 
 impl From<UploadError> for ConnectorError {
