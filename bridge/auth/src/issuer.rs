@@ -212,8 +212,8 @@ impl Issuer {
 
     async fn rotate(&self, now: Timestamp) -> Result<(), KeyFileError> {
         let making = spawn_blocking(SigningKey::make).await;
-        let key = making.map_err(|error| KeyError::Making(error.to_string()))??;
-        let key = Arc::new(key);
+        let key = making.unwrap_or_else(|error| Err(KeyError::Making(error.to_string())));
+        let key = Arc::new(key.map_err(KeyFileError::Key)?);
         let ring = self.ring().with(StoredKey { key, made: now }, self.settings.lifetime);
         if let Some(path) = &self.settings.keys {
             key_file::write(path, &ring)?;

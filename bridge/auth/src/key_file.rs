@@ -39,12 +39,6 @@ pub enum KeyFileError {
     Key(KeyError),
 }
 
-impl From<KeyError> for KeyFileError {
-    fn from(error: KeyError) -> Self {
-        Self::Key(error)
-    }
-}
-
 /// Returns the permissions of a file if users can read or write it who should not; `None` on Windows, where the folder
 /// protects it. A group to which another user, such as root, gives the file may read it.
 pub fn not_private(file: &File) -> io::Result<Option<u32>> {

@@ -77,12 +77,6 @@ pub enum RequestError {
     NoMessage { green: Url, limit: Duration },
 }
 
-impl From<ClientError> for RequestError {
-    fn from(error: ClientError) -> Self {
-        Self::Green(error)
-    }
-}
-
 impl Submission {
     /// Returns `{"messages": [..], "mcp_connection_details": {..} | null}` with secrets in clear.
     pub fn to_json(&self) -> Value {
@@ -104,14 +98,15 @@ pub async fn submit_evaluation_request(
     settings: &RequestSettings,
     listener: Listener,
 ) -> Result<Submission, RequestError> {
-    let client = Arc::new(Client::connect(green, &settings.a2a).await?);
+    let client = Client::connect(green, &settings.a2a).await.map_err(RequestError::Green)?;
+    let client = Arc::new(client);
     let observed_task = Arc::new(ObservedTask::new(context.clone(), listener));
     if acknowledges(&client) {
         let by_message = MessageAcknowledger::new(client.clone(), &observed_task);
         context.set_acknowledger(Arc::new(by_message));
     }
     let request = request(&client, &settings.text);
-    let events = say(&client, request, &observed_task).await?;
+    let events = say(&client, request, &observed_task).await.map_err(RequestError::Green)?;
     let following = tokio::spawn(follow(client.clone(), events, observed_task.clone()));
     let evaluation = Evaluation::new(client, observed_task, following);
     first_messages(green, context, settings, &evaluation).await?;

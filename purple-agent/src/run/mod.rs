@@ -74,12 +74,6 @@ pub enum RunError {
     NoResult { green: Url, limit: Duration },
 }
 
-impl From<ClientError> for RunError {
-    fn from(error: ClientError) -> Self {
-        Self::Green(error)
-    }
-}
-
 /// Requests an evaluation from the Green agent at `green`, works on it, and waits for the result. `listener` is
 /// called for each event.
 ///
@@ -109,7 +103,8 @@ pub async fn run(
             true => outcome.ended.to_string(),
             false => outcome.text.clone(),
         };
-        evaluation.reply(&said, outcome.data.clone()).await?;
+        let replied = evaluation.reply(&said, outcome.data.clone()).await;
+        replied.map_err(RunError::Green)?;
     }
     let limit = settings.result;
     if timeout(limit, evaluation.quiet()).await.is_err() {

@@ -47,12 +47,6 @@ impl From<StoreError> for ChatError {
     }
 }
 
-impl From<TurnError> for ChatError {
-    fn from(error: TurnError) -> Self {
-        Self::Turn(error)
-    }
-}
-
 impl Chat {
     /// Creates a chat with a bot in default settings.
     pub fn with(bot: impl Bot) -> Self {
@@ -129,7 +123,7 @@ impl Chat {
             seen: None,
             is_watched: false,
         };
-        let submitted = self.turns.submit(incoming).await?;
+        let submitted = self.turns.submit(incoming).await.map_err(ChatError::Turn)?;
         self.task = Some(submitted.task.clone());
         Ok(submitted)
     }
@@ -154,8 +148,8 @@ impl Chat {
     /// # Errors
     /// Returns [`ChatError::Turn`] if the task has ended.
     pub async fn cancel(&self) -> Result<Arc<Task>, ChatError> {
-        let canceled = self.turns.cancel(&self.agent, &self.caller, self.last()?).await?;
-        Ok(canceled.task)
+        let canceled = self.turns.cancel(&self.agent, &self.caller, self.last()?).await;
+        canceled.map(|canceled| canceled.task).map_err(ChatError::Turn)
     }
 
     /// Returns the last task, as callers are shown it.

@@ -32,12 +32,6 @@ pub struct Channel(pub(super) Arc<ChannelInner>);
 #[error("the HTTP client for bots cannot be created: {}", root_cause(.0))]
 pub struct ChannelError(reqwest::Error);
 
-impl From<reqwest::Error> for ChannelError {
-    fn from(error: reqwest::Error) -> Self {
-        Self(error)
-    }
-}
-
 impl Channel {
     /// Creates a channel. Everything that must survive a restart is stored in `store`. If other processes share the
     /// store, this must be called within a tokio runtime.
@@ -45,7 +39,7 @@ impl Channel {
     /// # Errors
     /// Returns an error if the system's TLS setup cannot be used.
     pub fn new(store: Arc<dyn Store>, settings: ChannelSettings) -> Result<Self, ChannelError> {
-        let http = connections()?;
+        let http = connections().map_err(ChannelError)?;
         let leases = store.leases();
         let channel = Arc::new(ChannelInner::new(store, settings, http));
         if let Some(leases) = leases {
