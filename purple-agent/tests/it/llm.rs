@@ -352,8 +352,9 @@ async fn thoughts_go_back_unless_they_are_refused() {
 
 #[tokio::test]
 async fn the_newest_images_are_shown_until_the_server_rejects_images() {
-    let image = || rmcp::model::ContentBlock::image("AAAA", "image/png");
-    let shown = |request: &Value| request.to_string().matches("data:image/png;base64,AAAA").count();
+    let image = || rmcp::model::ContentBlock::image("iVBORw0KGgoA", "image/png");
+    let shown =
+        |request: &Value| request.to_string().matches("data:image/png;base64,iVBORw0KGgoA").count();
     let mut answers: Vec<Answer> = (0..5).map(|_| calls("{}")).collect();
     answers.push(says("done", "stop"));
     let model = Model::start(Protocol::OpenAi, answers).await;
@@ -366,10 +367,11 @@ async fn the_newest_images_are_shown_until_the_server_rejects_images() {
         let error = json!({"error": {"message": "messages[4].content must be a string"}});
         (400, Vec::new(), error.to_string())
     };
-    let answers = vec![calls("{}"), refused(), calls("{}"), says("done", "stop")];
+    let call = || calls("{}");
+    let answers = vec![call(), refused(), call(), refused(), call(), says("done", "stop")];
     let model = Model::start(Protocol::OpenAi, answers).await;
     assert_eq!(worked_with(&model.settings(), image).await.unwrap(), "done");
-    assert_eq!(model.requests().iter().map(shown).collect::<Vec<_>>(), [0, 1, 0, 0]);
+    assert_eq!(model.requests().iter().map(shown).collect::<Vec<_>>(), [0, 1, 0, 1, 0, 0]);
 
     let model = Model::start(Protocol::OpenAi, vec![calls("{}"), refused(), refused()]).await;
     let error = worked_with(&model.settings(), image).await.unwrap_err().to_string();
@@ -455,12 +457,12 @@ async fn an_assistant_has_its_own_instructions_and_hears_its_user_word_for_word(
 
     let model = Model::start(Protocol::OpenAi, vec![says("done", "stop")]).await;
     settings["base_url"] = model.settings()["base_url"].clone();
-    let parts = json!([{"text": "And here?"}, {"raw": "AAAA", "mediaType": "image/png"}]);
+    let parts = json!([{"text": "And here?"}, {"raw": "iVBORw0KGgoA", "mediaType": "image/png"}]);
     inbox.receive("user", json!({"messageId": "2", "parts": parts}), Timestamp::UNIX_EPOCH);
     assisted(&settings, &context).await.unwrap();
     let content = json!([
         {"type": "text", "text": "Is there a place?\nAnd here?"},
-        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoA"}},
     ]);
     assert_eq!(model.requests()[0]["messages"][1]["content"], content);
 

@@ -8,8 +8,13 @@ use serde_json::Value;
 
 use super::chat::Entry;
 
-/// The types that all providers accept.
-const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+/// The types that all providers accept, each with the first bytes of its files.
+const TYPES: [(&str, &[u8]); 4] = [
+    ("image/png", b"\x89PNG\r\n\x1a\n"),
+    ("image/jpeg", b"\xff\xd8\xff"),
+    ("image/gif", b"GIF8"),
+    ("image/webp", b"RIFF"),
+];
 
 /// The largest image in bytes of base64: Anthropic accepts no larger ones.
 const MAX_IMAGE: usize = 5 << 20;
@@ -26,12 +31,15 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Returns an image that providers accept; `None` if they would not.
+    /// Returns an image that providers accept; `None` if they would not. The type is that of the bytes: providers reject the whole
+    /// conversation because of one image that is of another type than it says.
     pub(super) fn accepted(media_type: &str, data: &str) -> Option<Self> {
-        let is_known = TYPES.contains(&media_type) && data.len() <= MAX_IMAGE;
-        // A provider would reject the whole conversation because of one image that is not base64.
-        let is_valid = is_known && STANDARD.decode(data).is_ok_and(|bytes| !bytes.is_empty());
-        is_valid.then(|| Self { media_type: media_type.to_owned(), data: data.to_owned() })
+        if !media_type.starts_with("image/") || data.len() > MAX_IMAGE {
+            return None;
+        }
+        let bytes = STANDARD.decode(data).ok()?;
+        let (media_type, _) = TYPES.iter().find(|(_, begin)| bytes.starts_with(begin))?;
+        Some(Self { media_type: (*media_type).to_owned(), data: data.to_owned() })
     }
 
     /// Returns the images in the parts of an A2A message.
@@ -89,7 +97,11 @@ pub(super) fn remove_all(entries: &mut [Entry]) -> bool {
     for entry in entries {
         if let Entry::User { text, images } = entry {
             for image in images.drain(..) {
-                text.push_str(&format!("\n{}", hidden(&image.media_type)));
+                let (mark, replaced) = (shown(&image.media_type), hidden(&image.media_type));
+                match text.contains(&mark) {
+                    true => *text = text.replacen(&mark, &replaced, 1),
+                    false => text.push_str(&format!("\n{replaced}")),
+                }
             }
         }
     }
@@ -126,8 +138,13 @@ mod tests {
         settings::LlmSettings,
     };
 
-    fn image(data: &str) -> Image {
-        Image::accepted("image/png", data).unwrap()
+    /// Returns the beginning of a picture in PNG, with these further characters of base64.
+    fn png(further: &str) -> String {
+        format!("iVBORw0KGgoA{further}")
+    }
+
+    fn image(further: &str) -> Image {
+        Image::accepted("image/png", &png(further)).unwrap()
     }
 
     fn result(images: &[&str]) -> Entry {
@@ -138,17 +155,23 @@ mod tests {
 
     #[test]
     fn only_images_that_all_providers_accept_are_shown() {
-        for (media_type, data, is_accepted) in [
-            ("image/png", "AAAA", true),
-            ("image/svg+xml", "AAAA", false),
-            ("image/png", "", false),
-            ("image/png", "***", false),
-            ("image/jpeg", &"A".repeat(MAX_IMAGE + 4), false),
+        for (media_type, data, expected) in [
+            ("image/png", &*png("AAAA"), Some("image/png")),
+            ("image/jpeg", &png("AAAA"), Some("image/png")),
+            ("image/png", "/9j/4AAQ", Some("image/jpeg")),
+            ("image/svg+xml", "PHN2Zz48", None),
+            ("image/png", "", None),
+            ("image/png", "***", None),
+            ("application/pdf", &png("AAAA"), None),
+            ("image/png", &png(&"A".repeat(MAX_IMAGE)), None),
         ] {
-            assert_eq!(Image::accepted(media_type, data).is_some(), is_accepted, "{media_type}");
+            let accepted = Image::accepted(media_type, data).map(|image| image.media_type);
+            assert_eq!(accepted.as_deref(), expected, "{media_type}");
         }
-        let parts = json!({"parts": [{"text": "Which?"}, {"raw": "AAAA", "mediaType": "image/webp"}, {"raw": "AAAA"}]});
-        assert_eq!(Image::of_message(&parts).len(), 1);
+        let raw = png("AAAA");
+        let parts =
+            json!([{"text": "Which?"}, {"raw": raw, "mediaType": "image/png"}, {"raw": raw}]);
+        assert_eq!(Image::of_message(&json!({"parts": parts})).len(), 1);
     }
 
     #[test]
@@ -183,10 +206,14 @@ mod tests {
             results[0].text,
             "[an image of type image/png, not shown]\n[an image of type image/png]"
         );
-        assert_eq!((count(&entries), bytes(&entries)), (3, 12));
+        assert_eq!((count(&entries), bytes(&entries)), (3, 48));
         assert!(remove_all(&mut entries));
         assert!(!remove_all(&mut entries));
         let asked = "Which?\n[an image of type image/png, not shown]".to_owned();
-        assert_eq!(entries[0], Entry::User { text: asked, images: Vec::new() });
+        assert_eq!(entries[0], Entry::text(asked));
+        let text = shown("image/png");
+        let mut silent = [Entry::User { text, images: vec![image("AAAA")] }];
+        assert!(remove_all(&mut silent));
+        assert_eq!(silent, [Entry::text(hidden("image/png"))]);
     }
 }

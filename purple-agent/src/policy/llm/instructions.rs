@@ -4,7 +4,12 @@ use std::fs;
 
 use mcp_tools::{context::AgentContext, inbox::Received};
 
-use super::{chat::Entry, error::ModelError, image::Image, settings::LlmSettings};
+use super::{
+    chat::Entry,
+    error::ModelError,
+    image::{self, Image},
+    settings::LlmSettings,
+};
 use crate::policy::Observation;
 
 /// The tool that connects to a server.
@@ -95,8 +100,12 @@ fn messages_after(context: &AgentContext, before: u64) -> Option<Entry> {
     let later: Vec<_> = received.filter(|received| received.number > before).collect();
     let text = later.iter().map(Received::text).collect::<Vec<_>>().join("\n");
     let images: Vec<Image> = later.iter().flat_map(|one| Image::of_message(&one.message)).collect();
-    let says_something = !text.trim().is_empty() || !images.is_empty();
-    says_something.then_some(Entry::User { text, images })
+    // Providers reject a message whose text is empty.
+    let text = match text.trim() {
+        "" => images.iter().map(|one| image::shown(&one.media_type)).collect::<Vec<_>>().join("\n"),
+        _ => text,
+    };
+    (!text.is_empty()).then_some(Entry::User { text, images })
 }
 
 /// Returns the text for messages that arrived while the model worked.

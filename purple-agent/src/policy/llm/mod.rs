@@ -50,6 +50,9 @@ use settings::{LlmSettings, Provider};
 /// The number of answers in a row after which a model that requests only unreadable calls is stopped.
 const MAX_UNREADABLE: u32 = 3;
 
+/// The number of rejections of images after which a conversation has none: one may be due to a single image.
+const MAX_REFUSED_IMAGES: u32 = 2;
+
 /// The estimated size of a token, for servers that do not report token counts.
 const BYTES_PER_TOKEN: usize = 4;
 
@@ -93,6 +96,8 @@ struct Llm {
     seen: u64,
     spent: u64,
     brief: Option<Instructions>,
+    /// How often the server has rejected a request with images.
+    refused_images: u32,
     /// Whether the last call connects an assistant to its server, which no model requested.
     connects: bool,
 }
@@ -147,6 +152,7 @@ impl Llm {
             seen: 0,
             spent: 0,
             brief: None,
+            refused_images: 0,
             connects: false,
         }
     }
@@ -230,7 +236,7 @@ impl Llm {
             } else if model.quirks.learn(&error, model.settings.limit_field) {
                 // The request is repeated as the server takes it.
             } else if is_refusal_of_images(&error) && image::remove_all(&mut self.entries) {
-                model.quirks.record_refused_images();
+                self.refused_images += 1;
             } else {
                 return Err(error);
             }
@@ -254,7 +260,7 @@ impl Llm {
 
     /// Removes the images that the model is not shown.
     fn limit_images(&mut self) {
-        match self.model.quirks.takes_images() {
+        match self.refused_images < MAX_REFUSED_IMAGES {
             true => image::keep_newest(&mut self.entries, self.model.settings.images),
             false => drop(image::remove_all(&mut self.entries)),
         }

@@ -146,8 +146,9 @@ fn block_text(block: &ContentBlock, images: &mut Vec<Image>) -> String {
     match block {
         ContentBlock::Image(content) => match Image::accepted(&content.mime_type, &content.data) {
             Some(accepted) => {
+                let mark = image::shown(&accepted.media_type);
                 images.push(accepted);
-                image::shown(&content.mime_type)
+                mark
             }
             None => image::hidden(&content.mime_type),
         },
@@ -217,7 +218,7 @@ mod tests {
             {"type": "resource", "resource": file},
             {"type": "resource", "resource": blob},
             {"type": "resource_link", "name": "the log", "uri": "file:///log"},
-            {"type": "image", "mimeType": "image/png", "data": "AAAA"},
+            {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgoA"},
             {"type": "image", "mimeType": "image/tiff", "data": "AAAA"},
         ]});
         let call = ToolCall::new("look", JsonObject::new());

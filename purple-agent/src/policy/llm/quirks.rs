@@ -23,7 +23,6 @@ pub(super) struct ServerQuirks {
     no_more_output: AtomicBool,
     no_reasoning: AtomicBool,
     no_encrypted: AtomicBool,
-    no_images: AtomicBool,
     /// The largest length of a tool's description in characters; 0 if none is known.
     longest_description: AtomicUsize,
     /// The names of tools whose schemas were rejected.
@@ -76,16 +75,6 @@ impl ServerQuirks {
     /// Returns whether the responses API can return encrypted reasoning.
     pub(super) fn gives_encrypted_reasoning(&self) -> bool {
         !self.no_encrypted.load(Relaxed)
-    }
-
-    /// Returns whether the model may be shown images.
-    pub(super) fn takes_images(&self) -> bool {
-        !self.no_images.load(Relaxed)
-    }
-
-    /// Records that the server rejected a request with images, so that it gets none later.
-    pub(super) fn record_refused_images(&self) {
-        self.no_images.store(true, Relaxed);
     }
 
     /// Returns a tool as the server takes it: with its schema as text if the server rejected it, and with a description
