@@ -151,6 +151,15 @@ async fn a_new_configuration_is_valid_and_never_written_over() {
 }
 
 #[tokio::test]
+async fn flags_for_running_bots_need_one() {
+    for flag in ["--turns=late", "--channel-id=a2a", "--first-contact", "--allow-anonymous-bots"] {
+        let arguments = ["serve", "--store", "memory", "--listen", "127.0.0.1:0", flag];
+        let (well, told) = run(&mut bridge(&arguments), LIMIT).await;
+        assert!(!well && told.contains("--bot <NAME=URL>"), "{flag}: {told}");
+    }
+}
+
+#[tokio::test]
 async fn others_are_only_served_when_that_is_meant() {
     for (arguments, expected) in [
         (&["--listen", "0.0.0.0:0"][..], "--allow-plain-http"),

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use toml::Spanned;
 
 use crate::{
@@ -18,8 +18,12 @@ use crate::{
     push::TargetError,
 };
 
+/// Flags that name running bots. Some other flags mean nothing without one.
+const RUNNING_BOTS: &str = "running_bots";
+
 /// Host agents until Ctrl-C or SIGTERM
 #[derive(Clone, Debug, Args)]
+#[command(group = ArgGroup::new(RUNNING_BOTS).args(["config", "bot"]).multiple(true))]
 pub(in crate::cli) struct Serve {
     /// The configuration file, read again on SIGHUP. See `bridge config`
     #[arg(long, value_name = "FILE", conflicts_with = "builtin")]
@@ -46,13 +50,13 @@ pub(in crate::cli) struct Serve {
     bot: Vec<BotChoice>,
     /// The channel reported to running bots: SDKs choose by it how a bot answers, and most stream on webchat
     /// only [default: webchat]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", requires = RUNNING_BOTS)]
     channel_id: Option<String>,
     /// The meaning of the end of a running bot's turn [default: answers]
-    #[arg(long, value_name = "MEANING", value_enum)]
+    #[arg(long, value_name = "MEANING", value_enum, requires = RUNNING_BOTS)]
     turns: Option<TurnPreset>,
     /// Tell running bots that a user has joined before their first message, so that they can send a welcome
-    #[arg(long)]
+    #[arg(long, requires = RUNNING_BOTS)]
     first_contact: bool,
     /// An additional address to listen on for gRPC, which is also served at the main address
     #[cfg(feature = "grpc")]
@@ -83,7 +87,7 @@ pub(in crate::cli) struct Serve {
     #[arg(long)]
     allow_plain_http: bool,
     /// Allow bots beyond this machine to call back without a token
-    #[arg(long)]
+    #[arg(long, requires = RUNNING_BOTS)]
     allow_anonymous_bots: bool,
     /// An origin of web pages that may call the bridge, such as https://app.example, or * for all; may be
     /// repeated
