@@ -34,7 +34,7 @@ const SOURCES: [&str; 2] = ["dataset", "matrix"];
 /// Where expectations of the run and of turns are, whose `matches` are regular expressions.
 const EXPECTATIONS: [&str; 2] = ["harness.expect[", TURNS];
 
-/// Where turns are, whose `contains` is a text.
+/// Where turns are, whose `contains`, `contains_all` and `contains_any` are texts.
 const TURNS: &str = "config.turn[";
 
 /// The kind of text that a value is inserted into.
@@ -161,7 +161,9 @@ impl Filling<'_> {
                     let is_expected = EXPECTATIONS.iter().any(|place| key.starts_with(place));
                     let place = match name {
                         "matches" if is_expected => TextKind::Pattern,
-                        "contains" if key.starts_with(TURNS) => TextKind::Sought,
+                        "contains" | "contains_all" | "contains_any" if key.starts_with(TURNS) => {
+                            TextKind::Sought
+                        }
                         _ => place,
                     };
                     self.value(member, &format!("{key}.{name}"), place, numbers, report);
@@ -308,11 +310,11 @@ fn nearest_field(members: &Map<String, Value>, field: &str) -> Option<String> {
     }
 }
 
-/// Returns whether every answer contains a text, or all texts of a list: an empty text, or none.
+/// Returns whether every answer contains a text, or a text of a list.
 fn is_in_all(sought: &Value) -> bool {
     match sought {
         Value::String(text) => text.is_empty(),
-        Value::Array(texts) => texts.iter().all(|text| text == ""),
+        Value::Array(texts) => texts.is_empty() || texts.iter().any(|text| text == ""),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
     }
 }

@@ -15,7 +15,8 @@ text = "{row.text}"
 [[config.turn]]
 to = "agent"
 text = "{row.text}"
-contains = ["items", "total"]
+contains_all = ["items", "total"]
+contains_any = ["price", "cost"]
 expect = [
     { path = "/items", count = 2 },
     { path = "$.items[*].price", gt = 0 },
@@ -51,9 +52,9 @@ fn the_checks_of_a_turn_decide_about_its_trial_and_score() {
         "1 passed, 3 failed",
         // The first turn always passes: of eight turns, five do.
         "score 0.625",
-        "turn 2 (line 18): expected 6 at /total, got 5",
-        "turn 2 (line 19): expected an answer without \"price\", got \"Echo: Here it is:",
-        "turn 2 (line 16): expected a count of 2 at /items, got 0: nothing at /items; the answer is \"Echo: {",
+        "turn 2 (line 19): expected 6 at /total, got 5",
+        "turn 2 (line 20): expected an answer without \"price\", got \"Echo: Here it is:",
+        "turn 2 (line 17): expected a count of 2 at /items, got 0: nothing at /items; the answer is \"Echo: {",
     ] {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use regex::Regex;
 use serde_json::{Value, json};
 
 use super::{
@@ -64,8 +65,12 @@ table! {
         default fresh: bool = false,
         /// The state that the task must have after the turn; message if the answer must be a bare Message.
         optional state: String as Ending,
-        /// A text that the answer must contain, or a list of texts, all of which it must contain.
-        later contains: Key<'a> as Texts,
+        /// A text that the answer must contain.
+        optional contains: String,
+        /// Texts, all of which the answer must contain; one text is a list of it.
+        later contains_all: Key<'a> as Texts,
+        /// Texts, of which the answer must contain one at least; one text is a list of it.
+        later contains_any: Key<'a> as Texts,
         /// A regular expression that must find a match in the answer.
         later matches: Key<'a> as String,
         /// Further checks that the answer must pass.
@@ -111,15 +116,22 @@ kind! {
 }
 
 kind! {
-    /// A text, or several.
+    /// A text, or several. An empty one is in every answer.
     inline Texts => Vec<String>, |node| match node.is_list() {
-        true => match node.list_of(|text| text.text().map(str::to_owned))? {
+        true => match node.list_of(sought)? {
             none if none.is_empty() => node.expected("at least one text"),
             texts => Some(texts),
         },
-        false => node.read("text or a list of texts", |text| Some(vec![text.to_owned()])),
+        false => sought(node).map(|text| vec![text]),
     };
-    |_| json!({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]})
+    |_| {
+        let text = json!({"type": "string", "minLength": 1});
+        json!({"anyOf": [text, {"type": "array", "items": text, "minItems": 1}]})
+    }
+}
+
+fn sought(node: &Node<'_>) -> Option<String> {
+    node.read("a text that is not empty", |text| (!text.is_empty()).then(|| text.to_owned()))
 }
 
 fn says_something() -> Value {
@@ -218,11 +230,16 @@ impl TurnKeys<'_> {
     /// Returns the checks of the answer, in the order in which they are applied.
     fn checks(&self, line: usize) -> Vec<AnswerCheck> {
         let of_text = |check| AnswerCheck { line, not: false, path: None, check };
-        let contained = self.contains.read::<Texts>().into_iter().flatten();
+        let texts = |key: &Key<'_>| key.read::<Texts>().unwrap_or_default();
+        let contained = self.contains.iter().cloned().chain(texts(&self.contains_all));
         let contained = contained.map(|text| Check::Contains(text.into()));
+        let any: Vec<_> =
+            texts(&self.contains_any).iter().map(|text| regex::escape(text)).collect();
+        let any = Some(any).filter(|any| !any.is_empty());
+        let any = any.and_then(|any| Regex::new(&any.join("|")).ok()).map(Check::Matches);
         let pattern = self.matches.node().and_then(check::pattern).map(Check::Matches);
         let others = self.expect.tables(answer::check);
-        contained.chain(pattern).map(of_text).chain(others).collect()
+        contained.chain(any).chain(pattern).map(of_text).chain(others).collect()
     }
 
     fn message(&self) -> Vec<Value> {
@@ -261,14 +278,14 @@ mod tests {
     fn a_turn_is_read_with_all_its_keys() {
         let turns = turns_of(scenario_of(&format!(
             "{HEAD}[[config.turn]]\nto = 'a'\ntext = 'hi'\nversion = '0.3'\nbinding = 'rest'\nextensions = ['urn:a', 'urn:b']\nstream = true\ncancel = true\n\
-             after = '2s'\nfresh = true\nstate = 'canceled'\ncontains = ['good', 'bye']\nmatches = 'b.e'\n\
+             after = '2s'\nfresh = true\nstate = 'canceled'\ncontains = 'bye'\ncontains_all = ['good', 'day']\ncontains_any = ['a.', 'b']\nmatches = 'b.e'\n\
              expect = [{{ path = '/a', not = true, eq = 1 }}]\n\
              [[config.turn]]\nto = 'a'\ncancel = true\n"
         )));
         let [first, second] = &turns[..] else {
             panic!("there are two turns");
         };
-        assert_eq!((first.line, second.line), (7, 21));
+        assert_eq!((first.line, second.line), (7, 23));
         assert_eq!(first.parts, [json!({"text": "hi"})]);
         assert_eq!(first.version, Some(ProtocolVersion::V0_3));
         assert_eq!(first.binding, Some(ProtocolBinding::Rest));
@@ -282,10 +299,12 @@ mod tests {
             .map(|one| (one.line, one.not, format!("{:?}", one.check)))
             .collect();
         let expected = [
-            (7, false, "Contains(String(\"good\"))"),
             (7, false, "Contains(String(\"bye\"))"),
+            (7, false, "Contains(String(\"good\"))"),
+            (7, false, "Contains(String(\"day\"))"),
+            (7, false, "Matches(Regex(\"a\\\\.|b\"))"),
             (7, false, "Matches(Regex(\"b.e\"))"),
-            (20, true, "Eq(Number(1))"),
+            (22, true, "Eq(Number(1))"),
         ];
         assert_eq!(checks, expected.map(|(line, not, check)| (line, not, check.to_owned())));
         assert!(second.parts.is_empty() && second.cancel && !second.fresh);
@@ -336,8 +355,16 @@ mod tests {
                 "a.toml:10:11: config.turn[0].matches: expected a regular expression, found \"(\": unclosed group",
             ),
             (
-                "to = 'a'\ntext = ''\ncontains = 72",
-                "a.toml:10:12: config.turn[0].contains: expected text or a list of texts, found 72",
+                "to = 'a'\ntext = ''\ncontains = ['a']",
+                "a.toml:10:12: config.turn[0].contains: expected text, found a list of 1",
+            ),
+            (
+                "to = 'a'\ntext = ''\ncontains_any = ['a', '']",
+                "a.toml:10:22: config.turn[0].contains_any[1]: expected a text that is not empty, found \"\"",
+            ),
+            (
+                "to = 'a'\ntext = ''\ncontains_all = []",
+                "a.toml:10:16: config.turn[0].contains_all: expected at least one text, found a list of 0",
             ),
             (
                 "to = 'a'\ntext = ''\nexpect = [{ on = 'score', eq = 1 }]",
