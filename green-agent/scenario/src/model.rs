@@ -326,7 +326,7 @@ pub struct ConversationTurn {
     /// The state that the task must have after the turn, by its A2A 0.3 name such as `input-required`;
     /// `message` if the answer must be a bare Message. Any state if absent.
     pub state: Option<String>,
-    /// The checks that the answer must pass: those of `contains`, `matches` and `expect`.
+    /// The checks that the answer must pass: those of `contains`, `contains_all`, `contains_any`, `matches` and `expect`.
     pub expect: Vec<AnswerCheck>,
 }
 

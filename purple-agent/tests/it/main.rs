@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod asking;
 #[cfg(test)]
+mod assistant;
+#[cfg(test)]
 #[path = "../../../bridge/tests/it/command_line.rs"]
 mod command_line;
 #[cfg(test)]
