@@ -78,11 +78,11 @@ pub(super) struct RegistryResponse {
     pub(super) body: Vec<u8>,
 }
 
-/// The answer of a token server (distribution's "Token Authentication").
+/// The answer of a token server (distribution's "Token Authentication"). Some have the token under both names.
 #[derive(Deserialize)]
 struct Token {
-    #[serde(alias = "access_token")]
-    token: String,
+    token: Option<String>,
+    access_token: Option<String>,
 }
 
 impl RegistryHttp {
@@ -315,8 +315,9 @@ impl RegistryHttp {
         let body = self.body(reply, &server, self.limit).await?;
         let read = serde_json::from_slice::<Token>(&body);
         // The answer may contain a secret, so the error does not quote it.
-        let no_token = |_| RegistryError::refused(server, "expected an object with a token");
-        read.map(|answer| answer.token).map_err(no_token)
+        let no_token = || RegistryError::refused(server, "expected an object with a token");
+        let token = read.ok().and_then(|answer| answer.token.or(answer.access_token));
+        token.ok_or_else(no_token)
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> RegistryError {

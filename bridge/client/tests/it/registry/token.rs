@@ -10,7 +10,7 @@ use axum::{
     response::IntoResponse as _,
 };
 use bridge_client::registry::{Registry, RegistryAuth, RegistryError, RegistryOptions};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use url::Url;
 
@@ -25,6 +25,8 @@ struct Server {
     asked: Log,
     /// The address of the token server.
     realm: String,
+    /// What the token server answers to the password.
+    granted: Value,
 }
 
 async fn answer(State(server): State<Server>, uri: Uri, headers: HeaderMap) -> Response<Body> {
@@ -32,7 +34,7 @@ async fn answer(State(server): State<Server>, uri: Uri, headers: HeaderMap) -> R
     let shown = shown.map_or("nothing", |value| value.to_str().unwrap());
     server.asked.lock().unwrap().push(format!("{uri} {shown}"));
     match (uri.path(), shown) {
-        ("/token", BASIC) => Json(json!({"access_token": "t-1"})).into_response(),
+        ("/token", BASIC) => Json(server.granted).into_response(),
         ("/token", _) => Json(json!({"token": "for everybody"})).into_response(),
         (_, "Bearer t-1") => Json(json!({"name": "a/b", "tags": ["v1"]})).into_response(),
         _ => {
@@ -46,11 +48,15 @@ async fn answer(State(server): State<Server>, uri: Uri, headers: HeaderMap) -> R
 }
 
 async fn served(realm: Option<&str>) -> (Url, Log) {
+    granting(realm, json!({"access_token": "t-1"})).await
+}
+
+async fn granting(realm: Option<&str>, granted: Value) -> (Url, Log) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let asked = Log::default();
     let realm = realm.map_or_else(|| format!("{url}/token"), str::to_owned);
-    let server = Server { asked: asked.clone(), realm };
+    let server = Server { asked: asked.clone(), realm, granted };
     let app = Router::new().fallback(answer).with_state(server);
     tokio::spawn(async move { axum::serve(listener, app).await });
     (url.parse().unwrap(), asked)
@@ -81,6 +87,15 @@ async fn a_token_is_had_once_and_shown_from_then_on() {
         format!("{next} Bearer t-1"),
     ];
     assert_eq!(*asked.lock().unwrap(), expected);
+}
+
+/// Docker Hub sends the token under both of its names.
+#[tokio::test]
+async fn a_token_may_have_two_names() {
+    for granted in [json!({"token": "t-1"}), json!({"token": "t-1", "access_token": "t-1"})] {
+        let (url, _) = granting(None, granted).await;
+        assert_eq!(registry(&url, me()).tags("a/b").await.unwrap(), ["v1"]);
+    }
 }
 
 #[tokio::test]
