@@ -7,7 +7,7 @@ use semver::Version;
 use tokio::time::Instant;
 use url::Url;
 
-use super::{Registry, RegistryError, Result, version};
+use super::{PulledCard, Registry, RegistryError, Result, version};
 use crate::discovery::Discovered;
 
 /// The number of concurrent requests to a registry.
@@ -23,7 +23,7 @@ pub(super) struct RegistryCache {
     pub(super) asked: Option<Instant>,
     /// All artifacts in the registry's order; within a repository the newest first.
     pub(super) entries: Vec<Entry>,
-    /// The content of each digest, which never changes.
+    /// The content of each digest, which never changes. An artifact that the registry did not send has none.
     known: BTreeMap<String, Read>,
 }
 
@@ -69,7 +69,7 @@ impl Registry {
             repositories.map(|repository| self.entries(repository, known)).collect();
         let entries: Vec<Vec<Entry>> = stream::iter(asking).buffered(AT_ONCE).try_collect().await?;
         cache.entries = entries.into_iter().flatten().collect();
-        let kept = cache.entries.iter();
+        let kept = cache.entries.iter().filter(|entry| !entry.digest.is_empty());
         cache.known = kept.map(|entry| (entry.digest.clone(), entry.read.clone())).collect();
         cache.asked = Some(Instant::now());
         Ok(())
@@ -102,24 +102,27 @@ impl Registry {
         let digest = match self.digest(repository, &tag).await {
             Ok(digest) => digest,
             Err(error) if error.is_of_registry() => return Err(error),
+            // Some registries do not answer HEAD requests.
             Err(_) => String::new(),
         };
-        let read = match known.get(&digest) {
-            Some(read) => read.clone(),
-            None => self.read(repository, &tag).await?,
+        let (digest, read) = match known.get(&digest) {
+            Some(read) => (digest, read.clone()),
+            None => self.read(repository, &tag, digest).await?,
         };
         Ok(Entry { repository: repository.to_owned(), tag, digest, read })
     }
 
-    async fn read(&self, repository: &str, tag: &str) -> Result<Read> {
-        let card = match self.pull(repository, tag).await {
-            Ok(pulled) => pulled.card,
+    /// Returns the content of an artifact, and its digest: the tag may have moved since it pointed to `digest`. The digest is
+    /// empty if the registry did not send the content.
+    async fn read(&self, repository: &str, tag: &str, digest: String) -> Result<(String, Read)> {
+        let PulledCard { card, digest } = match self.pull(repository, tag).await {
+            Ok(pulled) => pulled,
             Err(error) if error.is_of_registry() => return Err(error),
-            Err(RegistryError::NotACard { why, .. }) => return Ok(Err(why)),
-            Err(error) => return Ok(Err(error.to_string())),
+            Err(RegistryError::NotACard { why, .. }) => return Ok((digest, Err(why))),
+            Err(error) => return Ok((String::new(), Err(error.to_string()))),
         };
         let agent = Discovered::from_card(card, self.manifest(repository, tag));
-        Ok(agent.map(Arc::new).map_err(|error| error.to_string()))
+        Ok((digest, agent.map(Arc::new).map_err(|error| error.to_string())))
     }
 
     /// Returns the address of an artifact's manifest.

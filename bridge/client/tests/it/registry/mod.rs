@@ -4,6 +4,7 @@ mod oras;
 mod overflowing;
 mod program;
 mod token;
+mod without_head;
 
 use std::time::Duration;
 
