@@ -76,6 +76,7 @@ impl Registry {
         let manifest = serde_json::to_vec(&artifact::manifest(&read, &json));
         let manifest =
             manifest.map_err(|error| RegistryError::refused(&name, &error.to_string()))?;
+        let digest = digest::of(&manifest);
         let pushing = async {
             for content in [json.into(), Bytes::from_static(artifact::CONFIG)] {
                 self.put_blob(&name, repository, content).await?;
@@ -86,7 +87,7 @@ impl Registry {
             self.http.put_manifest(at, kind, manifest).await
         };
         self.in_time(pushing).await?;
-        self.digest(repository, tag).await
+        Ok(digest)
     }
 
     async fn put_blob(&self, name: &str, repository: &str, content: Bytes) -> Result<()> {
