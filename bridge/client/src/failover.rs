@@ -8,7 +8,7 @@ use std::sync::{
 
 use bridge_protocol::dialect::Call;
 
-use crate::{ClientError, Fault, Result, agent::Agent, tenant};
+use crate::{Fault, Result, agent::Agent, tenant, without_user};
 
 /// The usable interfaces of an agent, one of which is in use.
 #[derive(Debug)]
@@ -29,19 +29,16 @@ impl InterfaceSet {
 
     /// Returns the interface in use.
     pub(crate) fn agent(&self) -> &Arc<Agent> {
-        let current = self.current.load(Ordering::Relaxed);
-        self.at(current).unwrap_or(&self.first)
+        self.at(self.current.load(Ordering::Relaxed))
     }
 
-    fn at(&self, place: usize) -> Option<&Arc<Agent>> {
-        match place.checked_sub(1) {
-            None => Some(&self.first),
-            Some(place) => self.others.get(place),
-        }
+    fn at(&self, place: usize) -> &Arc<Agent> {
+        let other = place.checked_sub(1).and_then(|place| self.others.get(place));
+        other.unwrap_or(&self.first)
     }
 
     /// Makes a call at the interface in use. If it refuses the connection, tries the next one, since the call
-    /// was certainly not received.
+    /// was certainly not received. After the last one come those before the interface in use, which may be back.
     pub(crate) async fn make<T, F>(
         &self,
         call: &Call,
@@ -50,33 +47,82 @@ impl InterfaceSet {
     where
         F: Future<Output = Result<T>>,
     {
-        let mut place = self.current.load(Ordering::Relaxed);
-        let mut refused: Option<(Vec<&Arc<Agent>>, ClientError)> = None;
-        while let Some(agent) = self.at(place) {
-            let before = refused.as_ref().map_or(&[][..], |(agents, _)| agents);
-            if !before.iter().any(|one| is_same_place(one, agent)) {
-                let named_call = tenant::name(call.clone(), agent.tenant.as_deref());
-                match make(agent.clone(), named_call).await {
-                    Err(error) if matches!(error.fault, Fault::Unconnected(_)) => {
-                        tracing::warn!(agent = %agent.url, "the connection is refused, trying the card's next interface");
-                        refused.get_or_insert_with(|| (Vec::new(), error)).0.push(agent);
-                    }
-                    answer => {
-                        self.current.store(place, Ordering::Relaxed);
-                        return answer;
-                    }
+        let begin = self.current.load(Ordering::Relaxed);
+        let mut rest = (begin + 1..=self.others.len()).chain(0..begin);
+        let (mut place, mut refused, mut first) = (begin, Vec::new(), None);
+        loop {
+            let agent = self.at(place);
+            let named_call = tenant::name(call.clone(), agent.tenant.as_deref());
+            let error = match make(agent.clone(), named_call).await {
+                Err(error) if matches!(error.fault, Fault::Unconnected(_)) => error,
+                answer => {
+                    self.current.store(place, Ordering::Relaxed);
+                    return answer;
                 }
-            }
-            place += 1;
+            };
+            refused.push(agent);
+            let error = first.take().unwrap_or(error);
+            let is_new = |one: &Agent| !refused.iter().any(|other| is_same_place(one, other));
+            let Some(next) = rest.find(|place| is_new(self.at(*place))) else {
+                return Err(error);
+            };
+            tracing::warn!(agent = %without_user(&agent.url), "the connection is refused, trying the card's next interface");
+            (place, first) = (next, Some(error));
         }
-        Err(match refused {
-            Some((_, error)) => error,
-            None => Fault::Unconnected("there is no such interface".into())
-                .of(&self.first.url, call.operation().name()),
-        })
     }
 }
 
 fn is_same_place(one: &Agent, other: &Agent) -> bool {
     one.url.origin() == other.url.origin()
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::{
+        a2a::{AgentCard, AgentInterface, GetTaskRequest},
+        dialect::Call,
+    };
+
+    use super::*;
+    use crate::Options;
+
+    /// Returns the hosts that were asked, of which all but `up` refuse the connection.
+    async fn asked(known: &InterfaceSet, up: &str) -> Vec<String> {
+        let asked = std::sync::Mutex::new(Vec::new());
+        let make = async |agent: Arc<Agent>, _| {
+            let host = agent.url.host_str().unwrap().to_owned();
+            let answer = match host == up {
+                true => Ok(()),
+                false => Err(Fault::Unconnected("refused".into()).of(&agent.url, "GetTask")),
+            };
+            asked.lock().unwrap().push(host);
+            answer
+        };
+        let call = Call::GetTask(GetTaskRequest::new("t"));
+        assert_eq!(known.make(&call, make).await.is_ok(), !up.is_empty());
+        asked.into_inner().unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_interfaces_are_tried_from_the_one_in_use_on() {
+        let interface = |url: &str| AgentInterface::new(url, "JSONRPC", "1.0");
+        let card = AgentCard {
+            supported_interfaces: ["http://a/", "http://b/", "http://a/b", "http://c/"]
+                .map(interface)
+                .into(),
+            ..AgentCard::default()
+        };
+        let base = "http://a/".parse().unwrap();
+        let known = crate::connect::by_card(&card, &base, &Options::default()).unwrap();
+        for (up, expected) in [
+            ("b", vec!["a", "b"]),
+            ("b", vec!["b"]),
+            ("a", vec!["b", "a"]),
+            ("c", vec!["a", "c"]),
+            ("", vec!["c", "a", "b"]),
+            ("b", vec!["c", "a", "b"]),
+        ] {
+            assert_eq!(asked(&known, up).await, expected, "{up}");
+        }
+    }
 }
