@@ -98,7 +98,7 @@ impl Discovered {
     /// [`DiscoveryError::NotACard`] and [`DiscoveryError::NoWayToSpeak`].
     pub fn from_card(document: Value, found_at: Url) -> Result<Self> {
         let (card, generation) = read(document, &found_at).map_err(|why| {
-            let url = found_at.to_string();
+            let url = without_user(&found_at);
             DiscoveryError::NotACard { url, why }
         })?;
         let (endpoint, others) = endpoints(&card, &found_at)?;
@@ -206,7 +206,7 @@ fn endpoints(card: &AgentCard, found_at: &Url) -> Result<(AgentEndpoint, Vec<Age
     }
     usable.sort_by_key(|(manner, ..)| !matches!(manner, EndpointKind::Interface(..)));
     let mut wrong = DiscoveryError::NoWayToSpeak {
-        url: found_at.to_string(),
+        url: without_user(found_at),
         offered: interface::offered(card),
     };
     let mut all = Vec::new();
@@ -235,7 +235,7 @@ fn address(
     };
     let found = interface::address(binding, &card_url::agent_base(found_at), &interface.url);
     found.map_err(|why| DiscoveryError::NotACard {
-        url: found_at.to_string(),
+        url: without_user(found_at),
         why: why.at(card_url).inside("supportedInterfaces"),
     })
 }

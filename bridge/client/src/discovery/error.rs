@@ -6,6 +6,8 @@ use bridge_http::advice_on_status;
 use bridge_protocol::wire::FieldError;
 use url::Url;
 
+use crate::interface::without_user;
+
 /// The protocols that this client supports, for error messages.
 const WAYS: &str = match cfg!(feature = "grpc") {
     true => "JSONRPC, HTTP+JSON, GRPC of 1.0 or 0.3, or execute",
@@ -81,6 +83,6 @@ impl DiscoveryError {
 }
 
 fn all(tried: &[Url]) -> String {
-    let tried: Vec<_> = tried.iter().map(Url::as_str).collect();
+    let tried: Vec<_> = tried.iter().map(without_user).collect();
     tried.join(", ")
 }

@@ -28,7 +28,7 @@ pub(super) struct Fetcher<'a> {
 impl<'a> Fetcher<'a> {
     pub(super) fn new(target: &'a Url, options: &'a DiscoveryOptions) -> Result<Self> {
         if !matches!(target.scheme(), "http" | "https") || target.host().is_none() {
-            let target = target.to_string();
+            let target = without_user(target);
             return Err(DiscoveryError::Scheme(target));
         }
         let builder = reqwest::Client::builder()
@@ -47,7 +47,7 @@ impl<'a> Fetcher<'a> {
         let limit = self.options.place;
         let fetched = tokio::time::timeout(limit, self.follow(place)).await;
         fetched.unwrap_or_else(|_| {
-            let url = place.to_string();
+            let url = without_user(place);
             Err(DiscoveryError::Timeout { url, limit })
         })
     }
@@ -66,12 +66,12 @@ impl<'a> Fetcher<'a> {
                 return Ok(None);
             } else {
                 let status = status.as_u16();
-                let url = url.to_string();
+                let url = without_user(&url);
                 return Err(DiscoveryError::Status { url, status });
             }
         }
         let limit = self.options.redirects;
-        let url = url.to_string();
+        let url = without_user(&url);
         Err(DiscoveryError::Redirects { url, limit })
     }
 
@@ -92,17 +92,19 @@ impl<'a> Fetcher<'a> {
         let limit = self.options.redirects;
         let to = location
             .and_then(|location| url.join(location).ok())
-            .ok_or_else(|| DiscoveryError::Redirects { url: url.to_string(), limit })?;
+            .ok_or_else(|| DiscoveryError::Redirects { url: without_user(url), limit })?;
         match self.options.allow_elsewhere || is_same_host(url, &to) {
             true => Ok(to),
-            false => Err(DiscoveryError::Elsewhere { url: url.to_string(), to: to.to_string() }),
+            false => {
+                Err(DiscoveryError::Elsewhere { url: without_user(url), to: without_user(&to) })
+            }
         }
     }
 
     async fn read(&self, url: &Url, reply: Response) -> Result<Vec<u8>> {
         let limit = self.options.size;
         read_body(reply, limit).await.map_err(|error| match error {
-            BodyError::TooLarge => DiscoveryError::TooLarge { url: url.to_string(), limit },
+            BodyError::TooLarge => DiscoveryError::TooLarge { url: without_user(url), limit },
             BodyError::Broken(error) => unreachable(url, &error),
         })
     }
@@ -187,7 +189,7 @@ fn unreachable(url: &Url, error: &reqwest::Error) -> DiscoveryError {
     match PrivateAddress::in_error(error) {
         Some(found) => private(url, found),
         None => DiscoveryError::Unreachable {
-            url: url.to_string(),
+            url: without_user(url),
             cause: certificate::rejection(error)
                 .or_else(|| certificate::refusal(error))
                 .unwrap_or_else(|| root_cause_with_proxy(error)),

@@ -25,6 +25,7 @@ pub use error::{DiscoveryError, Result};
 pub use options::DiscoveryOptions;
 pub use skill::Skill;
 
+use crate::interface::without_user;
 use fetch::Fetcher;
 
 /// Finds the agent at `target`: a site, an agent's address, or the address of a card itself.
@@ -40,7 +41,7 @@ pub async fn discover(target: &Url, options: &DiscoveryOptions) -> Result<Discov
     let looked = fetch_card(target, options);
     let looked = tokio::time::timeout(options.total, looked).await;
     looked.unwrap_or_else(|_| {
-        Err(DiscoveryError::Timeout { url: target.to_string(), limit: options.total })
+        Err(DiscoveryError::Timeout { url: without_user(target), limit: options.total })
     })
 }
 
@@ -66,7 +67,7 @@ async fn fetch_card(target: &Url, options: &DiscoveryOptions) -> Result<Discover
             Err(error) => broken = broken.or(Some(error)),
         }
     }
-    let target = target.to_string();
+    let target = without_user(target);
     Err(broken.unwrap_or(DiscoveryError::NotFound { target, tried }))
 }
 
@@ -75,7 +76,7 @@ async fn card_at(fetcher: &Fetcher<'_>, place: &Url) -> Result<Option<Discovered
         return Ok(None);
     };
     let document = wire::from_slice(&body)
-        .map_err(|why| DiscoveryError::NotACard { url: url.to_string(), why })?;
+        .map_err(|why| DiscoveryError::NotACard { url: without_user(&url), why })?;
     let found = Discovered::from_card(document, url)?;
     fetcher.allowed(found).await.map(Some)
 }

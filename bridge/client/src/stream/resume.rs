@@ -13,7 +13,7 @@ use super::{
     follow::{Follower, Source},
     poll::Polling,
 };
-use crate::{Fault, tenant, transport::Items};
+use crate::{Fault, tenant, transport::Items, without_user};
 
 /// The time in which a resumed stream has to begin before the task is polled instead. A stream of 1.0 begins at once, with
 /// the task (specification 3.1.6).
@@ -41,7 +41,7 @@ impl Follower {
         let call = tenant::name(call.clone(), self.agent.tenant.as_deref());
         while let Some(pause) = self.agent.retries.pause(self.attempt) {
             self.attempt += 1;
-            tracing::debug!(agent = %self.agent.url, %fault, attempt = self.attempt, "a stream broke");
+            tracing::debug!(agent = %without_user(&self.agent.url), %fault, attempt = self.attempt, "a stream broke");
             sleep(pause).await;
             match self.agent.open(&call, self.reported.last_id()).await {
                 Ok(items) => return self.resume(items).await,

@@ -35,6 +35,7 @@ use crate::{
     Fault,
     http::Endpoint,
     sequence::{Sequence, task_of},
+    without_user,
 };
 
 /// Sends calls to one interface, in its binding and version.
@@ -121,6 +122,6 @@ async fn traced<T>(
 fn report(endpoint: &Endpoint, call: &Call, losses: &Losses) {
     for loss in losses {
         let operation = call.operation().name();
-        tracing::warn!(agent = %endpoint.url, operation, %loss, "this version cannot express a part of the request");
+        tracing::warn!(agent = %without_user(&endpoint.url), operation, %loss, "this version cannot express a part of the request");
     }
 }

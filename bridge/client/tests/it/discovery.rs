@@ -239,3 +239,31 @@ async fn a_catalogue_has_several_agents() {
     let error = discover_all(&site.url.join("/bad").unwrap(), &here()).await.unwrap_err();
     assert!(error.to_string().contains("is no agent card: agents[1]: expected"), "{error}");
 }
+
+#[tokio::test]
+async fn a_password_in_an_address_is_not_told() {
+    let to = redirect("http://me:hunter2@elsewhere.test/");
+    let endless = redirect("URL/endless");
+    for (path, answer, expected) in [
+        ("", (404, None, String::new()), "there is no agent card at"),
+        ("/x.json", (500, None, String::new()), "answered with HTTP status 500"),
+        ("/x.json", card(&json!({})), "is no agent card"),
+        ("/x.json", to, "another host"),
+        ("/x.json", endless, "redirects more than 5 times"),
+        (
+            "/x.json",
+            card(&json!({"name": "n", "supportedInterfaces": [
+            {"url": "URL", "protocolBinding": "urn:x", "protocolVersion": "1.0"}]})),
+            "offers urn:x",
+        ),
+    ] {
+        let answers = [("GET /x.json", answer), ("GET /endless", redirect("/endless"))];
+        let site = site(&answers).await;
+        let mut target = site.url.join(path).unwrap();
+        target.set_username("me").unwrap();
+        target.set_password(Some("hunter2")).unwrap();
+        let error = discover(&target, &here()).await.unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains(expected) && !told.contains("hunter2"), "{told}");
+    }
+}

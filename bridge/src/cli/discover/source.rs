@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use bridge_client::discovery::{Discovered, DiscoveryError, discover_all};
-use url::Url;
+use url::{Position, Url};
 
 use super::{Discover, Listed};
 use crate::cli::{address, registry};
@@ -54,7 +54,7 @@ pub(in crate::cli) struct NotDiscovered {
 
 impl NotDiscovered {
     fn of(error: DiscoveryError, target: &Url) -> Self {
-        let host = target.authority();
+        let host = &target[Position::BeforeHost..Position::AfterPort];
         let advice = match &error {
             DiscoveryError::NotFound { .. } => format!(
                 "\nif the agent has its own path, add the path; if it is a registry, use oci://{host}"
