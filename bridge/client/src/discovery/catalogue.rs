@@ -4,23 +4,29 @@ use bridge_protocol::wire::{self, FieldError};
 use serde_json::Value;
 use url::Url;
 
-use super::{Discovered, DiscoveryError, DiscoveryOptions, Result, discover, fetch::Fetcher};
+use super::{
+    Discovered, DiscoveryError, DiscoveryOptions, Result, fetch::Fetcher, fetch_card, in_time,
+};
 
 /// The path of the catalogue of this project's servers.
 const CATALOGUE: &str = "/a2a/catalog";
 
 /// Finds all agents at `target`. If a catalogue, `{"agents": [CARD, ...]}`, is there, returns its agents;
-/// otherwise the agent that [`discover`] finds; if there is none, the agents of the catalogue at the origin.
+/// otherwise the agent that [`discover`](super::discover) finds; if there is none, the agents of the catalogue at the origin.
 ///
 /// # Errors
-/// The errors of [`discover`]. A card of the catalogue that cannot be read is an error too, which names the
+/// The errors of [`discover`](super::discover). A card of the catalogue that cannot be read is an error too, which names the
 /// card.
 pub async fn discover_all(target: &Url, options: &DiscoveryOptions) -> Result<Vec<Discovered>> {
+    in_time(target, options, fetch_all(target, options)).await
+}
+
+async fn fetch_all(target: &Url, options: &DiscoveryOptions) -> Result<Vec<Discovered>> {
     let is_site = target.path() == "/" && target.query().is_none();
     if !is_site && let Some(agents) = listed(target, options).await? {
         return Ok(agents);
     }
-    let missing = match discover(target, options).await {
+    let missing = match fetch_card(target, options).await {
         Ok(agent) => return Ok(vec![agent]),
         Err(error) => error,
     };

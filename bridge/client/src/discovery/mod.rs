@@ -38,8 +38,16 @@ use fetch::Fetcher;
 /// [`DiscoveryError::NotFound`] if every location answers that it has no card. If no location has a card and
 /// some failed, the error of the first that failed.
 pub async fn discover(target: &Url, options: &DiscoveryOptions) -> Result<Discovered> {
-    let looked = fetch_card(target, options);
-    let looked = tokio::time::timeout(options.total, looked).await;
+    in_time(target, options, fetch_card(target, options)).await
+}
+
+/// Limits the time of a discovery.
+async fn in_time<T>(
+    target: &Url,
+    options: &DiscoveryOptions,
+    looking: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    let looked = tokio::time::timeout(options.total, looking).await;
     looked.unwrap_or_else(|_| {
         Err(DiscoveryError::Timeout { url: without_user(target), limit: options.total })
     })

@@ -16,7 +16,7 @@ pub struct DiscoveryOptions {
     pub connect: Duration,
     /// The limit for one location, with its redirects.
     pub place: Duration,
-    /// The limit for all locations together.
+    /// The limit for all locations together, and for all agents of a catalogue.
     pub total: Duration,
     /// The largest card, in bytes.
     pub size: usize,

@@ -241,6 +241,20 @@ async fn a_catalogue_has_several_agents() {
 }
 
 #[tokio::test]
+async fn all_agents_of_a_catalogue_are_found_within_one_limit() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent = format!("http://{}/", silent.local_addr().unwrap());
+    let interface =
+        |url: &str| json!({"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
+    let one = json!({"name": "a", "supportedInterfaces": [interface(&silent), interface("URL")]});
+    let site = site(&[("GET /a2a/catalog", card(&json!({"agents": vec![one; 100]})))]).await;
+    let limit = Duration::from_millis(200);
+    let options = DiscoveryOptions { place: limit, total: limit, ..here() };
+    let error = discover_all(&site.url, &options).await.unwrap_err();
+    assert!(matches!(error, DiscoveryError::Timeout { .. }), "{error}");
+}
+
+#[tokio::test]
 async fn a_password_in_an_address_is_not_told() {
     let to = redirect("http://me:hunter2@elsewhere.test/");
     let endless = redirect("URL/endless");
