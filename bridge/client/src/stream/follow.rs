@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use bridge_protocol::a2a::StreamResponse;
+use bridge_protocol::{a2a::StreamResponse, dialect::Call};
 use futures_util::{
     StreamExt as _,
     stream::{self, BoxStream},
@@ -37,9 +37,17 @@ pub(super) enum Until {
     End,
 }
 
+impl Until {
+    fn of(call: &Call) -> Self {
+        if matches!(call, Call::SubscribeToTask(_)) { Self::End } else { Self::Turn }
+    }
+}
+
 /// The state of following a call.
 pub(super) struct Follower {
     pub(super) agent: Arc<Agent>,
+    /// The tenant of the call.
+    pub(super) tenant: Option<String>,
     pub(super) until: Until,
     pub(super) reported: ReportedTask,
     pub(super) source: Source,
@@ -63,11 +71,20 @@ async fn step(mut follower: Follower) -> Option<(Result<StreamResponse, Fault>, 
 impl Follower {
     pub(super) fn new(
         agent: Arc<Agent>,
-        until: Until,
+        call: &Call,
         source: Source,
         reported: ReportedTask,
     ) -> Self {
-        Self { agent, until, reported, source, ready: VecDeque::new(), attempt: 0, again: false }
+        Self {
+            agent,
+            tenant: call.tenant().map(str::to_owned),
+            until: Until::of(call),
+            reported,
+            source,
+            ready: VecDeque::new(),
+            attempt: 0,
+            again: false,
+        }
     }
 
     /// Returns the events from now on.

@@ -28,7 +28,7 @@ use bridge_protocol::{
 };
 use futures_util::{Stream, StreamExt as _, stream::BoxStream};
 
-use crate::{Result, agent::Agent};
+use crate::{Result, agent::Agent, tenant};
 use follow::Follower;
 
 /// The events of a streaming operation, in the types of 1.0. The stream ends after the first error, or when the agent
@@ -67,7 +67,8 @@ pub(crate) async fn open(agent: Arc<Agent>, call: Call) -> Result<EventStream> {
 /// Follows a task in a known state by polling.
 pub(crate) fn poll(agent: Arc<Agent>, task: Task) -> EventStream {
     let call = Call::GetTask(GetTaskRequest::new(task.id.as_str()));
-    EventStream::named(start::at(agent.clone(), task), agent, call)
+    let call = tenant::name(call, agent.tenant.as_deref());
+    EventStream::named(start::at(agent.clone(), &call, task), agent, call)
 }
 
 impl EventStream {

@@ -10,7 +10,7 @@ use bridge_protocol::{
 use tokio::time::sleep;
 
 use super::follow::{Follower, Source};
-use crate::{Fault, Polls, tenant};
+use crate::{Fault, Polls};
 
 impl Follower {
     /// Polls the task after this pause.
@@ -20,9 +20,9 @@ impl Follower {
             self.source = Source::Ended;
             return Ok(());
         };
-        let call = Call::GetTask(GetTaskRequest::new(task.id.as_str()));
-        let call = tenant::name(call, self.agent.tenant.as_deref());
-        match self.agent.ask::<Task>(&call).await {
+        let tenant = self.tenant.clone();
+        let call = GetTaskRequest { tenant, ..GetTaskRequest::new(task.id.as_str()) };
+        match self.agent.ask::<Task>(&Call::GetTask(call)).await {
             Ok(other) if other.id != task.id => Err(another(&task.id, &other.id)),
             Ok(task) => self.compare(task),
             Err(fault) if fault.is_transient() => {

@@ -13,7 +13,7 @@ use super::{
     follow::{Follower, Source},
     poll::Polling,
 };
-use crate::{Fault, tenant, transport::Items, without_user};
+use crate::{Fault, transport::Items, without_user};
 
 /// The time in which a resumed stream has to begin before the task is polled instead. A stream of 1.0 begins at once, with
 /// the task (specification 3.1.6).
@@ -31,19 +31,20 @@ impl Follower {
         let Some(task) = self.reported.task().filter(|_| is_broken) else {
             return Err(fault);
         };
-        let request = SubscribeToTaskRequest::new(task.id.as_str());
+        let tenant = self.tenant.clone();
+        let request =
+            SubscribeToTaskRequest { tenant, ..SubscribeToTaskRequest::new(task.id.as_str()) };
         self.again = true;
         self.reported.again();
         self.subscribe(&Call::SubscribeToTask(request), fault).await
     }
 
     async fn subscribe(&mut self, call: &Call, mut fault: Fault) -> Result<(), Fault> {
-        let call = tenant::name(call.clone(), self.agent.tenant.as_deref());
         while let Some(pause) = self.agent.retries.pause(self.attempt) {
             self.attempt += 1;
             tracing::debug!(agent = %without_user(&self.agent.url), %fault, attempt = self.attempt, "a stream broke");
             sleep(pause).await;
-            match self.agent.open(&call, self.reported.last_id()).await {
+            match self.agent.open(call, self.reported.last_id()).await {
                 Ok(items) => return self.resume(items).await,
                 // The reason why the stream broke is more informative than the lack of events since.
                 Err(Fault::Timeout(_)) => {}

@@ -11,7 +11,7 @@ use bridge_protocol::{
 use futures_util::{StreamExt as _, stream};
 
 use super::{
-    follow::{Follower, Source, Until},
+    follow::{Follower, Source},
     poll::Polling,
     reported::ReportedTask,
 };
@@ -29,7 +29,7 @@ pub(super) async fn with(agent: Arc<Agent>, call: &Call) -> Result<Follower, Fau
         }
         (opened, _) => {
             let source = Source::Stream(opened?);
-            Ok(Follower::new(agent, until(call), source, ReportedTask::default()))
+            Ok(Follower::new(agent, call, source, ReportedTask::default()))
         }
     }
 }
@@ -49,17 +49,13 @@ async fn open(agent: &Agent, call: &Call) -> Result<Items, Fault> {
 }
 
 /// Starts to follow a task in a known state by polling. If the task does not wait for input, it is polled
-/// until its turn is over.
-pub(super) fn at(agent: Arc<Agent>, task: Task) -> Follower {
+/// until its turn is over. `call` is the one that polls it.
+pub(super) fn at(agent: Arc<Agent>, call: &Call, task: Task) -> Follower {
     let polls = agent.polls.unwrap_or_default();
     let source = Source::Polls(Polling::new(polls));
-    let mut follower = Follower::new(agent, Until::Turn, source, ReportedTask::of(task));
+    let mut follower = Follower::new(agent, call, source, ReportedTask::of(task));
     follower.end_if_over();
     follower
-}
-
-fn until(call: &Call) -> Until {
-    if matches!(call, Call::SubscribeToTask(_)) { Until::End } else { Until::Turn }
 }
 
 /// Starts with the answer of an agent that does not stream.
@@ -77,7 +73,7 @@ async fn asking(agent: Arc<Agent>, call: &Call, polls: Polls) -> Result<Follower
         )
         | None => (Source::Ended, ReportedTask::default()),
     };
-    let mut follower = Follower::new(agent, until(call), source, reported);
+    let mut follower = Follower::new(agent, call, source, reported);
     follower.show(first.into_iter().collect());
     follower.end_if_over();
     Ok(follower)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bridge_client::{Client, Options, Polls, Retries};
 use bridge_protocol::{
-    a2a::{StreamResponse, SubscribeToTaskRequest, Task, TaskState},
+    a2a::{SendMessageRequest, StreamResponse, SubscribeToTaskRequest, Task, TaskState},
     wire::{Wire as _, to_value},
 };
 use futures_util::StreamExt as _;
@@ -129,6 +129,29 @@ async fn a_task_that_is_answered_without_a_stream_is_polled() {
     let asked = site.asked().into_iter().map(|asked| asked.body["method"].clone());
     let asked: Vec<_> = asked.skip(1).collect();
     assert_eq!(asked, ["SendStreamingMessage", "SubscribeToTask", "GetTask"]);
+}
+
+/// An agent may have several tenants, of which the caller names one with each request.
+#[tokio::test]
+async fn a_task_is_followed_in_the_tenant_of_its_message() {
+    let answer =
+        |result: Value| site::json(&json!({"jsonrpc": "2.0", "id": "ASKED", "result": result}));
+    let task = |state: &str| json!({"id": "t", "contextId": "c", "status": {"state": state}});
+    let site = site::site(&[
+        ("GET /.well-known/agent-card.json", site::json(&card_1_0())),
+        ("POST /", answer(json!({"task": task("TASK_STATE_WORKING")}))),
+        ("POST /", answer(json!({"task": task("TASK_STATE_WORKING")}))),
+        ("POST /", answer(task("TASK_STATE_COMPLETED"))),
+    ])
+    .await;
+    let client = Client::connect(&site.url, &options()).await.unwrap();
+    let request = SendMessageRequest { tenant: Some("acme".to_owned()), ..hello() };
+    let events = client.send_streaming_message(request).await.unwrap();
+    let events: Vec<_> = events.map(Result::unwrap).collect().await;
+    assert_eq!(events.len(), 2, "{events:?}");
+    let tenants =
+        site.asked().into_iter().skip(1).map(|asked| asked.body["params"]["tenant"].clone());
+    assert_eq!(tenants.collect::<Vec<_>>(), ["acme"; 3]);
 }
 
 #[tokio::test]
