@@ -3,7 +3,7 @@
 use std::{net::IpAddr, time::Duration};
 
 use bridge_http::{advice_on_status, root_cause_with_proxy};
-use bridge_protocol::{jsonrpc::RpcError, wire::FieldError};
+use bridge_protocol::{a2a::ErrorKind, jsonrpc::RpcError, wire::FieldError};
 use url::Url;
 
 use crate::{Binding, certificate, guard::PrivateAddress, interface::without_user};
@@ -133,6 +133,9 @@ impl Fault {
         match self {
             Self::Unconnected(_) | Self::Unreachable(_) | Self::Timeout(_) => true,
             Self::Http { status, .. } => matches!(status, 408 | 429 | 500..=599) && *status != 501,
+            Self::Rpc(error) => {
+                matches!(error.kind(), Some(ErrorKind::Unavailable | ErrorKind::ResourceExhausted))
+            }
             _ => false,
         }
     }

@@ -88,3 +88,20 @@ impl Polling {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_from_the_first() {
+        let polls = Polls { first: Duration::from_secs(1), longest: Duration::from_secs(3) };
+        let mut polling = Polling::at_once(polls);
+        let mut pauses = Vec::new();
+        for _ in 0..4 {
+            pauses.push(polling.pause.as_secs());
+            polling.note(false);
+        }
+        assert_eq!(pauses, [0, 1, 2, 3]);
+    }
+}

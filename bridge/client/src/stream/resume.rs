@@ -26,8 +26,12 @@ impl Follower {
             self.source = Source::Ended;
             return Ok(());
         }
-        let is_broken =
-            matches!(fault, Fault::StreamBroken(_) | Fault::Unconnected(_) | Fault::Unreachable(_));
+        let is_broken = match fault {
+            Fault::StreamBroken(_) => true,
+            // An agent that says nothing for so long is given up.
+            Fault::Timeout(_) => false,
+            _ => fault.is_transient(),
+        };
         let Some(task) = self.reported.task().filter(|_| is_broken) else {
             return Err(fault);
         };

@@ -1,7 +1,11 @@
 //! Tests of resumed streams: nothing is repeated, nothing is lost, and the order is kept.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
+use axum::{body::Body, http::Response};
 use bridge_client::{Client, Options, Polls, Retries};
 use bridge_protocol::{
     a2a::{SendMessageRequest, StreamResponse, SubscribeToTaskRequest, Task, TaskState},
@@ -13,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{
     cutting::{Cut, Manner, Script, Shared, serve, task},
-    server::{card_1_0, hello},
+    server::{self, Answer, card_1_0, hello, result},
     site,
 };
 
@@ -152,6 +156,63 @@ async fn a_task_is_followed_in_the_tenant_of_its_message() {
     let tenants =
         site.asked().into_iter().skip(1).map(|asked| asked.body["params"]["tenant"].clone());
     assert_eq!(tenants.collect::<Vec<_>>(), ["acme"; 3]);
+}
+
+/// Servers that are full, or that stop, say so in an error of the protocol.
+#[tokio::test]
+async fn an_agent_that_is_busy_is_waited_for() {
+    let answer = |status: u16, kind: &str, value: Value| {
+        (status, None, json!({"jsonrpc": "2.0", "id": "ASKED", kind: value}).to_string())
+    };
+    let task = |state: &str| json!({"id": "t", "contextId": "c", "status": {"state": state}});
+    let busy = |status: u16, reason: &str| {
+        let info = json!({"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason});
+        let error = json!({"code": -32603, "message": "send it again later", "data": [info]});
+        answer(status, "error", error)
+    };
+    let begun = answer(200, "result", json!({"task": task("TASK_STATE_WORKING")}));
+    let site = site::site(&[
+        ("GET /.well-known/agent-card.json", site::json(&card_1_0())),
+        ("POST /", begun.clone()),
+        ("POST /", busy(503, "UNAVAILABLE")),
+        ("POST /", begun),
+        ("POST /", busy(429, "RESOURCE_EXHAUSTED")),
+        ("POST /", answer(200, "result", task("TASK_STATE_COMPLETED"))),
+    ])
+    .await;
+    let client = Client::connect(&site.url, &options()).await.unwrap();
+    let events = client.send_streaming_message(hello()).await.unwrap();
+    let events: Vec<_> = events.map(|event| to_value(&event.unwrap())).collect().await;
+    assert_eq!(self::task(&events).status.state, TaskState::Completed);
+    let asked = site.asked().into_iter().map(|asked| asked.body["method"].clone());
+    let asked: Vec<_> = asked.skip(1).collect();
+    let subscribe = "SubscribeToTask";
+    assert_eq!(asked, ["SendStreamingMessage", subscribe, subscribe, "GetTask", "GetTask"]);
+}
+
+/// The connection breaks while the agent sends an answer.
+#[tokio::test]
+async fn a_poll_that_breaks_is_repeated() {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    fn task(state: &str) -> Value {
+        json!({"id": "t", "contextId": "c", "status": {"state": state}})
+    }
+    let answer: Answer = || match ASKED.fetch_add(1, Ordering::Relaxed) {
+        0 => result(&json!({"task": task("TASK_STATE_WORKING")})),
+        1 => {
+            let pieces = [Ok("{"), Err(std::io::Error::other("cut"))];
+            Response::new(Body::from_stream(futures_util::stream::iter(pieces)))
+        }
+        _ => result(&task("TASK_STATE_COMPLETED")),
+    };
+    let mut card = card_1_0();
+    card["capabilities"] = json!({"streaming": false});
+    let (url, _) = server::serve("/.well-known/agent-card.json", card, answer).await;
+    let client = Client::connect(&url, &options()).await.unwrap();
+    let events = client.send_streaming_message(hello()).await.unwrap();
+    let events: Vec<_> = events.map(|event| to_value(&event.unwrap())).collect().await;
+    assert_eq!(self::task(&events).status.state, TaskState::Completed);
+    assert_eq!(ASKED.load(Ordering::Relaxed), 3);
 }
 
 #[tokio::test]

@@ -33,15 +33,25 @@ pub struct RpcError {
 }
 
 impl RpcError {
-    /// Returns the kind of the error, if A2A defines its code.
+    /// Returns the kind of the error, if A2A defines its code. Of several kinds with this code it is the one that
+    /// `google.rpc.ErrorInfo` names, if the error has such a detail.
     pub fn kind(&self) -> Option<ErrorKind> {
-        ErrorKind::from_code(self.code)
+        let mut reasons = self.details().filter_map(|detail| detail.get("reason")?.as_str());
+        let of_reason = |reason: &str| {
+            let is_named = |kind: &&ErrorKind| (kind.code(), kind.reason()) == (self.code, reason);
+            ErrorKind::ALL.iter().find(is_named).copied()
+        };
+        reasons.find_map(of_reason).or_else(|| ErrorKind::from_code(self.code))
+    }
+
+    fn details(&self) -> impl Iterator<Item = &Value> {
+        self.data.iter().flat_map(Value::as_array).flatten()
     }
 
     /// Returns the fields that `google.rpc.BadRequest` names, if the error has such a detail.
     pub fn fields(&self) -> Vec<&str> {
         let mut fields = Vec::new();
-        for detail in self.data.iter().flat_map(Value::as_array).flatten() {
+        for detail in self.details() {
             let violations = detail.get("fieldViolations").and_then(Value::as_array);
             for violation in violations.into_iter().flatten() {
                 fields.extend(violation.get("field").and_then(Value::as_str));
@@ -157,6 +167,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn errors_with_one_code_are_told_apart_by_their_reason() {
+        for kind in ErrorKind::ALL {
+            assert_eq!(RpcError::from(Error::from(*kind)).kind(), Some(*kind));
+        }
+        let mut error = RpcError::from(Error::from(ErrorKind::Unavailable));
+        error.code = ErrorKind::TaskNotFound.code();
+        assert_eq!(error.kind(), Some(ErrorKind::TaskNotFound), "the code is of another kind");
+        error.code = 7;
+        assert_eq!(error.kind(), None);
+    }
 
     #[test]
     fn a_response_must_have_the_id_of_the_request() {
