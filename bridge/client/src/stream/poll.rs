@@ -25,7 +25,7 @@ impl Follower {
         match self.agent.ask::<Task>(&Call::GetTask(call)).await {
             Ok(other) if other.id != task.id => Err(another(&task.id, &other.id)),
             Ok(task) => self.compare(task),
-            Err(fault) if fault.is_transient() => {
+            Err(fault) if fault.is_transient() || matches!(fault, Fault::StreamBroken(_)) => {
                 let next = self.agent.retries.pause(self.attempt);
                 self.attempt += 1;
                 self.wait(next.ok_or(fault)?);
@@ -84,7 +84,7 @@ impl Polling {
     pub(super) fn note(&mut self, changed: bool) {
         (self.idle, self.pause) = match changed {
             true => (Duration::ZERO, self.polls.first),
-            false => (self.idle + self.pause, self.polls.after(self.pause)),
+            false => (self.idle + self.pause, self.polls.after(self.pause).max(self.polls.first)),
         };
     }
 }
