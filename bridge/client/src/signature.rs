@@ -123,7 +123,10 @@ impl Signers {
     fn believed(&self, header: &Header) -> Option<Url> {
         let declared = Url::parse(header.key_set.as_deref()?).ok()?;
         let is_below = |place: &Url| {
-            place.origin() == declared.origin() && declared.path().starts_with(place.path())
+            let (path, below) = (place.path(), declared.path().strip_prefix(place.path()));
+            let is_whole =
+                |below: &str| below.is_empty() || below.starts_with('/') || path.ends_with('/');
+            place.origin() == declared.origin() && below.is_some_and(is_whole)
         };
         self.places.iter().any(is_below).then_some(declared)
     }
@@ -198,6 +201,8 @@ mod tests {
             (place("https://agents.test/"), true),
             (place("https://agents.test/keys/"), true),
             (place("https://agents.test/keys/jwks.json"), true),
+            (place("https://agents.test/keys"), true),
+            (place("https://agents.test/key"), false),
             (place("https://agents.test/other/"), false),
             (place("http://agents.test/"), false),
             (place("https://agents.test.evil.test/"), false),
