@@ -12,7 +12,7 @@ use reqwest::{
 };
 use url::Url;
 
-use crate::{Credentials, Fault, Limits, sequence::Sequence};
+use crate::{Credentials, Fault, Limits, credentials::CUT, sequence::Sequence};
 
 /// The address of requests, and what is common to all of them.
 #[derive(Clone, Debug)]
@@ -147,7 +147,7 @@ pub(crate) fn beginning(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let mut shown: String = text.trim().chars().take(200).collect();
     if shown.len() < text.trim().len() {
-        shown.push('…');
+        shown.push(CUT);
     }
     shown
 }

@@ -21,6 +21,7 @@ use url::Url;
 use crate::{Fault, interface::without_user};
 
 pub use bearer_token::BearerToken;
+pub(crate) use mask::CUT;
 
 /// The credentials sent with every request to one agent: a bearer token, API keys, or what the card's
 /// security schemes require.

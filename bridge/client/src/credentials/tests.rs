@@ -1,4 +1,4 @@
-use bridge_protocol::jsonrpc::RpcError;
+use bridge_protocol::{jsonrpc::RpcError, wire::FieldError};
 
 use super::*;
 
@@ -17,11 +17,25 @@ fn secrets_are_not_shown() {
         message: text.into(),
         data: Some(text.into()),
     }));
-    for fault in [http, rpc] {
+    let invalid = FieldError::new("a number", text).inside("hunter2");
+    let invalid = secret().mask_fault(Fault::Invalid(invalid));
+    for fault in [http, rpc, invalid] {
         let shown = format!("{fault} {fault:?}");
         assert!(shown.contains("no ***, no ***"), "{shown}");
         assert!(!shown.contains("hunter2") && !shown.contains("swordfish"));
     }
+}
+
+/// The beginning of a page that shows the request may end within a secret, which is then not in it as a whole.
+#[test]
+fn a_secret_that_is_cut_off_is_not_shown() {
+    let token = "0123456789".repeat(50);
+    let page = format!("Bad request. Authorization: Bearer {token}");
+    let body = crate::http::beginning(page.as_bytes());
+    assert!(body.contains("0123456789"));
+    let secret = Credentials::default().bearer(&token).unwrap();
+    let shown = secret.mask_fault(Fault::Http { status: 400, body }).to_string();
+    assert!(shown.ends_with("Authorization: Bearer ***…"), "{shown}");
 }
 
 #[test]
