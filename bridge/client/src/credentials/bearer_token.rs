@@ -51,5 +51,8 @@ impl fmt::Debug for BearerToken {
 }
 
 fn bearer(token: &str) -> Result<HeaderValue, CredentialError> {
+    if token.trim().is_empty() {
+        return Err(CredentialError::Value(AUTHORIZATION));
+    }
     secret_value(&AUTHORIZATION, &format!("Bearer {token}"))
 }

@@ -39,6 +39,13 @@ fn a_secret_that_is_cut_off_is_not_shown() {
 }
 
 #[test]
+fn an_empty_token_is_refused() {
+    assert!(Credentials::default().bearer("").is_err());
+    let token = BearerToken::new("x").unwrap();
+    assert!(token.replace("").is_err());
+}
+
+#[test]
 fn an_invalid_header_value_is_refused_without_showing_it() {
     for (name, value) in [("a b", "x"), ("X-Key", "a\nb"), ("X-Key", ""), ("X-Key", "ä")] {
         let error = Credentials::default().header(name, value).unwrap_err();
