@@ -75,6 +75,35 @@ async fn a_message_is_a_whole_answer_and_silence_is_none() {
     assert!(error.ends_with("the stream broke: it ended without an answer"), "{error}");
 }
 
+/// Some agents of 0.3 send their texts so.
+#[tokio::test]
+async fn a_message_in_the_stream_of_a_task_is_no_answer() {
+    let answer = || {
+        let said = json!({"messageId": "a-1", "role": "ROLE_AGENT", "parts": [{"text": "wait"}]});
+        let artifact = json!({"artifactId": "a", "parts": [{"data": {"plan": "p"}}]});
+        events(&[
+            status("TASK_STATE_WORKING"),
+            json!({ "message": said }),
+            json!({"artifactUpdate": {"taskId": "t-1", "contextId": "c-1", "artifact": artifact}}),
+            status("TASK_STATE_COMPLETED"),
+        ])
+    };
+    let (_, outcome) = followed(true, answer).await;
+    let outcome = outcome.unwrap();
+    assert_eq!(outcome.task_id.as_deref(), Some("t-1"));
+    assert_eq!(outcome.result_data, Some(json!({"plan": "p"})));
+}
+
+#[tokio::test]
+async fn a_message_answers_if_its_task_is_left_at_work() {
+    let answer = || {
+        let said = json!({"messageId": "a-1", "role": "ROLE_AGENT", "parts": [{"text": "done"}]});
+        events(&[status("TASK_STATE_WORKING"), json!({ "message": said })])
+    };
+    let (begun, outcome) = followed(true, answer).await;
+    assert_eq!((begun, outcome.unwrap().text.as_str()), (vec!["t-1".to_owned()], "done"));
+}
+
 #[tokio::test]
 async fn who_refuses_a_stream_in_its_first_event_is_asked_without_one() {
     static REFUSED: AtomicBool = AtomicBool::new(false);

@@ -6,7 +6,7 @@ use bridge_protocol::{
 };
 use futures_util::StreamExt as _;
 
-use super::{Invocation, Invoker, Outcome, Result, invoker::AgentTransport};
+use super::{Invocation, Invoker, Outcome, Result, State, invoker::AgentTransport};
 use crate::{Client, ClientError, Fault};
 
 impl Invoker<'_> {
@@ -53,7 +53,8 @@ impl Invoker<'_> {
     }
 }
 
-/// Returns the outcome of the agent's stream: a task or a message. `None` if the stream ends before any event.
+/// Returns the outcome of the agent's stream: a task or a message. `None` if the stream ends before any event. A message in the
+/// stream of a task, as some agents of 0.3 send, only counts if the stream ends before its task.
 async fn stream(
     client: &Client,
     request: SendMessageRequest,
@@ -61,9 +62,11 @@ async fn stream(
 ) -> Result<Option<Outcome>, ClientError> {
     let mut events = client.send_streaming_message(request).await?;
     let mut task_so_far: Option<Task> = None;
+    let mut said = None;
     while let Some(item) = events.next().await {
         match (item?, &mut task_so_far) {
-            (StreamResponse::Message(message), _) => return Ok(Some(message.into())),
+            (StreamResponse::Message(message), None) => return Ok(Some(message.into())),
+            (StreamResponse::Message(message), Some(_)) => said = Some(message),
             (item, Some(task)) => task.apply(item),
             (item, none) => {
                 *none = Task::begun_by(item);
@@ -71,5 +74,7 @@ async fn stream(
             }
         }
     }
-    Ok(task_so_far.map(Outcome::from))
+    let outcome = task_so_far.map(Outcome::from);
+    let is_open = outcome.as_ref().is_some_and(|outcome| outcome.state == State::Working);
+    Ok(said.filter(|_| is_open).map(Outcome::from).or(outcome))
 }
