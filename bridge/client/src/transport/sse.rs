@@ -130,7 +130,7 @@ impl<R: Fn(&str) -> Result<StreamResponse, Fault>> SseReader<R> {
             let piece = match timeout_at(deadline, self.pieces.next()).await {
                 Ok(Some(Ok(piece))) => piece,
                 Ok(Some(Err(error))) => return Err(Fault::transport(&error, self.limits.idle)),
-                Ok(None) => return Ok(None),
+                Ok(None) => return self.end(),
                 Err(_) => return Err(Fault::Timeout(self.limits.idle)),
             };
             self.parsed.extend(self.parser.push(&piece));
@@ -143,6 +143,15 @@ impl<R: Fn(&str) -> Result<StreamResponse, Fault>> SseReader<R> {
             }
         }
         Ok(self.parsed.pop_front())
+    }
+
+    /// Returns the end of the stream. A server that announces no length ends a connection in the same way when it breaks, which
+    /// only shows if it does so within an event.
+    fn end(&self) -> Result<Option<SseEvent>, Fault> {
+        match self.parser.unfinished() {
+            None => Ok(None),
+            Some(_) => Err(Fault::StreamBroken("it ended within an event".into())),
+        }
     }
 
     fn too_large(&self) -> Fault {

@@ -6,7 +6,7 @@ use axum::{
     body::{Body, Bytes},
     http::Response,
 };
-use bridge_client::{Client, Limits, Options};
+use bridge_client::{Client, Limits, Options, Retries};
 use bridge_protocol::a2a::{GetTaskRequest, StreamResponse};
 use futures_util::{StreamExt as _, stream};
 use serde_json::json;
@@ -189,6 +189,21 @@ async fn a_stream_that_goes_wrong_ends_with_its_error() {
         let error = events[1].as_ref().unwrap_err();
         assert_eq!(error.to_string(), format!("SendStreamingMessage at {url}: {expected}"));
     }
+}
+
+/// A server that announces no length ends a connection in the same way when it breaks.
+#[tokio::test]
+async fn a_stream_that_ends_within_an_event_is_broken() {
+    let answer =
+        || reply(200, "text/event-stream", &(working() + "data: {\"jsonrpc\":\"2.0\",\"id"));
+    let (url, _) = serve(CARD, card_1_0(), answer).await;
+    let options = Options { retries: Retries::NONE, ..limits() };
+    let client = Client::connect(&url, &options).await.unwrap();
+    let events = client.send_streaming_message(hello()).await.unwrap();
+    let events: Vec<_> = events.collect().await;
+    assert!(events[0].is_ok() && events.len() == 2, "{events:?}");
+    let error = events[1].as_ref().unwrap_err().to_string();
+    assert!(error.ends_with("the stream broke: it ended within an event"), "{error}");
 }
 
 /// An agent that never ends an event, or sends nothing but comments, as fast as they are read.
