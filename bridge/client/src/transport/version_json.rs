@@ -70,9 +70,27 @@ fn reply_v0_3(operation: Operation, value: Value) -> Result<Reply, FieldError> {
 }
 
 /// Reads one event of a stream.
-pub(super) fn item(version: Version, value: Value) -> Result<StreamResponse, FieldError> {
+pub(super) fn item(version: Version, mut value: Value) -> Result<StreamResponse, FieldError> {
     match version {
         Version::V0_1 | Version::V1_0 => event_repair::item(version, value),
-        Version::V0_3 => answer::stream_item_to_v1(value),
+        Version::V0_3 => {
+            missing_ids::add(version, &mut value);
+            answer::stream_item_to_v1(value)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_event_without_the_id_of_its_message_is_read() {
+        let said = json!({"role": "agent", "parts": [{"kind": "text", "text": "hi"}]});
+        let update = json!({"kind": "status-update", "taskId": "t", "status": {"state": "working", "message": said}});
+        let read = item(Version::V0_3, update).unwrap();
+        assert!(matches!(read, StreamResponse::StatusUpdate(_)), "{read:?}");
     }
 }
