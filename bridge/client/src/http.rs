@@ -4,7 +4,10 @@
 use std::time::Duration;
 
 use bridge_http::{BodyError, Connections, describe_redirect, read_body as read_within};
-use bridge_protocol::dialect::Version;
+use bridge_protocol::{
+    dialect::Version,
+    wire::{FieldError, weight},
+};
 use bridge_telemetry::TraceContext;
 use reqwest::{
     RequestBuilder, Response,
@@ -89,7 +92,7 @@ impl HttpResponse {
             etag: reply.headers().get(ETAG).and_then(text),
             redirect: describe_redirect(&reply),
             challenge: (!challenges.is_empty()).then(|| challenges.join(", ")),
-            body: read_body(reply, limits).await?,
+            body: whole_body(reply, limits).await?,
         })
     }
 
@@ -132,6 +135,29 @@ pub(crate) async fn within<T>(
 ) -> Result<T, Fault> {
     let ended = tokio::time::timeout(limit, exchange).await;
     ended.unwrap_or(Err(Fault::Timeout(limit)))
+}
+
+/// The memory that the values of an answer or an event may take beside their texts, in bytes.
+const HEAVIEST: usize = 256 << 20;
+
+/// The size in bytes below which JSON cannot be so heavy.
+const LIGHT: usize = 512 << 10;
+
+/// Refuses JSON whose values would take too much memory: a few bytes of text can become many of memory.
+pub(crate) fn check_weight(json: &[u8]) -> Result<(), Fault> {
+    match json.len() > LIGHT && weight::weigh(json) > HEAVIEST {
+        false => Ok(()),
+        true => {
+            let expected = format!("values that take at most {} MiB of memory", HEAVIEST >> 20);
+            Err(Fault::Invalid(FieldError::new(expected, "more")))
+        }
+    }
+}
+
+async fn whole_body(reply: Response, limits: &Limits) -> Result<Vec<u8>, Fault> {
+    let body = read_body(reply, limits).await?;
+    check_weight(&body)?;
+    Ok(body)
 }
 
 async fn read_body(reply: Response, limits: &Limits) -> Result<Vec<u8>, Fault> {

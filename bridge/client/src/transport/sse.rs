@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{Item, Items};
 use crate::{
     Fault, Limits,
-    http::{Endpoint, HttpResponse, within},
+    http::{Endpoint, HttpResponse, check_weight, within},
 };
 
 const EVENT_STREAM: &str = "text/event-stream";
@@ -118,6 +118,7 @@ impl<R: Fn(&str) -> Result<StreamResponse, Fault>> SseReader<R> {
             if data.is_empty() {
                 continue;
             }
+            check_weight(data.as_bytes())?;
             // VoltAgent's server starts each event with the record separator of JSON text sequences (RFC 7464).
             let item = (self.read)(data.trim_start_matches('\u{1e}'))?;
             let id = event.id.filter(|id| !id.is_empty());

@@ -191,6 +191,30 @@ async fn a_stream_that_goes_wrong_ends_with_its_error() {
     }
 }
 
+/// A few bytes of JSON can become many of memory.
+#[tokio::test]
+async fn an_answer_of_little_but_structure_is_refused() {
+    fn message() -> serde_json::Value {
+        let values = vec![json!({"a": 0}); 350_000];
+        json!({"messageId": "m", "role": "ROLE_AGENT", "parts": [], "metadata": {"x": values}})
+    }
+    let cases: [Answer; 2] = [
+        || result(&json!({"message": message()})),
+        || reply(200, "text/event-stream", &event(&json!({"message": message()}))),
+    ];
+    for answer in cases {
+        let (url, _) = serve(CARD, card_1_0(), answer).await;
+        let client = Client::connect(&url, &Options::default()).await.unwrap();
+        let mut events = client.send_streaming_message(hello()).await;
+        let error = match &mut events {
+            Ok(events) => events.next().await.unwrap().unwrap_err(),
+            Err(_) => events.unwrap_err(),
+        };
+        let expected = "expected values that take at most 256 MiB of memory, found more";
+        assert!(error.to_string().ends_with(expected), "{error}");
+    }
+}
+
 /// A server that announces no length ends a connection in the same way when it breaks.
 #[tokio::test]
 async fn a_stream_that_ends_within_an_event_is_broken() {
