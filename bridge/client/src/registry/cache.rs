@@ -84,7 +84,11 @@ impl Registry {
             Ok(tags) => version::newest(tags, self.options.tags),
             Err(error) if error.is_of_registry() => return Err(error),
             // A repository is still listed after its last tag was deleted.
-            Err(_) => Vec::new(),
+            Err(RegistryError::NotFound(_)) => Vec::new(),
+            Err(error) => {
+                let (tag, digest) = ("*".to_owned(), String::new());
+                return Ok(vec![Entry { repository, tag, digest, read: Err(error.to_string()) }]);
+            }
         };
         let mut entries = Vec::new();
         for tag in tags {

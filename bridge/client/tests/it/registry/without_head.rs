@@ -1,6 +1,6 @@
-//! Tests with a registry that does not answer HEAD requests.
+//! Tests with a registry that does not answer HEAD requests, and refuses others.
 
-use bridge_client::registry::{Registry, RegistryOptions};
+use bridge_client::registry::{Registry, RegistryError, RegistryOptions};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -72,4 +72,19 @@ async fn a_card_that_was_refused_is_asked_for_again() {
     let registry = Registry::new(&registry.url, RegistryOptions::default()).unwrap();
     assert!(registry.agents().await.unwrap().is_empty());
     assert_eq!(registry.agents().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_repository_whose_tags_are_refused_is_named() {
+    let registry = site(&[
+        ("GET /v2/_catalog", answer(&json!({"repositories": ["gone", "plan"]}))),
+        ("GET /v2/plan/tags/list", (429, None, "too many requests".to_owned())),
+    ])
+    .await;
+    let registry = Registry::new(&registry.url, RegistryOptions::default()).unwrap();
+    let error = registry.find("plan").await.unwrap_err();
+    let RegistryError::NoSkill { looked, .. } = &error else {
+        panic!("{error}");
+    };
+    assert!(looked.len() == 1 && looked[0].contains("429 Too Many Requests"), "{looked:?}");
 }
