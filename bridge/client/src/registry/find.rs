@@ -62,9 +62,8 @@ impl Registry {
         let mut cache = self.cache.lock().await;
         self.refresh(&mut cache).await?;
         let mut repositories = BTreeSet::new();
-        let newest = cache.entries.iter();
-        let newest = newest.filter(|entry| repositories.insert(entry.repository.clone()));
-        Ok(newest.filter_map(found).collect())
+        let agents = cache.entries.iter().filter_map(found);
+        Ok(agents.filter(|one| repositories.insert(one.repository.clone())).collect())
     }
 
     /// Returns the candidates for a skill, whether the registry was asked just now, and the error if it could not be

@@ -88,3 +88,21 @@ async fn a_repository_whose_tags_are_refused_is_named() {
     };
     assert!(looked.len() == 1 && looked[0].contains("429 Too Many Requests"), "{looked:?}");
 }
+
+#[tokio::test]
+async fn a_tag_that_is_no_card_does_not_hide_the_others() {
+    let text = card("n", "1.0.0", "plan", "http://localhost:1/").to_string();
+    let blob = format!("GET /v2/plan/blobs/{}", digest_of(&text));
+    let registry = site(&[
+        ("GET /v2/_catalog", answer(&json!({"repositories": ["plan"]}))),
+        ("GET /v2/plan/tags/list", answer(&json!({"tags": ["v1", "v2"]}))),
+        ("GET /v2/plan/manifests/v1", answer(&manifest(&text))),
+        ("GET /v2/plan/manifests/v2", answer(&json!({"manifests": []}))),
+        (&blob, (200, None, text.clone())),
+    ])
+    .await;
+    let registry = Registry::new(&registry.url, RegistryOptions::default()).unwrap();
+    let found = registry.agents().await.unwrap();
+    let tags: Vec<_> = found.iter().map(|one| one.tag.as_str()).collect();
+    assert_eq!(tags, ["v1"]);
+}
