@@ -138,20 +138,23 @@ pub(crate) async fn within<T>(
 }
 
 /// The memory that the values of an answer or an event may take beside their texts, in bytes.
-const HEAVIEST: usize = 256 << 20;
+pub(crate) const HEAVIEST: usize = 256 << 20;
 
-/// The size in bytes below which JSON cannot be so heavy.
-const LIGHT: usize = 512 << 10;
+/// The size in bytes below which no answer is so heavy.
+pub(crate) const LIGHT: usize = 512 << 10;
 
 /// Refuses JSON whose values would take too much memory: a few bytes of text can become many of memory.
 pub(crate) fn check_weight(json: &[u8]) -> Result<(), Fault> {
     match json.len() > LIGHT && weight::weigh(json) > HEAVIEST {
         false => Ok(()),
-        true => {
-            let expected = format!("values that take at most {} MiB of memory", HEAVIEST >> 20);
-            Err(Fault::Invalid(FieldError::new(expected, "more")))
-        }
+        true => Err(too_heavy()),
     }
+}
+
+/// Returns the fault of an answer whose values would take too much memory.
+pub(crate) fn too_heavy() -> Fault {
+    let expected = format!("values that take at most {} MiB of memory", HEAVIEST >> 20);
+    Fault::Invalid(FieldError::new(expected, "more"))
 }
 
 async fn whole_body(reply: Response, limits: &Limits) -> Result<Vec<u8>, Fault> {

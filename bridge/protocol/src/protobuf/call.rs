@@ -89,3 +89,19 @@ pub(super) fn params_name(version: Version, operation: Operation) -> String {
         Version::V1_0 => format!(".{PACKAGE}.{}", params(operation)),
     }
 }
+
+/// Returns the full name of the message that answers an operation in a version, or of an item of its stream. The answer to a
+/// deletion has no fields, and no name here.
+pub(super) fn answer_name(version: Version, operation: Operation) -> String {
+    match (version, operation) {
+        (Version::V0_1 | Version::V0_3, _) => {
+            format!(".{}.{}", v0_3::PACKAGE, v0_3::answered(operation))
+        }
+        (Version::V1_0, Operation::ListTasks) => format!(".{PACKAGE}.ListTasksResponse"),
+        (Version::V1_0, Operation::ListTaskPushNotificationConfigs) => {
+            format!(".{PACKAGE}.ListTaskPushNotificationConfigsResponse")
+        }
+        // The other messages have the names of 0.3.
+        (Version::V1_0, _) => format!(".{PACKAGE}.{}", v0_3::answered(operation)),
+    }
+}

@@ -10,7 +10,10 @@ use prost::{
 };
 use prost_types::{DescriptorProto, FileDescriptorSet};
 
-use super::{DESCRIPTOR, call::params_name};
+use super::{
+    DESCRIPTOR,
+    call::{answer_name, params_name},
+};
 use crate::{
     a2a::Operation,
     dialect::Version,
@@ -24,11 +27,11 @@ const MESSAGE: usize = 512;
 pub(super) fn check(name: &str, bytes: &[u8]) -> Result<(), TooMuch> {
     match bytes.len() {
         0..=SMALL => Ok(()),
-        _ => Scales::new().message(name, bytes).map(drop),
+        _ => Scales::new().message(name, bytes, MOST).map(drop),
     }
 }
 
-/// Estimates the memory of operations' parameters in 1.0 and 0.3. Creating it takes a while, so it is created once.
+/// Estimates the memory of operations' parameters and answers in 1.0 and 0.3. Creating it takes a while, so it is created once.
 #[derive(Debug)]
 pub struct Scales {
     places: BTreeMap<String, usize>,
@@ -77,11 +80,25 @@ impl Scales {
         operation: Operation,
         bytes: &[u8],
     ) -> Result<usize, TooMuch> {
-        self.message(&params_name(version, operation), bytes)
+        self.message(&params_name(version, operation), bytes, MOST)
     }
 
-    fn message(&self, name: &str, bytes: &[u8]) -> Result<usize, TooMuch> {
-        let mut scale = Scale { shapes: &self.shapes, weight: 0 };
+    /// Does the same for an answer, or one item of a stream, of which a client knows how much memory it may take.
+    ///
+    /// # Errors
+    /// Returns an error if it is more than `most`.
+    pub fn weigh_answer(
+        &self,
+        version: Version,
+        operation: Operation,
+        bytes: &[u8],
+        most: usize,
+    ) -> Result<usize, TooMuch> {
+        self.message(&answer_name(version, operation), bytes, most)
+    }
+
+    fn message(&self, name: &str, bytes: &[u8], most: usize) -> Result<usize, TooMuch> {
+        let mut scale = Scale { shapes: &self.shapes, weight: 0, most };
         let shape = self.places.get(name).and_then(|at| self.shapes.get(*at));
         if let Some(shape) = shape {
             scale.message(shape, bytes, 0)?;
@@ -93,6 +110,7 @@ impl Scales {
 struct Scale<'s> {
     shapes: &'s [Shape],
     weight: usize,
+    most: usize,
 }
 
 impl Scale<'_> {
@@ -140,7 +158,7 @@ impl Scale<'_> {
 
     fn add(&mut self, weight: usize) -> Result<(), TooMuch> {
         self.weight += weight;
-        match self.weight > MOST {
+        match self.weight > self.most {
             true => Err(TooMuch::Values),
             false => Ok(()),
         }
@@ -221,6 +239,19 @@ mod tests {
         for before in [&[][..], &[0x7b, 0x7c], &[0x7b, 0x08, 0x01, 0x7c]] {
             let message = [before, &parts].concat();
             assert_eq!(check(".lf.a2a.v1.Message", &message), Err(TooMuch::Values));
+        }
+    }
+
+    #[test]
+    fn every_answer_that_has_fields_weighs() {
+        let scales = Scales::new();
+        for version in [Version::V0_3, Version::V1_0] {
+            for operation in Operation::ALL {
+                let is_known = scales.places.contains_key(&answer_name(version, operation));
+                let has_fields = operation != Operation::DeleteTaskPushNotificationConfig
+                    && (version, operation) != (Version::V0_3, Operation::ListTasks);
+                assert_eq!(is_known, has_fields, "{version} {operation}");
+            }
         }
     }
 }

@@ -12,8 +12,8 @@ use std::{sync::LazyLock, time::Duration};
 use bridge_protocol::{
     a2a::{Operation, StreamResponse},
     dialect::{Call, Losses, Version},
-    protobuf::{ReadError, path, read, read_card_leniently, v0_3, v1, write_call},
-    wire::FieldError,
+    protobuf::{ReadError, Scales, path, read, read_card_leniently, v0_3, v1, write_call},
+    wire::{FieldError, weight::TooMuch},
 };
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::{FutureExt as _, StreamExt as _, future::ready, stream};
@@ -26,9 +26,11 @@ use self::messages::Messages;
 use super::{Item, Items, Reply, report, sse::no_stream, version_json};
 use crate::{
     Fault, GrpcMeter,
-    http::{Endpoint, within},
+    http::{Endpoint, HEAVIEST, LIGHT, too_heavy, within},
     lenient_card::{self, EXTENDED},
 };
+
+static SCALES: LazyLock<Scales> = LazyLock::new(Scales::new);
 
 static MESSAGES_V0_3: LazyLock<v0_3::Messages> = LazyLock::new(v0_3::Messages::new);
 
@@ -126,6 +128,7 @@ impl Grpc {
     }
 
     fn reply(&self, operation: Operation, message: &[u8]) -> Result<Reply, Fault> {
+        check_weight(self.endpoint.version, operation, message)?;
         match self.endpoint.version {
             Version::V1_0 => reply(operation, message),
             version @ (Version::V0_1 | Version::V0_3) => {
@@ -154,7 +157,20 @@ fn timeout(limit: Duration) -> String {
     }
 }
 
+/// Refuses a message whose values would take too much memory, as [`crate::http::check_weight`] does.
+fn check_weight(version: Version, operation: Operation, message: &[u8]) -> Result<(), Fault> {
+    if message.len() <= LIGHT {
+        return Ok(());
+    }
+    match SCALES.weigh_answer(version, operation, message, HEAVIEST) {
+        Err(TooMuch::Values) => Err(too_heavy()),
+        // The reader limits the depth, too.
+        Ok(_) | Err(TooMuch::Depth | TooMuch::MessageDepth) => Ok(()),
+    }
+}
+
 fn item(version: Version, operation: Operation, message: &[u8]) -> Result<Item, Fault> {
+    check_weight(version, operation, message)?;
     let event = match version {
         Version::V1_0 => read::<v1::StreamResponse, StreamResponse>(message).map_err(invalid)?,
         Version::V0_1 | Version::V0_3 => {
@@ -214,6 +230,18 @@ mod tests {
             (Duration::MAX, "99999999S"),
         ] {
             assert_eq!(timeout(limit), expected);
+        }
+    }
+
+    #[test]
+    fn an_answer_of_little_but_structure_is_refused() {
+        // `StreamResponse.message`, field 2, with that many bytes of `Message.parts`, field 5.
+        let parts = [0x2a, 0x00].repeat(1 << 20);
+        let message = [&[0x12, 0x80, 0x80, 0x80, 0x01][..], &parts].concat();
+        for version in [Version::V0_3, Version::V1_0] {
+            let fault = item(version, Operation::SendStreamingMessage, &message).unwrap_err();
+            let expected = "expected values that take at most 256 MiB of memory, found more";
+            assert!(fault.to_string().ends_with(expected), "{fault}");
         }
     }
 

@@ -64,7 +64,7 @@ pub(in crate::protobuf) fn params(operation: Operation) -> &'static str {
 }
 
 /// Returns the name of the message that answers an operation; empty if the answer has no fields.
-fn answered(operation: Operation) -> &'static str {
+pub(in crate::protobuf) fn answered(operation: Operation) -> &'static str {
     match operation {
         Operation::SendMessage => "SendMessageResponse",
         Operation::SendStreamingMessage | Operation::SubscribeToTask => "StreamResponse",

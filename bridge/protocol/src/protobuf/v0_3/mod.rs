@@ -12,7 +12,7 @@ mod tests;
 
 use crate::a2a::Operation;
 
-pub(super) use call::params;
+pub(super) use call::{answered, params};
 pub use shape::Messages;
 
 /// The service's full name.
