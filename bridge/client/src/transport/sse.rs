@@ -1,6 +1,6 @@
 //! Reads server-sent events.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
 use bridge_protocol::{
     a2a::StreamResponse,
@@ -25,6 +25,9 @@ use crate::{
 };
 
 const EVENT_STREAM: &str = "text/event-stream";
+
+/// The longest wait for an event. Clocks cannot express the end of a wait without limit.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Opens the stream of a call. `read` converts the data of an event; `refused` converts an answer that is no stream.
 ///
@@ -105,7 +108,7 @@ where
 
 impl<R: Fn(&str) -> Result<StreamResponse, Fault>> SseReader<R> {
     async fn next_item(&mut self) -> Result<Option<Item>, Fault> {
-        let deadline = Instant::now() + self.limits.idle;
+        let deadline = Instant::now() + self.limits.idle.min(LONGEST);
         loop {
             let Some(event) = self.next_event(deadline).await? else {
                 return Ok(None);

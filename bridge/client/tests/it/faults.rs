@@ -124,6 +124,18 @@ async fn events_come_until_the_stream_ends() {
 }
 
 #[tokio::test]
+async fn waits_may_have_no_limit() {
+    let (url, _) = serve(CARD, card_1_0(), || reply(200, "text/event-stream", &working())).await;
+    let (connect, card) = (Duration::MAX, Duration::MAX);
+    let (reply, idle) = (Duration::MAX, Duration::MAX);
+    let limits = Limits { connect, card, reply, idle, ..Limits::default() };
+    let options = Options { limits, ..Options::default() };
+    let client = Client::connect(&url, &options).await.unwrap();
+    let events = client.send_streaming_message(hello()).await.unwrap();
+    assert_eq!(events.collect::<Vec<_>>().await.len(), 1);
+}
+
+#[tokio::test]
 async fn a_refused_stream_is_reported_before_any_event() {
     const REFUSAL: &str =
         r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32004,"message":"no streams"}}"#;
