@@ -22,6 +22,9 @@ use super::{
 /// The number of cached tokens.
 const CACHE: usize = 1024;
 
+/// The pause after a key could not be created or stored. Creating one takes a good part of a second, and the old key still signs.
+const PAUSE: Duration = Duration::from_secs(60 * 60);
+
 /// The settings of the issuer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuerSettings {
@@ -65,7 +68,8 @@ pub struct Issuer {
     ring: RwLock<Keyring>,
     /// A key of the operator that signs everything except tokens for bots.
     own: Option<PrivateKey>,
-    rotating: tokio::sync::Mutex<()>,
+    /// Held by the task that creates a key; contains the time of the last failure.
+    rotating: tokio::sync::Mutex<Option<Timestamp>>,
     made: Mutex<BTreeMap<Subject, (Timestamp, Secret)>>,
 }
 
@@ -200,13 +204,15 @@ impl Issuer {
         if !due() {
             return;
         }
-        let Ok(_alone) = self.rotating.try_lock() else {
+        let Ok(mut failed) = self.rotating.try_lock() else {
             return;
         };
-        if due()
-            && let Err(error) = self.rotate(now).await
-        {
-            tracing::error!(%error, "the issuer's next key could not be created");
+        let is_paused = failed.is_some_and(|at| at <= now && age(at, now) < PAUSE);
+        if !is_paused && due() {
+            *failed = self.rotate(now).await.err().map(|error| {
+                tracing::error!(%error, "the issuer's next key could not be created");
+                now
+            });
         }
     }
 

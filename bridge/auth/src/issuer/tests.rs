@@ -81,3 +81,24 @@ async fn keys_outlive_the_program_and_follow_each_other() {
     let issuer = Issuer::open(settings, month).await.unwrap();
     assert_eq!(issuer.jwks(month).keys, both);
 }
+
+#[tokio::test]
+async fn a_key_that_could_not_be_stored_is_tried_again_after_a_pause() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("issuer");
+    let settings =
+        IssuerSettings { keys: Some(place.join("keys.json")), ..IssuerSettings::new("i") };
+    let issuer = Issuer::open(settings, moment(0)).await.unwrap();
+    std::fs::remove_dir_all(&place).unwrap();
+    std::fs::write(&place, "no folder").unwrap();
+    let month = 30 * 24 * 60 * 60;
+    let count = async |after: i64| {
+        let now = moment(month + after);
+        issuer.sign(json!({"aud": "hook"}), now).await.unwrap();
+        issuer.jwks(now).keys.len()
+    };
+    assert_eq!(count(0).await, 1);
+    std::fs::remove_file(&place).unwrap();
+    assert_eq!(count(60).await, 1);
+    assert_eq!(count(60 * 60).await, 2);
+}
