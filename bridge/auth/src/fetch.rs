@@ -8,6 +8,8 @@ use reqwest::{Client, RequestBuilder, Response, redirect};
 use serde_json::Value;
 use url::{Host, Url};
 
+use super::Secret;
+
 /// The time limit of a request.
 const TIME: Duration = Duration::from_secs(10);
 
@@ -67,35 +69,42 @@ impl Fetcher {
 
     /// Fetches a JSON document.
     pub(super) async fn get(&self, url: &Url) -> Result<Value, FetchError> {
-        self.send(url, self.client(url).get(url.clone())).await
+        self.send(url, self.client(url).get(url.clone()), None).await
     }
 
-    /// Posts a form and returns the answer.
-    pub(super) async fn post(&self, url: &Url, form: &[(&str, &str)]) -> Result<Value, FetchError> {
+    /// Posts a form with this secret and returns the answer.
+    pub(super) async fn post(
+        &self,
+        url: &Url,
+        form: &[(&str, &str)],
+        secret: &Secret,
+    ) -> Result<Value, FetchError> {
         let request = self.client(url).post(url.clone());
-        self.send(url, request.form(form)).await
+        self.send(url, request.form(form), Some(secret)).await
     }
 
-    /// Sends a GET request with a header and returns the answer.
+    /// Sends a GET request with a secret header and returns the answer.
     pub(super) async fn ask(
         &self,
         url: &Url,
         query: &[(&str, &str)],
-        (header, value): (&str, &str),
+        (header, secret): (&str, &Secret),
     ) -> Result<Value, FetchError> {
         let request = self.client(url).get(url.clone()).query(query);
-        self.send(url, request.header(header, value)).await
+        self.send(url, request.header(header, secret.expose()), Some(secret)).await
     }
 
     fn client(&self, url: &Url) -> &Client {
         if is_local(url) { &self.near } else { &self.far }
     }
 
-    async fn send(&self, url: &Url, request: RequestBuilder) -> Result<Value, FetchError> {
-        parsed(url, &self.text(url, request).await?)
-    }
-
-    async fn text(&self, url: &Url, request: RequestBuilder) -> Result<Vec<u8>, FetchError> {
+    /// Sends a request and returns the answer. An error that repeats the secret is masked.
+    async fn send(
+        &self,
+        url: &Url,
+        request: RequestBuilder,
+        secret: Option<&Secret>,
+    ) -> Result<Value, FetchError> {
         if !self.plain_http && !is_safe(url) {
             let endpoint = display_url(url);
             return Err(FetchError::Plain(endpoint));
@@ -107,15 +116,11 @@ impl Fetcher {
             return Err(FetchError::Refused {
                 endpoint: display_url(url),
                 status: status.as_u16(),
-                explanation: error_text(&body),
+                explanation: error_text(&body, secret),
             });
         }
-        Ok(body)
+        serde_json::from_slice(&body).map_err(|_| unexpected(url, "JSON"))
     }
-}
-
-fn parsed(url: &Url, text: &[u8]) -> Result<Value, FetchError> {
-    serde_json::from_slice(text).map_err(|_| unexpected(url, "JSON"))
 }
 
 /// Returns the error for an invalid answer.
@@ -156,8 +161,8 @@ async fn body(url: &Url, reply: Response) -> Result<Vec<u8>, FetchError> {
     })
 }
 
-/// Returns the explanation in an error answer, by OAuth (RFC 6749, section 5.2), or its beginning.
-fn error_text(body: &[u8]) -> String {
+/// Returns the explanation in an error answer, by OAuth (RFC 6749, section 5.2), or its beginning, without the secret.
+fn error_text(body: &[u8], secret: Option<&Secret>) -> String {
     let member = |document: &Value, name: &str| document.get(name)?.as_str().map(str::to_owned);
     let detail = serde_json::from_slice(body).ok().and_then(|document| {
         let error = member(&document, "error")?;
@@ -167,6 +172,11 @@ fn error_text(body: &[u8]) -> String {
         })
     });
     let text = detail.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned());
+    // A secret that is cut before it is masked would be shown in part.
+    let text = match secret {
+        Some(secret) => secret.mask_in(&text),
+        None => text,
+    };
     let words: Vec<_> = text.split_whitespace().collect();
     words.join(" ").chars().take(SHOWN).collect()
 }
@@ -209,8 +219,15 @@ mod tests {
             ("<html>\n no", "<html> no"),
             ("", ""),
         ] {
-            assert_eq!(error_text(body.as_bytes()), expected);
+            assert_eq!(error_text(body.as_bytes(), None), expected);
         }
-        assert_eq!(error_text("x".repeat(1000).as_bytes()).len(), SHOWN);
+        assert_eq!(error_text("x".repeat(1000).as_bytes(), None).len(), SHOWN);
+    }
+
+    #[test]
+    fn a_secret_is_masked_before_a_refusal_is_cut() {
+        let body = format!("{} hunter2 is wrong", "x".repeat(SHOWN - 4));
+        let text = error_text(body.as_bytes(), Some(&Secret::new("hunter2")));
+        assert_eq!(text.split_whitespace().last(), Some("***"));
     }
 }

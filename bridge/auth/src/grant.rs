@@ -7,7 +7,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    FetchError, Issuer, Secret, Subject, TokenError,
+    Issuer, Secret, Subject, TokenError,
     fetch::{Fetcher, unexpected},
 };
 
@@ -100,11 +100,11 @@ impl Grant {
     }
 
     async fn answer(&self, fetcher: &Fetcher, now: Timestamp) -> Result<Value, TokenError> {
-        match self {
+        let answer = match self {
             Self::ClientSecret { endpoint, client_id, secret, scope } => {
                 let with = [("client_secret", secret.expose())];
                 let form = form(client_id, scope, &with);
-                masked(fetcher.post(endpoint, &form).await, secret)
+                fetcher.post(endpoint, &form, secret).await
             }
             Self::Federated { endpoint, client_id, assertion, scope } => {
                 let assertion = assertion.token(now).await?;
@@ -113,7 +113,7 @@ impl Grant {
                     ("client_assertion", assertion.expose()),
                 ];
                 let form = form(client_id, scope, &with);
-                masked(fetcher.post(endpoint, &form).await, &assertion)
+                fetcher.post(endpoint, &form, &assertion).await
             }
             Self::ManagedIdentity {
                 endpoint,
@@ -124,10 +124,10 @@ impl Grant {
             } => {
                 let mut query = vec![("api-version", api_version.as_str()), ("resource", resource)];
                 query.extend(client_id.iter().map(|id| ("client_id", id.as_str())));
-                let header = (name.as_str(), value.expose());
-                masked(fetcher.ask(endpoint, &query, header).await, value)
+                fetcher.ask(endpoint, &query, (name, value)).await
             }
-        }
+        };
+        answer.map_err(TokenError::Endpoint)
     }
 }
 
@@ -140,20 +140,6 @@ fn form<'a>(
         vec![("grant_type", "client_credentials"), ("client_id", client_id), ("scope", scope)];
     form.extend(with);
     form
-}
-
-/// Masks the secret in an answer that repeats it.
-fn masked(answer: Result<Value, FetchError>, secret: &Secret) -> Result<Value, TokenError> {
-    let mask = |error| match error {
-        FetchError::Refused { endpoint, status, explanation } => {
-            FetchError::Refused { endpoint, status, explanation: secret.mask_in(&explanation) }
-        }
-        other @ (FetchError::Plain(_)
-        | FetchError::Unreachable { .. }
-        | FetchError::Timeout { .. }
-        | FetchError::Unexpected { .. }) => other,
-    };
-    answer.map_err(mask).map_err(TokenError::Endpoint)
 }
 
 impl Assertion {
