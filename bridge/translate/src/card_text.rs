@@ -13,6 +13,9 @@ use crate::markup;
 /// The marks after which the value of a fact needs no colon.
 const ENDS: [char; 9] = [':', '?', '!', '.', ',', ';', '=', '-', '：'];
 
+/// The number of characters of the longest macro for a date or time.
+const LONGEST_DATE: usize = 100;
+
 /// Returns a text of a card as people read it: the names in mentions, and dates without their macros.
 pub fn shown(text: &str) -> String {
     with_dates(&markup::without_mentions(text.trim()))
@@ -104,10 +107,13 @@ fn with_dates(text: &str) -> String {
     shown + rest
 }
 
-/// Returns the date or time of the macro with which the text begins, and the text after it.
+/// Returns the date or time of the macro with which the text begins, and the text after it. Its end is looked for nearby only:
+/// a text may have many beginnings without an end.
 fn date(text: &str) -> Option<(String, &str)> {
-    let (name, rest) = text.strip_prefix("{{")?.split_once('(')?;
-    let (arguments, after) = rest.split_once(")}}")?;
+    let near = text.char_indices().nth(LONGEST_DATE).map_or(text, |(end, _)| &text[..end]);
+    let (macro_, _) = near.split_once(")}}")?;
+    let after = &text[macro_.len() + ")}}".len()..];
+    let (name, arguments) = macro_.strip_prefix("{{")?.split_once('(')?;
     let moment = arguments.split(',').next()?.trim();
     let (day, time) = moment.split_once('T')?;
     let is_number = |text: &str| text.bytes().all(|one| one.is_ascii_digit() || one == b'-');
@@ -152,9 +158,12 @@ mod tests {
                 "{{DATE(2017-1ü-18T1)}}{{TIME(2017-10-18Tüüü)}}",
             ),
             (" <at>Ann</at> ", "Ann"),
+            ("{{DATE({{DATE(2017-02-14T06:08:39Z)}}", "{{DATE(2017-02-14"),
         ] {
             assert_eq!(shown(text), expected);
         }
+        let long = format!("{{{{DATE(2017-02-14T06:08:39Z,{})}}}}", " ".repeat(LONGEST_DATE));
+        assert_eq!(shown(&long), long);
     }
 
     #[test]
