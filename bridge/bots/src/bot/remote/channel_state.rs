@@ -125,7 +125,7 @@ impl ChannelInner {
     /// Returns a redactor for the texts and activities of a bot.
     pub(super) fn redactor(&self, bot: &RemoteBot, secret: &Secret) -> Redactor {
         let public = self.settings.public_url.as_str().trim_end_matches('/');
-        Redactor::new(secret.expose(), self.callback_base(bot), public)
+        Redactor::new(secret.expose(), self.callback_base(bot), &self.file_base(bot), public)
     }
 
     /// Returns the addresses and ids for the turn that answers the activity with this id.

@@ -11,12 +11,15 @@ pub(super) struct Redactor {
 }
 
 impl Redactor {
-    /// Creates a redactor for the bot with this secret, where the bot reaches the bridge at `callback_base` and
-    /// clients reach it at `public`.
-    pub(super) fn new(secret: &str, callback_base: &str, public: &str) -> Self {
+    /// Creates a redactor for the bot with this secret, where the bot reaches the bridge at `callback_base`, fetches files at
+    /// `file_base`, and clients reach the bridge at `public`.
+    pub(super) fn new(secret: &str, callback_base: &str, file_base: &str, public: &str) -> Self {
         let files = |base: &str| format!("{base}/v3/attachments/");
-        let own = files(&format!("{callback_base}/bots/{secret}"));
-        let replacements = [own, files(callback_base)].map(|address| (address, files(public)));
+        let own = format!("{callback_base}/bots/{secret}");
+        // Bots without an SDK add a path with a slash to the service URL, which ends with one.
+        let with_slash = format!("{own}/");
+        let replacements = [&own, &with_slash, callback_base, file_base];
+        let replacements = replacements.map(|base| (files(base), files(public)));
         Self { secret: secret.to_owned(), replacements: replacements.into() }
     }
 
@@ -66,17 +69,22 @@ mod tests {
 
     #[test]
     fn clients_see_their_own_addresses_and_no_secret() {
-        let redactor = Redactor::new("s3cret", "http://box:1", "https://public");
+        let redactor =
+            Redactor::new("s3cret", "http://box:1", "http://localhost:1", "https://public");
         let said = json!({
             "type": "message", "serviceUrl": "http://box:1/bots/s3cret/", "_channelId": "a2a",
             "text": "see http://box:1/bots/s3cret/v3/attachments/a/views/original",
-            "attachments": [{"contentUrl": "http://box:1/v3/attachments/b/views/original"}],
+            "attachments": [{"contentUrl": "http://box:1/v3/attachments/b/views/original"},
+                {"contentUrl": "http://localhost:1/v3/attachments/c/views/original"},
+                {"contentUrl": "http://box:1/bots/s3cret//v3/attachments/d/views/original"}],
             "relatesTo": {"serviceUrl": "http://box:1/bots/s3cret"},
         });
         let expected = json!({
             "type": "message", "channelId": "a2a",
             "text": "see https://public/v3/attachments/a/views/original",
-            "attachments": [{"contentUrl": "https://public/v3/attachments/b/views/original"}],
+            "attachments": [{"contentUrl": "https://public/v3/attachments/b/views/original"},
+                {"contentUrl": "https://public/v3/attachments/c/views/original"},
+                {"contentUrl": "https://public/v3/attachments/d/views/original"}],
             "relatesTo": {"serviceUrl": "http://box:1/bots/***"},
         });
         assert_eq!(redactor.activity(said), expected);
