@@ -193,7 +193,12 @@ impl FileStore {
         message: &str,
         part: usize,
     ) -> Result<Option<Vec<u8>>> {
-        let task = self.store.task(&file.caller, &file.task).await?.task;
+        let task = match self.store.task(&file.caller, &file.task).await {
+            Ok(found) => found.task,
+            // The description of a file remains when its task is deleted.
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         let mut history = task.history.iter();
         let message = history.find(|candidate| candidate.message_id == message);
         let part = message.and_then(|message| message.parts.get(part));
@@ -263,4 +268,23 @@ fn raw(content: &Content) -> Option<&[u8]> {
 
 fn key(kind: &str, scope: &str, id: &str) -> RecordKey {
     RecordKey { kind: kind.into(), scope: scope.into(), id: id.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::a2a::{Part, Role};
+
+    use super::*;
+    use crate::store::MemoryStore;
+
+    #[tokio::test]
+    async fn a_file_of_a_deleted_task_is_not_found() {
+        let files = FileStore::new(Arc::new(MemoryStore::new()), 10, 10);
+        let part = Part::new(Content::Raw(b"abc".into()));
+        let message = Message::new("m", Role::User, vec![part]);
+        let task = Task { id: "deleted".into(), ..Task::default() };
+        let id = files.offer(&Caller::anonymous(), &task, &message, 0).await.unwrap();
+        let file = files.find(&id).await.unwrap().unwrap();
+        assert_eq!(files.bytes(&id, &file, ORIGINAL).await.unwrap(), None);
+    }
 }
