@@ -206,9 +206,14 @@ impl ConnectorSession {
         Ok(CurrentTasks { running: None, newest })
     }
 
-    /// Returns the query for the tasks of this scope with the newest statuses.
+    /// Returns the query for the tasks of this scope with the newest statuses. Their content is not needed.
     fn newest(&self) -> ListQuery {
-        ListQuery { context_id: Some(self.scope.context.clone()), ..ListQuery::of(&self.bot.name) }
+        ListQuery {
+            context_id: Some(self.scope.context.clone()),
+            artifacts: false,
+            history: Some(0),
+            ..ListQuery::of(&self.bot.name)
+        }
     }
 
     /// Returns the tasks of this scope with the newest statuses, newest first: at least one page, and as many more as end with one
