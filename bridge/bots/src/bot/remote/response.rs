@@ -171,10 +171,13 @@ impl ResponseReader<'_> {
             return CallError::Redirected { bot, status, target: display_url(&target) };
         }
         let body = call::body(self.bot, answer).await.unwrap_or_default();
-        let excerpt: String = String::from_utf8_lossy(&body).chars().take(EXCERPT).collect();
-        let body = self.redactor.text(&excerpt);
-        CallError::Status { bot, status, body }
+        CallError::Status { bot, status, body: excerpt(&body, self.redactor) }
     }
+}
+
+/// Returns the beginning of an error response for the log. A secret that is cut before it is masked would be shown in part.
+fn excerpt(body: &[u8], redactor: &Redactor) -> String {
+    redactor.text(&String::from_utf8_lossy(body)).chars().take(EXCERPT).collect()
 }
 
 /// Returns whether a status comes from the handler of an invoke, and not from the server in front of it.
@@ -200,5 +203,17 @@ fn activities(body: Value) -> Option<Vec<Value>> {
             _ => None,
         },
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_at_the_end_of_an_excerpt_is_masked() {
+        let redactor = Redactor::new("s3cret", "http://box:1", "http://box:1", "https://public");
+        let body = format!("{}s3cret and more", "x".repeat(EXCERPT - 3));
+        assert_eq!(excerpt(body.as_bytes(), &redactor), "x".repeat(EXCERPT - 3) + "***");
     }
 }
