@@ -214,6 +214,24 @@ async fn an_invoke_is_answered_with_what_the_bot_answers() {
     assert_eq!(response["value"], json!({"status": 412, "body": {"state": "123456"}}));
 }
 
+#[tokio::test]
+async fn an_invoke_is_answered_in_a_stream_if_that_is_asked_for() {
+    let bot = StandIn::that(async |post: Post| {
+        assert_eq!(post.activity["type"], "invoke");
+        let reply = ("activity", post.reply(json!({"text": "noted"})));
+        events(&[reply, ("invokeResponse", json!({"status": 200, "body": {"x": 1}}))])
+    })
+    .await;
+    let settings = RemoteSettings { delivery: Delivery::Stream, ..patient() };
+    let part = json!({"data": {"state": "123456"},
+        "metadata": {"urn:activity:invoke": {"name": "signin/verifyState"}}});
+    let invoke = json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [part]});
+    let task = World::of(&bot, settings).await.send("bot", invoke).await;
+    assert_eq!(all_said(&task), ["noted"]);
+    let response = &task["metadata"]["urn:activity:event"];
+    assert_eq!(response["value"], json!({"status": 200, "body": {"x": 1}}));
+}
+
 /// As the Agents SDKs do: they answer the sign-in, and then repeat the turn that needed it.
 #[tokio::test]
 async fn what_a_bot_says_after_it_has_accepted_a_sign_in_answers_it() {

@@ -6,7 +6,7 @@
 //! | 200, 201 and other success codes | the turn is over |
 //! | with `{activities}`, as for `expectReplies` | the turn is over, with these activities |
 //! | with `text/event-stream`, as for `stream` | the turn is over, with these activities as a stream of events |
-//! | to an `invoke`: all codes but 401, 403 and 5xx | the result of the invoke; also 501, for an unsupported one |
+//! | to an `invoke`, not as a stream: all codes but 401, 403 and 5xx | the result of the invoke; also 501, for an unsupported one |
 
 use bridge_auth::display_url;
 use bridge_http::redirect_target;
@@ -53,14 +53,14 @@ impl ResponseReader<'_> {
     /// Reads a whole answer and passes its activities to the turn.
     pub(super) async fn read(&self, answer: Response) -> Result<ResponseOutcome, CallError> {
         let status = answer.status();
+        if status.is_success() && is_stream(&answer) {
+            return self.read_stream(answer).await;
+        }
         if self.is_invoke && is_from_handler(status) {
             return self.read_invoke_response(answer).await;
         }
         if !status.is_success() {
             return Err(self.rejection(answer).await);
-        }
-        if is_stream(&answer) {
-            return self.read_stream(answer).await;
         }
         let body = call::body(self.bot, answer).await?;
         self.deliver_replies(&body).await?;
@@ -76,7 +76,7 @@ impl ResponseReader<'_> {
             return Ok(());
         }
         let replies = match parse(body) {
-            Ok(body) => activities(body),
+            Ok(mut body) => activities(&mut body),
             Err(Unparsed::TooMuch(error)) => return Err(call::too_much(self.bot, error)),
             Err(Unparsed::Syntax(_)) => None,
         };
@@ -87,6 +87,10 @@ impl ResponseReader<'_> {
                 false => Ok(()),
             };
         };
+        self.deliver_all(replies).await
+    }
+
+    async fn deliver_all(&self, replies: Vec<Value>) -> Result<(), CallError> {
         for (index, reply) in replies.into_iter().enumerate() {
             let placed = |error: FieldError| error.at(index).inside("activities");
             self.deliver(reply).await.map_err(|error| call::unexpected(self.bot, placed(error)))?;
@@ -141,9 +145,8 @@ impl ResponseReader<'_> {
             true => Value::Null,
             false => parse(&body).unwrap_or_else(|_| text()),
         };
-        if let Some(replies) = activities(body.clone()) {
-            let replies = json!({ "activities": replies }).to_string();
-            self.deliver_replies(replies.as_bytes()).await?;
+        if let Some(replies) = activities(&mut body) {
+            self.deliver_all(replies).await?;
             body = body["body"].take();
         }
         let response = json!({"status": status, "body": body});
@@ -195,15 +198,10 @@ fn is_stream(answer: &Response) -> bool {
         .is_some_and(|kind| kind.starts_with("text/event-stream"))
 }
 
-/// Returns the list of replies in a body, if it has one.
-fn activities(body: Value) -> Option<Vec<Value>> {
-    match body {
-        Value::Object(mut fields) => match fields.remove("activities") {
-            Some(Value::Array(activities)) => Some(activities),
-            _ => None,
-        },
-        _ => None,
-    }
+/// Takes the list of replies out of a body, if it has one.
+fn activities(body: &mut Value) -> Option<Vec<Value>> {
+    let activities = body.get_mut("activities")?.as_array_mut()?;
+    Some(std::mem::take(activities))
 }
 
 #[cfg(test)]
