@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use bridge_http::{root_cause, with_shared_tls};
 use bridge_telemetry::TraceContext;
 use reqwest::{Client, Response, StatusCode, header::RETRY_AFTER, redirect};
+use tokio::time::timeout;
 use url::Url;
 
 use super::{
@@ -20,6 +21,9 @@ use crate::clock;
 /// The part of an answer that is read, in bytes: small enough to be cheap, and large enough that most connections
 /// can be reused.
 const ANSWER: usize = 16 * 1024;
+
+/// The time for which an answer is read. Its status has said all.
+const ANSWER_TIME: Duration = Duration::from_millis(200);
 
 /// The time for which an idle connection is kept.
 const IDLE: Duration = Duration::from_secs(30);
@@ -125,10 +129,14 @@ impl WebhookSender for HttpSender {
 /// final; any other status may change once the webhook was repaired.
 async fn judged(mut answer: Response) -> Outcome {
     let (status, again) = (answer.status(), retry_after(&answer));
-    let mut read = 0;
-    while let (true, Ok(Some(piece))) = (read < ANSWER, answer.chunk().await) {
-        read += piece.len();
-    }
+    let reading = async {
+        let mut read = 0;
+        while let (true, Ok(Some(piece))) = (read < ANSWER, answer.chunk().await) {
+            read += piece.len();
+        }
+    };
+    // A webhook that holds its body back has answered all the same.
+    let _ = timeout(ANSWER_TIME, reading).await;
     let reason = format!("HTTP status {}", status.as_u16());
     match status {
         _ if status.is_success() => Outcome::Delivered,
@@ -145,4 +153,37 @@ fn retry_after(answer: &Response) -> Option<Duration> {
 
 fn failed(reason: String) -> Outcome {
     Outcome::Failed { reason, again: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderMap;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_status_is_an_acknowledgement_before_its_body() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let webhook = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.read_exact(&mut [0; 4]).await.unwrap();
+            let head = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n";
+            stream.write_all(head).await.unwrap();
+            std::future::pending::<()>().await;
+        });
+        // With this limit, the test would not end if the body were waited for.
+        let timeout = Duration::from_secs(60 * 60);
+        let mut settings = PushSettings { timeout, ..PushSettings::default() };
+        settings.allowed.allow("loopback").unwrap();
+        let sender = HttpSender::new(&settings, None).unwrap();
+        let (task, headers) = ("t".to_owned(), HeaderMap::new());
+        let delivery = DeliveryRequest { url, task, headers, body: Vec::new() };
+        assert_eq!(sender.send(&delivery).await, Outcome::Delivered);
+        webhook.abort();
+    }
 }
