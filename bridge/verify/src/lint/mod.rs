@@ -127,9 +127,8 @@ impl Linter<'_> {
         fix: impl Into<String>,
     ) {
         let (path, message, fix) = (path.into(), message.into(), fix.into());
-        let is_known = |one: &Finding| one.level == Level::Error && one.path == path;
-        // A field that cannot be read is not reported again.
-        if self.found.iter().any(|one| is_known(one) && one.rule == "readable") {
+        // A field that cannot be read is not reported again. It was found first.
+        if self.found.first().is_some_and(|one| one.rule == "readable" && one.path == path) {
             return;
         }
         self.found.push(Finding { level, rule, path, message, fix });
