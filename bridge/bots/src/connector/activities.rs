@@ -19,7 +19,10 @@ pub(super) async fn say(
     let answered = path.answered().or(named.and_then(Value::as_str));
     let task = session.task(&path.conversation, answered).await?;
     let posted = match body {
-        Ok(JsonBody(activity)) => session.post(&task, activity).await,
+        Ok(JsonBody(activity)) => {
+            let called = format!("{}/{}", path.conversation, path.activity);
+            session.post(&task, &called, activity).await
+        }
         Err(ErrorResponse(refused)) => Err(refused),
     };
     let id = posted.inspect_err(|error| session.record_refusal(&task, error))?;
@@ -56,7 +59,7 @@ async fn put_reaction(BotRequest { session, path }: BotRequest, how: &str) -> Js
     let mut activity = json!({"type": "messageReaction", "replyToId": path.activity});
     activity[how] = json!([{"type": path.reaction}]);
     let task = session.task(&path.conversation, path.answered()).await?;
-    let id = session.post(&task, activity).await?;
+    let id = session.post(&task, &path.activity, activity).await?;
     Ok(Json(json!({ "id": id })))
 }
 

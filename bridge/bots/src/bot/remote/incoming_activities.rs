@@ -37,9 +37,10 @@ pub struct CreatedConversation {
 
 impl ConnectorSession {
     /// Posts an activity and returns its id. The activity is logged when this function returns, or dropped because
-    /// its task has ended and it does not start another one. Posting the same activity again returns the same id.
-    pub async fn post(&self, head: &Arc<Head>, activity: Value) -> Result<String> {
-        let key = CallKey::of(self.secret.expose(), &activity);
+    /// its task has ended and it does not start another one. Posting the same activity again at the same path returns the same
+    /// id.
+    pub async fn post(&self, head: &Arc<Head>, path: &str, activity: Value) -> Result<String> {
+        let key = CallKey::of(self.secret.expose(), path, &activity);
         let once = self.channel.recent_activities.of(&key);
         let saying = Box::pin(async {
             let activity = self.parse_activity(activity)?;
@@ -90,7 +91,7 @@ impl ConnectorSession {
             return Err(ConnectorError::Body(missing("a list of activities", "activities")));
         }
         let history = json!({"type": "event", "name": "history", "value": body});
-        self.post(head, history).await
+        self.append(head, self.parse_activity(history)?).await.map(|posted| posted.id)
     }
 
     /// Stores a file and returns its id.

@@ -25,16 +25,16 @@ pub(super) struct CallKey {
 }
 
 impl CallKey {
-    /// Returns the key of an activity that is posted at the service URL with this secret. Only activities with an id are
-    /// repeatable, because a bot may send the same text twice. Some SDKs give all pieces of a stream the same id, so
+    /// Returns the key of an activity that is posted at this path below the service URL with this secret. Only activities with an
+    /// id are repeatable, because a bot may send the same text twice. Some SDKs give all pieces of a stream the same id, so
     /// activities are compared as a whole.
-    pub(super) fn of(secret: &str, activity: &Value) -> Self {
+    pub(super) fn of(secret: &str, path: &str, activity: &Value) -> Self {
         let id = activity.get("id").and_then(Value::as_str);
         match id.filter(|id| !id.is_empty()) {
             None => Self::unique(),
             Some(_) => {
-                let hash = Sha256::new_with_prefix(secret).chain_update(activity.to_string());
-                Self::digest(hash, true)
+                let hash = Sha256::new_with_prefix(secret).chain_update(format!("/{path}\n"));
+                Self::digest(hash.chain_update(activity.to_string()), true)
             }
         }
     }
@@ -110,21 +110,24 @@ mod tests {
     fn the_same_activity_is_found_again_until_it_is_forgotten() {
         let recent_activities = RecentActivities::default();
         let said = |id: &str, text: &str| json!({"type": "message", "id": id, "text": text});
-        let of =
-            |secret: &str, activity: &Value| recent_activities.of(&CallKey::of(secret, activity));
-        let first = of("s", &said("a", "hi")).unwrap();
-        let same =
-            |secret: &str, activity: &Value| Arc::ptr_eq(&first, &of(secret, activity).unwrap());
-        assert!(same("s", &said("a", "hi")));
-        assert!(!same("s", &said("a", "ho")) && !same("t", &said("a", "hi")));
+        let of = |secret: &str, path: &str, activity: &Value| {
+            recent_activities.of(&CallKey::of(secret, path, activity))
+        };
+        let first = of("s", "c/1", &said("a", "hi")).unwrap();
+        let same = |secret: &str, path: &str, activity: &Value| {
+            Arc::ptr_eq(&first, &of(secret, path, activity).unwrap())
+        };
+        assert!(same("s", "c/1", &said("a", "hi")));
+        assert!(!same("s", "c/1", &said("a", "ho")) && !same("t", "c/1", &said("a", "hi")));
+        assert!(!same("s", "c/2", &said("a", "hi")), "it answers another message");
         for nameless in [said("", "hi"), json!({"type": "message"}), json!(7)] {
-            assert!(of("s", &nameless).is_none());
-            assert_ne!(CallKey::of("s", &nameless), CallKey::of("s", &nameless));
+            assert!(of("s", "c/1", &nameless).is_none());
+            assert_ne!(CallKey::of("s", "c/1", &nameless), CallKey::of("s", "c/1", &nameless));
         }
         for index in 0..CAPACITY {
-            of("s", &said(&index.to_string(), "hi"));
+            of("s", "c/1", &said(&index.to_string(), "hi"));
         }
-        assert!(!same("s", &said("a", "hi")));
+        assert!(!same("s", "c/1", &said("a", "hi")));
         let recent = recent_activities.0.lock().unwrap();
         assert_eq!((recent.cells.len(), recent.order.len()), (CAPACITY, CAPACITY));
     }
