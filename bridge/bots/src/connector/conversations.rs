@@ -10,7 +10,7 @@ use super::{
 };
 use crate::bot::remote::CreatedConversation;
 
-/// Lists the open conversations, newest first.
+/// Lists the newest conversations, newest first.
 pub(super) async fn list(
     BotRequest { session, .. }: BotRequest,
 ) -> Result<Json<Value>, ErrorResponse> {

@@ -141,7 +141,7 @@ impl ConnectorSession {
         found.ok_or_else(|| ConnectorError::Member { member: id.into() })
     }
 
-    /// Returns the ids of the open conversations, newest first, at most one page.
+    /// Returns the ids of the newest conversations, newest first, at most one page.
     pub async fn conversations(&self) -> Result<Vec<String>> {
         match self.bot.settings.conversation {
             ConversationScope::Context => Ok(vec![self.context_id().into_owned()]),
