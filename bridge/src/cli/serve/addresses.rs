@@ -35,7 +35,7 @@ pub(in crate::cli) struct Addresses {
     /// The default URL for bots.
     pub(in crate::cli) callback_url: Url,
     /// The URL for bots on this machine, if they have their own listener.
-    local: Option<Url>,
+    pub(super) local: Option<Url>,
 }
 
 pub(in crate::cli) fn listen(config: &Config) -> SocketAddr {

@@ -2,8 +2,16 @@
 
 use std::error::Error;
 
-use super::{Serve, addresses::Encryption, agent_factory::AgentFactory, print};
-use crate::{config::Config, host::HostedAgents};
+use super::{
+    Serve,
+    addresses::{self, Encryption},
+    agent_factory::AgentFactory,
+    print,
+};
+use crate::{
+    config::{Config, RetentionConfig, StoreTable},
+    host::HostedAgents,
+};
 
 /// The parts of the program that can be replaced while it runs.
 pub(super) struct Reload {
@@ -31,18 +39,40 @@ impl Reload {
 
     /// Replaces what is served. Everything that can fail is done first, so that an error has no effects.
     fn replace(&mut self) -> Result<(), Box<dyn Error>> {
-        let config = self.flags.config()?;
-        super::addresses::check(&config)?;
-        let renewed = super::addresses::encryption(&config)?;
-        self.hosted.replace(self.agent_factory.host(&config)?)?;
+        let read = self.flags.config()?;
+        addresses::check(&read)?;
+        let renewed = addresses::encryption(&read)?;
+        let served = self.served(&read);
+        let unchanged = self.unchanged(&read, &served);
+        if !unchanged.is_empty() {
+            // The addresses in use may be open to others, although those in the file are not.
+            addresses::check(&served)?;
+        }
+        self.hosted.replace(self.agent_factory.host(&served)?)?;
         self.renew(&renewed);
-        super::certificate::note(&config, self.hosted.metrics());
-        for key in fixed(&self.config, &config) {
+        super::certificate::note(&served, self.hosted.metrics());
+        for key in unchanged {
             tracing::warn!("{key} has changed, which needs a restart");
         }
-        self.config.agents = config.agents;
-        self.config.provider = config.provider;
+        self.config.agents = served.agents;
+        self.config.provider = served.provider;
         Ok(())
+    }
+
+    /// Returns the configuration that can be served without a restart: most keys stay as they are.
+    fn served(&self, read: &Config) -> Config {
+        Config {
+            agents: read.agents.clone(),
+            provider: read.provider.clone(),
+            allow_plain_http: read.allow_plain_http,
+            // Only its rules for keeping tasks are used here.
+            store: read.store.clone(),
+            tls: match (&self.config.tls, &read.tls) {
+                (Some(_), Some(renewed)) => Some(renewed.clone()),
+                (used, _) => used.clone(),
+            },
+            ..self.config.clone()
+        }
     }
 
     #[cfg(feature = "tls")]
@@ -56,33 +86,41 @@ impl Reload {
     fn renew(&self, _: &Encryption) {
         debug_assert!(self.encryption.is_none());
     }
-}
 
-/// Changed keys that need a restart.
-fn fixed<'a>(old: &Config, new: &Config) -> impl Iterator<Item = &'a str> {
-    let changes = [
-        ("listen", old.listen != new.listen),
-        ("public_url", old.public_url != new.public_url),
-        ("callback_url", old.callback_url != new.callback_url),
-        ("callback_listen", old.callback_listen != new.callback_listen),
-        (
-            "store",
-            old.store.as_ref().map(toml::Spanned::get_ref)
-                != new.store.as_ref().map(toml::Spanned::get_ref),
-        ),
-        ("trusted_proxies", old.trusted_proxies != new.trusted_proxies),
-        ("grpc", old.grpc != new.grpc),
-        ("admin", old.admin != new.admin),
-        ("drain", old.drain != new.drain),
-        ("limits", old.limits != new.limits),
-        ("cors", old.cors != new.cors),
-        ("hosts", old.hosts != new.hosts),
-        ("tls", old.tls.is_some() != new.tls.is_some()),
-        ("issuer", old.issuer != new.issuer),
-        ("push", old.push != new.push),
-        ("card_key", old.card_key != new.card_key),
-    ];
-    changes.into_iter().filter(|(_, changed)| *changed).map(|(key, _)| key)
+    /// Returns the keys that are not served as they are in the file, because a change of them needs a restart.
+    fn unchanged(&self, new: &Config, served: &Config) -> Vec<&'static str> {
+        let old = &self.config;
+        // The rules for keeping tasks are replaced.
+        let store = |config: &Config| {
+            let table = config.store.as_ref().map(|store| store.get_ref().0.clone());
+            StoreTable { retention: RetentionConfig::default(), ..table.unwrap_or_default() }
+        };
+        let wants_listener =
+            addresses::callback_listen(served, addresses::listen(served)).is_some();
+        let changes = [
+            ("listen", old.listen != new.listen),
+            ("public_url", old.public_url != new.public_url),
+            ("callback_url", old.callback_url != new.callback_url),
+            (
+                "callback_listen",
+                old.callback_listen != new.callback_listen
+                    || (wants_listener && self.agent_factory.place.local.is_none()),
+            ),
+            ("store", store(old) != store(new)),
+            ("trusted_proxies", old.trusted_proxies != new.trusted_proxies),
+            ("grpc", old.grpc != new.grpc),
+            ("admin", old.admin != new.admin),
+            ("drain", old.drain != new.drain),
+            ("limits", old.limits != new.limits),
+            ("cors", old.cors != new.cors),
+            ("hosts", old.hosts != new.hosts),
+            ("tls", old.tls.is_some() != new.tls.is_some()),
+            ("issuer", old.issuer != new.issuer),
+            ("push", old.push != new.push),
+            ("card_key", old.card_key != new.card_key),
+        ];
+        changes.into_iter().filter(|(_, changed)| *changed).map(|(key, _)| key).collect()
+    }
 }
 
 #[cfg(test)]
@@ -224,6 +262,53 @@ mod tests {
         assert_eq!(world.call_back().await, StatusCode::UNAUTHORIZED);
         world.again(&agents(&world.bot, ""));
         assert_eq!(world.call_back().await, StatusCode::OK);
+    }
+
+    #[tokio::test]
+    async fn the_addresses_in_use_decide_what_a_bot_needs() {
+        let mut world = World::new().await;
+        world.reload.config.listen = Some("0.0.0.0:3978".parse().unwrap());
+        world.reload.config.allow_plain_http = true;
+        world.say("m-1").await;
+        // The file has an address on loopback, which is not in use.
+        world.again(&agents(&world.bot, ""));
+        assert_eq!(world.call_back().await, StatusCode::UNAUTHORIZED);
+        world.again(&format!(
+            "allow_plain_http = true\n{}",
+            agents(&world.bot, "accept = 'anyone'\n")
+        ));
+        assert_eq!(world.call_back().await, StatusCode::OK);
+    }
+
+    #[tokio::test]
+    async fn the_keys_that_need_a_restart_are_named() {
+        let mut world = World::new().await;
+        let unchanged = |world: &World, top: &str| {
+            std::fs::write(world.file.path(), format!("{top}\n{}", agents(&world.bot, ACCEPT)))
+                .unwrap();
+            let read = world.reload.flags.config().unwrap();
+            world.reload.unchanged(&read, &world.reload.served(&read))
+        };
+        for (top, expected) in [
+            ("", &[] as &[&str]),
+            ("[store]\nretention.age = '1d'", &[]),
+            ("[store]\nmessage_ids = 7", &["store"]),
+            ("listen = '[::1]:1'\npublic_url = 'https://a.test'", &["listen", "public_url"]),
+            ("tls = { certificate = 'c', key = 'k' }", &["tls"]),
+        ] {
+            assert_eq!(unchanged(&world, top), expected, "{top}");
+        }
+        // The first bot on this machine needs a listener of its own beside TLS.
+        let tls = "tls = { certificate = 'c', key = 'k' }";
+        world.reload.config.tls = crate::config::parse(
+            "a".as_ref(),
+            &format!("{tls}\n{}", agents(&world.bot, "")),
+            &["echo"],
+        )
+        .unwrap()
+        .tls;
+        std::fs::write(world.file.path(), tls).unwrap();
+        assert_eq!(unchanged(&world, tls), ["callback_listen"]);
     }
 
     #[tokio::test]
