@@ -3,7 +3,10 @@
 use std::{
     fs,
     io::{self, ErrorKind},
-    os::unix::{fs::PermissionsExt as _, net::UnixStream},
+    os::unix::{
+        fs::{FileTypeExt as _, PermissionsExt as _},
+        net::UnixStream,
+    },
     path::{Path, PathBuf},
 };
 
@@ -22,8 +25,13 @@ impl AdminSocket {
     pub(in crate::cli) fn serve(path: &Path, app: Router) -> io::Result<Self> {
         match UnixStream::connect(path) {
             Ok(_) => return Err(io::Error::from(ErrorKind::AddrInUse)),
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)?,
-            // A file that is not a socket is not replaced.
+            // Linux refuses a connection to any other file, too, which is not replaced.
+            Err(error)
+                if error.kind() == ErrorKind::ConnectionRefused
+                    && fs::metadata(path)?.file_type().is_socket() =>
+            {
+                fs::remove_file(path)?;
+            }
             Err(_) => {}
         }
         let listener = UnixListener::bind(path)?;
@@ -51,6 +59,15 @@ mod tests {
 
     use super::*;
     use crate::cli::admin::{AdminClient, SOCKET};
+
+    #[tokio::test]
+    async fn another_file_is_not_replaced() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), "mine").unwrap();
+        let error = AdminSocket::serve(file.path(), Router::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AddrInUse);
+        assert_eq!(fs::read_to_string(file.path()).unwrap(), "mine");
+    }
 
     #[tokio::test]
     async fn a_socket_is_for_its_user_and_replaces_what_was_left() {
