@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::socket;
 
-/// The time limit of an answer, and of an answer for which much is read.
+/// The time for which a bridge may be silent, and the same where much is read before it answers. A long answer may take longer.
 const LIMIT: Duration = Duration::from_secs(30);
 const LONG_LIMIT: Duration = Duration::from_secs(3_600);
 
@@ -47,8 +47,8 @@ impl AdminClient {
         Self::within(path, LONG_LIMIT)
     }
 
-    fn within(path: &Path, limit: Duration) -> Result<Self, AdminClientError> {
-        let client = Client::builder().no_proxy().timeout(limit);
+    pub(super) fn within(path: &Path, limit: Duration) -> Result<Self, AdminClientError> {
+        let client = Client::builder().no_proxy().read_timeout(limit);
         let client = socket::connected(client, path);
         let client = client.map_err(|error| AdminClientError::Absent {
             path: path.to_owned(),

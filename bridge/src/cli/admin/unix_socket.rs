@@ -55,10 +55,37 @@ pub(super) fn connected(client: ClientBuilder, path: &Path) -> io::Result<Client
 
 #[cfg(test)]
 mod tests {
-    use axum::routing::get;
+    use std::{convert::Infallible, time::Duration};
+
+    use axum::{body::Body, routing::get};
+    use futures_util::{StreamExt as _, stream};
 
     use super::*;
     use crate::cli::admin::{AdminClient, SOCKET};
+
+    /// As one who reads an exported task page by page.
+    #[tokio::test]
+    async fn a_slow_reader_gets_the_whole_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(SOCKET);
+        let pieces = async || {
+            let lines = stream::iter(0..4).then(async |line| {
+                tokio::task::yield_now().await;
+                Ok::<_, Infallible>(format!("{line}\n"))
+            });
+            Body::from_stream(lines)
+        };
+        let _socket = AdminSocket::serve(&path, Router::new().route("/", get(pieces))).unwrap();
+        let limit = Duration::from_secs(1);
+        let client = AdminClient::within(&path, limit).unwrap();
+        let mut text = String::new();
+        let read = client.pieces("/", |lines| {
+            text += lines;
+            std::thread::sleep(limit + Duration::from_millis(100));
+        });
+        read.await.unwrap();
+        assert_eq!(text, "0\n1\n2\n3\n");
+    }
 
     #[tokio::test]
     async fn another_file_is_not_replaced() {
