@@ -190,14 +190,14 @@ impl TryFrom<String> for HttpUrl {
         let url = Url::parse(&text).map_err(|error| {
             format!("expected a URL such as https://agents.example.com: {error}")
         })?;
+        // The message does not repeat the URL, because it may have a password.
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("expected a URL without user and password".to_owned());
+        }
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(format!(
                 "expected a URL that begins with http:// or https://, found {text:?}"
             ));
-        }
-        // The message does not repeat the URL, because it may have a password.
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err("expected a URL without user and password".to_owned());
         }
         Ok(Self(url))
     }
@@ -398,7 +398,9 @@ mod tests {
 
     #[test]
     fn a_password_is_not_repeated() {
-        let error = HttpUrl::try_from("http://me:hunter2@h".to_owned()).unwrap_err();
-        assert!(!error.contains("hunter2"), "{error}");
+        for url in ["http://me:hunter2@h", "htp://me:hunter2@h"] {
+            let error = HttpUrl::try_from(url.to_owned()).unwrap_err();
+            assert!(!error.contains("hunter2"), "{error}");
+        }
     }
 }
