@@ -94,7 +94,8 @@ fn check_agent(agent: &AgentConfig, builtins: &[&'static str], found: &mut Found
         }
         (None, None) | (Some(_), Some(_)) => found.push((at, Problem::NeitherOrBoth)),
     }
-    for skill in agent.card.skills.iter().flatten() {
+    let cards = std::iter::once(&agent.card).chain(&agent.extended_card);
+    for skill in cards.filter_map(|card| card.skills.as_ref()).flatten() {
         check_schemas(skill, at, found);
     }
 }
@@ -287,6 +288,11 @@ mod tests {
             (
                 "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n[[agents.card.skills]]\nid = 's'\ndescription = 'd'\ninput_schema = { type = 7 }",
                 "2:8: agents[0].name: expected a JSON Schema in input_schema of the skill \"s\": ",
+            ),
+            (
+                "[[agents]]\nname = 'a'\nbuiltin = 'echo'\ncard_file = 'c'\n\
+                 [[agents.extended_card.skills]]\nid = 's'\ndescription = 'd'\noutput_schema = { type = 7 }",
+                "2:8: agents[0].name: expected a JSON Schema in output_schema of the skill \"s\": ",
             ),
             (
                 "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n[[agents.card.skills]]\nid = 's'\ndescription = 'd'\ninput_schema = {}\nparameters = {}",
