@@ -395,6 +395,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bridge.toml");
         fs::write(folder.path().join("word"), "hunter2\n").unwrap();
+        fs::write(folder.path().join("nothing"), "\n").unwrap();
         let check = |secret: &str, mode: u32| {
             let text = format!(
                 "[[agents]]\nname = 'a'\nbot = 'http://h'\n[agents.auth.client_secret]\n\
@@ -418,7 +419,8 @@ mod tests {
             ("{ file = 'nowhere' }", 0o600, "nowhere: No such file"),
             ("{ env = 'BRIDGE_NO_SUCH_SECRET' }", 0o600, "BRIDGE_NO_SUCH_SECRET"),
             ("{ env = 'a', file = 'b' }", 0o600, ""),
-            ("7", 0o600, "{ env = \"NAME\" }"),
+            ("{ file = 'nothing' }", 0o600, "nothing: the file is empty"),
+            ("70718", 0o600, "invalid type: a number, expected { env = \"NAME\" }"),
         ] {
             let error = check(secret, mode).unwrap_err();
             assert!(error.contains(expected) && !error.contains("hunter2"), "{error}");

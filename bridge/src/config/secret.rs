@@ -5,7 +5,7 @@ use std::{fmt, fs, path::Path};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
-    de::{MapAccess, Visitor, value::MapAccessDeserializer},
+    de::{Error, MapAccess, Unexpected, Visitor, value::MapAccessDeserializer},
 };
 
 use super::Problem;
@@ -51,11 +51,12 @@ impl SecretText {
             }
             Self::File(path) => {
                 let path = places.folder.join(path);
-                let text = fs::read_to_string(&path).map_err(|error| Problem::NoFile {
-                    path: path.clone(),
-                    error: error.to_string(),
-                })?;
-                text.trim().to_owned()
+                let missing = |error| Problem::NoFile { path: path.clone(), error };
+                let text = fs::read_to_string(&path).map_err(|error| missing(error.to_string()))?;
+                match text.trim() {
+                    "" => return Err(missing("the file is empty".to_owned())),
+                    secret => secret.to_owned(),
+                }
             }
         };
         Ok(Self::Clear(Secret::new(found)))
@@ -86,6 +87,11 @@ impl<'de> Visitor<'de> for SecretTextVisitor {
 
     fn visit_str<E>(self, text: &str) -> Result<SecretText, E> {
         Ok(SecretText::Clear(Secret::new(text)))
+    }
+
+    /// Refuses a secret of digits without quotes. The usual message would repeat it.
+    fn visit_i64<E: Error>(self, _: i64) -> Result<SecretText, E> {
+        Err(E::invalid_type(Unexpected::Other("a number"), &self))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SecretText, A::Error> {
