@@ -4,7 +4,7 @@ use std::{error::Error, net::SocketAddr, path::Path, sync::Arc};
 
 use bridge_client::is_loopback;
 use reqwest::header::HeaderValue;
-use url::Url;
+use url::{Host, Url};
 
 use super::callback_listener::{CallbackHost, CallbackRoute};
 use crate::{
@@ -155,7 +155,12 @@ fn way(config: &Config, agent: &AgentConfig) -> Result<CallbackRoute, Box<dyn Er
     let url = place.callback(config, agent);
     let url = url.unwrap_or_else(|| place.callback_url.clone());
     let here = CallbackRoute::default();
-    let ip = if is_loopback(&url) { here.listen.ip() } else { listening.ip() };
+    let ip = match url.host() {
+        Some(Host::Ipv4(ip)) if is_loopback(&url) => ip.into(),
+        Some(Host::Ipv6(ip)) if is_loopback(&url) => ip.into(),
+        Some(Host::Domain(_)) if is_loopback(&url) => here.listen.ip(),
+        Some(_) | None => listening.ip(),
+    };
     let encryption = match url.scheme() {
         "https" => encryption(config)?,
         _ => None,
@@ -256,5 +261,26 @@ fn proof(agent: &AgentConfig, issuer: &str) -> Option<CredentialSource> {
                 .to_owned(),
             next: takes(&said.app_id),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bot_is_listened_to_where_it_calls_back() {
+        for (top, expected) in [
+            ("", "127.0.0.1"),
+            ("listen = '[::1]:3978'", "::1"),
+            ("listen = '127.0.0.2:3978'", "127.0.0.2"),
+            ("callback_url = 'http://localhost:3978'", "127.0.0.1"),
+            ("callback_url = 'http://bridge.test:3978'\nlisten = '0.0.0.0:3978'", "0.0.0.0"),
+        ] {
+            let text = format!("{top}\n[[agents]]\nname = 'a'\nbot = 'http://localhost:1/'\n");
+            let config = config::parse("a.toml".as_ref(), &text, &[]).unwrap();
+            let way = way(&config, &config.agents[0]).unwrap();
+            assert_eq!(way.listen.ip().to_string(), expected, "{top}");
+        }
     }
 }
