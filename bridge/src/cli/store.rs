@@ -8,10 +8,12 @@ use std::{
     sync::Arc,
 };
 
+use toml::Spanned;
+
 #[cfg(feature = "postgres")]
 use crate::store::{PostgresSettings, PostgresStore};
 use crate::{
-    config::Config,
+    config::{Config, StoreConfig},
     store::{ExportStore, MemoryStore, SledSettings, SledStore, Store, StoreError},
 };
 
@@ -54,14 +56,20 @@ const USUAL: &str = "bridge-data";
 impl StoreChoice {
     /// Returns the store named in a configuration.
     pub(super) fn of(config: &Config) -> Result<Self, String> {
-        let table = config.store.as_ref();
-        let table = table.map(|table| table.get_ref().0.clone());
-        let table = table.unwrap_or_default();
-        let mut choice = match table.place {
+        let place = config.store.as_ref().and_then(|table| table.get_ref().0.place.as_ref());
+        let choice = match place {
             Some(place) => place.0.parse()?,
             None => Self::Sled(SledSettings::in_folder(USUAL)),
         };
-        match &mut choice {
+        Ok(choice.within(config))
+    }
+
+    /// Returns this store with the limits of a configuration.
+    pub(super) fn within(mut self, config: &Config) -> Self {
+        let Some(StoreConfig(table)) = config.store.as_ref().map(Spanned::get_ref) else {
+            return self;
+        };
+        match &mut self {
             Self::Memory => {}
             Self::Sled(settings) => {
                 settings.message_ids = table.message_ids.unwrap_or(settings.message_ids);
@@ -73,7 +81,7 @@ impl StoreChoice {
                 settings.lease = table.lease.map_or(settings.lease, |lease| lease.0);
             }
         }
-        Ok(choice)
+        self
     }
 
     /// Returns a file next to the tasks, if they are on disk.
@@ -221,6 +229,11 @@ mod tests {
         assert_eq!(said, StoreChoice::Sled(expected));
         let said = of("[store]\nplace = 'sled:b'").unwrap();
         assert_eq!(said, StoreChoice::Sled(SledSettings::in_folder("b")));
+        let text = "[store]\nmessage_ids = 1000\n[[agents]]\nname = 'a'\nbuiltin = 'echo'\n";
+        let config = crate::config::parse("a.toml".as_ref(), text, &["echo"]).unwrap();
+        let named = SledSettings::in_folder("c");
+        let expected = SledSettings { message_ids, ..named.clone() };
+        assert_eq!(StoreChoice::Sled(named).within(&config), StoreChoice::Sled(expected));
         for (wrong, expected) in [
             ("[store]\nfilters = '1 Mib'", "expected a size such as 16 MiB"),
             (

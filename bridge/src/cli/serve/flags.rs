@@ -175,7 +175,7 @@ impl Serve {
     /// Returns the store of tasks.
     pub(super) fn store_choice(&self, config: &Config) -> Result<StoreChoice, String> {
         match &self.store {
-            Some(choice) => Ok(choice.clone()),
+            Some(choice) => Ok(choice.clone().within(config)),
             None => StoreChoice::of(config),
         }
     }
