@@ -210,8 +210,8 @@ fn in_the_clear(config: &Config) -> Option<Finding> {
         level: Level::Note,
         rule: "configuration",
         path: "push.seal".to_owned(),
-        message: "the tokens and credentials of webhooks are kept in the clear, in files of the bridge's user \
-                  alone"
+        message: "the tokens and credentials of webhooks are kept in the clear: in files of the bridge's user \
+                  alone, or in the database"
             .to_owned(),
         fix: "write a key with `openssl rand -base64 32` and name it: seal = [{ file = \"push.key\" }]".to_owned(),
     })
