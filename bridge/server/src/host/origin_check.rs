@@ -18,7 +18,10 @@ use bridge_protocol::a2a::Binding;
 use url::Url;
 
 use super::HttpGuard;
-use crate::{access::Refusal, server::Origin};
+use crate::{
+    access::Refusal,
+    server::{Origin, is_for_bots},
+};
 
 /// The wildcard for all origins and all names.
 const WILDCARD: &str = "*";
@@ -55,8 +58,10 @@ impl HttpGuard {
         if headers.get_all(HOST).iter().count() > 1 {
             return Err("Host: expected one name, found several".to_owned());
         }
+        // Each agent may have its own callback URL, by whose name its bot calls; no page knows the secret in it.
+        let is_checked = own_origin.is_none() && !is_for_bots(request.uri().path());
         match host {
-            Some(host) if own_origin.is_none() && !self.has_name(host) => {
+            Some(host) if is_checked && !self.has_name(host) => {
                 return Err(format!(
                     "Host: expected a name of this machine or of the public URL, found {host:?}: set `public_url` or \
                      --public-url to the URL that clients use, or allow the name with `hosts` or --allow-host"
@@ -144,7 +149,16 @@ mod tests {
         headers: &[(&str, &str)],
         told: Option<&str>,
     ) -> Result<(), String> {
-        let mut request = Request::post("/");
+        checked_at("/", guard, headers, told)
+    }
+
+    fn checked_at(
+        path: &str,
+        guard: &HttpGuard,
+        headers: &[(&str, &str)],
+        told: Option<&str>,
+    ) -> Result<(), String> {
+        let mut request = Request::post(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
@@ -181,6 +195,19 @@ mod tests {
         assert_eq!(checked(&anywhere, &[("host", "evil.example")], None), Ok(()));
         let told = checked(&guard(), &[("host", "a.example")], Some("https://a.example"));
         assert_eq!(told, Ok(()), "a proxy is believed that the operator named");
+    }
+
+    #[test]
+    fn a_bot_calls_by_any_name() {
+        for (path, may_call) in [
+            ("/bots/secret/v3/conversations/c/activities", true),
+            ("/v3/attachments/a", true),
+            ("/a2a/bot", false),
+            ("/bots", false),
+        ] {
+            let checked = checked_at(path, &guard(), &[("host", "tunnel.example")], None);
+            assert_eq!(checked.is_ok(), may_call, "{path}");
+        }
     }
 
     #[test]

@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 pub use health::{Readiness, health};
 pub use openapi::openapi;
+pub(crate) use overload::is_for_bots;
 pub use overload::{is_reserved, reject};
 
 use axum::{

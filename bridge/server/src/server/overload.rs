@@ -40,10 +40,14 @@ pub fn reject(head: &Parts, reason: Rejection) -> Response<Body> {
 /// Returns whether connections are reserved for requests to this path: the calls of bots, the keys with which they check tokens,
 /// and health checks.
 pub fn is_reserved(path: &str) -> bool {
-    let is_for_bots = ["/bots/", "/v3/"].iter().any(|prefix| path.starts_with(prefix));
     let single =
         ["/.well-known/openid-configuration", "/.well-known/jwks.json", "/healthz", "/readyz"];
-    is_for_bots || single.contains(&path)
+    is_for_bots(path) || single.contains(&path)
+}
+
+/// Returns whether bots call this path.
+pub(crate) fn is_for_bots(path: &str) -> bool {
+    ["/bots/", "/v3/"].iter().any(|prefix| path.starts_with(prefix))
 }
 
 enum PresumedBinding {
