@@ -50,8 +50,17 @@ pub fn init(program: &'static str, format: LogFormat, level: Level) -> Log {
     // `rmcp` logs ordinary events, such as the end of a connection, as errors, and the pool of connections to a database
     // has two lines for each one that breaks, without a reason; the programs report those themselves. `h2` has a line for
     // each connection that misbehaves, without its address, with which anyone could fill the disk.
-    let usual = |_| EnvFilter::new(format!("{level},rmcp=off,deadpool=error,h2=error"));
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(usual);
+    let usual = || EnvFilter::new(format!("{level},rmcp=off,deadpool=error,h2=error"));
+    let filter = match std::env::var(EnvFilter::DEFAULT_ENV).as_deref() {
+        Ok("") | Err(_) => usual(),
+        Ok(named) => EnvFilter::try_new(named).unwrap_or_else(|error| {
+            tell(
+                Level::WARN,
+                &format!("the log has its usual level, because of RUST_LOG: {error}"),
+            );
+            usual()
+        }),
+    };
     match bridge_telemetry::start(program) {
         Ok(None) => alone(format, filter),
         Ok(Some(export)) => with_traces(format, filter, export),

@@ -106,6 +106,17 @@ fn each_line_of_a_log_in_json_is_an_object() {
 }
 
 #[tokio::test]
+async fn a_level_that_cannot_be_read_is_told() {
+    let mut bridge = tokio::process::Command::new(env!("CARGO_BIN_EXE_bridge"));
+    bridge.args(["--log-format", "json", "config", "schema"]).env("RUST_LOG", "bridge=verbose");
+    let (code, _, log) = output(&mut bridge, LIMIT).await;
+    assert_eq!(code, Some(0), "{log}");
+    let (level, text) = message(log.trim());
+    assert_eq!(level, "WARN");
+    assert!(text.starts_with("the log has its usual level, because of RUST_LOG: "), "{text}");
+}
+
+#[tokio::test]
 async fn a_bot_that_fails_or_is_silent_has_one_line_and_not_one_for_each_message() {
     let bot = StandIn::that(async |post| match post.text() {
         "nothing" => StatusCode::OK.into_response(),
