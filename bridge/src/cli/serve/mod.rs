@@ -29,7 +29,7 @@ mod push;
 mod reload;
 pub(super) mod run;
 
-use std::{error::Error, net::SocketAddr, sync::Arc};
+use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
 use bridge_program::system::ReloadSignals;
 use tokio::net::TcpListener;
@@ -60,9 +60,15 @@ use agent_factory::AgentFactory;
 use reload::Reload;
 pub(super) use run::LeaseLost;
 
+/// The time for threads to end with the program. The system looks much longer for the address of a name if no name server answers.
+const LAST: Duration = Duration::from_secs(2);
+
 impl Serve {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
-        bridge_program::runtime()?.block_on(self.serve())
+        let runtime = bridge_program::runtime()?;
+        let served = runtime.block_on(self.serve());
+        runtime.shutdown_timeout(LAST);
+        served
     }
 
     async fn serve(&self) -> Result<(), Box<dyn Error>> {
