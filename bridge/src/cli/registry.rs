@@ -3,6 +3,7 @@
 use std::{error::Error, path::PathBuf};
 
 use bridge_client::{
+    Tls,
     discovery::Discovered,
     registry::{CardReference, Registry, RegistryAgent, RegistryAuth, RegistryOptions},
 };
@@ -70,20 +71,20 @@ impl RegistryCommand {
     async fn run(&self) -> Result<(), Box<dyn Error>> {
         match &self.action {
             Action::Push { card, reference } => {
-                let registry = self.login.at(&reference.registry)?;
+                let registry = self.login.at(&reference.registry, Tls::default())?;
                 let card = card_file::document(card)?;
                 let (repository, tag) = (&reference.repository, &reference.version);
                 outln!("{}", registry.push(repository, tag, &card).await?);
             }
             Action::List { registry } => {
-                let registry = self.login.open(registry)?;
+                let registry = self.login.open(registry, Tls::default())?;
                 for found in registry.agents().await? {
                     let name = terminal::line(&found.agent.card.name);
                     outln!("{}:{}  {name}  {}", found.repository, found.tag, found.digest);
                 }
             }
             Action::Pull { reference } => {
-                let registry = self.login.at(&reference.registry)?;
+                let registry = self.login.at(&reference.registry, Tls::default())?;
                 let pulled = registry.pull(&reference.repository, &reference.version).await?;
                 outln!("{}", serde_json::to_string_pretty(&pulled.card)?);
             }
@@ -94,7 +95,7 @@ impl RegistryCommand {
 
 impl RegistryLogin {
     /// Opens the registry at a host or address: http on this machine, https elsewhere.
-    pub(super) fn open(&self, host: &str) -> Result<Registry, Box<dyn Error>> {
+    pub(super) fn open(&self, host: &str, tls: Tls) -> Result<Registry, Box<dyn Error>> {
         let url = match host.contains("://") {
             true => Url::parse(host)?,
             // The parser of references decides whether the host is this machine.
@@ -102,12 +103,13 @@ impl RegistryLogin {
                 format!("{}/any:any", host.trim_end_matches('/')).parse::<CardReference>()?.registry
             }
         };
-        self.at(&url)
+        self.at(&url, tls)
     }
 
-    fn at(&self, url: &Url) -> Result<Registry, Box<dyn Error>> {
+    fn at(&self, url: &Url, tls: Tls) -> Result<Registry, Box<dyn Error>> {
         let options = RegistryOptions {
             auth: self.auth(&|name| std::env::var(name).ok())?,
+            tls,
             ..RegistryOptions::default()
         };
         Ok(Registry::new(url, options)?)
@@ -145,6 +147,12 @@ pub(super) async fn agents(
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
+    use axum::{Router, routing::get};
+    use bridge_program::Limits;
+    use tokio::net::TcpListener;
+
     use super::*;
 
     #[test]
@@ -171,8 +179,31 @@ mod tests {
             ("http://registry.test", false),
             ("a b", false),
         ] {
-            let opened = RegistryLogin::default().open(named);
+            let opened = RegistryLogin::default().open(named, Tls::default());
             assert_eq!(opened.is_ok(), is_one, "{named}");
         }
+    }
+
+    #[cfg(feature = "tls")]
+    #[tokio::test]
+    async fn a_registry_may_have_a_certificate_of_the_company() {
+        let folder = tempfile::tempdir().unwrap();
+        let (certificate, key) = (folder.path().join("c.pem"), folder.path().join("k.pem"));
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        std::fs::write(&certificate, made.cert.pem()).unwrap();
+        std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        let files = crate::tls::Files { certificate: &certificate, key: &key, client_ca: None };
+        let read = crate::tls::Certificate::read(files).unwrap();
+        let app = Router::new().route("/v2/_catalog", get(async || r#"{"repositories": []}"#));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("https://{}", listener.local_addr().unwrap());
+        tokio::spawn(crate::tls::serve(Limits::default(), listener, read, app, pending()));
+        let agents = async |tls: Tls| {
+            let registry = RegistryLogin::default().open(&address, tls).unwrap();
+            agents(&registry, None).await.map(|found| found.len())
+        };
+        assert!(agents(Tls::default()).await.is_err());
+        let trusted = Tls::from_files(Some(&certificate), None).unwrap();
+        assert_eq!(agents(trusted).await.unwrap(), 0);
     }
 }

@@ -40,6 +40,16 @@ async fn a_missing_store_is_exit_code_4_and_an_unreadable_file_3() {
     let push = ["registry", "push", "no-card.json", "localhost:1/agents/plan:v1"];
     command_ends(&push, 3, "no-card.json: ").await;
     command_ends(&["discover", "--ca", "no.pem", bridge.url()], 3, "--ca no.pem: ").await;
+    command_ends(&["discover", "--ca", "no.pem", "oci://localhost:1"], 3, "--ca no.pem: ").await;
+    let card = "[[agents]]\nname = 'a'\nbuiltin = 'echo'\ncard_file = 'no-card.json'\n";
+    std::fs::write(missing, card).unwrap();
+    ends(
+        &[&anywhere[..], &["--store", "memory", "--config", missing]].concat(),
+        3,
+        "no-card.json: ",
+    )
+    .await;
+    command_ends(&["config", "check", missing], 3, "no-card.json: ").await;
     std::fs::write(missing, "agents = 7").unwrap();
     ends(&["--config", missing], 1, "agents").await;
 }

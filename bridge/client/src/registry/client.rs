@@ -43,7 +43,9 @@ impl Registry {
             _ => return Err(RegistryError::Address(url.to_string())),
         }
         let unusable = |cause: String| RegistryError::Unreachable { registry: host.clone(), cause };
-        let probes = reqwest::Client::builder()
+        let probes = options
+            .tls
+            .add_to(reqwest::Client::builder())
             .redirect(reqwest::redirect::Policy::none())
             .timeout(options.health)
             .no_proxy()

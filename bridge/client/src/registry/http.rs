@@ -6,9 +6,7 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use bridge_http::{
-    BodyError, is_loopback, read_body, root_cause_with_proxy, with_proxy_for, with_shared_tls,
-};
+use bridge_http::{BodyError, is_loopback, read_body, root_cause_with_proxy, with_proxy_for};
 use bytes::Bytes;
 use reqwest::{
     Client, Method, RequestBuilder, Response, StatusCode,
@@ -87,7 +85,9 @@ struct Token {
 
 impl RegistryHttp {
     pub(super) fn new(url: &Url, options: &RegistryOptions) -> reqwest::Result<Self> {
-        let builder = with_shared_tls(Client::builder())
+        let builder = options
+            .tls
+            .add_to(Client::builder())
             .connect_timeout(options.connect)
             .redirect(redirect::Policy::limited(REDIRECTS))
             // A request over https must not be redirected to plain HTTP.

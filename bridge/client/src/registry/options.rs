@@ -2,6 +2,8 @@
 
 use std::{fmt, time::Duration};
 
+use crate::Tls;
+
 /// Credentials for a registry.
 #[derive(Clone, PartialEq, Eq)]
 pub enum RegistryAuth {
@@ -28,6 +30,8 @@ impl fmt::Debug for RegistryAuth {
 pub struct RegistryOptions {
     /// The credentials, sent to the registry and to the token server that it names.
     pub auth: RegistryAuth,
+    /// The certificates of connections to the registry, and to agents that are asked whether they are healthy.
+    pub tls: Tls,
     /// The time to connect.
     pub connect: Duration,
     /// The time for one request.
@@ -53,6 +57,7 @@ impl Default for RegistryOptions {
     fn default() -> Self {
         Self {
             auth: RegistryAuth::Anonymous,
+            tls: Tls::default(),
             connect: Duration::from_secs(5),
             reply: Duration::from_secs(10),
             size: 1 << 20,

@@ -42,7 +42,7 @@ pub(super) struct Discover {
     /// Follow redirects to other hosts too
     #[arg(long)]
     follow: bool,
-    /// The total time limit in seconds
+    /// The total time limit in seconds. In a registry each request has a limit of its own instead
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     timeout: u64,
     #[command(flatten)]

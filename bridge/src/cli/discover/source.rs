@@ -12,7 +12,7 @@ impl Discover {
     /// Finds the agents, or those with the requested skill.
     pub(super) async fn find(&self) -> Result<Vec<Listed>, Box<dyn Error>> {
         if let Some(host) = self.target.strip_prefix("oci://") {
-            let registry = self.login.open(host)?;
+            let registry = self.login.open(host, self.trust.tls()?)?;
             return registry::agents(&registry, self.skill.as_deref()).await.map(list);
         }
         let target = address::parse(&self.target)
