@@ -10,7 +10,7 @@ use std::{
 use bridge_program::outln;
 use clap::{Args, Subcommand};
 
-use super::{runtime, serve};
+use super::{card_file::CardFileError, runtime, serve};
 use crate::{
     builtin,
     config::{self, TEMPLATE},
@@ -47,7 +47,11 @@ impl ConfigCommand {
             Action::Check { file } => {
                 let config = config::read(file, &builtin::names())?;
                 let judged = runtime()?.block_on(serve::judge(&config));
-                judged.map_err(|error| format!("{}: {error}", file.display()))?;
+                judged.map_err(|error| match error.is::<CardFileError>() {
+                    // It names its own file, and has another exit code.
+                    true => error,
+                    false => format!("{}: {error}", file.display()).into(),
+                })?;
                 let names = config.agents.iter().map(|agent| agent.name.get_ref().0.as_str());
                 let names: Vec<&str> = names.collect();
                 outln!("{}: agents {}", file.display(), names.join(", "));
