@@ -130,7 +130,7 @@ impl Init {
         }
         let configuration = path("bridge.toml");
         config::read(&configuration, &bot::BUILTINS.map(|(name, _)| name))?;
-        outln!("next: bridge serve --config {}", configuration.display());
+        outln!("next: bridge serve --config {}", quoted(&configuration));
         outln!("      {}", self.call(&path("token")));
         Ok(())
     }
@@ -240,7 +240,7 @@ me = {{ file = "token" }}
         if cfg!(windows) {
             return format!(
                 "$env:TOKEN = Get-Content {}; bridge chat http://{}{PATH} --bearer-env TOKEN --message hello",
-                token.display(),
+                quoted(token),
                 self.place()
             );
         }
@@ -256,8 +256,18 @@ me = {{ file = "token" }}
             "curl -s http://{}{PATH} -H 'Content-Type: application/json' \
              -H \"Authorization: Bearer $(cat {})\" -d '{message}'",
             self.place(),
-            token.display()
+            quoted(token)
         )
+    }
+}
+
+/// Returns a path as shells read it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let (plain, quote) = if cfg!(windows) { (r"\/:._-", "''") } else { ("/:._-", r"'\''") };
+    match text.chars().all(|one| one.is_alphanumeric() || plain.contains(one)) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', quote)),
     }
 }
 
@@ -274,4 +284,19 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     let opened = system::private_file().write(true).create_new(true).open(path);
     let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_paths_as_they_are() {
+        for path in ["./a-b/bridge.toml", "/größe/token", "my dir/it's $HOME/token", "~/x"] {
+            let mut shell = std::process::Command::new("sh");
+            shell.arg("-c").arg(format!("printf %s {}", quoted(Path::new(path))));
+            assert_eq!(String::from_utf8(shell.output().unwrap().stdout).unwrap(), path);
+        }
+        assert_eq!(quoted(Path::new("./a-b/bridge.toml")), "./a-b/bridge.toml");
+    }
 }
