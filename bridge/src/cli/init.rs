@@ -14,7 +14,7 @@ use bridge_verify::lint::{Level, lint};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::bot::url;
+use super::{bot::url, runtime, serve};
 use crate::{
     bot, clock,
     config::{self, AgentName, HttpUrl, TurnPreset, listening},
@@ -129,7 +129,10 @@ impl Init {
             outln!("wrote {}", path(name).display());
         }
         let configuration = path("bridge.toml");
-        config::read(&configuration, &bot::BUILTINS.map(|(name, _)| name))?;
+        let config = config::read(&configuration, &bot::BUILTINS.map(|(name, _)| name))?;
+        if let Err(reason) = runtime()?.block_on(serve::judge(&config)) {
+            outln!("first: {reason}");
+        }
         outln!("next: bridge serve --config {}", quoted(&configuration));
         outln!("      {}", self.call(&path("token")));
         Ok(())

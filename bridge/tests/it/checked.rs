@@ -74,6 +74,14 @@ async fn init_writes_nothing_that_is_wrong() {
 }
 
 #[tokio::test]
+async fn init_tells_why_its_configuration_is_not_served_yet() {
+    let folder = tempfile::tempdir().unwrap();
+    let init = ["init", text(folder.path()), "--listen", "0.0.0.0:8080"];
+    let (code, said) = exit(bridge(&init)).await;
+    assert!(code == 0 && said.contains("first: others could read along on 0.0.0.0:8080"), "{said}");
+}
+
+#[tokio::test]
 async fn mistakes_have_an_exit_code() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
