@@ -35,7 +35,7 @@ impl Merge {
         let merged = merge(&self.runs, &self.into).map_err(|error| {
             complain(&error);
             match error {
-                MergeError::Records(_) => Exit::Unreadable,
+                MergeError::Records(_) | MergeError::Outside { .. } => Exit::Unreadable,
                 MergeError::Scenarios { .. }
                 | MergeError::Settings { .. }
                 | MergeError::Exists(_) => Exit::Usage,

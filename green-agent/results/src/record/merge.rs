@@ -58,6 +58,9 @@ pub enum MergeError {
     /// The new folder has a run already.
     #[error("{}: has a run already; expected a new folder", .0.display())]
     Exists(PathBuf),
+    /// A record names a folder outside of its run.
+    #[error("{}: the folder {folder:?} of {trial} is not below the run's", run.display())]
+    Outside { run: PathBuf, folder: String, trial: String },
     /// The folder of a trial cannot be copied.
     #[error("cannot copy {} to {}: {error}", from.display(), to.display())]
     Copy { from: PathBuf, to: PathBuf, error: io::Error },
@@ -181,11 +184,17 @@ fn missing(runs: &[RunFolder]) -> Vec<String> {
 }
 
 /// Copies the files of a trial's folder.
+///
+/// # Errors
+/// If the folder is not below the run's, or cannot be copied.
 pub fn copy_trial(run: &Path, into: &Path, record: &TrialRecord) -> Result<(), MergeError> {
     let Some(folder) = &record.folder else {
         return Ok(());
     };
-    let (from, to) = (run.join(folder), into.join(folder));
+    let (Some(from), Some(to)) = (record.folder_below(run), record.folder_below(into)) else {
+        let (run, folder, trial) = (run.to_owned(), folder.clone(), record.title());
+        return Err(MergeError::Outside { run, folder, trial });
+    };
     let copied = || {
         fs::create_dir_all(&to)?;
         for entry in fs::read_dir(&from)? {
@@ -197,4 +206,37 @@ pub fn copy_trial(run: &Path, into: &Path, record: &TrialRecord) -> Result<(), M
         Ok(())
     };
     copied().map_err(|error| MergeError::Copy { from, to: to.clone(), error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+
+    /// Writes a run of one trial whose files are in this folder below the run's.
+    fn run(path: &Path, key: &str, folder: &str) {
+        fs::create_dir_all(path).unwrap();
+        Manifest::begun("2026-01-01T00:00:00Z".to_owned()).write(path).unwrap();
+        let record = TrialRecord { folder: Some(folder.to_owned()), ..record(key, 1) };
+        RecordWriter::open(&path.join(RECORDS)).unwrap().append(&record).unwrap();
+    }
+
+    #[test]
+    fn files_outside_of_the_runs_are_neither_read_nor_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, into) = (folder.path().join("one"), folder.path().join("deep/into"));
+        let secret = folder.path().join("secret");
+        fs::create_dir(&secret).unwrap();
+        fs::write(secret.join("key"), "hunter2").unwrap();
+        for outside in ["../secret", secret.to_str().unwrap(), ""] {
+            let _ = fs::remove_dir_all(&one);
+            run(&one, "a", outside);
+            let error = merge(std::slice::from_ref(&one), &into).unwrap_err().to_string();
+            let expected =
+                format!("the folder {outside:?} of debate trial 1 is not below the run's");
+            assert!(error.ends_with(&expected), "{error}");
+        }
+        assert_eq!(fs::read_to_string(secret.join("key")).unwrap(), "hunter2");
+        assert!(!folder.path().join("deep/secret").exists());
+    }
 }

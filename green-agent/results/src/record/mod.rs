@@ -122,9 +122,10 @@ impl TrialRecord {
     /// that.
     pub fn folder_below(&self, run: &Path) -> Option<PathBuf> {
         let folder = Path::new(self.folder.as_ref()?);
-        let mut parts = folder.components();
+        let mut parts = folder.components().peekable();
+        let is_named = parts.peek().is_some();
         let is_below = parts.all(|part| matches!(part, Component::Normal(_)));
-        is_below.then(|| run.join(folder))
+        (is_named && is_below).then(|| run.join(folder))
     }
 
     /// Returns the trial for people: its scenario, cell, sample and number.

@@ -167,7 +167,7 @@ impl TrialReport {
             seconds: record.seconds,
             phases: record.phases.clone(),
             usage: record.usage.clone(),
-            folder: record.folder.as_ref().map(|below| folder.join(below)),
+            folder: record.folder_below(folder),
             ..Self::default()
         }
     }
@@ -437,5 +437,16 @@ mod tests {
         assert_eq!(report.means["score"], 1.0);
         assert_eq!(report.outcomes[&Outcome::EnvironmentError], 1);
         assert_eq!(report.exit, Exit::Infrastructure);
+    }
+
+    #[test]
+    fn the_report_of_a_trial_elsewhere_is_not_read() {
+        let record = |folder: &str| TrialRecord {
+            folder: Some(folder.to_owned()),
+            ..crate::record::tests::record("a", 1)
+        };
+        let of = |folder| TrialReport::of(&record(folder), Path::new("runs/1")).folder;
+        assert_eq!(of("a/trial-1"), Some("runs/1/a/trial-1".into()));
+        assert_eq!(of("../../secret"), None);
     }
 }
