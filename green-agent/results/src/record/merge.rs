@@ -104,8 +104,10 @@ pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
         copy_trial(&run.path, into, record)?;
     }
     let lines: Vec<&TrialRecord> = records.iter().map(|(_, record)| *record).collect();
-    RecordWriter::open(&into.join(RECORDS))?.append_all(&lines)?;
+    let path = into.join(RECORDS);
     // The manifest is written last: without it, the folder is not a run, and merging can be repeated.
+    fs::write(&path, "").map_err(|error| RecordError::Write { path: path.clone(), error })?;
+    RecordWriter::open(&path)?.append_all(&lines)?;
     manifest.write(into)?;
     let keys: BTreeSet<&str> = lines.iter().map(|record| record.key.as_str()).collect();
     Ok(Merged { trials: keys.len(), doubles, missing: missing(&read) })
@@ -238,5 +240,17 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(secret.join("key")).unwrap(), "hunter2");
         assert!(!folder.path().join("deep/secret").exists());
+    }
+
+    #[test]
+    fn runs_are_joined_once_even_if_the_program_was_killed_before_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, into) = (folder.path().join("one"), folder.path().join("into"));
+        run(&one, "a", "debate/trial-1");
+        fs::create_dir_all(one.join("debate/trial-1")).unwrap();
+        merge(std::slice::from_ref(&one), &into).unwrap();
+        fs::remove_file(into.join(super::super::MANIFEST)).unwrap();
+        merge(&[one], &into).unwrap();
+        assert_eq!(RunFolder::read(&into).unwrap().records.len(), 1);
     }
 }
