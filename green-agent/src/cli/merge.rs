@@ -7,6 +7,7 @@ use clap::Args;
 use super::{OrExit as _, complain};
 use crate::{
     record::{MergeError, RunFolder, merge},
+    report::source::{DecisionKind, ReportSource},
     run::RunReport,
 };
 use bridge_program::{
@@ -52,6 +53,12 @@ impl Merge {
         }
         for part in &merged.missing {
             errln!("note: no run has the part {part}");
+        }
+        for run in self.runs.iter().map(|path| ReportSource::read(path)) {
+            let decisions = run.or_exit(Exit::Unreadable)?.decisions();
+            for one in decisions.iter().filter(|one| one.about == DecisionKind::UnendedTrials) {
+                errln!("note: {}", line(&one.sentence()));
+            }
         }
         let judged = RunFolder::read(&self.into).map(|run| RunReport::of(&(&run).into(), None));
         outln!("{} trials of {} runs in {}", merged.trials, self.runs.len(), self.into.display());

@@ -44,6 +44,15 @@ fn the_runs_of_all_parts_join_to_a_whole_one() {
     assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
     assert_eq!(keys(&records(&folder.0.path().join("parts"))), keys(&whole));
 
+    // A part that was killed says nothing itself.
+    let path = Path::new(one).join("records.jsonl");
+    let lines = fs::read_to_string(&path).unwrap();
+    fs::write(&path, lines.split_inclusive('\n').skip(1).collect::<String>()).unwrap();
+    let output = folder.run(&["merge", one, two, three, "--into", "cut"]);
+    let ended = lines.lines().count();
+    let expected = format!("note: a: only {} of {ended} trials have ended", ended - 1);
+    assert!(shown(&output).contains(&expected), "{}", shown(&output));
+
     folder.file("a.toml", &SCENARIO.replace("{row.input},", "{row.input}:"));
     let other = part("2/3", "other");
     let output = folder.run(&["merge", one, &other, "--into", "mixed"]);
