@@ -72,12 +72,13 @@ impl Comparison {
         self.differences.iter().all(|one| one.pairs == 0)
     }
 
-    /// Returns the figures that certainly got worse: the interval of the difference is below 0, and greater
-    /// values are better.
+    /// Returns the figures that certainly got worse: greater values are better, and the difference is below 0 and unlikely to be
+    /// chance.
     pub fn regressions(&self) -> impl Iterator<Item = &Difference> {
         let is_better = |figure: &str| figure == PASS_RATE || crate::problem::is_worth(figure);
         self.differences.iter().filter(move |one| {
-            is_better(&one.figure) && one.difference.upper.is_some_and(|upper| upper < 0.0)
+            let is_less = one.difference.mean.is_some_and(|mean| mean < 0.0);
+            is_better(&one.figure) && one.certain && is_less
         })
     }
 }

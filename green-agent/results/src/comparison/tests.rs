@@ -131,3 +131,13 @@ fn an_axis_that_cannot_be_compared_is_reported() {
     assert_eq!(said("modle"), "the run has no axis \"modle\"; expected one of: mode, model");
     assert_eq!(said("model"), "expected 2 to 16 values of the axis \"model\", found 1");
 }
+
+#[test]
+fn drops_that_the_sign_test_finds_by_chance_are_no_regression() {
+    for (trials, expected) in [(2, 0), (6, 1)] {
+        let a = run(Path::new("a"), &vec![true; trials]);
+        let b = run(Path::new("b"), &vec![false; trials]);
+        let comparison = Comparison::new(&a, &b, 0, None);
+        assert_eq!(comparison.regressions().count(), expected, "{trials}");
+    }
+}
