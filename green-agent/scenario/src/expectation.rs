@@ -87,6 +87,8 @@ pub enum Check {
     /// Is a text that contains this text, a list that contains this element, or an object that has these
     /// members.
     Contains(Value),
+    /// Is a text that contains one at least of these texts.
+    ContainsAny(Vec<String>),
     /// Is a text in which the regular expression finds a match.
     Matches(Regex),
     /// Is valid under this JSON Schema.

@@ -77,6 +77,7 @@ struct TextCheck<'a> {
 enum Relation<'a> {
     Is(&'a str),
     Contains(&'a str),
+    ContainsAny(&'a [String]),
     Matches(&'a regex::Regex),
 }
 
@@ -87,6 +88,7 @@ impl<'a> TextCheck<'a> {
             Check::Eq(Value::String(text)) => (Relation::Is(text), true),
             Check::Ne(Value::String(text)) => (Relation::Is(text), false),
             Check::Contains(Value::String(text)) => (Relation::Contains(text), true),
+            Check::ContainsAny(texts) => (Relation::ContainsAny(texts), true),
             Check::Matches(regex) => (Relation::Matches(regex), true),
             Check::Eq(_)
             | Check::Ne(_)
@@ -107,6 +109,7 @@ impl<'a> TextCheck<'a> {
             // Streams often end with a line feed.
             Relation::Is(text) => text::nfc(answer.trim()) == text::nfc(text.trim()),
             Relation::Contains(text) => text::contains(answer, text),
+            Relation::ContainsAny(texts) => text::contains_any(answer, texts),
             Relation::Matches(regex) => text::matches(answer, regex),
         }
     }
@@ -117,6 +120,10 @@ impl<'a> TextCheck<'a> {
             (Relation::Is(text), false) => format!("that is not {text:?}"),
             (Relation::Contains(text), true) => format!("with {text:?}"),
             (Relation::Contains(text), false) => format!("without {text:?}"),
+            (Relation::ContainsAny(texts), true) => {
+                format!("with one of {}", written::any_of(texts))
+            }
+            (Relation::ContainsAny(texts), false) => format!("without {}", written::any_of(texts)),
             (Relation::Matches(regex), true) => format!("that matches {regex}"),
             (Relation::Matches(regex), false) => format!("that does not match {regex}"),
         }
@@ -128,7 +135,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use green_agent_scenario::expectation::ValuePath;
+    use green_agent_scenario::{
+        expectation::ValuePath,
+        model::{Evaluator, Green},
+    };
 
     fn answer(texts: &[&str]) -> Answer {
         Answer { texts: texts.iter().map(|&text| text.to_owned()).collect(), data: None }
@@ -203,5 +213,24 @@ mod tests {
             assert_eq!(plain.as_deref(), Some(error));
             assert!(negated.is_some());
         }
+    }
+
+    #[test]
+    fn any_of_several_texts_is_found_in_either_form_of_its_letters() {
+        let scenario = green_agent_scenario::testing::scenario_of(
+            "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://h'\n\
+             [config]\nevaluator = 'conversation'\n\
+             [[config.turn]]\nto = 'a'\ntext = ''\ncontains_any = ['(the', \"cafe\\u0301\"]\n",
+        );
+        let Green::Builtin(Evaluator::Conversation(conversation)) = scenario.green else {
+            panic!("the evaluator is a conversation");
+        };
+        let check = &conversation.turns[0].expect[0];
+        for right in ["a caf\u{e9}", "a cafe\u{301}", "(the"] {
+            assert_eq!(answer(&[right]).check(check), Ok(()));
+        }
+        let error = answer(&["a bar"]).check(check).unwrap_err();
+        let expected = "expected an answer with one of \"(the\", \"cafe\\u{301}\", got \"a bar\"";
+        assert_eq!(error, expected);
     }
 }

@@ -18,6 +18,10 @@ pub(super) fn contains(text: &str, piece: &str) -> bool {
     text.contains(piece) || nfc(text).contains(&*nfc(piece))
 }
 
+pub(super) fn contains_any(text: &str, pieces: &[String]) -> bool {
+    pieces.iter().any(|piece| contains(text, piece))
+}
+
 /// Returns whether an expression finds a match in a text or its composed form.
 pub(super) fn matches(text: &str, regex: &Regex) -> bool {
     regex.is_match(text) || !is_nfc(text) && regex.is_match(&nfc(text))

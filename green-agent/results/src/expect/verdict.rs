@@ -37,6 +37,12 @@ pub(super) fn prepare(check: &Check) -> Result<ValueCheck<'_>, String> {
             }
             _ => Err(Mismatch::WrongType("which cannot contain that")),
         }),
+        Check::ContainsAny(texts) => Box::new(move |value| match value.as_str() {
+            Some(text) => {
+                text::contains_any(text, texts).then_some(()).ok_or(Mismatch::Fails(None))
+            }
+            None => Err(Mismatch::WrongType("which is not a text")),
+        }),
         Check::Matches(regex) => Box::new(move |value| match value.as_str() {
             Some(text) => text::matches(text, regex).then_some(()).ok_or(Mismatch::Fails(None)),
             None => Err(Mismatch::WrongType("which is not a text")),

@@ -36,6 +36,7 @@ pub(super) fn expected(check: &Check, path: Option<&ValuePath>, not: bool) -> St
         Check::Lt(limit) => format!("a number less than {limit:?}"),
         Check::Le(limit) => format!("a number of at most {limit:?}"),
         Check::Contains(value) => format!("something that contains {}", shown(value)),
+        Check::ContainsAny(texts) => format!("a text with one of {}", any_of(texts)),
         Check::Matches(regex) => format!("a text that matches {regex}"),
         Check::Schema(schema) => format!("a value valid under {}", shown(schema)),
         Check::Exists(true) => "a value".to_owned(),
@@ -47,6 +48,11 @@ pub(super) fn expected(check: &Check, path: Option<&ValuePath>, not: bool) -> St
         None => format!("{not}{phrase}"),
         Some(path) => format!("{not}{phrase} at {}", path_text(path)),
     }
+}
+
+/// Lists texts in quotes.
+pub(super) fn any_of(texts: &[String]) -> String {
+    texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(", ")
 }
 
 fn target(target: &Target) -> String {
@@ -76,6 +82,7 @@ fn check_setting(check: &Check) -> (&'static str, Value) {
         Check::Lt(limit) => ("lt", Value::from(*limit)),
         Check::Le(limit) => ("le", Value::from(*limit)),
         Check::Contains(value) => ("contains", value.clone()),
+        Check::ContainsAny(texts) => ("contains_any", Value::from(texts.as_slice())),
         Check::Matches(regex) => ("matches", Value::from(regex.as_str())),
         Check::Schema(schema) => ("schema", schema.clone()),
         Check::Exists(wanted) => ("exists", Value::from(*wanted)),
