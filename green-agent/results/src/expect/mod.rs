@@ -126,19 +126,17 @@ fn check_each(check: &Check, nodes: &[Node<'_>], not: bool) -> Result<(), String
     let mut failing = Vec::new();
     let mut remarks = Vec::new();
     for node in nodes {
-        match (judge(node.value), not) {
-            (Ok(()), false) | (Err(Mismatch::Fails(_)), true) => {}
-            (Ok(()), true) => failing.push(node.clone()),
-            (Err(Mismatch::Fails(remark)), false) => {
-                failing.push(node.clone());
-                remarks.extend(remark);
-            }
-            (Err(Mismatch::WrongType(remark)), _) => {
-                failing.push(node.clone());
-                remarks.push(remark.to_owned());
-            }
-        }
+        let remark = match (judge(node.value), not) {
+            (Ok(()), false) | (Err(Mismatch::Fails(_)), true) => continue,
+            (Ok(()), true) => None,
+            (Err(Mismatch::Fails(remark)), false) => remark,
+            (Err(Mismatch::WrongType(remark)), _) => Some(remark.to_owned()),
+        };
+        failing.push(node.clone());
+        // Remarks are about the values that are listed.
+        remarks.extend(remark.filter(|_| failing.len() <= unmet_expectation::LISTED));
     }
+    remarks.dedup();
     if failing.is_empty() {
         return Ok(());
     }

@@ -287,3 +287,16 @@ fn a_broken_sequence_says_how_far_it_came() {
     let unmet = of_sequence(&["end"], Some(Hop::new("green", "nobody")), false).unwrap();
     assert_eq!(unmet.actual, "nothing was recorded on green -> nobody");
 }
+
+#[test]
+fn many_values_of_the_wrong_type_say_so_once() {
+    let points: Vec<Value> = (0..50).map(|n| json!({"points": n.to_string()})).collect();
+    let assessment = Assessment { results: points, ..Assessment::default() };
+    let rule =
+        Rule::Value { on: Target::Result, path: parsed("$[*].points"), check: Check::Ge(1.0) };
+    let subject = Subject { assessment: &assessment, entries: &[] };
+    let unmet = check(&[Expectation { line: 7, not: false, rule }], &subject).pop().unwrap();
+    let expected =
+        "/0/points: \"0\"\n/1/points: \"1\"\n/2/points: \"2\"\nand 47 more\nwhich is not a number";
+    assert_eq!(unmet.actual, expected);
+}

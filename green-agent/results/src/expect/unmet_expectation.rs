@@ -10,7 +10,7 @@ use super::{
 };
 
 /// The most values that a report shows of several.
-const LISTED: usize = 3;
+pub(super) const LISTED: usize = 3;
 
 /// An expectation that is not met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
