@@ -5,7 +5,10 @@ use std::{fmt, fs, io::Write as _, path::Path, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MANIFEST, RecordError, VERSION, reader::check_version};
+use super::{
+    MANIFEST, RecordError, VERSION,
+    reader::{Versioned, check_version},
+};
 use green_agent_scenario::{ExpectedFailure, gate::Gates};
 
 /// The scenarios and settings of a run, as in `run.json`.
@@ -201,10 +204,10 @@ impl Manifest {
             std::io::ErrorKind::NotFound => RecordError::NotARun(folder.to_owned()),
             _ => RecordError::Read { path: path.clone(), error },
         })?;
-        let read: Result<Self, _> = serde_json::from_str(&text);
-        let manifest = read.map_err(|error| RecordError::Manifest { path: path.clone(), error })?;
-        check_version(&path, 1, manifest.version)?;
-        Ok(manifest)
+        let wrong = |error| RecordError::Manifest { path: path.clone(), error };
+        let found = serde_json::from_str::<Versioned>(&text).map_err(wrong)?.version;
+        check_version(&path, 1, found)?;
+        serde_json::from_str(&text).map_err(wrong)
     }
 
     /// Writes the manifest into a run's folder, whole or not at all.
@@ -277,5 +280,13 @@ mod tests {
         manifest.settings.agents = vec!["purple=http://127.0.0.1:1".to_owned()];
         manifest.write(folder.path()).unwrap();
         assert_eq!(Manifest::read(folder.path()).unwrap(), manifest);
+    }
+
+    #[test]
+    fn a_later_version_is_refused_by_its_number() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(MANIFEST), "{\"version\": 7, \"what\": \"ever\"}").unwrap();
+        let error = Manifest::read(folder.path()).unwrap_err();
+        assert!(matches!(error, RecordError::Newer { found: 7, .. }), "{error}");
     }
 }

@@ -73,10 +73,10 @@ fn next_line(file: &mut BufReader<File>, line: &mut Vec<u8>) -> io::Result<Line>
     })
 }
 
-/// The part of a record that every version has.
+/// The part of a record or manifest that every version has.
 #[derive(Deserialize)]
-struct Versioned {
-    version: u32,
+pub(super) struct Versioned {
+    pub(super) version: u32,
 }
 
 fn record(path: &Path, number: usize, line: &[u8]) -> Result<TrialRecord, RecordError> {
