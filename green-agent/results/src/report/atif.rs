@@ -68,6 +68,7 @@ fn trajectories(record: &TrialRecord, entries: &[Entry]) -> BTreeMap<String, Val
             record,
             steps: Vec::new(),
             calls: BTreeMap::new(),
+            sent: BTreeSet::new(),
             said: BTreeSet::new(),
         };
         for entry in entries.iter().filter(|entry| !redirected.contains(&entry.exchange)) {
@@ -134,7 +135,9 @@ struct Steps<'a> {
     steps: Vec<Value>,
     /// The steps of calls whose result is not known yet, by exchange.
     calls: BTreeMap<u64, usize>,
-    /// The texts of each exchange: a task repeats those of its events.
+    /// The exchanges in which it got a message.
+    sent: BTreeSet<u64>,
+    /// The texts that it said since each of these: a task, and each poll of it, repeats those of its events.
     said: BTreeSet<(u64, String)>,
 }
 
@@ -145,6 +148,7 @@ impl Steps<'_> {
             let message =
                 body(entry).map(|body| content_text(wire::payload(body))).unwrap_or_default();
             let step = self.step(entry, "user", &message);
+            self.sent.insert(entry.exchange);
             self.steps.push(step);
         } else if is_request && entry.hop.from == self.role {
             self.add_call(entry);
@@ -225,7 +229,9 @@ impl Steps<'_> {
             | Answer::Artifact(object)
             | Answer::Message(object) => object,
         });
-        if !message.is_empty() && self.said.insert((entry.exchange, message.clone())) {
+        let sent = self.sent.range(..=entry.exchange).next_back();
+        let sent = sent.copied().unwrap_or(entry.exchange);
+        if !message.is_empty() && self.said.insert((sent, message.clone())) {
             let step = self.step(entry, "agent", &message);
             self.steps.push(step);
         }

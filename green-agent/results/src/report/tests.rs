@@ -338,3 +338,62 @@ fn the_page_holds_no_text_of_the_run_but_its_name() {
     assert!(!page.contains("alert(1)") && !page.contains("somebody"));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+#[test]
+fn polls_of_a_task_are_no_steps_of_a_trajectory() {
+    let folder = tempfile::tempdir().unwrap();
+    let trial = folder.path().join("shop/trial-1");
+    std::fs::create_dir_all(&trial).unwrap();
+    let line = |exchange: u64, direction: &str, content: Value| {
+        let mut line = json!({"hop": "green -> purple", "exchange": exchange, "direction": direction, "time": 0.0});
+        line.as_object_mut().unwrap().extend(content.as_object().unwrap().clone());
+        line
+    };
+    let ask = |exchange, method: &str, params: Value| {
+        let body = json!({"id": 1, "method": method, "params": params});
+        line(
+            exchange,
+            "forward",
+            json!({"kind": "request", "method": "POST", "path": "/", "body": body}),
+        )
+    };
+    let answer = |exchange, text: &str| {
+        let message = json!({"messageId": "w", "parts": [{"kind": "text", "text": text}]});
+        let task =
+            json!({"kind": "task", "id": "t", "status": {"state": "working", "message": message}});
+        line(
+            exchange,
+            "back",
+            json!({"kind": "reply", "status": 200, "body": {"id": 1, "result": task}}),
+        )
+    };
+    let send = |exchange| {
+        let message = json!({"messageId": "m", "parts": [{"kind": "text", "text": "Go on."}]});
+        ask(exchange, "message/send", json!({"message": message}))
+    };
+    let poll = |exchange| ask(exchange, "tasks/get", json!({"id": "t"}));
+    let mut lines = vec![
+        send(1),
+        answer(1, "Looking."),
+        poll(2),
+        answer(2, "Looking."),
+        poll(3),
+        answer(3, "Done."),
+        poll(4),
+        answer(4, "Done."),
+        send(5),
+        answer(5, "Done."),
+    ];
+    for (at, line) in lines.iter_mut().enumerate() {
+        line["seq"] = (at + 1).into();
+    }
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    std::fs::write(trial.join("transcript.jsonl"), lines.join("\n") + "\n").unwrap();
+    let target = folder.path().join("atif");
+    atif::write(&run(folder.path()), &target).unwrap();
+    let text = std::fs::read(target.join("shop/trial-1/purple.json")).unwrap();
+    let trajectory: Value = serde_json::from_slice(&text).unwrap();
+    let steps = trajectory["steps"].as_array().unwrap();
+    let said: Vec<_> = steps.iter().map(|step| step["message"].as_str().unwrap()).collect();
+    assert_eq!(said, ["Go on.", "Looking.", "Done.", "Go on.", "Done."]);
+}
