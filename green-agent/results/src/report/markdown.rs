@@ -79,21 +79,32 @@ fn headline(run: &ReportSource, decisions: &[Decision]) -> String {
             let _ = writeln!(text, "{count} {what}\n");
         }
     }
-    for decision in decisions {
-        let sentence = code(&decision.sentence());
-        let _ = match decision.met {
-            true => writeln!(text, "- {sentence}"),
-            false => writeln!(text, "- **{sentence}**"),
-        };
+    let lines = lines(run, decisions);
+    let mut more = 0;
+    for line in &lines {
+        match more == 0 && text.len() + line.len() <= MOST / 4 {
+            true => text += line,
+            false => more += 1,
+        }
     }
-    let notes = run.notes();
-    for note in &notes {
-        let _ = writeln!(text, "- note: {}", code(note));
+    if more > 0 {
+        let _ = writeln!(text, "- … and {more} more.");
     }
-    if !decisions.is_empty() || !notes.is_empty() {
+    if !lines.is_empty() {
         text.push('\n');
     }
     text
+}
+
+/// Returns a line for each decision and each note. Decisions that are not met come first, so that they are not left out.
+fn lines(run: &ReportSource, decisions: &[Decision]) -> Vec<String> {
+    let unmet = decisions.iter().filter(|one| !one.met);
+    let unmet = unmet.map(|one| format!("- **{}**\n", code(&one.sentence())));
+    let met = decisions.iter().filter(|one| one.met);
+    let met = met.map(|one| format!("- {}\n", code(&one.sentence())));
+    let notes = run.notes();
+    let notes = notes.iter().map(|note| format!("- note: {}\n", code(note)));
+    unmet.chain(met).chain(notes).collect()
 }
 
 fn table(run: &ReportSource) -> String {

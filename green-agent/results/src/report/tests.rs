@@ -397,3 +397,18 @@ fn polls_of_a_task_are_no_steps_of_a_trajectory() {
     let said: Vec<_> = steps.iter().map(|step| step["message"].as_str().unwrap()).collect();
     assert_eq!(said, ["Go on.", "Looking.", "Done.", "Go on.", "Done."]);
 }
+
+#[test]
+fn a_comment_with_many_gates_names_those_that_are_not_met() {
+    let mut folder = run_folder(Path::new("run"));
+    let gate = |least: f64| FigureGate {
+        figure: format!("{}{least}", "x".repeat(100)),
+        conditions: vec![Condition { comparison: Comparison::Ge, number: least }],
+    };
+    let gates = &mut folder.manifest.scenarios[1].gate.figures;
+    gates.extend((0..2_000).map(|number| gate(f64::from(number))));
+    let comment = markdown::of(&ReportSource::new(&folder, None));
+    assert!(comment.len() < 65_536, "{}", comment.len());
+    assert!(comment.contains("| `debate` |"), "{comment}");
+    assert!(comment.contains("**`debate: gate not met: "), "{comment}");
+}
