@@ -32,7 +32,7 @@ enum Decided {
 /// Returns the document.
 pub(super) fn of(run: &ReportSource) -> io::Result<String> {
     let mut report = Report::new(&run.name);
-    report.set_time(Duration::from_secs_f64(run.seconds()));
+    report.set_time(duration(run.seconds()));
     let mut earlier: BTreeMap<&str, Vec<&TrialRecord>> = BTreeMap::new();
     for record in &run.records[run.counted..] {
         earlier.entry(&record.key).or_default().push(record);
@@ -46,7 +46,7 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
             None => Decided::Nothing,
         };
         let mut suite = TestSuite::new(group.name());
-        suite.set_time(Duration::from_secs_f64(group.seconds));
+        suite.set_time(duration(group.seconds));
         for record in records.by_ref().take(group.trials) {
             let reruns = earlier.remove(record.key.as_str()).unwrap_or_default();
             suite.add_test_case(case(record, &reruns, group.name(), decided));
@@ -112,7 +112,7 @@ fn case(
         status.add_rerun(rerun);
     }
     let mut case = TestCase::new(name, status);
-    case.set_classname(suite).set_time(Duration::from_secs_f64(record.seconds));
+    case.set_classname(suite).set_time(duration(record.seconds));
     // Not as properties of the case, which the schema of Jenkins' xUnit plugin does not have.
     let metrics = record.metrics.iter();
     let metrics: Vec<String> = metrics.map(|(name, value)| format!("{name}: {value}")).collect();
@@ -159,6 +159,11 @@ fn kind(record: &TrialRecord) -> NonSuccessKind {
         outcome if outcome.is_scored() => NonSuccessKind::Failure,
         _ => NonSuccessKind::Error,
     }
+}
+
+/// Returns a time in seconds, which in a record of another program may be impossible.
+fn duration(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
 
 fn first_line(problem: &Problem) -> String {

@@ -412,3 +412,13 @@ fn a_comment_with_many_gates_names_those_that_are_not_met() {
     assert!(comment.contains("| `debate` |"), "{comment}");
     assert!(comment.contains("**`debate: gate not met: "), "{comment}");
 }
+
+#[test]
+fn a_record_with_an_impossible_time_does_not_end_the_report() {
+    for seconds in [-1.0, 1e300] {
+        let mut folder = run_folder(Path::new("run"));
+        folder.records[0].seconds = seconds;
+        let junit = junit::of(&ReportSource::new(&folder, None)).unwrap();
+        assert!(junit.contains("trial 1"), "{junit}");
+    }
+}
