@@ -391,9 +391,10 @@ fn means(trials: &[TrialReport]) -> BTreeMap<String, f64> {
         .collect();
     let mean = |name: &String| {
         let values: Vec<f64> = scored().filter_map(|trial| trial.metric(name)).collect();
-        (name.clone(), values.iter().sum::<f64>() / values.len() as f64)
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        (!values.is_empty()).then(|| (name.clone(), mean))
     };
-    names.into_iter().map(mean).collect()
+    names.into_iter().filter_map(mean).collect()
 }
 
 #[cfg(test)]
@@ -437,6 +438,14 @@ mod tests {
         assert_eq!(report.means["score"], 1.0);
         assert_eq!(report.outcomes[&Outcome::EnvironmentError], 1);
         assert_eq!(report.exit, Exit::Infrastructure);
+    }
+
+    #[test]
+    fn a_metric_without_a_value_that_counts_has_no_mean() {
+        let mut crashed = trial(None, Some(ProblemKind::Crashed.because("x")));
+        let metrics = BTreeMap::from([("steps".to_owned(), 3.0)]);
+        crashed.assessment = Some(Assessment { metrics, ..Assessment::default() });
+        assert_eq!(report(vec![crashed]).means, BTreeMap::new());
     }
 
     #[test]

@@ -75,9 +75,9 @@ impl SummaryBuilder {
             let values = scored.iter().filter_map(|row| row.metric(name));
             let values: Vec<f64> = values.collect();
             let mean = values.iter().sum::<f64>() / values.len() as f64;
-            (name.to_string(), mean)
+            (!values.is_empty()).then(|| (name.to_string(), mean))
         };
-        names.into_iter().map(mean).collect()
+        names.into_iter().filter_map(mean).collect()
     }
 
     /// Computes the figures.
