@@ -138,7 +138,13 @@ fn search<'a>(value: &'a Value, depth: usize, found: &mut Vec<&'a Value>) {
 /// Reads counts with the names of any provider.
 fn counts(usage: &Value) -> Option<TokenCounts> {
     let read = |names: &str| names.split(' ').find_map(|name| count(usage.get(name)?));
-    let input = read("promptTokenCount prompt_token_count prompt_tokens input_tokens inputTokens");
+    let cached = |name: &str| usage.get(name).and_then(count).unwrap_or(0);
+    let input = read("promptTokenCount prompt_token_count prompt_tokens").or_else(|| {
+        // Anthropic does not count the tokens of its cache among these.
+        let input = read("input_tokens inputTokens")?;
+        let input = input.saturating_add(cached("cache_read_input_tokens"));
+        Some(input.saturating_add(cached("cache_creation_input_tokens")))
+    });
     let output = read(
         "candidatesTokenCount candidates_token_count completion_tokens output_tokens outputTokens",
     );
@@ -275,5 +281,15 @@ mod tests {
         let lie = || json!({"usage": {"prompt_tokens": u64::MAX, "completion_tokens": u64::MAX}});
         let entries = [at(("a", "b"), 1, reply(200, lie())), at(("a", "b"), 2, reply(200, lie()))];
         assert_eq!(usage(&entries).unwrap().total_tokens, u64::MAX);
+    }
+
+    #[test]
+    fn tokens_that_anthropic_read_from_its_cache_were_read() {
+        let told = json!({"type": "message", "usage": {"input_tokens": 3, "cache_read_input_tokens": 2000,
+            "cache_creation_input_tokens": 100, "output_tokens": 10}});
+        check(&[at(("purple", "model"), 1, reply(200, told))], "purple", 2103, 10, 2113);
+        // Proxies with OpenAI's names count them in both.
+        let told = json!({"usage": {"prompt_tokens": 2103, "cache_read_input_tokens": 2000, "completion_tokens": 10}});
+        check(&[at(("purple", "model"), 1, reply(200, told))], "purple", 2103, 10, 2113);
     }
 }
