@@ -224,3 +224,30 @@ fn cells_end_on_their_own() {
     assert!(stopper.reason(&of("a")).is_some());
     assert!(stopper.reason(&of("b")).is_none());
 }
+
+#[test]
+fn a_figure_that_is_the_number_but_for_its_last_digits_is_equal_to_it() {
+    let scored = |scores: [f64; 3]| -> Vec<TrialRecord> {
+        let trials = (1..).zip(scores);
+        let scored = |(number, score)| TrialRecord {
+            metrics: [("score".to_owned(), score)].into(),
+            sample: Some("a".to_owned()),
+            ..trial(number, true)
+        };
+        trials.map(scored).collect()
+    };
+    let (up, down) = (scored([0.6, 0.7, 0.8]), scored([0.8, 0.7, 0.6]));
+    for (condition, met) in [("ge", true), ("gt", false), ("le", true), ("lt", false)] {
+        for trials in [&up, &down] {
+            let results = checked(&scenario(&format!("score = {{ {condition} = 0.7 }}")), trials);
+            assert_eq!(results[0].met, met, "{}", results[0].message);
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let writer = RecordWriter::open(&folder.path().join("records.jsonl")).unwrap();
+    writer.append_all(&down.iter().collect::<Vec<_>>()).unwrap();
+    let mut scenario = scenario("regress = { against = 'records.jsonl', metric = 'score' }");
+    scenario.path = folder.path().join("a.toml");
+    let results = checked(&scenario, &up);
+    assert!(results[0].met, "{}", results[0].message);
+}
