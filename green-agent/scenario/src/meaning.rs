@@ -19,7 +19,7 @@ const ADDRESSES: [&str; 3] = ["endpoint", "server", "bot"];
 /// Returns the meaning of a file. A file that cannot be read means its text.
 pub(super) fn of(path: &Path, text: &str) -> Value {
     let read = match parse::is_manifest(path) {
-        true => json5::from_str(text).ok(),
+        true => parse::json5(text).ok(),
         false => {
             text.parse::<toml::Table>().ok().and_then(|table| serde_json::to_value(table).ok())
         }

@@ -9,7 +9,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{amber_config, amber_program::ComponentProgram, harness, name, roles::DeclaredRoles};
+use super::{
+    amber_config, amber_program::ComponentProgram, harness, json5, name, roles::DeclaredRoles,
+};
 use crate::{
     error::{Problem, ScenarioError, ScenarioErrors},
     inherits::Inherits,
@@ -28,8 +30,7 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
             problem: Problem::Manifest(error),
         }])
     };
-    let manifest: Value =
-        json5::from_str(text).map_err(|error| wrong("", format!("not JSON5: {error}")))?;
+    let manifest: Value = json5(text).map_err(|error| wrong("", format!("not JSON5: {error}")))?;
     let roles = ComponentRoles::of(&manifest)
         .map_err(|(key, expected)| wrong(key, format!("missing; expected {expected}")))?;
     let config = amber_config::filled(&roles.config, &manifest["config_schema"]);
@@ -204,5 +205,15 @@ mod tests {
             let errors = parse(Path::new("a.json5"), text).unwrap_err().to_string();
             assert!(errors.starts_with(expected), "{errors}");
         }
+    }
+
+    #[test]
+    fn a_text_that_is_nested_too_deep_is_reported() {
+        for open in ["[", "{a:", "['\\']',", "[/*]*/", "[//]\r", "[\"]\","] {
+            let error = parse(Path::new("scenario.json5"), &open.repeat(100_000)).unwrap_err();
+            assert!(error.to_string().contains("nested more than 128 deep"), "{error}");
+        }
+        let text = MANIFEST.replace("rounds: 2", &format!("rounds: \"{}\"", "[".repeat(1000)));
+        parse(Path::new("scenario.json5"), &text).unwrap();
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::{Map, Value, json};
 
-use super::amber_config;
+use super::{amber_config, json5};
 use crate::placeholder::PORT;
 
 /// The largest manifest of a component that is read, in bytes.
@@ -69,7 +69,7 @@ fn manifest_of(path: &Path, given: &Value) -> Option<Value> {
     let file = path.parent()?.join(named.as_str()?);
     let size = fs::metadata(&file).ok()?.len();
     let text = (size <= LARGEST).then(|| fs::read_to_string(&file))?.ok()?;
-    json5::from_str(&text).ok()
+    json5(&text).ok()
 }
 
 /// Returns a component's `config_schema` with the values of its `config` as defaults. Those that nothing here knows are left out.

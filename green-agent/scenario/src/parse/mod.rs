@@ -20,6 +20,7 @@ mod first;
 mod gate;
 mod green;
 mod harness;
+mod manifest;
 mod part;
 mod pipeline;
 mod policy;
@@ -30,7 +31,7 @@ mod values;
 
 use std::{fs, path::Path};
 
-pub(super) use self::{file::FileKeys, harness::matrix};
+pub(super) use self::{file::FileKeys, harness::matrix, manifest::json5};
 
 /// The tables of files whose agents have `cmd` and `env`.
 pub(super) const AGENTS: [&str; 4] = ["green_agent", "participants", EVALUATOR, AGENT_UNDER_TEST];
