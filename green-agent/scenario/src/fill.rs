@@ -31,11 +31,11 @@ pub(super) struct Filling<'a> {
 /// The keys of `[harness]` that name the sources of values. They are not filled.
 const SOURCES: [&str; 2] = ["dataset", "matrix"];
 
-/// Where expectations of the run and of turns are, whose `matches` are regular expressions.
-const EXPECTATIONS: [&str; 2] = ["harness.expect[", TURNS];
+/// The tables with checks of an answer, whose `contains`, `contains_all` and `contains_any` are texts.
+const ANSWERS: [&str; 2] = ["config.turn[]", "config.turn[].expect[]"];
 
-/// Where turns are, whose `contains`, `contains_all` and `contains_any` are texts.
-const TURNS: &str = "config.turn[";
+/// The tables with checks of the run. `matches` in these and in [`ANSWERS`] are regular expressions.
+const EXPECTATIONS: &str = "harness.expect[]";
 
 /// The kind of text that a value is inserted into.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -156,12 +156,13 @@ impl Filling<'_> {
                 }
             }
             DeValue::Table(members) => {
+                let table: String = key.chars().filter(|c| !c.is_ascii_digit()).collect();
+                let is_of_answer = ANSWERS.contains(&table.as_str());
                 for (name, member) in members.iter_mut() {
                     let name = name.get_ref().as_ref();
-                    let is_expected = EXPECTATIONS.iter().any(|place| key.starts_with(place));
                     let place = match name {
-                        "matches" if is_expected => TextKind::Pattern,
-                        "contains" | "contains_all" | "contains_any" if key.starts_with(TURNS) => {
+                        "matches" if is_of_answer || table == EXPECTATIONS => TextKind::Pattern,
+                        "contains" | "contains_all" | "contains_any" if is_of_answer => {
                             TextKind::Sought
                         }
                         _ => place,

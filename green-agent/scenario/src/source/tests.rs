@@ -290,3 +290,17 @@ fn a_text_of_nothing_but_row_becomes_the_whole_row() {
     assert_eq!(cmd[1..3], [r#"{"id":"a b","price":"$5"}"#, "a{row}"]);
     assert_eq!(green.env["ROW"], r#"{"id":"a b","price":"$$5"}"#);
 }
+
+#[test]
+fn data_that_is_sent_is_no_check() {
+    let parts = "parts = [{ data = { contains = '{row.empty}', matches = 'of {row.price}' } }]";
+    let file = FILE.replace("text = '{row.question} (${row.question}, {agent}, {row})'", parts);
+    assert_ne!(file, FILE);
+    let row = ROW.replace("{\"id\"", "{\"empty\": \"\", \"id\"");
+    let scenario = source(&file, &row).unwrap().first().unwrap();
+    let Green::Builtin(Evaluator::Conversation(conversation)) = &scenario.green else {
+        panic!("{:?}", scenario.green);
+    };
+    let data = &conversation.turns[0].parts[0]["data"];
+    assert_eq!(*data, json!({"contains": "", "matches": "of $HOME"}));
+}
