@@ -48,13 +48,16 @@ pub(super) fn scenario(path: &Path, root: &mut Table<'_>, keys: &FileKeys<'_>) -
         let role = listed[green].roles.get(&agent.name);
         absent(role.unwrap_or(&agent.name))
     });
+    let participants: Vec<Agent> = participants.collect();
+    let roles = participants.iter().map(|agent| (agent.role.clone(), 1)).collect();
+    let roles = DeclaredRoles { roles, ..DeclaredRoles::default() };
     let scenario = Scenario {
         path: path.to_owned(),
         name: name(path),
-        participants: participants.collect(),
+        participants,
         green: Green::Agent(absent("green")),
         config: Map::new(),
-        harness: harness::harness(&keys.harness, &DeclaredRoles::default())?,
+        harness: harness::harness(&keys.harness, &roles)?,
     };
     check_reuse(keys, &scenario);
     Some(scenario)
@@ -130,5 +133,14 @@ mod tests {
         assert_eq!(scenario_of(two).participants[0].role, "b");
         let errors = errors_of("[[agents]]\nname = 'a'\n[[agents]]\nname = 'b'\n");
         assert!(errors.contains("expected is_green = true at the one of [[agents]]"), "{errors}");
+    }
+
+    #[test]
+    fn expectations_name_the_roles_of_its_agents() {
+        let scenario = scenario_of(
+            "[[agents]]\nname = 'Judge'\nis_green = true\n[[agents]]\nname = 'red'\n\
+             [harness]\nversion = 1\nexpect = [{ on = 'task:red', exists = true }]\n",
+        );
+        assert_eq!(scenario.harness.expect.len(), 1);
     }
 }
