@@ -53,7 +53,8 @@ pub(super) fn start(
     }
     match cmd {
         Some(cmd) if cmd.iter().any(|word| word.contains(GREEN)) => {
-            if let Some(node) = keys.endpoint.node() {
+            let addresses = [&keys.endpoint, &keys.server, &keys.bot];
+            if let Some(node) = addresses.into_iter().find_map(Key::node) {
                 let advice = "an agent whose cmd names {green} calls, and does not listen";
                 node.report(Problem::Together { other: GREEN, advice });
                 return None;

@@ -196,3 +196,17 @@ fn a_contest_file_without_its_evaluator_is_refused_at_that_table() {
     );
     assert!(errors.starts_with("a.toml:3:1: agent_under_test: expected a table"), "{errors}");
 }
+
+#[test]
+fn a_program_that_calls_the_green_agent_has_no_address() {
+    for address in ["endpoint", "server", "bot"] {
+        let errors = errors_of(&format!(
+            "[green_agent]\nendpoint = 'http://g'\n[[participants]]\nrole = 'a'\n{address} = 'http://h'\ncmd = 'x {{green}}'\n"
+        ));
+        let expected = format!(
+            "a.toml:5:{}: participants[0].{address}: expected it without {{green}}",
+            address.len() + 4
+        );
+        assert!(errors.starts_with(&expected), "{errors}");
+    }
+}
