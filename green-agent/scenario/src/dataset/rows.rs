@@ -56,7 +56,8 @@ fn kind(value: &Value) -> &'static str {
 
 /// Reads the tables `[[row]]`.
 pub(super) fn toml(path: &Path, text: &str) -> Result<Vec<RawRow>, DatasetError> {
-    let line_at = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
+    let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+    let line_at = |offset: usize| breaks.partition_point(|at| *at < offset) + 1;
     let wrong =
         |line: usize, expected: String| DatasetError::Row { path: path.to_owned(), line, expected };
     let root = DeTable::parse(text).map_err(|error| {
