@@ -103,11 +103,14 @@ impl<'a> Node<'a> {
     where
         T: TryFrom<i64>,
     {
-        let integer = self.value.get_ref().as_integer().and_then(to_i64);
-        integer
-            .filter(|number| *number >= least)
-            .and_then(|number| T::try_from(number).ok())
-            .or_else(|| self.expected(format!("a whole number of at least {least}")))
+        let written = self.value.get_ref().as_integer();
+        match (written, written.and_then(to_i64)) {
+            (_, Some(number)) if number >= least => {
+                T::try_from(number).ok().or_else(|| self.expected("a smaller whole number"))
+            }
+            (Some(_), None) => self.expected("a whole number of 64 bits"),
+            _ => self.expected(format!("a whole number of at least {least}")),
+        }
     }
 
     /// Returns the value as a finite number.

@@ -134,3 +134,15 @@ fn the_version_must_be_there_and_be_ours() {
         assert!(errors.starts_with(expected), "{errors}");
     }
 }
+
+#[test]
+fn numbers_that_are_too_large_are_reported_as_such() {
+    for (trials, expected) in [
+        ("5_000_000_000", "expected a smaller whole number, found 5000000000"),
+        ("99999999999999999999", "expected a whole number of 64 bits, found 99999999999999999999"),
+        ("0", "expected a whole number of at least 1, found 0"),
+    ] {
+        let errors = errors_of(&format!("{GREEN}[harness]\nversion = 1\ntrials = {trials}\n"));
+        assert!(errors.contains(expected), "{errors}");
+    }
+}
