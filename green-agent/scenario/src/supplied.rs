@@ -32,6 +32,9 @@ pub enum AgentOverridesError {
     /// A flag cannot be parsed.
     #[error("--agent {flag}: expected {expected}")]
     Flag { flag: String, expected: &'static str },
+    /// The URL of a flag contains a user or password, which the message does not repeat.
+    #[error("--agent {role}: {}", super::error::Problem::Credentials)]
+    Credentials { role: String },
     /// The overlay file cannot be read.
     #[error(transparent)]
     Overlay(#[from] ScenarioErrors),
@@ -52,8 +55,7 @@ impl AgentOverrides {
             agents.extend(given.map(|agent| (agent.role.clone(), agent)));
         }
         for flag in flags {
-            let (role, start) = read(flag)
-                .map_err(|expected| AgentOverridesError::Flag { flag: flag.clone(), expected })?;
+            let (role, start) = read(flag)?;
             agents.insert(role.clone(), Agent::new(role, start));
         }
         Ok(Self { agents })
@@ -192,21 +194,25 @@ fn contained(agent: &Agent, image: &str, entrypoint: &[String], engine: Engine) 
 }
 
 /// Parses `ROLE=URL` or `ROLE=CMD`.
-fn read(flag: &str) -> Result<(String, Start), &'static str> {
+fn read(flag: &str) -> Result<(String, Start), AgentOverridesError> {
     const EXPECTED: &str = "ROLE=URL or ROLE=\"CMD\"";
-    let (role, how) = flag.split_once('=').ok_or(EXPECTED)?;
+    let wrong = |expected| AgentOverridesError::Flag { flag: flag.to_owned(), expected };
+    let (role, how) = flag.split_once('=').ok_or_else(|| wrong(EXPECTED))?;
     let (role, how) = (role.trim().to_owned(), how.trim());
     if role.is_empty() || how.is_empty() {
-        return Err(EXPECTED);
+        return Err(wrong(EXPECTED));
     }
     if how.starts_with("http://") || how.starts_with("https://") {
         let endpoint = Url::parse(how).ok().filter(Url::has_host);
-        let endpoint = endpoint.ok_or("a URL with a host after ROLE=")?;
-        return Ok((role, Start::Running { endpoint }));
+        let endpoint = endpoint.ok_or_else(|| wrong("a URL with a host after ROLE="))?;
+        return match endpoint.username().is_empty() && endpoint.password().is_none() {
+            true => Ok((role, Start::Running { endpoint })),
+            false => Err(AgentOverridesError::Credentials { role }),
+        };
     }
     let cmd = shlex::split(how).filter(|words| !words.is_empty());
-    let cmd = cmd.ok_or("a command whose quotes are balanced after ROLE=")?;
-    Ok((role, program(cmd)?))
+    let cmd = cmd.ok_or_else(|| wrong("a command whose quotes are balanced after ROLE="))?;
+    Ok((role, program(cmd).map_err(wrong)?))
 }
 
 /// Returns a program that listens on the address in its own arguments.
@@ -402,5 +408,12 @@ mod tests {
                 .to_string()
                 .ends_with("no agent has the role \"red\"; expected one of: green, purple")
         );
+    }
+
+    #[test]
+    fn a_password_in_a_url_is_refused_and_not_repeated() {
+        let error = supplied(&["purple=http://me:hunter2@h:1"]).unwrap_err();
+        assert!(error.starts_with("--agent purple: user or password found in the URL"), "{error}");
+        assert!(!error.contains("hunter2"), "{error}");
     }
 }

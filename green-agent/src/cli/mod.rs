@@ -129,9 +129,9 @@ impl Agents {
             complain(&error);
             match error {
                 AgentOverridesError::Overlay(_) => Exit::Unreadable,
-                AgentOverridesError::Flag { .. } | AgentOverridesError::NoSuchRole { .. } => {
-                    Exit::Usage
-                }
+                AgentOverridesError::Flag { .. }
+                | AgentOverridesError::Credentials { .. }
+                | AgentOverridesError::NoSuchRole { .. } => Exit::Usage,
             }
         })
     }
