@@ -84,7 +84,7 @@ pub(super) fn words(text: &str, ports: &[String]) -> String {
 }
 
 /// Replaces each text that is the address of this machine.
-fn without_addresses(value: &mut Value) {
+pub(super) fn without_addresses(value: &mut Value) {
     match value {
         Value::String(text) => {
             if let Some(url) = Url::parse(text).ok().filter(is_loopback) {

@@ -7,6 +7,7 @@ use std::{
     path::Path,
 };
 
+use serde_json::Value;
 use url::Url;
 
 use super::{
@@ -67,7 +68,8 @@ impl AgentOverrides {
             let words = given.start.words().join(" ");
             let env = given.env.iter().map(|(name, value)| format!("{name}={value}"));
             let texts = std::iter::once(words).chain(env);
-            (role.as_str(), texts.map(|text| meaning::words(&text, &[])).collect())
+            let texts = texts.map(|text| meaning::words(&text, &[]));
+            (role.as_str(), texts.chain(in_process(&given.start)).collect())
         });
         meaning.collect()
     }
@@ -105,6 +107,7 @@ impl AgentOverrides {
                 agent.inherits.extend(&given.inherits);
                 agent.requires.extend(given.requires.clone());
                 agent.is_trusted |= given.is_trusted;
+                agent.message_only |= given.message_only;
             }
         }
         Ok(())
@@ -191,6 +194,21 @@ fn contained(agent: &Agent, image: &str, entrypoint: &[String], engine: Engine) 
     let variables = agent.env.keys().chain(passed).map(String::as_str);
     let cmd = container::command(engine, image, entrypoint, variables);
     Start::Program { endpoint: anywhere(), cmd }
+}
+
+/// Returns the settings of an agent in this process, which has no command.
+fn in_process(start: &Start) -> Vec<String> {
+    match start {
+        Start::Builtin { name } => vec![name.clone()],
+        Start::Policy(policy) => {
+            let mut settings = Value::Object(policy.settings.clone());
+            meaning::without_addresses(&mut settings);
+            let (steps, time, call) = (policy.limits.steps, policy.limits.time, policy.call);
+            let limits = format!("{steps} {time:?} {call:?}");
+            vec![policy.name.clone(), settings.to_string(), limits]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Parses `ROLE=URL` or `ROLE=CMD`.
@@ -415,5 +433,27 @@ mod tests {
         let error = supplied(&["purple=http://me:hunter2@h:1"]).unwrap_err();
         assert!(error.starts_with("--agent purple: user or password found in the URL"), "{error}");
         assert!(!error.contains("hunter2"), "{error}");
+    }
+
+    #[test]
+    fn a_policy_of_an_overlay_keeps_its_settings_in_the_digest() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("local.toml");
+        let meaning = |text: &str| {
+            std::fs::write(&path, format!("[[participants]]\nname = 'purple'\n{text}\n")).unwrap();
+            let supplied = AgentOverrides::new(Some(&path), &[]).unwrap();
+            let mut scenario = scenario_of(FILE);
+            supplied.apply(&mut scenario).unwrap();
+            (format!("{:?}", supplied.meaning()), scenario.participants[0].message_only)
+        };
+        let plain = meaning("policy = 'sum-and-shop'");
+        for other in [
+            "policy = 'lies'",
+            "builtin = 'echo'",
+            "policy = 'sum-and-shop'\nlimits = { steps = 3 }",
+        ] {
+            assert_ne!(meaning(other).0, plain.0, "{other}");
+        }
+        assert!(!plain.1 && meaning("builtin = 'echo'\nmessage_only = true").1);
     }
 }
