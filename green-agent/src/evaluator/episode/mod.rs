@@ -255,7 +255,7 @@ impl Evaluator for EpisodeEvaluator {
             believes: self.believes,
         };
         let played = calling.run(&running, &self.episodes).await;
-        let outcome = running.close(&self.episodes).await;
+        let outcome = running.close().await;
         let played = played?;
         let verdict = result::verdict(&running, &settings, seed, &outcome, Some(&played))?;
         match played.model_fault {
@@ -278,7 +278,7 @@ impl Evaluator for EpisodeEvaluator {
             sent = participant_calls::instruct(&running, &self.settings, acknowledge, reporter, &self.episodes) => sent,
             _ = over.wait_for(|over| *over) => Ok(()),
         };
-        let outcome = running.close(&self.episodes).await;
+        let outcome = running.close().await;
         sent?;
         result::verdict(&running, &self.settings, self.seed, &outcome, None)
     }
@@ -301,6 +301,7 @@ fn now() -> Timestamp {
 
 #[cfg(test)]
 mod tests {
+    use bridge_protocol::a2a::{Part, Role};
     use serde_json::json;
 
     use super::*;
@@ -358,6 +359,22 @@ mod tests {
         let error = error.open_ahead().await.unwrap_err();
         let expected = "config.environment: there is no environment \"sum\"";
         assert_eq!(error.to_string(), expected);
+    }
+
+    #[tokio::test]
+    async fn an_evaluation_that_is_dropped_leaves_no_episode_open() {
+        let evaluator = evaluator();
+        let reporter = Reporter::to(Arc::new(|_: &str| ()));
+        let message = Message::new("m", Role::User, vec![Part::text("ready for evaluation")]);
+        for _ in 0..2 {
+            let mut evaluation = evaluator.welcome(&message, &reporter);
+            assert!(futures_util::poll!(&mut evaluation).is_pending());
+            assert!(evaluator.open_ahead().await.is_err(), "there is room for one only");
+            drop(evaluation);
+            // The episode is closed by a task of its own.
+            tokio::task::yield_now().await;
+        }
+        assert!(evaluator.open_ahead().await.is_ok());
     }
 
     #[tokio::test]

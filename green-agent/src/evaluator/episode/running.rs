@@ -1,6 +1,6 @@
 //! Opens episodes and makes the connection details by which they are reached.
 
-use std::time::Duration;
+use std::{mem, ops::Deref, time::Duration};
 
 use jiff::Timestamp;
 use mcp_tools::{
@@ -9,6 +9,7 @@ use mcp_tools::{
     episodes::{EndReason, Episodes, Limits, Opened, Outcome},
     secret::Secret,
 };
+use tokio::runtime::Handle;
 
 use super::{EnvironmentAccess, NewEnvironment};
 use crate::{
@@ -30,11 +31,39 @@ pub(super) struct EpisodeOptions<'a> {
 
 /// An open episode.
 pub(super) struct RunningEpisode {
-    pub(super) opened: Opened,
+    pub(super) opened: OpenEpisode,
     /// The details that the participant gets. Their token is not always the episode's: see [`TokenKind`].
     pub(super) details: ConnectionDetails,
     /// The second episode, whose token the participant gets instead of its own, to test that it is refused.
-    decoy: Option<Opened>,
+    decoy: Option<OpenEpisode>,
+}
+
+/// An episode that is closed when this is dropped: an evaluation that is canceled ends wherever it waits, and its episode would
+/// count among the open ones for ever.
+pub(super) struct OpenEpisode {
+    opened: Opened,
+    episodes: Episodes,
+}
+
+impl Deref for OpenEpisode {
+    type Target = Opened;
+
+    fn deref(&self) -> &Opened {
+        &self.opened
+    }
+}
+
+impl Drop for OpenEpisode {
+    fn drop(&mut self) {
+        if self.episodes.get(&self.id).is_none() {
+            return;
+        }
+        let (episodes, id) = (self.episodes.clone(), mem::take(&mut self.opened.id));
+        // Without a runtime, the process is about to end.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move { episodes.close(&id).await });
+        }
+    }
 }
 
 impl EpisodeOptions<'_> {
@@ -63,13 +92,15 @@ impl EpisodeOptions<'_> {
         Ok(RunningEpisode { opened, details, decoy })
     }
 
-    fn open_with(&self, limits: Limits) -> Result<Opened, AssessError> {
+    fn open_with(&self, limits: Limits) -> Result<OpenEpisode, AssessError> {
         let opened = self.episodes.open(self.environment()?, limits, self.now);
-        opened.map_err(|error| AssessError::Failed(format!("no episode can be opened: {error}")))
+        let opened = opened
+            .map_err(|error| AssessError::Failed(format!("no episode can be opened: {error}")))?;
+        Ok(OpenEpisode { opened, episodes: self.episodes.clone() })
     }
 
     /// Opens an episode whose time is over immediately.
-    async fn open_expired(&self, limits: Limits) -> Result<Opened, AssessError> {
+    async fn open_expired(&self, limits: Limits) -> Result<OpenEpisode, AssessError> {
         let opened = self.open_with(Limits { time: Duration::from_millis(1), ..limits })?;
         self.episodes.finished(&opened.id).await;
         Ok(opened)
@@ -111,11 +142,8 @@ impl RunningEpisode {
         [&self.opened.token].into_iter().chain(decoy).chain(secrets)
     }
 
-    pub(super) async fn close(&self, episodes: &Episodes) -> Outcome {
-        if let Some(decoy) = &self.decoy {
-            episodes.close(&decoy.id).await;
-        }
-        let outcome = episodes.close(&self.opened.id).await;
+    pub(super) async fn close(&self) -> Outcome {
+        let outcome = self.opened.episodes.close(&self.opened.id).await;
         // Nothing else closes the episode; if it is closed nevertheless, the agent has reached nothing.
         outcome.unwrap_or_else(nothing)
     }
