@@ -24,7 +24,7 @@ use super::{
 use crate::environments::{Arguments, Environment, Score, TaskInfo, changing, refused, tool};
 
 /// The longest allowed time of an episode.
-const MAX_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+pub const MAX_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The largest number of pending calls: the running one and those that wait for it.
 const MAX_PENDING_CALLS: usize = 16;

@@ -9,7 +9,7 @@
 mod episode;
 mod outcome;
 
-pub use episode::{Episode, Limits};
+pub use episode::{Episode, Limits, MAX_TIME};
 pub use outcome::{EndReason, Outcome, TracedCall};
 
 use std::{

@@ -60,7 +60,7 @@ use mcp_tools::{
     acknowledge::ACKNOWLEDGE_EXTENSION,
     connection::ConnectionDetails,
     environments::{self, Environment},
-    episodes::Episodes,
+    episodes::{Episodes, MAX_TIME},
     secret::Secret,
 };
 use serde_json::{Map, Value};
@@ -150,9 +150,9 @@ impl EpisodeEvaluator {
         self
     }
 
-    /// Returns the time limit of an evaluation.
+    /// Returns the time limit of an evaluation, whose request may give its episode more time than the settings do.
     pub fn longest(&self) -> Duration {
-        self.settings.limits.time + evaluator_calls::LAST_WORDS + Duration::from_secs(60)
+        MAX_TIME + evaluator_calls::LAST_WORDS + Duration::from_secs(60)
     }
 
     /// Opens the next evaluation's episode now and returns its connection details, for a participant that has
