@@ -86,7 +86,7 @@ impl PortPool {
     pub fn claim(&self, port: u16) -> Result<Option<PortLease>, PortError> {
         self.make_folder()?;
         let lock = self.lock(port)?;
-        Ok(lock.map(|lock| PortLease { port, _lock: lock }))
+        Ok(lock.map(|lock| PortLease { port, _lock: lock, _turn: None }))
     }
 
     fn make_folder(&self) -> Result<(), PortError> {
@@ -100,6 +100,12 @@ impl PortPool {
     }
 
     /// Locks a port's file; returns `None` if another holder has the lock.
+    /// Waits until no other trial of this process has this port, or has asked for it before.
+    pub async fn turn(&self, port: u16) -> PortTurn {
+        let turns = lock(&self.turns).entry(port).or_default().clone();
+        turns.lock_owned().await
+    }
+
     fn lock(&self, port: u16) -> Result<Option<File>, PortError> {
         let path = self.folder.join(port.to_string());
         let new = !path.exists();
