@@ -2,15 +2,18 @@
 //! ports of files.
 
 use std::{
+    collections::BTreeMap,
     fs::{File, TryLockError},
     hash::{BuildHasher, RandomState},
     io,
     net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
     ops::Range,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex},
 };
 
-use bridge_program::system::make_shared;
+use bridge_program::{lock, system::make_shared};
+use tokio::sync::OwnedMutexGuard;
 use url::Url;
 
 /// The ports for leases. They are below the range from which systems choose ports for outgoing connections,
@@ -21,7 +24,11 @@ const PORTS: Range<u16> = 20_000..32_000;
 #[derive(Clone, Debug)]
 pub struct PortPool {
     folder: PathBuf,
+    /// The trials of this process that wait for a fixed port, in the order in which they asked.
+    turns: Arc<Mutex<BTreeMap<u16, Turns>>>,
 }
+
+type Turns = Arc<tokio::sync::Mutex<()>>;
 
 /// A leased port. The lease ends when this is dropped or the process ends, even if it is killed.
 #[derive(Debug)]
@@ -30,12 +37,23 @@ pub struct PortLease {
     /// The lock is released when the file is closed. The file is not removed: otherwise two processes could
     /// lock two files of the same name.
     _lock: File,
+    /// The turn of its holder, which ends after the lock.
+    _turn: Option<PortTurn>,
 }
+
+/// The turn of a trial to have a fixed port. Until it is dropped, the other trials of this process wait.
+pub type PortTurn = OwnedMutexGuard<()>;
 
 impl PortLease {
     /// Returns the port's number.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Keeps its holder's turn as long as the lease.
+    #[must_use]
+    pub fn in_turn(self, turn: PortTurn) -> Self {
+        Self { _turn: Some(turn), ..self }
     }
 }
 
@@ -65,7 +83,7 @@ impl Default for PortPool {
 impl PortPool {
     /// Returns a pool that shares its leases with all others of the same folder.
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder }
+        Self { folder, turns: Arc::default() }
     }
 
     /// Leases a port on which nothing listens, searching from a random one.
@@ -76,10 +94,16 @@ impl PortPool {
             if let Some(lock) = self.lock(port)?
                 && is_free(port)
             {
-                return Ok(PortLease { port, _lock: lock });
+                return Ok(PortLease { port, _lock: lock, _turn: None });
             }
         }
         Err(PortError::Exhausted)
+    }
+
+    /// Waits until no other trial of this process has this port, or has asked for it before.
+    pub async fn turn(&self, port: u16) -> PortTurn {
+        let turns = lock(&self.turns).entry(port).or_default().clone();
+        turns.lock_owned().await
     }
 
     /// Leases this port; returns `None` while another holder has it.
@@ -100,25 +124,27 @@ impl PortPool {
     }
 
     /// Locks a port's file; returns `None` if another holder has the lock.
-    /// Waits until no other trial of this process has this port, or has asked for it before.
-    pub async fn turn(&self, port: u16) -> PortTurn {
-        let turns = lock(&self.turns).entry(port).or_default().clone();
-        turns.lock_owned().await
-    }
-
     fn lock(&self, port: u16) -> Result<Option<File>, PortError> {
         let path = self.folder.join(port.to_string());
-        let new = !path.exists();
-        let file = File::options().create(true).append(true).open(&path);
-        let file = file.map_err(folder_error(&path))?;
-        if new {
-            share(&path);
-        }
+        let file = open(&path).map_err(folder_error(&path))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(source)) => Err(folder_error(&path)(source)),
         }
+    }
+}
+
+/// Opens a port's file, and makes it if there is none. A file that is there is not opened for making it: Linux refuses that for
+/// files of other users in a folder like this one (`fs.protected_regular`).
+fn open(path: &Path) -> io::Result<File> {
+    match File::options().append(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let file = File::options().create(true).append(true).open(path)?;
+            share(path);
+            Ok(file)
+        }
+        opened => opened,
     }
 }
 

@@ -15,18 +15,18 @@ use crate::{
 /// released.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Reserves the ports that a scenario's file fixes for the programs which it starts. Waits for other trials
-/// that hold them, up to the scenario's total time limit. Ports are reserved in ascending order, so that two
-/// trials cannot deadlock.
+/// Reserves the ports that a scenario's file fixes for the programs which it starts. Waits for the trials of this run that hold
+/// them or have asked before, each of which has limits of its own, and for other runs up to the scenario's total time limit.
+/// Ports are reserved in ascending order, so that two trials cannot deadlock.
 pub(super) async fn lease(
     scenario: &Scenario,
     options: &RunOptions,
 ) -> Result<Vec<PortLease>, Problem> {
-    let end = Instant::now() + scenario.harness.timeout.total;
+    let limit = scenario.harness.timeout.total;
     let mut leases = Vec::new();
     for port in ports(scenario) {
         tokio::select! {
-            lease = claim(&options.ports, port, end) => leases.push(lease?),
+            lease = claim(&options.ports, port, limit) => leases.push(lease?),
             () = options.interrupted() => {
                 return Err(ProblemKind::Interrupted.because("while another scenario held a port"));
             }
@@ -35,11 +35,13 @@ pub(super) async fn lease(
     Ok(leases)
 }
 
-async fn claim(pool: &PortPool, port: u16, end: Instant) -> Result<PortLease, Problem> {
+async fn claim(pool: &PortPool, port: u16, limit: Duration) -> Result<PortLease, Problem> {
+    let turn = pool.turn(port).await;
+    let end = Instant::now() + limit;
     loop {
         let lease = pool.claim(port);
         if let Some(lease) = lease.map_err(|error| ProblemKind::Harness.because(chain(&error)))? {
-            return Ok(lease);
+            return Ok(lease.in_turn(turn));
         }
         if Instant::now() >= end {
             return Err(ProblemKind::NotStarted.because(format!(
@@ -73,14 +75,30 @@ mod tests {
 
         let folder = tempfile::tempdir().unwrap();
         let pool = PortPool::new(folder.path().join("ports"));
-        let end = Instant::now() + Duration::from_secs(60);
-        let first = claim(&pool, 9009, end).await.unwrap();
-        let problem = claim(&pool, 9009, Instant::now()).await.unwrap_err();
+        let other = PortPool::new(folder.path().join("ports"));
+        let limit = Duration::from_secs(60);
+        let first = claim(&pool, 9009, limit).await.unwrap();
+        let problem = claim(&other, 9009, Duration::ZERO).await.unwrap_err();
         assert!(problem.message.contains("port 9009"), "{}", problem.message);
 
-        let mut second = std::pin::pin!(claim(&pool, 9009, end));
+        let mut second = std::pin::pin!(claim(&other, 9009, limit));
         assert!(futures_util::poll!(second.as_mut()).is_pending());
         drop(first);
         assert_eq!(second.await.unwrap().port(), 9009);
+    }
+
+    #[tokio::test]
+    async fn trials_of_one_run_have_a_fixed_port_in_turn_and_without_a_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let pool = PortPool::new(folder.path().join("ports"));
+        let claim = || Box::pin(claim(&pool, 9009, Duration::ZERO));
+        let first = claim().await.unwrap();
+        let (mut second, mut third) = (claim(), claim());
+        assert!(futures_util::poll!(second.as_mut()).is_pending());
+        assert!(futures_util::poll!(third.as_mut()).is_pending());
+        drop(first);
+        assert!(futures_util::poll!(third.as_mut()).is_pending());
+        drop(second.await.unwrap());
+        assert_eq!(third.await.unwrap().port(), 9009);
     }
 }

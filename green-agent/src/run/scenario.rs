@@ -204,11 +204,12 @@ impl<'a> RunningScenario<'a> {
         self.plan.first.harness.reuse
     }
 
-    /// Returns the number of trials of this scenario that may run at once. Kept agents at fixed ports exist only once.
+    /// Returns the number of trials of this scenario that may run at once. Agents at fixed ports exist only once, and trials that
+    /// wait for them would only take the places of other scenarios.
     fn at_once(&self) -> usize {
-        match self.reuse() {
-            Reuse::Agents if !port_leases::ports(&self.plan.first).is_empty() => 1,
-            Reuse::Agents | Reuse::Nothing => self.queue.options.jobs.max(1),
+        match port_leases::ports(&self.plan.first).is_empty() {
+            true => self.queue.options.jobs.max(1),
+            false => 1,
         }
     }
 
