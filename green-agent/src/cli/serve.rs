@@ -105,6 +105,15 @@ fn duration(text: &str) -> Result<Duration, String> {
     parsed.ok_or_else(|| "expected a duration such as 90s or 5m".to_owned())
 }
 
+/// Returns the default of `--mcp-url`. Other than by `join`, the last segment of a path without a slash at its end stays.
+fn mcp_url(public_url: &Url) -> Url {
+    let mut url = public_url.clone();
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.pop_if_empty().push(MCP_PATH);
+    }
+    url
+}
+
 impl Serve {
     pub(super) fn execute(&self) -> Result<Exit, Exit> {
         let pipeline = match &self.environment {
@@ -141,7 +150,7 @@ impl Serve {
     ) -> Result<Router, Box<dyn Error>> {
         let mcp_url = match &self.mcp_url {
             Some(url) => url.clone(),
-            None => public_url.join(MCP_PATH)?,
+            None => mcp_url(public_url),
         };
         let reach = EnvironmentAccess {
             relay: ["mcp-tools", "relay", "--url", mcp_url.as_str()].map(str::to_owned).into(),
@@ -167,6 +176,22 @@ impl Serve {
             limits: EpisodeLimits { steps: self.steps, time: self.time },
             acknowledge,
             ..Episode::new(environment)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn environments_are_below_the_public_url() {
+        for (public, expected) in [
+            ("http://127.0.0.1:3980/", "http://127.0.0.1:3980/mcp"),
+            ("https://h.example/green", "https://h.example/green/mcp"),
+            ("https://h.example/green/", "https://h.example/green/mcp"),
+        ] {
+            assert_eq!(mcp_url(&public.parse().unwrap()).as_str(), expected);
         }
     }
 }
