@@ -67,15 +67,16 @@ impl Checkout {
 
     /// Returns the text that stands for the checkout in the marker and in the folder's name.
     fn key(&self) -> String {
-        format!("{}#{:016x}", self.folder.display(), self.digest)
+        format!("-e {}#{:016x}", self.folder.display(), self.digest)
     }
 
     /// Returns the command of this uv that installs its dependencies: those in its lock file, without writing to
-    /// the checkout, or otherwise those that its project names now.
+    /// the checkout, or otherwise those that its project names now. In both cases the environment refers to the checkout's own
+    /// modules, because a copy of them would not change with them.
     fn command(&self, uv: &str) -> Vec<String> {
         let command = match self.locked {
             true => format!("{uv} sync --frozen --inexact --project"),
-            false => format!("{uv} pip install --python {PYTHON_PROGRAMS}/python"),
+            false => format!("{uv} pip install --python {PYTHON_PROGRAMS}/python -e"),
         };
         let folder = self.folder.to_string_lossy().into_owned();
         words(&command).into_iter().chain([folder]).collect()
@@ -388,7 +389,7 @@ mod tests {
         let folder = dir.path().display();
         assert_eq!(shown[0], "python3.12 -I -m venv .");
         assert!(shown[1].ends_with("install --disable-pip-version-check -q uv"), "{}", shown[1]);
-        assert_eq!(shown[2], format!("bin/uv pip install --python bin/python {folder}"));
+        assert_eq!(shown[2], format!("bin/uv pip install --python bin/python -e {folder}"));
         assert!(shown[3].ends_with("-- a"), "{}", shown[3]);
         std::fs::write(dir.path().join("uv.lock"), "version = 1").unwrap();
         let locked = spec();
@@ -418,7 +419,7 @@ mod tests {
             shown(&ways[0]),
             [
                 "python3.12 -I -m venv --without-pip .",
-                "uv pip install --python bin/python /checkout",
+                "uv pip install --python bin/python -e /checkout",
                 "uv pip install --python bin/python -q -- pip a",
             ]
         );
