@@ -132,15 +132,15 @@ fn environment(scenario: &Scenario, green: &Url) -> Option<Url> {
     }
 }
 
-/// Returns the roles by address: by origin (scheme, host and port), and by the whole address of agents that share an origin. At
-/// such an origin are the roles of all of them.
+/// Returns the roles by address: by origin (scheme, host and port), and by origin and path of agents that share an origin. At
+/// such an origin are the roles of all of them. Queries are left out, because they may have secrets.
 pub(super) fn roles_by_address<'a>(
     agents: impl IntoIterator<Item = (&'a Url, &'a str)>,
 ) -> BTreeMap<String, String> {
-    let mut by_origin: BTreeMap<String, Vec<(&str, &str)>> = BTreeMap::new();
+    let mut by_origin: BTreeMap<String, Vec<(String, &str)>> = BTreeMap::new();
     for (endpoint, role) in agents {
         let origin = endpoint.origin().ascii_serialization();
-        let address = endpoint.as_str().trim_end_matches('/');
+        let address = format!("{origin}{}", endpoint.path().trim_end_matches('/'));
         by_origin.entry(origin).or_default().push((address, role));
     }
     let mut roles = BTreeMap::new();
@@ -153,7 +153,7 @@ pub(super) fn roles_by_address<'a>(
         for (address, _) in &agents {
             let here = agents.iter().filter(|(other, _)| other == address);
             let here: Vec<&str> = here.map(|(_, role)| *role).collect();
-            roles.insert((*address).to_owned(), here.join("+"));
+            roles.insert(address.clone(), here.join("+"));
         }
     }
     roles
@@ -243,6 +243,10 @@ mod tests {
         assert_eq!(
             roles(&[("http://h:1/", "a"), ("http://h:1/y", "b"), ("http://h:1/y", "c")]),
             expected(&[("http://h:1", "a"), ("http://h:1/y", "b+c")])
+        );
+        assert_eq!(
+            roles(&[("http://h:1/x?api_key=s-1", "a"), ("http://me:s-2@h:1/y", "b")]),
+            expected(&[("http://h:1", "a+b"), ("http://h:1/x", "a"), ("http://h:1/y", "b")])
         );
     }
 
