@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 /// output unreadable.
 const SHORTEST_SECRET: usize = 4;
 
-/// What is written where a program demands a key and needs none, as servers of models on one's own machine do. To mask these would
-/// make answers unreadable.
+/// What is written where a program demands a key and needs none, as servers of models on one's own machine do, and in settings
+/// such as `AUTH_ENABLED` and `AUTH_TYPE`. To mask these would make answers unreadable.
 const PLACEHOLDERS: &str = "\
-    dummy empty fake local none not-needed not_needed null ollama placeholder sk-dummy sk-fake sk-none sk-test test \
-    unused";
+    basic bearer disabled dummy empty enabled fake false local none not-needed not_needed null ollama placeholder sk-dummy \
+    sk-fake sk-none sk-test test true unused";
 
 /// Adds the lines of a value if it is a secret. Output is masked line by line, so each line of a longer
 /// secret, such as a key file, counts.
@@ -33,10 +33,13 @@ pub(super) fn add_password(secrets: &mut BTreeSet<String>, value: &str) {
 
 /// Returns whether a variable's name suggests that its value is secret.
 pub(super) fn says_secret(name: &str) -> bool {
-    const WORDS: &str = "\
-        APIKEY AUTH COOKIE CREDENTIAL CREDENTIALS KEY PASSWD PASSWORD SECRET TOKEN";
+    const WORDS: &str = "AUTH COOKIE CREDENTIAL CREDENTIALS KEY";
+    // Before these there may be more of the word, as in PGPASSWORD.
+    const ENDINGS: &str = "APIKEY PASSPHRASE PASSWD PASSWORD SECRET TOKEN";
     let name = name.to_ascii_uppercase();
-    name.split('_').any(|word| WORDS.split(' ').any(|one| one == word))
+    name.split('_').any(|word| {
+        WORDS.split(' ').any(|one| one == word) || ENDINGS.split(' ').any(|end| word.ends_with(end))
+    })
 }
 
 fn is_placeholder(value: &str) -> bool {
@@ -71,7 +74,12 @@ mod tests {
         }
         assert_eq!(secrets_of("MODE", "sk-proj-4fT7xQ9bZr2LmN8w"), ["sk-proj-4fT7xQ9bZr2LmN8w"]);
         assert_eq!(secrets_of("DATABASE", "postgres://me:hunter2@db/x"), ["hunter2"]);
-        assert_eq!(secrets_of("OPENAI_API_KEY", "text"), ["text"]);
+        for name in ["OPENAI_API_KEY", "PGPASSWORD", "NGROK_AUTHTOKEN", "ssh_passphrase"] {
+            assert_eq!(secrets_of(name, "text"), ["text"], "{name}");
+        }
+        for setting in ["true", "False", "Bearer"] {
+            assert!(secrets_of("USE_AUTH", setting).is_empty(), "{setting}");
+        }
         assert!(secrets_of("MAX_TOKENS", "text").is_empty());
         for placeholder in ["none", "EMPTY", "not-needed"] {
             assert!(secrets_of("OPENAI_API_KEY", placeholder).is_empty(), "{placeholder}");
