@@ -226,7 +226,8 @@ impl EnvVars {
             Some((name, default)) => (name, Some(default)),
             None => (reference, None),
         };
-        if !is_name(name) {
+        // A reference within a default would be cut at its own end.
+        if !is_name(name) || default.is_some_and(|default| default.contains("${")) {
             return Err(Problem::Malformed);
         }
         match (self.get(name), default) {
@@ -339,7 +340,7 @@ mod tests {
             error,
             "purple: env.K needs the variable NONE; set it in the environment or in .env"
         );
-        for malformed in ["${", "${KEY", "${}", "${1A}", "${A B}", "${:-x}"] {
+        for malformed in ["${", "${KEY", "${}", "${1A}", "${A B}", "${:-x}", "${NONE:-${KEY}}"] {
             let error = value(malformed).unwrap_err();
             assert!(error.contains("purple: env.K") && error.contains("$$"), "{error}");
         }
