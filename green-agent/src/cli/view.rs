@@ -67,9 +67,32 @@ impl View {
     }
 }
 
-/// Returns the newest run in a folder. The names of runs sort by time.
+/// Returns the run in a folder that was begun, resumed or joined last.
 fn newest(runs: &Path) -> io::Result<PathBuf> {
     let folders = fs::read_dir(runs)?.flatten().map(|entry| entry.path());
-    let newest = folders.filter(|folder| folder.join(MANIFEST).exists()).max();
-    newest.ok_or_else(|| io::Error::other("it has none"))
+    let begun = |folder: &PathBuf| fs::metadata(folder.join(MANIFEST))?.modified();
+    let newest = folders.filter_map(|folder| Some((begun(&folder).ok()?, folder))).max();
+    newest.map(|(_, folder)| folder).ok_or_else(|| io::Error::other("it has none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[test]
+    fn the_newest_run_is_found_whatever_its_name() {
+        let runs = tempfile::tempdir().unwrap();
+        assert!(newest(runs.path()).is_err());
+        for (age, name) in [(1, "20260103-030405-9"), (2, "whole"), (3, "20260102-030405-17")] {
+            let folder = runs.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            let manifest = fs::File::create(folder.join(MANIFEST)).unwrap();
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(100 - age);
+            manifest.set_modified(time).unwrap();
+        }
+        fs::create_dir(runs.path().join("z")).unwrap();
+        assert_eq!(newest(runs.path()).unwrap(), runs.path().join("20260103-030405-9"));
+    }
 }
