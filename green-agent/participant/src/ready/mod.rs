@@ -10,7 +10,7 @@ mod tests;
 
 use std::{fmt, pin::pin, time::Duration};
 
-use bridge_client::Tls;
+use bridge_client::{Tls, is_loopback};
 use bridge_http::with_proxy_for;
 use reqwest::{Client, redirect::Policy};
 use serde_json::Value;
@@ -176,8 +176,12 @@ async fn poll(
         let asked = async {
             // A starting program refuses dozens of connections. An attempt to connect costs a tenth of a request.
             match &seen {
-                CardProbe::NoConnection { .. } => connects(endpoint).await?,
-                CardProbe::Silence
+                // Other machines may be reached through a proxy only.
+                CardProbe::NoConnection { .. } if is_loopback(endpoint) => {
+                    connects(endpoint).await?;
+                }
+                CardProbe::NoConnection { .. }
+                | CardProbe::Silence
                 | CardProbe::Untrusted { .. }
                 | CardProbe::Status { .. }
                 | CardProbe::NotACard { .. } => {}
