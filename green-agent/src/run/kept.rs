@@ -70,11 +70,8 @@ impl IdleAgents {
 
     /// Stops the programs of a scenario that has no more trials.
     pub(super) async fn stop(&self, scenario: &str) {
-        let (ended, others) = mem::take(&mut lock(&self.sets).waiting)
-            .into_iter()
-            .partition(|one| one.scenario == scenario);
-        lock(&self.sets).waiting.extend::<Vec<_>>(others);
-        let ended: Vec<WaitingSet> = ended;
+        let is_its = |one: &mut WaitingSet| one.scenario == scenario;
+        let ended: Vec<WaitingSet> = lock(&self.sets).waiting.extract_if(.., is_its).collect();
         for one in ended {
             one.agents.stop(one.grace).await;
         }
