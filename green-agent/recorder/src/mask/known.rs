@@ -127,6 +127,12 @@ impl Known {
                 let masked = mask_credentials(text);
                 (masked != *text).then_some(Value::String(masked))
             }
+            // Servers that show the headers of a request list the values of each.
+            Value::Array(items) if is_secret_member(name) => {
+                let masked = |item| self.masked_member(name, item).unwrap_or_else(|| item.clone());
+                let masked = items.iter().map(masked).collect();
+                (masked != *value).then_some(masked)
+            }
             other => self.masked_json(other),
         }
     }

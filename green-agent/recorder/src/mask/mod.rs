@@ -291,6 +291,7 @@ mod tests {
         let mut value = json!({
             "configuration": {"pushNotificationConfig": {"token": "t-1", "authentication": {"credentials": "c-1"}}},
             "Authorization": "Bearer b-1",
+            "headers": {"X-Api-Key": ["k-1", 1], "Accept": ["*/*"], "Authorization": []},
             "client_secret": "s-1",
             "X-API-Key": "k-2", "x-goog-api-key": "k-3", "session_token": "s-2", "auth_token": "a-1",
             "private_key": "p-1", "Cookie": "session=abc; other=def",
@@ -306,6 +307,7 @@ mod tests {
             json!({
                 "configuration": {"pushNotificationConfig": {"token": "[masked]", "authentication": {"credentials": "[masked]"}}},
                 "Authorization": "Bearer [masked]",
+                "headers": {"X-Api-Key": ["[masked]", 1], "Accept": ["*/*"], "Authorization": []},
                 "client_secret": "[masked]",
                 "X-API-Key": "[masked]", "x-goog-api-key": "[masked]", "session_token": "[masked]",
                 "auth_token": "[masked]", "private_key": "[masked]", "Cookie": "[masked]",
