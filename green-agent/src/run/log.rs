@@ -114,7 +114,9 @@ impl RunLog {
         let keys: BTreeSet<String> =
             plans.iter().flat_map(Plan::trials).map(|planned| planned.key).collect();
         let records = RunFolder::read(folder)?.records;
-        if let Some(record) = records.iter().find(|record| !keys.contains(&record.key)) {
+        // A scenario that could not be read has no trials.
+        let mut ended = records.iter().filter(|record| !record.scenario_digest.is_empty());
+        if let Some(record) = ended.find(|record| !keys.contains(&record.key)) {
             let TrialRecord { scenario, sample, trial, .. } = record.clone();
             return Err(RunLogError::NoTrial { scenario, sample, trial });
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Problem, ProblemKind, RunOptions, TrialReport, supply::supply};
 use crate::{
@@ -139,8 +139,7 @@ impl Plan {
     fn key(&self, cell: &Cell, row: Option<&Row>, seed: u64, trial: u32) -> String {
         let row = row.map(|row| [&row.name, &row.digest]);
         let cell = cell_texts(cell);
-        let meaning = json!([self.name, self.digest, row, cell, seed, trial]);
-        hex(&digest(&meaning), 32)
+        key_of(&json!([self.name, self.digest, row, cell, seed, trial]))
     }
 
     /// Returns the folder of an attempt, relative to the run's folder.
@@ -166,6 +165,11 @@ impl Plan {
 pub(super) fn written(path: &Path) -> String {
     let segments = path.iter().map(|segment| segment.to_string_lossy());
     segments.collect::<Vec<_>>().join("/")
+}
+
+/// Returns the key of a trial with this meaning.
+pub(super) fn key_of(meaning: &Value) -> String {
+    hex(&digest(meaning), 32)
 }
 
 /// Returns the first digits of a digest.

@@ -8,6 +8,7 @@ use std::{
 use bridge_program::{Exit, lock};
 use futures_util::future::join_all;
 use tokio::sync::{Semaphore, SemaphorePermit};
+use serde_json::json;
 
 use super::{
     RunEvent, RunOptions, ScenarioReport, TrialReport,
@@ -15,7 +16,7 @@ use super::{
     judged,
     kept::IdleAgents,
     log::{self, RunLog},
-    plan::{Plan, PlannedTrial, written},
+    plan::{Plan, PlannedTrial, key_of, written},
     port_leases,
     problem::{Outcome, Owner, Problem, ProblemKind, chain},
     requirements::{Installed, prepare},
@@ -366,7 +367,9 @@ impl Queue<'_> {
     /// Records and reports a scenario that cannot be read.
     fn unreadable(&self, found: &ScenarioFile, problem: Problem) -> TrialReport {
         let report = TrialReport::not_begun(problem);
-        let record = self.record(&found.name, &report);
+        // Reports count one record of each key.
+        let key = key_of(&json!([found.name]));
+        let record = TrialRecord { key, ..self.record(&found.name, &report) };
         if self.log.is_resumed { report } else { self.keep(found, report, record).0 }
     }
 

@@ -88,3 +88,22 @@ fn trials_of_which_the_first_ones_cannot_begin_are_not_all_tried() {
     assert_eq!(attempts(run.counted()), [2, 2, 2, 2, 2, 1, 1, 1]);
     assert_eq!(attempts(run.retried()), [1; 5]);
 }
+
+#[test]
+fn scenarios_that_cannot_be_read_are_all_reported_and_do_not_prevent_that_the_run_is_resumed() {
+    let scenario = "[green_agent]\n[[participants]]\nrole = 'assistant'\nbuiltin = 'sample'\n[config]\n\
+                    evaluator = 'conversation'\n[[config.turn]]\nto = 'assistant'\ntext = 'Hello'\n\
+                    [harness]\nversion = 1\nsnapshot = false\n";
+    let folder = Folder::new(scenario);
+    for name in ["b.toml", "c.toml"] {
+        folder.file(name, "[green_agent\n");
+    }
+    let output = folder.run(&["run", "."]);
+    assert_eq!(output.status.code(), Some(3), "{}", shown(&output));
+    let run = folder.only_run();
+    let counted = || RunFolder::read(&run).unwrap().counted().len();
+    assert_eq!(counted(), 3);
+    let output = folder.run(&["run", "--resume", run.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(3), "{}", shown(&output));
+    assert_eq!(counted(), 3);
+}
