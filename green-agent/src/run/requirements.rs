@@ -24,6 +24,11 @@ pub(super) fn requirements(scenario: &Scenario, agent: &Agent) -> BTreeSet<Requi
     }
 }
 
+/// Returns whether everything that the agents require is prepared.
+pub(super) fn is_prepared(scenario: &Scenario, installed: &Installed) -> bool {
+    scenario.agents().all(|agent| installed.contains_key(&requirements(scenario, agent)))
+}
+
 /// Prepares everything that the agents require.
 pub(super) async fn prepare(
     scenario: &Scenario,

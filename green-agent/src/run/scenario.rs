@@ -1,14 +1,15 @@
 //! Runs one scenario: reads it, prepares its requirements, runs its trials, and compares them with its sidecar.
 
 use std::{
+    borrow::Cow,
     fs,
     sync::{Mutex, PoisonError},
 };
 
 use bridge_program::{Exit, lock};
 use futures_util::future::join_all;
-use tokio::sync::{Semaphore, SemaphorePermit};
 use serde_json::json;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{
     RunEvent, RunOptions, ScenarioReport, TrialReport,
@@ -19,7 +20,7 @@ use super::{
     plan::{Plan, PlannedTrial, key_of, written},
     port_leases,
     problem::{Outcome, Owner, Problem, ProblemKind, chain},
-    requirements::{Installed, prepare},
+    requirements::{Installed, is_prepared, prepare},
     tally::TrialTally,
     trial::{self, Attempt},
 };
@@ -234,7 +235,7 @@ impl<'a> RunningScenario<'a> {
         is_over.then_some(last)
     }
 
-    /// Prepares what the agents of each cell require.
+    /// Prepares what the agents of each cell require with the first row, so that what is missing is reported once.
     async fn prepare(&self, first: &PlannedTrial<'_>) -> Result<Vec<Installed>, Problem> {
         let options = self.queue.options;
         let _place = self.queue.place().await?;
@@ -255,8 +256,8 @@ impl<'a> RunningScenario<'a> {
         if let Some(why) = self.figures.never_begins(&cell_texts(planned.cell)) {
             return self.not_begun(planned, ProblemKind::NotStarted.because(why));
         }
-        let scenario = match self.plan.scenario(planned, self.queue.options) {
-            Ok(scenario) => scenario,
+        let (scenario, installed) = match self.prepared(planned, installed).await {
+            Ok(prepared) => prepared,
             Err(problem) => return self.not_begun(planned, problem),
         };
         let mut earlier = self.queue.log.earlier(&planned.key).to_vec();
@@ -264,7 +265,7 @@ impl<'a> RunningScenario<'a> {
         earlier.retain(TrialRecord::was_tried);
         loop {
             let number = next_attempt(&earlier);
-            let report = self.attempt(planned, number, &scenario, installed).await;
+            let report = self.attempt(planned, number, &scenario, &installed).await;
             let (report, record) = self.keep(planned, report);
             self.figures.note_beginning(&record);
             earlier.push(record.clone());
@@ -272,6 +273,21 @@ impl<'a> RunningScenario<'a> {
                 return report;
             }
         }
+    }
+
+    /// Returns the scenario of a trial, with what its agents require: its row may require something else than the first one.
+    async fn prepared<'i>(
+        &self,
+        planned: &PlannedTrial<'_>,
+        installed: &'i Installed,
+    ) -> Result<(Scenario, Cow<'i, Installed>), Problem> {
+        let options = self.queue.options;
+        let scenario = self.plan.scenario(planned, options)?;
+        let installed = match is_prepared(&scenario, installed) {
+            true => Cow::Borrowed(installed),
+            false => Cow::Owned(prepare(&scenario, options).await?),
+        };
+        Ok((scenario, installed))
     }
 
     async fn attempt(

@@ -51,6 +51,24 @@ fn every_sample_runs_in_every_cell_and_is_recorded() {
     }
 }
 
+#[test]
+fn the_requirements_of_each_sample_are_looked_for() {
+    let agents = "cmd = 'sh -c \"exit 7\"'\nendpoint = 'http://127.0.0.1:9009'\nrequires = ['command:{row.program}']";
+    let folder = Folder::new(&format!(
+        "[green_agent]\n[[participants]]\nrole = 'assistant'\n{agents}\n[config]\nevaluator = 'conversation'\n\
+         [[config.turn]]\nto = 'assistant'\ntext = 'Hello'\n\
+         [harness]\nversion = 1\nports = 'fixed'\ndataset = 'tasks.jsonl'\n"
+    ));
+    folder.file("tasks.jsonl", "{\"program\": \"sh\"}\n{\"program\": \"no-such-program\"}\n");
+    let output = folder.run(&["run", "a.toml"]);
+    assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
+    let run = RunFolder::read(&folder.only_run()).unwrap();
+    let problems = run.counted().into_iter().map(|one| one.problems[0].message.clone());
+    let problems: Vec<String> = problems.collect();
+    assert!(problems[0].contains("exited with code 7"), "{problems:?}");
+    assert!(problems[1].contains("`no-such-program` is not on the PATH"), "{problems:?}");
+}
+
 /// The page recommends an expression for short answers at the end.
 #[test]
 fn the_expression_of_the_page_accepts_an_answer_in_many_formats_and_no_other() {
