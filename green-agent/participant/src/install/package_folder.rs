@@ -20,6 +20,13 @@ const MARKER: &str = "ready.json";
 /// A module that Node.js loads before the agent's own, so that `import` finds the packages.
 const MODULES: &str = include_str!("modules.mjs");
 
+/// The lock file of a checkout.
+const LOCK: &str = "uv.lock";
+
+/// The files of a checkout that name its dependencies.
+const PROJECT_FILES: [&str; 5] =
+    ["pyproject.toml", LOCK, "setup.py", "setup.cfg", "requirements.txt"];
+
 /// The program that installs packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PackageManager {
@@ -60,9 +67,8 @@ impl Checkout {
     /// Reads the present state of the checkout in this folder.
     pub fn of(folder: PathBuf) -> Self {
         let read = |name: &str| std::fs::read(folder.join(name)).unwrap_or_default();
-        let lock = read("uv.lock");
-        let digest = fnv1a(&[read("pyproject.toml"), lock.clone()].concat());
-        Self { locked: !lock.is_empty(), digest, folder }
+        let digest = fnv1a(&PROJECT_FILES.map(read).concat());
+        Self { locked: !read(LOCK).is_empty(), digest, folder }
     }
 
     /// Returns the text that stands for the checkout in the marker and in the folder's name.
@@ -384,7 +390,10 @@ mod tests {
                 "python3.12".to_owned(),
             )
         };
+        let bare = spec();
+        std::fs::write(dir.path().join("requirements.txt"), "b").unwrap();
         let loose = spec();
+        assert_ne!(bare.folder, loose.folder, "setuptools reads dependencies from this file");
         let shown: Vec<_> = shown(&loose.ways(false)[0]);
         let folder = dir.path().display();
         assert_eq!(shown[0], "python3.12 -I -m venv .");
