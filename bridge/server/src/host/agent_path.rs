@@ -4,8 +4,9 @@
 const RESERVED: [&str; 8] =
     ["v3", "bots", "healthz", "readyz", "metrics", ".well-known", "openapi.json", "docs"];
 
-/// The paths of the first agent's operations at `/` and `/a2a`.
-const OPERATIONS: [&str; 4] = ["v1", "tasks", "extendedAgentCard", "agent.json"];
+/// The first segments of the paths below each agent's address that have routes of their own. The first agent has them at `/`
+/// and `/a2a`, too.
+const OPERATIONS: [&str; 5] = ["v1", "tasks", "extendedAgentCard", "agent.json", "execute"];
 
 /// The path of the catalogue with the cards of all agents, below `/a2a`.
 const CATALOGUE: &str = "catalog";
@@ -38,4 +39,11 @@ pub fn check_path(path: &str) -> Result<(), String> {
         true => Err(format!("{path:?} is the bridge's own; expected another path")),
         false => Ok(()),
     }
+}
+
+/// Returns whether `path` is one of the operations of an agent at `agent`.
+pub(super) fn is_operation_of(path: &str, agent: &str) -> bool {
+    let below = path.strip_prefix(agent).and_then(|rest| rest.strip_prefix('/'));
+    let first = below.and_then(|below| below.split('/').next());
+    first.is_some_and(|first| OPERATIONS.contains(&first))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Host, HostError,
-    agent_path::{check_path, is_own_name},
+    agent_path::{check_path, is_operation_of, is_own_name},
 };
 use crate::{access::Access, agent::Agent};
 
@@ -56,8 +56,10 @@ impl Host {
                 turns: self.turns.get(name).cloned(),
             });
         }
+        check_nested(&agent_routes)?;
         Ok(agent_routes)
     }
+
     /// Checks that every setting is for a hosted agent, because a setting with a wrong name would have no effect.
     fn check_settings(&self) -> Result<(), HostError> {
         let settings = [
@@ -75,5 +77,62 @@ impl Host {
             }
         }
         Ok(())
+    }
+}
+
+/// Checks that no agent is at a path of another one's operations.
+fn check_nested(agent_routes: &[AgentRoute]) -> Result<(), HostError> {
+    for AgentRoute { agent, path, .. } in agent_routes {
+        let owner = agent_routes.iter().find(|owner| is_operation_of(path, &owner.path));
+        if let Some(owner) = owner {
+            let reason = format!(
+                "{path:?} has an operation of agent {:?}, whose path is {:?}; expected another path",
+                owner.agent, owner.path
+            );
+            return Err(HostError::Path { agent: agent.clone(), reason });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bridge_protocol::a2a::AgentCard;
+
+    use super::*;
+    use crate::{executor::FnExecutor, store::MemoryStore};
+
+    #[tokio::test]
+    async fn agents_keep_off_the_operations_of_others() {
+        for (name, path, expected) in [
+            ("execute", None, Some("something else is at /a2a/execute")),
+            ("b", Some("/execute"), Some("\"/execute\" is the bridge's own")),
+            ("b", Some("/a/v1"), Some("an operation of agent \"a\", whose path is \"/a\"")),
+            ("b", Some("/a/execute"), Some("an operation of agent")),
+            ("b", Some("/a/tasks/send"), Some("an operation of agent")),
+            ("b", Some("/a/b"), None),
+            ("b", Some("/av/v1"), None),
+        ] {
+            let agent = |name: &str| {
+                let echo = FnExecutor(str::to_owned);
+                Agent::new(name, AgentCard::named("A", "Echoes"), Arc::new(echo))
+            };
+            for order in [["first", "a", name], ["a", name, "last"], [name, "a", "last"]] {
+                let agents = order.map(agent);
+                let mut host = Host::new(Arc::new(MemoryStore::new()), agents).path("a", "/a");
+                if let Some(path) = path {
+                    host = host.path(name, path);
+                }
+                let refused = host.router("http://localhost").await.err();
+                let refused = refused.map(|error| error.to_string()).unwrap_or_default();
+                let is_expected = expected.is_some_and(|expected| refused.contains(expected));
+                assert!(
+                    is_expected || expected.is_none() && refused.is_empty(),
+                    "{path:?} {refused}"
+                );
+            }
+        }
     }
 }
