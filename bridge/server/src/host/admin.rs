@@ -118,8 +118,6 @@ async fn of_kind(
 ) -> Result<Vec<Head>, StoreError> {
     let (store, now) = (turns.store(), clock::now());
     let is_wanted = |name: &String| wanted.agent.as_ref().is_none_or(|agent| agent == name);
-    let names = turns.agent_names();
-    let names = names.iter().filter(|name| is_wanted(name));
     let mut found = Vec::new();
     match kind {
         Kind::Running => {
@@ -134,7 +132,9 @@ async fn of_kind(
             }
         }
         Kind::Idle(kind) => {
-            for agent in names {
+            // Agents that are not hosted any more have tasks, too.
+            let counts = store.counts().await?;
+            for agent in counts.keys().filter(|name| is_wanted(name)) {
                 found.extend(store.idle_tasks(kind, agent, None, now, limit).await?);
             }
         }
@@ -362,5 +362,37 @@ mod tests {
         let unknown = ask(&app, Method::GET, "/tasks/none").await;
         let expected = r#"{"error":"task none not found"}"#;
         assert_eq!(unknown, (404, expected.to_owned()));
+    }
+
+    /// Sends a message to agent `a`, and returns the task.
+    async fn begin(hosted: &HostedAgents) -> String {
+        let message = Message::new(clock::new_id(), Role::User, vec![Part::text("hi")]);
+        let request = SendMessageRequest::new(message).returning_immediately();
+        let context = Context::new("a", Caller::new("alice"));
+        match hosted.service.send_message(&context, request).await {
+            Ok(SendMessageResponse::Task(task)) => task.id.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn tasks_of_an_agent_that_was_removed_can_be_listed_canceled_and_deleted() {
+        let host = |name: &str| {
+            let agent = Agent::new(name, AgentCard::named("A", "Asks"), Arc::new(Asking));
+            Host::new(Arc::new(MemoryStore::new()), [agent])
+        };
+        let hosted = host("a").start("http://localhost").await.unwrap();
+        let (app, tasks) = (hosted.admin(), [begin(&hosted).await, begin(&hosted).await]);
+        while hosted.running_turns() > 0 {
+            tokio::task::yield_now().await;
+        }
+        hosted.replace(host("b")).unwrap();
+        let listed = ask(&app, Method::GET, "/tasks?agent=a").await.1;
+        assert!(tasks.iter().all(|task| listed.contains(task)), "{listed}");
+        let canceled = ask(&app, Method::POST, &format!("/tasks/{}/cancel", tasks[0])).await;
+        assert!(canceled.1.contains("TASK_STATE_CANCELED"), "{canceled:?}");
+        let deleted = ask(&app, Method::DELETE, &format!("/tasks/{}", tasks[1])).await;
+        assert_eq!(deleted.0, 200, "{deleted:?}");
+        assert_eq!(ask(&app, Method::GET, "/tasks?agent=a").await.1, r#"{"tasks":[]}"#);
     }
 }

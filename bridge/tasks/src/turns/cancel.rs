@@ -8,7 +8,7 @@ use std::sync::{
 use bridge_protocol::a2a::{Task, TaskState};
 use tokio::time::{Duration, timeout};
 
-use super::{TurnError, Turns, open_artifacts, queue::conversation_key};
+use super::{TurnError, Turns, open_artifacts, queue::possible_keys};
 use crate::{
     agent::Agent,
     caller::Caller,
@@ -20,7 +20,8 @@ use crate::{
 const CLEANUP_TIME: Duration = Duration::from_secs(30);
 
 impl Turns {
-    /// Cancels a task. It does not wait for a running turn, and later changes of its agent are dropped.
+    /// Cancels a task. It does not wait for a running turn, and later changes of its agent are dropped. The agent is notified
+    /// if it is still hosted.
     ///
     /// # Errors
     /// Returns [`TurnError::Ended`] if the task is in a terminal state.
@@ -30,9 +31,8 @@ impl Turns {
         caller: &Caller,
         task: &str,
     ) -> Result<Snapshot, TurnError> {
-        let agent = self.known_agent(agent)?;
         let head = self.0.store.head(caller, task).await?;
-        if head.agent != agent.name {
+        if head.agent != agent {
             return Err(TurnError::NotFound { task: task.into() });
         }
         let handle = TaskHandle::new(self.0.store.clone(), Arc::clone(&head));
@@ -47,9 +47,11 @@ impl Turns {
             EmitError::Ended { task } => TurnError::Ended { task },
             EmitError::Store(error) => error.into(),
         })?;
-        self.0.queues.cancel(&conversation_key(&agent, caller, task, &head.context_id), task);
+        possible_keys(&head).iter().for_each(|key| self.0.queues.cancel(key, task));
         let snapshot = self.0.store.task(caller, task).await?;
-        if agent_is_aware.into_inner() {
+        if agent_is_aware.into_inner()
+            && let Some(agent) = self.agent(agent)
+        {
             notify_agent(agent, snapshot.task.clone(), caller.clone());
         }
         Ok(snapshot)

@@ -253,11 +253,6 @@ impl Turns {
         load.map(|(running, _)| running).sum()
     }
 
-    /// Returns the names of all agents.
-    pub fn agent_names(&self) -> Vec<String> {
-        self.agents().keys().cloned().collect()
-    }
-
     /// Returns an agent by name.
     pub fn agent(&self, name: &str) -> Option<Arc<Agent>> {
         self.agents().get(name).cloned()

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     agent::{Agent, ConversationScope},
     caller::Caller,
-    store::Unordered,
+    store::{Head, Unordered},
 };
 
 /// A queued or running turn.
@@ -59,6 +59,14 @@ pub(super) fn conversation_key(
         ConversationScope::Context => context,
     };
     Arc::new((agent.name.clone(), caller.clone(), conversation.to_owned()))
+}
+
+/// Returns the keys under which the turns of a task may run: the agent's conversation scope may have changed since they
+/// began, and the agent may not be hosted any more.
+pub(super) fn possible_keys(head: &Head) -> [ConversationKey; 2] {
+    [&head.task, &head.context_id].map(|conversation| {
+        Arc::new((head.agent.clone(), head.owner.clone(), conversation.clone()))
+    })
 }
 
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     TurnError, Turns,
-    queue::{TurnJob, conversation_key},
+    queue::{TurnJob, conversation_key, possible_keys},
     run::{end, failed},
 };
 use crate::{
@@ -142,15 +142,9 @@ impl Turns {
         Ok(recovered)
     }
 
-    /// Returns whether the turn runs or waits in this process. Both possible keys are checked, because the agent's
-    /// conversation scope may have changed since the turn began.
+    /// Returns whether the turn runs or waits in this process.
     fn is_in_process(&self, head: &Head, job: &TurnJob) -> bool {
-        let key = |conversation: &String| {
-            let (agent, caller) = (job.agent.clone(), job.caller.clone());
-            Arc::new((agent, caller, conversation.clone()))
-        };
-        let mut keys = [&head.task, &head.context_id].into_iter().map(key);
-        keys.any(|key| self.0.queues.contains(&key, job))
+        possible_keys(head).iter().any(|key| self.0.queues.contains(key, job))
     }
 
     async fn fail_lost(
