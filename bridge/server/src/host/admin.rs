@@ -245,7 +245,7 @@ fn described(head: &Head) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::{sync::Arc, time::Duration};
 
     use axum::{
         body::to_bytes,
@@ -394,5 +394,27 @@ mod tests {
         let deleted = ask(&app, Method::DELETE, &format!("/tasks/{}", tasks[1])).await;
         assert_eq!(deleted.0, 200, "{deleted:?}");
         assert_eq!(ask(&app, Method::GET, "/tasks?agent=a").await.1, r#"{"tasks":[]}"#);
+    }
+
+    /// An agent that works for ever.
+    struct Busy;
+
+    #[async_trait]
+    impl Executor for Busy {
+        async fn execute(&self, _: Turn) -> Vec<Update> {
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_of_a_deleted_task_is_not_lost() {
+        let agent = Agent::new("a", AgentCard::named("A", "Works"), Arc::new(Busy));
+        let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
+        let hosted = host.start("http://localhost").await.unwrap();
+        let task = begin(&hosted).await;
+        let deleted = ask(&hosted.admin(), Method::DELETE, &format!("/tasks/{task}")).await;
+        assert_eq!(deleted.0, 200, "{deleted:?}");
+        assert_eq!(hosted.drain_within(Duration::from_secs(60)).await, 0);
+        assert_eq!(hosted.service.turns().unlogged_end_count(), 0);
     }
 }

@@ -36,12 +36,21 @@ pub struct TaskHandle {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum EmitError {
-    /// The task has ended: it was completed or canceled, or its turn took too long.
+    /// The task has ended: it was completed or canceled, its turn took too long, or an operator deleted it.
     #[error("task {task} has ended")]
     Ended { task: String },
     /// The store failed.
     #[error("the task log failed: {0}")]
     Store(StoreError),
+}
+
+impl From<StoreError> for EmitError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Ended { task } | StoreError::NotFound { task } => Self::Ended { task },
+            error => Self::Store(error),
+        }
+    }
 }
 
 impl TaskHandle {
@@ -122,8 +131,7 @@ impl TaskHandle {
         }
         // Another turn or another handle may have created the artifact.
         let Head { owner, task, .. } = &*self.task;
-        let found = self.store.task(owner, task).await;
-        let artifacts = &found.map_err(EmitError::Store)?.task.artifacts;
+        let artifacts = &self.store.task(owner, task).await?.task.artifacts;
         Ok(artifacts.iter().any(|one| one.artifact_id == artifact))
     }
 
@@ -196,8 +204,7 @@ impl TaskHandle {
                     return Ok(Some(after));
                 }
                 Err(StoreError::Conflict { .. }) => head = self.read().await?,
-                Err(StoreError::Ended { task }) => return Err(EmitError::Ended { task }),
-                Err(error) => return Err(EmitError::Store(error)),
+                Err(error) => return Err(error.into()),
             }
         }
         Err(EmitError::Store(StoreError::Conflict {
@@ -236,7 +243,6 @@ impl TaskHandle {
 
     /// Reads the current head.
     pub async fn read(&self) -> Result<Arc<Head>, EmitError> {
-        let head = self.store.head(&self.task.owner, &self.task.task).await;
-        head.map_err(EmitError::Store)
+        Ok(self.store.head(&self.task.owner, &self.task.task).await?)
     }
 }

@@ -26,7 +26,7 @@ pub(super) async fn append_closing(
     let mut head = handle.known();
     for _ in 0..ATTEMPTS {
         let mut open = OpenArtifacts::default();
-        open.read(handle).await.map_err(EmitError::Store)?;
+        open.read(handle).await?;
         last.iter().for_each(|event| open.take(event));
         let closing = handle.events(open.artifacts.into_iter().map(closing_piece).collect());
         // Later events may have opened or closed an artifact.

@@ -116,7 +116,7 @@ impl Turns {
                 };
                 match held {
                     Ok(_held) => self.work(&agent, job, cancel_signal, known).await,
-                    Err(error) => Err(EmitError::Store(error)),
+                    Err(error) => Err(error.into()),
                 }
             }
             None => Box::pin(self.fail_unhosted(job)).await,
@@ -212,8 +212,7 @@ impl Turns {
                 started => drop(started?),
             }
         }
-        let snapshot = store.task(&job.caller, &job.task).await;
-        let snapshot = snapshot.map_err(EmitError::Store)?;
+        let snapshot = store.task(&job.caller, &job.task).await?;
         let head = match handle.known() {
             head if head.seq == snapshot.seq => head,
             _ => self.head(job).await?,
@@ -239,8 +238,7 @@ impl Turns {
     }
 
     async fn head(&self, job: &TurnJob) -> Result<Arc<Head>, EmitError> {
-        let head = self.0.store.head(&job.caller, &job.task).await;
-        head.map_err(EmitError::Store)
+        Ok(self.0.store.head(&job.caller, &job.task).await?)
     }
 
     /// Calls the agent and logs the end of the turn.
