@@ -5,25 +5,30 @@ use serde_json::{Map, Value, json};
 use super::components;
 
 /// The HTTP statuses with which callers are refused, each with its `google.rpc.Code` and a description.
-const REFUSALS: [(&str, &str, &str); 3] = [
+const REFUSALS: [(&str, &str, &str); 2] = [
     ("401", "UNAUTHENTICATED", "The credentials are missing or not valid"),
     (
         "403",
         "PERMISSION_DENIED",
         "The credentials do not suffice for the agent or for the named skill",
     ),
-    ("503", "UNAVAILABLE", "The credentials cannot be checked at present"),
 ];
 
 /// Adds the refusals to the operations of agents. Cards are public and have none.
 pub(super) fn refusals(paths: &mut Map<String, Value>) {
     for operation in operations(paths.values_mut()).filter(|one| is_of_agents(one)) {
-        let body = match operation["operationId"] == "JSONRPC" {
-            true => components::common("JsonRpcResponse"),
-            false => components::common("Status"),
+        let (media_type, schema) = match operation["operationId"] == "JSONRPC" {
+            true => ("application/json", "JsonRpcResponse"),
+            false => ("application/problem+json", "Status"),
         };
         for (status, _, description) in REFUSALS {
-            operation["responses"][status] = refusal(status, description, &body);
+            operation["responses"][status] = json!({
+                "description": description,
+                "content": {media_type: {"schema": components::common(schema)}},
+                "headers": {"WWW-Authenticate": {
+                    "description": "The credentials that are needed", "schema": {"type": "string"},
+                }},
+            });
         }
     }
 }
@@ -48,26 +53,11 @@ fn is_of_agents(operation: &Value) -> bool {
     tag.is_some_and(|tag| tag != "Cards" && tag != "Bridge")
 }
 
-fn refusal(status: &str, description: &str, body: &Value) -> Value {
-    let mut refusal = json!({
-        "description": description,
-        "content": {"application/json": {"schema": body}},
-    });
-    if status != "503" {
-        refusal["headers"] = json!({"WWW-Authenticate": {
-            "description": "The credentials that are needed", "schema": {"type": "string"},
-        }});
-    }
-    refusal
-}
-
 /// Adds the codes to the reasons that errors may have.
 pub(super) fn reasons(status: &mut Value) {
     const AT: &str = "/properties/error/properties/details/items/properties/reason/enum";
     if let Some(Value::Array(known)) = status.pointer_mut(AT) {
-        let new = REFUSALS.map(|(_, reason, _)| Value::from(reason));
-        let new: Vec<Value> = new.into_iter().filter(|reason| !known.contains(reason)).collect();
-        known.extend(new);
+        known.extend(REFUSALS.map(|(_, reason, _)| Value::from(reason)));
     }
 }
 
@@ -85,15 +75,16 @@ mod tests {
         ]);
         refusals(&mut paths);
         let statuses = |path: &str| paths[path]["get"]["responses"].as_object().map(Map::len);
-        assert_eq!((statuses("/tasks"), statuses("/card")), (Some(3), Some(0)));
+        assert_eq!((statuses("/tasks"), statuses("/card")), (Some(2), Some(0)));
+        let content = &paths["/tasks"]["get"]["responses"]["401"]["content"];
+        assert!(content["application/problem+json"].is_object(), "{content}");
         let mut all = Value::Object(paths);
         leave_public(&mut all);
         assert_eq!(all["/card"]["get"]["security"], json!([]));
         assert_eq!(all["/tasks"]["get"].get("security"), None);
         let mut status = json!({"properties": {"error": {"properties": {"details": {"items":
-            {"properties": {"reason": {"enum": ["X", "UNAVAILABLE"]}}}}}}}});
+            {"properties": {"reason": {"enum": ["X"]}}}}}}}});
         reasons(&mut status);
-        assert!(status.to_string().contains("PERMISSION_DENIED"));
-        assert_eq!(status.to_string().matches("UNAVAILABLE").count(), 1);
+        assert!(status.to_string().contains(r#"["X","UNAUTHENTICATED","PERMISSION_DENIED"]"#));
     }
 }

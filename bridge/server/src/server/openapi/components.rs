@@ -23,7 +23,7 @@ pub(super) fn with_common(mut schemas: Schemas) -> Value {
     schemas.named("JsonRpcRequest", || {
         json!({
             "type": "object",
-            "required": ["jsonrpc", "method"],
+            "required": ["jsonrpc", "id", "method"],
             "properties": {
                 "jsonrpc": {"const": "2.0"},
                 "id": {"type": ["string", "number", "null"]},
@@ -211,8 +211,25 @@ pub(super) fn responses(version: Version, streams: bool, schema: Value) -> Value
         "404": refused("The task or the path does not exist"),
         "405": refused("The path has other methods"),
         "413": refused("The body is too large"),
+        "429": limited("The caller has reached a limit"),
         "500": refused("The agent or the bridge failed"),
+        "503": limited("The request cannot be answered at present"),
     })
+}
+
+/// Returns the response to a request that can be sent again. It is a problem (RFC 9457) if the request was not read.
+fn limited(description: &str) -> Value {
+    let mut response = refused(description);
+    response["content"]["application/problem+json"] = json!({"schema": common("Status")});
+    response["headers"] = retry_after();
+    response
+}
+
+/// Returns the header that says when a request can be sent again.
+pub(super) fn retry_after() -> Value {
+    json!({"Retry-After": {
+        "description": "The seconds after which to send the request again", "schema": {"type": "integer"},
+    }})
 }
 
 /// Returns an error response, with both media types.

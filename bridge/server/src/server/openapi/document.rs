@@ -85,6 +85,8 @@ fn servers(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
 }
 
 fn json_rpc() -> Value {
+    let response = json!({"application/json": {"schema": components::common("JsonRpcResponse")}});
+    let retry_after = components::retry_after();
     json!({
         "operationId": "JSONRPC",
         "tags": ["JSON-RPC"],
@@ -108,8 +110,11 @@ fn json_rpc() -> Value {
                     "text/event-stream": {"schema": components::events(&components::common("JsonRpcResponse"))},
                 },
             },
-            "202": {"description": "The request was a notification, which gets no response"},
-            "413": {"description": "The body is too large"},
+            "413": {"description": "The body is too large", "content": response},
+            "429": {"description": "The caller has reached a limit", "content": response, "headers": retry_after},
+            "503": {
+                "description": "The request cannot be answered at present", "content": response, "headers": retry_after,
+            },
         },
     })
 }
