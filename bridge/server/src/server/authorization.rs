@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use axum::{extract::FromRequestParts, http::request::Parts};
 use bridge_protocol::dialect::Call;
 
-use super::Endpoint;
+use super::{Endpoint, Origin};
 use crate::{
     access::{Credentials, Refusal},
     caller::Caller,
@@ -20,6 +20,8 @@ pub(crate) struct Requester {
     pub(crate) caller: Caller,
     /// The address from which the request came, if known.
     pub(crate) source: Option<IpAddr>,
+    /// The URL at which the client reaches the bridge, if a layer named it.
+    pub(crate) origin: Option<Origin>,
     /// The credentials that were presented, if the agent demands any.
     credentials: Option<Credentials>,
 }
@@ -32,6 +34,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Requester {
         Ok(Self {
             caller: caller.unwrap_or_else(Caller::anonymous),
             source: quota::source(&parts.extensions),
+            origin: parts.extensions.get().cloned(),
             credentials: parts.extensions.get().cloned(),
         })
     }

@@ -24,6 +24,7 @@ use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::{Endpoint, GrpcAddress, GrpcInterface, Origin, rest, service_parameters};
+use crate::service::Reply;
 
 /// The caching of cards by clients.
 const CACHE: &str = "public, max-age=60";
@@ -76,7 +77,7 @@ impl Endpoint {
     }
 
     /// Returns the card with the bridge's signatures over all its other fields (specification 8.4).
-    pub(super) fn signed(&self, mut card: AgentCard, origin: Option<&Origin>) -> AgentCard {
+    fn signed(&self, mut card: AgentCard, origin: Option<&Origin>) -> AgentCard {
         if let Some(signer) = &self.signer {
             let url = origin.map_or(&self.public_url, |Origin(origin)| origin);
             card.signatures.clear();
@@ -100,9 +101,22 @@ impl Endpoint {
         origin.map_or(&self.public_url, |Origin(origin)| origin)
     }
 
-    /// Adds the agent's interfaces to a card, with the configured public URL.
-    pub(super) fn with_interfaces(&self, card: AgentCard) -> AgentCard {
-        self.with_interfaces_at(&self.public_url, card)
+    /// Completes a reply that is a card with the agent's interfaces and, in 1.0, the bridge's signatures: these cover the
+    /// document of 1.0, so older documents have none.
+    pub(super) fn complete_card(
+        &self,
+        reply: Reply,
+        version: Version,
+        origin: Option<&Origin>,
+    ) -> Reply {
+        let Reply::Card(card) = reply else {
+            return reply;
+        };
+        let card = self.with_interfaces_at(self.base_url_for(origin), *card);
+        Reply::Card(Box::new(match version {
+            Version::V1_0 => self.signed(card, origin),
+            Version::V0_1 | Version::V0_3 => card,
+        }))
     }
 
     fn with_interfaces_at(&self, url: &str, mut card: AgentCard) -> AgentCard {
@@ -200,7 +214,53 @@ fn http_date(time: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
+    use axum::{Router, body::to_bytes, http::Request};
+    use serde_json::json;
+    use tower::ServiceExt as _;
+
     use super::*;
+    use crate::{
+        agent::Agent, auth::CardSigner, caller::Caller, executor::FnExecutor, host::Host,
+        store::MemoryStore,
+    };
+
+    const KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
+                       MC4CAQAwBQYDK2VwBCIEIMV+bbbCwvXKyzbxhFrL3ET4fPhU9iJK9JVTfwFQBviz\n\
+                       -----END PRIVATE KEY-----\n";
+
+    /// Asks as a known caller that reaches the bridge at `https://proxy.example`.
+    async fn ask(app: &Router, request: Request<Body>) -> Value {
+        let mut request = request;
+        request.extensions_mut().insert(Origin("https://proxy.example".to_owned()));
+        request.extensions_mut().insert(Caller::new("alice"));
+        let body = app.clone().oneshot(request).await.unwrap().into_body();
+        serde_json::from_slice(&to_bytes(body, 1 << 20).await.unwrap()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn every_binding_has_the_same_extended_card() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), KEY).unwrap();
+        let card = AgentCard::named("A", "Echoes");
+        let agent = Agent::new("a", card.clone(), Arc::new(FnExecutor(str::to_owned)));
+        let app = Host::new(Arc::new(MemoryStore::new()), [agent])
+            .signer(Arc::new(CardSigner::read(file.path(), None).unwrap()))
+            .extended_card("a", card)
+            .router("http://localhost")
+            .await
+            .unwrap();
+        let rpc = json!({"jsonrpc": "2.0", "id": 1, "method": "GetExtendedAgentCard"});
+        let rpc = Request::post("/a2a")
+            .header("a2a-version", "1.0")
+            .header(CONTENT_TYPE, "application/json")
+            .body(rpc.to_string().into())
+            .unwrap();
+        let card = ask(&app, rpc).await["result"].take();
+        let got = Request::get("/a2a/extendedAgentCard").body(Body::empty()).unwrap();
+        assert_eq!(ask(&app, got).await, card);
+        assert_eq!(card["supportedInterfaces"][0]["url"], "https://proxy.example/a2a");
+        assert!(card["signatures"][0]["signature"].is_string(), "{card}");
+    }
 
     #[test]
     fn a_known_document_is_not_sent_again() {

@@ -118,6 +118,7 @@ pub(super) async fn answer(
         }
         Err(error) => return refusal(id, error),
     };
+    let reply = endpoint.complete_card(reply, version, requester.origin.as_ref());
     let client_id = context.client_id.as_deref();
     let size = reply.size();
     let write = || self::response(endpoint, version, id, size, shape(reply), client_id);
@@ -302,14 +303,7 @@ fn response(
             translated(|losses| version.push_configs_from_v1(&configs, losses))
         }
         Reply::Deleted => version.deleted(),
-        Reply::Card(card) => {
-            // The signatures cover the document of 1.0, so older documents have none.
-            let card = match version {
-                Version::V1_0 => endpoint.signed(endpoint.with_interfaces(*card), None),
-                Version::V0_1 | Version::V0_3 => endpoint.with_interfaces(*card),
-            };
-            translated(|losses| version.card_from_v1(&card, losses))
-        }
+        Reply::Card(card) => translated(|losses| version.card_from_v1(&card, losses)),
     };
     json(id, size, result)
 }

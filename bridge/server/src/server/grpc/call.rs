@@ -164,10 +164,11 @@ impl GrpcCall {
         permitted.map_err(|refusal| status_of_refusal(&refusal))?;
         // Boxed, because each of the layers of gRPC around this future would contain it.
         let reply = Box::pin(service.call(&context, call)).await;
-        reply.or_else(|error| {
+        let reply = reply.or_else(|error| {
             let card = self.only_card(&error).ok_or_else(|| self.status_of(&error));
             card.map(|card| Reply::Card(Box::new(card)))
-        })
+        })?;
+        Ok(self.endpoint.complete_card(reply, self.version, self.requester.origin.as_ref()))
     }
 
     /// Reads a message that was weighed.
@@ -199,10 +200,7 @@ impl GrpcCall {
             Version::V1_0 => self.message_of_v1_0(reply),
             Version::V0_1 | Version::V0_3 => {
                 let value = match reply {
-                    Reply::Card(card) => {
-                        let card = self.endpoint.with_interfaces(*card);
-                        translated(|losses| proto::card::from_v1(&card, losses))
-                    }
+                    Reply::Card(card) => translated(|losses| proto::card::from_v1(&card, losses)),
                     other => ResponseFormat::V0_3Proto.older_reply(other),
                 };
                 Ok(MESSAGES_V0_3.write_answer(self.operation, &value).into())
@@ -220,9 +218,7 @@ impl GrpcCall {
                 write::<v1::ListTaskPushNotificationConfigsResponse, _>(&configs)
             }
             Reply::Deleted => Vec::new(),
-            Reply::Card(card) => {
-                write::<v1::AgentCard, AgentCard>(&self.endpoint.with_interfaces(*card))
-            }
+            Reply::Card(card) => write::<v1::AgentCard, AgentCard>(&card),
             Reply::Stream(_) => return Err(ErrorKind::Internal.into()),
         };
         Ok(bytes.into())

@@ -97,10 +97,11 @@ impl MountedAgent {
         }
         drop(headers);
         let reply = endpoint.service.call(&context, call).await?;
+        let reply = endpoint.complete_card(reply, routed.version, requester.origin.as_ref());
         let writer = writer.with_format(format);
         let response = match reply {
             Reply::Stream(items) => writer.stream(items),
-            other => write_large(other.size(), || writer.reply(endpoint, other)).await,
+            other => write_large(other.size(), || writer.reply(other)).await,
         };
         let active = endpoint.service.active_extensions(&context);
         Ok(service_parameters::with_extensions(response, routed.version, active))

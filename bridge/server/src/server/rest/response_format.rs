@@ -35,7 +35,7 @@ impl ResponseFormat {
         }
     }
 
-    /// Writes a reply that is not a stream. A card must already have its interfaces.
+    /// Writes a reply that is not a stream.
     pub(super) fn text(self, reply: Reply) -> Vec<u8> {
         let size = reply.size();
         match (self, reply) {

@@ -14,7 +14,6 @@ use futures_util::StreamExt as _;
 use super::{http_error::HttpError, response_format::ResponseFormat};
 use crate::{
     server::{
-        Endpoint,
         large_body::{WrittenItem, write_item},
         render, sse,
     },
@@ -53,11 +52,7 @@ impl ResponseWriter {
     }
 
     /// Returns a response with one object.
-    pub(super) fn reply(self, endpoint: &Endpoint, reply: Reply) -> Response {
-        let reply = match reply {
-            Reply::Card(card) => Reply::Card(Box::new(endpoint.with_interfaces(*card))),
-            other => other,
-        };
+    pub(super) fn reply(self, reply: Reply) -> Response {
         self.json(StatusCode::OK, self.format.text(reply))
     }
 
