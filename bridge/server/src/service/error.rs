@@ -68,7 +68,7 @@ pub(super) fn of_unlogged_end(end: UnloggedEnd) -> Error {
                 RetryCause::Failing => "its task log accepts no writes at present",
             };
             let message = format!(
-                "the agent has an answer, but {cause}: send the request again later, with the same messageId"
+                "the agent has the message, but {cause}: send the request again later, with the same messageId"
             );
             Error::unavailable(message, STORE_RETRY_SECONDS)
         }

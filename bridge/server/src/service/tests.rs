@@ -97,7 +97,7 @@ async fn waiting_clients_learn_why_an_answer_is_not_stored() {
     patient.may_answer.add_permits(1);
     let error = waiting.await.unwrap().unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
-    let expected = "the agent has an answer, but its task log is not available";
+    let expected = "the agent has the message, but its task log is not available";
     assert!(error.to_string().contains(expected), "{error}");
 }
 

@@ -19,7 +19,7 @@
 //! - `queue_place`: a turn's place in that order until the log has the turn
 //! - `memory_budget`: limits the memory of running turns
 //! - `agent_places`: limits the turns of each agent
-//! - `unlogged_ends`: retries ends of turns that the store does not accept
+//! - `unlogged_ends`: retries beginnings and ends of turns that the store does not accept
 //! - `open_artifacts`: closes artifacts that an interrupted turn leaves open
 //! - `status_answer`: repeats artifacts in the status, for clients that show none
 //! - [`Follower`]: reads a task's log as it grows

@@ -18,7 +18,7 @@ use super::{
     queue::TurnJob,
     status_answer,
     turn_events::start_events,
-    unlogged_ends::{EndRetry, UnloggedEnd},
+    unlogged_ends::{StoreRetry, UnloggedEnd},
 };
 use crate::{
     agent::{Agent, AnswerKind},
@@ -77,7 +77,7 @@ impl Turns {
 
     /// Ends a turn as failed, as soon as the store accepts it.
     pub(super) async fn fail(&self, job: &TurnJob, text: &str) {
-        let mut retry = EndRetry::new(&self.0.unlogged_ends, job);
+        let mut retry = StoreRetry::new(&self.0.unlogged_ends, job);
         let ended = loop {
             let tried = self.try_fail(job, text).await;
             if let Some(ended) = retry.next_attempt(tried).await {
@@ -109,16 +109,7 @@ impl Turns {
     ) {
         let _watched = self.watch_for_cancelation(job, &cancel_signal);
         let ended = match self.agent(&job.agent) {
-            Some(agent) => {
-                let held = match held {
-                    None => Box::pin(self.reserve(job)).await,
-                    Some((permit, reservation)) => Ok((Some(permit), Some(reservation))),
-                };
-                match held {
-                    Ok(_held) => self.work(&agent, job, cancel_signal, known).await,
-                    Err(error) => Err(error.into()),
-                }
-            }
+            Some(agent) => self.work(&agent, job, cancel_signal, known, held).await,
             None => Box::pin(self.fail_unhosted(job)).await,
         };
         match ended {
@@ -167,13 +158,41 @@ impl Turns {
         agent: &Arc<Agent>,
         job: &TurnJob,
         cancel_signal: CancelSignal,
-        known: Option<Arc<Head>>,
+        mut known: Option<Arc<Head>>,
+        held: Option<(RunPermit, BudgetReservation)>,
     ) -> Result<(), EmitError> {
-        match self.prepare(agent, job, known).await? {
+        let mut held = held.map(|(permit, reservation)| (Some(permit), Some(reservation)));
+        // A turn that was queued, or logged just now, was not started by an earlier process.
+        let mut is_new = known.is_some();
+        let mut retry = StoreRetry::new(&self.0.unlogged_ends, job);
+        let prepared = loop {
+            // The agent was not called yet, so the turn has not failed.
+            let tried = self.begin(agent, job, known.take(), &mut held, &mut is_new).await;
+            if let Some(prepared) = retry.next_attempt(tried).await {
+                break prepared?;
+            }
+        };
+        drop(retry);
+        match prepared {
             Some(prepared) => self.call(agent, job, prepared, cancel_signal).await,
             // The task ended while the turn waited.
             None => Ok(()),
         }
+    }
+
+    /// Reserves the resources of a turn unless it has them, and prepares it.
+    async fn begin(
+        &self,
+        agent: &Agent,
+        job: &TurnJob,
+        known: Option<Arc<Head>>,
+        held: &mut Option<(Option<RunPermit>, Option<BudgetReservation>)>,
+        is_new: &mut bool,
+    ) -> Result<Option<PreparedTurn>, EmitError> {
+        if held.is_none() {
+            *held = Some(Box::pin(self.reserve(job)).await?);
+        }
+        self.prepare(agent, job, known, is_new).await
     }
 
     /// Ends a turn whose agent was removed while it waited.
@@ -189,17 +208,18 @@ impl Turns {
         agent: &Agent,
         job: &TurnJob,
         known: Option<Arc<Head>>,
+        is_new: &mut bool,
     ) -> Result<Option<PreparedTurn>, EmitError> {
-        let is_recovered = known.is_none();
         let head = match known {
             Some(head) => head,
             None => self.head(job).await?,
         };
         let store = &self.0.store;
         let handle = TaskHandle::new(store.clone(), Arc::clone(&head)).within(self.0.limits.task);
-        // A start that was not logged just now was logged by an earlier process.
-        let until = open_until(&head, job.turn).filter(|_| is_recovered);
-        if is_queued(&head, job.turn) {
+        let is_queued_now = is_queued(&head, job.turn);
+        *is_new |= is_queued_now;
+        let until = open_until(&head, job.turn).filter(|_| !*is_new);
+        if is_queued_now {
             let start = |head: &Head| {
                 is_queued(head, job.turn).then(|| start_events(job.turn, agent).into())
             };
@@ -291,7 +311,7 @@ impl Turns {
             bridge_telemetry::fail(&bridge_telemetry::current(), outcome);
         }
         // The last changes are kept until the store accepts them.
-        let mut retry = EndRetry::new(&self.0.unlogged_ends, job);
+        let mut retry = StoreRetry::new(&self.0.unlogged_ends, job);
         loop {
             let tried = end(&handle, job.turn, &mut last).await;
             if let Some(ended) = retry.next_attempt(tried).await {

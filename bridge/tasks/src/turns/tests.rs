@@ -237,6 +237,26 @@ async fn an_answer_that_the_disk_has_no_room_for_is_kept_when_it_has() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_turn_whose_start_is_not_logged_begins_later() {
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+    let acting = Acting::new(0);
+    let turns = Turns::new(store.clone(), [agent(&acting)]);
+    turns.submit(incoming("m-1", "wait", None)).await.unwrap();
+    let queued = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
+    // The end of the first turn is in the log when the store fails.
+    store.delayed.store(1, Ordering::SeqCst);
+    acting.may_go_on.add_permits(1);
+    while store.delayed.load(Ordering::SeqCst) > 0 {
+        tokio::task::yield_now().await;
+    }
+    store.unavailable.store(3, Ordering::SeqCst);
+    store.release.add_permits(1);
+    assert_eq!(settled(&turns, &queued.task).await.state, TaskState::Completed);
+    assert_eq!(said(&turns, &queued.task).await, "done");
+    assert_eq!(turns.unlogged_end_count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_read_that_fails_after_the_start_of_a_turn_ends_it_as_failed() {
     let acting = Acting::new(0);
     let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));

@@ -1,5 +1,5 @@
-//! Tracks turns whose end the store does not accept, so that waiting clients get an error instead of waiting for
-//! disk space.
+//! Tracks turns whose beginning or end the store does not accept, so that waiting clients get an error instead of waiting
+//! for disk space.
 
 use std::{
     collections::BTreeMap,
@@ -16,10 +16,10 @@ use tokio::{
 use super::{Turns, queue::TurnJob};
 use crate::{executor::EmitError, store::StoreError};
 
-/// The first and the longest delay between attempts to log the end of a turn.
+/// The first and the longest delay between attempts to log the beginning or the end of a turn.
 const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];
 
-/// The time after which waiting clients are informed that the store refuses the end of a turn.
+/// The time after which waiting clients are informed that the store refuses the events of a turn.
 const REPORT_AFTER: Duration = Duration::from_secs(1);
 
 /// The reason why the end of a turn is not in the log.
@@ -115,8 +115,8 @@ impl Turns {
     }
 }
 
-/// Retries to log the end of a turn while the store refuses it. No other outcome of the turn would be true.
-pub(super) struct EndRetry<'a> {
+/// Retries to log the beginning or the end of a turn while the store refuses it. No other outcome of the turn would be true.
+pub(super) struct StoreRetry<'a> {
     unlogged_ends: &'a UnloggedEnds,
     job: &'a TurnJob,
     pause: Duration,
@@ -124,7 +124,7 @@ pub(super) struct EndRetry<'a> {
     is_reported: bool,
 }
 
-impl<'a> EndRetry<'a> {
+impl<'a> StoreRetry<'a> {
     pub(super) fn new(unlogged_ends: &'a UnloggedEnds, job: &'a TurnJob) -> Self {
         Self {
             unlogged_ends,
@@ -136,15 +136,15 @@ impl<'a> EndRetry<'a> {
     }
 
     /// Returns the result of an attempt; after a delay, `None` if it must be retried.
-    pub(super) async fn next_attempt(
+    pub(super) async fn next_attempt<T>(
         &mut self,
-        tried: Result<(), EmitError>,
-    ) -> Option<Result<(), EmitError>> {
+        tried: Result<T, EmitError>,
+    ) -> Option<Result<T, EmitError>> {
         match tried {
             Err(EmitError::Store(error)) if error.is_temporary() => {
                 let TurnJob { task, turn, .. } = self.job;
                 if !error.is_reported_by_store() {
-                    tracing::warn!(task, turn, %error, "the end of a turn waits until the store accepts it");
+                    tracing::warn!(task, turn, %error, "a turn waits until the store accepts its events");
                 }
                 if self.is_reported || self.since.elapsed() >= REPORT_AFTER {
                     self.is_reported = true;
@@ -155,12 +155,12 @@ impl<'a> EndRetry<'a> {
                 self.pause = (self.pause * 2).min(RETRY_PAUSES[1]);
                 None
             }
-            ended => Some(ended),
+            done => Some(done),
         }
     }
 }
 
-impl Drop for EndRetry<'_> {
+impl Drop for StoreRetry<'_> {
     fn drop(&mut self) {
         if self.is_reported {
             self.unlogged_ends.remove(self.job);
