@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use tonic::Status;
 use tower::ServiceExt as _;
 
-use super::{SERVICES, methods};
+use super::{SERVICES, call::status_of_body, methods};
 
 /// The length of the prefix of a message, which contains its compression flag and length.
 const FRAME: usize = 5;
@@ -48,8 +48,11 @@ async fn pass_on(State(agents): State<AgentTable>, request: Request) -> Response
     let body = match timeout(ARRIVAL, to_bytes(body, agents.body_limit + FRAME)).await {
         Ok(Ok(body)) => body,
         Ok(Err(error)) => {
-            let message = format!("expected at most {} bytes: {error}", agents.body_limit);
-            return refused(Status::resource_exhausted(message));
+            let too_large = || {
+                let message = format!("expected at most {} bytes: {error}", agents.body_limit);
+                Status::resource_exhausted(message)
+            };
+            return refused(status_of_body().unwrap_or_else(too_large));
         }
         Err(_) => {
             return refused(Status::deadline_exceeded("the request did not arrive in time"));

@@ -105,9 +105,8 @@ impl GrpcCall {
                 grpc.unary(one, request).await
             }
         };
-        // A body that could not be read to its end is reported with its own error.
-        if let Some(error) = InFlight::current().and_then(|request| request.report_body_error()) {
-            return status_of_body_error(error).into_http::<Body>();
+        if let Some(status) = status_of_body() {
+            return status.into_http::<Body>();
         }
         service_parameters::with_extensions(
             response.map(Body::new),
@@ -237,12 +236,12 @@ fn item_message(version: Version, item: StreamItem) -> Bytes {
     }
 }
 
-/// Returns the error for a message that could not be read to its end.
-fn status_of_body_error(error: program::BodyError) -> Status {
-    match error {
+/// Returns the error for a message that was not read to its end because it came too slowly or had no room.
+pub(super) fn status_of_body() -> Option<Status> {
+    Some(match InFlight::current()?.report_body_error()? {
         program::BodyError::TooSlow => Status::deadline_exceeded("the message arrived too slowly"),
         program::BodyError::NoMemory => status_of(&BodyError::Full.error()),
-    }
+    })
 }
 
 /// The messages of a stream, which may end with an error.
