@@ -15,6 +15,7 @@ use crate::{
     caller::Caller,
     push::{CheckedSetting, Push, PushError},
     run_to_completion,
+    store::StoreError,
     turns::Submitted,
 };
 
@@ -50,7 +51,8 @@ impl Service {
         Ok(owned(kept.map_err(wrong)?, context))
     }
 
-    /// Returns a setting. In 0.3 and 0.1, no id and the ids `default` and `None` select the task's first setting.
+    /// Returns a setting. In 0.3 and 0.1, the ids `default` and `None` select the setting that was created without an id; no
+    /// id selects this one, too, or else the first.
     pub async fn get_push_config(
         &self,
         context: &Context,
@@ -58,13 +60,11 @@ impl Service {
     ) -> Result<TaskPushNotificationConfig, Error> {
         let push = self.push()?;
         let head = self.head(context, &request.task_id).await?;
-        let get = async |id| push.get(&context.caller, &head.task, id).await;
-        let mut found = get(&request.id).await.map_err(error::of_store)?;
-        let is_unnamed = UNNAMED.contains(&request.id.as_str());
-        if found.is_none() && context.version != Version::V1_0 && is_unnamed {
-            found = get(&head.task).await.map_err(error::of_store)?;
-        }
-        found.map(|config| owned(config, context)).ok_or_else(|| {
+        let found = match known_id(push, context, &head.task, &request.id).await {
+            Ok(id) => push.get(&context.caller, &head.task, id).await,
+            Err(error) => Err(error),
+        };
+        found.map_err(error::of_store)?.map(|config| owned(config, context)).ok_or_else(|| {
             let (task, id) = (&request.task_id, &request.id);
             let message = format!("task {task} has no push notification setting {id:?}");
             Error::new(ErrorKind::TaskNotFound, message)
@@ -94,7 +94,8 @@ impl Service {
         })
     }
 
-    /// Deletes a setting, which ends its deliveries. A setting that does not exist is no error.
+    /// Deletes a setting, which ends its deliveries. A setting that does not exist is no error. In 0.3 and 0.1, the ids
+    /// `default` and `None` select the setting that was created without an id.
     pub async fn delete_push_config(
         &self,
         context: &Context,
@@ -102,9 +103,10 @@ impl Service {
     ) -> Result<(), Error> {
         let push = self.push()?;
         let head = self.head(context, &request.task_id).await?;
+        let id = known_id(push, context, &head.task, &request.id).await;
+        let id = id.map_err(error::of_store)?.to_owned();
         let (push, caller) = (push.clone(), context.caller.clone());
-        let removed =
-            run_to_completion(async move { push.remove(&caller, &head.task, &request.id).await });
+        let removed = run_to_completion(async move { push.remove(&caller, &head.task, &id).await });
         removed.await.map_err(error::of_store)
     }
 
@@ -157,6 +159,18 @@ impl Service {
         let push = self.push.as_ref();
         push.ok_or_else(|| ErrorKind::PushNotificationNotSupported.into())
     }
+}
+
+/// Returns the id under which a setting is stored: a setting without an id has that of its task.
+async fn known_id<'i>(
+    push: &Push,
+    context: &Context,
+    task: &'i str,
+    id: &'i str,
+) -> Result<&'i str, StoreError> {
+    let is_unnamed = context.version != Version::V1_0 && UNNAMED.contains(&id);
+    let is_known = !is_unnamed || push.get(&context.caller, task, id).await?.is_some();
+    Ok(if is_known { id } else { task })
 }
 
 /// Returns the setting for its owner: in 0.1 with the client's own id of the task.

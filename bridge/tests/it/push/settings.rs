@@ -103,8 +103,8 @@ async fn older_versions_have_one_setting_a_task_unless_they_name_others() {
     assert_eq!(code, -32001, "1.0 has no such name");
     let list = rpc(&app, None, "tasks/pushNotificationConfig/list", json!({"id": task})).await;
     assert_eq!(list["result"].as_array().unwrap().len(), 1, "{list}");
-    let named = json!({"id": task, "pushNotificationConfigId": task});
-    let removed = rpc(&app, None, "tasks/pushNotificationConfig/delete", named).await;
+    // The same name deletes it.
+    let removed = rpc(&app, None, "tasks/pushNotificationConfig/delete", default).await;
     assert_eq!(removed["result"], Value::Null);
     let (code, _) =
         error(&app, None, "tasks/pushNotificationConfig/get", json!({"id": task})).await;
