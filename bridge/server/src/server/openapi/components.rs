@@ -126,11 +126,12 @@ pub(super) fn tenant() -> Value {
     })
 }
 
-/// Returns a parameter in the path.
-pub(super) fn in_path(name: &str) -> Value {
+/// Returns a parameter in the path. The first is the id of a task, which contains no colon.
+pub(super) fn in_path((index, name): (usize, &str)) -> Value {
+    let pattern = if index == 0 { "^[^:/]+$" } else { "^[^/]+$" };
     json!({
         "name": name, "in": "path", "required": true,
-        "schema": {"type": "string", "pattern": "^[^:/]+$"},
+        "schema": {"type": "string", "pattern": pattern},
     })
 }
 

@@ -100,7 +100,7 @@ fn parameters(operation: Operation, method: &str, group: PathGroup) -> Value {
     if group == PathGroup::Tenant {
         all.push(components::tenant());
     }
-    all.extend(operation.path_fields().map(components::in_path));
+    all.extend(operation.path_fields().enumerate().map(components::in_path));
     if operation.streams() {
         all.push(components::last_event());
     }

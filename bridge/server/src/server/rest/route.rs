@@ -101,19 +101,20 @@ fn values(pattern: &str, segments: &[&str]) -> Option<Vec<String>> {
     }
     let mut values = Vec::new();
     for (wanted, found) in wanted.iter().zip(segments) {
-        match wanted.split_once('}') {
-            None if wanted == found => {}
-            None => return None,
-            Some((_, suffix)) => values.push(before(found, suffix)?.to_owned()),
+        let Some((_, action)) = wanted.split_once('}') else {
+            if wanted == found {
+                continue;
+            }
+            return None;
+        };
+        let id = found.strip_suffix(action)?;
+        // The first id is the bridge's own of a task, which contains no colon. Clients choose the ids of webhooks.
+        if id.is_empty() || values.is_empty() && id.contains(':') {
+            return None;
         }
+        values.push(id.to_owned());
     }
     Some(values)
-}
-
-/// Returns the id before the action in a segment. Ids are never empty, and the bridge's ids contain no colon.
-fn before<'a>(segment: &'a str, action: &str) -> Option<&'a str> {
-    let id = segment.strip_suffix(action)?;
-    (!id.is_empty() && !id.contains(':')).then_some(id)
 }
 
 /// Decodes a segment. Clients may encode any character, including the colon of an action. Characters with a special
@@ -165,6 +166,11 @@ mod tests {
                 "DELETE",
                 "/tasks/t/pushNotificationConfigs/p",
                 "1.0 DeleteTaskPushNotificationConfig taskId=t id=p",
+            ),
+            (
+                "GET",
+                "/tasks/t/pushNotificationConfigs/urn:p",
+                "1.0 GetTaskPushNotificationConfig taskId=t id=urn:p",
             ),
             ("GET", "/extendedAgentCard", "1.0 GetExtendedAgentCard"),
             ("GET", "/a%20b/extendedAgentCard", "1.0 GetExtendedAgentCard of a b"),
