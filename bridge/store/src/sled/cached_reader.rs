@@ -99,15 +99,12 @@ impl CachedReader {
         if let Some(snapshot) = self.publisher.cache.get(&latest.head.task, latest.head.seq) {
             return Ok(snapshot);
         }
-        let alone = match latest.bytes {
-            0..LARGE => None,
-            LARGE.. => Some(self.large.clone().lock_owned().await),
-        };
-        self.blocking(move |reader| {
-            let _alone = alone;
-            reader.compute(&latest)
-        })
-        .await
+        if latest.bytes < LARGE {
+            return self.blocking(move |reader| reader.compute(&latest)).await;
+        }
+        // All other threads may read pages that wait for the lock.
+        let (alone, reader) = (self.large.clone().lock_owned().await, self.clone());
+        self.threads.run_at_once(alone, move || reader.compute(&latest)).await
     }
 
     /// Runs work that waits for the disk on a thread of the store.

@@ -9,7 +9,8 @@ use tokio::{
 
 use crate::{Result, StoreError};
 
-/// The largest number of concurrent reads, each on a thread. Each thread keeps some megabytes of memory.
+/// The largest number of concurrent reads, each on a thread, beside the one of [`ReaderThreads::run_at_once`]. Each thread
+/// keeps some megabytes of memory.
 pub(super) const MAX_READS: usize = if cfg!(test) { 8 } else { 16 };
 
 /// The threads of this store, which are started when they are needed. The program's tokio pool for blocking work is not
@@ -27,7 +28,7 @@ impl ReaderThreads {
     pub(super) fn new() -> Result<Self> {
         let runtime = Builder::new_current_thread()
             .thread_name("store-reader")
-            .max_blocking_threads(MAX_READS)
+            .max_blocking_threads(MAX_READS + 1)
             .build();
         Ok(Self {
             runtime: Some(runtime.map_err(|error| StoreError::io("starting the readers", error))?),
@@ -40,22 +41,29 @@ impl ReaderThreads {
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let (sender, result) = oneshot::channel();
-        // The work is boxed, so that little code is compiled for each kind of work.
-        let work = Box::new(move || drop(sender.send(work())));
-        self.start(work).await?;
-        result.await.map_err(|_| StoreError::Closed)?
-    }
-
-    async fn start(&self, work: Box<dyn FnOnce() + Send>) -> Result<()> {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.map_err(|_| StoreError::Closed)?;
-        let runtime = self.runtime.as_ref().ok_or(StoreError::Closed)?;
-        runtime.spawn_blocking(move || {
-            let _permit = permit;
-            work();
+        self.run_at_once(permit, work).await
+    }
+
+    /// Does the same without waiting for a permit. `lock` is a lock that only one caller at a time has, and for which reads
+    /// with a permit may wait. It is dropped after the work.
+    pub(super) async fn run_at_once<T: Send + 'static>(
+        &self,
+        lock: impl Send + 'static,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (sender, result) = oneshot::channel();
+        // The work is boxed, so that little code is compiled for each kind of work.
+        let work: Box<dyn FnOnce() + Send> = Box::new(move || {
+            let done = work();
+            drop(lock);
+            // The caller may have left.
+            drop(sender.send(done));
         });
-        Ok(())
+        let runtime = self.runtime.as_ref().ok_or(StoreError::Closed)?;
+        runtime.spawn_blocking(work);
+        result.await.map_err(|_| StoreError::Closed)?
     }
 }
 

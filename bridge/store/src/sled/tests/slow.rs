@@ -136,3 +136,36 @@ async fn a_large_task_is_read_once_for_all_who_want_it() {
     }
     assert!(tasks.iter().all(|task| Arc::ptr_eq(task, &tasks[0])));
 }
+
+/// Pages wait for large tasks on threads, of which there are few. Who has the turn to read one does not need one of these.
+#[tokio::test]
+async fn pages_that_wait_for_a_large_task_do_not_prevent_its_read() {
+    let backend = Sled::new();
+    let settings = SledSettings { task_cache: 0, ..backend.settings() };
+    let disk = SimulatedDisk::new(1);
+    let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
+    let sample = Sample::new("t");
+    sample.create(&*store, 1).await;
+    let done = status(TaskState::Completed, &"x".repeat(2 << 20));
+    sample.then(&*store, 2, done).await;
+    disk.reads().set_closed(true);
+    // The first one reads, and the second one is the next.
+    let reads = [(); 2].map(|()| {
+        let (store, alice) = (store.clone(), sample.caller.clone());
+        tokio::spawn(async move { store.task(&alice, "t").await.unwrap().seq })
+    });
+    let pages = [(); MAX_READS].map(|()| {
+        let (store, alice) = (store.clone(), sample.caller.clone());
+        tokio::spawn(async move {
+            let page = store.list(&alice, &ListQuery::of("sample")).await;
+            page.unwrap().tasks[0].seq
+        })
+    });
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+    disk.reads().set_closed(false);
+    for read in reads.into_iter().chain(pages) {
+        assert_eq!(read.await.unwrap(), 4);
+    }
+}
