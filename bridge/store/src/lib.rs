@@ -98,8 +98,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Adds events to a task, all or none, and returns the head after them.
     ///
     /// The events are durable and visible to every reader when this returns, and their message ids and the client's task
-    /// id can be found. After an error nothing was written, except for [`StoreError::Io`], [`StoreError::Full`] and
-    /// [`StoreError::Closed`], for which this is unknown.
+    /// id can be found. After an error nothing was written, except for [`StoreError::Io`], [`StoreError::Full`],
+    /// [`StoreError::Unavailable`] and [`StoreError::Closed`], for which this is unknown.
     ///
     /// Errors: `Conflict` if the task has newer events (read them and decide again), `Duplicate` or `Taken` if
     /// an id was used before, `Ended` and `Invalid` if the events cannot follow, `TooLarge`.

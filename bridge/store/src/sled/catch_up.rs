@@ -37,7 +37,10 @@ pub(super) fn catch_up(reader: &Reader) -> Result<End> {
             for one in records {
                 draft.replay(one)?;
             }
-            reader.index().apply(draft.changes, end)?;
+            reader.index().apply(draft.changes, end);
+            if reader.index().has_failed() {
+                return Err(StoreError::Rebuilding);
+            }
         }
         read.join().unwrap_or(Err(StoreError::Closed))
     })

@@ -211,8 +211,9 @@ impl Writer for LogWriter {
             return Ok(());
         }
         let end = self.log.commit()?;
-        // If this fails, the index gets the durable records when it is rebuilt.
-        self.reader.index().apply(changes, end)
+        // The batch is durable, also if the index fails meanwhile: then it is rebuilt before the next batch.
+        self.reader.index().apply(changes, end);
+        Ok(())
     }
 }
 

@@ -88,8 +88,9 @@ impl<'a> Draft<'a> {
             return Err(self.reader.quarantine_lost(task));
         }
         deletion.check(&latest.head)?;
+        self.index_deletion(latest)?;
         log.put(|to| codec::write_deletion(to, task));
-        self.index_deletion(latest)
+        Ok(())
     }
 
     /// Adds a deletion to the index. The ids of messages and of the client remain in the index: a lookup of such an id finds

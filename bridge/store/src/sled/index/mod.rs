@@ -154,22 +154,16 @@ impl Index {
     }
 
     /// Makes changes visible to all readers atomically. The index is complete up to `end` afterwards. Waits if the disk is
-    /// too slow.
-    ///
-    /// Errors: `Rebuilding` if the index has failed.
-    pub(super) fn apply(&self, changes: Changes, end: End) -> Result<()> {
+    /// too slow. A failed index has the changes in memory only.
+    pub(super) fn apply(&self, changes: Changes, end: End) {
         let mut state = self.lock();
         while state.young.bytes() > 2 * self.layer_bytes && state.phase == Phase::Running {
             state = self.wait(state);
-        }
-        if state.phase == Phase::Failed {
-            return Err(StoreError::Rebuilding);
         }
         state.young.apply(changes, end);
         if state.sealed.is_none() && state.young.is_full(self.layer_bytes) {
             self.changed.notify_all();
         }
-        Ok(())
     }
 
     /// Returns whether a write or a read has failed, so that the index must be rebuilt.

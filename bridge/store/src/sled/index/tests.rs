@@ -76,7 +76,7 @@ impl Pair {
         let end = index.end();
         for (changes, at) in std::mem::take(&mut self.unsealed) {
             if at.at > end.at {
-                index.apply(changes.clone(), at).unwrap();
+                index.apply(changes.clone(), at);
                 self.unsealed.push((changes, at));
             }
         }
@@ -169,7 +169,7 @@ impl Pair {
         }
         changes.update_task(before, latest.clone());
         self.tasks.insert(task, latest);
-        self.index().apply(changes.clone(), end).unwrap();
+        self.index().apply(changes.clone(), end);
         self.unsealed.push((changes, end));
     }
 

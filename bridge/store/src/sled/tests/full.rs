@@ -109,3 +109,31 @@ async fn a_failed_index_is_rebuilt_while_others_read() {
     drop(store);
     check(&backend.try_open().unwrap(), 300).await;
 }
+
+/// A caller who is refused sends a message again, or gives up its turn.
+#[tokio::test]
+async fn a_durable_append_is_acknowledged_although_the_index_fails_meanwhile() {
+    let backend = Sled::new();
+    let disk = SimulatedDisk::new(1);
+    let open = || Arc::new(SledStore::open_simulated(&backend.settings(), &disk).unwrap());
+    fill(&open(), 0..40).await;
+    let (store, sample) = (open(), Sample::new("t1"));
+    disk.reads().set_closed(true);
+    let appending = tokio::spawn({
+        let (store, caller) = (store.clone(), sample.caller.clone());
+        let ended = sample.append(3, 1, vec![Event::TurnEnded { turn: 1 }]);
+        async move { store.append(&caller, ended).await }
+    });
+    // The committer reads the head of the task.
+    while disk.reads().waiting() == 0 {
+        tokio::task::yield_now().await;
+    }
+    store.reader.disk.index().fail();
+    disk.reads().set_closed(false);
+    assert_eq!(appending.await.unwrap().unwrap().seq, 4);
+    assert_eq!(sample.head(&*store).await.seq, 4);
+    while store.ready().await.is_err() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(sample.head(&*store).await.seq, 4);
+}
