@@ -84,9 +84,10 @@ impl Compaction {
         if reader.disk.index().has_failed() {
             return Ok(false);
         }
-        let removed = std::mem::take(&mut progress.emptied);
+        // They are removed again if this fails or is dropped.
+        let emptied = progress.emptied.clone();
         progress.emptied =
-            reader.blocking(move |reader| remove_emptied(&reader.disk, removed)).await?;
+            reader.blocking(move |reader| remove_emptied(&reader.disk, emptied)).await?;
         let before = match goal {
             CompactionGoal::Bounded => u64::MAX,
             CompactionGoal::All => {

@@ -1,5 +1,7 @@
 //! Tests that compaction keeps all live data and frees the rest.
 
+use futures_util::FutureExt as _;
+
 use super::*;
 use crate::{
     Deletion,
@@ -193,6 +195,26 @@ async fn concurrent_readers_and_writers_are_not_affected() {
     reader.await.unwrap();
     assert_eq!(store.damage(), Damage::default());
     assert!(store.reader.disk.log.begin() > 0);
+}
+
+/// The command of the operator may be interrupted at any time.
+#[tokio::test]
+async fn a_step_that_is_dropped_keeps_no_disk_space() {
+    let small = Small::new();
+    let store = small.open();
+    fill(&store).await;
+    for number in (0..TASKS).filter(|number| number % 5 > 0) {
+        let Sample { caller, task, .. } = sample(number);
+        store.delete(&caller, &task, Deletion::Forced).await.unwrap();
+    }
+    loop {
+        drop(store.compact_step().now_or_never());
+        if !store.compact_step().await.unwrap() {
+            break;
+        }
+    }
+    let (live, used) = (store.reader.disk.live_bytes().unwrap(), small.bytes());
+    assert!(used as u64 <= 2 * live + 3 * SEGMENT, "{used} of {live}");
 }
 
 #[tokio::test]
