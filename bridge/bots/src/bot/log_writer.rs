@@ -187,7 +187,7 @@ pub(super) fn update(output: Output) -> Option<Update> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::sync::{Arc, atomic::Ordering};
 
     use bridge_protocol::{
         a2a::TaskState,
@@ -199,7 +199,7 @@ mod tests {
     use crate::{
         bot::output::BotOutput,
         caller::Caller,
-        store::{Head, MemoryStore},
+        store::{Head, MemoryStore, testing::FailingStore},
     };
 
     fn machine() -> Translation {
@@ -222,8 +222,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_failing_log_is_reported_to_the_bot_and_ends_the_turn() {
-        // The store does not know the task and refuses everything.
-        let store = Arc::new(MemoryStore::new());
+        let store = FailingStore::new(Arc::new(MemoryStore::new()));
+        store.unwritable.store(usize::MAX, Ordering::SeqCst);
         let head = Head {
             task: "t".into(),
             owner: Caller::anonymous(),
@@ -237,7 +237,7 @@ mod tests {
             turns: Vec::new(),
             traceparent: None,
         };
-        let handle = TaskHandle::new(store, Arc::new(head));
+        let handle = TaskHandle::new(Arc::new(store), Arc::new(head));
         let (output, queue) = BotOutput::open("t", "a");
         let mut log_writer = LogWriter::new(machine(), handle, queue);
         let message = || Box::new(Activity::message("hi"));
