@@ -140,6 +140,11 @@ impl Fault {
         }
     }
 
+    /// Returns whether a request that changes nothing may succeed if it is repeated.
+    pub(crate) fn may_pass(&self) -> bool {
+        self.is_transient() || matches!(self, Self::StreamBroken(_))
+    }
+
     /// Converts an error of reqwest. `limit` is the time limit of the request.
     pub(crate) fn transport(error: &reqwest::Error, limit: Duration) -> Self {
         if let Some(private) = PrivateAddress::in_error(error) {

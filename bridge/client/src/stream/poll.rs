@@ -25,7 +25,7 @@ impl Follower {
         match self.agent.ask::<Task>(&Call::GetTask(call)).await {
             Ok(other) if other.id != task.id => Err(another(&task.id, &other.id)),
             Ok(task) => self.compare(task),
-            Err(fault) if fault.is_transient() || matches!(fault, Fault::StreamBroken(_)) => {
+            Err(fault) if fault.may_pass() => {
                 let next = self.agent.retries.pause(self.attempt);
                 self.attempt += 1;
                 self.wait(next.ok_or(fault)?);

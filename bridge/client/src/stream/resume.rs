@@ -26,12 +26,8 @@ impl Follower {
             self.source = Source::Ended;
             return Ok(());
         }
-        let is_broken = match fault {
-            Fault::StreamBroken(_) => true,
-            // An agent that says nothing for so long is given up.
-            Fault::Timeout(_) => false,
-            _ => fault.is_transient(),
-        };
+        // An agent that says nothing until the limit is given up.
+        let is_broken = fault.may_pass() && !matches!(fault, Fault::Timeout(_));
         let Some(task) = self.reported.task().filter(|_| is_broken) else {
             return Err(fault);
         };

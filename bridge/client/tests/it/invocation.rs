@@ -1,5 +1,7 @@
 //! Tests of calling skills of agents of every kind, and of the outcomes.
 
+use std::time::Duration;
+
 use bridge_client::{
     Credentials, Options,
     discovery::{Discovered, DiscoveryOptions, discover},
@@ -394,4 +396,27 @@ async fn waiting_futures_are_send() {
     let (call, options) = (of_age(json!(10)), Options::default());
     let called = sent(invoke(&agent, &call, &options)).await;
     assert!(matches!(called, Err(InvocationError::Agent(_))), "nothing is at /execute");
+}
+
+/// The agent restarts, or is busy for a moment, while it works on a task.
+#[tokio::test]
+async fn a_task_is_waited_for_while_its_agent_is_away() {
+    let answers = |polls: &[Answer]| {
+        let begun = rpc("result", &json!({"task": task("WORKING", json!({}))}));
+        let polls = polls.iter().map(|answer| ("POST /rpc", answer.clone()));
+        let first = [(CARD, card_1_0()), ("POST /rpc", begun)];
+        first.into_iter().chain(polls).collect::<Vec<_>>()
+    };
+    let away: Answer = (503, None, "restarting".to_owned());
+    let done = rpc("result", &task("COMPLETED", json!({})));
+    let mut options = Options::default();
+    options.retries.first = Duration::from_millis(1);
+    let (_site, found) = agent(&answers(&[away.clone(), away.clone(), done])).await;
+    let outcome = invoke(&found, &of_age(7.into()), &options).await;
+    assert_eq!(outcome.unwrap().state, State::Completed);
+    options.retries.attempts = 2;
+    let (site, found) = agent(&answers(&[away])).await;
+    let error = invoke(&found, &of_age(7.into()), &options).await.unwrap_err();
+    assert!(error.to_string().contains("HTTP status 503: restarting"), "{error}");
+    assert_eq!(site.lines().len(), 5);
 }

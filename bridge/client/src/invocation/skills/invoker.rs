@@ -9,7 +9,7 @@ use bridge_protocol::{
 
 use super::{Invocation, InvocationError, Outcome, Result, State, legacy::LegacyTransport};
 use crate::{
-    Client, Options, Polls,
+    Client, Options, Polls, Retries,
     discovery::{AgentEndpoint, Discovered},
 };
 
@@ -20,6 +20,7 @@ pub struct Invoker<'a> {
     pub(super) way: AgentTransport,
     limit: Duration,
     polls: Polls,
+    retries: Retries,
 }
 
 /// The protocol by which the agent is called.
@@ -59,6 +60,7 @@ impl<'a> Invoker<'a> {
             way,
             limit: options.limits.reply,
             polls: options.polls.unwrap_or_default(),
+            retries: options.retries,
         })
     }
 
@@ -165,14 +167,21 @@ impl<'a> Invoker<'a> {
     }
 
     async fn poll(&self, task_id: &str) -> Result<Outcome> {
-        let mut pause = self.polls.first;
+        let (mut pause, mut attempt) = (self.polls.first, 0);
         loop {
-            let outcome = self.get(task_id).await?;
-            if outcome.state != State::Working {
-                return Ok(outcome);
+            match self.get(task_id).await {
+                Ok(outcome) if outcome.state != State::Working => return Ok(outcome),
+                Ok(_) => {
+                    tokio::time::sleep(pause).await;
+                    (pause, attempt) = (self.polls.after(pause), 0);
+                }
+                // The agent continues the task, whether or not it can be asked now.
+                Err(InvocationError::Agent(error)) if error.fault.may_pass() => {
+                    tokio::time::sleep(self.retries.pause(attempt).ok_or(error)?).await;
+                    attempt += 1;
+                }
+                Err(error) => return Err(error),
             }
-            tokio::time::sleep(pause).await;
-            pause = self.polls.after(pause);
         }
     }
 
