@@ -7,8 +7,8 @@ use crate::Fault;
 
 impl Credentials {
     /// Chooses the credentials for the agent with this card: those that are always sent, and those named for the first
-    /// security requirement that can be met. If the card has no requirement, all named ones whose scheme it declares
-    /// are chosen.
+    /// security requirement that can be met, of which an empty one, which makes credentials optional, counts as the last. If
+    /// the card has no requirement, all named ones whose scheme it declares are chosen.
     pub(crate) fn chosen(&self, card: &AgentCard) -> Result<Self, Fault> {
         if self.named.is_empty() {
             return Ok(self.clone());
@@ -18,7 +18,8 @@ impl Credentials {
             schemes.all(|scheme| self.named.contains_key(scheme))
         };
         let requirements = &card.security_requirements;
-        let names: Vec<&String> = match requirements.iter().find(met) {
+        let first = requirements.iter().filter(met).min_by_key(|one| one.schemes.is_empty());
+        let names: Vec<&String> = match first {
             Some(requirement) => requirement.schemes.keys().collect(),
             None if requirements.is_empty() => self.named.keys().collect(),
             // The credentials that are always sent may satisfy the agent.

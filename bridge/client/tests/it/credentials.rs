@@ -113,6 +113,8 @@ async fn credentials_are_sent_as_the_card_declares() {
             vec!["token", "in-header", "user"],
             vec![("authorization", "Bearer token:x"), ("key", "in-header:x")],
         ),
+        (json!([[], ["token"]]), vec!["token"], vec![("authorization", "Bearer token:x")]),
+        (json!([["token"], []]), vec!["user"], vec![]),
         (json!([]), vec!["oidc", "tls"], vec![("authorization", "Bearer oidc:x")]),
     ] {
         let (url, requests) = serve(CARD, card(&asked), || reply(500, "text/plain", "")).await;
