@@ -13,7 +13,7 @@ use super::{
     follow::{Follower, Source},
     poll::Polling,
 };
-use crate::{Fault, transport::Items, without_user};
+use crate::{Fault, agent::Agent, transport::Items, without_user};
 
 /// The time in which a resumed stream has to begin before the task is polled instead. A stream of 1.0 begins at once, with
 /// the task (specification 3.1.6).
@@ -44,8 +44,11 @@ impl Follower {
             self.attempt += 1;
             tracing::debug!(agent = %without_user(&self.agent.url), %fault, attempt = self.attempt, "a stream broke");
             sleep(pause).await;
-            match self.agent.open(call, self.reported.last_id()).await {
+            match open(&self.agent, call, self.reported.last_id()).await {
                 Ok(items) => return self.resume(items).await,
+                Err(Fault::Timeout(_)) if self.agent.polls.is_some() => {
+                    return self.ask_instead(fault);
+                }
                 // The reason why the stream broke is more informative than the lack of events since.
                 Err(Fault::Timeout(_)) => {}
                 Err(passing) if passing.is_transient() => fault = passing,
@@ -91,5 +94,15 @@ impl Follower {
         let polls = self.agent.polls.ok_or(fault)?;
         self.source = Source::Polls(Polling::at_once(polls));
         Ok(())
+    }
+}
+
+/// Opens another stream. Some servers send nothing before the first event, so that this takes as long.
+async fn open(agent: &Agent, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
+    let opening = agent.open(call, after);
+    let limit = agent.limits.connect.saturating_add(BEGIN);
+    match agent.polls {
+        Some(_) => timeout(limit, opening).await.unwrap_or(Err(Fault::Timeout(limit))),
+        None => opening.await,
     }
 }

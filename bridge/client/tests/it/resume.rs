@@ -276,10 +276,25 @@ async fn a_server_that_stays_away_is_given_up() {
 }
 
 #[tokio::test]
+async fn a_server_that_never_answers_who_resumes_is_polled() {
+    let log = log(&[0]);
+    let cuts = [(1, 0)].into();
+    let (url, shared) =
+        serve(Script { manner: Manner::Hangs, log: log.clone(), cuts, busy: 0 }).await;
+    let mut options = options();
+    options.limits.reply = Duration::from_millis(200);
+    let client = Client::connect(&url, &options).await.unwrap();
+    let events = client.send_streaming_message(hello()).await.unwrap();
+    let events: Vec<_> = events.map(|event| to_value(&event.unwrap())).collect().await;
+    assert_eq!(said(&events), said(&log));
+    assert_eq!(shared.lock().unwrap().asked, ["SendStreamingMessage", "GetTask"]);
+}
+
+#[tokio::test]
 async fn the_reason_for_a_broken_stream_is_reported_at_its_end() {
     let script = Script { manner: Manner::Hangs, log: log(&[0]), cuts: [(1, 0)].into(), busy: 0 };
     let (url, _) = serve(script).await;
-    let mut options = options();
+    let mut options = Options { polls: None, ..options() };
     options.limits.reply = Duration::from_millis(200);
     let client = Client::connect(&url, &options).await.unwrap();
     let events = client.send_streaming_message(hello()).await.unwrap();
