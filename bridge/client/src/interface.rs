@@ -58,7 +58,12 @@ pub(crate) fn address(binding: Binding, base: &Url, text: &str) -> Result<Url, F
 
 /// Returns the address of an interface over HTTP.
 fn below(base: &Url, text: &str) -> Result<Url, FieldError> {
-    base.join(text).map_err(|error| FieldError::new("a URL", error.to_string()).inside("url"))
+    let wrong = |expected, found: String| FieldError::new(expected, found).inside("url");
+    let url = base.join(text).map_err(|error| wrong("a URL", error.to_string()))?;
+    match url.scheme() {
+        "http" | "https" => Ok(url),
+        other => Err(wrong("a URL over http or https", format!("the scheme {other:?}"))),
+    }
 }
 
 /// Returns the address of an interface over gRPC. Without a scheme it is encrypted if `base` is.
@@ -111,6 +116,22 @@ mod tests {
         ] {
             let found = of_grpc(&Url::parse(base).unwrap(), said).ok();
             assert_eq!(found.as_ref().map(Url::as_str), expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn what_http_cannot_reach_is_no_address() {
+        let base = Url::parse("https://agent.example/").unwrap();
+        for (text, expected) in [
+            (
+                "ws://agent.example/",
+                "url: expected a URL over http or https, found the scheme \"ws\"",
+            ),
+            ("agent:1/a2a", "url: expected a URL over http or https, found the scheme \"agent\""),
+            ("http://[", "url: expected a URL, found invalid IPv6 address"),
+        ] {
+            let error = address(Binding::JsonRpc, &base, text).unwrap_err();
+            assert_eq!(error.to_string(), expected);
         }
     }
 
