@@ -141,7 +141,8 @@ fn agent(
     let credentials = options.credentials.chosen(card)?;
     let http = match choice.binding {
         Binding::JsonRpc | Binding::HttpJson if url.origin() == base.origin() => http.clone(),
-        Binding::JsonRpc | Binding::HttpJson => http.to_another_server(),
+        // Whether a proxy is used depends on the server.
+        Binding::JsonRpc | Binding::HttpJson => connections(&url, options)?,
         Binding::Grpc => {
             let http = options.tls.add_to_http2(builder(&url, options));
             let http = http.pool_idle_timeout(HTTP2_IDLE_TIMEOUT).build();
