@@ -23,8 +23,6 @@ pub struct Registry {
     pub(super) url: Url,
     pub(super) options: RegistryOptions,
     pub(super) cache: Mutex<RegistryCache>,
-    /// The client that asks found agents whether they can be reached.
-    pub(super) probes: reqwest::Client,
     pub(super) http: RegistryHttp,
     pub(super) host: String,
 }
@@ -42,22 +40,10 @@ impl Registry {
             "http" => return Err(RegistryError::PlainHttp(host)),
             _ => return Err(RegistryError::Address(url.to_string())),
         }
-        let unusable = |cause: String| RegistryError::Unreachable { registry: host.clone(), cause };
-        let probes = options
-            .tls
-            .add_to(reqwest::Client::builder())
-            .redirect(reqwest::redirect::Policy::none())
-            .timeout(options.health)
-            .no_proxy()
-            .build();
-        Ok(Self {
-            url: url.clone(),
-            cache: Mutex::default(),
-            probes: probes.map_err(|error| unusable(error.to_string()))?,
-            http: RegistryHttp::new(url, &options).map_err(|error| unusable(error.to_string()))?,
-            options,
-            host,
-        })
+        let http = RegistryHttp::new(url, &options).map_err(|error| {
+            RegistryError::Unreachable { registry: host.clone(), cause: error.to_string() }
+        })?;
+        Ok(Self { url: url.clone(), cache: Mutex::default(), http, options, host })
     }
 
     /// Pushes a card and returns the digest of its manifest.

@@ -2,8 +2,9 @@
 
 use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 
-use bridge_http::root_cause_with_proxy;
+use bridge_http::{root_cause_with_proxy, with_proxy_for};
 use bridge_protocol::dialect::places;
+use reqwest::redirect;
 use tokio::net::TcpStream;
 use url::Url;
 
@@ -143,8 +144,15 @@ impl Registry {
     }
 
     async fn answers(&self, agent: &Discovered) -> Result<(), String> {
-        let asked = self.probes.get(card_of(agent)).send().await;
-        match asked {
+        let url = card_of(agent);
+        let http = self
+            .options
+            .tls
+            .add_to(reqwest::Client::builder())
+            .redirect(redirect::Policy::none())
+            .timeout(self.options.health);
+        let http = with_proxy_for(&url, http).build().map_err(|error| error.to_string())?;
+        match http.get(url).send().await {
             Ok(reply) if reply.status().is_server_error() => {
                 Err(format!("HTTP status {}", reply.status().as_u16()))
             }
