@@ -83,8 +83,8 @@ pub struct AgentConfig {
     pub ending: EndingConfig,
     /// The length of silence after which those who watch a turn are shown what the bot has said so far; 1s if absent.
     pub shown_after: Option<Period>,
-    /// The longest silence of the bot before its HTTP answer: each activity that it sends, such as typing, begins a new
-    /// one; 5m if absent.
+    /// The longest silence of the bot before the end of its HTTP answer: each activity that it sends, such as typing, begins
+    /// a new one; 5m if absent.
     pub request_timeout: Option<Period>,
     /// The time limit of a turn; 30m if absent.
     pub turn_limit: Option<Period>,

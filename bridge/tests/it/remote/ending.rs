@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use axum::response::{IntoResponse as _, Response};
+use axum::{
+    body::Body,
+    response::{IntoResponse as _, Response},
+};
 use bridge::{
     agent::ConversationScope,
     bot::remote::{Delivery, RemoteSettings, TurnEndRules, UserId},
@@ -185,6 +188,23 @@ async fn replies_come_in_a_stream_if_that_is_asked_for() {
     assert_eq!(task["artifacts"][0]["parts"], json!([{"text": "a b"}]));
     let response = &task["metadata"]["urn:activity:event"];
     assert_eq!(response["value"], json!({"status": 200, "body": {"x": 1}}));
+}
+
+#[tokio::test]
+async fn a_stream_that_falls_silent_fails_the_turn() {
+    let bot = StandIn::that(async |_| {
+        let silent = futures_util::stream::pending::<Result<String, std::io::Error>>();
+        ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(silent)).into_response()
+    })
+    .await;
+    let settings = RemoteSettings {
+        delivery: Delivery::Stream,
+        request_timeout: Duration::from_millis(200),
+        ..quick()
+    };
+    let task = World::of(&bot, settings).await.say("hi").await;
+    assert_eq!(state(&task), "TASK_STATE_FAILED");
+    assert!(said(&task).ends_with("it was silent for 200ms."), "{task}");
 }
 
 #[tokio::test]

@@ -8,6 +8,8 @@
 //! | with `text/event-stream`, as for `stream` | the turn is over, with these activities as a stream of events |
 //! | to an `invoke`, not as a stream: all codes but 401, 403 and 5xx | the result of the invoke; also 501, for an unsupported one |
 
+use std::pin::pin;
+
 use bridge_auth::display_url;
 use bridge_http::redirect_target;
 use bridge_protocol::{
@@ -24,6 +26,7 @@ use super::{
     call::{self, CallError},
     open_turns::OpenTurn,
     redactor::Redactor,
+    turn_progress,
 };
 
 /// The length of the excerpt of an error response in the log, in characters.
@@ -106,9 +109,15 @@ impl ResponseReader<'_> {
             room = left.ok_or_else(|| call::too_large(bot))?;
             Ok::<_, CallError>(piece)
         });
-        let mut pieces = std::pin::pin!(pieces);
+        let mut pieces = pin!(pieces);
         let mut parser = SseParser::new(bot.settings.answer_limit);
-        while let Some(piece) = pieces.try_next().await? {
+        let limit = bot.settings.request_timeout;
+        loop {
+            let (progress, next) = (self.open_turn.progress(), pin!(pieces.try_next()));
+            let next = turn_progress::until_silent(progress, limit, next).await;
+            let Some(piece) = next.unwrap_or_else(|| Err(call::too_late(bot)))? else {
+                return Ok(ResponseOutcome::TurnOver);
+            };
             for event in parser.push(&piece) {
                 let name = event.event.unwrap_or_default();
                 // A larger event cannot arrive: all of the answer is within the limit.
@@ -117,7 +126,6 @@ impl ResponseReader<'_> {
                 }
             }
         }
-        Ok(ResponseOutcome::TurnOver)
     }
 
     async fn event(&self, name: &str, data: &str) -> Result<(), CallError> {

@@ -49,7 +49,7 @@ pub struct RemoteSettings {
     pub ending: TurnEndRules,
     /// The silence of a bot after which those who watch the turn are shown what it has said so far.
     pub shown_after: Duration,
-    /// The longest silence of a bot before its HTTP answer, which most bots send at the end of their turn. Each activity
+    /// The longest silence of a bot before the end of its HTTP answer, which most bots send at the end of their turn. Each activity
     /// that it sends meanwhile, such as typing, begins a new one.
     pub request_timeout: Duration,
     /// The time limit for a turn, including a restart of the bridge. A longer turn fails the task.
