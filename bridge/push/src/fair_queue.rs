@@ -8,6 +8,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+/// The number of hosts whose requests of one caller, first attempts and retries separately, are considered for a slot at the same
+/// time. Each of them is looked at for every slot that becomes free, and a caller can name hosts without a limit.
+const HOSTS: usize = 1_024;
+
 /// The numbers of deliveries that may run at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeliveryLimits {
@@ -42,7 +46,13 @@ pub(super) struct FairQueue<G> {
     held: BTreeMap<u64, SlotHolder>,
     /// The waiting requests, equal ones in the order of their arrival.
     waiting: BTreeMap<SlotRequest, VecDeque<(u64, G)>>,
+    /// The further requests of callers that wait for many hosts, in the order of their arrival: by caller, and whether they are
+    /// retries.
+    further: BTreeMap<(String, bool), Line<G>>,
 }
+
+/// Requests in the order of their arrival, each with its number and its grant.
+type Line<G> = VecDeque<(u64, SlotRequest, G)>;
 
 /// The number of slots in use.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,6 +91,7 @@ impl<G> FairQueue<G> {
             callers: BTreeMap::new(),
             held: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            further: BTreeMap::new(),
         }
     }
 
@@ -97,9 +108,23 @@ impl<G> FairQueue<G> {
     /// Enters a request behind all equal ones; returns its number, which becomes that of its slot.
     pub(super) fn wait(&mut self, request: &SlotRequest, grant: G) -> u64 {
         self.arrival += 1;
-        let queue = self.waiting.entry(request.clone()).or_default();
-        queue.push_back((self.arrival, grant));
+        if self.waits_for_many_hosts(request) {
+            let further = self.further.entry(request.line()).or_default();
+            further.push_back((self.arrival, request.clone(), grant));
+        } else {
+            let queue = self.waiting.entry(request.clone()).or_default();
+            queue.push_back((self.arrival, grant));
+        }
         self.arrival
+    }
+
+    /// Returns whether the caller of a request waits for as many other hosts as are considered.
+    fn waits_for_many_hosts(&self, request: &SlotRequest) -> bool {
+        let (caller, host) = (request.caller.clone(), String::new());
+        let from = SlotRequest { caller, host, is_again: false };
+        let own = self.waiting.range(from..).take_while(|(one, _)| one.caller == request.caller);
+        let equal = own.filter(|(one, _)| one.is_again == request.is_again);
+        !self.waiting.contains_key(request) && equal.count() >= HOSTS
     }
 
     /// Removes a waiting request.
@@ -107,8 +132,36 @@ impl<G> FairQueue<G> {
         if let Some(queue) = self.waiting.get_mut(request) {
             queue.retain(|(one, _)| *one != number);
             if queue.is_empty() {
-                self.waiting.remove(request);
+                self.replace(request);
             }
+        }
+        let line = request.line();
+        if let Some(further) = self.further.get_mut(&line)
+            && let Ok(place) = further.binary_search_by_key(&number, |(one, ..)| *one)
+        {
+            further.remove(place);
+            if further.is_empty() {
+                self.further.remove(&line);
+            }
+        }
+    }
+
+    /// Removes a host for which no request of the caller waits any more, and considers its next one.
+    fn replace(&mut self, served: &SlotRequest) {
+        self.waiting.remove(served);
+        let line = served.line();
+        let Some(further) = self.further.get_mut(&line) else {
+            return;
+        };
+        while let Some((number, request, grant)) = further.pop_front() {
+            let is_new = !self.waiting.contains_key(&request);
+            self.waiting.entry(request).or_default().push_back((number, grant));
+            if is_new {
+                break;
+            }
+        }
+        if further.is_empty() {
+            self.further.remove(&line);
         }
     }
 
@@ -142,7 +195,7 @@ impl<G> FairQueue<G> {
         let queue = self.waiting.get_mut(&request)?;
         let (number, grant) = queue.pop_front()?;
         if queue.is_empty() {
-            self.waiting.remove(&request);
+            self.replace(&request);
         }
         self.hold(number, request);
         Some((number, grant))
@@ -170,8 +223,8 @@ impl<G> FairQueue<G> {
     fn is_needed_for(&self, own: &SlotRequest, limit: LimitKind) -> bool {
         let share = self.share(own);
         let waiting = self.waiting.iter().filter(|(request, _)| {
-            let is_first = !request.is_again && self.full(request) == Some(limit);
-            is_first && limit.is_shared_by(request, own) && self.share(request) <= share
+            let is_first = !request.is_again && limit.is_shared_by(request, own);
+            is_first && self.full(request) == Some(limit) && self.share(request) <= share
         });
         let waiting: usize = waiting.map(|(_, queue)| queue.len()).sum();
         let beside = self.held.values();
@@ -217,6 +270,13 @@ impl<G> FairQueue<G> {
         caller.add(is_again);
         let held = SlotHolder { request, is_late: false, is_yielding: false };
         self.held.insert(number, held);
+    }
+}
+
+impl SlotRequest {
+    /// Returns the key of the further requests to which this one belongs.
+    fn line(&self) -> (String, bool) {
+        (self.caller.clone(), self.is_again)
     }
 }
 
@@ -347,6 +407,26 @@ mod tests {
         queue.wait(&request("b", "two"), "first");
         assert!(!queue.must_yield(again_held));
         assert!(queue.must_yield(first));
+    }
+
+    #[test]
+    fn a_caller_that_waits_for_many_hosts_is_served_in_line() {
+        let mut queue = FairQueue::new(DeliveryLimits { at_once: 1, per_host: 1, per_caller: 1 });
+        let mut held = queue.take(&request("a", "first")).unwrap();
+        let host = |index: usize| request("a", &format!("host-{index}"));
+        let mut numbers: Vec<u64> =
+            (0..HOSTS + 3).map(|index| queue.wait(&host(index), "")).collect();
+        assert_eq!(queue.waiting.len(), HOSTS);
+        let retry = queue.wait(&again("a", "retried"), "");
+        assert!(queue.waiting.contains_key(&again("a", "retried")), "retries wait apart");
+        queue.cancel(&again("a", "retried"), retry);
+        queue.cancel(&host(HOSTS + 1), numbers.remove(HOSTS + 1));
+        for number in numbers {
+            queue.release(held);
+            held = queue.next().unwrap().0;
+            assert_eq!(held, number);
+        }
+        assert!(queue.waiting.is_empty() && queue.further.is_empty());
     }
 
     #[test]
