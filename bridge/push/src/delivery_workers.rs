@@ -238,11 +238,8 @@ impl WorkerTable {
     /// Removes and returns the idle settings that have not read up to this head.
     fn remove_idle_before(&mut self, head: &Head) -> Vec<SettingKey> {
         let has_waited = |idle: &mut IdleSetting| idle.seen < head.seq && idle.caller == head.owner;
-        let remove_idle_before = self.remove_where(&head.task, has_waited).into_iter();
-        let key = |remove_idle_before: IdleSetting| {
-            SettingKey::new(&remove_idle_before.caller, &head.task, &remove_idle_before.id)
-        };
-        remove_idle_before.map(key).collect()
+        let woken = self.remove_where(&head.task, has_waited).into_iter();
+        woken.map(|idle| SettingKey::new(&idle.caller, &head.task, &idle.id)).collect()
     }
 
     fn remove_where(
@@ -263,6 +260,6 @@ impl WorkerTable {
 
 impl std::fmt::Debug for DeliveryWorkers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Lanes").field(&self.all).finish()
+        f.debug_tuple("DeliveryWorkers").field(&self.all).finish()
     }
 }

@@ -177,7 +177,7 @@ impl FileStore {
         match file.views.get(view).map(|view| &view.place) {
             None => Ok(None),
             Some(BytesLocation::Said { message, part }) => {
-                self.read_answer(file, message, *part).await
+                self.bytes_in_message(file, message, *part).await
             }
             Some(BytesLocation::Kept) => {
                 let scope = format!("{id}.{view}");
@@ -187,7 +187,7 @@ impl FileStore {
         }
     }
 
-    async fn read_answer(
+    async fn bytes_in_message(
         &self,
         file: &File,
         message: &str,
