@@ -7,6 +7,9 @@ use serde_json::Value;
 /// The number of violations in an error.
 const TOLD: usize = 5;
 
+/// The largest number of characters of a violation.
+const LONGEST: usize = 400;
+
 /// The reason why a value does not match a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
@@ -37,16 +40,19 @@ pub fn check(schema: Option<&Value>, value: &Value) -> Result<(), SchemaError> {
     }
 }
 
-/// Describes a violation and its location.
+/// Describes a violation and its location. A value may be as large as a body, so a large one is not repeated.
 fn describe(error: &jsonschema::ValidationError<'_>) -> String {
     let what = match missing(error) {
         Some(name) => format!("missing required field '{name}'"),
-        None => error.to_string(),
+        None => Some(error.to_string())
+            .filter(|text| text.len() <= LONGEST)
+            .unwrap_or_else(|| error.masked().to_string()),
     };
-    match error.instance_path().as_str() {
+    let text = match error.instance_path().as_str() {
         "" => what,
         place => format!("{place}: {what}"),
-    }
+    };
+    text.chars().take(LONGEST).collect()
 }
 
 /// Returns the missing field, if the violation is that.
@@ -86,6 +92,7 @@ mod tests {
             (json!({}), "missing required field 'age'"),
             (json!({"age": "ten"}), "/age: \"ten\" is not of type \"integer\""),
             (json!({"age": 1, "team": {}}), "/team: missing required field 'name'"),
+            (json!({"age": "x".repeat(LONGEST)}), "/age: value is not of type \"integer\""),
         ] {
             let error =
                 check(Some(&schema), &value).map_or_else(|e| e.to_string(), |()| String::new());
