@@ -147,12 +147,6 @@ pub(super) async fn agents(
 
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
-
-    use axum::{Router, routing::get};
-    use bridge_program::Limits;
-    use tokio::net::TcpListener;
-
     use super::*;
 
     #[test]
@@ -187,6 +181,9 @@ mod tests {
     #[cfg(feature = "tls")]
     #[tokio::test]
     async fn a_registry_may_have_a_certificate_of_the_company() {
+        use axum::{Router, routing::get};
+        use bridge_program::Limits;
+
         let folder = tempfile::tempdir().unwrap();
         let (certificate, key) = (folder.path().join("c.pem"), folder.path().join("k.pem"));
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
@@ -195,9 +192,15 @@ mod tests {
         let files = crate::tls::Files { certificate: &certificate, key: &key, client_ca: None };
         let read = crate::tls::Certificate::read(files).unwrap();
         let app = Router::new().route("/v2/_catalog", get(async || r#"{"repositories": []}"#));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("https://{}", listener.local_addr().unwrap());
-        tokio::spawn(crate::tls::serve(Limits::default(), listener, read, app, pending()));
+        tokio::spawn(crate::tls::serve(
+            Limits::default(),
+            listener,
+            read,
+            app,
+            std::future::pending(),
+        ));
         let agents = async |tls: Tls| {
             let registry = RegistryLogin::default().open(&address, tls).unwrap();
             agents(&registry, None).await.map(|found| found.len())
