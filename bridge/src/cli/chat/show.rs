@@ -68,8 +68,10 @@ struct Turn {
     /// The texts of messages, and all of them concatenated.
     told: BTreeSet<String>,
     texts: String,
-    /// The content of artifacts.
+    /// The content of artifacts, except for the texts that are in `growing`.
     made: BTreeSet<String>,
+    /// The text of each artifact, by its id.
+    growing: BTreeMap<String, GrowingText>,
     /// The reported state of the task.
     state: Option<String>,
     /// Whether an activity of the bot that is no message was reported.
@@ -79,8 +81,35 @@ struct Turn {
     is_of_dialog: bool,
 }
 
+/// A text that is printed piece by piece. Each of its beginnings counts as told; they are not kept one by one, because a long text
+/// has thousands.
+#[derive(Default)]
+struct GrowingText {
+    key: String,
+    /// The lengths of the beginnings.
+    ends: BTreeSet<usize>,
+}
+
+impl GrowingText {
+    fn grow(&mut self, key: &str) {
+        self.key += key;
+        self.ends.insert(self.key.len());
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.ends.contains(&key.len()) && self.key.starts_with(key)
+    }
+}
+
+impl Turn {
+    /// Returns whether an artifact has shown this.
+    fn has_made(&self, key: &str) -> bool {
+        self.made.contains(key) || self.growing.values().any(|text| text.has(key))
+    }
+}
+
 /// The printed part of an artifact.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct ShownArtifact {
     text: String,
     /// The number of bytes printed.
@@ -138,8 +167,12 @@ impl Printer {
 
     /// Returns whether anything was printed since the user's last message.
     pub(super) fn has_told(&self) -> bool {
-        let Turn { told, made, state, has_report, .. } = &self.turn;
-        !told.is_empty() || !made.is_empty() || state.is_some() || *has_report
+        let Turn { told, made, growing, state, has_report, .. } = &self.turn;
+        !told.is_empty()
+            || !made.is_empty()
+            || !growing.is_empty()
+            || state.is_some()
+            || *has_report
     }
 
     /// Returns the current choices.

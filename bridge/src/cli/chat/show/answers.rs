@@ -99,7 +99,7 @@ impl Printer {
 
     fn format_message(&mut self, text: &str, again: bool) -> String {
         let key = key(text);
-        let is_known = self.turn.made.contains(&key) || (again && self.turn.told.contains(&key));
+        let is_known = self.turn.has_made(&key) || (again && self.turn.told.contains(&key));
         match text.is_empty() || is_known {
             true => String::new(),
             false => {

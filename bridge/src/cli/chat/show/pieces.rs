@@ -2,7 +2,7 @@
 
 use bridge_protocol::a2a::{Artifact, Message, Part, Role};
 
-use super::{Open, Printer, ShownArtifact};
+use super::{GrowingText, Open, Printer, ShownArtifact};
 use crate::cli::chat::content::{self, key};
 
 impl Printer {
@@ -88,21 +88,30 @@ impl Printer {
 
     /// Prints the new part of an artifact's text.
     fn new_text(&mut self, id: &str, is_last: bool) -> String {
-        let Some(ShownArtifact { text, length }) = self.artifacts.get(id).cloned() else {
+        let Some(ShownArtifact { text, length }) = self.artifacts.get(id) else {
             return String::new();
         };
-        let is_again = length == 0 && self.repeats(&text, is_last);
-        if is_again || length == text.len() {
+        let is_again = *length == 0 && self.repeats(text, is_last);
+        if is_again || *length == text.len() {
             return String::new();
+        }
+        let more = text[*length..].to_owned();
+        match self.turn.growing.get_mut(id) {
+            Some(growing) if *length > 0 => growing.grow(&key(&more)),
+            _ => {
+                let mut growing = GrowingText::default();
+                growing.grow(&key(text));
+                let replaced = self.turn.growing.insert(id.to_owned(), growing);
+                self.turn.made.extend(replaced.map(|text| text.key));
+            }
+        }
+        if let Some(shown) = self.artifacts.get_mut(id) {
+            shown.length = shown.text.len();
         }
         let is_open = matches!(&self.open, Some(Open::Artifact(open)) if open == id);
         let before = if is_open { String::new() } else { self.closed() };
-        let more = format!("{before}{}", &text[length..]);
-        self.turn.made.insert(key(&text));
         self.open = Some(Open::Artifact(id.to_owned()));
-        let length = text.len();
-        self.artifacts.insert(id.to_owned(), ShownArtifact { text, length });
-        more
+        before + &more
     }
 
     /// Returns whether messages have already shown this text, or the beginning of it if it is not complete.
@@ -120,9 +129,14 @@ impl Printer {
 
     /// Prints the other content of an artifact.
     fn other_content(&mut self, lines: &str) -> String {
+        if lines.is_empty() {
+            return String::new();
+        }
         let key = key(lines);
-        let is_known = self.turn.told.contains(&key) || !self.turn.made.insert(key);
-        match lines.is_empty() || is_known {
+        let is_known = self.turn.told.contains(&key)
+            || self.turn.has_made(&key)
+            || !self.turn.made.insert(key);
+        match is_known {
             true => String::new(),
             false => format!("{}{lines}\n", self.closed()),
         }

@@ -207,3 +207,28 @@ fn what_a_task_reports_is_shown_once() {
     ];
     assert_eq!(shown(&events), expected);
 }
+
+#[test]
+fn a_long_answer_in_pieces_is_kept_once() {
+    let mut show = Printer::new(false);
+    for index in 0..1_000 {
+        show.text(&StreamResponse::read(piece("word ", index > 0)).unwrap());
+    }
+    let Turn { told, made, growing, .. } = &show.turn;
+    let kept = told.iter().chain(made).map(String::len).sum::<usize>();
+    assert_eq!(kept + growing["a"].key.len(), 1_000 * "word".len());
+    // A beginning of it that was shown is not shown again, but another text is.
+    for (text, expected) in [("word word", ""), ("wor", "\nwor\n")] {
+        let event = status("TASK_STATE_COMPLETED", &said(text, text));
+        assert_eq!(show.text(&StreamResponse::read(event).unwrap()), expected);
+    }
+}
+
+#[test]
+fn an_artifact_without_content_says_nothing() {
+    let mut show = Printer::new(false);
+    show.text(&StreamResponse::read(piece("", false)).unwrap());
+    assert!(!show.has_told());
+    show.text(&StreamResponse::read(piece("a", true)).unwrap());
+    assert!(show.has_told());
+}
