@@ -128,9 +128,11 @@ impl MonitoredIo {
         self.rejection = Some((response, 0));
     }
 
-    /// Returns whether these bytes are the response of hyper to a head that is too large. That response is then replaced.
+    /// Returns whether these bytes are the response of hyper to a head that is too large. That response is then replaced. The content
+    /// of a response may begin like this, too.
     fn replaces(&mut self, bytes: &[u8]) -> bool {
-        let is_too_large = TOO_LARGE.iter().any(|prefix| bytes.starts_with(prefix));
+        let is_too_large = TOO_LARGE.iter().any(|prefix| bytes.starts_with(prefix))
+            && self.monitor.is_reading_head();
         if is_too_large {
             self.reject(Rejection::HeadTooLarge);
         }

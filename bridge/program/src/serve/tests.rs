@@ -17,6 +17,7 @@ use tokio::{
 use super::*;
 
 mod busy;
+mod content;
 
 /// The time that a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(30);
