@@ -79,8 +79,8 @@ pub struct TrialRecord {
     pub exit: Exit,
     /// The problems; empty if the trial passed.
     pub problems: Vec<Problem>,
-    /// Tells the author of the scenario that the trial passed without a score, and how the score is named; or that all calls of
-    /// a server's tools failed.
+    /// Tells the author of the scenario that the trial passed without a score, and how the score is named; that all calls of
+    /// a server's tools failed; or that the results are too large for this line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The state of the evaluation, such as `completed`; absent without an assessment.

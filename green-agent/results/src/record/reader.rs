@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use super::{RecordError, TrialRecord, VERSION};
 
-/// The most bytes of one line.
-const LINE_LIMIT: u64 = 64 * 1024 * 1024;
+/// The most bytes of one line, with its end.
+pub(super) const LINE_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// The records of a file.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use super::{RecordError, TrialRecord, read_records};
+use super::{RecordError, TrialRecord, read_records, reader::LINE_LIMIT};
 
 /// Appends records to a file, each as a whole line that is on the disk when [`append`](Self::append) returns.
 /// While it exists, no other program can open the file for appending.
@@ -72,10 +72,27 @@ impl RecordWriter {
 pub(crate) fn lines<'r>(records: impl IntoIterator<Item = &'r TrialRecord>) -> io::Result<Vec<u8>> {
     let mut lines = Vec::new();
     for record in records {
-        serde_json::to_writer(&mut lines, record)?;
-        lines.push(b'\n');
+        add_line(&mut lines, record, LINE_LIMIT)?;
     }
     Ok(lines)
+}
+
+/// Adds the line of a record. Results with which it would be too long to be read stay in the trial's folder: all records of the run would
+/// be lost with it.
+fn add_line(lines: &mut Vec<u8>, record: &TrialRecord, limit: u64) -> io::Result<()> {
+    let begin = lines.len();
+    serde_json::to_writer(&mut *lines, record)?;
+    if (lines.len() - begin) as u64 >= limit {
+        lines.truncate(begin);
+        let note = "has results that are too large for records.jsonl and are only in results.json in its folder";
+        let note = Some(note.to_owned());
+        serde_json::to_writer(
+            &mut *lines,
+            &TrialRecord { results: Vec::new(), note, ..record.clone() },
+        )?;
+    }
+    lines.push(b'\n');
+    Ok(())
 }
 
 /// Replaces a file atomically, and creates its folder: if the disk is full, the old file stays. A device, pipe or link
@@ -158,6 +175,26 @@ mod tests {
         drop(first);
         assert!(!is_written(&path).unwrap());
         RecordWriter::open(&path).unwrap();
+    }
+
+    #[test]
+    fn results_that_are_too_large_for_a_line_are_left_out() {
+        let large = |bytes: usize| TrialRecord {
+            results: vec!["x".repeat(bytes).into()],
+            ..record("a", 1)
+        };
+        let limit = serde_json::to_string(&large(100)).unwrap().len() as u64 + 1;
+        let mut lines = Vec::new();
+        for bytes in [100, 101] {
+            add_line(&mut lines, &large(bytes), limit).unwrap();
+        }
+        let lines = String::from_utf8(lines).unwrap();
+        let read: Vec<TrialRecord> =
+            lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(read[0], large(100));
+        let note = read[1].note.clone();
+        assert!(note.as_ref().is_some_and(|note| note.contains("results.json")), "{note:?}");
+        assert_eq!(read[1], TrialRecord { note, ..record("a", 1) });
     }
 
     #[test]
