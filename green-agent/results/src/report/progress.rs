@@ -1,11 +1,14 @@
 //! The progress of a run in one line: trials done, failed and running, the rate, the time left.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use crate::{problem::Outcome, record::TrialRecord};
 
 /// The count of a run's trials.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Progress {
     /// The number of trials; it grows while scenarios are read.
     pub(super) total: usize,
@@ -13,6 +16,8 @@ pub(super) struct Progress {
     /// The number of trials done that did not pass, except those of scenarios that must fail.
     pub(super) not_passed: usize,
     pub(super) running: usize,
+    /// The trials done that broke through no fault of the agent, by key: these may be tried again.
+    broken: BTreeSet<String>,
     /// The start of the first trial. What is installed before takes minutes, and says nothing about the trials.
     pub(super) since: Option<Instant>,
 }
@@ -26,15 +31,23 @@ impl Progress {
 
     /// Counts an attempt that has ended. An attempt that did not begin was not counted as running.
     pub(super) fn add(&mut self, record: &TrialRecord, must_fail: bool) {
+        let has_failed = usize::from(record.outcome != Outcome::Passed && !must_fail);
+        if self.broken.remove(&record.key) {
+            self.done -= 1;
+            self.not_passed -= usize::from(!must_fail);
+        }
+        if !record.outcome.is_scored() && record.was_tried() {
+            self.broken.insert(record.key.clone());
+        }
         self.done += 1;
-        self.not_passed += usize::from(record.outcome != Outcome::Passed && !must_fail);
+        self.not_passed += has_failed;
         if record.folder.is_some() {
             self.running = self.running.saturating_sub(1);
         }
     }
 
     /// Returns the line.
-    pub(super) fn line(self, now: Instant) -> String {
+    pub(super) fn line(&self, now: Instant) -> String {
         let elapsed =
             self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
         let total = self.total.max(self.done + self.running);
@@ -70,7 +83,7 @@ impl Pace {
 
     /// Returns whether a line is due now, `elapsed` after the run began. The first one is due as soon as a trial has
     /// ended.
-    pub(super) fn is_due(&mut self, progress: Progress, elapsed: Duration) -> bool {
+    pub(super) fn is_due(&mut self, progress: &Progress, elapsed: Duration) -> bool {
         let quiet = elapsed.saturating_sub(self.last);
         let is_news = progress.done > self.done;
         let is_due =
@@ -98,6 +111,7 @@ fn shown_time(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::tests::record;
 
     fn check(
         done: usize,
@@ -127,11 +141,26 @@ mod tests {
     }
 
     #[test]
+    fn a_trial_that_is_tried_again_counts_once() {
+        let mut progress = Progress { total: 2, ..Progress::default() };
+        let ended = |key: &str, attempt, outcome| TrialRecord { outcome, ..record(key, attempt) };
+        let mut add = |record: &TrialRecord| {
+            progress.add(record, false);
+            (progress.done, progress.not_passed)
+        };
+        assert_eq!(add(&ended("a", 1, Outcome::ModelError)), (1, 1));
+        assert_eq!(add(&ended("a", 2, Outcome::ModelError)), (1, 1));
+        assert_eq!(add(&ended("a", 3, Outcome::Passed)), (1, 0));
+        // An earlier run counted its first attempt.
+        assert_eq!(add(&ended("b", 2, Outcome::Failed)), (2, 1));
+    }
+
+    #[test]
     fn a_log_gets_a_line_every_few_seconds_and_one_a_minute_in_silence() {
         let mut pace = Pace::default();
         let mut due = |done: usize, seconds: u64| {
             let progress = Progress { total: 9, done, ..Progress::default() };
-            pace.is_due(progress, Duration::from_secs(seconds))
+            pace.is_due(&progress, Duration::from_secs(seconds))
         };
         assert!(!due(0, 1));
         assert!(due(1, 2));

@@ -127,10 +127,11 @@ impl Terminal {
         if mentions.is_empty() {
             return;
         }
-        let progress = *lock(&self.progress);
+        let progress = lock(&self.progress);
         if progress.total > 1 {
             mentions.insert(0, progress.line(Instant::now()));
         }
+        drop(progress);
         let mention: String = mentions.join("; ").chars().take(120).collect();
         anstream::eprint!("\r\x1b[2K{DIM}{mention}{DIM:#}");
         let _ = std::io::stderr().flush();
@@ -138,10 +139,10 @@ impl Terminal {
 
     /// Prints a separate line when it is due.
     fn tick_plainly(&self) {
-        let (progress, elapsed) = (*lock(&self.progress), self.begun.elapsed());
+        let (progress, elapsed) = (lock(&self.progress), self.begun.elapsed());
         let mut pace = lock(&self.pace);
         // A single trial needs no count.
-        if progress.total > 1 && pace.is_due(progress, elapsed) {
+        if progress.total > 1 && pace.is_due(&progress, elapsed) {
             eprintln!("{}", progress.line(Instant::now()));
         }
     }
