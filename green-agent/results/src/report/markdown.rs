@@ -13,7 +13,7 @@ use crate::{problem::Outcome, record::TrialRecord, run::Failure};
 /// The most bytes of the comment; GitHub takes 65,536 characters.
 const MOST: usize = 60_000;
 
-/// The most bytes of one failure's message.
+/// The most characters of one failure's message.
 const MOST_OF_ONE: usize = 4_000;
 
 /// The most trials that are named of those that failed like another one.
@@ -113,7 +113,7 @@ fn table(run: &ReportSource) -> String {
     let mut text = "| scenario | passed | pass rate | 95 % interval |".to_owned();
     text += if repeated { " pass@k | pass^k | outcomes |" } else { " outcomes |" };
     for name in &metrics {
-        let _ = write!(text, " {} |", code(name));
+        let _ = write!(text, " {} |", cell(name));
     }
     text += if repeated { "\n|-|-:|-:|-|-:|-:|-|" } else { "\n|-|-:|-:|-|-|" };
     text += &"-:|".repeat(metrics.len());
@@ -132,7 +132,7 @@ fn row(group: &Group, metrics: &[&String], repeated: bool) -> String {
     let rate = group.rate.as_ref();
     let pass = group.pass();
     let cells = [
-        code(&group.name()),
+        cell(&group.name()),
         group.passed(),
         rate.map(|rate| percent(rate.mean)).unwrap_or_default(),
         rate.map(interval).unwrap_or_default(),
@@ -203,12 +203,17 @@ fn what(record: &TrialRecord) -> Cow<'static, str> {
     }
 }
 
-/// Returns a text as code on one line of a table, so that names are not interpreted as markup or mentions.
+/// Returns a text as code in a cell of a table, where a bar needs a backslash. Elsewhere the backslash would be shown.
+fn cell(text: &str) -> String {
+    code(text).replace('|', "\\|")
+}
+
+/// Returns a text as code on one line, so that names are not interpreted as markup or mentions.
 fn code(text: &str) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let ticks = "`".repeat(longest_run(&line) + 1);
     let edge = if line.starts_with('`') || line.ends_with('`') { " " } else { "" };
-    format!("{ticks}{edge}{}{edge}{ticks}", line.replace('|', "\\|"))
+    format!("{ticks}{edge}{line}{edge}{ticks}")
 }
 
 /// Returns a text for HTML inside of Markdown.
