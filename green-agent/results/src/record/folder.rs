@@ -39,7 +39,7 @@ impl RunFolder {
     /// trial. Samples come in the order of their numbers, then of their names.
     pub fn counted(&self) -> Vec<&TrialRecord> {
         let mut counted: Vec<&TrialRecord> = self.last_attempts().into_values().collect();
-        counted.sort_by(|a, b| self.place(a).cmp(&self.place(b)));
+        counted.sort_by_cached_key(|record| self.place(record));
         counted
     }
 
