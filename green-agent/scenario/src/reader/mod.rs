@@ -81,12 +81,15 @@ fn other_language(path: &Path) -> &'static str {
 struct Source<'a> {
     path: &'a Path,
     text: &'a str,
+    /// The offsets of its line feeds.
+    breaks: Vec<usize>,
     errors: RefCell<Vec<ScenarioError>>,
 }
 
 impl<'a> Source<'a> {
     fn new(path: &'a Path, text: &'a str) -> Self {
-        Self { path, text, errors: RefCell::default() }
+        let breaks = text.match_indices('\n').map(|(at, _)| at).collect();
+        Self { path, text, breaks, errors: RefCell::default() }
     }
 
     fn report(&self, offset: usize, key: &str, problem: Problem) {
@@ -112,9 +115,9 @@ impl<'a> Source<'a> {
     /// Returns line and column of an offset, from 1; the column is counted in characters, as editors do.
     fn position(&self, offset: usize) -> (usize, usize) {
         let before = self.text.get(..offset).unwrap_or(self.text);
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = before.matches('\n').count() + 1;
-        (line, before[line_start..].chars().count() + 1)
+        let earlier = self.breaks.partition_point(|at| *at < before.len());
+        let line_start = earlier.checked_sub(1).map_or(0, |last| self.breaks[last] + 1);
+        (earlier + 1, before[line_start..].chars().count() + 1)
     }
 
     /// Removes the mistakes in values that the first mistakes are about: a text whose placeholder was not filled may be no
