@@ -345,7 +345,12 @@ impl FinishedRun<'_> {
     fn trials(&self, scenario: &str) -> Vec<TrialReport> {
         let counted = self.counted.iter();
         let counted = counted.filter(|record| record.scenario == scenario);
-        let reports = counted.map(|record| TrialReport::of(record, self.path));
+        let reports = counted.map(|record| TrialReport {
+            // They are in the trial's folder too, which may not have been copied with the records.
+            results: record.results.clone(),
+            parties: record.parties.clone(),
+            ..TrialReport::of(record, self.path)
+        });
         reports.collect()
     }
 
@@ -401,6 +406,8 @@ fn means(trials: &[TrialReport]) -> BTreeMap<String, f64> {
 mod tests {
     use super::*;
     use crate::problem::{Owner, ProblemKind};
+    use green_agent_scenario::gate::Gates;
+    use serde_json::json;
 
     fn trial(score: Option<f64>, problem: Option<Problem>) -> TrialReport {
         let metrics = score.map(|score| ("score".to_owned(), score));
@@ -446,6 +453,27 @@ mod tests {
         let metrics = BTreeMap::from([("steps".to_owned(), 3.0)]);
         crashed.assessment = Some(Assessment { metrics, ..Assessment::default() });
         assert_eq!(report(vec![crashed]).means, BTreeMap::new());
+    }
+
+    #[test]
+    fn results_are_those_of_the_record_if_the_folder_is_gone() {
+        let record = TrialRecord {
+            results: vec![json!({"score": 1})],
+            ..crate::record::tests::record("a", 1)
+        };
+        let mut manifest = Manifest::begun(String::new());
+        manifest.scenarios.push(ManifestScenario {
+            name: "debate".to_owned(),
+            path: "debate.toml".to_owned(),
+            digest: None,
+            must_fail: None,
+            trials: Some(1),
+            gate: Gates::default(),
+        });
+        let (path, counted) = (Path::new("nowhere"), vec![&record]);
+        let run = FinishedRun { path, manifest: &manifest, counted, retried: Vec::new() };
+        let report = serde_json::to_value(RunReport::of(&run, None)).unwrap();
+        assert_eq!(report["scenarios"][0]["trials"][0]["results"], json!([{"score": 1}]));
     }
 
     #[test]
