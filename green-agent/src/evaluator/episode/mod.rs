@@ -202,7 +202,13 @@ impl EpisodeEvaluator {
             Ok(Value::Object(settings)) => settings,
             _ => Map::new(),
         };
-        settings.extend(config.clone());
+        for (name, value) in config {
+            match (settings.get_mut(name), value) {
+                // A request may set one of the limits only.
+                (Some(Value::Object(known)), Value::Object(given)) => known.extend(given.clone()),
+                _ => _ = settings.insert(name.clone(), value.clone()),
+            }
+        }
         settings.remove("evaluator");
         let seed = match settings.remove("seed") {
             Some(seed) => seed
@@ -305,7 +311,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::scenario::episode::DetailsShape;
+    use crate::scenario::episode::{DetailsShape, EpisodeLimits};
 
     fn evaluator() -> EpisodeEvaluator {
         evaluator_of("sum")
@@ -333,6 +339,12 @@ mod tests {
         let mut expected = Episode::new("shop");
         expected.details = DetailsShape::Text;
         assert_eq!(configured(config), Ok((expected, 3)));
+        let mut evaluator = evaluator();
+        evaluator.settings.limits.time = Duration::from_secs(9);
+        let config = Map::from_iter([("limits".to_owned(), json!({"steps": 3}))]);
+        let (settings, _) = evaluator.configured(&config).unwrap();
+        let EpisodeLimits { steps, time } = settings.limits;
+        assert_eq!((steps, time), (3, Duration::from_secs(9)));
     }
 
     #[test]
