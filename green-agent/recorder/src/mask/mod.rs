@@ -111,15 +111,16 @@ impl Masker {
         }
     }
 
-    /// Masks secrets in a path with its query: known values, the secret part of a bot's service URL, and
-    /// parameters such as `api_key`.
+    /// Masks secrets in a path with its query, or in a URL: known values, the secret part of a bot's service URL, and
+    /// parameters such as `api_key`, also in the fragment, where OAuth returns tokens.
     pub fn mask_path(&self, path: &str) -> String {
         let path = mask_shapes(mask_service_urls(self.mask_known(path)));
-        let Some((path, query)) = path.split_once('?') else {
-            return path.into_owned();
-        };
-        let parameters: Vec<String> = query.split('&').map(mask_parameter).collect();
-        format!("{path}?{}", parameters.join("&"))
+        const SEPARATORS: [char; 3] = ['?', '&', '#'];
+        let pieces = path.split_inclusive(SEPARATORS).map(|piece| {
+            let (parameter, end) = piece.split_at(piece.trim_end_matches(SEPARATORS).len());
+            mask_parameter(parameter) + end
+        });
+        pieces.collect()
     }
 
     /// Returns the headers for a transcript, by lowercase name, with secrets masked.
@@ -280,6 +281,7 @@ mod tests {
                 "/?api_key=[masked]&n=1&apiKey=[masked]&key=[masked]",
             ),
             ("/callback?code=c-1&state=s", "/callback?code=[masked]&state=s"),
+            ("http://h/#access_token=t-1&n=1", "http://h/#access_token=[masked]&n=1"),
             ("/?q=a+b%22c&p=a%20b%22c", "/?q=[masked]&p=[masked]"),
         ] {
             assert_eq!(masker().mask_path(path), expected);
