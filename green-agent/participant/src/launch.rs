@@ -41,8 +41,8 @@ pub struct Launch {
     pub mask: Mask,
     /// Called whenever it prints something.
     pub on_activity: ActivityListener,
-    /// The channel for its output lines. If the channel is full, lines are dropped; the agent never waits for
-    /// it.
+    /// The channel for its output lines. If the channel is full, lines are dropped and their number is shown later; the
+    /// agent never waits for it.
     pub sink: Option<mpsc::Sender<AgentLine>>,
     /// The time from SIGTERM to SIGKILL if the runner ends without stopping the agent.
     pub grace: Duration,

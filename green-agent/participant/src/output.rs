@@ -81,7 +81,7 @@ struct OutputLog {
 
 impl Output {
     /// Appends to the file `log` and creates its folder if needed. Lines for which `sink` has no room are
-    /// dropped and counted.
+    /// dropped, and a line with their number follows.
     pub fn open(
         role: &str,
         log: &Path,
@@ -119,7 +119,7 @@ impl Output {
         lock(&self.kept).tail.iter().cloned().collect()
     }
 
-    /// Returns the number of lines that were dropped because the sink was full.
+    /// Returns the number of lines that were dropped because the sink was full, and of which nothing was shown.
     pub fn lines_not_shown(&self) -> u64 {
         self.not_shown.load(Ordering::Relaxed)
     }
@@ -132,6 +132,7 @@ impl Output {
         while let Ok(Some((line, cut))) = next_line(&mut from).await {
             self.take(&line, cut);
         }
+        self.has_told_missed();
     }
 
     fn take(&self, line: &[u8], cut: bool) {
@@ -161,11 +162,29 @@ impl Output {
     }
 
     fn show(&self, text: String) {
-        let Some(sink) = &self.sink else { return };
-        let role = self.role.clone();
-        if sink.try_send(AgentLine { role, text }).is_err() {
+        if !(self.has_told_missed() && self.is_shown(text)) {
             self.not_shown.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Shows how many lines were dropped, once the sink is half empty: otherwise a flood would become nothing but such lines.
+    /// Returns whether no line was dropped of which nothing was shown.
+    fn has_told_missed(&self) -> bool {
+        let missed = self.not_shown.swap(0, Ordering::Relaxed);
+        let is_free = |sink: &mpsc::Sender<AgentLine>| sink.capacity() > sink.max_capacity() / 2;
+        let told = || self.is_shown(format!("[{missed} lines are not shown; the log has them]"));
+        if missed == 0 || self.sink.as_ref().is_some_and(is_free) && told() {
+            return true;
+        }
+        self.not_shown.fetch_add(missed, Ordering::Relaxed);
+        false
+    }
+
+    /// Returns whether the sink took a line, or whether there is none.
+    fn is_shown(&self, text: String) -> bool {
+        let Some(sink) = &self.sink else { return true };
+        let role = self.role.clone();
+        sink.try_send(AgentLine { role, text }).is_ok()
     }
 }
 
@@ -337,6 +356,11 @@ mod tests {
         assert_eq!(shown.try_recv().unwrap().text, "one");
         assert_eq!(shown.try_recv().unwrap().role, "purple");
         assert_eq!(output.lines_not_shown(), 2);
+        output.take(b"more", false);
+        let missed = "[2 lines are not shown; the log has them]";
+        assert_eq!(shown.try_recv().unwrap().text, missed);
+        assert_eq!(shown.try_recv().unwrap().text, "more");
+        assert_eq!(output.lines_not_shown(), 0);
     }
 
     #[tokio::test]

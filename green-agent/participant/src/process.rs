@@ -100,7 +100,7 @@ impl AgentProcess {
         self.output.last_lines()
     }
 
-    /// Returns the number of its lines that were dropped because the sink was full.
+    /// Returns the number of its lines that were dropped because the sink was full, and of which nothing was shown.
     pub fn lines_not_shown(&self) -> u64 {
         self.output.lines_not_shown()
     }
