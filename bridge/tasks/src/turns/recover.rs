@@ -171,6 +171,7 @@ impl Turns {
     /// the message.
     async fn agent_has_spoken(&self, head: &Head, turn: u64) -> Result<bool> {
         let (mut seen, mut is_started): (Seq, bool) = (0, false);
+        let mut queued = None;
         loop {
             let store = &self.0.store;
             let page = store.read(&head.owner, &head.task, seen, PAGE).await?;
@@ -181,6 +182,9 @@ impl Turns {
             for stored in &page {
                 match &stored.event {
                     Event::TurnStarted { turn: started, .. } => is_started |= *started == turn,
+                    Event::TurnQueued { .. } => queued = Some(stored.time),
+                    // A later message of the caller, whose metadata is logged at the same time.
+                    Event::Metadata { .. } if queued == Some(stored.time) => {}
                     event if is_started && is_from_agent(event) => return Ok(true),
                     _ => {}
                 }
@@ -193,7 +197,7 @@ fn survives_restart(agent: &Agent) -> bool {
     agent.executor.survives_restart_for().is_some()
 }
 
-/// Returns whether only an agent can have caused the event.
+/// Returns whether only an agent can have caused an event that was not logged with a message.
 fn is_from_agent(event: &Event) -> bool {
     match event {
         Event::Status { status, .. } => status.message.is_some(),

@@ -377,7 +377,19 @@ async fn a_recovered_turn_is_no_longer_than_usual_if_the_clock_was_set_back() {
 async fn a_turn_that_perhaps_never_left_fails_after_a_restart_and_one_that_did_stays_open() {
     let said = Update::said(TaskState::Working, "a-1", "I am at it").into_event("t", "context");
     let arrived = started(Timestamp::now(), Some(Metadata::new()));
-    for (later, is_open) in [(vec![], false), (vec![arrived], true), (vec![said], true)] {
+    let next = vec![
+        Event::Message(Message::new("m-2", Role::User, vec![Part::text("hello")])),
+        Event::TurnQueued {
+            turn: 2,
+            message_id: "m-2".into(),
+            names_context: None,
+            traceparent: None,
+        },
+        Event::Metadata { metadata: Metadata::new(), revised: None },
+    ];
+    for (later, is_open) in
+        [(vec![], false), (next, false), (vec![arrived], true), (vec![said], true)]
+    {
         let acting = Arc::new(Acting {
             survives_restart_for: Some(Duration::from_secs(3600)),
             ..Arc::into_inner(Acting::new(0)).unwrap()
