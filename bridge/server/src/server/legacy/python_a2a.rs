@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::{
     body::Bytes,
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::{HeaderMap, StatusCode, header::RETRY_AFTER},
     response::{IntoResponse as _, Response},
 };
 use bridge_program::Json;
@@ -116,5 +116,21 @@ fn converted(task: Arc<Task>) -> Arc<Task> {
 fn refusal(error: &Error) -> Response {
     let status = StatusCode::from_u16(error.kind.http_status()).unwrap_or(StatusCode::BAD_REQUEST);
     let body = json!({"error": {"code": error.kind.code(), "message": error.message}});
-    (status, Json(body)).into_response()
+    let mut response = (status, Json(body)).into_response();
+    if let Some(seconds) = error.retry_after() {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_when_to_try_again() {
+        let refused = refusal(&Error::unavailable("the server is stopping", 3));
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(refused.headers()[RETRY_AFTER], "3");
+    }
 }
