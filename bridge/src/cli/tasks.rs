@@ -44,7 +44,7 @@ enum Action {
         /// Only those of this agent
         #[arg(long, value_name = "NAME")]
         agent: Option<String>,
-        /// Only those in this state; without it, all that have not ended
+        /// Only those in this state; without it, those that run or wait
         #[arg(long, value_enum)]
         state: Option<StateFilter>,
         /// The largest number of tasks to list

@@ -21,7 +21,7 @@ use crate::store::{CallCounts, Sharing};
 
 pub use text_format::TextFormat;
 
-/// Buckets in seconds; the default limit of a turn is five minutes.
+/// Buckets in seconds; the default limit of a turn is half an hour, and few take longer than five minutes.
 const TURNS: [f64; 11] = [0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0];
 
 /// Buckets in seconds: from an append in memory to one on a failing disk.

@@ -49,7 +49,7 @@ fn deleting(service: Service) -> Router {
 #[derive(Debug, Default)]
 struct Filters {
     agent: Option<String>,
-    /// The state of the listed tasks; all that have not ended if absent.
+    /// The state of the listed tasks; those that run or wait if absent.
     state: Option<Kind>,
     limit: Option<usize>,
 }
