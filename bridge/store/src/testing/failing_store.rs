@@ -32,6 +32,8 @@ pub struct FailingStore {
     pub unwritable: AtomicUsize,
     /// The number of next appends that fail with [`StoreError::Unavailable`].
     pub unavailable: AtomicUsize,
+    /// The number of next appends that fail with [`StoreError::Full`].
+    pub full: AtomicUsize,
     /// The number of next appends that return only when [`release`](Self::release) has a permit.
     pub delayed: AtomicUsize,
     /// The permits for delayed appends.
@@ -59,6 +61,7 @@ impl FailingStore {
             panicking: AtomicUsize::new(0),
             unwritable: AtomicUsize::new(0),
             unavailable: AtomicUsize::new(0),
+            full: AtomicUsize::new(0),
             delayed: AtomicUsize::new(0),
             release: Semaphore::new(0),
             reads: AtomicUsize::new(0),
@@ -86,6 +89,7 @@ impl Store for FailingStore {
             false if decrement(&self.unavailable) => {
                 Err(StoreError::Unavailable { reason: "a test says so".to_owned() })
             }
+            false if decrement(&self.full) => Err(StoreError::Full { doing: "a test".to_owned() }),
             false => self.store.append(caller, append).await,
         };
         if is_delayed && let Ok(release) = self.release.acquire().await {

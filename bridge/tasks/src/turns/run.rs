@@ -38,6 +38,17 @@ pub(super) struct ReadyTurn {
     pub(super) held: Option<(RunPermit, BudgetReservation)>,
 }
 
+/// What is known of the start of a turn in the log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// This process has not tried to log it, or the log had no room for it.
+    Unknown,
+    /// This process has tried to log it. If the turn has started, another process may have done so, and calls the agent.
+    Tried,
+    /// This process has logged it.
+    Logged,
+}
+
 impl ReadyTurn {
     pub(super) fn queued(
         slot: ConversationSlot,
@@ -162,12 +173,14 @@ impl Turns {
         held: Option<(RunPermit, BudgetReservation)>,
     ) -> Result<(), EmitError> {
         let mut held = held.map(|(permit, reservation)| (Some(permit), Some(reservation)));
-        // A turn that was queued, or logged just now, was not started by an earlier process.
-        let mut is_new = known.is_some();
+        let mut start = if known.is_some() { Start::Logged } else { Start::Unknown };
         let mut retry = StoreRetry::new(&self.0.unlogged_ends, job);
         let prepared = loop {
+            let tried = self.begin(agent, job, known.take(), &mut held, &mut start).await;
+            if start == Start::Tried {
+                break tried?;
+            }
             // The agent was not called yet, so the turn has not failed.
-            let tried = self.begin(agent, job, known.take(), &mut held, &mut is_new).await;
             if let Some(prepared) = retry.next_attempt(tried).await {
                 break prepared?;
             }
@@ -187,12 +200,12 @@ impl Turns {
         job: &TurnJob,
         known: Option<Arc<Head>>,
         held: &mut Option<(Option<RunPermit>, Option<BudgetReservation>)>,
-        is_new: &mut bool,
+        start: &mut Start,
     ) -> Result<Option<PreparedTurn>, EmitError> {
         if held.is_none() {
             *held = Some(Box::pin(self.reserve(job)).await?);
         }
-        self.prepare(agent, job, known, is_new).await
+        self.prepare(agent, job, known, start).await
     }
 
     /// Ends a turn whose agent was removed while it waited.
@@ -208,7 +221,7 @@ impl Turns {
         agent: &Agent,
         job: &TurnJob,
         known: Option<Arc<Head>>,
-        is_new: &mut bool,
+        start: &mut Start,
     ) -> Result<Option<PreparedTurn>, EmitError> {
         let head = match known {
             Some(head) => head,
@@ -216,20 +229,32 @@ impl Turns {
         };
         let store = &self.0.store;
         let handle = TaskHandle::new(store.clone(), Arc::clone(&head)).within(self.0.limits.task);
-        let is_queued_now = is_queued(&head, job.turn);
-        *is_new |= is_queued_now;
-        let until = open_until(&head, job.turn).filter(|_| !*is_new);
-        if is_queued_now {
-            let start = |head: &Head| {
+        // A start that was not logged here was logged by an earlier process.
+        let until = open_until(&head, job.turn).filter(|_| *start != Start::Logged);
+        if !is_queued(&head, job.turn) {
+            if *start == Start::Unknown && until.is_none() {
+                // The turn has ended, or another process has started it.
+                return Ok(None);
+            }
+        } else {
+            *start = Start::Tried;
+            let events = |head: &Head| {
                 is_queued(head, job.turn).then(|| start_events(job.turn, agent).into())
             };
-            match handle.append(start).await {
+            match handle.append(events).await {
+                Ok(Some(_)) => *start = Start::Logged,
+                Ok(None) => return Ok(None),
                 // The previous turn has ended the task, so this turn can only end.
                 Err(EmitError::Ended { .. }) => {
                     let ending = Box::pin(end(&handle, job.turn, &mut []));
                     return ending.await.map(|()| None);
                 }
-                started => drop(started?),
+                Err(error) => {
+                    if matches!(error, EmitError::Store(StoreError::Full { .. })) {
+                        *start = Start::Unknown;
+                    }
+                    return Err(error);
+                }
             }
         }
         let snapshot = store.task(&job.caller, &job.task).await?;

@@ -249,7 +249,7 @@ async fn a_turn_whose_start_is_not_logged_begins_later() {
     while store.delayed.load(Ordering::SeqCst) > 0 {
         tokio::task::yield_now().await;
     }
-    store.unavailable.store(3, Ordering::SeqCst);
+    store.full.store(3, Ordering::SeqCst);
     store.release.add_permits(1);
     assert_eq!(settled(&turns, &queued.task).await.state, TaskState::Completed);
     assert_eq!(said(&turns, &queued.task).await, "done");
