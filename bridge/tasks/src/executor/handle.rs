@@ -110,7 +110,12 @@ impl TaskHandle {
             return Err(EmitError::Store(error));
         }
         self.begin(&mut events).await?;
-        self.append(|_| Some(events.clone())).await.map(|_| ())
+        let logged = self.append(|_| Some(events.clone())).await;
+        if logged.is_err() {
+            // Only the log says now which artifacts have begun.
+            lock(&self.begun).clear();
+        }
+        logged.map(|_| ())
     }
 
     /// Makes the first piece of an artifact replace and not append, whatever the executor has set, because readers

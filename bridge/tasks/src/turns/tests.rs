@@ -26,7 +26,7 @@ use super::*;
 use crate::{
     agent::{ConversationScope, TurnSettings},
     caller::Caller,
-    executor::{Executor, Turn, Update},
+    executor::{Executor, TaskHandle, Turn, Update},
     store::{
         Append, Created, Event, Head, MemoryStore, SimulatedDisk, SledSettings, SledStore,
         testing::FailingStore,
@@ -254,6 +254,22 @@ async fn a_turn_whose_start_is_not_logged_begins_later() {
     assert_eq!(settled(&turns, &queued.task).await.state, TaskState::Completed);
     assert_eq!(said(&turns, &queued.task).await, "done");
     assert_eq!(turns.unlogged_end_count(), 0);
+}
+
+#[tokio::test]
+async fn a_first_piece_that_was_refused_is_the_first_when_it_is_emitted_again() {
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+    let turns = Turns::new(store.clone(), [agent(&Acting::new(0))]);
+    let (sent, caller) = (incoming("m-1", "wait", None), Caller::anonymous());
+    let task = turns.submit(sent).await.unwrap().task;
+    let head = store.head(&caller, &task).await.unwrap();
+    let (handle, seen) = (TaskHandle::new(store.clone(), head.clone()), head.seq);
+    let piece = || vec![Update::piece("a", vec![Part::text("x")], false)];
+    store.unavailable.store(1, Ordering::SeqCst);
+    assert!(handle.emit(piece()).await.is_err());
+    handle.emit(piece()).await.unwrap();
+    let logged = store.read(&caller, &task, seen, 1).await.unwrap();
+    assert!(matches!(logged[0].event, Event::Artifact { append: false, .. }), "{logged:?}");
 }
 
 #[tokio::test(start_paused = true)]
