@@ -54,6 +54,10 @@ impl Size {
             Self::Adds(bytes) | Self::Frees(bytes) => bytes,
         }
     }
+
+    fn frees(self) -> bool {
+        matches!(self, Self::Frees(_))
+    }
 }
 
 /// Adds a job to a batch, and returns the answer for its caller.
@@ -194,10 +198,18 @@ impl Writer for LogWriter {
     }
 
     fn stage(&mut self, jobs: Vec<Job>) -> (Changes, Vec<Answer>) {
-        let prepared = self.prepare(&jobs);
+        let mut sizes: Vec<Size> = jobs.iter().map(|job| job.size).collect();
+        let prepared = self.prepare(&sizes);
+        // What frees a full disk is not refused because of what came beside it.
+        let is_full = matches!(prepared, Err(StoreError::Full { .. }));
+        let freeing = is_full.then(|| {
+            sizes.retain(|size| size.frees());
+            self.prepare(&sizes)
+        });
         let mut draft = Draft::new(&self.reader);
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
+            let prepared = freeing.as_ref().filter(|_| job.size.frees()).unwrap_or(&prepared);
             let batch = prepared.as_ref().map(|()| (&mut draft, &mut self.log));
             answers.push((job.stage)(batch));
         }
@@ -218,10 +230,10 @@ impl Writer for LogWriter {
 }
 
 impl LogWriter {
-    /// Reserves disk space for the jobs and checks the index, before any job is added to the batch.
-    fn prepare(&mut self, jobs: &[Job]) -> Result<()> {
-        let bytes: usize = jobs.iter().map(|job| job.size.bytes() + OVERHEAD).sum();
-        let is_freeing = jobs.iter().all(|job| matches!(job.size, Size::Frees(_)));
+    /// Reserves disk space for jobs of these sizes and checks the index, before any of them is added to the batch.
+    fn prepare(&mut self, jobs: &[Size]) -> Result<()> {
+        let bytes: usize = jobs.iter().map(|size| size.bytes() + OVERHEAD).sum();
+        let is_freeing = jobs.iter().all(|size| size.frees());
         self.log.make_room(bytes as u64, is_freeing)?;
         self.rebuild()
     }

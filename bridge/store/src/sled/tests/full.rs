@@ -1,5 +1,9 @@
 //! Tests a full disk, and a process with too many open files.
 
+use std::pin::pin;
+
+use futures_util::{FutureExt as _, future::join};
+
 use super::*;
 
 /// Returns the append that creates a task.
@@ -56,6 +60,33 @@ async fn a_full_disk_refuses_writes_until_it_has_free_space() {
     let page = store.list(&first.caller, &ListQuery::of("sample")).await;
     assert_eq!(page.unwrap().total, 400);
     assert_eq!(store.damage(), Damage::default());
+}
+
+/// Otherwise retention and compaction would not continue while clients send.
+#[tokio::test]
+async fn what_frees_a_full_disk_is_not_refused_with_what_fills_it() {
+    let backend = Sled::new();
+    let disk = SimulatedDisk::new(1);
+    let store = SledStore::open_simulated(&backend.settings(), &disk).unwrap();
+    let ((old, first), (new, second)) = (append(0), append(1));
+    store.append(&old.caller, first).await.unwrap();
+    // A part of the reserve for the index is used.
+    disk.set_free(40 << 20);
+    // The committer takes the other two jobs together.
+    disk.space_gate().set_closed(true);
+    let ready = pin!(store.ready());
+    assert!(ready.now_or_never().is_none());
+    while disk.space_gate().waiting() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let appending = store.append(&new.caller, second);
+    let deleting = store.delete(&old.caller, "t0", Deletion::Forced);
+    let mut both = pin!(join(appending, deleting));
+    assert!(both.as_mut().now_or_never().is_none());
+    disk.space_gate().set_closed(false);
+    let (appended, deleted) = both.await;
+    assert!(matches!(appended, Err(StoreError::Full { .. })), "{appended:?}");
+    deleted.unwrap();
 }
 
 /// A new segment of the log is an open file more, and so is its folder while it is synced.

@@ -106,6 +106,11 @@ impl SimulatedDisk {
         self.lock().room = bytes;
     }
 
+    /// Sets the free space that the file system reports.
+    pub fn set_free(&self, bytes: u64) {
+        self.lock().free = bytes;
+    }
+
     /// Sets the faults of the next operations.
     pub fn set_faults(&self, faults: Faults) {
         self.lock().set_faults(faults);
@@ -182,8 +187,7 @@ impl Disk for SimulatedDisk {
 
     fn space(&self, _folder: &Path) -> Option<DiskSpace> {
         self.0.space.pass();
-        let total = 1 << 40;
-        Some(DiskSpace { total, free: total })
+        Some(DiskSpace { total: 1 << 40, free: self.lock().free })
     }
 
     fn segment_limit(&self) -> u64 {

@@ -28,8 +28,9 @@ pub(super) struct State {
     faults: Faults,
     pub(super) flaw: Option<Flaw>,
     pub(super) segment_limit: u64,
-    /// The free space in bytes.
+    /// The free space in bytes, and as the file system reports it.
     pub(super) room: usize,
+    pub(super) free: u64,
     /// Whether the machine has stopped, so that all operations fail.
     pub(super) has_stopped: bool,
     /// The numbers of changes and of reads since the faults were set.
@@ -67,6 +68,7 @@ impl State {
             flaw: None,
             segment_limit: 64 << 20,
             room: usize::MAX,
+            free: 1 << 40,
             has_stopped: false,
             changes: 0,
             reads: 0,
