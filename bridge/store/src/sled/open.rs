@@ -13,6 +13,7 @@ use bridge_program::system;
 use super::{
     backup,
     catch_up::catch_up,
+    index::CurrentIndex,
     index_folder::{FOLDERS, LOCK_TIMEOUT, open_index, remove},
     log::{self, Disk},
     reader::Reader,
@@ -79,14 +80,21 @@ pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<(Rea
         tracing::warn!(folder = %found.display(), "an index of an earlier layout is rebuilt from the log");
         FOLDERS.iter().chain(&FORMER_FOLDERS).try_for_each(|name| remove(&folder.join(name)))?;
     }
-    match open_all(settings, disk, &logs, &lock) {
-        Err(error) if !is_permanent(&error) => {
+    let opened = match open_all(settings, disk, &logs, &lock) {
+        Err(Unopened::Index(error)) if !is_permanent(&error) => {
             tracing::warn!("the index is rebuilt from the log, which takes a while: {error}");
             FOLDERS.iter().try_for_each(|name| remove(&folder.join(name)))?;
             open_all(settings, disk, &logs, &lock)
         }
         opened => opened,
-    }
+    };
+    opened.map_err(|(Unopened::Index(error) | Unopened::Log(error))| error)
+}
+
+/// The part of a store that could not be opened.
+enum Unopened {
+    Index(StoreError),
+    Log(StoreError),
 }
 
 /// Returns the error for a folder that cannot be made, with its whole path, since a bridge is often started in a folder in
@@ -106,11 +114,7 @@ fn cannot_make(folder: &Path, error: io::Error) -> StoreError {
 /// way, or another process uses it.
 fn is_permanent(error: &StoreError) -> bool {
     match error {
-        StoreError::Full { .. }
-        | StoreError::InUse { .. }
-        | StoreError::Newer { .. }
-        | StoreError::Unfinished { .. }
-        | StoreError::Unavailable { .. } => true,
+        StoreError::Full { .. } | StoreError::InUse { .. } | StoreError::Unavailable { .. } => true,
         StoreError::Io { error, .. } => error.kind() == io::ErrorKind::PermissionDenied,
         _ => false,
     }
@@ -121,26 +125,35 @@ fn open_all(
     disk: &Arc<dyn Disk>,
     logs: &Path,
     lock: &Arc<File>,
-) -> Result<(Reader, log::Writer)> {
-    let [usual, other] = FOLDERS.map(|name| settings.folder.join(name));
-    // If both folders exist, the program ended while the index was being rebuilt.
-    if usual.exists() && other.exists() {
-        remove(&usual)?;
-        remove(&other)?;
-    }
-    let index = open_index(if other.exists() { &other } else { &usual }, settings)?;
+) -> Result<(Reader, log::Writer), Unopened> {
+    let index = open_current_index(settings).map_err(Unopened::Index)?;
     let reader = Reader {
-        log: log::open(disk.clone(), logs, index.get().end())?,
+        log: log::open(disk.clone(), logs, index.get().end()).map_err(Unopened::Log)?,
         index,
         quarantine: Arc::default(),
         _lock: Arc::clone(lock),
     };
     // An index that was copied from elsewhere may refer to segments that were removed since.
     if reader.index().durable_end() > 0 && reader.index().end().at < reader.log.begin() {
-        return Err(StoreError::corrupt("the index", "it ends before the log begins"));
+        let error = StoreError::corrupt("the index", "it ends before the log begins");
+        return Err(Unopened::Index(error));
     }
-    let log = log::writer(&reader.log, catch_up(&reader)?)?;
+    let end = catch_up(&reader).map_err(|error| match error {
+        StoreError::Rebuilding | StoreError::Corrupt { .. } => Unopened::Index(error),
+        error => Unopened::Log(error),
+    })?;
+    let log = log::writer(&reader.log, end).map_err(Unopened::Log)?;
     Ok((reader, log))
+}
+
+fn open_current_index(settings: &SledSettings) -> Result<CurrentIndex> {
+    let [usual, other] = FOLDERS.map(|name| settings.folder.join(name));
+    // If both folders exist, the program ended while the index was being rebuilt.
+    if usual.exists() && other.exists() {
+        remove(&usual)?;
+        remove(&other)?;
+    }
+    open_index(if other.exists() { &other } else { &usual }, settings)
 }
 
 /// Refuses the layout before the log was introduced, in which all data were in sled, and an unfinished copy, beside which

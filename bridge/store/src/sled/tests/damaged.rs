@@ -233,6 +233,33 @@ async fn a_task_that_can_be_read_again_can_be_continued() {
     assert_eq!(store.damage(), Damage::default());
 }
 
+/// The index cannot be rebuilt while the disk cannot read an earlier part of the log.
+#[tokio::test]
+async fn a_start_that_cannot_read_the_log_keeps_the_index() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), SimulatedDisk::new(1));
+    let disk = disk.with_segments(4 << 10);
+    let open = || SledStore::open_simulated(&SledSettings::in_folder(folder.path()), &disk);
+    let store = open().unwrap();
+    fill(&store, 0..TASKS).await;
+    wait_for_index(&store).await;
+    drop(store);
+    let is_segment = |path: &PathBuf| path.extension().is_some_and(|name| name == "log");
+    let paths = disk.files().into_iter().map(|(path, _)| path).filter(is_segment);
+    let segments: Vec<PathBuf> = paths.collect();
+    let lose = |path: &PathBuf| {
+        disk.set_faults(Faults { unreadable: Some(path.clone()), ..Faults::default() });
+    };
+    lose(segments.last().unwrap());
+    let error = open().unwrap_err();
+    assert!(matches!(error, StoreError::Io { .. }), "{error}");
+    lose(&segments[0]);
+    let store = open().unwrap();
+    assert_eq!(store.damage(), Damage::default());
+    drop(store);
+    disk.set_faults(Faults::default());
+    check(&open().unwrap(), TASKS).await;
+}
+
 /// A damaged task is read again before each append to it, which must not delay others.
 #[tokio::test]
 async fn a_damaged_task_is_read_again_beside_the_appends_of_others() {
