@@ -95,6 +95,8 @@ pub(super) fn lost_appends(mut at: u64, mut stretch: &[u8]) -> Vec<ReplayedRecor
     let mut lost_appends = Vec::new();
     while let Some(length) = stretch.first_chunk().map(|length| u32::from_be_bytes(*length)) {
         let record = stretch.get(FRAME..).unwrap_or_default();
+        // The length may be damaged, too. It counts for the size of the task, and the record is read with it.
+        let length = length.min(record.len() as u32);
         lost_appends.extend(lost_append(LogOffset { at, length }, record));
         // The next append can only be found by the length of this one.
         let Some(behind) = stretch.get(FRAME + length as usize..) else {

@@ -260,6 +260,24 @@ async fn a_start_that_cannot_read_the_log_keeps_the_index() {
     check(&open().unwrap(), TASKS).await;
 }
 
+#[tokio::test]
+async fn a_damaged_length_does_not_make_a_task_large() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), SimulatedDisk::new(1));
+    let open = || SledStore::open_simulated(&SledSettings::in_folder(folder.path()), &disk);
+    let store = open().unwrap();
+    fill(&store, 1..3).await;
+    drop(store);
+    fs::remove_dir_all(folder.path().join("keys")).unwrap();
+    let (log, _) = disk.files().into_iter().find(|(_, bytes)| !bytes.is_empty()).unwrap();
+    // The length is the first number after the header of the segment.
+    disk.flip(&log, 16, 7);
+    let store = open().unwrap();
+    let error = store.head(&Sample::new("").caller, "t1").await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    let found = store.disk_use().await.unwrap().unwrap();
+    assert!(found.live <= found.log, "{found:?}");
+}
+
 /// A damaged task is read again before each append to it, which must not delay others.
 #[tokio::test]
 async fn a_damaged_task_is_read_again_beside_the_appends_of_others() {
