@@ -18,7 +18,10 @@ use std::{
 
 use bridge_program::system::{self, FileExt as _};
 
-use super::log::{self, RealDisk};
+use super::{
+    index_folder::FOLDERS,
+    log::{self, RealDisk},
+};
 use crate::{Result, StoreError, private};
 
 /// The files of a running bridge, which are not copied: the lock, and the name of its pipe for the operator's commands, a file on
@@ -47,9 +50,10 @@ pub fn copy_store(from: &Path, to: &Path) -> Result<u64> {
     if !from.join(LOG).is_dir() {
         return Err(failed(io::Error::new(io::ErrorKind::NotFound, "it holds no store")));
     }
-    if to.join(LOG).exists() {
-        let error = io::Error::new(io::ErrorKind::AlreadyExists, "there is a store already");
-        return Err(failed(error));
+    // An index that is left from another log would be taken for that of the copy.
+    if [LOG].iter().chain(&FOLDERS).any(|name| to.join(name).exists()) {
+        let reason = "there is a store already, or its index: name another folder";
+        return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, reason)));
     }
     private::create_folder(to).map_err(failed)?;
     let bytes = copy_log(from, to)?;

@@ -193,6 +193,19 @@ fn a_folder_without_a_store_is_not_copied() {
     assert!(!folder.path().join("b").exists());
 }
 
+/// The index of another log leads to other records, or hides those of the copy.
+#[test]
+fn a_copy_is_not_made_beside_an_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    for path in [&from, &to] {
+        drop(SledStore::open(&SledSettings::in_folder(path)).unwrap());
+    }
+    fs::remove_dir_all(to.join("log")).unwrap();
+    let error = copy_store(&from, &to).unwrap_err();
+    assert!(error.to_string().contains("or its index: name another folder"), "{error}");
+}
+
 #[test]
 fn an_unfinished_copy_is_neither_used_nor_copied_until_it_is_repeated() {
     let folder = tempfile::tempdir().unwrap();
