@@ -50,7 +50,7 @@ impl Shared {
         self.feed.end(task);
     }
 
-    async fn exists(&self, task: &str) -> Result<bool> {
+    pub(super) async fn exists(&self, task: &str) -> Result<bool> {
         let select = "SELECT true FROM bridge.tasks WHERE task = $1";
         Ok(!self.connections.read(select, &[&task]).await?.is_empty())
     }

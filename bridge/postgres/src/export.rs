@@ -125,7 +125,7 @@ impl PostgresStore {
                 seen = event.seq;
             }
             if events.is_empty() {
-                return Err(rows::damaged(&head.task, "events are missing"));
+                return Err(self.shared.missing_events(&head.task).await);
             }
         }
         self.shared.snapshot(head).await.map(drop)

@@ -108,12 +108,21 @@ impl Shared {
                 }
             }
             if signed(cached.snapshot.seq) == after {
-                return Err(damaged(task, "events are missing"));
+                return Err(self.missing_events(task).await);
             }
         }
         let snapshot = cached.snapshot.clone();
         self.cache.put(task, cached);
         Ok(snapshot)
+    }
+
+    /// Returns the error for a task that has fewer events than its head says, or that was deleted meanwhile.
+    pub(super) async fn missing_events(&self, task: &str) -> StoreError {
+        match self.exists(task).await {
+            Ok(true) => damaged(task, "events are missing"),
+            Ok(false) => StoreError::not_found(task),
+            Err(error) => error,
+        }
     }
 
     pub(super) async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
@@ -150,7 +159,7 @@ impl Shared {
         Ok(Page { tasks, next, total })
     }
 
-    /// Loads the tasks of a page, without damaged tasks. Returns them and the token of the next page.
+    /// Loads the tasks of a page, without damaged and deleted tasks. Returns them and the token of the next page.
     async fn fill(&self, query: &ListQuery, found: &[Row]) -> Result<(Vec<Snapshot>, String)> {
         let position = |row: &Row| ListPosition { millis: row.get(1), task: row.get(0) };
         let (positions, next) = cut_page(found.iter().map(position).collect(), query.page_size);
@@ -162,7 +171,7 @@ impl Shared {
             };
             let snapshot = match snapshot {
                 Some(Ok(snapshot)) => Some(query.select(snapshot)),
-                Some(Err(StoreError::Damaged { .. })) | None => None,
+                Some(Err(StoreError::Damaged { .. } | StoreError::NotFound { .. })) | None => None,
                 Some(Err(error)) => return Err(error),
             };
             if let Some(next) = page.add(position, snapshot) {

@@ -6,13 +6,16 @@ use bridge::{
     metrics::Metrics,
     retention::{Retention, RetentionRule, RetentionSettings},
     store::{
-        Deletion, Event, Head, Listener, PostgresStore, Store, StoreError,
+        Deletion, Event, Head, ListQuery, Listener, PostgresStore, Store, StoreError,
         testing::{Sample, status},
     },
 };
 use bridge_protocol::a2a::{Message, Part, Role, TaskState};
 use jiff::Timestamp;
-use tokio::{sync::mpsc, time::timeout};
+use tokio::{
+    sync::mpsc,
+    time::{sleep, timeout},
+};
 
 use super::server::{Database, Server};
 
@@ -280,4 +283,38 @@ async fn a_refused_append_refuses_no_other() {
         let count = format!("SELECT count(*) FROM bridge.{table}");
         assert_eq!(database.number(&count).await, 201, "{table}");
     }
+}
+
+/// Its head was read before, and its events are not found.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_is_deleted_while_it_is_read_is_not_damaged() {
+    let database = Server::shared().database().await;
+    let (reader, writer) = (Arc::new(open(&database).await), open(&database).await);
+    let alice = Sample::new("").caller;
+    for task in ["deleted", "kept"] {
+        Sample::new(task).create(&writer, 1).await;
+    }
+    let locker = database.connect().await;
+    let lock = "BEGIN; LOCK TABLE bridge.events IN ACCESS EXCLUSIVE MODE";
+    locker.batch_execute(lock).await.unwrap();
+    let task = tokio::spawn({
+        let (reader, alice) = (Arc::clone(&reader), alice.clone());
+        async move { reader.task(&alice, "deleted").await }
+    });
+    let page = tokio::spawn({
+        let reader = Arc::clone(&reader);
+        async move { reader.list(&alice, &ListQuery::of("sample")).await }
+    });
+    let waiting =
+        "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'bridge.events'::regclass
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    while database.number(waiting).await < 2 {
+        sleep(Duration::from_millis(10)).await;
+    }
+    locker.batch_execute("SELECT bridge.delete_1('deleted', 3); COMMIT").await.unwrap();
+    let error = task.await.unwrap().unwrap_err();
+    assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
+    let tasks = page.await.unwrap().unwrap().tasks;
+    assert_eq!(tasks.iter().map(|one| &*one.task.id).collect::<Vec<_>>(), ["kept"]);
+    assert_eq!(reader.damage().tasks, 0);
 }
