@@ -1,7 +1,5 @@
 //! Deletes tasks.
 
-use tokio_postgres::Row;
-
 use crate::{
     Shared,
     failure::{Failure, unavailable},
@@ -62,16 +60,7 @@ impl Shared {
         task: &str,
         deletion: Deletion,
     ) -> Result<i64> {
-        if !rows::is_storable(task) {
-            return Err(StoreError::not_found(task));
-        }
-        let select = "SELECT agent, list, seq, head FROM bridge.tasks WHERE task = $1";
-        let found = self.connections.read(select, &[&task]).await?;
-        let is_own =
-            |row: &&Row| rows::list_key(caller, row.get(0)).as_slice() == row.get::<_, &[u8]>(1);
-        let Some(row) = found.first().filter(is_own) else {
-            return Err(StoreError::not_found(task));
-        };
+        let row = self.own_row(caller, task).await?;
         match (rows::read_head(task, row.get(3)), deletion) {
             (Ok(head), _) => deletion.check(&head)?,
             (Err(error), Deletion::Ended) => return Err(error),

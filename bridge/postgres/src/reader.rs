@@ -37,14 +37,19 @@ const COUNT_FILTERED: &str = "SELECT count(*) FROM bridge.tasks
 
 impl Shared {
     pub(super) async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>> {
+        let row = self.own_row(caller, task).await?;
+        self.read_head(task, row.get(3)).map(Arc::new)
+    }
+
+    /// Returns the row of a task of this caller, also of a damaged one, with the columns `agent`, `list`, `seq` and `head`.
+    pub(super) async fn own_row(&self, caller: &Caller, task: &str) -> Result<Row> {
         if !rows::is_storable(task) {
             return Err(StoreError::not_found(task));
         }
-        let select = "SELECT head FROM bridge.tasks WHERE task = $1";
+        let select = "SELECT agent, list, seq, head FROM bridge.tasks WHERE task = $1";
         let found = self.connections.read(select, &[&task]).await?;
-        let found = found.first().map(|row| self.read_head(task, row.get(0)));
-        let head = found.transpose()?.filter(|head| head.owner == *caller);
-        head.map(Arc::new).ok_or_else(|| StoreError::not_found(task))
+        let is_own = |row: &Row| rows::list_key(caller, row.get(0)) == row.get::<_, &[u8]>(1);
+        found.into_iter().find(is_own).ok_or_else(|| StoreError::not_found(task))
     }
 
     pub(super) async fn read(

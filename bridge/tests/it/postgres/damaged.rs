@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use bridge::store::{Event, Idle, PostgresStore, Store, testing::Sample};
+use bridge::{
+    caller::Caller,
+    store::{Event, Idle, PostgresStore, Store, StoreError, testing::Sample},
+};
 use bridge_protocol::a2a::{TaskState, TaskStatus};
 use jiff::Timestamp;
 use serde_json::json;
@@ -61,6 +64,18 @@ async fn open_turns_are_found_despite_damaged_tasks() {
             assert_eq!(names(found.unwrap()), expected, "{which}, {limit}");
         }
         assert_eq!(store.damage().tasks, 3, "{which}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_task_does_not_exist_for_other_callers() {
+    let database = Server::shared().database().await;
+    let store = damaged(&database, &[]).await;
+    let error = store.head(&Sample::new("a").caller, "a").await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    for task in ["a", "c", "none"] {
+        let error = store.task(&Caller::new("mallory"), task).await.unwrap_err();
+        assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
     }
 }
 
