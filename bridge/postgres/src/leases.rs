@@ -170,7 +170,11 @@ async fn renew(shared: &Shared) -> Result<Option<f64>> {
 /// waited while the database was blocked removes none: then the heartbeat of this process, which expires at `until`, is
 /// too old.
 async fn remove_dead(shared: &Shared, until: f64) -> Result<bool> {
-    let dead = "SELECT id, bridge.forget_1(id, false) FROM bridge.replicas
+    // A process may acquire a lease in the moment in which it is removed.
+    let dead = "WITH late AS (
+            DELETE FROM bridge.conversations AS c
+            WHERE NOT EXISTS (SELECT FROM bridge.replicas AS r WHERE r.id = c.replica)
+        ) SELECT id, bridge.forget_1(id, false) FROM bridge.replicas
         WHERE until < clock_timestamp() AND id <> $1 AND clock_timestamp() < to_timestamp($2)";
     let Membership { replica, lease, .. } = &shared.membership;
     let latest = until - (*lease / 2).as_secs_f64();

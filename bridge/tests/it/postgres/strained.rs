@@ -2,7 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge::store::{Event, PostgresSettings, PostgresStore, Store, StoreError, testing::Sample};
+use bridge::{
+    caller::Caller,
+    store::{
+        Conversation, Event, Lease, PostgresSettings, PostgresStore, Store, StoreError,
+        testing::Sample,
+    },
+};
 use bridge_protocol::a2a::{Message, Part, Role};
 use tokio::time::{Instant, sleep};
 
@@ -45,6 +51,32 @@ async fn a_busy_bridge_lives_while_a_table_is_locked() {
     let lives = "SELECT count(*) FROM bridge.replicas";
     assert_eq!(database.number(lives).await, 2);
     Sample::new("afterwards").create(&*busy, 1).await;
+}
+
+/// A process that is removed while it acquires a lease releases it never.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_that_a_removed_process_acquires_becomes_free() {
+    let database = Server::shared().database().await;
+    let store = open(database.settings()).await;
+    let (leases, alice) = (store.leases().unwrap(), Caller::new("alice"));
+    let conversation = Conversation { agent: "sample", caller: &alice, id: "c" };
+    leases.acquire(conversation).await.unwrap();
+    let dead = "CREATE TABLE bridge.held AS SELECT key FROM bridge.conversations;
+        INSERT INTO bridge.replicas (until) VALUES (clock_timestamp())";
+    database.execute(dead).await;
+    leases.release(conversation).await.unwrap();
+    let late = database.connect().await;
+    let acquire =
+        "BEGIN; SELECT bridge.acquire_1(max(id), (SELECT key FROM bridge.held), '', '', '')
+        FROM bridge.replicas";
+    late.batch_execute(acquire).await.unwrap();
+    while database.number("SELECT count(*) FROM bridge.replicas").await > 1 {
+        sleep(Duration::from_millis(50)).await;
+    }
+    late.batch_execute("COMMIT").await.unwrap();
+    while let Lease::Elsewhere(_) = leases.acquire(conversation).await.unwrap() {
+        sleep(Duration::from_millis(50)).await;
+    }
 }
 
 /// After a pause of the database, every bridge gets the time to renew its lease.
