@@ -104,7 +104,8 @@ fn is_local(host: &Host) -> bool {
 }
 
 fn percent_decoded(value: &str) -> String {
-    let pair = format!("v={value}");
+    // In a form, unlike in an address, a plus sign is a space.
+    let pair = format!("v={}", value.replace('+', "%2B"));
     let mut pairs = url::form_urlencoded::parse(pair.as_bytes());
     pairs.next().map_or_else(String::new, |(_, value)| value.into_owned())
 }
@@ -259,7 +260,7 @@ mod tests {
     #[test]
     fn connections_to_other_machines_are_encrypted_by_default() {
         let public = Encryption::Tls { roots: None };
-        let own = Encryption::Tls { roots: Some("/ca dir/ca.pem".into()) };
+        let own = Encryption::Tls { roots: Some("/ca dir/c++.pem".into()) };
         for (text, encryption) in [
             ("postgres://me@localhost/d", &Encryption::Plain),
             ("postgres://me@[::1]/d", &Encryption::Plain),
@@ -267,7 +268,7 @@ mod tests {
             ("postgres://me@db/d", &public),
             ("postgres://me@db/d?sslmode=disable", &Encryption::Plain),
             ("postgres://me@localhost/d?sslmode=verify-full", &public),
-            ("postgres://me@db/d?sslrootcert=/ca%20dir/ca.pem&sslmode=require", &own),
+            ("postgres://me@db/d?sslrootcert=/ca%20dir/c++.pem&sslmode=require", &own),
         ] {
             assert_eq!(settings(text).encryption, *encryption, "{text}");
         }
