@@ -11,7 +11,7 @@
 //! - `calls`: hands calls from one process to another
 //! - `sharing`: statistics of the processes on the database
 //! - `reader`: reads tasks and lists
-//! - `deletion`: deletes tasks, and lists ended tasks
+//! - `deletion`: deletes tasks
 //! - `export`: reads all tasks and records, for copies and checks
 //! - `rows`: the content of rows
 //! - `recent`: caches the heads of tasks
