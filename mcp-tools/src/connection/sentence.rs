@@ -2,7 +2,7 @@
 //!
 //! `The MCP server is at http://127.0.0.1:9009/mcp, use the bearer token "tok-123".`
 
-use std::{collections::BTreeMap, ops::Range, sync::LazyLock};
+use std::{collections::BTreeMap, iter, ops::Range, sync::LazyLock};
 
 use regex::Regex;
 use serde_json::{Map, json};
@@ -33,23 +33,35 @@ static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
+/// The largest number of URLs in one text that are looked at, the last ones, as in [`super::MAX_DETAILS`].
+const MAX_URLS: usize = 256;
+
+/// The length of the searched words before details, in bytes: a text without full stops is one long sentence.
+const MAX_LEAD: usize = 1 << 10;
+
 /// Finds the details in the sentences of a text. Each URL gets the tokens between it and the next URL.
 pub(super) fn findings(text: &str) -> Findings {
-    let sentences = sentences(text);
-    let urls: Vec<(Range<usize>, &str)> = urls(text)
-        .into_iter()
-        .filter_map(|url| {
-            let around = sentences.iter().find(|range| range.contains(&url.start))?;
-            let is_meant = is_mcp(&text[around.clone()]) || has_path(&text[url.clone()]);
-            is_meant.then(|| (url.clone(), &text[around.start..url.start]))
-        })
-        .collect();
+    let mut further = urls(text).into_iter().peekable();
+    let mut urls: Vec<(Range<usize>, &str)> = Vec::new();
+    for sentence in sentences(text) {
+        let inside = iter::from_fn(|| further.next_if(|url| sentence.contains(&url.start)));
+        let inside: Vec<Range<usize>> = inside.collect();
+        let is_about_mcp = !inside.is_empty() && is_mcp(&text[sentence.clone()]);
+        let meant = inside.into_iter().filter(|url| is_about_mcp || has_path(&text[url.clone()]));
+        urls.extend(meant.map(|url| (url.clone(), end(&text[sentence.start..url.start]))));
+    }
+    urls.drain(..urls.len().saturating_sub(MAX_URLS));
     let ends = urls.iter().skip(1).map(|(next, _)| next.start);
     let ends = ends.chain([text.len()]);
     urls.iter()
         .zip(ends)
         .map(|((url, lead), end)| one(&text[url.clone()], lead, &text[url.end..end]))
         .collect()
+}
+
+/// Returns the end of the words before details.
+pub(super) fn end(words: &str) -> &str {
+    &words[words.floor_char_boundary(words.len().saturating_sub(MAX_LEAD))..]
 }
 
 fn one(url: &str, lead: &str, after: &str) -> Findings {
@@ -179,6 +191,18 @@ mod tests {
         ] {
             assert_eq!(found(text), [], "{text}");
         }
+    }
+
+    /// The time for each URL and each piece of JSON must not grow with the text.
+    #[test]
+    fn long_lists_are_read() {
+        let urls: String = (0..20_000).map(|n| format!("http://localhost/{n}\n")).collect();
+        assert_eq!(found(&urls), []);
+        let servers = found(&format!("Servers of MCP:\n{urls}"));
+        assert_eq!(servers.len(), crate::connection::MAX_DETAILS);
+        assert_eq!(servers.last().unwrap().address(), "http://localhost/19999");
+        let server = r#"{"url": "http://localhost/", "transport": "http"}"#;
+        assert_eq!(found(&format!("Sets: {}{server}", "{}".repeat(100_000))).len(), 1);
     }
 
     #[test]

@@ -43,7 +43,8 @@ pub(super) fn findings(text: &str, inside: impl Fn(&Value) -> Findings) -> Findi
 
 /// Marks findings as examples if the words before them say so.
 fn marked(before: &str, findings: Findings) -> Findings {
-    if example::is_lead(lead(before)) { findings.into_examples() } else { findings }
+    let is_example = !findings.is_empty() && example::is_lead(lead(sentence::end(before)));
+    if is_example { findings.into_examples() } else { findings }
 }
 
 /// Returns the words that introduce the next value: the last non-empty line, from its last sentence on.
