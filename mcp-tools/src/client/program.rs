@@ -198,8 +198,12 @@ impl Transport<RoleClient> for Program {
     /// Closes the program's standard input, sends SIGTERM if the program does not end, and finally kills all its
     /// processes.
     async fn close(&mut self) -> io::Result<()> {
-        let closed = self.pipe.close().await;
+        // A program that has stopped reading blocks the message that is being sent, and with it the end of its input.
+        let closed = timeout(GRACE, self.pipe.close()).await;
         if self.group.is_none() {
+            if closed.is_err() {
+                supervisor::end_supervised(&mut self.child);
+            }
             self.ends_within(GRACE + GRACE + KILL_LIMIT).await;
         } else if !self.ends_within(GRACE).await {
             self.group.iter().for_each(ProcessGroup::terminate);
@@ -208,7 +212,7 @@ impl Transport<RoleClient> for Program {
         if let Some(group) = &mut self.group {
             group.kill();
         }
-        closed
+        closed.unwrap_or(Ok(()))
     }
 }
 

@@ -19,7 +19,7 @@ fn details() -> ConnectionDetails {
 
 /// Returns the details of a shell script that begins a session of MCP and then does what `script` says. `answer ID MEMBER` writes a
 /// response.
-fn begun_server(script: &str) -> ConnectionDetails {
+pub(super) fn begun_server(script: &str) -> ConnectionDetails {
     const BEGIN: &str = r#"
         answer() { echo "{\"jsonrpc\":\"2.0\",\"id\":$1,$2}"; }
         read discover; answer 0 '"error":{"code":-32601,"message":"unknown method"}'
@@ -118,6 +118,21 @@ async fn a_tool_that_hangs_is_given_up_and_the_next_call_works() {
     let error = connection.call("hang", arguments([])).await.unwrap_err();
     assert!(matches!(error, CallError::TimedOut { .. }), "{error}");
     assert!(connection.call("echo", arguments([])).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_closed_server_that_reads_nothing_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pid");
+    let script = format!("echo $$ > {}; exec sleep 600", file.display());
+    let connection = open(&begun_server(&script), &impatient()).await;
+    let large = arguments([("text", json!("x".repeat(1 << 20)))]);
+    let error = connection.call("look", large).await.unwrap_err();
+    assert!(matches!(error, CallError::TimedOut { .. }), "{error}");
+    let pid: u64 = std::fs::read_to_string(file).unwrap().trim().parse().unwrap();
+    connection.close().await;
+    drop(connection);
+    eventually("its end", || !lives(pid)).await;
 }
 
 #[tokio::test]
