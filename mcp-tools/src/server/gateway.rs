@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use axum::{
@@ -14,6 +15,7 @@ use axum::{
     routing::any,
 };
 use bridge_program::lock;
+use futures_util::StreamExt as _;
 use rmcp::{
     ServerHandler,
     transport::streamable_http_server::{
@@ -23,6 +25,7 @@ use rmcp::{
 };
 
 use serde_json::json;
+use tokio::{sync::oneshot, time::sleep};
 
 use super::{
     ServerSettings,
@@ -31,6 +34,9 @@ use super::{
 
 /// The header with the session id (MCP 2025-11-25, transports, session management).
 const SESSION: &str = "mcp-session-id";
+
+/// The number of a stream that no session has.
+const NO_STREAM: u64 = u64::MAX;
 
 /// The first of the codes that JSON-RPC 2.0 leaves to servers.
 const SERVER_ERROR: i32 = -32000;
@@ -113,6 +119,7 @@ where
             ),
             sessions,
             most: self.settings.sessions,
+            idle: self.settings.session_idle,
         }
     }
 }
@@ -121,11 +128,13 @@ struct UserService<H> {
     service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     most: usize,
+    idle: Duration,
 }
 
 impl<H: ServerHandler> UserService<H> {
     async fn handle(&self, request: Request) -> Response {
-        let began = !request.headers().contains_key(SESSION);
+        let named = request.headers().get(SESSION).cloned();
+        let (began, calls) = (named.is_none(), request.method() == Method::POST);
         let ends = request.method() == Method::DELETE;
         let mut response = self.service.handle(request).await;
         if ends && response.status() == StatusCode::ACCEPTED {
@@ -137,8 +146,39 @@ impl<H: ServerHandler> UserService<H> {
                 let session = session.to_str().unwrap_or_default().into();
                 self.give_up(&session).await
             }
-            Some(_) | None => response.map(Body::new),
+            Some(_) | None => match named.as_ref().and_then(|named| named.to_str().ok()) {
+                Some(named) if calls && is_stream(response.headers()) => {
+                    response.map(|answer| self.keep_open(named.into(), Body::new(answer)))
+                }
+                Some(_) | None => response.map(Body::new),
+            },
         }
+    }
+
+    /// Keeps a session open until an answer is complete, or its reader has left. rmcp closes a session in which nothing happens
+    /// for the time `idle`, even during a call.
+    fn keep_open(&self, session: Arc<str>, answer: Body) -> Body {
+        let (held, mut over) = oneshot::channel::<()>();
+        let (sessions, pause) = (self.sessions.clone(), self.idle / 2);
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    _ = &mut over => return,
+                    () = sleep(pause) => {}
+                }
+                let Some(open) = sessions.sessions.read().await.get(&session).cloned() else {
+                    return;
+                };
+                // Closing a stream that is not there only shows that the session is in use.
+                if open.close_request_wise_channel(NO_STREAM).await.is_err() {
+                    return;
+                }
+            }
+        });
+        let held = move |_: &_| {
+            let _ = &held;
+        };
+        Body::from_stream(answer.into_data_stream().inspect(held))
     }
 
     async fn is_full(&self) -> bool {
@@ -147,7 +187,7 @@ impl<H: ServerHandler> UserService<H> {
 
     /// Ends a session that exceeds the limit. Only rmcp can tell which request begins a session, and it has no
     /// limit of its own: so the session is ended as soon as it exists, before the client gets its id.
-    async fn give_up(&self, session: &std::sync::Arc<str>) -> Response {
+    async fn give_up(&self, session: &Arc<str>) -> Response {
         if let Err(error) = self.sessions.close_session(session).await {
             tracing::debug!(%error, "an excess session had ended already");
         }
@@ -157,6 +197,11 @@ impl<H: ServerHandler> UserService<H> {
         );
         refusal(StatusCode::TOO_MANY_REQUESTS, &said)
     }
+}
+
+fn is_stream(headers: &HeaderMap) -> bool {
+    let content = headers.get(header::CONTENT_TYPE).and_then(|content| content.to_str().ok());
+    content.is_some_and(|content| content.starts_with("text/event-stream"))
 }
 
 /// Refuses a request with an error of JSON-RPC: clients of MCP show its message, but no other body.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use mcp_tools::{
     client::{ConnectError, Connection},
-    environments::{BUILTINS, builtin},
+    environments::{BUILTINS, Environment, EnvironmentError, Score, TaskInfo, builtin, tool},
     episodes::{EndReason, Limits},
     secret::Secret,
     server::ServerSettings,
@@ -13,6 +14,7 @@ use reqwest::{
     RequestBuilder, StatusCode,
     header::{CONTENT_TYPE, WWW_AUTHENTICATE},
 };
+use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde_json::{Value, json};
 
 use crate::{
@@ -59,6 +61,41 @@ async fn fitting(client: &Connection, list: &Value) -> Value {
         }
     }
     panic!("nothing fits {list}");
+}
+
+/// An environment whose only tool takes this time.
+struct Slow(Duration);
+
+#[async_trait]
+impl Environment for Slow {
+    fn task(&self) -> TaskInfo {
+        let [task_id, benchmark, goal] = ["slow.look", "slow", "Look."].map(str::to_owned);
+        TaskInfo { task_id, benchmark, goal }
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        vec![tool("look", "Takes its time.", json!({}), &[])]
+    }
+
+    async fn call(&mut self, _tool: &str, _arguments: JsonObject) -> CallToolResult {
+        tokio::time::sleep(self.0).await;
+        CallToolResult::structured(json!({"seen": true}))
+    }
+
+    async fn score(&mut self) -> Result<Score, EnvironmentError> {
+        Ok(Score::nothing())
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_not_idle_during_a_call() {
+    let session_idle = Duration::from_secs(2);
+    let settings = ServerSettings { session_idle, ..ServerSettings::default() };
+    let evaluator = Evaluator::with(settings).await;
+    let opened = evaluator.open_with(Box::new(Slow(session_idle * 3)), LIMITS);
+    let [session, _] = ERAS;
+    let client = connect(&evaluator.url, &opened.token, session).await.unwrap();
+    assert_eq!(shown(&client, "look", &json!({})).await, json!({"seen": true}));
 }
 
 #[tokio::test]
