@@ -8,7 +8,7 @@ use bridge_telemetry::Instrument as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
-        CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
+        CallToolRequestParams, CallToolResponse, ErrorCode, Implementation, ListToolsResult,
         PaginatedRequestParams, ServerCapabilities, ServerConfig,
     },
     service::RequestContext,
@@ -46,12 +46,18 @@ impl Relay {
         Self { connection: Arc::new(connection) }
     }
 
-    /// Forwards the calls of the client on standard input, until standard input ends.
+    /// Forwards the calls of the client on standard input, until standard input ends; then closes the connection, because a server
+    /// keeps a session that is not ended.
     pub async fn over_stdio(self) -> Result<(), RelayError> {
-        let serving = self.serve(stdio()).await;
-        let serving = serving.map_err(|error| RelayError::Begin(error.to_string()))?;
-        serving.waiting().await.map_err(RelayError::Broken)?;
-        Ok(())
+        let connection = self.connection.clone();
+        let served = async {
+            let serving = self.serve(stdio()).await;
+            let serving = serving.map_err(|error| RelayError::Begin(error.to_string()))?;
+            serving.waiting().await.map_err(RelayError::Broken)
+        };
+        let served = served.await;
+        connection.close().await;
+        served.map(drop)
     }
 
     /// Returns the server over HTTP, for callers that have the token.
@@ -66,8 +72,12 @@ impl Relay {
     }
 }
 
-fn not_passed(error: &CallError) -> ErrorData {
-    ErrorData::internal_error(error.to_string(), None)
+/// Returns the error for the caller: the server's own, or the reason why there is no answer.
+fn not_passed(error: CallError) -> ErrorData {
+    match error {
+        CallError::Rejected { code, message, .. } => ErrorData::new(ErrorCode(code), message, None),
+        error => ErrorData::internal_error(error.to_string(), None),
+    }
 }
 
 impl ServerHandler for Relay {
@@ -82,7 +92,7 @@ impl ServerHandler for Relay {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.connection.tools().await.map_err(|error| not_passed(&error))?;
+        let tools = self.connection.tools().await.map_err(not_passed)?;
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -95,7 +105,13 @@ impl ServerHandler for Relay {
         let span = trace::incoming(&request.name, &context);
         let caller = context.meta.get_traceparent();
         let calling = self.connection.call_for(caller, &request.name, arguments);
-        let result = calling.instrument(span).await;
-        Ok(result.map_err(|error| not_passed(&error))?.into())
+        let result = tokio::select! {
+            result = calling.instrument(span) => result,
+            // A call that is dropped is cancelled at the server. Nobody gets this error.
+            () = context.ct.cancelled() => {
+                return Err(ErrorData::internal_error("the call was cancelled", None));
+            }
+        };
+        Ok(result.map_err(not_passed)?.into())
     }
 }

@@ -4,6 +4,7 @@ mod blocked_http;
 mod by_tool;
 mod http;
 mod old_http;
+mod relayed;
 mod stdio;
 mod troubled_http;
 

@@ -1,0 +1,122 @@
+//! Tests of the relay: over HTTP to a program, and over standard input and output to a server over HTTP.
+
+use std::{
+    process::Stdio,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::State,
+    http::{Method, Response, StatusCode},
+    routing::any,
+};
+use mcp_tools::{
+    client::{CallError, Connection, Lifecycle, Options},
+    connection::ConnectionDetails,
+    relay::Relay,
+    secret::Secret,
+    server::ServerSettings,
+};
+use serde_json::{Value, json};
+use tokio::{io::AsyncWriteExt as _, net::TcpListener, task::JoinHandle};
+
+use super::{arguments, eventually, impatient, open, short, stdio::begun_server};
+use crate::{agent::ERAS, program::mcp_tools};
+
+/// Serves a program, as [`begun_server`] describes it.
+async fn relayed(script: &str) -> (ConnectionDetails, JoinHandle<()>) {
+    let relay = Relay::new(open(&begun_server(script), &short()).await);
+    let token = Secret::new("tok-12345");
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap()).parse().unwrap();
+    let app = relay.router(&token, ServerSettings::default());
+    let serving = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    (ConnectionDetails::http("relay", url).with_bearer(&token), serving)
+}
+
+async fn client(details: &ConnectionDetails, lifecycle: Lifecycle) -> Connection {
+    open(details, &Options { lifecycle, ..impatient() }).await
+}
+
+#[tokio::test]
+async fn a_call_that_its_caller_gives_up_is_canceled_at_the_program() {
+    for era in ERAS {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("read");
+        let keep = format!("while read line; do echo \"$line\" >> {}; done", file.display());
+        let (details, serving) = relayed(&keep).await;
+        let client = client(&details, era).await;
+        let error = client.call("look", arguments([])).await.unwrap_err();
+        assert!(matches!(error, CallError::TimedOut { .. }), "{error}");
+        let read = || std::fs::read_to_string(&file).unwrap_or_default();
+        eventually("its cancellation", || read().contains("notifications/cancelled")).await;
+        serving.abort();
+    }
+}
+
+#[tokio::test]
+async fn an_error_of_the_program_keeps_its_code() {
+    const REJECTS: &str = r#"
+        read call; answer 2 '"error":{"code":-32602,"message":"there is no tool look"}'; cat > /dev/null
+    "#;
+    for era in ERAS {
+        let (details, serving) = relayed(REJECTS).await;
+        let client = client(&details, era).await;
+        let error = client.call("look", arguments([])).await.unwrap_err();
+        let expected = "look: the server answered with error -32602: there is no tool look";
+        assert_eq!(error.to_string(), expected);
+        serving.abort();
+    }
+}
+
+/// A server with sessions, which tells whether one was ended.
+async fn answer(
+    State(is_ended): State<Arc<AtomicBool>>,
+    method: Method,
+    body: Bytes,
+) -> Response<Body> {
+    let reply = Response::builder().header("content-type", "application/json");
+    if method == Method::DELETE {
+        is_ended.store(true, Ordering::Relaxed);
+        return reply.status(StatusCode::NO_CONTENT).body(Body::empty()).unwrap();
+    }
+    let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let answer = match message["method"].as_str() {
+        Some("initialize") => json!({"result": {
+            "protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"},
+        }}),
+        Some("server/discover") => json!({"error": {"code": -32601, "message": "unknown method"}}),
+        Some(_) => return reply.status(StatusCode::ACCEPTED).body(Body::empty()).unwrap(),
+        None => return reply.status(StatusCode::METHOD_NOT_ALLOWED).body(Body::empty()).unwrap(),
+    };
+    let mut answer = answer;
+    answer["jsonrpc"] = json!("2.0");
+    answer["id"] = message["id"].clone();
+    reply.header("mcp-session-id", "s-1").body(Body::from(answer.to_string())).unwrap()
+}
+
+#[tokio::test]
+async fn a_relay_ends_its_session_with_its_client() {
+    let is_ended = Arc::new(AtomicBool::new(false));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let app = Router::new().route("/mcp", any(answer)).with_state(is_ended.clone());
+    let serving = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    let mut command = mcp_tools(&["relay", "--url", &url]);
+    let mut relay = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let begin = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"},
+    }});
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let mut stdin = relay.stdin.take().unwrap();
+    stdin.write_all(format!("{begin}\n{initialized}\n").as_bytes()).await.unwrap();
+    drop(stdin);
+    assert_eq!(relay.wait().await.unwrap().code(), Some(0));
+    assert!(is_ended.load(Ordering::Relaxed));
+    serving.abort();
+}
