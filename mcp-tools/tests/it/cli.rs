@@ -164,6 +164,21 @@ async fn a_program_is_served_to_all_clients_until_it_ends() {
 }
 
 #[tokio::test]
+async fn serving_stops_while_its_program_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    let line = format!("sh -c 'echo > {}; exec sleep 600'", started.display());
+    let mut serving = mcp_tools(&["serve", "--command", &line]).spawn().unwrap();
+    while !started.exists() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let id = nix::unistd::Pid::from_raw(serving.id().unwrap().try_into().unwrap());
+    nix::sys::signal::kill(id, nix::sys::signal::SIGTERM).unwrap();
+    let ended = tokio::time::timeout(LIMIT, serving.wait()).await.unwrap();
+    assert_eq!(ended.unwrap().code(), Some(0));
+}
+
+#[tokio::test]
 async fn the_end_of_a_served_program_is_noticed_without_a_call() {
     let dir = tempfile::tempdir().unwrap();
     let end = dir.path().join("end");

@@ -45,7 +45,11 @@ impl ProgramFlags {
         let allowed = AllowList { commands: target::commands(&details), ..AllowList::default() };
         let limits = Limits { call: CALL, ..Limits::default() };
         let options = Options { limits, ..Options::default() };
-        let relay = Relay::new(Connection::open(&details, &allowed, &options).await?);
+        let connection = tokio::select! {
+            opened = Connection::open(&details, &allowed, &options) => opened?,
+            () = stopped(stop.clone()) => return Ok(Exit::Passed),
+        };
+        let relay = Relay::new(connection);
         let make = |token: &_, settings| relay.router(token, settings);
         let is_over = serve_with_token(DEFAULT_NAME, address, make, async {
             tokio::select! {
