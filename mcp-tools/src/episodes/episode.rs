@@ -166,6 +166,10 @@ impl Episode {
                 let said = vec![ContentBlock::text("submitted; the episode is over")];
                 (CallToolResult::success(said), Some(EndReason::Submitted))
             }
+            Err(_) if self.is_expired() => {
+                let ended = EndReason::TimeLimit;
+                (refused(self.over(ended)), Some(ended))
+            }
             Err(fault) => self.fail(state, format!("taking the answer: {fault}")),
         }
     }

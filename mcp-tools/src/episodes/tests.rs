@@ -196,6 +196,16 @@ async fn a_call_that_hangs_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_submission_that_the_time_limit_cuts_is_no_failure_of_the_environment() {
+    let (episodes, opened, episode) = open();
+    advance(Duration::from_secs(55)).await;
+    let over = error("the episode is over: its time limit of 60s was reached");
+    assert_eq!(said(&episode, SUBMIT, &json!({"answer": "hang"})).await, over);
+    let outcome = episodes.outcome(&opened.id).await.unwrap();
+    assert_eq!((outcome.ended, outcome.fault), (EndReason::TimeLimit, None));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_environment_that_breaks_ends_its_episode_and_says_how() {
     let over = error("the episode is over: the environment failed");
     for (answer, fault) in [
