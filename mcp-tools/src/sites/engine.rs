@@ -116,7 +116,7 @@ impl Engine {
         let engine = || self.search.clone();
         let unreachable = |error: reqwest_0_13::Error| EngineError::Unreachable {
             engine: engine(),
-            reason: error.without_url().to_string(),
+            reason: bridge_http::root_cause(&error),
         };
         let malformed = |reason: String| EngineError::Malformed { engine: engine(), reason };
         let mut reply = self.http.get(url).send().await.map_err(unreachable)?;
