@@ -25,6 +25,7 @@ impl StoredMessages {
             known.acknowledged = false;
             return Receipt::Duplicate(known.number);
         }
+        self.remove_older_version(&received);
         received.number = number;
         let bytes = received.message.to_string().len();
         self.bytes += bytes;
@@ -37,6 +38,22 @@ impl StoredMessages {
         let id = received.message_id.as_ref()?;
         let mut messages = self.messages.iter_mut().map(|(known, _)| known);
         messages.find(|known| known.message_id.as_ref() == Some(id) && known.from == received.from)
+    }
+
+    /// Removes the version of an artifact before this one: an artifact that grows piece by piece would otherwise take the room of
+    /// all other messages.
+    fn remove_older_version(&mut self, received: &Received) {
+        let Some(id) = received.message.get("artifactId") else {
+            return;
+        };
+        let is_older = |(known, _): &(Received, usize)| {
+            known.message.get("artifactId") == Some(id) && known.from == received.from
+        };
+        if let Some((_, bytes)) =
+            self.messages.iter().position(is_older).and_then(|at| self.messages.remove(at))
+        {
+            self.bytes -= bytes;
+        }
     }
 
     /// Drops the oldest messages that exceed the limits. The newest message is always kept, whatever its size.

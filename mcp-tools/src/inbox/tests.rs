@@ -67,6 +67,20 @@ fn filters_say_what_is_wanted() {
 }
 
 #[test]
+fn a_newer_version_of_an_artifact_replaces_it() {
+    let inbox = Inbox::default();
+    received(&inbox, "a", "task");
+    for n in 0..MAX_MESSAGES {
+        let artifact = json!({"artifactId": "log", "parts": [{"text": "x".repeat(n)}]});
+        inbox.receive("green", artifact, Timestamp::UNIX_EPOCH);
+    }
+    inbox.receive("green", json!({"artifactId": "other"}), Timestamp::UNIX_EPOCH);
+    inbox.receive("other", json!({"artifactId": "log"}), Timestamp::UNIX_EPOCH);
+    let numbers: Vec<u64> = inbox.history().iter().map(|one| one.number).collect();
+    assert_eq!((numbers, inbox.dropped()), (vec![1, 1025, 1026, 1027], 0));
+}
+
+#[test]
 fn the_oldest_go_when_there_are_too_many() {
     let inbox = Inbox::default();
     for n in 0..MAX_MESSAGES + 2 {
