@@ -201,7 +201,8 @@ fn base_url(
     variables: Lookup<'_>,
 ) -> Result<Url, FieldError> {
     let (names, default) = provider.addresses();
-    let variable = || names.iter().find_map(|name| variables(name));
+    let is_set = |url: &String| !url.is_empty();
+    let variable = || names.iter().find_map(|name| variables(name).filter(is_set));
     let text = settings.string("base_url")?.or_else(variable);
     let text = text.as_deref().unwrap_or(default);
     let unexpected = || FieldError::new("an http or https URL", format!("{text:?}"));
@@ -256,6 +257,8 @@ mod tests {
             "OPENAI_API_KEY" => "openai-key",
             "MY_KEY" => "my-key",
             "ANTHROPIC_BASE_URL" => "http://127.0.0.1:4000/anthropic",
+            // Files of variables often have some without a value.
+            "OPENAI_BASE_URL" => "",
             _ => return None,
         };
         Some(value.to_owned())
