@@ -10,6 +10,9 @@ const REJECTED: [&str; 10] =
 /// How deep alternatives of alternatives are followed; a reference may lead to itself.
 const MAX_DEPTH: u8 = 4;
 
+/// How many alternatives are followed: with references to itself, a small schema has billions.
+const MAX_ALTERNATIVES: usize = 1000;
+
 /// A schema that is accepted, and what it does not say.
 #[derive(Debug, PartialEq)]
 pub(super) struct Accepted {
@@ -31,7 +34,7 @@ pub(super) fn accepted(schema: &JsonObject) -> Accepted {
     let properties = kept.entry("properties").or_insert_with(|| json!({}));
     if let Value::Object(properties) = properties {
         let mut further = JsonObject::new();
-        collect(&root, &root, MAX_DEPTH, &mut further);
+        collect(&root, &root, MAX_DEPTH, &mut 0, &mut further);
         for (name, alternatives) in further {
             properties.entry(name).or_insert_with(|| any_of(alternatives));
         }
@@ -40,7 +43,7 @@ pub(super) fn accepted(schema: &JsonObject) -> Accepted {
 }
 
 /// Collects the properties of all alternatives: for each name a list of its different schemas.
-fn collect(root: &Value, schema: &Value, depth: u8, found: &mut JsonObject) {
+fn collect(root: &Value, schema: &Value, depth: u8, followed: &mut usize, found: &mut JsonObject) {
     let Some(depth) = depth.checked_sub(1) else {
         return;
     };
@@ -48,6 +51,10 @@ fn collect(root: &Value, schema: &Value, depth: u8, found: &mut JsonObject) {
     let single = ["then", "else"].iter().filter_map(|name| schema.get(name));
     let target = schema["$ref"].as_str().and_then(|place| root.pointer(place.strip_prefix('#')?));
     for alternative in lists.flatten().chain(single).chain(target) {
+        if *followed == MAX_ALTERNATIVES {
+            return;
+        }
+        *followed += 1;
         for (name, property) in alternative["properties"].as_object().into_iter().flatten() {
             let known = found.entry(name.clone()).or_insert_with(|| json!([]));
             if let Value::Array(known) = known
@@ -56,7 +63,7 @@ fn collect(root: &Value, schema: &Value, depth: u8, found: &mut JsonObject) {
                 known.push(property.clone());
             }
         }
-        collect(root, alternative, depth, found);
+        collect(root, alternative, depth, followed, found);
     }
 }
 
@@ -96,6 +103,15 @@ mod tests {
             json!({"type": "object", "$defs": schema["$defs"], "properties": properties})
         );
         assert_eq!(json!(removed), json!({"oneOf": schema["oneOf"]}));
+    }
+
+    #[test]
+    fn alternatives_that_lead_to_themselves_are_followed_a_limited_number_of_times() {
+        let alternatives =
+            (0..1000).map(|n| json!({"$ref": "#", "properties": {"a": {"const": n}}}));
+        let schema = json!({"type": "object", "anyOf": alternatives.collect::<Value>()});
+        let kinds = of(&schema).parameters["properties"]["a"]["anyOf"].as_array().unwrap().len();
+        assert!((1..=1000).contains(&kinds), "{kinds}");
     }
 
     #[test]
