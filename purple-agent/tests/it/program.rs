@@ -86,8 +86,15 @@ async fn programs_that_cannot_be_run_are_distinguished_from_failures() {
 
 #[tokio::test]
 async fn only_the_model_service_gets_its_key() {
-    let body = json!({"error": {"message": format!("Incorrect API key provided: {KEY}")}});
-    let model = Model::start(Protocol::OpenAi, vec![(403, Vec::new(), body.to_string())]).await;
+    // The second error is cut within the key.
+    for before in ["Incorrect API key provided: ".to_owned(), " ".repeat(490)] {
+        let body = json!({"error": {"message": format!("{before}{KEY}")}});
+        is_refused_without_the_key(body.to_string()).await;
+    }
+}
+
+async fn is_refused_without_the_key(body: String) {
+    let model = Model::start(Protocol::OpenAi, vec![(403, Vec::new(), body)]).await;
     let green = Green::start(Plan::of("sum", 1)).await;
     let base_url = format!("base_url={}", model.base_url);
     let mut command = program(&[
@@ -108,7 +115,7 @@ async fn only_the_model_service_gets_its_key() {
     let output = output(command).await;
     let shown = text(&output.stdout) + &text(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{shown}");
-    assert!(!shown.contains(KEY), "{shown}");
+    assert!(shown.contains("***") && !shown.contains(&KEY[..8]), "{shown}");
     assert_eq!(model.requests().len(), 1);
 }
 

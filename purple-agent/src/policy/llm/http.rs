@@ -151,7 +151,8 @@ impl Endpoint {
             return Err(self.refusal(status, asked.or_else(|| retry_delay(&bytes)), &bytes));
         }
         serde_json::from_slice(&bytes).map_err(|error| {
-            let found = format!("{:?} ({error})", beginning(&bytes, MAX_QUOTED));
+            let found = self.masked(&String::from_utf8_lossy(&bytes));
+            let found = format!("{:?} ({error})", beginning(&found, MAX_QUOTED));
             Failure::Final(self.invalid(FieldError::new("JSON", found)))
         })
     }
@@ -167,7 +168,8 @@ impl Endpoint {
     }
 
     fn refusal(&self, status: StatusCode, wanted: Option<Duration>, body: &[u8]) -> Failure {
-        let message = self.masked(&error_message(body));
+        // A key that is cut would not be recognised.
+        let message = beginning(&self.masked(&error_message(body)), MAX_MESSAGE);
         let passing = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
             || status.is_server_error();
         let status = status.as_u16();
@@ -212,18 +214,15 @@ fn retry_delay(body: &[u8]) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Returns the message in an error's body: `error.message`, which all APIs have, else the beginning of the body.
+/// Returns the message in an error's body: `error.message`, which all APIs have, else the body.
 fn error_message(body: &[u8]) -> String {
     let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
     let message = parsed.pointer("/error/message").and_then(Value::as_str);
-    match message {
-        Some(message) => message.chars().take(MAX_MESSAGE).collect(),
-        None => beginning(body, MAX_MESSAGE),
-    }
+    message.map_or_else(|| String::from_utf8_lossy(body).into_owned(), str::to_owned)
 }
 
-fn beginning(body: &[u8], length: usize) -> String {
-    String::from_utf8_lossy(body).chars().take(length).collect()
+fn beginning(text: &str, length: usize) -> String {
+    text.chars().take(length).collect()
 }
 
 /// Returns the pause that a server asks for in seconds. A date is ignored, and the increasing pause is used.
