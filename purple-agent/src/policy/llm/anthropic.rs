@@ -93,7 +93,7 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
     Ok(Reply {
         text: texts.join("\n"),
         calls,
-        tokens: read.zip(written).map(|(read, written)| read + written),
+        tokens: read.zip(written).map(|(read, written)| read.saturating_add(written)),
         truncated: matches!(
             answer["stop_reason"].as_str(),
             Some("max_tokens" | "model_context_window_exceeded")

@@ -209,7 +209,7 @@ impl Llm {
         };
         let reply = read.map_err(|error| model.endpoint.invalid(error))?;
         let estimate = || self.estimate(&request) + estimate(&answer);
-        self.spent += reply.tokens.unwrap_or_else(estimate);
+        self.spent = self.spent.saturating_add(reply.tokens.unwrap_or_else(estimate));
         Ok(reply)
     }
 
