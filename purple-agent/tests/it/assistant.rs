@@ -58,6 +58,23 @@ async fn an_assistant_has_its_own_instructions_and_hears_its_user_word_for_word(
 }
 
 #[tokio::test]
+async fn images_that_make_a_request_too_large_are_removed() {
+    let prompt = tempfile::NamedTempFile::new().unwrap();
+    let refused = (413, Vec::new(), "request_too_large".to_owned());
+    let model = Model::start(Protocol::OpenAi, vec![refused, says("done", "stop")]).await;
+    let mut settings = model.settings();
+    settings["system_file"] = json!(prompt.path());
+    let context = context();
+    let parts = json!([{"text": "What is it?"}, {"raw": "iVBORw0KGgoA", "mediaType": "image/png"}]);
+    let message = json!({"messageId": "1", "parts": parts});
+    context.incoming_messages().receive("user", message, Timestamp::UNIX_EPOCH);
+    let action = assisted(&settings, &context).await;
+    assert_eq!(action.map_err(|error| error.to_string()), done());
+    let told = "What is it?\n[an image of type image/png, not shown]";
+    assert_eq!(model.requests()[1]["messages"][1]["content"], told);
+}
+
+#[tokio::test]
 async fn an_assistant_whose_server_refuses_it_ends_with_the_reason() {
     let prompt = tempfile::NamedTempFile::new().unwrap();
     let model = Model::start(Protocol::OpenAi, vec![says("done", "stop")]).await;

@@ -228,11 +228,11 @@ impl Llm {
             };
             if model.quirks.learn_output_limit(&error) {
                 // The request is repeated with the lower limit.
-            } else if is_overflow(&error) {
+            } else if is_overflow(&error)
+                && shortened < MAX_COMPACTIONS
+                && compact::compact(&mut self.entries)
+            {
                 shortened += 1;
-                if shortened > MAX_COMPACTIONS || !compact::compact(&mut self.entries) {
-                    return Err(error);
-                }
             } else if model.quirks.learn(&error, model.settings.limit_field) {
                 // The request is repeated as the server takes it.
             } else if is_refusal_of_images(&error) && image::remove_all(&mut self.entries) {

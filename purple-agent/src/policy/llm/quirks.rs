@@ -149,7 +149,7 @@ fn is_unknown(message: &str) -> bool {
 /// "messages[2].content must be a string", and some take it for a failure of their own.
 pub(super) fn is_refusal_of_images(error: &ModelError) -> bool {
     match error {
-        ModelError::Refused { status, .. } => matches!(status, 400 | 404 | 415 | 422),
+        ModelError::Refused { status, .. } => matches!(status, 400 | 404 | 413 | 415 | 422),
         ModelError::GaveUp { message, .. } => message.to_ascii_lowercase().contains("image"),
         _ => false,
     }
