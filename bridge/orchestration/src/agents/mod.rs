@@ -153,13 +153,19 @@ impl Agents {
         agent
     }
 
-    /// Caches the agent under the address of the site, and under the address that its messages are sent to.
+    /// Caches the agent under the address of the site, and under the address that its messages are sent to. A card names any
+    /// address as its agent's: it does not replace the card that is on the server of that address.
     fn remember(&self, site: &Url, agent: &Discovered, now: Timestamp) {
         let mut found = lock(&self.found);
         let kept = self.settings.remember;
         found.retain(|_, (at, _)| is_fresh(*at, now, kept));
         for url in [site.clone(), self.shown(agent.endpoint.url())] {
-            if found.len() < MAX_AGENTS || found.contains_key(&url) {
+            let is_own = |agent: &Discovered| self.shown(&agent.found_at).origin() == url.origin();
+            let may_be_cached = match found.get(&url) {
+                Some((_, known)) => is_own(agent) || !is_own(known),
+                None => found.len() < MAX_AGENTS,
+            };
+            if may_be_cached {
                 found.insert(url, (now, agent.clone()));
             }
         }
@@ -198,5 +204,21 @@ mod tests {
         assert_eq!(named(1).as_deref(), Some("new"));
         assert_eq!(named(2).as_deref(), Some("old"));
         assert_eq!(named(MAX_AGENTS + 1), None);
+    }
+
+    #[test]
+    fn a_card_of_another_site_does_not_replace_the_agents_own() {
+        let agents = Agents::new(AgentsSettings::default());
+        let now = Timestamp::UNIX_EPOCH;
+        let tasks = Url::parse("https://club.example/a2a").unwrap();
+        let remember = |site: &str| {
+            let site = Url::parse(site).unwrap();
+            let card = json!({"name": site.as_str(), "url": tasks.as_str()});
+            agents.remember(&site, &Discovered::from_card(card, site.clone()).unwrap(), now);
+            agents.recall(&tasks, now).unwrap().card.name
+        };
+        assert_eq!(remember("https://directory.example/"), "https://directory.example/");
+        assert_eq!(remember("https://club.example/"), "https://club.example/");
+        assert_eq!(remember("https://directory.example/"), "https://club.example/");
     }
 }
