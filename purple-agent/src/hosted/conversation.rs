@@ -4,7 +4,10 @@ use bridge::executor::Turn;
 use bridge_program::lock;
 use bridge_protocol::a2a::{Message, Role, Task};
 use mcp_tools::{context::AgentContext, inbox::Receipt};
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use super::acknowledge::{self, StatusAcknowledger};
@@ -20,6 +23,8 @@ pub(super) struct Conversation {
     work_slot: AsyncMutex<Option<Work>>,
     /// The task whose turn runs the work, or ran it last.
     task: Mutex<String>,
+    /// Whether the work has ended and its connection is being closed.
+    is_ending: AtomicBool,
 }
 
 /// The reply to a turn.
@@ -47,7 +52,12 @@ pub(super) fn restored(agent: &PurpleAgent, task: &Task) -> Conversation {
     for message in said.take(before) {
         receive(&context, message);
     }
-    Conversation { context, work_slot: AsyncMutex::new(None), task: Mutex::default() }
+    Conversation {
+        context,
+        work_slot: AsyncMutex::new(None),
+        task: Mutex::default(),
+        is_ending: AtomicBool::new(false),
+    }
 }
 
 /// Writes the progress of a server's agent to its log.
@@ -68,8 +78,10 @@ impl Conversation {
             return Answer::Duplicate;
         }
         loop {
-            let Ok(mut work_slot) = self.work_slot.try_lock() else {
-                return Answer::Queued { by: self.task() };
+            let mut work_slot = match self.work_slot.try_lock() {
+                Ok(work_slot) => work_slot,
+                Err(_) if self.is_ending.load(Ordering::Acquire) => self.work_slot.lock().await,
+                Err(_) => return Answer::Queued { by: self.task() },
             };
             self.begin_turn(turn);
             let answer = self.work(agent, turn, &mut work_slot).await;
@@ -85,6 +97,8 @@ impl Conversation {
     }
 
     fn begin_turn(&self, turn: &Turn) {
+        // The turn that ended the work may have been stopped before it could say so.
+        self.is_ending.store(false, Ordering::Release);
         turn.task.id.clone_into(&mut lock(&self.task));
         if acknowledge::is_wanted(&turn.message) {
             let acknowledger = StatusAcknowledger(turn.handle.clone());
@@ -110,9 +124,16 @@ impl Conversation {
             Some(Progress::Ended(outcome)) => Answer::Ended(outcome),
             None => Answer::Canceled,
         };
+        self.end(work_slot).await;
+        (answer, 0)
+    }
+
+    /// Ends the work. Closing its connection may take seconds, in which further messages are not for this work any more.
+    async fn end(&self, work_slot: &mut AsyncMutexGuard<'_, Option<Work>>) {
+        self.is_ending.store(true, Ordering::Release);
         **work_slot = None;
         self.context.disconnect().await;
-        (answer, 0)
+        self.is_ending.store(false, Ordering::Release);
     }
 
     /// Ends the work if it belongs to this task and is idle; otherwise the turn that runs it ends it.
@@ -121,8 +142,7 @@ impl Conversation {
             return;
         }
         if let Ok(mut work_slot) = self.work_slot.try_lock() {
-            *work_slot = None;
-            self.context.disconnect().await;
+            self.end(&mut work_slot).await;
         }
     }
 

@@ -13,7 +13,7 @@ use bridge_translate::answer;
 use mcp_tools::acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledged};
 use purple_agent::{
     agent::{AgentSettings, Limits, PurpleAgent},
-    policy::{self, Action, NewPolicy, Observation, Policy, PolicyError},
+    policy::{self, Action, NewPolicy, Observation, Policy, PolicyError, ToolCall},
 };
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -180,6 +180,60 @@ async fn a_canceled_task_stops_the_policy_and_the_next_message_starts_a_new_one(
     let next = evaluator.message(vec![Part::text("two")], Some(&working), false);
     let next = evaluator.send(next).await;
     assert_eq!(said(&next), "2 messages");
+}
+
+/// A policy that connects and calls a tool until there is a second message.
+struct Connected;
+
+#[async_trait]
+impl Policy for Connected {
+    fn name(&self) -> &str {
+        "connected"
+    }
+
+    async fn next(&mut self, observation: &Observation<'_>) -> Result<Action, PolicyError> {
+        if observation.context.incoming_messages().newest() > 1 {
+            return Ok(Action::Finish { text: "2 messages".to_owned(), data: None });
+        }
+        let tool = if observation.steps.is_empty() { "connect_to_mcp_server" } else { "look" };
+        Ok(Action::Call(vec![ToolCall::new(tool, Default::default())]))
+    }
+}
+
+/// A server over standard input and output whose only tool never answers, and that takes its time to end.
+const STUBBORN: &str = r#"
+    trap '' TERM
+    answer() { echo "{\"jsonrpc\":\"2.0\",\"id\":$1,\"result\":$2}"; }
+    read discover; echo '{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"unknown method"}}'
+    read initialize
+    answer 1 '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+    read initialized
+    read list; answer 2 '{"tools":[{"name":"look","inputSchema":{"type":"object"}}]}'
+    while :; do sleep 1; done
+"#;
+
+#[tokio::test]
+async fn a_message_after_a_cancellation_is_worked_on_although_the_server_is_still_ending() {
+    let mut settings = AgentSettings::default();
+    settings.allowed.commands.insert("sh".to_owned());
+    let policy: NewPolicy = Arc::new(|| Box::new(Connected));
+    let evaluator = Evaluator::of(PurpleAgent::new(policy, settings)).await;
+    let folder = tempfile::tempdir().unwrap();
+    let began = folder.path().join("began");
+    let server =
+        STUBBORN.replace("while", &format!("read look; echo > {}; while", began.display()));
+    let details = json!({"mcp_connection_details": {
+        "transport": "stdio", "command": "sh", "args": ["-c", server],
+    }});
+    let first = evaluator.message(vec![Part::data(details)], None, false);
+    let working = evaluator.begin(first).await;
+    while !began.exists() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let request = CancelTaskRequest::new(working.id.as_str());
+    evaluator.client.cancel_task(request).await.unwrap();
+    let next = evaluator.message(vec![Part::text("two")], Some(&working), false);
+    assert_eq!(said(&evaluator.send(next).await), "2 messages");
 }
 
 #[tokio::test]
