@@ -34,7 +34,8 @@ pub struct Options {
     pub lookup: Option<Arc<dyn Lookup>>,
     /// Limits of time and size.
     pub limits: Limits,
-    /// The retries by which broken streams are resumed; [`Retries::NONE`] does not resume them.
+    /// The retries by which broken streams are resumed, and tasks asked for again while their agent is away;
+    /// [`Retries::NONE`] does neither.
     pub retries: Retries,
     /// The intervals for polling tasks if the agent cannot stream. If absent, the agent's refusal is returned as an
     /// error, and [`Client::poll_task`](crate::Client::poll_task) uses the default.
@@ -93,7 +94,7 @@ impl Options {
     }
 }
 
-/// The number of attempts to resume a broken stream, and the pauses before them.
+/// The number of attempts to resume a broken stream or to ask for a task again, and the pauses before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
     /// The number of attempts in a row without a new event.
@@ -155,7 +156,8 @@ pub struct Limits {
     pub reply: Duration,
     /// The time between two events of a stream.
     pub idle: Duration,
-    /// The size of the largest answer, event or card, in bytes.
+    /// The size of the largest answer, event or card, in bytes. Whatever it is, the values in one take at most 256 MiB of
+    /// memory beside their texts.
     pub body: usize,
 }
 
