@@ -233,6 +233,25 @@ async fn a_card_that_leads_nowhere_is_told_as_the_cause() {
     assert!(!stderr.contains("card says"), "{stderr}");
 }
 
+/// No name server knows the host: only the proxy leads there. The card is on this machine, where no proxy is used.
+#[tokio::test]
+async fn an_agent_elsewhere_is_reached_through_the_proxy() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let here = listener.local_addr().unwrap().to_string();
+    let card = json!({"name": "x", "description": "x", "version": "1", "capabilities": {}, "skills": [],
+        "supportedInterfaces": [{"url": "http://agents.invalid/", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]});
+    let proxied = async |Json(call): Json<Value>| {
+        let result = json!({"message": said("m", "from afar")});
+        Json(json!({"jsonrpc": "2.0", "id": call["id"], "result": result}))
+    };
+    let app = Router::new().fallback(get(async move || Json(card)).post(proxied));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let mut chat = bridge(&["chat", &here, "-m", "hi"]);
+    chat.env("http_proxy", format!("http://{here}")).env_remove("no_proxy").env_remove("NO_PROXY");
+    let (code, stdout, stderr) = output(&mut chat, LIMIT).await;
+    assert_eq!((code, &*stdout), (Some(0), "from afar\n"), "{stderr}");
+}
+
 #[tokio::test]
 async fn an_answer_that_may_be_incomplete_is_reported() {
     for (ends, expected) in [
