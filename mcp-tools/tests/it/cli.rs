@@ -178,6 +178,29 @@ async fn serving_stops_while_its_program_starts() {
     assert_eq!(ended.unwrap().code(), Some(0));
 }
 
+/// Returns whether a process handles SIGTERM, which is signal 15.
+#[cfg(target_os = "linux")]
+fn handles_sigterm(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|caught| u64::from_str_radix(caught.trim(), 16).ok());
+    caught.is_some_and(|caught| caught & (1 << 14) != 0)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn serving_over_standard_streams_stops_before_a_client_has_begun() {
+    let mut command = mcp_tools(&["serve", "--tools", "a2a", "--stdio"]);
+    let mut serving = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    while !handles_sigterm(serving.id().unwrap()) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let id = nix::unistd::Pid::from_raw(serving.id().unwrap().try_into().unwrap());
+    nix::sys::signal::kill(id, nix::sys::signal::SIGTERM).unwrap();
+    let ended = tokio::time::timeout(LIMIT, serving.wait()).await.unwrap();
+    assert_eq!(ended.unwrap().code(), Some(0));
+}
+
 #[tokio::test]
 async fn the_end_of_a_served_program_is_noticed_without_a_call() {
     let dir = tempfile::tempdir().unwrap();

@@ -125,13 +125,16 @@ fn context() -> AgentContext {
 
 async fn over_stdio(server: ToolServer) -> Result<Exit, Box<dyn Error>> {
     let stop = stop_signal()?;
-    let running = server.over_stdio().await;
-    let running = running.map_err(|error| format!("expected an MCP client: {error}"))?;
+    let served = async {
+        let running = server.over_stdio().await;
+        let running = running.map_err(|error| format!("expected an MCP client: {error}"))?;
+        running.waiting().await?;
+        Ok(Exit::Passed)
+    };
     tokio::select! {
-        ended = running.waiting() => drop(ended?),
-        () = stopped(stop) => {}
+        served = served => served,
+        () = stopped(stop) => Ok(Exit::Passed),
     }
-    Ok(Exit::Passed)
 }
 
 async fn over_http(server: ToolServer, address: SocketAddr) -> Result<Exit, Box<dyn Error>> {
