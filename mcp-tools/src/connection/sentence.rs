@@ -203,6 +203,7 @@ mod tests {
         assert_eq!(servers.last().unwrap().address(), "http://localhost/19999");
         let server = r#"{"url": "http://localhost/", "transport": "http"}"#;
         assert_eq!(found(&format!("Sets: {}{server}", "{}".repeat(100_000))).len(), 1);
+        assert_eq!(found(&format!("{{\"servers\": [\n{server},\n")).len(), 1);
     }
 
     #[test]

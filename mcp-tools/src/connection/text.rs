@@ -25,6 +25,9 @@ use crate::secret::Secret;
 /// The length of the searched beginning of a text, in bytes.
 const MAX_TEXT: usize = 1 << 20;
 
+/// How many bytes of objects that do not end are read again, for the objects within them.
+const MAX_REREAD: usize = 4 << 20;
+
 /// Returns all details in a text, in ascending precedence: from sentences, from lines of Markdown, and from JSON,
 /// which is the most deliberate format. `inside` finds those in JSON.
 pub(super) fn findings(text: &str, inside: impl Fn(&Value) -> Findings) -> Findings {
@@ -61,19 +64,32 @@ fn lead(before: &str) -> &str {
 /// sentence.
 pub(super) fn json_in(text: &str) -> Vec<(Range<usize>, Value)> {
     let mut found = Vec::new();
-    let mut from = 0;
-    while let Some(start) = text[from..].find('{').map(|at| from + at) {
-        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+    let (mut from, mut reread) = (0, 0);
+    while reread < MAX_REREAD
+        && let Some(start) = text[from..].find('{').map(|at| from + at)
+    {
+        let rest = &text[start..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
         from = match values.next() {
             Some(Ok(value)) => {
                 let end = start + values.byte_offset();
                 found.push((start..end, value));
                 end
             }
-            Some(Err(_)) | None => start + 1,
+            Some(Err(error)) => {
+                reread += place(rest, &error);
+                start + 1
+            }
+            None => start + 1,
         };
     }
     found
+}
+
+/// Returns the number of bytes before an error.
+fn place(text: &str, error: &serde_json::Error) -> usize {
+    let before = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+    before.map(str::len).sum::<usize>() + error.column()
 }
 
 /// Returns a text with some ranges replaced by spaces.
