@@ -51,11 +51,21 @@ pub(crate) fn masked_text(text: &str, secrets: &[String]) -> String {
 pub(crate) fn searched<'a>(values: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut secrets: Vec<String> = values
         .into_iter()
-        .map(|value| value.strip_prefix("Bearer ").unwrap_or(value).to_owned())
+        .map(|value| without_scheme(value).to_owned())
         .filter(|secret| secret.len() >= MIN_MASKED_LENGTH)
         .collect();
     secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets
+}
+
+/// Returns a secret without the scheme of the header `Authorization`, which others may repeat without it.
+fn without_scheme(value: &str) -> &str {
+    let is_scheme =
+        |word: &str| ["bearer", "basic"].iter().any(|one| word.eq_ignore_ascii_case(one));
+    match value.split_once(' ') {
+        Some((scheme, secret)) if is_scheme(scheme) => secret,
+        Some(_) | None => value,
+    }
 }
 
 fn mask(value: &mut Value, secrets: &[String]) {
@@ -106,4 +116,16 @@ fn without_bearer(text: &str) -> String {
 /// Returns whether a character belongs to RFC 6750's `b64token`.
 fn is_of_token(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-._~+/=".contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_recognised_without_its_scheme() {
+        for value in ["abc-123", "Bearer abc-123", "bearer abc-123", "Basic abc-123"] {
+            assert_eq!(masked_text("what is abc-123?", &searched([value])), "what is ***?");
+        }
+    }
 }
