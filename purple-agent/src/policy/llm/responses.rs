@@ -95,7 +95,11 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
         match item["type"].as_str() {
             Some("message") => {
                 let content = item["content"].as_array().into_iter().flatten();
-                texts.extend(content.filter_map(|part| part["text"].as_str()));
+                texts.extend(
+                    content.filter_map(|part| {
+                        part["text"].as_str().or_else(|| part["refusal"].as_str())
+                    }),
+                );
             }
             Some("function_call") => {
                 let call = read_call(item);
@@ -136,6 +140,13 @@ mod tests {
         let entry = Entry::Assistant(json!([thought, sealed, call]));
         assert_eq!(items(&entry, true), [sealed, call.clone()]);
         assert_eq!(items(&entry, false), [call]);
+    }
+
+    #[test]
+    fn a_refusal_is_what_the_model_says() {
+        let content = json!([{"type": "refusal", "refusal": "I must not."}]);
+        let answer = json!({"output": [{"type": "message", "content": content}]});
+        assert_eq!(reply(&answer).unwrap().text, "I must not.");
     }
 
     #[test]
