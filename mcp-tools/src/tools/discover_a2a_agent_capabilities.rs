@@ -78,16 +78,14 @@ impl DiscoverA2aAgentCapabilities {
 
 /// Looks for the agent of a site, whatever time it takes, and returns the result.
 async fn look_for(agents: Arc<Agents>, target: Url, now: Timestamp) -> Value {
-    match agents.look_for(&target, now).await {
-        Ok(agent) => {
-            let base = agents.shown(agent.endpoint.url());
-            masked_of(&found(&agent, &base), &searched(agents.secrets()))
-        }
+    let result = match agents.look_for(&target, now).await {
+        Ok(agent) => found(&agent, &agents.shown(agent.endpoint.url())),
         Err(CallError::Discovery(error)) if error.is_not_found() => {
             without_success(NOT_FOUND, error)
         }
         Err(error) => without_success(ERROR, error),
-    }
+    };
+    masked_of(&result, &searched(agents.secrets()))
 }
 
 #[async_trait]

@@ -99,14 +99,15 @@ impl InvokeA2aAgentSkill {
 
 /// Calls an agent, whatever time it takes, and returns the result.
 async fn call(agents: Arc<Agents>, base: Url, invocation: Invocation, now: Timestamp) -> Value {
-    match agents.call(&base, &invocation, now).await {
-        Ok(outcome) => masked_of(&result_of(&outcome), &searched(agents.secrets())),
+    let result = match agents.call(&base, &invocation, now).await {
+        Ok(outcome) => result_of(&outcome),
         Err(CallError::Discovery(error)) if error.is_not_found() => {
             without_success(NOT_FOUND, error)
         }
         Err(error) if error.wants_credentials() => wanting(&error),
         Err(error) => without_success(ERROR, error),
-    }
+    };
+    masked_of(&result, &searched(agents.secrets()))
 }
 
 /// Returns the result for an agent that needs a credential which the operator has not given.

@@ -144,7 +144,9 @@ async fn a_missing_credential_is_asked_for() {
 #[tokio::test]
 async fn credentials_come_from_the_operator_and_go_to_their_host_only() {
     let request = |agent: &Agent| json!({"task_base_url": agent.url, "skill_id": "now", "parameters": {"city": "Rome"}});
-    let agent = Agent::start(weather(), vec![task("failed", "no hunter2-hunter2 here")]).await;
+    let wrong = json!({"jsonrpc": "2.0", "result": "hunter2-hunter2"});
+    let answers = vec![task("failed", "no hunter2-hunter2 here"), wrong];
+    let agent = Agent::start(weather(), answers).await;
     let other = Agent::start(weather(), vec![task("completed", "")]).await;
     let host = agent.url.trim_start_matches("http://");
     let tools = Tools::with(AgentsSettings {
@@ -153,6 +155,8 @@ async fn credentials_come_from_the_operator_and_go_to_their_host_only() {
     });
     let outcome = tools.invoke(request(&agent)).await;
     assert_eq!(outcome["text"], "no *** here");
+    let error = tools.invoke(request(&agent)).await["error"].to_string();
+    assert!(error.contains("***") && !error.contains("hunter2"), "{error}");
     tools.invoke(request(&other)).await;
     assert_eq!(agent.seen()[0].1.as_deref(), Some("Bearer hunter2-hunter2"));
     assert_eq!(other.seen()[0].1, None);
