@@ -58,6 +58,20 @@ async fn an_assistant_has_its_own_instructions_and_hears_its_user_word_for_word(
 }
 
 #[tokio::test]
+async fn an_assistant_waits_for_words() {
+    let prompt = tempfile::NamedTempFile::new().unwrap();
+    let model = Model::start(Protocol::OpenAi, vec![says("done", "stop")]).await;
+    let mut settings = model.settings();
+    settings["system_file"] = json!(prompt.path());
+    let context = context();
+    let message = json!({"messageId": "1", "parts": [{"data": {"question": "Is there a place?"}}]});
+    context.incoming_messages().receive("user", message, Timestamp::UNIX_EPOCH);
+    let action = assisted(&settings, &context).await.unwrap();
+    assert_eq!(action, Action::Wait { missing: "a request, in words".to_owned() });
+    assert!(model.requests().is_empty());
+}
+
+#[tokio::test]
 async fn images_that_make_a_request_too_large_are_removed() {
     let prompt = tempfile::NamedTempFile::new().unwrap();
     let refused = (413, Vec::new(), "request_too_large".to_owned());

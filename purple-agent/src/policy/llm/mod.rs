@@ -121,6 +121,9 @@ impl Policy for Llm {
             return Err(PolicyError::Unconnected(refused.text()));
         }
         let mut news = self.news(observation);
+        if self.entries.is_empty() && news.is_none() {
+            return Ok(Action::Wait { missing: "a request, in words".to_owned() });
+        }
         let names = ModelNames::of(observation.tools);
         let mut tools = shown(observation.tools, &names);
         tools.push(wait_tool());
