@@ -70,8 +70,13 @@ pub enum RunError {
     #[error("green: {0}")]
     Green(ClientError),
     /// The evaluator gave no result within the limit.
-    #[error("green at {green} gave no result within {limit:?} after the work had ended")]
-    NoResult { green: Url, limit: Duration },
+    #[error("green at {green} gave no result within {limit:?} after the work had ended: {ended}")]
+    NoResult {
+        green: Url,
+        limit: Duration,
+        /// The reason for the end of the work.
+        ended: String,
+    },
 }
 
 /// Requests an evaluation from the Green agent at `green`, works on it, and waits for the result. `listener` is
@@ -108,7 +113,9 @@ pub async fn run(
     }
     let limit = settings.result;
     if timeout(limit, evaluation.quiet()).await.is_err() {
-        return Err(RunError::NoResult { green: green.clone(), limit });
+        let ended =
+            outcome.map_or_else(|| "refused".to_owned(), |outcome| outcome.ended.to_string());
+        return Err(RunError::NoResult { green: green.clone(), limit, ended });
     }
     let messages = context.incoming_messages().newest();
     let task = evaluation.task();
