@@ -167,6 +167,7 @@ async fn run_all(found: &[ScenarioFile], options: &RunOptions, log: &RunLog) -> 
     let queue = scenario::Queue {
         options,
         log,
+        found,
         places: Semaphore::new(options.jobs.max(1)),
         kept: kept::IdleAgents::new(options.jobs),
     };

@@ -22,6 +22,8 @@ const MAX_NAME: usize = 100;
 /// The trials of a scenario.
 pub(super) struct Plan {
     pub(super) name: String,
+    /// The folder of its trials, below that of the run.
+    folder: String,
     pub(super) source: ScenarioSource,
     /// The digest of the scenario.
     pub(super) digest: String,
@@ -80,6 +82,7 @@ impl Plan {
     ) -> Self {
         Self {
             name: first.name.clone(),
+            folder: first.name.clone(),
             digest: source.digest(overrides),
             cells: source.cells(),
             trials: settings.trials.unwrap_or(first.harness.trials),
@@ -87,6 +90,15 @@ impl Plan {
             retries: first.harness.retries,
             source,
             first,
+        }
+    }
+
+    /// Takes another folder if trials of these scenarios could have the same one: a sample `coffee` of `shop` would have that of
+    /// the scenario `shop/coffee`.
+    pub(super) fn keep_apart_from(&mut self, found: &[ScenarioFile]) {
+        let below = format!("{}/", self.name);
+        if self.source.is_filled() && found.iter().any(|one| one.name.starts_with(&below)) {
+            self.folder.push_str(".samples");
         }
     }
 
@@ -144,7 +156,7 @@ impl Plan {
 
     /// Returns the folder of an attempt, relative to the run's folder.
     pub(super) fn folder(&self, planned: &PlannedTrial<'_>, attempt: u32) -> PathBuf {
-        let mut folder = PathBuf::from(&self.name);
+        let mut folder = PathBuf::from(&self.folder);
         if !planned.cell.is_empty() {
             let texts = cell_texts(planned.cell);
             let texts = texts.iter().map(|(axis, value)| format!("{axis}={value}"));

@@ -40,6 +40,7 @@ use crate::{
 pub(super) struct Queue<'a> {
     pub(super) options: &'a RunOptions,
     pub(super) log: &'a RunLog,
+    pub(super) found: &'a [ScenarioFile],
     /// The trials of all scenarios, and installations, wait for one of these places.
     pub(super) places: Semaphore,
     /// The agents that wait for another trial.
@@ -48,7 +49,10 @@ pub(super) struct Queue<'a> {
 
 pub(super) async fn run(found: &ScenarioFile, queue: &Queue<'_>) -> ScenarioReport {
     let plan = match Plan::read(found, queue.options) {
-        Ok(plan) => plan,
+        Ok(mut plan) => {
+            plan.keep_apart_from(queue.found);
+            plan
+        }
         Err(problem) => return reported(found, only(queue.unreadable(found, problem))),
     };
     let running =

@@ -52,6 +52,28 @@ fn every_sample_runs_in_every_cell_and_is_recorded() {
 }
 
 #[test]
+fn a_sample_and_a_scenario_of_its_name_have_different_folders() {
+    let scenario = |text: &str, more: &str| {
+        format!(
+            "[green_agent]\n[[participants]]\nrole = 'assistant'\nbuiltin = 'sample'\n[config]\n\
+             evaluator = 'conversation'\n[[config.turn]]\nto = 'assistant'\ntext = '{text}'\n\
+             [harness]\nversion = 1\nsnapshot = false\n{more}"
+        )
+    };
+    let folder = Folder::new("");
+    fs::create_dir_all(folder.0.path().join("scenarios/shop")).unwrap();
+    folder.file("scenarios/shop.toml", &scenario("{row.id}", "dataset = 'rows.jsonl'\n"));
+    folder.file("scenarios/rows.jsonl", "{\"id\": \"coffee\"}\n");
+    folder.file("scenarios/shop/coffee.toml", &scenario("tea", ""));
+    let output = folder.run(&["run", "scenarios"]);
+    assert!(output.status.success(), "{}", shown(&output));
+    let run = RunFolder::read(&folder.only_run()).unwrap();
+    let folders = run.counted().into_iter().map(|one| one.folder.clone().unwrap());
+    let expected = ["shop.samples/coffee/trial-1", "shop/coffee/trial-1"].map(str::to_owned);
+    assert_eq!(folders.collect::<BTreeSet<_>>(), BTreeSet::from(expected));
+}
+
+#[test]
 fn the_requirements_of_each_sample_are_looked_for() {
     let agents = "cmd = 'sh -c \"exit 7\"'\nendpoint = 'http://127.0.0.1:9009'\nrequires = ['command:{row.program}']";
     let folder = Folder::new(&format!(
