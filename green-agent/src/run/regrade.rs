@@ -93,7 +93,10 @@ fn judged(
     record: &TrialRecord,
 ) -> Result<Regraded, RegradeError> {
     let scenario = scenario_of(source, record)?;
-    let folder = run.join(record.folder.as_deref().unwrap_or_default());
+    let folder = record.folder_below(run).ok_or_else(|| RegradeError::Report {
+        path: record.folder.as_deref().unwrap_or_default().into(),
+        error: "it is not a folder below the run's".to_owned(),
+    })?;
     let entries = transcript::read(&folder.join("transcript.jsonl"))?;
     let assessment = evaluator::judged_again(&scenario.green, assessment(&folder)?, &entries);
     let mut assessment = assessment.map_err(|error| {
