@@ -214,7 +214,8 @@ impl Place<'_> {
 
     fn json_path(&self) -> String {
         let is_plain = |name: &str| {
-            !name.starts_with(|c: char| c.is_ascii_digit())
+            !name.is_empty()
+                && !name.starts_with(|c: char| c.is_ascii_digit())
                 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         };
         let steps = self.0.iter().map(|step| match step {
@@ -252,6 +253,7 @@ mod tests {
             ),
             (json!({"per task": [{"ok": true}]}), Some(("$[0][\"per task\"][*].ok", 1.0))),
             (json!({"a/b": {"grade": 3}}), Some(("/0/a~1b/grade", 3.0))),
+            (json!({"": [{"score": 1}]}), Some(("$[0][\"\"][*].score", 1.0))),
             (
                 json!({"scores": [{"scored_samples": 9, "metrics": {"accuracy": {"value": 0.5}, "stderr": {"value": 0.1}}}]}),
                 Some(("$[0].scores[*].metrics.accuracy.value", 0.5)),
