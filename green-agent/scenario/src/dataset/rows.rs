@@ -26,7 +26,11 @@ pub(super) fn json_lines(path: &Path, text: &str) -> Result<Vec<RawRow>, Dataset
         match serde_json::from_str(line) {
             Ok(Value::Object(fields)) => Ok((number, fields)),
             Ok(other) => Err(wrong(format!("found {}", kind(&other)))),
-            Err(error) => Err(wrong(error.to_string())),
+            Err(error) => {
+                let text = error.to_string();
+                let what = text.split(" at line ").next().unwrap_or_default();
+                Err(wrong(format!("{what} at column {}", error.column())))
+            }
         }
     })
     .collect()

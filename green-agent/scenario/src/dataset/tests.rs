@@ -130,13 +130,13 @@ fn mistakes_are_reported_with_file_and_line() {
         (
             "a.jsonl",
             "[\n  {}\n]",
-            "a.jsonl:1: expected an object as JSON on one line: EOF while parsing a list at line 1 column 1; \
+            "a.jsonl:1: expected an object as JSON on one line: EOF while parsing a list at column 1; \
              jq -c '.[]' FILE > rows.jsonl makes a line of each element of a list",
         ),
         (
             "a.jsonl",
             "{\n  \"a\": 1\n}",
-            "a.jsonl:1: expected an object as JSON on one line: EOF while parsing an object at line 1 column 1; \
+            "a.jsonl:1: expected an object as JSON on one line: EOF while parsing an object at column 1; \
              jq -c . FILE > rows.jsonl makes a line of each object",
         ),
         (
