@@ -242,7 +242,7 @@ fn program(cmd: Vec<String>) -> Result<Start, &'static str> {
         let endpoint = anywhere();
         return Ok(Start::Program { endpoint, cmd });
     }
-    let port = named_port(&cmd).ok_or(
+    let port = named_port(&cmd).filter(|port| *port != 0).ok_or(
         "the port in CMD, at which the agent will listen: --port {port} for a free one, or --port N",
     )?;
     let mut endpoint = anywhere();
@@ -413,6 +413,7 @@ mod tests {
         for (flag, expected) in [
             ("purple", "--agent purple: expected ROLE=URL or ROLE"),
             ("purple=x", "--agent purple=x: expected the port in CMD"),
+            ("purple=x --port 0", "--agent purple=x --port 0: expected the port in CMD"),
             ("purple=http://", "--agent purple=http://: expected a URL"),
             ("purple='x", "--agent purple='x: expected a command"),
         ] {
