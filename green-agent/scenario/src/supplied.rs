@@ -108,6 +108,9 @@ impl AgentOverrides {
                 agent.requires.extend(given.requires.clone());
                 agent.is_trusted |= given.is_trusted;
                 agent.message_only |= given.message_only;
+                if given.agentbeats_id.is_some() {
+                    agent.agentbeats_id.clone_from(&given.agentbeats_id);
+                }
             }
         }
         Ok(())
@@ -342,7 +345,7 @@ mod tests {
         let path = folder.path().join("local.toml");
         let text = "[green_agent]\ncmd = 'judge --port 9009'\nendpoint = 'http://127.0.0.1:9009'\n\
                     requires = ['python:uvicorn==0.54.0']\npython = '3.12'\n\
-                    [[participants]]\nname = 'purple'\npolicy = 'sum-and-shop'\n";
+                    [[participants]]\nname = 'purple'\npolicy = 'sum-and-shop'\nagentbeats_id = '0198'\n";
         std::fs::write(&path, text).unwrap();
         let mut scenario = scenario_of(FILE);
         let flags = ["green=other --port=9010".to_owned()];
@@ -350,6 +353,7 @@ mod tests {
         supplied.apply(&mut scenario).unwrap();
         let starts: Vec<_> = scenario.agents().map(|agent| agent.start.clone()).collect();
         assert!(matches!(&starts[0], Start::Policy(_)));
+        assert_eq!(scenario.participants[0].agentbeats_id.as_deref(), Some("0198"));
         let requires: Vec<usize> = scenario.agents().map(|agent| agent.requires.len()).collect();
         assert_eq!(requires, [0, 0], "a flag starts another program than the overlay's");
         let supplied = AgentOverrides::new(Some(&path), &[]).unwrap();
