@@ -1,7 +1,8 @@
 //! Reports: they consume the runner's events and data and never influence a run.
 //!
 //! - [`terminal`]: progress and results while a run is running
-//! - [`ReportRequest`]: `--report KIND=FILE`, a file for each kind: `terminal`, `json`, `junit`, `csv`, `markdown`, `agentbeats`, `atif`, `html`
+//! - [`ReportRequest`]: `--report KIND=FILE`, a file for each kind: `terminal`, `json`, `junit`, `csv`, `markdown`, `agentbeats`,
+//!   `atif`, `html`
 //! - [`html`]: one page with every message
 //! - [`source`]: the input of all reports except `terminal` and `json`: a run's records and their figures
 
