@@ -27,7 +27,7 @@ const PAGE: usize = 256;
 
 /// The size in bytes from which tasks are read from the disk one after another: each takes several times its size
 /// meanwhile, and who waited mostly finds the task in the cache.
-const LARGE: u64 = 1 << 20;
+pub(super) const LARGE: u64 = 1 << 20;
 
 /// A reader with the caches in front of it.
 #[derive(Clone, Debug)]

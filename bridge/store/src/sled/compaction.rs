@@ -19,7 +19,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::sync::Mutex;
 
 use super::{
-    cached_reader::CachedReader,
+    cached_reader::{CachedReader, LARGE},
     catch_up::lost_appends,
     codec::{self, LoggedAppend, Record},
     committer::Committer,
@@ -65,7 +65,8 @@ struct Progress {
 /// A task or a small record with data in the segment.
 #[derive(Debug)]
 enum LiveItem {
-    Task(String),
+    /// A task, with the size of its appends.
+    Task(String, u64),
     Record(Key, LogOffset),
 }
 
@@ -111,7 +112,15 @@ impl Compaction {
         };
         let (found, next) =
             reader.blocking(move |reader| read_items(&reader.disk, start, end)).await?;
-        let writes = stream::iter(found).map(|found| copy_item(reader, committer, found, end));
+        // A whole task is in memory while it is copied.
+        let large = Mutex::new(());
+        let writes = stream::iter(found).map(async |found| {
+            let _alone = match found {
+                LiveItem::Task(_, LARGE..) => Some(large.lock().await),
+                LiveItem::Task(..) | LiveItem::Record(..) => None,
+            };
+            copy_item(reader, committer, found, end).await
+        });
         let outcomes: Vec<bool> = writes.buffer_unordered(CONCURRENT_COPIES).try_collect().await?;
         if outcomes.contains(&false) {
             return Ok(true);
@@ -206,8 +215,8 @@ fn read_items(reader: &Reader, start: u64, end: u64) -> Result<(Vec<LiveItem>, u
     };
     let next = reader.log.records(start, end, STEP_BYTES, &mut visit)?;
     for task in tasks {
-        if reader.indexed_task(&task)?.is_some() {
-            found.push(LiveItem::Task(task));
+        if let Some(indexed) = reader.indexed_task(&task)? {
+            found.push(LiveItem::Task(task, indexed.bytes));
         }
     }
     Ok((found, next))
@@ -278,7 +287,7 @@ async fn copy_item(
             }
             return Ok(true);
         }
-        LiveItem::Task(task) => Arc::<str>::from(task),
+        LiveItem::Task(task, _) => Arc::<str>::from(task),
     };
     for _ in 0..MAX_ATTEMPTS {
         let Some(copy) = read_task(reader, &task, end).await? else {
