@@ -192,6 +192,8 @@ fn handles_sigterm(process: u32) -> bool {
 async fn serving_over_standard_streams_stops_before_a_client_has_begun() {
     let mut command = mcp_tools(&["serve", "--tools", "a2a", "--stdio"]);
     let mut serving = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    // Waiting for the end closes the input, which is an error before a client has begun.
+    let _input = serving.stdin.take();
     while !handles_sigterm(serving.id().unwrap()) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
