@@ -13,7 +13,7 @@ use super::{OrExit as _, interval::IntervalFlag};
 use crate::{
     comparison::{Comparison, Flip, by_axis},
     record::RunFolder,
-    statistics::number,
+    statistics::{counted, number},
     summary::{Difference, Figures, Task},
 };
 
@@ -186,7 +186,8 @@ pub(super) fn read(path: &std::path::Path) -> Result<RunFolder, Exit> {
 
 fn overview(figures: &Figures) -> String {
     let rate = &figures.pass_rate;
-    format!("{} trials of {} samples  pass_rate {rate}", figures.trials, figures.samples)
+    let (trials, samples) = (counted(figures.trials, "trial"), counted(figures.samples, "sample"));
+    format!("{trials} of {samples}  pass_rate {rate}")
 }
 
 fn show_difference(one: &Difference) {
@@ -198,12 +199,12 @@ fn show_difference(one: &Difference) {
         (_, _, false) => "could be chance",
     };
     outln!(
-        "{}  {} -> {}  difference {}  {} pairs: {} greater, {} smaller (p {})  {verdict}",
+        "{}  {} -> {}  difference {}  {}: {} greater, {} smaller (p {})  {verdict}",
         line(&one.figure),
         value(one.a),
         value(one.b),
         one.difference,
-        one.pairs,
+        counted(one.pairs, "pair"),
         one.greater,
         one.smaller,
         number(one.p_value),

@@ -9,6 +9,7 @@ use crate::{
     record::{MergeError, RunFolder, merge},
     report::source::{DecisionKind, ReportSource},
     run::RunReport,
+    statistics::counted,
 };
 use bridge_program::{
     Exit, errln, outln,
@@ -61,7 +62,8 @@ impl Merge {
             }
         }
         let judged = RunFolder::read(&self.into).map(|run| RunReport::of(&(&run).into(), None));
-        outln!("{} trials of {} runs in {}", merged.trials, self.runs.len(), self.into.display());
+        let (trials, runs) = (counted(merged.trials, "trial"), counted(self.runs.len(), "run"));
+        outln!("{trials} of {runs} in {}", self.into.display());
         judged.map(|report| show_gates(&report)).or_exit(Exit::Unreadable)
     }
 }

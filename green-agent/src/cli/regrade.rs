@@ -8,6 +8,7 @@ use super::OrExit as _;
 use crate::{
     record::{Manifest, RECORDS, RecordWriter, RunFolder, TrialRecord, copy_trial},
     run::{Regraded, regrade},
+    statistics::counted,
 };
 use bridge_program::{Exit, outln};
 
@@ -36,7 +37,7 @@ impl Regrade {
             }
         }
         let changed = regraded.iter().filter(|one| one.was != one.record.outcome);
-        outln!("{} trials, {} changed", regraded.len(), changed.count());
+        outln!("{}, {} changed", counted(regraded.len(), "trial"), changed.count());
         if let Some(into) = &self.into {
             self.write(&run, &regraded, into).or_exit(Exit::Infrastructure)?;
         }

@@ -19,7 +19,7 @@ pub use self::{
 };
 use crate::{
     record::{RecordError, RunFolder, TrialRecord, read_records},
-    statistics::number,
+    statistics::{counted, number},
     summary::{Difference, Figures, ScenarioSummary, SummaryBuilder},
 };
 use green_agent_scenario::gate::{Comparison, Condition, FigureGate, Gates, RegressionGate};
@@ -186,7 +186,10 @@ fn result(
         upper: measured.upper,
         n: measured.n,
         demand: format!("{figure}{place}: {condition}"),
-        message: format!("{figure}{place}: wanted {condition}, {}", describe(measured, "trials")),
+        message: format!(
+            "{figure}{place}: wanted {condition}, {}",
+            describe(measured, "trial", "")
+        ),
     }
 }
 
@@ -239,12 +242,13 @@ fn check_regression(
         demand: format!("{change} of {figure}{place} against {against}: at most {most}"),
         message: format!(
             "{change} of {figure}{place} against {against}{values}: wanted at most {most}, {}",
-            describe(&measured, "pairs of the same sample or trial"),
+            describe(&measured, "pair", " of the same sample or trial"),
         ),
     }
 }
 
-fn describe(measured: &Measured, of: &str) -> String {
+/// Says what was measured, of how many of which things.
+fn describe(measured: &Measured, noun: &str, which: &str) -> String {
     let Some(value) = measured.value else {
         return "but nothing was measured".to_owned();
     };
@@ -254,7 +258,8 @@ fn describe(measured: &Measured, of: &str) -> String {
         }
         _ => "no interval".to_owned(),
     };
-    format!("measured {} ({interval}, {} {of})", number(value), measured.n)
+    let of = counted(measured.n, noun);
+    format!("measured {} ({interval}, {of}{which})", number(value))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ mod text;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use text::number;
+pub use text::{counted, number};
 
 /// The probability with which an interval contains the true value.
 pub const LEVEL: f64 = 0.95;

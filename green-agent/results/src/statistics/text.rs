@@ -13,6 +13,12 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// Returns a count with its noun, such as `1 trial` or `2 trials`.
+pub fn counted(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 impl fmt::Display for Estimate {
     /// Writes the mean with its interval, such as `0.75 (0.6 to 0.86)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -38,6 +44,7 @@ mod tests {
     fn figures_are_short() {
         assert_eq!(number(0.5), "0.5");
         assert_eq!(number(-0.0001), "0");
+        assert_eq!([counted(1, "trial"), counted(2, "trial")], ["1 trial", "2 trials"]);
         assert_eq!(number(100.0), "100");
         let eight = [vec![true; 8], vec![false; 2]].concat();
         assert_eq!(rate::estimate(&[eight]).to_string(), "0.8 (0.49 to 0.943)");
