@@ -42,8 +42,8 @@ impl Default for Inbox {
 }
 
 impl Inbox {
-    /// Adds a message, with files of JSON in it as data. If a message with the same `messageId` from the same sender is stored, that message is only
-    /// marked as not acknowledged. An artifact replaces its former version.
+    /// Adds a message, with files of JSON in it as data. If a message with the same `messageId` from the same sender is stored, that
+    /// message is only marked as not acknowledged. An artifact replaces its former version.
     pub fn receive(&self, from: &str, mut message: Value, now: Timestamp) -> Receipt {
         read_json_files(&mut message);
         let received = Received {
