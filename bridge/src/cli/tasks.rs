@@ -2,7 +2,7 @@
 
 use std::{error::Error, path::PathBuf};
 
-use bridge_program::{out, outln, terminal};
+use bridge_program::{errln, out, outln, terminal};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
@@ -112,10 +112,15 @@ impl TasksCommand {
                     query.append_pair("state", state.name());
                 }
                 let listed = bridge.get(&format!("/tasks?{}", query.finish())).await?;
-                let tasks = listed["tasks"].as_array().into_iter().flatten();
+                let tasks = listed["tasks"].as_array().map(Vec::as_slice).unwrap_or_default();
                 match self.json {
                     true => outln!("{}", listed["tasks"]),
-                    false => tasks.for_each(|task| outln!("{}", line(task))),
+                    false => tasks.iter().for_each(|task| outln!("{}", line(task))),
+                }
+                if tasks.len() >= *limit {
+                    errln!(
+                        "note: there may be more than these {limit} tasks; --limit COUNT lists more"
+                    );
                 }
             }
             Action::Show { task } => self.print_task(&bridge.get(&path(task, "")).await?),

@@ -246,6 +246,8 @@ async fn tasks_of_a_running_bridge_are_listed_shown_canceled_and_exported() {
     assert_eq!((code, error.as_str()), (Some(0), ""));
     let listed: Value = serde_json::from_str(&listed).unwrap();
     assert_eq!(listed[0]["task"], id);
+    let (_, _, error) = tasks(&socket, &["list", "--limit", "1"]).await;
+    assert!(error.starts_with("note: there may be more"), "{error}");
     let (_, shown, _) = tasks(&socket, &["show", id]).await;
     assert!(shown.contains("ROLE_USER: a\\u001b[1mb"), "{shown}");
     let question = "ROLE_AGENT: Echo: a\\u001b[1mb";
