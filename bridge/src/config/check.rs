@@ -300,7 +300,19 @@ mod tests {
             ),
             (
                 "[[agents]]\nname = 'a'\nbot = 'http://h'\n[agents.accept.token]\nissuer = 'i'\naudience = 'a'",
-                "6:12: agents[0].accept.token.audience: invalid type: string \"a\", expected a sequence",
+                "6:12: agents[0].accept.token.audience: invalid type: string \"a\", expected a list",
+            ),
+            (
+                "[agents]\nassistant = 'http://h'",
+                "1:1: agents: invalid type: table, expected a list; write [[agents]] before the settings of each agent",
+            ),
+            (
+                "[agents.assistant]\nbot = 'http://h'",
+                "1:2: agents.assistant: invalid type: table, expected a list; write [[agents]] before",
+            ),
+            (
+                "[[agents]]\nname = 'a'\nbot = { url = 'http://h' }",
+                "3:7: agents[0].bot: invalid type: table, expected ",
             ),
         ] {
             let error = parse(Path::new("a.toml"), text, &BUILTINS).unwrap_err().to_string();

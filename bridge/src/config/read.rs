@@ -76,7 +76,18 @@ fn rejections(text: &str, first: toml::de::Error) -> Found {
 fn rejected(error: &toml::de::Error) -> (usize, Problem) {
     let lines: Vec<&str> = error.message().lines().map(str::trim).collect();
     let at = error.span().map_or(0, |span| span.start);
-    (at, Problem::Rejected(lines.join("; ")))
+    (at, Problem::Rejected(in_words_of_toml(&lines.join("; "))))
+}
+
+/// Names tables and lists as TOML does, not as serde.
+fn in_words_of_toml(message: &str) -> String {
+    let mut text = message.to_owned();
+    for before in ["invalid type: ", "expected a "] {
+        for (kind, word) in [("map", "table"), ("sequence", "list")] {
+            text = text.replace(&format!("{before}{kind}"), &format!("{before}{word}"));
+        }
+    }
+    text
 }
 
 /// The text with empty lines in place of those with the mistake; `None` if it is in the name of a table, without which the
@@ -102,6 +113,15 @@ fn errors(path: &Path, text: &str, mut found: Found) -> ConfigErrors {
         let key = match problem {
             Problem::NoAgent => String::new(),
             _ => key(text, at),
+        };
+        let problem = match problem {
+            // The agents are a list: the key of a setting has a number.
+            Problem::Rejected(why) if key == "agents" || key.starts_with("agents.") => {
+                Problem::Rejected(format!(
+                    "{why}; write [[agents]] before the settings of each agent"
+                ))
+            }
+            problem => problem,
         };
         ConfigError { path: path.to_owned(), line, column, key, problem }
     };
