@@ -17,6 +17,9 @@ use super::{ERROR, without_success};
 /// The most calls that are kept: those that run, and those whose result may be asked for once more.
 const MAX_CALLS: usize = 256;
 
+/// The most bytes of kept results together. An agent's answer has up to 64 MiB.
+const MAX_BYTES: usize = if cfg!(test) { 1 << 10 } else { 64 << 20 };
+
 /// The result of a call, when there is one.
 pub(super) type Pending = watch::Receiver<Option<Value>>;
 
@@ -36,9 +39,17 @@ pub(super) fn begin(call: impl Future<Output = Value> + Send + 'static) -> Pendi
     result
 }
 
-/// The calls by their ids, the oldest first. Clones share them.
+/// The calls, the oldest first. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PendingCalls(Arc<Mutex<VecDeque<(String, Pending)>>>);
+pub(super) struct PendingCalls(Arc<Mutex<VecDeque<PendingCall>>>);
+
+#[derive(Debug)]
+struct PendingCall {
+    id: String,
+    result: Pending,
+    /// The size of the result, in bytes; 0 while there is none.
+    bytes: usize,
+}
 
 impl PendingCalls {
     /// Begins a call, in place of the oldest that has ended if there are too many. `None` if too many run.
@@ -49,24 +60,40 @@ impl PendingCalls {
         let id = new_message_id();
         let mut calls = lock(&self.0);
         if calls.len() >= MAX_CALLS {
-            let ended = calls.iter().position(|(_, one)| one.borrow().is_some());
+            let ended = calls.iter().position(|one| one.result.borrow().is_some());
             calls.remove(ended?);
         }
-        let result = begin(call);
-        calls.push_back((id.clone(), result.clone()));
+        let (kept, named) = (self.clone(), id.clone());
+        let result = begin(async move {
+            let result = call.await;
+            kept.make_room(&named, result.to_string().len());
+            result
+        });
+        calls.push_back(PendingCall { id: id.clone(), result: result.clone(), bytes: 0 });
         Some((id, result))
+    }
+
+    /// Notes the size of a call's result, and forgets the oldest others that there is no room for.
+    fn make_room(&self, id: &str, bytes: usize) {
+        let mut calls = lock(&self.0);
+        calls.iter_mut().filter(|one| one.id == id).for_each(|one| one.bytes = bytes);
+        let mut all: usize = calls.iter().map(|one| one.bytes).sum();
+        calls.retain(|one| {
+            let is_kept = all <= MAX_BYTES || one.bytes == 0 || one.id == id;
+            all -= if is_kept { 0 } else { one.bytes };
+            is_kept
+        });
     }
 
     /// Returns a call that was begun.
     pub(super) fn find(&self, id: &str) -> Option<Pending> {
         let calls = lock(&self.0);
-        let (_, found) = calls.iter().find(|(kept, _)| kept == id)?;
-        Some(found.clone())
+        calls.iter().find(|one| one.id == id).map(|one| one.result.clone())
     }
 
     /// Forgets a call whose id was told to nobody.
     pub(super) fn forget(&self, id: &str) {
-        lock(&self.0).retain(|(kept, _)| kept != id);
+        lock(&self.0).retain(|one| one.id != id);
     }
 }
 
@@ -86,5 +113,21 @@ mod tests {
         }
         assert!(calls.find(&ended).is_none());
         assert!(calls.begin(std::future::pending()).is_none());
+    }
+
+    #[tokio::test]
+    async fn the_oldest_results_make_room_for_new_ones() {
+        let calls = PendingCalls::default();
+        let (running, _) = calls.begin(std::future::pending()).unwrap();
+        let mut ids = Vec::new();
+        for _ in 0..4 {
+            let (id, mut result) =
+                calls.begin(async { "x".repeat(MAX_BYTES / 2 - 2).into() }).unwrap();
+            result.wait_for(Option::is_some).await.unwrap();
+            ids.push(id);
+        }
+        assert!(calls.find(&running).is_some());
+        let kept = ids.iter().map(|id| calls.find(id).is_some());
+        assert_eq!(kept.collect::<Vec<_>>(), [false, false, true, true]);
     }
 }
