@@ -14,6 +14,9 @@ use crate::quote;
 /// The type of the entity that describes a mention in the text.
 const MENTION: &str = "mention";
 
+/// The most mentions whose tags are removed, of which Teams allows fewer: each is looked for in the whole text.
+const MOST_MENTIONS: usize = 256;
+
 /// The tags around the name in a mention.
 const MENTION_TAGS: [&str; 2] = ["<at>", "</at>"];
 
@@ -38,7 +41,11 @@ pub(crate) fn text(activity: &Activity) -> Option<String> {
     }
     let mentions = activity.entities.iter().filter(|one| is_mention(one));
     let marks = mentions.filter_map(|one| one.extra.get("text").and_then(Value::as_str));
-    Some(marks.fold(text, |text, mark| text.replace(mark, &without_mentions(mark))))
+    Some(
+        marks
+            .take(MOST_MENTIONS)
+            .fold(text, |text, mark| text.replace(mark, &without_mentions(mark))),
+    )
 }
 
 pub(crate) fn is_mention(entity: &Entity) -> bool {

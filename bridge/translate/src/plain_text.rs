@@ -17,6 +17,10 @@ use bridge_protocol::{
 /// The prefix of a choice.
 pub(crate) const CHOICE: &str = "- ";
 
+/// The most bytes of text that are searched for all lines together. Beyond it, no line counts as said: a long text beside a card of
+/// many lines would take minutes.
+const SEARCHED: usize = if cfg!(test) { 1 << 16 } else { 64 << 20 };
+
 /// Returns the part for the sources, the cards and the suggested actions of a message, unless its text says it all.
 pub(crate) fn part(activity: &Activity) -> Option<Part> {
     let mut lines = Vec::new();
@@ -28,9 +32,10 @@ pub(crate) fn part(activity: &Activity) -> Option<Part> {
     }
     lines.retain(|line| !line.trim().is_empty());
     let text = activity.text.as_deref().unwrap_or_default().to_lowercase();
+    let is_searched = lines.len().saturating_mul(text.len()) <= SEARCHED;
     let is_said = |line: &String| {
         let line = line.trim_start_matches(CHOICE).to_lowercase();
-        text.contains(&line)
+        is_searched && text.contains(&line)
     };
     if lines.iter().all(is_said) {
         lines.clear();
@@ -206,6 +211,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_long_text_is_not_searched_for_many_lines() {
+        let of = |count: usize, text: &str| {
+            let body: Vec<_> =
+                (0..count).map(|n| json!({"type": "TextBlock", "text": format!("{n}")})).collect();
+            let card = json!({"contentType": "application/vnd.microsoft.card.adaptive", "content": {"type": "AdaptiveCard", "body": body}});
+            let activity = json!({"type": "message", "text": text, "attachments": [card]});
+            part(&Activity::read(activity).unwrap())
+        };
+        let text = "0 1 2 3 4 5 6 7 8 9 ".repeat(1_000);
+        assert!(of(3, &text).is_none());
+        assert!(of(4, &text).is_some());
+    }
 
     #[test]
     fn cards_and_choices_are_lines() {

@@ -10,6 +10,9 @@ use serde_json::Value;
 
 use bridge_protocol::activity::{Activity, Entity};
 
+/// The most quotes whose placeholders are removed: each is looked for in the whole text.
+const MOST_QUOTES: usize = 256;
+
 /// Returns the id of the message that the entity quotes, if it is a quote.
 pub(crate) fn quoted(entity: &Entity) -> Option<&str> {
     let quote = entity.extra.get("quotedReply")?;
@@ -20,7 +23,7 @@ pub(crate) fn quoted(entity: &Entity) -> Option<&str> {
 /// Returns the activity's text without the placeholders of its quotes.
 pub(crate) fn text(activity: &Activity) -> Option<String> {
     let text = activity.text.clone()?;
-    let mut quotes = activity.entities.iter().filter_map(quoted).peekable();
+    let mut quotes = activity.entities.iter().filter_map(quoted).take(MOST_QUOTES).peekable();
     if quotes.peek().is_none() {
         return Some(text);
     }
