@@ -113,23 +113,27 @@ proptest! {
     }
 }
 
-/// The card promises streams, but the agent answers each call with one object.
-#[tokio::test]
-async fn a_task_that_is_answered_without_a_stream_is_polled() {
+/// Starts an agent whose card promises streams, but which answers each call with one object.
+async fn without_streams() -> site::Site {
     let answer =
         |result: Value| site::json(&json!({"jsonrpc": "2.0", "id": "ASKED", "result": result}));
     let task = |state: &str| json!({"id": "t", "contextId": "c", "status": {"state": state}});
-    let site = site::site(&[
+    site::site(&[
         ("GET /.well-known/agent-card.json", site::json(&card_1_0())),
         ("POST /", answer(json!({"task": task("TASK_STATE_WORKING")}))),
         ("POST /", answer(json!({"task": task("TASK_STATE_WORKING")}))),
         ("POST /", answer(task("TASK_STATE_COMPLETED"))),
     ])
-    .await;
+    .await
+}
+
+#[tokio::test]
+async fn a_task_that_is_answered_without_a_stream_is_polled() {
+    let site = without_streams().await;
     let client = Client::connect(&site.url, &options()).await.unwrap();
     let events = client.send_streaming_message(hello()).await.unwrap();
     let events: Vec<_> = events.map(|event| to_value(&event.unwrap())).collect().await;
-    assert_eq!(self::task(&events).status.state, TaskState::Completed);
+    assert_eq!(task(&events).status.state, TaskState::Completed);
     let asked = site.asked().into_iter().map(|asked| asked.body["method"].clone());
     let asked: Vec<_> = asked.skip(1).collect();
     assert_eq!(asked, ["SendStreamingMessage", "SubscribeToTask", "GetTask"]);
@@ -138,16 +142,7 @@ async fn a_task_that_is_answered_without_a_stream_is_polled() {
 /// An agent may have several tenants, of which the caller names one with each request.
 #[tokio::test]
 async fn a_task_is_followed_in_the_tenant_of_its_message() {
-    let answer =
-        |result: Value| site::json(&json!({"jsonrpc": "2.0", "id": "ASKED", "result": result}));
-    let task = |state: &str| json!({"id": "t", "contextId": "c", "status": {"state": state}});
-    let site = site::site(&[
-        ("GET /.well-known/agent-card.json", site::json(&card_1_0())),
-        ("POST /", answer(json!({"task": task("TASK_STATE_WORKING")}))),
-        ("POST /", answer(json!({"task": task("TASK_STATE_WORKING")}))),
-        ("POST /", answer(task("TASK_STATE_COMPLETED"))),
-    ])
-    .await;
+    let site = without_streams().await;
     let client = Client::connect(&site.url, &options()).await.unwrap();
     let request = SendMessageRequest { tenant: Some("acme".to_owned()), ..hello() };
     let events = client.send_streaming_message(request).await.unwrap();
