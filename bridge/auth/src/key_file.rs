@@ -104,7 +104,7 @@ fn document(ring: &Keyring) -> String {
 }
 
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let folder = folder_of(path);
+    let folder = path.parent().unwrap_or(Path::new("."));
     system::private_folder().create(folder)?;
     let new = path.with_extension("new");
     // A file left by an earlier attempt may have any permissions.
@@ -119,12 +119,6 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     file.sync_all()?;
     fs::rename(&new, path)?;
     system::sync_folder(folder)
-}
-
-/// Returns the folder of a file. A file name alone has an empty one, which cannot be opened.
-fn folder_of(path: &Path) -> &Path {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]
@@ -154,9 +148,10 @@ mod tests {
 
     #[test]
     fn a_file_name_alone_is_in_the_working_folder() {
-        let folder = folder_of(Path::new("keys.json"));
+        let folder = Path::new("keys.json").parent().unwrap();
+        system::private_folder().create(folder).unwrap();
         system::sync_folder(folder).unwrap();
-        assert_eq!(folder_of(Path::new("issuer/keys.json")), Path::new("issuer"));
+        assert!(system::sync_folder(Path::new("no such folder")).is_err());
     }
 
     #[test]

@@ -45,11 +45,7 @@ pub(crate) fn restrict(folder: &Path) {
 
 /// Makes the name of a file or folder durable.
 pub(crate) fn sync_name(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(folder) if folder.as_os_str().is_empty() => system::sync_folder(Path::new(".")),
-        Some(folder) => system::sync_folder(folder),
-        None => Ok(()),
-    }
+    path.parent().map_or(Ok(()), system::sync_folder)
 }
 
 #[cfg(test)]

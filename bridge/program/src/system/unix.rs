@@ -120,12 +120,13 @@ pub fn make_shared(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// Makes the names in a folder durable.
+/// Makes the names in a folder durable. An empty path, the parent of a file name alone, is the working folder.
 ///
 /// # Errors
 /// If the disk fails.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
+    let is_empty = folder.as_os_str().is_empty();
+    File::open(if is_empty { Path::new(".") } else { folder })?.sync_all()
 }
 
 /// Returns the bytes that a file takes on the disk.
