@@ -20,7 +20,7 @@ use crate::{
     gate::GateResult,
     problem::{Outcome, Problem},
     record::{Manifest, ManifestScenario, RunFolder, TrialRecord, Usage},
-    summary::{ScenarioSummary, SummaryBuilder},
+    summary::{self, ScenarioSummary, SummaryBuilder},
 };
 use bridge_program::Exit;
 
@@ -390,16 +390,11 @@ fn complete_report(trial: &TrialReport) -> Value {
 
 fn means(trials: &[TrialReport]) -> BTreeMap<String, f64> {
     let scored = || trials.iter().filter(|trial| trial.outcome.is_scored());
-    let names: BTreeSet<&String> = scored()
+    let names = scored()
         .filter_map(|trial| trial.assessment.as_ref())
-        .flat_map(|assessment| assessment.metrics.keys())
-        .collect();
-    let mean = |name: &String| {
-        let values: Vec<f64> = scored().filter_map(|trial| trial.metric(name)).collect();
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        (!values.is_empty()).then(|| (name.clone(), mean))
-    };
-    names.into_iter().filter_map(mean).collect()
+        .flat_map(|assessment| assessment.metrics.keys());
+    let values = |name: &str| scored().filter_map(|trial| trial.metric(name)).collect();
+    summary::means(names.map(String::as_str), values)
 }
 
 #[cfg(test)]

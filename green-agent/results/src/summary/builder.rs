@@ -12,6 +12,20 @@ use super::{
 };
 use crate::record::TrialRecord;
 
+/// Returns the mean of each of these metrics, given the values of one. A metric without values has none.
+pub(crate) fn means<'n>(
+    names: impl Iterator<Item = &'n str>,
+    values: impl Fn(&str) -> Vec<f64>,
+) -> BTreeMap<String, f64> {
+    let names: BTreeSet<&str> = names.collect();
+    let mean = |name: &str| {
+        let values = values(name);
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        (!values.is_empty()).then(|| (name.to_owned(), mean))
+    };
+    names.into_iter().filter_map(mean).collect()
+}
+
 /// Collects records as trials end, and computes the figures.
 #[derive(Clone, Debug, Default)]
 pub struct SummaryBuilder {
@@ -70,14 +84,8 @@ impl SummaryBuilder {
         let mut scored = self.sorted();
         scored.retain(|row| row.outcome.is_scored());
         let metrics = scored.iter().flat_map(|row| row.metrics.iter());
-        let names: BTreeSet<&Arc<str>> = metrics.map(|(name, _)| name).collect();
-        let mean = |name: &Arc<str>| {
-            let values = scored.iter().filter_map(|row| row.metric(name));
-            let values: Vec<f64> = values.collect();
-            let mean = values.iter().sum::<f64>() / values.len() as f64;
-            (!values.is_empty()).then(|| (name.to_string(), mean))
-        };
-        names.into_iter().filter_map(mean).collect()
+        let values = |name: &str| scored.iter().filter_map(|row| row.metric(name)).collect();
+        means(metrics.map(|(name, _)| &**name), values)
     }
 
     /// Computes the figures.

@@ -25,6 +25,7 @@ use crate::{
     record::{RunFolder, TokenCounts, TrialRecord},
     statistics::{Estimate, pass::PassAtK},
 };
+pub(crate) use builder::means;
 
 /// Describes the number of trials with each outcome; of those that did not run, `not_needed` were stopped early.
 pub fn outcomes_text(outcomes: &BTreeMap<Outcome, usize>, not_needed: usize) -> String {
