@@ -48,7 +48,6 @@ mod running;
 use std::{
     fmt,
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -60,7 +59,7 @@ use mcp_tools::{
     acknowledge::ACKNOWLEDGE_EXTENSION,
     connection::ConnectionDetails,
     environments::{self, Environment},
-    episodes::{Episodes, MAX_TIME},
+    episodes::Episodes,
     secret::Secret,
 };
 use serde_json::{Map, Value};
@@ -148,11 +147,6 @@ impl EpisodeEvaluator {
     pub fn with_environments(mut self, environments: NewEnvironment) -> Self {
         self.environments = environments;
         self
-    }
-
-    /// Returns the time limit of an evaluation, whose request may give its episode more time than the settings do.
-    pub fn longest(&self) -> Duration {
-        MAX_TIME + evaluator_calls::LAST_WORDS + Duration::from_secs(60)
     }
 
     /// Opens the next evaluation's episode now and returns its connection details, for a participant that has
@@ -307,6 +301,8 @@ fn now() -> Timestamp {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use bridge_protocol::a2a::{Part, Role};
     use serde_json::json;
 
