@@ -83,7 +83,7 @@ impl Scales {
         self.message(&params_name(version, operation), bytes, MOST)
     }
 
-    /// Does the same for an answer, or one item of a stream, of which a client knows how much memory it may take.
+    /// Estimates the memory of an answer to an operation, or of one item of its stream. Clients limit it to `most` bytes.
     ///
     /// # Errors
     /// Returns an error if it is more than `most`.

@@ -46,8 +46,8 @@ impl ReaderThreads {
         self.run_at_once(permit, work).await
     }
 
-    /// Does the same without waiting for a permit. `lock` is a lock that only one caller at a time has, and for which reads
-    /// with a permit may wait. It is dropped after the work.
+    /// Does work on a thread, like [`run`](Self::run), but without waiting for a permit. `lock` is a lock that only one caller at
+    /// a time has, and for which reads with a permit may wait. It is dropped after the work.
     pub(super) async fn run_at_once<T: Send + 'static>(
         &self,
         lock: impl Send + 'static,
