@@ -86,25 +86,18 @@ impl FileTarget {
         Ok(target)
     }
 
-    pub(super) fn put(&mut self, item: &Item) -> Result<(), TransferError> {
-        match item {
+    pub(super) fn put(&mut self, item: Item) -> Result<(), TransferError> {
+        self.write(&match item {
             // The report lists the damaged tasks.
-            Item::Damaged(..) => Ok(()),
-            Item::Record(RecordEntry { owner, key, value }) => self.write(&Line::Record {
-                owner: owner.clone(),
-                kind: key.kind.clone(),
-                scope: key.scope.clone(),
-                id: key.id.clone(),
-                value: STANDARD.encode(value),
-            }),
-            Item::Append(owner, append) => self.write(&Line::Append {
-                owner: owner.clone(),
-                task: append.task.clone(),
-                expected: append.expected,
-                time: append.time,
-                events: append.events.clone(),
-            }),
-        }
+            Item::Damaged(..) => return Ok(()),
+            Item::Record(RecordEntry { owner, key, value }) => {
+                let RecordKey { kind, scope, id } = key;
+                Line::Record { owner, kind, scope, id, value: STANDARD.encode(value) }
+            }
+            Item::Append(owner, Append { task, expected, time, events }) => {
+                Line::Append { owner, task, expected, time, events }
+            }
+        })
     }
 
     pub(super) fn finish(&mut self, report: &TransferReport) -> Result<(), TransferError> {
@@ -136,14 +129,10 @@ impl FileTarget {
 /// A file from which a copy is read.
 #[derive(Debug)]
 pub struct FileSource {
-    lines: Lines,
-}
-
-#[derive(Debug)]
-struct Lines {
     path: PathBuf,
     file: BufReader<File>,
-    number: usize,
+    /// The number of the last line that was read.
+    line: usize,
 }
 
 impl FileSource {
@@ -152,25 +141,25 @@ impl FileSource {
     /// # Errors
     /// `File`, and `Content` if it is not such a file, or was truncated or changed.
     pub fn open(path: &Path) -> Result<Self, TransferError> {
-        let mut lines = Lines::open(path)?;
+        let mut file = Self::open_unchecked(path)?;
         let mut digest = Sha256::new();
         loop {
-            let Some((line, text)) = lines.next()? else {
-                return Err(lines.content_error("expected more lines: the file is cut off"));
+            let Some((line, text)) = file.next_line()? else {
+                return Err(file.content_error("expected more lines: the file is cut off"));
             };
             match line {
-                Line::BridgeStore { format: FORMAT } if lines.number == 1 => {}
-                Line::BridgeStore { format } if lines.number == 1 => {
+                Line::BridgeStore { format: FORMAT } if file.line == 1 => {}
+                Line::BridgeStore { format } if file.line == 1 => {
                     let reason =
                         format!("the file has format {format}, this program knows {FORMAT}");
-                    return Err(lines.content_error(&reason));
+                    return Err(file.content_error(&reason));
                 }
-                _ if lines.number == 1 => {
-                    return Err(lines.content_error("expected the beginning of a backup"));
+                _ if file.line == 1 => {
+                    return Err(file.content_error("expected the beginning of a backup"));
                 }
                 Line::End { sha256, .. } => {
                     if sha256 != format!("{:x}", digest.finalize()) {
-                        return Err(lines.content_error("the lines before this one were changed"));
+                        return Err(file.content_error("the lines before this one were changed"));
                     }
                     break;
                 }
@@ -178,51 +167,44 @@ impl FileSource {
             }
             digest.update(&text);
         }
-        if lines.next()?.is_some() {
-            return Err(lines.content_error("expected no more lines"));
+        if file.next_line()?.is_some() {
+            return Err(file.content_error("expected no more lines"));
         }
-        let lines = Lines::open(path)?;
-        Ok(Self { lines })
+        Self::open_unchecked(path)
+    }
+
+    fn open_unchecked(path: &Path) -> Result<Self, TransferError> {
+        let file = File::open(path).map_err(|error| file_error(path, error))?;
+        Ok(Self { path: path.to_owned(), file: BufReader::new(file), line: 0 })
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Item>, TransferError> {
         loop {
-            let Some((line, _)) = self.lines.next()? else {
-                return Ok(None);
-            };
-            return Ok(Some(match line {
-                Line::BridgeStore { .. } => continue,
-                Line::End { .. } => return Ok(None),
-                Line::Record { owner, kind, scope, id, value } => {
+            return Ok(match self.next_line()?.map(|(line, _)| line) {
+                Some(Line::BridgeStore { .. }) => continue,
+                Some(Line::End { .. }) | None => None,
+                Some(Line::Record { owner, kind, scope, id, value }) => {
                     let value = STANDARD.decode(value);
-                    let value =
-                        value.map_err(|error| self.lines.content_error(&error.to_string()))?;
+                    let value = value.map_err(|error| self.content_error(&error.to_string()))?;
                     let key = RecordKey { kind, scope, id };
-                    Item::Record(RecordEntry { owner, key, value })
+                    Some(Item::Record(RecordEntry { owner, key, value }))
                 }
-                Line::Append { owner, task, expected, time, events } => {
-                    Item::Append(owner, Append { task, expected, time, events })
+                Some(Line::Append { owner, task, expected, time, events }) => {
+                    Some(Item::Append(owner, Append { task, expected, time, events }))
                 }
-            }));
+            });
         }
-    }
-}
-
-impl Lines {
-    fn open(path: &Path) -> Result<Self, TransferError> {
-        let file = File::open(path).map_err(|error| file_error(path, error))?;
-        Ok(Self { path: path.to_owned(), file: BufReader::new(file), number: 0 })
     }
 
     /// Returns the next line with its text.
-    fn next(&mut self) -> Result<Option<(Line, Vec<u8>)>, TransferError> {
+    fn next_line(&mut self) -> Result<Option<(Line, Vec<u8>)>, TransferError> {
         let mut text = Vec::new();
         let mut line = (&mut self.file).take(MAX_LINE);
         let read = line.read_until(b'\n', &mut text);
         if read.map_err(|error| file_error(&self.path, error))? == 0 {
             return Ok(None);
         }
-        self.number += 1;
+        self.line += 1;
         if text.last() != Some(&b'\n') {
             return Err(self.content_error("the line has no end"));
         }
@@ -234,7 +216,7 @@ impl Lines {
     fn content_error(&self, reason: &str) -> TransferError {
         TransferError::Content {
             path: self.path.clone(),
-            line: self.number,
+            line: self.line,
             reason: reason.to_owned(),
         }
     }

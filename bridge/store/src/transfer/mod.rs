@@ -139,26 +139,51 @@ pub async fn transfer(
     target: &mut Target,
     progress: &mut (dyn FnMut(&TransferReport) + Send),
 ) -> Result<TransferReport, TransferError> {
-    let mut report = TransferReport::default();
-    let mut last = String::new();
-    while let Some(item) = source.next().await? {
+    let (report, last) = (TransferReport::default(), String::new());
+    let mut copy = Transfer { target, progress, report, last };
+    match source {
+        Source::Store(source) => source.copy_to(&mut copy).await?,
+        Source::File(source) => {
+            while let Some(item) = source.next()? {
+                copy.put(item).await?;
+            }
+        }
+    }
+    let Transfer { target, report, .. } = copy;
+    target.finish(&report).await?;
+    Ok(report)
+}
+
+/// A copy that is being made.
+struct Transfer<'t> {
+    target: &'t mut Target,
+    progress: &'t mut (dyn FnMut(&TransferReport) + Send),
+    report: TransferReport,
+    /// The task of the last append.
+    last: String,
+}
+
+impl Transfer<'_> {
+    async fn put(&mut self, item: Item) -> Result<(), TransferError> {
+        let report = &mut self.report;
         match &item {
             Item::Record(_) => report.records += 1,
             Item::Append(_, append) => {
-                if append.task != last {
+                if append.task != self.last {
                     report.tasks += 1;
-                    last.clone_from(&append.task);
+                    self.last.clone_from(&append.task);
                 }
                 report.events += append.events.len() as u64;
             }
             Item::Damaged(task, reason) => report.damaged.push((task.clone(), reason.clone())),
         }
-        target.put(item).await?;
-        progress(&report);
+        match &mut *self.target {
+            Target::Store(target) => target.put(item).await?,
+            Target::File(target) => target.put(item)?,
+        }
+        (self.progress)(&self.report);
+        Ok(())
     }
-    report.damaged_records = source.damaged_records();
-    target.finish(&report).await?;
-    Ok(report)
 }
 
 /// The source of a copy.
@@ -168,22 +193,6 @@ pub enum Source {
     Store(StoreSource),
     /// A file.
     File(FileSource),
-}
-
-impl Source {
-    async fn next(&mut self) -> Result<Option<Item>, TransferError> {
-        match self {
-            Self::Store(source) => source.next().await,
-            Self::File(source) => source.next(),
-        }
-    }
-
-    fn damaged_records(&self) -> usize {
-        match self {
-            Self::Store(source) => source.damaged_records,
-            Self::File(_) => 0,
-        }
-    }
 }
 
 /// The target of a copy.
@@ -196,13 +205,6 @@ pub enum Target {
 }
 
 impl Target {
-    async fn put(&mut self, item: Item) -> Result<(), TransferError> {
-        match self {
-            Self::Store(target) => target.put(item).await,
-            Self::File(target) => target.put(&item),
-        }
-    }
-
     async fn finish(&mut self, report: &TransferReport) -> Result<(), TransferError> {
         match self {
             Self::Store(target) => target.finish(report).await,

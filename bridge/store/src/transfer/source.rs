@@ -1,8 +1,8 @@
 //! Reads the whole content of a store.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::sync::Arc;
 
-use super::{Item, TransferError};
+use super::{Item, Transfer, TransferError, target::is_mark};
 use crate::{Append, ExportStore, Result, Seq, StoreError, StoredEvent, TaskEntry, caller::Caller};
 
 /// The number of tasks, records or events that are read at a time.
@@ -16,36 +16,12 @@ const MAX_MERGED: usize = 1 << 20;
 pub struct StoreSource {
     store: Arc<dyn ExportStore>,
     place: String,
-    pub(super) damaged_records: usize,
-    stage: Stage,
-    ready: VecDeque<Item>,
-}
-
-#[derive(Debug)]
-enum Stage {
-    Records(Vec<u8>),
-    Tasks(Vec<u8>),
-    Task { task: String, owner: Caller, seen: Seq, remaining: RemainingTasks },
-    Done,
-}
-
-/// The remaining tasks of a page, and the position of its last task.
-#[derive(Debug)]
-struct RemainingTasks {
-    tasks: VecDeque<TaskEntry>,
-    last: Vec<u8>,
 }
 
 impl StoreSource {
     /// Reads a store; `place` names it in errors.
     pub fn new(store: Arc<dyn ExportStore>, place: impl Into<String>) -> Self {
-        Self {
-            store,
-            place: place.into(),
-            damaged_records: 0,
-            stage: Stage::Records(Vec::new()),
-            ready: VecDeque::new(),
-        }
+        Self { store, place: place.into() }
     }
 
     /// Waits until no other process has the store open.
@@ -56,90 +32,62 @@ impl StoreSource {
         super::wait_for_others(&*self.store, &self.place).await
     }
 
-    pub(super) async fn next(&mut self) -> Result<Option<Item>, TransferError> {
+    /// Copies all records, and then all tasks.
+    pub(super) async fn copy_to(&self, copy: &mut Transfer<'_>) -> Result<(), TransferError> {
+        let mut after = Vec::new();
         loop {
-            if let Some(item) = self.ready.pop_front() {
-                return Ok(Some(item));
+            let page = self.store.all_records(&after, PAGE).await;
+            let page = page.map_err(|error| self.failed(error))?;
+            copy.report.damaged_records += page.damaged;
+            for record in page.records.into_iter().filter(|record| !is_mark(&record.key)) {
+                copy.put(Item::Record(record)).await?;
             }
-            let stage = std::mem::replace(&mut self.stage, Stage::Done);
-            if let Stage::Done = stage {
-                return Ok(None);
-            }
-            let next = self.read(stage).await;
-            self.stage =
-                next.map_err(|error| TransferError::Store { place: self.place.clone(), error })?;
+            let Some(last) = page.last else { break };
+            after = last;
         }
-    }
-
-    async fn read(&mut self, stage: Stage) -> Result<Stage> {
-        match stage {
-            Stage::Records(after) => {
-                let page = self.store.all_records(&after, PAGE).await?;
-                self.damaged_records += page.damaged;
-                let records = page.records.into_iter();
-                let own = records.filter(|record| !super::target::is_mark(&record.key));
-                self.ready.extend(own.map(Item::Record));
-                Ok(match page.last {
-                    Some(last) => Stage::Records(last),
-                    None => Stage::Tasks(Vec::new()),
-                })
-            }
-            Stage::Tasks(after) => {
-                let page = self.store.all_tasks(&after, PAGE).await?;
-                let tasks = page.tasks.into();
-                Ok(match page.last {
-                    Some(last) => self.begin(RemainingTasks { tasks, last }),
-                    None => Stage::Done,
-                })
-            }
-            Stage::Task { task, owner, seen, remaining } => {
-                self.read_task(task, owner, seen, remaining).await
-            }
-            Stage::Done => Ok(Stage::Done),
-        }
-    }
-
-    /// Begins the next task that can be read.
-    fn begin(&mut self, mut remaining: RemainingTasks) -> Stage {
-        while let Some(next) = remaining.tasks.pop_front() {
-            match next {
-                TaskEntry::Intact(task, owner) => {
-                    return Stage::Task { task, owner, seen: 0, remaining };
-                }
-                TaskEntry::Damaged(task, reason) => {
-                    self.ready.push_back(Item::Damaged(task, reason));
+        let mut after = Vec::new();
+        loop {
+            let page = self.store.all_tasks(&after, PAGE).await;
+            let page = page.map_err(|error| self.failed(error))?;
+            for entry in page.tasks {
+                match entry {
+                    TaskEntry::Intact(task, owner) => self.copy_task(&task, &owner, copy).await?,
+                    TaskEntry::Damaged(task, reason) => {
+                        copy.put(Item::Damaged(task, reason)).await?;
+                    }
                 }
             }
+            let Some(last) = page.last else { return Ok(()) };
+            after = last;
         }
-        Stage::Tasks(remaining.last)
     }
 
-    async fn read_task(
-        &mut self,
-        task: String,
-        owner: Caller,
-        seen: Seq,
-        remaining: RemainingTasks,
-    ) -> Result<Stage> {
-        let events = match self.read_page(&owner, &task, seen).await {
-            Ok(events) => events,
-            // The task was deleted meanwhile.
-            Err(StoreError::NotFound { .. }) => Vec::new(),
-            Err(StoreError::Damaged { task, reason }) => {
-                self.ready.push_back(Item::Damaged(task, reason));
-                Vec::new()
+    async fn copy_task(
+        &self,
+        task: &str,
+        owner: &Caller,
+        copy: &mut Transfer<'_>,
+    ) -> Result<(), TransferError> {
+        let mut seen = 0;
+        loop {
+            let events = match self.read_page(owner, task, seen).await {
+                Ok(events) => events,
+                // The task was deleted meanwhile.
+                Err(StoreError::NotFound { .. }) => return Ok(()),
+                Err(StoreError::Damaged { task, reason }) => {
+                    return copy.put(Item::Damaged(task, reason)).await;
+                }
+                Err(error) => return Err(self.failed(error)),
+            };
+            seen += events.len() as Seq;
+            let is_last = events.len() < PAGE;
+            for append in appends(task, events) {
+                copy.put(Item::Append(owner.clone(), append)).await?;
             }
-            Err(error) => return Err(error),
-        };
-        let is_last = events.len() < PAGE;
-        let last = events.last().map_or(seen, |event| event.seq);
-        let appends = appends(&task, events);
-        let items = appends.into_iter().map(|append| Item::Append(owner.clone(), append));
-        self.ready.extend(items);
-        Ok(match is_last {
-            true => self.begin(remaining),
-            false => Stage::Task { task, owner, seen: last, remaining },
-        })
+            if is_last {
+                return Ok(());
+            }
+        }
     }
 
     /// Reads the next events of a task. Before the first events are returned, all events are read and checked, so that no
@@ -150,15 +98,12 @@ impl StoreSource {
         }
         let head = self.store.head(owner, task).await?;
         let events = self.read_checked(owner, task, 0).await?;
-        let last = |events: &[StoredEvent]| events.last().map(|event| event.seq);
-        let mut end = last(&events);
-        let mut is_full = events.len() == PAGE;
-        while let Some(after) = end.filter(|_| is_full) {
-            let later = self.read_checked(owner, task, after).await?;
-            is_full = later.len() == PAGE;
-            end = last(&later).or(end);
+        let (mut end, mut length) = (events.len() as Seq, events.len());
+        while length == PAGE {
+            length = self.read_checked(owner, task, end).await?.len();
+            end += length as Seq;
         }
-        if end >= Some(head.seq) { Ok(events) } else { Err(missing(task)) }
+        if end >= head.seq { Ok(events) } else { Err(missing(task)) }
     }
 
     async fn read_checked(
@@ -170,6 +115,10 @@ impl StoreSource {
         let events = self.store.read(owner, task, seen, PAGE).await?;
         let mut numbers = (seen + 1..).zip(&events);
         if numbers.all(|(seq, event)| event.seq == seq) { Ok(events) } else { Err(missing(task)) }
+    }
+
+    fn failed(&self, error: StoreError) -> TransferError {
+        TransferError::Store { place: self.place.clone(), error }
     }
 }
 
