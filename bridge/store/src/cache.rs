@@ -112,6 +112,7 @@ impl CachedTask {
         if self.bytes < self.measured_at || !self.pending.is_empty() {
             return;
         }
+        self.snapshot.size = None;
         self.bytes = self.bytes.min(size::in_memory(&self.snapshot));
         self.measured_at = MIN_MEASURED.max(2 * self.bytes);
     }

@@ -57,58 +57,7 @@ pub(super) fn in_memory(snapshot: &Snapshot) -> usize {
     let task = &snapshot.task;
     let parts = task.artifacts.iter().map(|artifact| artifact.parts.len());
     let structures = task.history.len() + task.artifacts.len() + parts.sum::<usize>();
-    snapshot.size() + (structures + 1) * size_of::<StoredEvent>()
-}
-
-/// The end of a task, which is all that most events change: its status, the history from one message on, and one artifact
-/// from one of its parts on. An event changes or adds at most one artifact.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ChangedEnd {
-    history: usize,
-    artifact: usize,
-    part: usize,
-    /// Whether the metadata of the task may change.
-    metadata: bool,
-}
-
-impl ChangedEnd {
-    /// Returns what follows the last message and the last artifact.
-    pub(crate) fn of(task: &Task) -> Self {
-        Self {
-            history: task.history.len(),
-            artifact: task.artifacts.len(),
-            part: 0,
-            metadata: false,
-        }
-    }
-
-    /// Returns the end with or without the metadata of the task.
-    pub(crate) fn with_metadata(self, metadata: bool) -> Self {
-        Self { metadata, ..self }
-    }
-
-    /// Returns the end that also has the artifact with this id, from its last part on if parts are appended.
-    pub(crate) fn with_artifact(self, task: &Task, id: &str, append: bool) -> Self {
-        let is_it = |one: &Artifact| one.artifact_id == id;
-        let Some(artifact) = task.artifacts.iter().rposition(is_it) else {
-            return self;
-        };
-        let parts = task.artifacts[artifact].parts.len();
-        let part = if append { parts.saturating_sub(1) } else { 0 };
-        Self { artifact, part, ..self }
-    }
-
-    /// Returns the size of this end of the task.
-    pub(crate) fn size(self, task: &Task) -> usize {
-        let messages = task.history.get(self.history..).unwrap_or_default();
-        let changed = task.artifacts.get(self.artifact);
-        let changed = changed.map(|changed| artifact_from(changed, self.part));
-        let metadata = task.metadata.as_ref().filter(|_| self.metadata);
-        status(&task.status)
-            + messages.iter().map(message).sum::<usize>()
-            + changed.unwrap_or_default()
-            + metadata_size(metadata)
-    }
+    self::task(task) + (structures + 1) * size_of::<StoredEvent>()
 }
 
 fn status(status: &TaskStatus) -> usize {
@@ -126,14 +75,8 @@ pub fn message(message: &Message) -> usize {
 
 /// Returns the approximate size of an artifact.
 pub fn artifact(artifact: &Artifact) -> usize {
-    artifact_from(artifact, 0)
-}
-
-/// Returns the approximate size of an artifact without the parts before one of them.
-fn artifact_from(artifact: &Artifact, first: usize) -> usize {
     let names = artifact.name.iter().chain(&artifact.description);
-    let parts = artifact.parts.get(first..).unwrap_or_default();
-    BASE + parts.iter().map(part).sum::<usize>()
+    BASE + artifact.parts.iter().map(part).sum::<usize>()
         + metadata_size(artifact.metadata.as_ref())
         + texts(names.chain(&artifact.extensions))
         + object(&artifact.extra)

@@ -6,10 +6,7 @@ use bridge_protocol::a2a::{Message, Task, TaskState, TaskStatus};
 use bridge_translate::answer;
 
 use super::{
-    Event, Head, Revised, Seq, StoredEvent,
-    event::timestamp,
-    known_ids::KnownIds,
-    size::{self, ChangedEnd},
+    Event, Head, Revised, Seq, StoredEvent, event::timestamp, known_ids::KnownIds, size,
     task_metadata,
 };
 
@@ -26,8 +23,8 @@ pub struct Snapshot {
     /// The same for the newest message, until a turn starts. The status shows the wait no longer: it was replaced when
     /// the message was queued.
     answered: Option<TaskState>,
-    /// The size of a long task, which each event changes by a little; `None` if it must be computed.
-    size: Option<usize>,
+    /// The size of a long task when it was last measured, and that of the events since then; `None` if it must be computed.
+    pub(super) size: Option<usize>,
 }
 
 impl PartialEq for Snapshot {
@@ -64,7 +61,7 @@ impl Snapshot {
         }
     }
 
-    /// Computes the size of a long task if it is unknown, so that later events change it.
+    /// Computes the size of a long task if it is unknown, so that later events are added to it.
     pub(super) fn keep_size(&mut self, ids: &KnownIds) {
         if self.size.is_none() && ids.is_recording() {
             self.size = Some(size::task(&self.task));
@@ -98,8 +95,7 @@ impl Snapshot {
             return;
         }
         let task = Arc::make_mut(&mut self.task);
-        let end = self.size.and_then(|_| changed_end(task, &stored.event, ids));
-        let before = end.map_or(0, |end| end.size(task));
+        self.size = self.size.map(|size| size + stored.event.size());
         match stored.event {
             Event::Created(created) => {
                 task.status.timestamp = Some(timestamp(stored.time));
@@ -139,33 +135,6 @@ impl Snapshot {
                 }
             }
         }
-        let size = self.size.zip(end);
-        self.size = size.map(|(size, end)| size + end.size(&self.task) - before);
-    }
-}
-
-/// Returns the end of a long task that an event changes; `None` if the event may change other content, too.
-fn changed_end(task: &Task, event: &Event, ids: &KnownIds) -> Option<ChangedEnd> {
-    let is_new = |id: &str| !ids.may_contain(id);
-    let end = ChangedEnd::of(task);
-    match event {
-        Event::Said(message) => is_new(&message.message_id).then_some(end),
-        Event::Status { status, metadata } => {
-            let message = status.message.as_ref();
-            let is_new = message.is_none_or(|message| is_new(&message.message_id));
-            is_new.then(|| end.with_metadata(metadata.is_some()))
-        }
-        Event::Metadata { revised: Some(_), .. } => None,
-        Event::Created(_) | Event::Metadata { revised: None, .. } => Some(end.with_metadata(true)),
-        Event::Artifact { artifact, append, .. } => {
-            let id = answer::message_id(artifact);
-            id.is_none_or(|id| is_new(&id))
-                .then(|| end.with_artifact(task, &artifact.artifact_id, *append))
-        }
-        Event::Message(_)
-        | Event::TurnQueued { .. }
-        | Event::TurnStarted { .. }
-        | Event::TurnEnded { .. } => Some(end),
     }
 }
 
