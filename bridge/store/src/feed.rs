@@ -6,7 +6,6 @@
 
 use std::{
     collections::VecDeque,
-    fmt,
     future::poll_fn,
     task::{Context, Poll, Waker},
 };
@@ -15,10 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{
     Head, Seq, StoredEvent, Unordered,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak},
 };
 
 /// The largest size of the queued events of one watcher, and of all watchers of a feed together, in bytes.
@@ -71,11 +67,7 @@ impl Watch {
     /// Requests events from now on.
     #[must_use]
     pub fn with_events(self) -> Self {
-        if lock(&self.state).request_events()
-            && let Some(watched) = self.watched.upgrade()
-        {
-            watched.requesting.fetch_add(1, Ordering::SeqCst);
-        }
+        lock(&self.state).queue.get_or_insert_default();
         self
     }
 
@@ -112,13 +104,6 @@ impl WatcherState {
             none => *none = Some(context.waker().clone()),
         }
         Poll::Pending
-    }
-
-    /// Requests events. Returns `false` if they were requested before.
-    fn request_events(&mut self) -> bool {
-        let is_new = self.queue.is_none();
-        self.queue.get_or_insert_default();
-        is_new
     }
 
     /// Stores a head, unless a later one is known. Returns the waker of the waiting task.
@@ -175,9 +160,6 @@ impl Drop for Watch {
     fn drop(&mut self) {
         if let Some(watched) = self.watched.upgrade() {
             watched.forget(&self.task, &self.state);
-            if lock(&self.state).queue.is_some() {
-                watched.requesting.fetch_sub(1, Ordering::SeqCst);
-            }
         }
     }
 }
@@ -204,7 +186,7 @@ pub trait Listener: Send + Sync {
 #[derive(Debug, Default)]
 pub struct Feed {
     pub(super) watched: Arc<WatchedTasks>,
-    listeners: Listeners,
+    listeners: RwLock<Vec<Weak<dyn Listener>>>,
 }
 
 /// The states of all watchers of one task.
@@ -214,8 +196,6 @@ type Watchers = Vec<Arc<Mutex<WatcherState>>>;
 #[derive(Debug)]
 pub(super) struct WatchedTasks {
     tasks: Mutex<Unordered<Arc<str>, Watchers>>,
-    /// The number of watchers that have requested events. While it is zero, appends need not look for them.
-    pub(super) requesting: AtomicUsize,
     pub(super) permits: Arc<Semaphore>,
 }
 
@@ -223,7 +203,6 @@ impl Default for WatchedTasks {
     fn default() -> Self {
         Self {
             tasks: Mutex::default(),
-            requesting: AtomicUsize::new(0),
             permits: Arc::new(Semaphore::new(MAX_FEED_BYTES / UNIT_BYTES)),
         }
     }
@@ -243,7 +222,16 @@ impl Feed {
 
     /// Adds a listener, which is notified of all tasks until it is dropped.
     pub fn listen(&self, listener: Weak<dyn Listener>) {
-        self.listeners.add(listener);
+        let mut listeners = self.listeners.write().unwrap_or_else(PoisonError::into_inner);
+        listeners.retain(|known| known.strong_count() > 0);
+        listeners.push(listener);
+    }
+
+    /// Returns the result of `of` for each listener.
+    fn of_listeners<T>(&self, of: impl Fn(&dyn Listener) -> T) -> Vec<T> {
+        let listeners = self.listeners.read().unwrap_or_else(PoisonError::into_inner);
+        let listeners = listeners.iter().filter_map(Weak::upgrade);
+        listeners.map(|listener| of(&*listener)).collect()
     }
 
     /// Notifies the watchers of a task that `head` is durable, unless they know a later one.
@@ -259,9 +247,6 @@ impl Feed {
 
     /// Returns whether a watcher of this task has requested events.
     pub fn wants_events(&self, task: &str) -> bool {
-        if self.watched.requesting.load(Ordering::SeqCst) == 0 {
-            return false;
-        }
         let tasks = lock(&self.watched.tasks);
         let wants = |state: &Arc<Mutex<WatcherState>>| lock(state).queue.is_some();
         tasks.get(task).is_some_and(|watchers| watchers.iter().any(wants))
@@ -284,17 +269,18 @@ impl Feed {
         drop(tasks);
         wakers.into_iter().for_each(Waker::wake);
         // Listeners come after the watchers, so that a reader that watches a task and then adds a listener misses no event.
-        self.listeners.notify(head);
+        self.of_listeners(|listener| listener.appended(head));
     }
 
     /// Returns whether a watcher or listener waits for a task. It is for backends that learn of the appends of other processes.
     pub fn is_awaited(&self, task: &str) -> bool {
-        lock(&self.watched.tasks).contains_key(task) || self.listeners.awaits(task)
+        lock(&self.watched.tasks).contains_key(task)
+            || self.of_listeners(|listener| listener.awaits(task)).contains(&true)
     }
 
     /// Returns the tasks of which listeners must not miss an event, with the numbers of the last events that they know.
     pub fn awaited_by_listeners(&self) -> Vec<(String, Seq)> {
-        self.listeners.awaited()
+        self.of_listeners(|listener| listener.awaited()).concat()
     }
 
     /// Returns all watched tasks, each with the number of the last event that all its watchers know.
@@ -310,46 +296,6 @@ impl Feed {
     #[cfg(test)]
     pub(super) fn watched(&self) -> usize {
         lock(&self.watched.tasks).len()
-    }
-}
-
-#[derive(Default)]
-struct Listeners {
-    all: RwLock<Vec<Weak<dyn Listener>>>,
-    has_any: AtomicBool,
-}
-
-impl Listeners {
-    fn add(&self, listener: Weak<dyn Listener>) {
-        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|known| known.strong_count() > 0);
-        all.push(listener);
-        self.has_any.store(true, Ordering::Release);
-    }
-
-    fn awaited(&self) -> Vec<(String, Seq)> {
-        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
-        let listeners = all.iter().filter_map(Weak::upgrade);
-        listeners.flat_map(|listener| listener.awaited()).collect()
-    }
-
-    fn awaits(&self, task: &str) -> bool {
-        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
-        let mut listeners = all.iter().filter_map(Weak::upgrade);
-        listeners.any(|listener| listener.awaits(task))
-    }
-
-    fn notify(&self, head: &Head) {
-        if self.has_any.load(Ordering::Acquire) {
-            let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
-            all.iter().filter_map(Weak::upgrade).for_each(|listener| listener.appended(head));
-        }
-    }
-}
-
-impl fmt::Debug for Listeners {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Listeners").field(&self.has_any).finish()
     }
 }
 
