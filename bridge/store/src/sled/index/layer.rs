@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use super::{Entry, Value};
+use super::{PartEntries, Value};
 use crate::{
     Head,
     sled::{
@@ -272,68 +272,27 @@ impl Layer {
         })
     }
 
-    /// Returns all entries, and the changes of counts. Unless the complete lists were requested before, the entries of lists
-    /// are sorted only once, together with all others.
-    pub(super) fn entries(&self) -> (UnsortedEntries<'_>, BTreeMap<Key, i64>) {
+    /// Returns all entries, and the changes of counts.
+    pub(super) fn entries(&self) -> (PartEntries<'_>, BTreeMap<Key, i64>) {
         let complete = self.complete.get();
         let lists = complete.unwrap_or(&self.lists);
-        let mut entries = UnsortedEntries::with_capacity(self.tasks.len());
         let mut counts = lists.counts.clone();
+        let mut entries = Vec::new();
         for (key, value) in self.single.iter().chain(&lists.entries) {
-            let value = value.as_deref().map(Cow::Borrowed);
-            entries.push(Cow::Borrowed(key.as_slice()), value);
+            entries.push((Cow::Borrowed(key.as_slice()), value.as_deref().map(Cow::Borrowed)));
         }
-        // Ids are created in ascending order. Sorted by id, most entries of tasks are in the order of their keys too.
-        let mut tasks: Vec<&TaskChange> = self.tasks.values().collect();
-        tasks.sort_unstable_by(|one, other| one.latest.head.task.cmp(&other.latest.head.task));
-        for change in tasks {
+        for change in self.tasks.values() {
             let exists = change.latest.state != DataState::Deleted;
             let indexed = exists.then(|| Cow::Owned(keys::write(&IndexedTask::of(&change.latest))));
-            entries.push(Cow::Owned(keys::head(&change.latest.head.task)), indexed);
+            entries.push((Cow::Owned(keys::head(&change.latest.head.task)), indexed));
             if complete.is_none() && !change.is_listed() {
                 update(change, &mut counts, |key, value| {
-                    entries.push(Cow::Owned(key), value.map(Cow::Owned));
+                    entries.push((Cow::Owned(key), value.map(Cow::Owned)));
                 });
             }
         }
-        (entries, counts)
-    }
-}
-
-/// Unsorted entries by kind. The entries of a kind are mostly in order, so they are sorted quickly.
-pub(super) struct UnsortedEntries<'e> {
-    kinds: BTreeMap<u8, Vec<Entry<'e>>>,
-    capacity: usize,
-}
-
-impl<'e> UnsortedEntries<'e> {
-    /// Reserves memory for `capacity` entries of each kind.
-    fn with_capacity(capacity: usize) -> Self {
-        let kinds = BTreeMap::new();
-        Self { kinds, capacity }
-    }
-
-    pub(super) fn push(&mut self, key: Cow<'e, [u8]>, value: Option<Cow<'e, [u8]>>) {
-        let kind = key.first().copied().unwrap_or_default();
-        let capacity = || Vec::with_capacity(self.capacity);
-        self.kinds.entry(kind).or_insert_with(capacity).push((key, value));
-    }
-
-    /// Sorts the entries by key. Of several entries with the same key, the last one is kept.
-    pub(super) fn sorted(self) -> Vec<Entry<'e>> {
-        let mut all = Vec::with_capacity(self.kinds.values().map(Vec::len).sum());
-        for mut entries in self.kinds.into_values() {
-            entries.sort_by(|(one, _), (other, _)| one.cmp(other));
-            entries.dedup_by(|later, earlier| {
-                let is_same = later.0 == earlier.0;
-                if is_same {
-                    std::mem::swap(later, earlier);
-                }
-                is_same
-            });
-            all.append(&mut entries);
-        }
-        all
+        // Of several entries with the same key, the last one is kept.
+        (entries.into_iter().collect(), counts)
     }
 }
 
@@ -368,7 +327,7 @@ mod tests {
         }
         // For a new task, entries that were added and removed meanwhile are not in any older part.
         let (entries, counts) = layer.entries();
-        let entries = entries.sorted().into_iter().filter(|(_, value)| is_known || value.is_some());
+        let entries = entries.into_iter().filter(|(_, value)| is_known || value.is_some());
         let entries = entries.map(|(key, value)| {
             let gone = if value.is_none() { "-" } else { "" };
             format!("{gone}{} ", char::from(key[0]))
@@ -380,14 +339,12 @@ mod tests {
 
     #[test]
     fn entries_are_sorted_and_the_last_of_a_key_is_kept() {
-        let mut unsorted = UnsortedEntries::with_capacity(2);
-        for (key, value) in
-            [("tb", None), ("ha", Some("1")), ("ta", Some("2")), ("ta", None), ("h", Some("3"))]
-        {
-            let value = value.map(|value: &str| value.as_bytes().into());
-            unsorted.push(key.as_bytes().into(), value);
-        }
-        let found: Vec<_> = unsorted.sorted();
+        let unsorted =
+            [("tb", None), ("ha", Some("1")), ("ta", Some("2")), ("ta", None), ("h", Some("3"))];
+        let unsorted = unsorted.map(|(key, value)| {
+            (key.as_bytes().into(), value.map(|value: &str| value.as_bytes().into()))
+        });
+        let found: PartEntries<'_> = unsorted.into_iter().collect();
         let found: Vec<_> = found
             .iter()
             .map(|(key, value)| (str::from_utf8(key).unwrap(), value.as_deref()))

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     Value,
-    part::{Entries, Part, Times},
+    part::{Entries, Part},
     parts::Parts,
 };
 use crate::{
@@ -104,11 +104,7 @@ fn lower_bound(part: &Part, prefix: &[u8], start: &[u8]) -> Option<Key> {
     let Some(order) = keys::order_of_list(prefix) else {
         return Some(start.to_vec());
     };
-    let (oldest, newest) = match part.times(prefix) {
-        Times::Unknown => return Some(start.to_vec()),
-        Times::Nothing => return None,
-        Times::Between(oldest, newest) => (oldest, newest),
-    };
+    let (oldest, newest) = part.times(order)?;
     let from = keys::time(start);
     let (first, is_before) = match order {
         Order::NewestFirst => (newest, from.is_some_and(|from| oldest > from)),

@@ -44,7 +44,7 @@ use self::{
     layer::{Layer, Lists},
     merge::Merge,
     part::Part,
-    parts::{Limits, Parts},
+    parts::Parts,
 };
 use super::{
     SledSettings,
@@ -57,8 +57,8 @@ use crate::{Result, StoreError, private};
 /// The value of an entry; `None` if the key was removed.
 type Value = Option<Vec<u8>>;
 
-/// An entry that is written to a part.
-type Entry<'e> = (Cow<'e, [u8]>, Option<Cow<'e, [u8]>>);
+/// The entries that are written to a part.
+type PartEntries<'e> = BTreeMap<Cow<'e, [u8]>, Option<Cow<'e, [u8]>>>;
 
 /// The number of tasks by which lists are updated while the lock is held, so that it is held for a short time only. It is
 /// small in tests.
@@ -84,7 +84,7 @@ pub(super) struct Index {
     /// Held while the set of parts changes.
     writing: Mutex<()>,
     layer_bytes: usize,
-    limits: Limits,
+    settings: SledSettings,
 }
 
 /// The layers and parts, newest first. Entries move from one to the next atomically, so every reader finds them in one of
@@ -118,8 +118,7 @@ impl Index {
     ///
     /// Errors: `Corrupt`, after which the index must be rebuilt; `Io`.
     pub(super) fn open(db: sled::Db, folder: PathBuf, settings: &SledSettings) -> Result<Self> {
-        let limits = Limits { filters: settings.filters, messages: settings.message_ids };
-        let parts = Parts::new(Part::open_all(&db)?, limits)?;
+        let parts = Parts::new(Part::open_all(&db)?, settings)?;
         if parts.all.iter().map(|part| part.meta.bytes).sum::<u64>() <= settings.page_cache {
             parts.all.iter().try_for_each(|part| part.check())?;
         }
@@ -140,7 +139,7 @@ impl Index {
             changed: Condvar::new(),
             writing: Mutex::default(),
             layer_bytes: LAYER_BYTES,
-            limits,
+            settings: settings.clone(),
         })
     }
 
@@ -292,8 +291,7 @@ impl Index {
     fn write_part(&self, sealed: &Layer) -> Result<()> {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let parts = Arc::clone(&self.lock().parts);
-        let mut entries = part_entries(sealed, &parts)?;
-        add_open_turns(&parts, &mut entries)?;
+        let entries = part_entries(sealed, &parts)?;
         let part = Part::write(&self.db, parts.next_number(), sealed.end, &entries)?;
         drop(entries);
         self.db.flush()?;
@@ -302,7 +300,7 @@ impl Index {
         file.sync_data().map_err(failed)?;
         private::restrict(&self.folder);
         let all = std::iter::once(part).chain(parts.all.iter().cloned());
-        let parts = Arc::new(Parts::new(all.collect(), self.limits)?);
+        let parts = Arc::new(Parts::new(all.collect(), &self.settings)?);
         let mut state = self.lock();
         (state.parts, state.sealed) = (parts, None);
         self.changed.notify_all();
@@ -334,7 +332,7 @@ impl Index {
             return;
         }
         let (all, gone) = (all[..stay].to_vec(), all[stay..].to_vec());
-        if let Ok(parts) = Parts::new(all, self.limits) {
+        if let Ok(parts) = Parts::new(all, &self.settings) {
             state.parts = Arc::new(parts);
             state.removed.extend(gone.into_iter().rev());
         }
@@ -386,8 +384,8 @@ impl Index {
     }
 }
 
-/// Returns the entries of a new part, sorted.
-fn part_entries<'l>(sealed: &'l Layer, parts: &Parts) -> Result<Vec<Entry<'l>>> {
+/// Returns the entries of a new part.
+fn part_entries<'l>(sealed: &'l Layer, parts: &Arc<Parts>) -> Result<PartEntries<'l>> {
     let (mut entries, changed) = sealed.entries();
     let (mut counts, mut group) = (BTreeMap::new(), &[][..]);
     for (key, more) in &changed {
@@ -399,28 +397,19 @@ fn part_entries<'l>(sealed: &'l Layer, parts: &Parts) -> Result<Vec<Entry<'l>>> 
         *counts.entry(key.clone()).or_default() += more;
     }
     for (key, count) in counts {
-        entries.push(key.into(), Some(count.to_be_bytes().to_vec().into()));
+        entries.insert(key.into(), Some(count.to_be_bytes().to_vec().into()));
     }
-    let mut entries = entries.sorted();
-    // The entry of a removed key is only needed if an older part may have the key.
-    entries.retain(|(key, value)| value.is_some() || parts.candidates(key).next().is_some());
-    Ok(entries)
-}
-
-/// Adds the open turns of older parts to the entries of a new part, so that only one part must be read for open turns.
-fn add_open_turns(parts: &Arc<Parts>, entries: &mut Vec<Entry<'_>>) -> Result<()> {
-    let is_before = |kind| move |entry: &Entry<'_>| entry.0.first() < Some(&kind);
-    let start = entries.partition_point(is_before(keys::TURN));
-    let end = entries.partition_point(is_before(keys::TURN + 1));
-    let mut turns = BTreeMap::new();
+    // The part also has the open turns of older parts, so that only one part must be read for open turns.
     let mut older = Merge::new(parts, &[keys::TURN], &[keys::TURN]);
     while let Some((key, value)) = older.next_before(None)? {
-        turns.insert(Cow::Owned(key), value.map(Cow::Owned));
+        entries.entry(key.into()).or_insert(value.map(Cow::Owned));
     }
-    turns.extend(entries.drain(start..end));
-    let open = turns.into_iter().filter(|(_, value)| value.is_some());
-    entries.splice(start..start, open);
-    Ok(())
+    // The entry of a removed key is only needed if an older part may have the key.
+    entries.retain(|key, value| {
+        let is_turn = key.first() == Some(&keys::TURN);
+        value.is_some() || !is_turn && parts.candidates(key).next().is_some()
+    });
+    Ok(entries)
 }
 
 /// Seals the young layer, which becomes the old one. Returns it, and the previous old layer.

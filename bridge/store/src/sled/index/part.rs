@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, Value, filter::Filter};
+use super::{PartEntries, Value, filter::Filter};
 use crate::{
     Result, StoreError,
     sled::{
@@ -29,6 +29,8 @@ const BLOCK_BYTES: usize = if cfg!(test) { 2 << 10 } else { 16 << 10 };
 /// The size of a filter's pieces in bytes. sled may write larger values to separate files, which it never fsyncs.
 const FILTER_PIECE_BYTES: usize = 32 << 10;
 const CHECKSUM_BYTES: usize = 4;
+/// The format of parts. A part of this format has all turns that were open at its end, also those that began in older parts.
+const FORMAT: u8 = 1;
 
 /// A complete part.
 #[derive(Clone, Debug)]
@@ -51,30 +53,15 @@ pub(super) struct Meta {
     /// The number of message ids.
     pub(super) messages: u64,
     /// The oldest and the newest time in the lists that begin with the newest task, in milliseconds.
-    pub(super) times: Option<(i64, i64)>,
+    times: Option<(i64, i64)>,
     /// The largest key of a task.
     pub(super) last_task: Key,
     /// The first key of each block.
     first: Vec<Key>,
-    #[serde(skip)]
-    pub(super) extension: Option<MetaExtension>,
-}
-
-/// An extension of the description, which is written after [`Meta`]. Parts of older programs do not have it.
-///
-/// A part with an extension has all turns that were open at its end, also those that began in older parts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct MetaExtension {
+    /// [`FORMAT`]. The descriptions of older programs end before it.
+    format: u8,
     /// The oldest and the newest time in the lists that begin with the oldest task, in milliseconds.
-    times: Option<(i64, i64)>,
-}
-
-/// The times of a list's tasks in a part.
-pub(super) enum Times {
-    Unknown,
-    Nothing,
-    /// The oldest and the newest time.
-    Between(i64, i64),
+    idle_times: Option<(i64, i64)>,
 }
 
 impl Part {
@@ -85,11 +72,12 @@ impl Part {
         let mut parts = Vec::new();
         for entry in db.scan_prefix([META]).rev() {
             let (key, meta) = entry?;
-            let meta = Meta::read(verified(&meta)?);
+            let meta = postcard::from_bytes::<Meta>(verified(&meta)?).ok();
+            let meta = meta.filter(|meta| meta.format == FORMAT);
             parts.push(Self {
                 db: db.clone(),
                 number: number_of(&key).ok_or_else(|| corrupt("a part has no number"))?,
-                meta: Arc::new(meta.map_err(|_| corrupt("a part has no valid description"))?),
+                meta: meta.ok_or_else(|| corrupt("a part has no valid description"))?.into(),
                 filter: None,
             });
         }
@@ -156,14 +144,12 @@ impl Part {
         })
     }
 
-    /// Returns the times of the tasks in the list with this prefix.
-    pub(super) fn times(&self, prefix: &[u8]) -> Times {
-        let times = match (keys::order_of_list(prefix), &self.meta.extension) {
-            (None, _) | (Some(Order::OldestFirst), None) => return Times::Unknown,
-            (Some(Order::NewestFirst), _) => self.meta.times,
-            (Some(Order::OldestFirst), Some(extension)) => extension.times,
-        };
-        times.map_or(Times::Nothing, |(oldest, newest)| Times::Between(oldest, newest))
+    /// Returns the oldest and the newest time in the lists of this order; `None` if they are empty.
+    pub(super) fn times(&self, order: Order) -> Option<(i64, i64)> {
+        match order {
+            Order::NewestFirst => self.meta.times,
+            Order::OldestFirst => self.meta.idle_times,
+        }
     }
 
     /// Returns the only block that can have the key.
@@ -182,18 +168,14 @@ impl Part {
         db: &sled::Db,
         number: u64,
         end: End,
-        entries: &[Entry<'_>],
+        entries: &PartEntries<'_>,
     ) -> Result<Self> {
         let mut filter_keys: Vec<&[u8]> = Vec::with_capacity(entries.len());
-        filter_keys.extend(entries.iter().filter_map(|(key, _)| keys::filter_key(key)));
+        filter_keys.extend(entries.keys().filter_map(|key| keys::filter_key(key)));
         filter_keys.dedup();
         let filter = Filter::of(&filter_keys);
-        let mut meta = Meta {
-            end,
-            filter: filter.as_bytes().len(),
-            extension: Some(MetaExtension::default()),
-            ..Meta::default()
-        };
+        let mut meta =
+            Meta { end, filter: filter.as_bytes().len(), format: FORMAT, ..Meta::default() };
         let (mut block, mut last) = (Vec::with_capacity(2 * BLOCK_BYTES), &[][..]);
         for (entry, value) in entries {
             let entry = entry.as_ref();
@@ -216,8 +198,7 @@ impl Part {
         for (piece, bytes) in (0..).zip(filter.as_bytes().chunks(FILTER_PIECE_BYTES)) {
             put(db, &key(FILTER, number, piece), bytes)?;
         }
-        let described = serialized(&meta.extension, serialized(&meta, Vec::new())?)?;
-        put(db, &key(META, number, 0)[..9], &described)?;
+        put(db, &key(META, number, 0)[..9], &serialized(&meta, Vec::new())?)?;
         Ok(Self { db: db.clone(), number, meta: Arc::new(meta), filter: Some(Arc::new(filter)) })
     }
 }
@@ -242,16 +223,10 @@ impl Meta {
         };
         let times = match key.first() {
             Some(&(keys::STATE_LIST | keys::CONTEXT)) => &mut self.times,
-            Some(_) | None => &mut self.extension.get_or_insert_default().times,
+            Some(_) | None => &mut self.idle_times,
         };
         let (oldest, newest) = times.unwrap_or((time, time));
         *times = Some((oldest.min(time), newest.max(time)));
-    }
-
-    fn read(bytes: &[u8]) -> postcard::Result<Self> {
-        let (meta, extension) = postcard::take_from_bytes::<Self>(bytes)?;
-        let extension = if extension.is_empty() { None } else { postcard::from_bytes(extension)? };
-        Ok(Self { extension, ..meta })
     }
 }
 
@@ -365,7 +340,7 @@ mod tests {
         let entries = entries.map(|(key, value)| (key.as_bytes(), value.map(str::as_bytes)));
         let owned = entries.map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec)));
         let borrowed = entries.map(|(key, value)| (key.into(), value.map(Into::into)));
-        let part = Part::write(&db, 7, End::default(), &borrowed).unwrap();
+        let part = Part::write(&db, 7, End::default(), &borrowed.into()).unwrap();
         let list = |prefix: &[u8]| -> Vec<_> { part.list(prefix).map(Result::unwrap).collect() };
         assert_eq!(list(b""), owned);
         assert_eq!(list(b"ab"), owned[1..3]);
@@ -395,9 +370,7 @@ mod tests {
                 let value = vec![entry as u8; 100];
                 (Cow::from(keys::head(&entry.to_string())), Some(value.into()))
             });
-            let mut entries: Vec<Entry<'_>> = entries.collect();
-            entries.sort();
-            let part = Part::write(&db, number, End::default(), &entries).unwrap();
+            let part = Part::write(&db, number, End::default(), &entries.collect()).unwrap();
             parts.push_back(part);
             if parts.len() > 6 {
                 parts.pop_front().unwrap().remove().unwrap();

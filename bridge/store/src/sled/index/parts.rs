@@ -5,17 +5,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{Value, filter, part::Part};
 use crate::{
     Result,
-    sled::keys::{self, Key},
+    sled::{
+        SledSettings,
+        keys::{self, Key},
+    },
 };
-
-/// The limits of the parts' filters and message ids.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    /// The largest size of all filters in memory, in bytes.
-    pub(super) filters: usize,
-    /// The number of the newest message ids that are kept at least.
-    pub(super) messages: u64,
-}
 
 /// The parts of an index.
 #[derive(Debug)]
@@ -24,18 +18,16 @@ pub(super) struct Parts {
     pub(super) all: Vec<Part>,
     /// The number of the newest parts in which message ids are looked up.
     pub(super) with_messages: usize,
-    /// The number of the newest parts that together have all open turns.
-    with_turns: usize,
     /// The largest key of a task. Ids are created in ascending order, so a new id is in no part.
     last_task: Key,
 }
 
 impl Parts {
     /// Loads the filters of the newest parts, within the limits.
-    pub(super) fn new(mut all: Vec<Part>, limits: Limits) -> Result<Self> {
-        let (mut left, mut newer, mut with_messages) = (limits.filters, 0, 0);
+    pub(super) fn new(mut all: Vec<Part>, settings: &SledSettings) -> Result<Self> {
+        let (mut left, mut newer, mut with_messages) = (settings.filters, 0, 0);
         for part in &mut all {
-            with_messages += usize::from(newer < limits.messages);
+            with_messages += usize::from(newer < settings.message_ids);
             newer += part.meta.messages;
             left = left.saturating_sub(part.meta.filter);
             part.filter = match part.filter.take() {
@@ -45,13 +37,7 @@ impl Parts {
             };
         }
         let last_task = all.iter().map(|part| &part.meta.last_task).max();
-        let has_all_turns = |part: &Part| part.meta.extension.is_some();
-        Ok(Self {
-            with_turns: all.iter().position(has_all_turns).map_or(all.len(), |one| one + 1),
-            last_task: last_task.cloned().unwrap_or_default(),
-            with_messages,
-            all,
-        })
+        Ok(Self { last_task: last_task.cloned().unwrap_or_default(), with_messages, all })
     }
 
     /// Returns the position in the log at which the newest part ends.
@@ -68,7 +54,8 @@ impl Parts {
         let count = match key.first() {
             Some(&keys::HEAD) if *key > *self.last_task => 0,
             Some(&keys::MESSAGE) => self.with_messages,
-            Some(&keys::TURN) => self.with_turns,
+            // The newest part has all open turns.
+            Some(&keys::TURN) => self.all.len().min(1),
             Some(_) | None => self.all.len(),
         };
         let hash = keys::filter_key(key).map(filter::hash);
