@@ -63,9 +63,11 @@ impl PreparedAppend {
     /// Serializes an append for the tables. `before` is the head of the task before the append; `None` for a new task.
     pub(super) fn new(before: Option<&Head>, head: Arc<Head>, append: Append) -> Result<Self> {
         let body = rows::to_json("an event", &append.events)?;
-        check_size("an append to", &append.task, body.len(), APPEND_LIMIT)?;
+        let task = &append.task;
+        StoreError::check_size(body.len(), APPEND_LIMIT, || format!("an append to task {task}"))?;
         let json = rows::to_json("a head", &*head)?;
-        check_size("the ids and open turns of", &append.task, json.len(), HEAD_LIMIT)?;
+        let ids = || format!("the ids and open turns of task {task}");
+        StoreError::check_size(json.len(), HEAD_LIMIT, ids)?;
         let Head { owner, agent, .. } = &*head;
         let client_id = head.client_id.as_ref().filter(|_| before.is_none());
         let messages = append.message_ids();
@@ -86,13 +88,6 @@ impl PreparedAppend {
 
     pub(super) fn bytes(&self) -> usize {
         self.body.len() + self.json.len()
-    }
-}
-
-fn check_size(what: &str, task: &str, size: usize, limit: usize) -> Result<()> {
-    match size <= limit {
-        true => Ok(()),
-        false => Err(StoreError::TooLarge { what: format!("{what} task {task}"), size, limit }),
     }
 }
 
@@ -132,55 +127,37 @@ pub(super) async fn write(
     batch: &[QueuedAppend],
 ) -> Result<Vec<(usize, Refusal)>, Failure> {
     let all = || batch.iter().map(|pending| &pending.prepared);
-    let tasks: Vec<&str> = all().map(|one| one.append.task.as_str()).collect();
-    let agents: Vec<_> = all().map(|one| rows::storable(&one.head.agent)).collect();
-    let lists: Vec<&[u8]> = all().map(|one| one.list.as_slice()).collect();
-    let contexts: Vec<Key> = all().map(|one| rows::context_key(&one.head.context_id)).collect();
-    let clients: Vec<Option<&[u8]>> = all().map(|one| one.client.as_deref()).collect();
-    let states: Vec<_> = all().map(|one| rows::storable(one.head.state.as_str())).collect();
-    let status_times: Vec<i64> = all().map(|one| one.head.status_time.as_millisecond()).collect();
-    let has_turns: Vec<bool> = all().map(|one| !one.head.turns.is_empty()).collect();
-    let waits: Vec<bool> = all().map(|one| one.head.waits()).collect();
-    let is_open: Vec<bool> = all().map(|one| one.head.is_open()).collect();
-    let heads: Vec<&[u8]> = all().map(|one| one.json.as_slice()).collect();
-    let unfinished: Vec<i32> = all().map(|one| one.unfinished).collect();
-    let expected: Vec<i64> = all().map(|one| signed(one.append.expected)).collect();
-    let last: Vec<i64> = all().map(|one| signed(one.append.last())).collect();
-    let times: Vec<i64> = all().map(|one| one.append.time.as_millisecond()).collect();
-    let tokens: Vec<i64> = all().map(|one| one.token).collect();
-    let bodies: Vec<&[u8]> = all().map(|one| one.body.as_slice()).collect();
-    let messages = (1_i64..).zip(all());
-    let messages = messages.flat_map(|(at, one)| one.messages.iter().map(move |own| (at, own)));
-    let messages: Vec<(i64, &(Key, Seq))> = messages.collect();
-    let message_positions: Vec<i64> = messages.iter().map(|(at, _)| *at).collect();
-    let message_keys: Vec<&[u8]> = messages.iter().map(|(_, own)| own.0.as_slice()).collect();
-    let message_seqs: Vec<i64> = messages.iter().map(|(_, own)| signed(own.1)).collect();
+    let messages = || {
+        (1_i64..).zip(all()).flat_map(|(at, one)| {
+            one.messages.iter().map(move |(key, seq)| (at, key.as_slice(), signed(*seq)))
+        })
+    };
     let refused = connections
         .write(
             APPEND,
             &[
                 &replica,
-                &tasks,
-                &agents,
-                &lists,
-                &contexts,
-                &clients,
-                &states,
-                &status_times,
-                &has_turns,
-                &waits,
-                &is_open,
-                &heads,
-                &unfinished,
-                &expected,
-                &last,
-                &times,
-                &tokens,
+                &Vec::from_iter(all().map(|one| one.append.task.as_str())),
+                &Vec::from_iter(all().map(|one| rows::storable(&one.head.agent))),
+                &Vec::from_iter(all().map(|one| one.list.as_slice())),
+                &Vec::from_iter(all().map(|one| rows::context_key(&one.head.context_id))),
+                &Vec::from_iter(all().map(|one| one.client.as_deref())),
+                &Vec::from_iter(all().map(|one| rows::storable(one.head.state.as_str()))),
+                &Vec::from_iter(all().map(|one| one.head.status_time.as_millisecond())),
+                &Vec::from_iter(all().map(|one| !one.head.turns.is_empty())),
+                &Vec::from_iter(all().map(|one| one.head.waits())),
+                &Vec::from_iter(all().map(|one| one.head.is_open())),
+                &Vec::from_iter(all().map(|one| one.json.as_slice())),
+                &Vec::from_iter(all().map(|one| one.unfinished)),
+                &Vec::from_iter(all().map(|one| signed(one.append.expected))),
+                &Vec::from_iter(all().map(|one| signed(one.append.last()))),
+                &Vec::from_iter(all().map(|one| one.append.time.as_millisecond())),
+                &Vec::from_iter(all().map(|one| one.token)),
                 &FORMAT,
-                &bodies,
-                &message_positions,
-                &message_keys,
-                &message_seqs,
+                &Vec::from_iter(all().map(|one| one.body.as_slice())),
+                &Vec::from_iter(messages().map(|(at, ..)| at)),
+                &Vec::from_iter(messages().map(|(_, key, _)| key)),
+                &Vec::from_iter(messages().map(|(.., seq)| seq)),
             ],
         )
         .await?;

@@ -4,15 +4,10 @@
 //! notification, and each side also polls, in case a notification is lost. Only programs that can write to the database
 //! can make calls. The size of a call and the size of all waiting calls are limited.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::time::Duration;
 
-use bridge_program::lock;
 use tokio::{
-    sync::{Notify, Semaphore},
+    sync::{Notify, Semaphore, broadcast},
     time::{Instant, timeout},
 };
 
@@ -41,57 +36,25 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The largest number of calls that one statement takes.
 const MAX_TAKEN: i32 = 16;
 
+/// The number of changes that are kept for a waiting caller. A caller that misses some polls at once.
+const MAX_ANSWERS: usize = 64;
+
 /// The calls that this process makes and receives.
 #[derive(Debug)]
 pub(super) struct Calls {
-    room: Arc<Semaphore>,
-    /// The signals of the waiting callers, by the keys of their calls.
-    waiting: Mutex<BTreeMap<Key, Arc<Notify>>>,
+    room: Semaphore,
+    /// Sends the keys of calls whose state has changed.
+    pub(super) changed: broadcast::Sender<Key>,
     /// Notified when there may be a call for this process.
-    arrived: Notify,
+    pub(super) arrived: Notify,
 }
 
 impl Default for Calls {
     fn default() -> Self {
         Self {
-            room: Arc::new(Semaphore::new(MAX_WAITING_KIB)),
-            waiting: Mutex::default(),
+            room: Semaphore::new(MAX_WAITING_KIB),
+            changed: broadcast::Sender::new(MAX_ANSWERS),
             arrived: Notify::new(),
-        }
-    }
-}
-
-impl Calls {
-    /// Signals that there may be a call for this process.
-    pub(super) fn notify_call(&self) {
-        self.arrived.notify_one();
-    }
-
-    /// Signals the caller of this call that its state has changed.
-    pub(super) fn notify_answer(&self, key: &[u8]) {
-        if let Some(waiter) = lock(&self.waiting).get(key) {
-            waiter.notify_waiters();
-        }
-    }
-
-    fn wait(&self, key: &Key) -> Arc<Notify> {
-        Arc::clone(lock(&self.waiting).entry(key.clone()).or_default())
-    }
-}
-
-/// A caller that waits for a call. Dropping the last one of a call removes the call's signal.
-struct Waiter<'a> {
-    calls: &'a Calls,
-    key: &'a Key,
-    changed: Arc<Notify>,
-}
-
-impl Drop for Waiter<'_> {
-    fn drop(&mut self) {
-        let mut waiting = lock(&self.calls.waiting);
-        // The map and this waiter hold one reference each.
-        if Arc::strong_count(&self.changed) <= 2 {
-            waiting.remove(self.key);
         }
     }
 }
@@ -110,14 +73,9 @@ impl Shared {
         let Ok(Ok(_room)) = room else {
             return Err(unavailable("too many calls wait for other bridges"));
         };
-        let waiter =
-            Waiter { calls: &self.calls, key: &call.key, changed: self.calls.wait(&call.key) };
+        let mut changed = self.calls.changed.subscribe();
         let deadline = Instant::now() + ANSWER_TIMEOUT;
         while Instant::now() < deadline {
-            let changed = waiter.changed.notified();
-            tokio::pin!(changed);
-            // The signal is received from now on.
-            changed.as_mut().enable();
             match self.ensure_call(conversation, call).await? {
                 None => return Ok(None),
                 Some((_, Some(answer))) => return Ok(Some(answer)),
@@ -127,7 +85,9 @@ impl Shared {
                 }
                 Some((_, None)) => {}
             }
-            let _ = timeout(POLL_INTERVAL, changed).await;
+            let own_change =
+                async { while changed.recv().await.is_ok_and(|key| key != call.key) {} };
+            let _ = timeout(POLL_INTERVAL, own_change).await;
         }
         self.withdraw_call(call).await
     }
@@ -167,7 +127,7 @@ impl Shared {
             Ok(found) => {
                 if !found.is_empty() {
                     // There may be more calls.
-                    self.calls.notify_call();
+                    self.calls.arrived.notify_one();
                 }
                 let call = |row: &tokio_postgres::Row| Call { key: row.get(0), body: row.get(1) };
                 found.iter().map(call).collect()
@@ -208,12 +168,6 @@ impl Shared {
 }
 
 fn check_size(body: &[u8]) -> Result<()> {
-    match body.len() <= MAX_CALL_BYTES {
-        true => Ok(()),
-        false => Err(StoreError::TooLarge {
-            what: "a call that belongs to another bridge".to_owned(),
-            size: body.len(),
-            limit: MAX_CALL_BYTES,
-        }),
-    }
+    let call = || "a call that belongs to another bridge".to_owned();
+    StoreError::check_size(body.len(), MAX_CALL_BYTES, call)
 }

@@ -277,10 +277,12 @@ where
                             shared.membership.notify_freed();
                         }
                         if calls.contains(&shared.membership.replica) {
-                            shared.calls.notify_call();
+                            shared.calls.arrived.notify_one();
                         }
-                        let keys = answers.iter().filter_map(|key| STANDARD.decode(key).ok());
-                        keys.for_each(|key| shared.calls.notify_answer(&key));
+                        for key in answers.iter().filter_map(|key| STANDARD.decode(key).ok()) {
+                            // Few processes wait for calls.
+                            let _ = shared.calls.changed.send(key);
+                        }
                         let changed = tasks.into_iter().map(|(task, seq)| (task, unsigned(seq)));
                         publish_changed(shared, changed.collect()).await;
                     }

@@ -21,6 +21,7 @@ use crate::{
     connections::{Connections, Values},
     failure::unavailable,
     rows::{self, Key},
+    sharing::count_call,
 };
 use bridge_store::{Call, Conversation, Lease, Leases, Result, Sharing};
 
@@ -245,7 +246,7 @@ impl Leases for Shared {
         let answer = self.hand_over_call(conversation, call, &mut notified).await;
         let is_answered = matches!(answer, Ok(Some(_)));
         if is_answered || notified.is_some() {
-            self.sharing.handed.count(is_answered);
+            count_call(&mut lock(&self.sharing).handed, is_answered);
         }
         answer
     }
@@ -257,12 +258,12 @@ impl Leases for Shared {
     async fn answer(&self, key: &[u8], answer: Option<Vec<u8>>) -> Result<()> {
         let has_effect = answer.is_some();
         let answered = self.answer_call(key, answer).await;
-        self.sharing.taken.count(has_effect && answered.is_ok());
+        count_call(&mut lock(&self.sharing).taken, has_effect && answered.is_ok());
         answered
     }
 
     fn sharing(&self) -> Option<Sharing> {
-        Some(self.sharing_stats())
+        Some(lock(&self.sharing).clone())
     }
 
     async fn freed(&self, seen: u64) -> u64 {

@@ -1,47 +1,13 @@
 //! Collects statistics of the processes on the database, for operators.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::sync::Arc;
 
 use bridge_program::lock;
 use tokio::time::sleep;
 use tokio_postgres::Row;
 
 use crate::{Shared, connections::Values};
-use bridge_store::{CallCounts, Result, Sharing};
-
-/// The statistics that were read last, and the calls since the start.
-#[derive(Debug, Default)]
-pub(super) struct SharingStats {
-    last: Mutex<Sharing>,
-    pub(super) handed: CallCounter,
-    pub(super) taken: CallCounter,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct CallCounter {
-    answered: AtomicU64,
-    failed: AtomicU64,
-}
-
-impl CallCounter {
-    pub(super) fn count(&self, is_answered: bool) {
-        let count = if is_answered { &self.answered } else { &self.failed };
-        count.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn counts(&self) -> CallCounts {
-        CallCounts {
-            answered: self.answered.load(Ordering::Relaxed),
-            failed: self.failed.load(Ordering::Relaxed),
-        }
-    }
-}
+use bridge_store::{CallCounts, Result};
 
 /// Updates the statistics, for ever. Heartbeats do not wait for these queries.
 pub(super) async fn poll_sharing(shared: Arc<Shared>) {
@@ -63,23 +29,18 @@ impl Shared {
         let open = "SELECT agent, sum(unfinished)::bigint FROM bridge.agents GROUP BY agent";
         let open = self.connections.read(open, &[]);
         let (own, open) = tokio::try_join!(own, open)?;
-        let open_tasks: BTreeMap<String, usize> =
-            open.iter().map(|row| (row.get(0), count(row, 1))).collect();
-        *lock(&self.sharing.last) = Sharing {
-            processes: own.first().map_or(0, |row| count(row, 0)),
-            leases: own.first().map_or(0, |row| count(row, 1)),
-            open_tasks,
-            ..Sharing::default()
-        };
+        let mut sharing = lock(&self.sharing);
+        sharing.processes = own.first().map_or(0, |row| count(row, 0));
+        sharing.leases = own.first().map_or(0, |row| count(row, 1));
+        sharing.open_tasks = open.iter().map(|row| (row.get(0), count(row, 1))).collect();
         Ok(())
     }
+}
 
-    pub(super) fn sharing_stats(&self) -> Sharing {
-        Sharing {
-            handed: self.sharing.handed.counts(),
-            taken: self.sharing.taken.counts(),
-            ..lock(&self.sharing.last).clone()
-        }
+pub(super) fn count_call(counts: &mut CallCounts, is_answered: bool) {
+    match is_answered {
+        true => counts.answered += 1,
+        false => counts.failed += 1,
     }
 }
 

@@ -2,12 +2,12 @@
 //!
 //! - [`Cache`], [`CachedTask`]: tasks that were written or read recently
 //! - [`Quarantine`]: the known damaged tasks
-//! - [`PageBuilder`], [`cut_page`]: pages of lists
+//! - [`PageBuilder`]: pages of lists
 //!
 //! The [`Feed`](crate::Feed) notifies readers of new events.
 
 pub use crate::{
     cache::{Cache, CachedTask},
     damage::Quarantine,
-    list::{PageBuilder, cut_page},
+    list::PageBuilder,
 };

@@ -106,6 +106,17 @@ impl StoreError {
         Self::Corrupt { what: what.into(), reason: reason.to_string() }
     }
 
+    /// Checks that `what` has at most `limit` bytes.
+    ///
+    /// # Errors
+    /// `TooLarge`.
+    pub fn check_size(size: usize, limit: usize, what: impl FnOnce() -> String) -> Result<()> {
+        match size <= limit {
+            true => Ok(()),
+            false => Err(Self::TooLarge { what: what(), size, limit }),
+        }
+    }
+
     /// Returns whether the same operation may succeed later.
     pub fn is_temporary(&self) -> bool {
         matches!(

@@ -1,6 +1,6 @@
 //! Lists of tasks: queries, pages and page tokens.
 
-use std::sync::Arc;
+use std::{sync::Arc, vec};
 
 use bridge_protocol::a2a::{Task, TaskState};
 use bridge_translate::question;
@@ -54,48 +54,6 @@ impl ListQuery {
     /// Removes the content from a task that was not requested.
     pub fn select_content(&self, task: Arc<Task>) -> Arc<Task> {
         question::shown(task, self.history, self.artifacts)
-    }
-
-    /// Removes the content from a snapshot that was not requested, so that a page does not keep it.
-    pub fn select(&self, snapshot: Snapshot) -> Snapshot {
-        let Snapshot { task, seq, .. } = snapshot;
-        Snapshot::new(self.select_content(task), seq)
-    }
-
-    /// Loads the tasks at these positions until the page is full. Returns them and the token of the next page. If there is a
-    /// next page, there are more positions than the page has. A position for which `load` returns `None`, such as that of a
-    /// damaged task, is skipped.
-    ///
-    /// # Errors
-    /// The errors of `load`.
-    pub fn fill(
-        &self,
-        positions: Vec<ListPosition>,
-        load: impl Fn(&ListPosition) -> Result<Option<Snapshot>>,
-    ) -> Result<(Vec<Snapshot>, String)> {
-        let (positions, next) = cut_page(positions, self.page_size);
-        let mut page = PageBuilder::new(self);
-        for position in positions {
-            let snapshot = load(&position)?;
-            if let Some(next) = page.add(position, snapshot) {
-                return Ok((page.tasks, next));
-            }
-        }
-        Ok((page.tasks, next))
-    }
-
-    /// Returns the approximate size of a task's requested content, in bytes.
-    fn size(&self, task: &Task) -> usize {
-        let skipped = task.history[..self.skipped(task)].iter();
-        let artifacts = task.artifacts.iter().filter(|_| !self.artifacts);
-        let left_out = skipped.map(size::message).sum::<usize>()
-            + artifacts.map(size::artifact).sum::<usize>();
-        size::task(task).saturating_sub(left_out)
-    }
-
-    fn skipped(&self, task: &Task) -> usize {
-        let length = task.history.len();
-        length.saturating_sub(self.history.unwrap_or(length))
     }
 
     /// Returns the position after which the page begins; `None` for the first page. `is_own` returns whether the task at a
@@ -158,32 +116,57 @@ pub struct Page {
 #[derive(Debug)]
 pub struct PageBuilder<'q> {
     query: &'q ListQuery,
-    /// The tasks so far.
-    pub tasks: Vec<Snapshot>,
-    last: Option<ListPosition>,
+    positions: vec::IntoIter<ListPosition>,
+    tasks: Vec<Snapshot>,
     bytes_left: usize,
+    /// The last position of the page so far.
+    last: Option<ListPosition>,
+    has_next_page: bool,
 }
 
 impl<'q> PageBuilder<'q> {
-    /// Begins a page.
-    pub fn new(query: &'q ListQuery) -> Self {
-        Self { query, tasks: Vec::new(), last: None, bytes_left: query.page_bytes }
+    /// Begins a page with the tasks at these positions, one more than the page has if there are so many.
+    pub fn new(query: &'q ListQuery, mut positions: Vec<ListPosition>) -> Self {
+        let has_next_page = positions.len() > query.page_size;
+        positions.truncate(query.page_size);
+        Self {
+            query,
+            positions: positions.into_iter(),
+            tasks: Vec::new(),
+            bytes_left: query.page_bytes,
+            last: None,
+            has_next_page,
+        }
     }
 
-    /// Adds the task at this position; `None` skips the position. If the task does not fit, it is left out, and the token of
-    /// the next page is returned.
-    pub fn add(&mut self, position: ListPosition, snapshot: Option<Snapshot>) -> Option<String> {
-        if let Some(snapshot) = snapshot {
-            let size = self.query.size(&snapshot.task);
-            let is_full = size > self.bytes_left && !self.tasks.is_empty();
-            if let Some(last) = self.last.as_ref().filter(|_| is_full) {
-                return Some(last.token());
+    /// Returns the position of the next task, which is then passed to [`add`](Self::add), until the page is full.
+    pub fn next_position(&mut self) -> Option<ListPosition> {
+        self.positions.next()
+    }
+
+    /// Adds the requested content of the task at this position; `None` skips the position, such as that of a damaged task.
+    /// If the task does not fit, it is left for the next page.
+    pub fn add(&mut self, position: ListPosition, snapshot: Option<Snapshot>) {
+        if let Some(Snapshot { task, seq, .. }) = snapshot {
+            // The page keeps no content that was not requested.
+            let task = self.query.select_content(task);
+            let size = size::task(&task);
+            if size > self.bytes_left && !self.tasks.is_empty() {
+                self.positions = Vec::new().into_iter();
+                self.has_next_page = true;
+                return;
             }
             self.bytes_left = self.bytes_left.saturating_sub(size);
-            self.tasks.push(snapshot);
+            self.tasks.push(Snapshot::new(task, seq));
         }
         self.last = Some(position);
-        None
+    }
+
+    /// Returns the page; `total` is the number of tasks on all pages.
+    pub fn finish(self, total: usize) -> Page {
+        let last = self.last.filter(|_| self.has_next_page);
+        let next = last.map_or_else(String::new, |last| last.token());
+        Page { tasks: self.tasks, next, total }
     }
 }
 
@@ -231,19 +214,5 @@ impl Ord for ListPosition {
 impl PartialOrd for ListPosition {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
-    }
-}
-
-/// Truncates positions to the size of a page, and returns them and the token of the next page. If there is a next page,
-/// `positions` has more positions than the page.
-pub fn cut_page(mut positions: Vec<ListPosition>, page_size: usize) -> (Vec<ListPosition>, String) {
-    let more = positions.len() > page_size;
-    positions.truncate(page_size);
-    match positions.last() {
-        Some(last) if more => {
-            let next = last.token();
-            (positions, next)
-        }
-        Some(_) | None => (positions, String::new()),
     }
 }

@@ -24,14 +24,8 @@ impl RecordKey {
     /// # Errors
     /// `TooLarge`.
     pub fn check(&self, value: &[u8]) -> Result<()> {
-        match value.len() {
-            0..=LIMIT => Ok(()),
-            size => Err(StoreError::TooLarge {
-                what: format!("record {}/{}/{}", self.kind, self.scope, self.id),
-                size,
-                limit: LIMIT,
-            }),
-        }
+        let Self { kind, scope, id } = self;
+        StoreError::check_size(value.len(), LIMIT, || format!("record {kind}/{scope}/{id}"))
     }
 }
 

@@ -3,7 +3,6 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
-    mem,
     ops::Bound,
     sync::Arc,
 };
@@ -15,23 +14,17 @@ use crate::{Head, ListPosition, ListQuery};
 /// The context of a list, or `None` for the list of all contexts, and the state of its tasks.
 type ListName = (Option<Arc<str>>, TaskState);
 
-/// A task in a list, by the time of its status in milliseconds, newest first.
-type ListEntry = (Reverse<i64>, Arc<str>);
-
-/// The tasks of a list. Most contexts have one task, for which a set would take a third of a kilobyte.
-#[derive(Debug)]
-enum List {
-    One(ListEntry),
-    Many(BTreeSet<ListEntry>),
-}
-
-/// All lists that are not empty, so that a page costs no more than its tasks.
+/// All lists, with the number of tasks of each that is not empty, so that a page costs no more than its tasks.
 #[derive(Debug, Default)]
-pub(super) struct TaskLists(BTreeMap<ListName, List>);
+pub(super) struct TaskLists {
+    /// The tasks of each list, by the time of their status in milliseconds, newest first.
+    entries: BTreeSet<(ListName, Reverse<i64>, Arc<str>)>,
+    counts: BTreeMap<ListName, usize>,
+}
 
 impl TaskLists {
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.entries.is_empty()
     }
 
     /// Adds a task, or moves it from the lists in which it was with its previous head.
@@ -43,21 +36,22 @@ impl TaskLists {
         if let Some(before) = before {
             self.remove(task, before);
         }
-        for name in list_names(after) {
-            let entry = entry(task, after);
-            match self.0.entry(name) {
-                Entry::Vacant(list) => drop(list.insert(List::One(entry))),
-                Entry::Occupied(mut list) => list.get_mut().insert(entry),
-            }
+        let time = Reverse(after.status_time.as_millisecond());
+        for list in list_names(after) {
+            *self.counts.entry(list.clone()).or_default() += 1;
+            self.entries.insert((list, time, Arc::clone(task)));
         }
     }
 
     pub(super) fn remove(&mut self, task: &Arc<str>, head: &Head) {
-        for name in list_names(head) {
-            if let Entry::Occupied(mut list) = self.0.entry(name)
-                && list.get_mut().remove(&entry(task, head))
-            {
-                list.remove();
+        let time = Reverse(head.status_time.as_millisecond());
+        for list in list_names(head) {
+            self.entries.remove(&(list.clone(), time, Arc::clone(task)));
+            if let Entry::Occupied(mut count) = self.counts.entry(list) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
             }
         }
     }
@@ -70,81 +64,41 @@ impl TaskLists {
         query: &ListQuery,
     ) -> (Vec<ListPosition>, usize) {
         let context: Option<Arc<str>> = query.context_id.as_deref().map(Arc::from);
-        let lists = self.0.range((context.clone(), TaskState::Unspecified)..);
+        let lists = self.counts.range((context.clone(), TaskState::Unspecified)..);
         let lists = lists.take_while(|((of, _), _)| *of == context);
         let (mut found, mut total) = (Vec::new(), 0);
-        for ((_, state), list) in lists {
-            if query.state.as_ref().is_some_and(|wanted| wanted != state) {
+        for (list, count) in lists {
+            if query.state.as_ref().is_some_and(|wanted| *wanted != list.1) {
                 continue;
             }
-            found.extend(positions(list, from, query).take(query.page_size + 1));
+            found.extend(self.positions(list, from, query).take(query.page_size + 1));
             total += match query.after {
                 Some(_) if query.known_total.is_some() => 0,
-                Some(_) => positions(list, None, query).count(),
-                None => list.len(),
+                Some(_) => self.positions(list, None, query).count(),
+                None => *count,
             };
         }
         found.sort();
         (found, query.known_total.unwrap_or(total))
     }
-}
 
-impl List {
-    fn insert(&mut self, entry: ListEntry) {
-        match self {
-            Self::One(one) => {
-                let one = mem::replace(one, entry.clone());
-                *self = Self::Many(BTreeSet::from([one, entry]));
-            }
-            Self::Many(entries) => drop(entries.insert(entry)),
-        }
+    /// Returns the positions in a list after `from` whose times the query includes.
+    fn positions(
+        &self,
+        list: &ListName,
+        from: Option<&ListPosition>,
+        query: &ListQuery,
+    ) -> impl Iterator<Item = ListPosition> {
+        let (millis, task) = from.map_or((i64::MAX, ""), |from| (from.millis, &from.task));
+        let start = (list.clone(), Reverse(millis), Arc::from(task));
+        let later = self.entries.range((Bound::Excluded(start), Bound::Unbounded));
+        let later = later
+            .take_while(move |(of, Reverse(millis), _)| of == list && query.includes_time(*millis));
+        later.map(|(_, Reverse(millis), task)| ListPosition {
+            millis: *millis,
+            task: task.to_string(),
+        })
     }
-
-    /// Removes an entry, and returns whether the list is empty now.
-    fn remove(&mut self, entry: &ListEntry) -> bool {
-        match self {
-            Self::One(one) => one == entry,
-            Self::Many(entries) => {
-                entries.remove(entry);
-                entries.is_empty()
-            }
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::One(_) => 1,
-            Self::Many(entries) => entries.len(),
-        }
-    }
-
-    /// Returns the entries after one, in order.
-    fn after(&self, start: ListEntry) -> impl Iterator<Item = &ListEntry> {
-        let (one, many) = match self {
-            Self::One(one) => (Some(one).filter(|one| **one > start), None),
-            Self::Many(entries) => {
-                let later = entries.range((Bound::Excluded(start), Bound::Unbounded));
-                (None, Some(later))
-            }
-        };
-        one.into_iter().chain(many.into_iter().flatten())
-    }
-}
-
-/// Returns the positions in a list after `from` whose times the query includes.
-fn positions(
-    list: &List,
-    from: Option<&ListPosition>,
-    query: &ListQuery,
-) -> impl Iterator<Item = ListPosition> {
-    let (millis, task) = from.map_or((i64::MAX, ""), |from| (from.millis, &from.task));
-    let later = list.after((Reverse(millis), Arc::from(task)));
-    let later = later.take_while(|(Reverse(millis), _)| query.includes_time(*millis));
-    later.map(|(Reverse(millis), task)| ListPosition { millis: *millis, task: task.to_string() })
-}
-
-fn entry(task: &Arc<str>, head: &Head) -> ListEntry {
-    (Reverse(head.status_time.as_millisecond()), Arc::clone(task))
 }
 
 /// Returns the lists that have a task.

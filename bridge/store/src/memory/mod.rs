@@ -5,6 +5,7 @@ mod tables;
 
 use std::{
     collections::BTreeMap,
+    ops::Bound,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
@@ -14,9 +15,10 @@ use jiff::Timestamp;
 use self::tables::{MemoryTables, StoredAppend};
 use super::{
     Append, Deletion, Head, Idle, ListPosition, ListQuery, Listener, Page, RecordKey, Result, Seq,
-    Snapshot, Store, StoredEvent, TaskCounts, Watch,
+    Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch,
     cache::{Cache, CachedTask},
     feed::Feed,
+    list::PageBuilder,
 };
 use crate::caller::Caller;
 
@@ -88,7 +90,9 @@ impl Store for MemoryStore {
     }
 
     async fn owner(&self, task: &str) -> Result<Caller> {
-        self.lock().owner(task)
+        let tables = self.lock();
+        let entry = tables.tasks.get(task);
+        entry.map(|entry| entry.head.owner.clone()).ok_or_else(|| StoreError::not_found(task))
     }
 
     async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>> {
@@ -102,16 +106,14 @@ impl Store for MemoryStore {
 
     async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
         let (found, total) = self.lock().page(caller, query)?;
-        let load = |place: &ListPosition| {
-            let head = match self.lock().entry(caller, &place.task) {
-                Ok(entry) => Arc::clone(&entry.head),
-                // The task was deleted meanwhile.
-                Err(_) => return Ok(None),
-            };
-            self.snapshot(&head).map(|snapshot| Some(query.select(snapshot)))
-        };
-        let (tasks, next) = query.fill(found, load)?;
-        Ok(Page { tasks, next, total })
+        let mut page = PageBuilder::new(query, found);
+        while let Some(position) = page.next_position() {
+            // The task may have been deleted meanwhile.
+            let head = self.head(caller, &position.task).await.ok();
+            let snapshot = head.map(|head| self.snapshot(&head)).transpose()?;
+            page.add(position, snapshot);
+        }
+        Ok(page.finish(total))
     }
 
     async fn find_message(
@@ -120,7 +122,10 @@ impl Store for MemoryStore {
         agent: &str,
         message_id: &str,
     ) -> Result<Option<(String, Seq)>> {
-        Ok(self.lock().message(caller, agent, message_id))
+        let tables = self.lock();
+        let index = tables.caller_index(caller, agent);
+        let found = index.and_then(|index| index.messages.get(message_id));
+        Ok(found.map(|(task, seq)| (task.to_string(), *seq)))
     }
 
     async fn find_client_task(
@@ -129,11 +134,15 @@ impl Store for MemoryStore {
         agent: &str,
         client_id: &str,
     ) -> Result<Option<String>> {
-        Ok(self.lock().client_task(caller, agent, client_id))
+        let tables = self.lock();
+        let index = tables.caller_index(caller, agent);
+        Ok(index.and_then(|index| index.client_tasks.get(client_id)).map(ToString::to_string))
     }
 
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>> {
-        Ok(self.lock().open_turns(after, limit))
+        let tables = self.lock();
+        let later = (Bound::Excluded(after), Bound::Unbounded);
+        Ok(tables.heads(tables.turns.range::<str, _>(later).take(limit)))
     }
 
     async fn idle_tasks(
@@ -144,7 +153,13 @@ impl Store for MemoryStore {
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>> {
-        Ok(self.lock().idle_tasks(kind, agent, after, until, limit))
+        let tables = self.lock();
+        let after = after.map(|after| (after.millis, Arc::from(after.task.as_str())));
+        let after = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let tasks = tables.idle.get(&(kind, agent.to_owned())).into_iter();
+        let later = tasks.flat_map(|tasks| tasks.range((after.clone(), Bound::Unbounded)));
+        let due = later.take_while(|(millis, _)| *millis <= until.as_millisecond());
+        Ok(tables.heads(due.take(limit).map(|(_, task)| task)))
     }
 
     async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>> {

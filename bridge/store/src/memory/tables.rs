@@ -5,7 +5,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    ops::Bound,
     sync::Arc,
 };
 
@@ -19,28 +18,28 @@ use crate::{
 };
 
 /// Tasks by the time of their status in milliseconds.
-type TasksByTime = BTreeSet<(i64, Arc<str>)>;
+pub(super) type TasksByTime = BTreeSet<(i64, Arc<str>)>;
 
 /// All tables. The lock is only held while data are changed or copied.
 #[derive(Debug, Default)]
 pub(super) struct MemoryTables {
-    tasks: BTreeMap<Arc<str>, TaskEntry>,
+    pub(super) tasks: BTreeMap<Arc<str>, TaskEntry>,
     /// The tasks and ids of each caller at each agent.
     caller_indexes: BTreeMap<(Caller, String), CallerIndex>,
     /// The tasks with turns that have not ended.
-    turns: BTreeSet<Arc<str>>,
-    idle: BTreeMap<(Idle, String), TasksByTime>,
+    pub(super) turns: BTreeSet<Arc<str>>,
+    pub(super) idle: BTreeMap<(Idle, String), TasksByTime>,
     pub(super) counts: BTreeMap<String, TaskCounts>,
     pub(super) records: BTreeMap<(Caller, RecordKey), Vec<u8>>,
 }
 
 /// The tasks and ids of one caller at one agent. Each caller has its own maps, so that only ids are compared.
 #[derive(Debug, Default)]
-struct CallerIndex {
+pub(super) struct CallerIndex {
     /// The task and event of each message, by message id.
-    messages: BTreeMap<Box<str>, (Arc<str>, Seq)>,
+    pub(super) messages: BTreeMap<Box<str>, (Arc<str>, Seq)>,
     /// The tasks, by the ids that the client chose.
-    client_tasks: BTreeMap<String, Arc<str>>,
+    pub(super) client_tasks: BTreeMap<String, Arc<str>>,
     lists: TaskLists,
 }
 
@@ -190,55 +189,16 @@ impl MemoryTables {
         }
     }
 
-    /// Returns the task and event that contain a message.
-    pub(super) fn message(&self, caller: &Caller, agent: &str, id: &str) -> Option<(String, Seq)> {
-        let (task, seq) = self.caller_index(caller, agent)?.messages.get(id)?;
-        Some((task.to_string(), *seq))
-    }
-
-    /// Returns the task for which a client chose this id.
-    pub(super) fn client_task(&self, caller: &Caller, agent: &str, id: &str) -> Option<String> {
-        let task = self.caller_index(caller, agent)?.client_tasks.get(id)?;
-        Some(task.to_string())
-    }
-
-    pub(super) fn owner(&self, task: &str) -> Result<Caller> {
-        let entry = self.tasks.get(task);
-        let entry = entry.ok_or_else(|| StoreError::not_found(task))?;
-        Ok(entry.head.owner.clone())
-    }
-
-    pub(super) fn open_turns(&self, after: &str, limit: usize) -> Vec<Head> {
-        let later = (Bound::Excluded(after), Bound::Unbounded);
-        self.heads(self.turns.range::<str, _>(later).take(limit))
-    }
-
-    pub(super) fn idle_tasks(
-        &self,
-        kind: Idle,
-        agent: &str,
-        after: Option<&ListPosition>,
-        until: Timestamp,
-        limit: usize,
-    ) -> Vec<Head> {
-        let after = after.map(|after| (after.millis, Arc::from(after.task.as_str())));
-        let after = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let tasks = self.idle.get(&(kind, agent.to_owned())).into_iter();
-        let later = tasks.flat_map(|tasks| tasks.range((after.clone(), Bound::Unbounded)));
-        let due = later.take_while(|(millis, _)| *millis <= until.as_millisecond());
-        self.heads(due.take(limit).map(|(_, task)| task))
-    }
-
-    fn heads<'k>(&self, tasks: impl Iterator<Item = &'k Arc<str>>) -> Vec<Head> {
+    pub(super) fn heads<'k>(&self, tasks: impl Iterator<Item = &'k Arc<str>>) -> Vec<Head> {
         let entries = tasks.filter_map(|task| self.tasks.get(task));
         entries.map(|entry| entry.head.as_ref().clone()).collect()
     }
 
-    fn caller_index(&self, caller: &Caller, agent: &str) -> Option<&CallerIndex> {
+    pub(super) fn caller_index(&self, caller: &Caller, agent: &str) -> Option<&CallerIndex> {
         self.caller_indexes.get(&(caller.clone(), agent.to_owned()))
     }
 
-    /// Returns the positions of the tasks of a page, see [`ListQuery::fill`], and the number of tasks on all pages.
+    /// Returns the positions of the tasks of a page, see [`PageBuilder`](crate::backend::PageBuilder), and the number of tasks on all pages.
     pub(super) fn page(
         &self,
         caller: &Caller,

@@ -19,7 +19,7 @@ use crate::{
     Head, Page, Result, Snapshot, StoreError,
     cache::CachedTask,
     caller::Caller,
-    list::{ListPosition, ListQuery},
+    list::{ListQuery, PageBuilder},
 };
 
 /// The number of events that are read at a time when a task is computed.
@@ -119,21 +119,22 @@ impl CachedReader {
     /// Returns a page of tasks. Damaged tasks are counted, but not returned.
     pub(super) fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
         let (found, total) = self.disk.page_positions(caller, query)?;
-        let load = |place: &ListPosition| {
-            let latest = self.owned(self.disk.find(&place.task)?, caller, &place.task);
+        let mut page = PageBuilder::new(query, found);
+        while let Some(position) = page.next_position() {
+            let latest = self.owned(self.disk.find(&position.task)?, caller, &position.task);
             let read = |latest: LatestAppend| {
                 let _alone = (latest.bytes >= LARGE).then(|| self.large.blocking_lock());
                 self.compute(&latest)
             };
-            match latest.and_then(read) {
-                Ok(snapshot) => Ok(Some(query.select(snapshot))),
+            let snapshot = match latest.and_then(read) {
+                Ok(snapshot) => Some(snapshot),
                 // Damaged tasks and tasks that were deleted meanwhile are left out.
-                Err(StoreError::Damaged { .. } | StoreError::NotFound { .. }) => Ok(None),
-                Err(error) => Err(error),
-            }
-        };
-        let (tasks, next) = query.fill(found, load)?;
-        Ok(Page { tasks, next, total })
+                Err(StoreError::Damaged { .. } | StoreError::NotFound { .. }) => None,
+                Err(error) => return Err(error),
+            };
+            page.add(position, snapshot);
+        }
+        Ok(page.finish(total))
     }
 
     fn compute(&self, latest: &LatestAppend) -> Result<Snapshot> {
