@@ -14,11 +14,10 @@ use std::{
 use super::{
     SledSettings,
     codec::{self, Record},
-    draft::Draft,
+    draft::{Draft, ReplayedRecord, latest_append},
     index_folder::{FOLDERS, open_index, remove},
     log::{self, End, FRAME, Log, LogEntry, LogOffset},
     reader::Reader,
-    replayed_record::{ReplayedRecord, latest_append},
 };
 use crate::{Result, StoreError};
 

@@ -35,29 +35,12 @@ pub(super) struct Committer(CommitQueue<Job>);
 
 /// A queued write.
 struct Job {
-    size: Size,
+    /// The size in bytes.
+    bytes: usize,
+    /// Whether the job finally frees disk space, so that it may use a part of the reserve.
+    is_freeing: bool,
     /// Adds the write to the batch, or answers with the reason for which there is no batch.
     stage: Stage,
-}
-
-/// The size of a job in bytes.
-#[derive(Clone, Copy, Debug)]
-enum Size {
-    Adds(usize),
-    /// The job finally frees disk space, so it may use a part of the reserve.
-    Frees(usize),
-}
-
-impl Size {
-    fn bytes(self) -> usize {
-        match self {
-            Self::Adds(bytes) | Self::Frees(bytes) => bytes,
-        }
-    }
-
-    fn frees(self) -> bool {
-        matches!(self, Self::Frees(_))
-    }
 }
 
 /// Adds a job to a batch, and returns the answer for its caller.
@@ -90,7 +73,7 @@ impl Committer {
             append: Some(prepared.append),
             publisher,
         };
-        let durable = self.send(Size::Adds(bytes), stage, publish).await?;
+        let durable = self.send(bytes, false, stage, publish).await?;
         Ok(Arc::clone(&durable.head))
     }
 
@@ -103,14 +86,14 @@ impl Committer {
         forget: impl FnOnce() + Send + 'static,
     ) -> Result<()> {
         let stage = move |(draft, log): Batch<'_, '_>| draft.delete(&caller, &task, deletion, log);
-        self.send(Size::Frees(0), stage, |()| forget()).await
+        self.send(0, true, stage, |()| forget()).await
     }
 
     /// Writes copies of a task's appends. Returns the offset of the last one.
     pub(super) async fn copy(&self, copy: Arc<TaskCopy>) -> Result<Option<LogOffset>> {
         let bytes = copy.records.iter().map(Vec::len).sum();
         let stage = move |(draft, log): Batch<'_, '_>| draft.copy(&copy, log);
-        self.send(Size::Frees(bytes), stage, |place| place).await
+        self.send(bytes, true, stage, |place| place).await
     }
 
     /// Writes a small record again if it is still at this offset.
@@ -122,25 +105,26 @@ impl Committer {
     ) -> Result<()> {
         let stage =
             move |(draft, log): Batch<'_, '_>| draft.rewrite_record(key, offset, &value, log);
-        self.send(Size::Frees(0), stage, |()| ()).await
+        self.send(0, true, stage, |()| ()).await
     }
 
     /// Stores or removes a small record. Returns whether it existed.
     pub(super) async fn record(&self, key: Key, value: Option<Vec<u8>>) -> Result<bool> {
         let bytes = value.as_ref().map_or(0, Vec::len);
         let stage = move |(draft, log): Batch<'_, '_>| draft.record(key, value.as_deref(), log);
-        self.send(Size::Adds(bytes), stage, |existed| existed).await
+        self.send(bytes, false, stage, |existed| existed).await
     }
 
     /// Checks that the store can write. If the index has failed, this begins to rebuild it.
     pub(super) async fn check_writable(&self) -> Result<()> {
-        self.send(Size::Adds(0), |_| Ok(()), |()| ()).await
+        self.send(0, false, |_| Ok(()), |()| ()).await
     }
 
     /// Queues a write. `publish` is called when it is durable.
     fn send<S: Send + 'static, T: Send + 'static>(
         &self,
-        size: Size,
+        bytes: usize,
+        is_freeing: bool,
         stage: impl FnOnce(Batch<'_, '_>) -> Result<S> + Send + 'static,
         publish: impl FnOnce(S) -> T + Send + 'static,
     ) -> impl Future<Output = Result<T>> {
@@ -149,7 +133,7 @@ impl Committer {
                 let staged = batch.map_err(StoreError::replicate).and_then(stage);
                 reply.answer(staged, publish)
             });
-            Job { size, stage }
+            Job { bytes, is_freeing, stage }
         })
     }
 }
@@ -194,22 +178,18 @@ impl Writer for LogWriter {
     type Batch = Changes;
 
     fn bytes(job: &Job) -> usize {
-        job.size.bytes()
+        job.bytes
     }
 
     fn stage(&mut self, jobs: Vec<Job>) -> (Changes, Vec<Answer>) {
-        let mut sizes: Vec<Size> = jobs.iter().map(|job| job.size).collect();
-        let prepared = self.prepare(&sizes);
+        let prepared = self.prepare(&jobs, jobs.iter().all(|job| job.is_freeing));
         // What frees a full disk is not refused because of what came beside it.
         let is_full = matches!(prepared, Err(StoreError::Full { .. }));
-        let freeing = is_full.then(|| {
-            sizes.retain(|size| size.frees());
-            self.prepare(&sizes)
-        });
+        let freeing = is_full.then(|| self.prepare(&jobs, true));
         let mut draft = Draft::new(&self.reader);
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
-            let prepared = freeing.as_ref().filter(|_| job.size.frees()).unwrap_or(&prepared);
+            let prepared = freeing.as_ref().filter(|_| job.is_freeing).unwrap_or(&prepared);
             let batch = prepared.as_ref().map(|()| (&mut draft, &mut self.log));
             answers.push((job.stage)(batch));
         }
@@ -230,10 +210,11 @@ impl Writer for LogWriter {
 }
 
 impl LogWriter {
-    /// Reserves disk space for jobs of these sizes and checks the index, before any of them is added to the batch.
-    fn prepare(&mut self, jobs: &[Size]) -> Result<()> {
-        let bytes: usize = jobs.iter().map(|size| size.bytes() + OVERHEAD).sum();
-        let is_freeing = jobs.iter().all(|size| size.frees());
+    /// Reserves disk space for all of the jobs, or for those that free some, and checks the index, before any of them is added
+    /// to the batch.
+    fn prepare(&mut self, jobs: &[Job], is_freeing: bool) -> Result<()> {
+        let jobs = jobs.iter().filter(|job| job.is_freeing || !is_freeing);
+        let bytes: usize = jobs.map(|job| job.bytes + OVERHEAD).sum();
         self.log.make_room(bytes as u64, is_freeing)?;
         self.rebuild()
     }

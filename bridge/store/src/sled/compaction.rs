@@ -23,11 +23,11 @@ use super::{
     catch_up::lost_appends,
     codec::{self, LoggedAppend, Record},
     committer::Committer,
+    draft::ReplayedRecord,
     keys::{self, Key},
     latest_append::{DataState, TaskCopy},
     log::{LogEntry, LogOffset},
     reader::{Reader, STRIDE},
-    replayed_record::ReplayedRecord,
 };
 use crate::{DiskUse, Result, StoreError};
 
@@ -55,8 +55,6 @@ struct Progress {
     /// The emptied segments: the end of each, and the position up to which the index must be durable before the segment can
     /// be removed.
     emptied: VecDeque<(u64, u64)>,
-    /// Whether a segment has been read in part.
-    is_in_segment: bool,
     /// The end of the log when a compaction with [`CompactionGoal::All`] began. Later records are not copied: they may be
     /// copies, so that the compaction would never end.
     all_before: Option<u64>,
@@ -95,13 +93,9 @@ impl Compaction {
                 *progress.all_before.get_or_insert_with(|| reader.disk.index().end().at)
             }
         };
-        let wanted = reader
-            .blocking({
-                let (next, is_in_segment) = (progress.next, progress.is_in_segment);
-                move |reader| next_segment(&reader.disk, next, is_in_segment, goal, before)
-            })
-            .await?;
-        let Some((start, end)) = wanted else {
+        let next = progress.next;
+        let wanted = reader.blocking(move |reader| next_segment(&reader.disk, next, goal, before));
+        let Some((start, end)) = wanted.await? else {
             let is_done = progress.emptied.is_empty();
             if !is_done {
                 reader.disk.index().write_soon();
@@ -125,7 +119,7 @@ impl Compaction {
         if outcomes.contains(&false) {
             return Ok(true);
         }
-        (progress.next, progress.is_in_segment) = (next, next < end);
+        progress.next = next;
         if next >= end {
             let written = reader.disk.index().end().at;
             progress.emptied.push_back((end, written));
@@ -171,14 +165,13 @@ fn remove_emptied(
 fn next_segment(
     reader: &Reader,
     next: u64,
-    is_in_segment: bool,
     wanted: CompactionGoal,
     before: u64,
 ) -> Result<Option<(u64, u64)>> {
-    let Some((start, end)) = reader.log.closed_segment(next) else {
+    let Some((begin, end)) = reader.log.closed_segment(next) else {
         return Ok(None);
     };
-    let start = start.max(next);
+    let start = begin.max(next);
     let used = reader.index().end().at.saturating_sub(start);
     let live = reader.live_bytes()?;
     let segment = reader.log.segment_limit();
@@ -187,7 +180,8 @@ fn next_segment(
         CompactionGoal::All => live + live / 16 + segment / 16,
     };
     let is_due = start < before && used > most;
-    Ok((is_in_segment || is_due).then_some((start, end)))
+    // A segment that was read in part is read to its end.
+    Ok((next > begin || is_due).then_some((start, end)))
 }
 
 /// Reads the next records of a segment. Returns the tasks and small records that they belong to, and the position after
@@ -282,8 +276,12 @@ async fn copy_item(
 ) -> Result<bool> {
     let task = match found {
         LiveItem::Record(key, offset) => {
-            if let Some((key, value)) = read_record(reader, &key, offset).await? {
-                committer.rewrite_record(key, offset, value).await?;
+            let name = key.clone();
+            let read = reader.blocking(move |reader| reader.disk.live_value(&name, offset));
+            match readable(reader, read, Result::is_ok).await? {
+                Ok(Some(value)) => committer.rewrite_record(key, offset, value).await?,
+                Ok(None) | Err(StoreError::Corrupt { .. }) => {}
+                Err(error) => return Err(error),
             }
             return Ok(true);
         }
@@ -301,20 +299,6 @@ async fn copy_item(
         }
     }
     Ok(false)
-}
-
-/// Reads a small record. Returns `None` if it is not at this offset any more, or is lost.
-async fn read_record(
-    reader: &CachedReader,
-    key: &Key,
-    offset: LogOffset,
-) -> Result<Option<(Key, Vec<u8>)>> {
-    let key = key.clone();
-    let read = reader.blocking(move |reader| reader.disk.live_value(key, offset));
-    match readable(reader, read, Result::is_ok).await? {
-        Err(StoreError::Corrupt { .. }) => Ok(None),
-        read => read,
-    }
 }
 
 /// Reads a task as [`live_task`] does.
@@ -405,11 +389,9 @@ impl Reader {
     /// Returns the value of a small record if it is still at this offset.
     ///
     /// Errors: `Corrupt` if the record is damaged.
-    fn live_value(&self, key: Key, offset: LogOffset) -> Result<Option<(Key, Vec<u8>)>> {
-        if self.index().get(&key)? != Some(keys::write(&offset)) {
-            return Ok(None);
-        }
-        Ok(Some((key, self.value(offset)?)))
+    fn live_value(&self, key: &[u8], offset: LogOffset) -> Result<Option<Vec<u8>>> {
+        let is_there = self.index().get(key)? == Some(keys::write(&offset));
+        is_there.then(|| self.value(offset)).transpose()
     }
 }
 

@@ -9,7 +9,6 @@ use super::{
     latest_append::{DataState, LatestAppend, TaskCopy},
     log::{FRAME, LogOffset, Writer},
     reader::{Reader, STRIDE},
-    replayed_record::{ReplayedRecord, latest_append},
 };
 use crate::{Append, Deletion, Head, Result, Seq, StoreError, caller::Caller};
 
@@ -33,6 +32,30 @@ pub(super) struct PreparedAppend {
     pub(super) messages: Vec<Key>,
 }
 
+/// The data of a record of the log that the index needs.
+#[derive(Debug)]
+pub(super) enum ReplayedRecord {
+    Append {
+        latest: LatestAppend,
+        /// Whether it is the first append of the task.
+        is_first: bool,
+        messages: Vec<(Key, Seq)>,
+    },
+    /// A copy of an append.
+    Copy {
+        latest: LatestAppend,
+        /// Whether it is the last copy of the task.
+        is_last: bool,
+        messages: Vec<(Key, Seq)>,
+    },
+    /// A task was deleted.
+    Deleted(String),
+    /// A small record was stored at an offset, or removed.
+    Small(Key, Option<LogOffset>),
+    /// An append that cannot be read, with its task, and its head if it is known.
+    Lost(LogOffset, String, Option<Arc<Head>>),
+}
+
 impl<'a> Draft<'a> {
     /// Creates an empty batch on top of the durable state.
     pub(super) fn new(reader: &'a Reader) -> Self {
@@ -52,7 +75,8 @@ impl<'a> Draft<'a> {
         self.check_client_id(&after, append)?;
         self.check_messages(prepared)?;
         let json = codec::head_json(&after)?;
-        check_size(&after, json.len())?;
+        let ids = || format!("the ids and open turns of task {}", after.task);
+        StoreError::check_size(json.len(), HEAD_LIMIT, ids)?;
         let link = Link {
             number: before.as_ref().map_or(1, |before| before.number + 1),
             previous: before.as_ref().map(|before| before.offset),
@@ -387,18 +411,21 @@ impl<'a> Draft<'a> {
     }
 }
 
+/// Converts an append of the log to the latest append of its task, and returns it with the index keys of its messages.
+pub(super) fn latest_append(
+    offset: LogOffset,
+    append: &LoggedAppend<'_>,
+    bytes: u64,
+) -> Result<(LatestAppend, Vec<(Key, Seq)>)> {
+    let head = Arc::new(append.head()?);
+    let key = |(id, seq): (String, Seq)| (keys::message(&head.owner, &head.agent, &id), seq);
+    let messages = append.message_ids()?.into_iter().map(key).collect();
+    let latest =
+        LatestAppend { head, offset, number: append.number, bytes, state: DataState::Intact };
+    Ok((latest, messages))
+}
+
 /// Returns the size of a task in the log with one more append.
 fn bytes_with(before: Option<&LatestAppend>, offset: LogOffset) -> u64 {
     before.map_or(0, |before| before.bytes) + FRAME as u64 + u64::from(offset.length)
-}
-
-fn check_size(head: &Head, size: usize) -> Result<()> {
-    match size {
-        0..=HEAD_LIMIT => Ok(()),
-        size => Err(StoreError::TooLarge {
-            what: format!("the ids and open turns of task {}", head.task),
-            size,
-            limit: HEAD_LIMIT,
-        }),
-    }
 }

@@ -10,7 +10,7 @@
 //! - `codec`, `keys`: the content of the log and of the index
 //! - `index`: entries in memory and in sled
 //! - `draft`, `committer`, `commit_queue`: batches, their changes of the index, and the thread that commits them
-//! - `reader`, `lists`, `cached_reader`: reading
+//! - `reader`, `cached_reader`: reading
 //! - `compaction`: frees disk space
 //! - `backup`: copies the folder
 //! - `check`: checks the whole store
@@ -32,14 +32,12 @@ mod index_folder;
 mod interleavings;
 mod keys;
 mod latest_append;
-mod lists;
 mod log;
 #[cfg(test)]
 mod model;
 mod open;
 mod reader;
 mod reader_threads;
-mod replayed_record;
 #[cfg(any(test, feature = "testing"))]
 mod test_rng;
 #[cfg(test)]
@@ -143,13 +141,8 @@ impl SledStore {
     /// Prepares an append on the caller's thread: serializes the events, and computes the index keys of messages.
     async fn prepare(&self, caller: &Caller, append: Append) -> Result<PreparedAppend> {
         let json = codec::events_json(&append)?;
-        if json.len() > MAX_APPEND_BYTES {
-            return Err(StoreError::TooLarge {
-                what: format!("an append to task {}", append.task),
-                size: json.len(),
-                limit: MAX_APPEND_BYTES,
-            });
-        }
+        let what = || format!("an append to task {}", append.task);
+        StoreError::check_size(json.len(), MAX_APPEND_BYTES, what)?;
         let messages = match append.message_ids().next() {
             Some(_) => self.message_keys(caller, &append).await?,
             None => Vec::new(),
@@ -325,13 +318,8 @@ impl Store for SledStore {
     async fn put_record(&self, caller: &Caller, key: &RecordKey, value: Vec<u8>) -> Result<()> {
         key.check(&value)?;
         let name = keys::record(caller, key);
-        if name.len() > MAX_KEY_BYTES {
-            return Err(StoreError::TooLarge {
-                what: format!("the names of record {}/{}/{}", key.kind, key.scope, key.id),
-                size: name.len(),
-                limit: MAX_KEY_BYTES,
-            });
-        }
+        let what = || format!("the names of record {}/{}/{}", key.kind, key.scope, key.id);
+        StoreError::check_size(name.len(), MAX_KEY_BYTES, what)?;
         self.committer.record(name, Some(value)).await?;
         Ok(())
     }

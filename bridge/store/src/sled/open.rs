@@ -49,19 +49,9 @@ impl SledSettings {
     }
 }
 
-/// The folders of the index in earlier layouts. They are removed, and the index is rebuilt.
-const FORMER_FOLDERS: [&str; 10] = [
-    "index",
-    "index-2",
-    "parts",
-    "parts-2",
-    "lists",
-    "lists-2",
-    "tables",
-    "tables-2",
-    "entries",
-    "entries-2",
-];
+/// The folders of the index in earlier layouts, each of which had a second one with the suffix `-2`. They are removed, and
+/// the index is rebuilt.
+const FORMER_FOLDERS: [&str; 5] = ["index", "parts", "lists", "tables", "entries"];
 
 /// Opens the store in a folder or creates it.
 pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<(Reader, log::Writer)> {
@@ -75,10 +65,12 @@ pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<(Rea
     disk.sync_folder(folder).map_err(failed)?;
     // An earlier program uses an index of its own, and may have removed segments of the log that the current index refers to. So
     // the current index is removed first.
-    let mut former = FORMER_FOLDERS.map(|name| folder.join(name)).into_iter();
-    if let Some(found) = former.find(|former| former.exists()) {
+    let former = FORMER_FOLDERS.iter().flat_map(|name| [name.to_string(), format!("{name}-2")]);
+    let former: Vec<PathBuf> = former.map(|name| folder.join(name)).collect();
+    if let Some(found) = former.iter().find(|former| former.exists()) {
         tracing::warn!(folder = %found.display(), "an index of an earlier layout is rebuilt from the log");
-        FOLDERS.iter().chain(&FORMER_FOLDERS).try_for_each(|name| remove(&folder.join(name)))?;
+        FOLDERS.iter().try_for_each(|name| remove(&folder.join(name)))?;
+        former.iter().try_for_each(|former| remove(former))?;
     }
     let opened = match open_all(settings, disk, &logs, &lock) {
         Err(Unopened::Index(error)) if !is_permanent(&error) => {

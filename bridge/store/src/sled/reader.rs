@@ -12,7 +12,8 @@ use super::{
     log::{Log, LogOffset},
 };
 use crate::{
-    Head, ListPosition, Result, Seq, StoreError, StoredEvent, TaskCounts, damage::Quarantine,
+    Head, ListPosition, ListQuery, Result, Seq, StoreError, StoredEvent, TaskCounts,
+    caller::Caller, damage::Quarantine,
 };
 
 /// The index has the offset of every append whose number is a multiple of this. The others are found through the previous
@@ -220,6 +221,52 @@ impl Reader {
             }
         }
         Ok(heads)
+    }
+
+    /// Returns the positions of the tasks of a page, see [`PageBuilder`](crate::backend::PageBuilder), and the number of tasks on all pages.
+    pub(super) fn page_positions(
+        &self,
+        caller: &Caller,
+        query: &ListQuery,
+    ) -> Result<(Vec<ListPosition>, usize)> {
+        let (agent, context) = (&query.agent, query.context_id.as_deref());
+        let from = query.start(|position| {
+            // The last task of the previous page may be damaged, so only the index is read.
+            let indexed = self.indexed_task(&position.task)?;
+            Ok(indexed.is_some_and(|task| task.owner == caller.id && task.agent == *agent))
+        })?;
+        let (mut found, mut total) = (Vec::new(), 0);
+        let state = query.state.as_ref().map(|state| state.as_str());
+        // The list of each state begins with the positions that the page may have.
+        for (count, tasks) in self.index().counts(&keys::states(caller, agent, context, state))? {
+            let list = keys::counted_list(&count);
+            for place in self.state_list(&list, from.as_ref(), query).take(query.page_size + 1) {
+                found.push(place?);
+            }
+            total += match query.after {
+                Some(_) if query.known_total.is_some() => 0,
+                Some(_) => self.state_list(&list, None, query).count(),
+                None => tasks,
+            };
+        }
+        found.sort();
+        Ok((found, query.known_total.unwrap_or(total)))
+    }
+
+    /// Returns the positions in a state list after `from` whose times the query includes.
+    fn state_list(
+        &self,
+        list: &Key,
+        from: Option<&ListPosition>,
+        query: &ListQuery,
+    ) -> impl Iterator<Item = Result<ListPosition>> {
+        let after = from.map(|from| keys::ordered_key(list.clone(), Order::NewestFirst, from));
+        let entries = self.index().scan(list.clone(), after);
+        let page_positions = entries.map(|entry| keys::position(&entry?.0));
+        page_positions.take_while(|place| {
+            let millis = place.as_ref().map(|place| place.millis);
+            millis.map_or(true, |millis| query.includes_time(millis))
+        })
     }
 
     /// Returns the counts of each agent's tasks.

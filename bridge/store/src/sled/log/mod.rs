@@ -7,15 +7,13 @@
 //! - `frame`: the header of a record, by which damage is detected
 //! - `segment`: the files
 //! - `writer`: appends batches
-//! - `reader`: reads single records by their offsets
-//! - `scan`: reads some records of a full segment at a time
+//! - `reader`: reads single records by their offsets, and some records of a full segment at a time
 //! - `replay`: reads all records after a position, with damaged ones, and finds the end after a crash
 
 mod disk;
 mod frame;
 mod reader;
 mod replay;
-mod scan;
 mod segment;
 #[cfg(any(test, feature = "testing"))]
 mod simulated;

@@ -1,4 +1,4 @@
-//! Reads single records by their offsets.
+//! Reads single records by their offsets, and some records of a full segment at a time.
 
 use std::{
     collections::BTreeMap,
@@ -12,11 +12,20 @@ use std::{
 
 use bridge_program::lock;
 
-use super::{LogOffset, disk::LogFile, frame, frame::Frame, segment::Segments};
-use crate::StoreError;
+use super::{
+    LogEntry, LogOffset,
+    disk::LogFile,
+    frame,
+    frame::Frame,
+    segment::{HEADER, Segments},
+};
+use crate::{Result, StoreError};
 
 /// The largest number of open files.
 const MAX_OPEN_FILES: usize = 128;
+
+/// The approximate largest size of a record with its frame.
+const MAX_RECORD: u64 = 80 << 20;
 
 /// The readable log.
 #[derive(Debug)]
@@ -102,7 +111,7 @@ impl Log {
     }
 
     /// Removes all segments before the segment that begins at this position.
-    pub(in crate::sled) fn remove_before(&self, begin: u64) -> Result<(), StoreError> {
+    pub(in crate::sled) fn remove_before(&self, begin: u64) -> Result<()> {
         let _alone = self.removing.write().unwrap_or_else(PoisonError::into_inner);
         self.segments.set_begin(begin)?;
         lock(&self.files).retain(|base, _| *base >= begin);
@@ -115,7 +124,7 @@ impl Log {
     }
 
     /// Reads the record at an offset, and checks its checksum.
-    pub(in crate::sled) fn read(&self, offset: LogOffset) -> Result<Vec<u8>, StoreError> {
+    pub(in crate::sled) fn read(&self, offset: LogOffset) -> Result<Vec<u8>> {
         let (base, file) = self.segment(offset.at)?;
         let start = offset.at - base;
         let mut bytes = vec![0; frame::HEADER + offset.length as usize];
@@ -139,7 +148,7 @@ impl Log {
         format!("{} at byte {offset}", path.display())
     }
 
-    pub(super) fn segment(&self, at: u64) -> Result<(u64, LogFile), StoreError> {
+    pub(super) fn segment(&self, at: u64) -> Result<(u64, LogFile)> {
         let mut files = lock(&self.files);
         let missing = || StoreError::corrupt("the log", &format!("position {at} is in no segment"));
         let (&base, file) = files.range(..=at).next_back().ok_or_else(missing)?;
@@ -155,6 +164,43 @@ impl Log {
         }
         files.insert(base, Some(Arc::clone(&opened)));
         Ok((base, opened))
+    }
+
+    /// Passes the records of a full segment from `start` on to `visit`, up to a size of `limit` bytes or to the end of the
+    /// segment, `end`. Returns the position after them.
+    ///
+    /// Errors: `Io`.
+    pub(in crate::sled) fn records(
+        &self,
+        start: u64,
+        end: u64,
+        limit: usize,
+        visit: &mut dyn FnMut(&LogEntry<'_>),
+    ) -> Result<u64> {
+        let _lock = self.lock_segments();
+        let (base, file) = self.segment(start)?;
+        let (start, mut length) = (start.max(base + HEADER), limit as u64);
+        loop {
+            let wanted = length.min(end.saturating_sub(start));
+            let bytes = self.read_range(&file, base, start, wanted)?;
+            let is_all = start + wanted >= end;
+            let read = visit_records(&bytes, start, is_all || length >= MAX_RECORD, visit);
+            match read {
+                // The first record is larger.
+                0 if !is_all && length < MAX_RECORD => length *= 4,
+                read if is_all => return Ok(end.max(start + read as u64)),
+                read => return Ok(start + read as u64),
+            }
+        }
+    }
+
+    /// Reads `length` bytes of a file from a position on, or fewer if the file ends before.
+    fn read_range(&self, file: &LogFile, base: u64, start: u64, length: u64) -> Result<Vec<u8>> {
+        let failed = |error| StoreError::io(format!("reading {}", self.name(base, 0)), error);
+        let there = (base + file.length().map_err(failed)?).saturating_sub(start);
+        let mut bytes = vec![0; length.min(there) as usize];
+        file.read_exact_at(&mut bytes, start - base).map_err(failed)?;
+        Ok(bytes)
     }
 
     /// Returns the number of reads of records that the disk has failed. Those may succeed later.
@@ -176,4 +222,37 @@ impl Log {
             _ => StoreError::io(format!("reading {position}"), error),
         }
     }
+}
+
+/// Visits the valid records at the beginning of `bytes`, and the damaged ranges between them. Returns their size. An
+/// incomplete record at the end is left for the next call, unless these bytes are the last.
+fn visit_records(
+    bytes: &[u8],
+    start: u64,
+    is_all: bool,
+    visit: &mut dyn FnMut(&LogEntry<'_>),
+) -> usize {
+    let mut at = 0;
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        let position = start + at as u64;
+        if let Some(frame) = Frame::read(rest) {
+            let length = frame.record.len() as u32;
+            let offset = LogOffset { at: position, length };
+            visit(&LogEntry::Record(offset, frame.record));
+            at += frame.len();
+            continue;
+        }
+        match frame::find(rest, 0) {
+            Some((found, _)) => {
+                visit(&LogEntry::Damaged(position, &rest[..found]));
+                at += found;
+            }
+            None if is_all => {
+                visit(&LogEntry::Damaged(position, rest));
+                at = bytes.len();
+            }
+            None => break,
+        }
+    }
+    at
 }
