@@ -6,13 +6,14 @@
 mod text_format;
 
 use std::{
+    borrow::Cow,
     fmt,
     sync::{Arc, PoisonError, RwLock, atomic::Ordering},
     time::Duration,
 };
 
 use prometheus_client::{
-    encoding::{EncodeLabelSet, text::encode},
+    encoding::text::encode,
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Registry, Unit},
 };
@@ -50,14 +51,14 @@ impl<M> Default for Recent<M> {
 
 impl<M: Clone> Recent<M> {
     /// Returns a metric from the cache; `make` finds or creates it the first time.
-    fn get(&self, agent: &str, labels: [&'static str; 2], make: impl FnOnce(String) -> M) -> M {
+    fn get(&self, agent: &str, labels: [&'static str; 2], make: impl FnOnce() -> M) -> M {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let is_it = |one: &&(String, _, _)| one.1 == labels && one.0 == agent;
         if let Some((_, _, metric)) = known.iter().find(is_it) {
             return metric.clone();
         }
         drop(known);
-        let metric = make(agent.to_owned());
+        let metric = make();
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() < RECENT {
             known.push((agent.to_owned(), labels, metric.clone()));
@@ -68,85 +69,35 @@ impl<M: Clone> Recent<M> {
 
 struct Families {
     registry: Registry,
-    requests: Family<RequestLabels, Counter>,
+    requests: Family<Labels<3>, Counter>,
     recent_requests: Recent<Counter>,
-    refusals: Family<RefusalLabels, Counter>,
-    limited: Family<LimitLabels, Counter>,
-    turns: Family<OutcomeLabels, Histogram, fn() -> Histogram>,
+    refusals: Family<Labels<3>, Counter>,
+    limited: Family<Labels<3>, Counter>,
+    turns: Family<Labels<2>, Histogram, fn() -> Histogram>,
     recent_turns: Recent<Histogram>,
-    turns_running: Family<AgentLabels, Gauge>,
-    turns_queued: Family<AgentLabels, Gauge>,
-    tasks_open: Family<AgentLabels, Gauge>,
+    turns_running: Family<Labels<1>, Gauge>,
+    turns_queued: Family<Labels<1>, Gauge>,
+    tasks_open: Family<Labels<1>, Gauge>,
     recent_tasks_open: Recent<Gauge>,
-    streams_open: Family<AgentLabels, Gauge>,
-    turns_taken_over: Family<OutcomeLabels, Counter>,
+    streams_open: Family<Labels<1>, Gauge>,
+    turns_taken_over: Family<Labels<2>, Counter>,
     replicas: Gauge,
     leases_held: Gauge,
-    handed_calls: Family<CallLabels, Counter>,
+    handed_calls: Family<Labels<2>, Counter>,
     appends: Histogram,
-    store_errors: Family<ErrorLabels, Counter>,
+    store_errors: Family<Labels<1>, Counter>,
     damaged_tasks: Gauge,
     lost_bytes: Gauge,
-    tasks_deleted: Family<AgentLabels, Counter>,
-    store_bytes: Family<PartLabels, Gauge>,
-    pushes: Family<OutcomeLabels, Histogram, fn() -> Histogram>,
-    pushes_open: Family<AgentLabels, Gauge>,
-    pushes_given_up: Family<AgentLabels, Gauge>,
-    certificate_end: Family<FileLabels, Gauge>,
+    tasks_deleted: Family<Labels<1>, Counter>,
+    store_bytes: Family<Labels<1>, Gauge>,
+    pushes: Family<Labels<2>, Histogram, fn() -> Histogram>,
+    pushes_open: Family<Labels<1>, Gauge>,
+    pushes_given_up: Family<Labels<1>, Gauge>,
+    certificate_end: Family<Labels<1>, Gauge>,
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct RequestLabels {
-    agent: String,
-    operation: &'static str,
-    outcome: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct RefusalLabels {
-    agent: String,
-    outcome: &'static str,
-    scheme: String,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct LimitLabels {
-    agent: String,
-    limit: &'static str,
-    outcome: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OutcomeLabels {
-    agent: String,
-    outcome: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct CallLabels {
-    direction: &'static str,
-    outcome: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct AgentLabels {
-    agent: String,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct PartLabels {
-    part: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct FileLabels {
-    file: String,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct ErrorLabels {
-    error: &'static str,
-}
+/// The names and values of a metric's labels.
+type Labels<const N: usize> = [(&'static str, Cow<'static, str>); N];
 
 /// Counts a stream as open until it is dropped.
 pub struct OpenStreamGuard(Gauge);
@@ -267,44 +218,42 @@ impl Metrics {
     /// Counts a request.
     pub fn answered(&self, agent: &str, operation: &'static str, outcome: &'static str) {
         let Families { requests, recent_requests, .. } = &*self.0;
-        let count = recent_requests.get(agent, [operation, outcome], |agent| {
-            requests.get_or_create_owned(&RequestLabels { agent, operation, outcome })
+        let count = recent_requests.get(agent, [operation, outcome], || {
+            let operation = ("operation", operation.into());
+            let labels = [("agent", owned(agent)), operation, ("outcome", outcome.into())];
+            requests.get_or_create_owned(&labels)
         });
         count.inc();
     }
 
     /// Counts a refused request, with the card's security scheme of the presented credential, if any.
     pub fn refused(&self, agent: &str, outcome: &'static str, scheme: Option<&str>) {
-        let refused = RefusalLabels {
-            agent: agent.to_owned(),
-            outcome,
-            scheme: scheme.unwrap_or("none").to_owned(),
-        };
-        self.0.refusals.get_or_create(&refused).inc();
+        let scheme = owned(scheme.unwrap_or("none"));
+        let labels = [("agent", owned(agent)), ("outcome", outcome.into()), ("scheme", scheme)];
+        self.0.refusals.get_or_create(&labels).inc();
     }
 
     /// Counts a request that a limit of its caller delayed or refused.
     pub fn limited(&self, agent: &str, limit: &'static str, outcome: &'static str) {
-        let limited = LimitLabels { agent: agent.to_owned(), limit, outcome };
-        self.0.limited.get_or_create(&limited).inc();
+        let labels =
+            [("agent", owned(agent)), ("limit", limit.into()), ("outcome", outcome.into())];
+        self.0.limited.get_or_create(&labels).inc();
     }
 
     /// Records the duration of a turn.
     pub fn turn(&self, agent: &str, outcome: &'static str, took: Duration) {
         let Families { turns, recent_turns, .. } = &*self.0;
-        let durations = recent_turns.get(agent, [outcome, ""], |agent| {
-            turns.get_or_create_owned(&OutcomeLabels { agent, outcome })
-        });
+        let durations = recent_turns
+            .get(agent, [outcome, ""], || turns.get_or_create_owned(&of_outcome(agent, outcome)));
         durations.observe(took.as_secs_f64());
     }
 
     /// Sets the numbers of an agent's running and waiting turns, and shows its failed turns even if there are none yet:
     /// Prometheus sees no increase in a series that begins with the first failure.
     pub fn load(&self, agent: &str, running: usize, queued: usize) {
-        let failed = OutcomeLabels { agent: agent.to_owned(), outcome: "failed" };
-        let agent = agent_labels(agent);
         let Families { turns, turns_running, turns_queued, .. } = &*self.0;
-        drop(turns.get_or_create(&failed));
+        drop(turns.get_or_create(&of_outcome(agent, "failed")));
+        let agent = of_agent(agent);
         turns_running.get_or_create(&agent).set(gauge(running));
         turns_queued.get_or_create(&agent).set(gauge(queued));
     }
@@ -326,9 +275,7 @@ impl Metrics {
 
     /// Counts a turn of a bridge that has ended, by its outcome.
     pub fn turn_taken_over(&self, agent: &str, outcome: &'static str) {
-        let agent = agent.to_owned();
-        let labels = OutcomeLabels { agent, outcome };
-        self.0.turns_taken_over.get_or_create(&labels).inc();
+        self.0.turns_taken_over.get_or_create(&of_outcome(agent, outcome)).inc();
     }
 
     /// Sets the metrics of the work that several bridges share.
@@ -342,7 +289,7 @@ impl Metrics {
         for (direction, counts) in [("out", sharing.handed), ("in", sharing.taken)] {
             let CallCounts { answered, failed } = counts;
             for (outcome, count) in [("answered", answered), ("failed", failed)] {
-                let labels = CallLabels { direction, outcome };
+                let labels = [("direction", direction.into()), ("outcome", outcome.into())];
                 let calls = families.handed_calls.get_or_create(&labels);
                 // Another request for the metrics may have stored a newer count.
                 calls.inner().fetch_max(count, Ordering::Relaxed);
@@ -352,13 +299,12 @@ impl Metrics {
 
     fn tasks_open(&self, agent: &str) -> Gauge {
         let Families { tasks_open, recent_tasks_open, .. } = &*self.0;
-        recent_tasks_open
-            .get(agent, ["", ""], |agent| tasks_open.get_or_create_owned(&AgentLabels { agent }))
+        recent_tasks_open.get(agent, ["", ""], || tasks_open.get_or_create_owned(&of_agent(agent)))
     }
 
     /// Counts a stream as open until the result is dropped.
     pub fn stream(&self, agent: &str) -> OpenStreamGuard {
-        let open = self.0.streams_open.get_or_create_owned(&agent_labels(agent));
+        let open = self.0.streams_open.get_or_create_owned(&of_agent(agent));
         open.inc();
         OpenStreamGuard(open)
     }
@@ -370,19 +316,18 @@ impl Metrics {
 
     /// Records the duration of one delivery attempt of a push notification.
     pub fn pushed(&self, agent: &str, outcome: &'static str, took: Duration) {
-        let agent = agent.to_owned();
-        let pushes = self.0.pushes.get_or_create(&OutcomeLabels { agent, outcome });
+        let pushes = self.0.pushes.get_or_create(&of_outcome(agent, outcome));
         pushes.observe(took.as_secs_f64());
     }
 
     /// Changes the number of settings with events to deliver.
     pub fn push_open(&self, agent: &str, more: i64) {
-        self.0.pushes_open.get_or_create(&agent_labels(agent)).inc_by(more);
+        self.0.pushes_open.get_or_create(&of_agent(agent)).inc_by(more);
     }
 
     /// Changes the number of settings whose delivery was given up.
     pub fn push_given_up(&self, agent: &str, more: i64) {
-        self.0.pushes_given_up.get_or_create(&agent_labels(agent)).inc_by(more);
+        self.0.pushes_given_up.get_or_create(&of_agent(agent)).inc_by(more);
     }
 
     /// Sets the extent of the store's damage.
@@ -393,26 +338,25 @@ impl Metrics {
 
     /// Counts a task that a rule deleted.
     pub fn task_deleted(&self, agent: &str) {
-        let agent = agent.to_owned();
-        self.0.tasks_deleted.get_or_create(&AgentLabels { agent }).inc();
+        self.0.tasks_deleted.get_or_create(&of_agent(agent)).inc();
     }
 
     /// Sets the size of a part of the store in bytes.
     pub fn store_bytes(&self, part: &'static str, bytes: u64) {
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-        self.0.store_bytes.get_or_create(&PartLabels { part }).set(bytes);
+        self.0.store_bytes.get_or_create(&[("part", part.into())]).set(bytes);
     }
 
     /// Sets the end of the server certificate's validity, in seconds since 1970, in place of an earlier value.
     pub fn certificate_end(&self, file: String, end: i64) {
         let ends = &self.0.certificate_end;
         ends.clear();
-        ends.get_or_create(&FileLabels { file }).set(end);
+        ends.get_or_create(&[("file", file.into())]).set(end);
     }
 
     /// Counts a failure of the store.
     pub fn store_failed(&self, error: &'static str) {
-        self.0.store_errors.get_or_create(&ErrorLabels { error }).inc();
+        self.0.store_errors.get_or_create(&[("error", error.into())]).inc();
     }
 }
 
@@ -420,8 +364,16 @@ fn gauge(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-fn agent_labels(agent: &str) -> AgentLabels {
-    AgentLabels { agent: agent.to_owned() }
+fn owned(value: &str) -> Cow<'static, str> {
+    value.to_owned().into()
+}
+
+fn of_agent(agent: &str) -> Labels<1> {
+    [("agent", owned(agent))]
+}
+
+fn of_outcome(agent: &str, outcome: &'static str) -> Labels<2> {
+    [("agent", owned(agent)), ("outcome", outcome.into())]
 }
 
 impl fmt::Debug for Metrics {
