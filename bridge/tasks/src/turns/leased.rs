@@ -10,7 +10,7 @@ use std::{
 
 use bridge_protocol::a2a::TaskState;
 use bridge_telemetry::TraceContext;
-use tokio::{sync::Notify, task::JoinHandle, time::sleep};
+use tokio::{sync::Notify, task::JoinSet, time::sleep};
 
 use super::{
     TurnError, Turns, TurnsInner,
@@ -30,15 +30,6 @@ const ATTEMPTS: usize = 60;
 /// The interval at which open turns are checked without a reason. After a failure of the store, such as a failover to a
 /// standby that lacks the last changes, a lease that was returned may belong to this process again, which does not know it.
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
-
-/// Ends a task of the runtime when it is dropped.
-pub(super) struct Aborted(JoinHandle<()>);
-
-impl Drop for Aborted {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
 
 fn conversation(key: &ConversationKey) -> Conversation<'_> {
     let (agent, caller, id) = &**key;
@@ -253,16 +244,17 @@ impl Turns {
         }
     }
 
-    /// Cancels a turn here when another process cancels its task.
+    /// Cancels a turn here when another process cancels its task, until the result is dropped.
     pub(super) fn watch_for_cancelation(
         &self,
         job: &TurnJob,
         cancel_signal: &CancelSignal,
-    ) -> Option<Aborted> {
+    ) -> Option<JoinSet<()>> {
         self.leases()?;
         let (store, cancel_signal) = (Arc::clone(&self.0.store), cancel_signal.clone());
         let (caller, task) = (job.caller.clone(), job.task.clone());
-        Some(Aborted(tokio::spawn(async move {
+        let mut watching = JoinSet::new();
+        watching.spawn(async move {
             let Ok(mut watch) = store.watch(&caller, &task).await else {
                 return;
             };
@@ -273,7 +265,8 @@ impl Turns {
                 }
                 seen = head.seq;
             }
-        })))
+        });
+        Some(watching)
     }
 }
 
