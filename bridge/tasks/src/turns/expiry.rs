@@ -16,7 +16,7 @@ use crate::{
     agent::Agent,
     clock,
     executor::{EmitError, TaskHandle, Update},
-    store::{Event, Head, Idle, ListPosition},
+    store::{Head, Idle, ListPosition},
 };
 
 /// The number of tasks that are read at a time.
@@ -28,7 +28,7 @@ const CHECK_INTERVALS: [Duration; 2] = [Duration::from_millis(100), Duration::fr
 impl Turns {
     /// Starts checking for expired tasks if an agent has a limit. The checks end when the last [`Turns`] is dropped.
     pub fn start_expiry(&self) {
-        if self.can_expire() {
+        if self.interval().is_some() {
             let inner = Arc::downgrade(&self.0);
             self.0.expiry_started.call_once(|| drop(tokio::spawn(expire_periodically(inner))));
         }
@@ -99,64 +99,46 @@ impl Turns {
         lock(&self.0.last_checked)
     }
 
+    /// Cancels the task unless it has changed meanwhile, notifies its agent, and returns whether it was canceled.
     async fn expire_task(
         &self,
         agent: &Arc<Agent>,
-        head: &Head,
+        seen: &Head,
         limit: Duration,
     ) -> Result<bool, EmitError> {
-        let is_canceled = self.cancel_waiting(head, limit).await?;
-        if is_canceled {
-            self.notify_expired(Arc::clone(agent), head).await;
-        }
-        Ok(is_canceled)
-    }
-
-    /// Cancels the task unless it has changed meanwhile.
-    async fn cancel_waiting(&self, seen: &Head, limit: Duration) -> Result<bool, EmitError> {
-        let handle = TaskHandle::new(self.0.store.clone(), Arc::new(seen.clone()));
-        let id = format!("{}.expired", seen.task);
+        let Head { owner, task, .. } = seen;
+        let store = &self.0.store;
+        let handle = TaskHandle::new(store.clone(), Arc::new(seen.clone()));
         let text = format!("Nobody answered within {limit:?}.");
-        let canceled = handle.append(|head: &Head| {
-            let update = Update::said(TaskState::Canceled, id.clone(), text.clone());
-            let same = head.seq == seen.seq;
-            same.then(|| -> Vec<Event> { handle.events(vec![update]) })
-        });
+        let update = Update::said(TaskState::Canceled, format!("{task}.expired"), text);
+        let events = handle.events(vec![update]);
+        let canceled = handle.append(|head| (head.seq == seen.seq).then(|| events.clone()));
         match canceled.await {
-            Ok(after) => Ok(after.is_some()),
-            Err(EmitError::Ended { .. }) => Ok(false),
-            Err(error @ EmitError::Store(_)) => Err(error),
+            Ok(Some(_)) => {}
+            Ok(None) | Err(EmitError::Ended { .. }) => return Ok(false),
+            Err(error @ EmitError::Store(_)) => return Err(error),
         }
-    }
-
-    async fn notify_expired(&self, agent: Arc<Agent>, head: &Head) {
-        match self.0.store.task(&head.owner, &head.task).await {
-            Ok(snapshot) => notify_agent(agent, snapshot.task, head.owner.clone()),
-            Err(error) => {
-                tracing::warn!(task = head.task, %error, "an expired task cannot be read");
-            }
+        match store.task(owner, task).await {
+            Ok(snapshot) => notify_agent(Arc::clone(agent), snapshot.task, owner.clone()),
+            Err(error) => tracing::warn!(task, %error, "an expired task cannot be read"),
         }
+        Ok(true)
     }
 
-    fn can_expire(&self) -> bool {
-        let has_limit = |agent: &Arc<Agent>| agent.settings.expire_after.is_some();
-        self.agents().values().any(has_limit)
-    }
-
-    /// Returns the interval between checks, a fraction of the shortest limit.
-    fn interval(&self) -> Duration {
+    /// Returns the interval between checks, a fraction of the shortest limit; `None` if no agent has a limit.
+    fn interval(&self) -> Option<Duration> {
         let agents = self.agents();
         let limits = agents.values().filter_map(|agent| agent.settings.expire_after);
-        let shortest = limits.min().unwrap_or(Duration::MAX);
         let [least, most] = CHECK_INTERVALS;
-        (shortest / 4).clamp(least, most)
+        limits.min().map(|shortest| (shortest / 4).clamp(least, most))
     }
 }
 
 async fn expire_periodically(inner: Weak<TurnsInner>) {
     let turns = || inner.upgrade().map(Turns);
-    while let Some(every) = turns().map(|turns| turns.interval()) {
-        sleep(every).await;
+    while let Some(interval) = turns().map(|turns| turns.interval()) {
+        // A reload may set a limit again.
+        sleep(interval.unwrap_or(CHECK_INTERVALS[1])).await;
         let Some(turns) = turns() else {
             return;
         };
