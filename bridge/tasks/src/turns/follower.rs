@@ -68,11 +68,17 @@ impl Follower {
                 return Ok(Some(stored));
             }
             self.permit = None;
-            if !self.wait_for_news().await? {
+            let seen = self.seen;
+            let watch = self.watch().await?;
+            if watch.after(seen).await.is_none() {
                 return Ok(None);
             }
-            match self.pushed_events() {
-                Some(events) => self.queue_events(&events),
+            match watch.events(seen) {
+                // All readers share these events. They are cloned because readers modify them.
+                Some(events) => {
+                    let later = events.iter().filter(|stored| stored.seq > seen);
+                    self.read.extend(later.cloned());
+                }
                 None => {
                     let page = self.read_page().await?;
                     self.read.extend(page);
@@ -87,17 +93,6 @@ impl Follower {
     /// Returns an error if the store cannot be read.
     pub async fn listen(&mut self) -> Result<()> {
         self.watch().await.map(|_| ())
-    }
-
-    /// Returns the events of the last notification if they continue after the last event that was read.
-    fn pushed_events(&mut self) -> Option<Arc<[StoredEvent]>> {
-        self.watch.as_mut()?.events(self.seen)
-    }
-
-    /// Queues events, which are shared by all readers. They are cloned because readers modify them.
-    fn queue_events(&mut self, events: &[StoredEvent]) {
-        let later = events.iter().filter(|stored| stored.seq > self.seen);
-        self.read.extend(later.cloned());
     }
 
     /// Returns whether the log is known to hold further events. If so, [`Follower::next`] does not wait for new ones.
@@ -150,12 +145,6 @@ impl Follower {
     async fn read(&self) -> Result<Vec<StoredEvent>> {
         let Self { caller, task, .. } = self;
         self.store.read(caller, task, self.seen, self.page_size).await
-    }
-
-    /// Waits until the log holds further events; returns false if it will not.
-    async fn wait_for_news(&mut self) -> Result<bool> {
-        let seen = self.seen;
-        Ok(self.watch().await?.after(seen).await.is_some())
     }
 
     async fn watch(&mut self) -> Result<&mut Watch> {
