@@ -11,12 +11,10 @@
 //! - `conversation_slot`: the right to run turns in a conversation
 //! - `cancel`: cancels tasks for their callers
 //! - `expiry`: cancels tasks whose callers do not answer
-//! - `timer_heartbeat`: makes timers cheap
 //! - `recover`: continues after a restart
 //! - `leased`: shares conversations with other processes on the same store
 //! - `repeated_message`: compares messages with the same id
 //! - `queue`: orders the turns of each conversation
-//! - `queue_place`: a turn's place in that order until the log has the turn
 //! - `memory_budget`: limits the memory of running turns
 //! - `agent_places`: limits the turns of each agent
 //! - `unlogged_ends`: retries beginnings and ends of turns that the store does not accept
@@ -39,7 +37,6 @@ mod memory_budget;
 mod open_artifacts;
 mod placement;
 mod queue;
-mod queue_place;
 mod recover;
 mod repeated_message;
 mod run;
@@ -47,7 +44,6 @@ mod status_answer;
 mod submit;
 #[cfg(test)]
 mod tests;
-mod timer_heartbeat;
 mod turn_events;
 mod unlogged_ends;
 
@@ -55,6 +51,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     // The modules that `interleavings` compiles again find replacements under these names.
     sync::{self, Arc, Mutex, Once, PoisonError, RwLock},
+    time::Duration,
 };
 
 pub use event_projection::{EventProjection, snapshot_at};
@@ -64,7 +61,10 @@ pub use status_answer::is_bare_message;
 pub use submit::{IncomingMessage, Submitted};
 
 use bridge_program::lock;
-use tokio::sync::{self as async_sync, Notify};
+use tokio::{
+    sync::{self as async_sync, Notify},
+    time::sleep,
+};
 
 use crate::{
     agent::Agent,
@@ -78,6 +78,9 @@ use memory_budget::MemoryBudget;
 use queue::ConversationQueues;
 use unlogged_ends::UnloggedEnds;
 pub use unlogged_ends::{RetryCause, UnloggedEnd};
+
+/// The interval of the timer that is always set.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs the turns of all agents on one store.
 #[derive(Clone, Debug)]
@@ -272,12 +275,21 @@ impl Turns {
         agents.keys().filter(is_new).cloned().collect()
     }
 
-    fn agents(&self) -> Arc<Agents> {
-        self.0.agents.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Keeps a timer set as long as these turns exist, which makes all other timers cheap: each message sets timers of
+    /// minutes and removes them again, and tokio wakes its reactor, with two system calls, whenever a new timer is the
+    /// earliest one.
+    fn keep_heartbeat(&self) {
+        let held = Arc::downgrade(&self.0);
+        let heartbeat = async move {
+            while held.strong_count() > 0 {
+                sleep(HEARTBEAT_INTERVAL).await;
+            }
+        };
+        self.0.heartbeat.call_once(|| drop(tokio::spawn(heartbeat)));
     }
 
-    fn known_agent(&self, name: &str) -> Result<Arc<Agent>, TurnError> {
-        self.agent(name).ok_or_else(|| TurnError::NoAgent { agent: name.to_owned() })
+    fn agents(&self) -> Arc<Agents> {
+        self.0.agents.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

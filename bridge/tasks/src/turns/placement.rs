@@ -7,8 +7,7 @@ use super::{
     agent_places::RunPermit,
     conversation_slot::ConversationSlot,
     memory_budget::{self, BudgetReservation},
-    queue::{ConversationKey, TurnJob, conversation_key},
-    queue_place::QueuePlace,
+    queue::{ConversationKey, Placed, TurnJob, conversation_key},
     run::ReadyTurn,
     submit::{IncomingMessage, Target},
 };
@@ -115,6 +114,56 @@ impl Turns {
         match waiting < agent.settings.queue {
             true => Ok(()),
             false => Err(self.unless_repeated(incoming, TurnError::Busy { waiting }).await),
+        }
+    }
+}
+
+/// The place of a turn in its conversation's queue, from before the turn is logged. If the turn were logged first, a later
+/// message of the same task could be logged, queued and even answered before. The turn leaves the queue when this is
+/// dropped.
+pub(super) struct QueuePlace {
+    turns: Turns,
+    key: ConversationKey,
+    job: Arc<TurnJob>,
+    is_settled: bool,
+}
+
+impl QueuePlace {
+    fn new(turns: &Turns, key: &ConversationKey, job: &Arc<TurnJob>) -> Self {
+        Self { turns: turns.clone(), key: Arc::clone(key), job: Arc::clone(job), is_settled: false }
+    }
+
+    /// Keeps the place, because the turn is in the log now. Returns the turn if the turns before it have ended
+    /// meanwhile.
+    fn keep(mut self) -> Option<ReadyTurn> {
+        let (key, job) = (Arc::clone(&self.key), Arc::clone(&self.job));
+        match self.settle(true) {
+            Placed::Waiting => None,
+            Placed::Due(cancel_signal) => {
+                let slot = ConversationSlot::new(&self.turns, key);
+                Some(ReadyTurn::queued(slot, job, cancel_signal))
+            }
+            // The conversation was left to another process, or the task was canceled.
+            Placed::Gone => {
+                self.turns.wait_or_run(key, job);
+                None
+            }
+        }
+    }
+
+    fn settle(&mut self, is_logged: bool) -> Placed {
+        self.is_settled = true;
+        self.turns.0.queues.settle(&self.key, &self.job, is_logged)
+    }
+}
+
+impl Drop for QueuePlace {
+    fn drop(&mut self) {
+        if !self.is_settled
+            && let Placed::Due(_) = self.settle(false)
+        {
+            // The next turn starts when the slot is dropped.
+            drop(ConversationSlot::new(&self.turns, Arc::clone(&self.key)));
         }
     }
 }

@@ -121,7 +121,8 @@ impl Turns {
         let _watched = self.watch_for_cancelation(job, &cancel_signal);
         let ended = match self.agent(&job.agent) {
             Some(agent) => self.work(&agent, job, cancel_signal, known, held).await,
-            None => Box::pin(self.fail_unhosted(job)).await,
+            // The agent was removed while the turn waited.
+            None => Box::pin(self.try_fail(job, "The agent is not hosted here any more.")).await,
         };
         match ended {
             Ok(()) | Err(EmitError::Ended { .. }) => {}
@@ -206,13 +207,6 @@ impl Turns {
             *held = Some(Box::pin(self.reserve(job)).await?);
         }
         self.prepare(agent, job, known, start).await
-    }
-
-    /// Ends a turn whose agent was removed while it waited.
-    async fn fail_unhosted(&self, job: &TurnJob) -> Result<(), EmitError> {
-        let handle = TaskHandle::new(self.0.store.clone(), self.head(job).await?);
-        let text = "The agent is not hosted here any more.";
-        end(&handle, job.turn, &mut handle.events(failed(job, text))).await
     }
 
     /// Logs the start of a turn if necessary, and collects the input of the agent.

@@ -175,7 +175,8 @@ impl Turns {
         &self,
         incoming: &IncomingMessage,
     ) -> Result<SubmitResult, TurnError> {
-        let agent = self.known_agent(&incoming.agent)?.clone();
+        let no_agent = || TurnError::NoAgent { agent: incoming.agent.clone() };
+        let agent = self.agent(&incoming.agent).ok_or_else(no_agent)?;
         let mut incoming = Cow::Borrowed(incoming);
         let (mut reservation, mut has_waited) = (None, false);
         for _ in 0..ATTEMPTS {
