@@ -7,12 +7,14 @@
 //! - [`metrics`]: metrics for operators
 //! - [`executor`], [`agent`]: the interface to agents, and the settings of a hosted one
 //! - [`trace`]: the spans of turns
+//! - [`LogReader`]: reads the events of a task
 //! - [`turns`]: runs the turns of agents
 //! - [`run_to_completion`]: completes operations whose client disconnects in the meantime
 
 pub mod agent;
 mod completion;
 pub mod executor;
+mod log_reader;
 mod metered;
 pub mod metrics;
 pub mod trace;
@@ -20,6 +22,7 @@ pub mod turns;
 mod write_refusals;
 
 pub use completion::run_to_completion;
+pub use log_reader::LogReader;
 
 use bridge_program::clock;
 use bridge_store::{self as store, caller};

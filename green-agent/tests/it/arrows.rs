@@ -179,10 +179,11 @@ const POSTGRES: Modules = &[
 ];
 
 const TASKS: Modules = &[
-    ("turns", &["agent", "executor", "metered", "metrics", "trace"]),
+    ("turns", &["agent", "executor", "log_reader", "metered", "metrics", "trace"]),
     ("trace", &[]),
     ("agent", &["executor"]),
-    ("executor", &[]),
+    ("executor", &["log_reader"]),
+    ("log_reader", &[]),
     ("metered", &["metrics", "write_refusals"]),
     ("write_refusals", &[]),
     ("metrics", &[]),

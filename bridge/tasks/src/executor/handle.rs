@@ -2,18 +2,21 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use bridge_program::lock;
 use bridge_protocol::a2a::{Metadata, Task};
+use tokio::task::AbortHandle;
 
-use super::{Update, output_budget::OutputBudget, validity};
+use super::{Update, validity};
 use crate::{
     clock,
-    store::{
-        Append, Event, Head, ListQuery, Result, Seq, Store, StoreError, StoredEvent, TurnState,
-    },
+    log_reader::LogReader,
+    store::{Append, Event, Head, ListQuery, Store, StoreError, TurnState},
 };
 
 /// The number of attempts when others append to the same task.
@@ -120,7 +123,7 @@ impl TaskHandle {
 
     /// Makes the first piece of an artifact replace and not append, whatever the executor has set, because readers
     /// refuse or drop a piece that is appended to nothing. May be called repeatedly.
-    pub async fn begin(&self, events: &mut [Event]) -> Result<(), EmitError> {
+    pub(crate) async fn begin(&self, events: &mut [Event]) -> Result<(), EmitError> {
         for event in events {
             if let Event::Artifact { artifact, append, .. } = event {
                 *append = *append && self.has_begun(&artifact.artifact_id).await?;
@@ -219,10 +222,9 @@ impl TaskHandle {
         }))
     }
 
-    /// Returns at most `limit` events after `after`, oldest first.
-    pub async fn log(&self, after: Seq, limit: usize) -> Result<Vec<StoredEvent>> {
-        let Head { owner, task, .. } = &*self.task;
-        self.store.read(owner, task, after, limit).await
+    /// Returns a reader of all events of the task.
+    pub(crate) fn log(&self) -> LogReader<'_> {
+        LogReader::after(0, &*self.store, &self.task.owner, &self.task.task)
     }
 
     /// Returns the newest tasks of this caller in the task's context, except for the task itself, at most `limit`: those with
@@ -249,5 +251,56 @@ impl TaskHandle {
     /// Reads the current head.
     pub async fn read(&self) -> Result<Arc<Head>, EmitError> {
         Ok(self.store.head(&self.task.owner, &self.task.task).await?)
+    }
+}
+
+/// The output that an agent may still add in one turn. An agent that never stops fills neither memory nor disk.
+#[derive(Debug)]
+pub(crate) struct OutputBudget {
+    limit: usize,
+    used: AtomicUsize,
+    /// The agent's work, which ends when the limit is exceeded.
+    working: OnceLock<AbortHandle>,
+}
+
+impl OutputBudget {
+    /// Creates a budget of this many bytes.
+    fn new(limit: usize) -> Self {
+        Self { limit, used: AtomicUsize::new(0), working: OnceLock::new() }
+    }
+
+    /// Sets the work that ends when the agent exceeds the limit.
+    pub(crate) fn watch(&self, working: AbortHandle) {
+        let _ = self.working.set(working);
+        if self.is_exceeded() {
+            self.abort();
+        }
+    }
+
+    /// Takes the size of these events from the budget. After events that did not fit, all others are refused too.
+    pub(crate) fn take(&self, task: &str, events: &[Event]) -> Result<(), StoreError> {
+        let bytes = events.iter().map(Event::size).sum::<usize>();
+        let before = self.used.fetch_add(bytes, Ordering::SeqCst);
+        let (size, limit) = (before.saturating_add(bytes), self.limit);
+        if size <= limit {
+            return Ok(());
+        }
+        self.abort();
+        Err(StoreError::TooLarge {
+            what: format!("the agent's output for one message of task {task}"),
+            size,
+            limit,
+        })
+    }
+
+    /// Returns whether the agent has exceeded the limit.
+    pub(crate) fn is_exceeded(&self) -> bool {
+        self.used.load(Ordering::SeqCst) > self.limit
+    }
+
+    fn abort(&self) {
+        if let Some(working) = self.working.get() {
+            working.abort();
+        }
     }
 }

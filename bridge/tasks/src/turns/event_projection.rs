@@ -8,11 +8,9 @@ use bridge_translate::{events, question};
 
 use crate::{
     caller::Caller,
+    log_reader::LogReader,
     store::{Event, Result, Seq, Snapshot, Store, StoredEvent, backend::CachedTask},
 };
-
-/// The number of events that are read at a time.
-const PAGE: usize = 256;
 
 /// Converts the events of one task in order. The task is read when it is needed. A reader that is behind the log computes
 /// it from the events, and then keeps it up to date.
@@ -39,16 +37,16 @@ impl EventProjection {
 
     /// Returns the task that is needed to convert an event that was observed; `None` for most events.
     pub async fn needed_task(&mut self, seq: Seq, event: &Event) -> Result<Option<Arc<Task>>> {
-        match event {
+        let is_needed = match event {
+            Event::Metadata { revised: Some(_), .. } => true,
+            Event::Metadata { metadata, revised: None } => events::reported(metadata).is_some(),
+            Event::Status { status, .. } => is_with_others(status),
+            _ => false,
+        };
+        match is_needed {
             // Boxed because it is rarely needed.
-            Event::Metadata { revised: Some(_), .. } => Box::pin(self.task(seq)).await.map(Some),
-            Event::Status { status, .. } if is_with_others(status) => {
-                Box::pin(self.task(seq)).await.map(Some)
-            }
-            Event::Metadata { metadata, revised: None } if events::reported(metadata).is_some() => {
-                Box::pin(self.task(seq)).await.map(Some)
-            }
-            _ => Ok(None),
+            true => Box::pin(self.task(seq)).await.map(Some),
+            false => Ok(None),
         }
     }
 
@@ -118,13 +116,11 @@ async fn newest_snapshot(
 ) -> Result<Option<Snapshot>> {
     let now = store.task(caller, task).await?;
     if now.seq > seq {
-        let later = store.read(caller, task, seq, PAGE).await?;
-        let is_same = later
-            .iter()
-            .take_while(|stored| stored.seq <= now.seq)
-            .all(|stored| !stored.event.changes_task());
-        if later.len() == PAGE || !is_same {
-            return Ok(None);
+        let mut later = LogReader::after(seq, store, caller, task);
+        while let Some(stored) = later.next().await?.filter(|stored| stored.seq <= now.seq) {
+            if stored.event.changes_task() {
+                return Ok(None);
+            }
         }
     }
     Ok(Some(Snapshot::new(now.task, seq)))
@@ -139,12 +135,11 @@ async fn replayed_snapshot(
 ) -> Result<Snapshot> {
     let head = store.head(caller, task).await?;
     let mut replayed = CachedTask::empty(&head);
-    while replayed.snapshot.seq < seq {
-        let page = store.read(caller, task, replayed.snapshot.seq, PAGE).await?;
-        if page.is_empty() {
-            break;
-        }
-        page.into_iter().filter(|one| one.seq <= seq).for_each(|one| replayed.add(one));
+    let mut log = LogReader::after(replayed.snapshot.seq, store, caller, task);
+    while replayed.snapshot.seq < seq
+        && let Some(stored) = log.next().await?
+    {
+        replayed.add(stored);
     }
     Ok(replayed.snapshot)
 }

@@ -10,9 +10,6 @@ use crate::{
     store::{Event, Head, Result, Seq, StoreError, StoredEvent},
 };
 
-/// The number of events that are read at a time.
-const PAGE: usize = 256;
-
 /// The number of attempts when others write to the log at the same time.
 const ATTEMPTS: usize = 64;
 
@@ -57,16 +54,12 @@ struct OpenArtifacts {
 
 impl OpenArtifacts {
     async fn read(&mut self, handle: &TaskHandle) -> Result<()> {
-        loop {
-            let page = handle.log(self.seen, PAGE).await?;
-            for StoredEvent { seq, event, .. } in &page {
-                self.take(event);
-                self.seen = *seq;
-            }
-            if page.len() < PAGE {
-                return Ok(());
-            }
+        let mut log = handle.log();
+        while let Some(StoredEvent { seq, event, .. }) = log.next().await? {
+            self.take(&event);
+            self.seen = seq;
         }
+        Ok(())
     }
 
     fn take(&mut self, event: &Event) {

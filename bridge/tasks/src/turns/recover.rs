@@ -10,10 +10,10 @@ use super::{
     run::{end, failed},
 };
 use crate::{
-    agent::Agent,
     executor::{EmitError, TaskHandle},
+    log_reader::LogReader,
     metered::reports_open_tasks,
-    store::{Event, Head, Result, Seq, StoreError, TurnState},
+    store::{Event, Head, Result, StoreError, TurnState},
     trace,
 };
 use bridge_telemetry::Instrument as _;
@@ -101,7 +101,7 @@ impl Turns {
                 unended: Some(self.0.places.enter_anyway(&head.agent, 0)),
             });
             // A turn is in the queue before it is logged. One that is logged but not in the queue is abandoned.
-            if self.is_in_process(head, &job) {
+            if possible_keys(head).iter().any(|key| self.0.queues.contains(key, &job)) {
                 continue;
             }
             recovered += 1;
@@ -109,24 +109,19 @@ impl Turns {
                 TurnState::Queued => None,
                 // The agent may have seen the message and acted on it, so it is not called again.
                 TurnState::Started { open_until, reference } => {
-                    match survives_restart(&agent) && open_until.is_some() {
-                        false => Some(INTERRUPTED),
-                        true if reference.is_some()
-                            || self.agent_has_spoken(head, turn.turn).await? =>
-                        {
-                            None
-                        }
-                        true => Some(MAYBE_UNDELIVERED),
-                    }
+                    let survives = agent.executor.survives_restart_for().is_some();
+                    let lost = if !survives || open_until.is_none() {
+                        Some(INTERRUPTED)
+                    } else if reference.is_some() || self.agent_has_spoken(head, turn.turn).await? {
+                        None
+                    } else {
+                        Some(MAYBE_UNDELIVERED)
+                    };
+                    let outcome = if lost.is_some() { "failed" } else { "continued" };
+                    self.0.metrics.turn_taken_over(&head.agent, outcome);
+                    lost
                 }
             };
-            if matches!(turn.state, TurnState::Started { .. }) {
-                let outcome = match lost {
-                    Some(_) => "failed",
-                    None => "continued",
-                };
-                self.0.metrics.turn_taken_over(&head.agent, outcome);
-            }
             match lost {
                 Some(text) => {
                     let span = trace::turn(&job.agent, &job.task, job.turn, &job.cause);
@@ -140,11 +135,6 @@ impl Turns {
             }
         }
         Ok(recovered)
-    }
-
-    /// Returns whether the turn runs or waits in this process.
-    fn is_in_process(&self, head: &Head, job: &TurnJob) -> bool {
-        possible_keys(head).iter().any(|key| self.0.queues.contains(key, job))
     }
 
     async fn fail_lost(
@@ -170,31 +160,20 @@ impl Turns {
     /// Returns whether the agent has emitted anything since the turn was logged as started, which shows that it has
     /// the message.
     async fn agent_has_spoken(&self, head: &Head, turn: u64) -> Result<bool> {
-        let (mut seen, mut is_started): (Seq, bool) = (0, false);
-        let mut queued = None;
-        loop {
-            let store = &self.0.store;
-            let page = store.read(&head.owner, &head.task, seen, PAGE).await?;
-            let Some(last) = page.last() else {
-                return Ok(false);
-            };
-            seen = last.seq;
-            for stored in &page {
-                match &stored.event {
-                    Event::TurnStarted { turn: started, .. } => is_started |= *started == turn,
-                    Event::TurnQueued { .. } => queued = Some(stored.time),
-                    // A later message of the caller, whose metadata is logged at the same time.
-                    Event::Metadata { .. } if queued == Some(stored.time) => {}
-                    event if is_started && is_from_agent(event) => return Ok(true),
-                    _ => {}
-                }
+        let (mut is_started, mut queued) = (false, None);
+        let mut log = LogReader::after(0, &*self.0.store, &head.owner, &head.task);
+        while let Some(stored) = log.next().await? {
+            match &stored.event {
+                Event::TurnStarted { turn: started, .. } => is_started |= *started == turn,
+                Event::TurnQueued { .. } => queued = Some(stored.time),
+                // A later message of the caller, whose metadata is logged at the same time.
+                Event::Metadata { .. } if queued == Some(stored.time) => {}
+                event if is_started && is_from_agent(event) => return Ok(true),
+                _ => {}
             }
         }
+        Ok(false)
     }
-}
-
-fn survives_restart(agent: &Agent) -> bool {
-    agent.executor.survives_restart_for().is_some()
 }
 
 /// Returns whether only an agent can have caused an event that was not logged with a message.

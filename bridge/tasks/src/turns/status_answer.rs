@@ -16,9 +16,6 @@ use crate::{
     store::{Event, Result, Store, StoredEvent},
 };
 
-/// The number of events that are read at a time.
-const PAGE: usize = 256;
-
 /// Adds the message to the last events of a turn, if they complete the task without a message and the answer is not a bare one.
 /// If the log cannot be read, nothing is added: the end of the turn reports it.
 pub(super) async fn repeat(
@@ -81,24 +78,15 @@ async fn message(
 
 /// Returns the ids of the artifacts that the task had before the turn.
 async fn artifacts_before(handle: &TaskHandle, turn: u64) -> Result<BTreeSet<String>> {
-    let (mut artifacts, mut seen) = (BTreeSet::new(), 0);
-    loop {
-        let page = handle.log(seen, PAGE).await?;
-        let is_last = page.len() < PAGE;
-        for StoredEvent { seq, event, .. } in page {
-            match event {
-                Event::TurnStarted { turn: started, .. } if started == turn => {
-                    return Ok(artifacts);
-                }
-                Event::Artifact { artifact, .. } => _ = artifacts.insert(artifact.artifact_id),
-                _ => {}
-            }
-            seen = seq;
-        }
-        if is_last {
-            return Ok(artifacts);
+    let (mut artifacts, mut log) = (BTreeSet::new(), handle.log());
+    while let Some(stored) = log.next().await? {
+        match stored.event {
+            Event::TurnStarted { turn: started, .. } if started == turn => break,
+            Event::Artifact { artifact, .. } => _ = artifacts.insert(artifact.artifact_id),
+            _ => {}
         }
     }
+    Ok(artifacts)
 }
 
 /// Returns the parts with the pieces of streamed texts put together.

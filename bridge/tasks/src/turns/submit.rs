@@ -19,7 +19,8 @@ use crate::{
     agent::{Agent, RepeatPolicy},
     caller::Caller,
     clock,
-    store::{Append, Head, Result, Seq, StoreError, size},
+    log_reader::LogReader,
+    store::{Append, Head, Seq, StoreError, size},
 };
 
 /// The number of attempts when others append to the same task.
@@ -27,9 +28,6 @@ const ATTEMPTS: usize = 64;
 
 /// The time that a message waits for memory.
 const MEMORY_WAIT: Duration = Duration::from_secs(2);
-
-/// The number of events that are read at a time.
-const PAGE: usize = 256;
 
 /// A message for an agent.
 #[derive(Clone, Debug)]
@@ -327,34 +325,19 @@ impl Turns {
         let Some(seen) = incoming.seen else {
             return Ok(());
         };
-        let has_moved = seen > head.seq || self.is_news_after(incoming, head, seen).await?;
+        let mut has_moved = seen > head.seq;
+        if seen < head.seq {
+            let mut log = LogReader::after(seen, &*self.0.store, &incoming.caller, &head.task);
+            // Streams do not show the beginning and the end of a turn.
+            while !has_moved && let Some(stored) = log.next().await? {
+                has_moved = stored.event.is_news();
+            }
+        }
         if !has_moved {
             return Ok(());
         }
         let moved = TurnError::MovedOn { task: head.task.clone(), newest: head.seq, seen };
         Err(self.unless_repeated(incoming, moved).await)
-    }
-
-    /// Returns whether streams show any event of the task after this one. The beginning and end of a turn are not
-    /// shown.
-    async fn is_news_after(
-        &self,
-        incoming: &IncomingMessage,
-        head: &Head,
-        seen: Seq,
-    ) -> Result<bool> {
-        let mut last = seen;
-        while last < head.seq {
-            let page = self.0.store.read(&incoming.caller, &head.task, last, PAGE).await?;
-            if page.iter().any(|stored| stored.event.is_news()) {
-                return Ok(true);
-            }
-            let Some(newest) = page.last() else {
-                break;
-            };
-            last = newest.seq;
-        }
-        Ok(false)
     }
 }
 
