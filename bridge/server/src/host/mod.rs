@@ -15,7 +15,6 @@ mod admin_store;
 mod agent_path;
 mod agent_routes;
 mod bot_guesses;
-mod grpc;
 mod hosted_agents;
 mod http_guard;
 mod origin_check;
@@ -31,9 +30,8 @@ use bridge_protocol::a2a::AgentCard;
 use tokio::sync::watch;
 use url::Url;
 
-pub use crate::server::GrpcAddress;
+pub use crate::server::{Grpc, GrpcAddress};
 pub use agent_path::{check_path, is_own_name};
-pub use grpc::Grpc;
 pub use hosted_agents::HostedAgents;
 pub use http_guard::HttpGuard;
 

@@ -51,7 +51,8 @@ pub(super) fn routes(
             path: home.to_owned(),
             own_path: own.to_owned(),
             since: clock::now(),
-            grpc: options.grpc.interface((index > 0).then_some(&agent_route.agent)),
+            grpc: options.grpc.clone(),
+            grpc_tenant: (index > 0).then(|| agent_route.agent.clone()),
             access: agent_route.access.clone(),
             flat_results: agent_route.flat_results,
             turns: agent_route.turns.clone(),
@@ -78,8 +79,8 @@ pub(super) fn routes(
 
 #[cfg(feature = "grpc")]
 fn with_grpc(app: Router, readiness: Readiness, agents: &[Endpoint]) -> Router {
-    use crate::server::grpc;
-    let spoken = agents.iter().filter(|one| one.grpc.is_some());
+    use crate::server::{Grpc, grpc};
+    let spoken = agents.iter().filter(|one| one.grpc != Grpc::Nowhere);
     let spoken = spoken.map(|one| (one.agent.clone(), grpc::agent(one.clone())));
     match spoken.collect::<Vec<_>>() {
         none if none.is_empty() => app,

@@ -23,7 +23,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use super::{Endpoint, GrpcAddress, GrpcInterface, Origin, rest, service_parameters};
+use super::{Endpoint, Grpc, GrpcAddress, Origin, rest, service_parameters};
 use crate::service::Reply;
 
 /// The caching of cards by clients.
@@ -79,9 +79,8 @@ impl Endpoint {
     /// Returns the card with the bridge's signatures over all its other fields (specification 8.4).
     fn signed(&self, mut card: AgentCard, origin: Option<&Origin>) -> AgentCard {
         if let Some(signer) = &self.signer {
-            let url = origin.map_or(&self.public_url, |Origin(origin)| origin);
             card.signatures.clear();
-            card.signatures = signer.sign(&to_value(&card), url);
+            card.signatures = signer.sign(&to_value(&card), self.base_url_for(origin));
         }
         card
     }
@@ -133,7 +132,7 @@ impl Endpoint {
             AgentInterface::new(address(path), binding.as_str(), version.as_str())
         };
         card.supported_interfaces = ways.into_iter().map(interface).collect();
-        let grpc = self.grpc.as_ref().and_then(|grpc| grpc.interface(url));
+        let grpc = self.grpc.interface(self.grpc_tenant.as_ref(), url);
         // Requests of 0.3 name no tenant, so they reach only the agent that needs none.
         let older = grpc.clone().filter(|one| one.tenant.is_none());
         let older = older.map(|one| AgentInterface {
@@ -147,20 +146,21 @@ impl Endpoint {
     }
 }
 
-impl GrpcInterface {
+impl Grpc {
     /// Returns the gRPC interface for clients that use HTTP at this URL, if cards list it.
-    fn interface(&self, http: &str) -> Option<AgentInterface> {
-        if !self.is_listed {
-            return None;
-        }
+    fn interface(&self, tenant: Option<&String>, http: &str) -> Option<AgentInterface> {
+        let (address, form) = match self {
+            Self::Listed { address, form } if cfg!(feature = "grpc") => (address, form),
+            Self::Listed { .. } | Self::Here | Self::Nowhere => return None,
+        };
         let http = Url::parse(http).ok()?;
-        let address = self.address.clone().or_else(|| authority(&http))?;
-        let url = match self.form {
+        let address = address.clone().or_else(|| authority(&http))?;
+        let url = match form {
             GrpcAddress::HostPort => address,
             GrpcAddress::Url => format!("{}://{address}", http.scheme()),
         };
         Some(AgentInterface {
-            tenant: self.tenant.clone(),
+            tenant: tenant.cloned(),
             ..AgentInterface::new(url, Binding::Grpc.as_str(), Version::V1_0.as_str())
         })
     }
@@ -286,23 +286,18 @@ mod tests {
             ("http://[::1]:80/base", Some("[::1]:80")),
             ("nonsense", None),
         ] {
-            let listed = GrpcInterface { is_listed: true, ..GrpcInterface::default() };
-            let found = listed.interface(http);
+            let listed = Grpc::Listed { address: None, form: GrpcAddress::HostPort };
+            let found = listed.interface(None, http);
             assert_eq!(found.map(|one| one.url).as_deref(), expected);
         }
-        let own = GrpcInterface {
-            is_listed: true,
-            address: Some("grpc.example:50051".into()),
-            tenant: Some("echo".into()),
-            ..GrpcInterface::default()
-        };
-        let found = own.interface("http://localhost").unwrap();
+        let own = |form| Grpc::Listed { address: Some("grpc.example:50051".into()), form };
+        let tenant = "echo".to_owned();
+        let found =
+            own(GrpcAddress::HostPort).interface(Some(&tenant), "http://localhost").unwrap();
         assert_eq!(found.url, "grpc.example:50051");
         assert_eq!(found.tenant.as_deref(), Some("echo"));
-        let form = GrpcAddress::Url;
-        let found = GrpcInterface { form, ..own }.interface("https://localhost");
+        let found = own(GrpcAddress::Url).interface(Some(&tenant), "https://localhost");
         assert_eq!(found.unwrap().url, "https://grpc.example:50051");
-        let unlisted = GrpcInterface::default();
-        assert_eq!(unlisted.interface("http://localhost"), None);
+        assert_eq!(Grpc::Here.interface(None, "http://localhost"), None);
     }
 }

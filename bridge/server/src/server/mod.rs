@@ -65,8 +65,10 @@ pub struct Endpoint {
     pub own_path: String,
     /// The time of the card's last change.
     pub since: jiff::Timestamp,
-    /// The agent's gRPC interface, if it has one.
-    pub grpc: Option<GrpcInterface>,
+    /// The place where the agent is served over gRPC.
+    pub grpc: Grpc,
+    /// The tenant that selects the agent over gRPC, which has no paths for agents; absent for the default agent.
+    pub grpc_tenant: Option<String>,
     /// The credentials that callers need.
     pub access: Access,
     /// Whether `message/send` of 0.3 returns tasks wrapped and with a flat state, for minimal clients.
@@ -79,18 +81,24 @@ pub struct Endpoint {
     pub body_limit: usize,
 }
 
-/// The gRPC interface of an agent. gRPC has no paths for agents, so a tenant selects the agent.
+/// The place where gRPC is served. It needs HTTP/2, which the server of the router must support, as this crate's own
+/// `serve` does. Its clients call the root of a port, never a path: an app that nests the router under a prefix also adds
+/// it at the root, such as with [`Router::fallback_service`](axum::Router::fallback_service).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GrpcInterface {
-    /// Whether cards list it. The form `HOST:PORT` is not an absolute URL, and some clients of other bindings refuse
-    /// a card that contains it.
-    pub is_listed: bool,
-    /// The address as `HOST:PORT`; that of HTTP if absent.
-    pub address: Option<String>,
-    /// The form of the address in cards.
-    pub form: GrpcAddress,
-    /// The tenant that selects the agent; absent for the default agent.
-    pub tenant: Option<String>,
+pub enum Grpc {
+    /// At the port of HTTP, without an entry in cards.
+    #[cfg_attr(feature = "grpc", default)]
+    Here,
+    /// At the port of HTTP, with an entry in cards.
+    Listed {
+        /// The `HOST:PORT` in cards; the one of HTTP if absent.
+        address: Option<String>,
+        /// The form of the address in cards.
+        form: GrpcAddress,
+    },
+    /// Not at all; the only choice without the feature `grpc`.
+    #[cfg_attr(not(feature = "grpc"), default)]
+    Nowhere,
 }
 
 /// The form of gRPC addresses in agent cards.
