@@ -36,14 +36,14 @@ pub struct AccessLayer {
     access: Access,
     binding: Binding,
     counted: Option<Counted>,
-    quota: Option<Quota>,
 }
 
-/// The metrics in which refusals are counted, and the agent's name there.
+/// The limits of callers, and the metrics in which refusals are counted, with the agent's name there.
 #[derive(Clone, Debug)]
 struct Counted {
-    metrics: Metrics,
     agent: String,
+    metrics: Metrics,
+    quota: Quota,
 }
 
 /// A service protected by an [`Access`]. Admitted requests have the [`Caller`](crate::caller::Caller) as an
@@ -56,18 +56,13 @@ pub struct Guarded<S> {
 
 impl AccessLayer {
     pub(super) fn new(access: Access, binding: Binding) -> Self {
-        Self { access, binding, counted: None, quota: None }
+        Self { access, binding, counted: None }
     }
 
-    /// Counts refusals in the metrics of this agent.
-    pub(crate) fn counted(self, metrics: &Metrics, agent: &str) -> Self {
-        let (metrics, agent) = (metrics.clone(), agent.to_owned());
-        Self { counted: Some(Counted { metrics, agent }), ..self }
-    }
-
-    /// Applies the limits of callers.
-    pub(crate) fn limited(self, quota: &Quota) -> Self {
-        Self { quota: Some(quota.clone()), ..self }
+    /// Counts refusals in the metrics of this agent, and applies the limits of callers.
+    pub(crate) fn counted(self, agent: &str, metrics: &Metrics, quota: &Quota) -> Self {
+        let (agent, metrics, quota) = (agent.to_owned(), metrics.clone(), quota.clone());
+        Self { counted: Some(Counted { agent, metrics, quota }), ..self }
     }
 }
 
@@ -161,7 +156,7 @@ impl AccessLayer {
 
     /// Counts the request for its caller's limits.
     fn pace<B>(&self, request: &Request<B>) -> Result<Admission, Exceeded> {
-        let (Some(quota), Some(Counted { agent, .. })) = (&self.quota, &self.counted) else {
+        let Some(Counted { agent, quota, .. }) = &self.counted else {
             return Ok(Admission::default());
         };
         let extensions = request.extensions();
@@ -172,7 +167,7 @@ impl AccessLayer {
 
     /// Refuses to check more credentials of an address that sent too many wrong ones.
     fn may_try(&self, head: &Head<'_>, source: Option<IpAddr>) -> Result<(), Refusal> {
-        let (Some(quota), Some(Counted { agent, .. })) = (&self.quota, &self.counted) else {
+        let Some(Counted { agent, quota, .. }) = &self.counted else {
             return Ok(());
         };
         let allowed = quota.may_try(agent, source, || self.access.credentials(head));
@@ -181,7 +176,7 @@ impl AccessLayer {
 
     /// Records whether the credentials were good.
     fn learn(&self, head: &Head<'_>, source: Option<IpAddr>, decision: &Decision) {
-        let Some(quota) = &self.quota else {
+        let Some(Counted { quota, .. }) = &self.counted else {
             return;
         };
         match decision {
@@ -195,7 +190,7 @@ impl AccessLayer {
     }
 
     fn refuse(&self, refusal: &Refusal, headers: &HeaderMap) -> Response<Body> {
-        if let Some(Counted { metrics, agent }) = &self.counted {
+        if let Some(Counted { agent, metrics, .. }) = &self.counted {
             metrics.refused(agent, refusal.name(), refusal.scheme());
         }
         refusal.response(self.binding, headers, None)

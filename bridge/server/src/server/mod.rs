@@ -146,8 +146,8 @@ pub fn router(path: &str, endpoint: Endpoint) -> Router {
 impl Endpoint {
     /// Returns the access control for the operations. It counts refusals, and holds callers to their limits.
     fn guard(&self, binding: Binding) -> AccessLayer {
-        let layer = self.access.layer(binding);
-        layer.counted(self.service.turns().metrics(), &self.agent).limited(self.service.quota())
+        let (metrics, quota) = (self.service.turns().metrics(), self.service.quota());
+        self.access.layer(binding).counted(&self.agent, metrics, quota)
     }
 }
 
