@@ -21,6 +21,4 @@ use bridge_bots::{bot, connector};
 use bridge_program::clock;
 use bridge_push as push;
 use bridge_store::{self as store, caller};
-#[cfg(test)]
-use bridge_tasks::executor;
-use bridge_tasks::{agent, metrics, run_to_completion, turns};
+use bridge_tasks::{agent, executor, metrics, run_to_completion, turns};

@@ -1,15 +1,10 @@
 //! Ends the service in order: streams are resumed elsewhere, and new work is refused.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
-
 use bridge_protocol::a2a::{Error, ErrorKind};
 use futures_util::{StreamExt as _, stream};
-use tokio::sync::watch;
 
 use super::StreamItems;
+use crate::executor::CancelSignal;
 
 /// The message of the error that ends streams. It is not in the task's log.
 const STOPPING: &str = "the server is stopping: resume the stream";
@@ -18,28 +13,17 @@ const STOPPING: &str = "the server is stopping: resume the stream";
 const RETRY_SECONDS: u32 = 1;
 
 /// Whether the service is stopping. Clones share the state.
-#[derive(Clone, Debug)]
-pub(super) struct Draining {
-    /// The value of the channel, without its lock.
-    has_begun: Arc<AtomicBool>,
-    begun: watch::Sender<bool>,
-}
-
-impl Default for Draining {
-    fn default() -> Self {
-        Self { has_begun: Arc::default(), begun: watch::Sender::new(false) }
-    }
-}
+#[derive(Clone, Debug, Default)]
+pub(super) struct Draining(CancelSignal);
 
 impl Draining {
     pub(super) fn begin(&self) {
-        self.has_begun.store(true, Ordering::Release);
-        self.begun.send_replace(true);
+        self.0.cancel();
     }
 
     /// Refuses calls that would begin new work.
     pub(super) fn refuse_new(&self) -> Result<(), Error> {
-        match self.has_begun.load(Ordering::Acquire) {
+        match self.0.is_canceled() {
             false => Ok(()),
             true => {
                 let message = "the server is stopping: send the request again";
@@ -50,12 +34,8 @@ impl Draining {
 
     /// Returns the stream, which ends with an error when the service stops. `held` is kept as long as the stream.
     pub(super) fn bound<T: Send + 'static>(&self, items: StreamItems, held: T) -> StreamItems {
-        let mut begun = self.begun.subscribe();
-        let stop = Box::pin(async move {
-            if begun.wait_for(|begun| *begun).await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        });
+        let begun = self.0.clone();
+        let stop = Box::pin(async move { begun.canceled().await });
         let open = Some((items, stop, held));
         let until = stream::unfold(open, async |open| {
             let (mut items, mut stop, held) = open?;
