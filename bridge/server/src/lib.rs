@@ -21,4 +21,4 @@ use bridge_bots::{bot, connector};
 use bridge_program::clock;
 use bridge_push as push;
 use bridge_store::{self as store, caller};
-use bridge_tasks::{agent, executor, metrics, run_to_completion, turns};
+use bridge_tasks::{LogReader, agent, executor, metrics, run_to_completion, turns};

@@ -11,7 +11,6 @@ mod extension;
 mod history;
 mod input_modes;
 mod list;
-mod open_tasks;
 mod push;
 mod send;
 pub mod sequence;
@@ -20,7 +19,6 @@ mod task_stream;
 mod tenant;
 #[cfg(test)]
 mod tests;
-mod turn_answer;
 
 use std::{collections::BTreeSet, net::IpAddr, sync::Arc, time::Duration};
 

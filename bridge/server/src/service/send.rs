@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bridge_program::read_response;
 use bridge_protocol::{
-    a2a::{Error, Role, SendMessageRequest, SendMessageResponse, Task},
+    a2a::{Error, Role, SendMessageRequest, SendMessageResponse, Task, TaskState},
     wire::FieldError,
 };
 use tokio::time::timeout;
@@ -15,16 +15,19 @@ use super::{
     sequence, task_stream,
 };
 use crate::{
-    run_to_completion,
-    store::{Event, Head, Seq, Snapshot, Turn, TurnState, size},
-    turns::{IncomingMessage, Submitted},
+    LogReader, run_to_completion,
+    store::{
+        Event, Head, ListQuery, Seq, Snapshot, StoreError, StoredEvent, Turn, TurnState, size,
+    },
+    turns::{IncomingMessage, Submitted, snapshot_at},
 };
 
 /// The size limit for each id of a message, in bytes. The store keeps them together, within a limit of its own.
 const ID_LIMIT: usize = 4 << 10;
 
-/// The number of events that are read at a time.
-const PAGE: usize = 256;
+/// The states of tasks that have not ended.
+const OPEN: [TaskState; 4] =
+    [TaskState::Submitted, TaskState::Working, TaskState::InputRequired, TaskState::AuthRequired];
 
 /// Returns the approximate size of an answer as JSON, in bytes.
 pub(super) fn answer_size(answer: &SendMessageResponse<Arc<Task>>) -> usize {
@@ -199,7 +202,8 @@ impl Service {
                 return Ok(Some(head));
             }
             // The head is the newest one: the task may have been interrupted in between.
-            if self.was_interrupted(context, &head, submitted.turn, seen).await? {
+            let interrupted = self.was_interrupted(context, &head, submitted.turn, seen).await;
+            if interrupted.map_err(error::of_store)? {
                 return Ok(Some(head));
             }
             seen = head.seq;
@@ -215,29 +219,90 @@ impl Service {
         head: &Head,
         turn: u64,
         seen: Seq,
-    ) -> Result<bool, Error> {
-        let (mut seen, mut interrupted) = (seen, false);
+    ) -> Result<bool, StoreError> {
         let waits = |open: &Turn| open.turn == turn && open.state == TurnState::Queued;
         if head.turns.iter().any(waits) {
             return Ok(false);
         }
-        while seen < head.seq {
-            let store = self.turns.store();
-            let page = store.read(&context.caller, &head.task, seen, PAGE).await;
-            let page = page.map_err(error::of_store)?;
-            let Some(last) = page.last() else {
-                break;
-            };
-            seen = last.seq;
-            for stored in &page {
-                interrupted = match &stored.event {
-                    Event::TurnStarted { turn: started, .. } if *started == turn => false,
-                    Event::Status { status, .. } => interrupted || status.state.is_interrupted(),
-                    _ => interrupted,
-                };
+        let mut interrupted = false;
+        let store = self.turns.store();
+        let mut log = LogReader::after(seen, &**store, &context.caller, &head.task);
+        while let Some(stored) = log.next().await? {
+            match stored.event {
+                Event::TurnStarted { turn: started, .. } if started == turn => interrupted = false,
+                Event::Status { status, .. } => interrupted |= status.state.is_interrupted(),
+                _ => {}
             }
         }
         Ok(interrupted)
+    }
+
+    /// Returns the task as of the event with which the turn of this message ended or asked for input, without the effects of
+    /// later turns. `head` is a head at or after that event.
+    async fn task_at_answer(
+        &self,
+        context: &Context,
+        submitted: &Submitted,
+        head: &Head,
+    ) -> Result<Snapshot, StoreError> {
+        let (store, caller, task) = (&**self.turns.store(), &context.caller, &submitted.task);
+        let now = store.task(caller, task).await?;
+        // Usually there are no later events. A repeated message gets the current state.
+        let is_last = now.seq == head.seq && head.last_turn == submitted.turn;
+        if is_last || submitted.repeated {
+            return Ok(now);
+        }
+        let (mut has_begun, mut answer_end) = (false, None);
+        let mut log = LogReader::after(submitted.message, store, caller, task);
+        while let Some(StoredEvent { seq, event, .. }) = log.next().await? {
+            let is_settled = match event {
+                Event::TurnStarted { turn, .. } if turn == submitted.turn => {
+                    has_begun = true;
+                    false
+                }
+                Event::TurnEnded { turn } => turn == submitted.turn,
+                Event::Status { status, .. } => {
+                    let asks = has_begun && status.state.is_interrupted();
+                    seq > submitted.last && (asks || status.state.is_terminal())
+                }
+                // Events that come with the next message are not part of this answer.
+                Event::Message(_) | Event::TurnQueued { .. } | Event::TurnStarted { .. }
+                    if answer_end.is_some() =>
+                {
+                    break;
+                }
+                _ => false,
+            };
+            if is_settled || answer_end.is_some() {
+                answer_end = Some(seq);
+            }
+        }
+        match answer_end {
+            Some(answer_end) => snapshot_at(store, caller, task, answer_end).await,
+            None => Ok(now),
+        }
+    }
+
+    /// Refuses a new task of a caller that has too many which have not ended. A repeated message is refused too; it
+    /// can be sent again later.
+    async fn may_create_task(&self, context: &Context) -> Result<(), Error> {
+        let (agent, owner) = (&context.agent, &context.caller);
+        let open_tasks = async {
+            let mut open = 0;
+            for state in OPEN {
+                let query = ListQuery {
+                    state: Some(state),
+                    page_size: 1,
+                    artifacts: false,
+                    history: Some(0),
+                    ..ListQuery::of(agent)
+                };
+                open += self.turns.store().list(owner, &query).await?.total;
+            }
+            Ok(open)
+        };
+        let allowed = self.quota.task(agent, owner, open_tasks).await.map_err(error::of_store)?;
+        allowed.map_err(error::of_quota)
     }
 }
 
