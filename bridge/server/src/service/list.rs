@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::{Context, Service, error, history, sequence};
 use crate::store::{ListQuery, Snapshot, size};
 
-const LARGEST_PAGE: i32 = 100;
+pub(super) const LARGEST_PAGE: i32 = 100;
 const USUAL_PAGE: i32 = 50;
 
 /// The size limit of a page in bytes, unless a single task is larger: half of what gRPC clients accept by default.
@@ -25,7 +25,7 @@ impl Service {
         context: &Context,
         request: ListTasksRequest,
     ) -> Result<ListTasksResponse, Error> {
-        let page_size = page_size(request.page_size)?;
+        let page_size = page_size(request.page_size, USUAL_PAGE)?;
         history::check(request.history_length)?;
         let token = PageToken::read(request.page_token.as_deref().unwrap_or_default());
         let query = ListQuery {
@@ -89,8 +89,9 @@ impl<'t> PageToken<'t> {
     }
 }
 
-fn page_size(wanted: Option<i32>) -> Result<i32, Error> {
-    match wanted.unwrap_or(USUAL_PAGE) {
+/// Returns the size of a page; `usual` if the client names none.
+pub(super) fn page_size(wanted: Option<i32>, usual: i32) -> Result<i32, Error> {
+    match wanted.unwrap_or(usual) {
         size @ 1..=LARGEST_PAGE => Ok(size),
         other => {
             let expected = format!("a number from 1 to {LARGEST_PAGE}");

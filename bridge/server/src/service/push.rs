@@ -10,7 +10,10 @@ use bridge_protocol::{
     wire::FieldError,
 };
 
-use super::{Context, Service, error};
+use super::{
+    Context, Service, error,
+    list::{LARGEST_PAGE, page_size},
+};
 use crate::{
     caller::Caller,
     push::{CheckedSetting, Push, PushError},
@@ -22,9 +25,6 @@ use crate::{
 /// The names that clients before 1.0 use for a setting that was created without an id: the official kit, and the SDK for
 /// Python over HTTP+JSON and gRPC.
 const UNNAMED: [&str; 2] = ["default", "None"];
-
-/// The default and largest number of settings on a page.
-const PAGE: i32 = 100;
 
 impl Service {
     /// Creates a setting for the delivery of a task's further events. A setting with an existing id replaces the
@@ -78,7 +78,9 @@ impl Service {
         request: ListTaskPushNotificationConfigsRequest,
     ) -> Result<ListTaskPushNotificationConfigsResponse, Error> {
         let push = self.push()?;
-        let size = page_size(request.page_size)?;
+        // Zero is no size: the field has no presence in `a2a.proto`, and some clients write it always.
+        let size = page_size(request.page_size.filter(|&size| size != 0), LARGEST_PAGE)?;
+        let size = size.unsigned_abs() as usize;
         let head = self.head(context, &request.task_id).await?;
         let all = push.list(&context.caller, &head.task).await;
         let mut all = all.map_err(error::of_store)?;
@@ -179,17 +181,6 @@ fn owned(mut config: TaskPushNotificationConfig, context: &Context) -> TaskPushN
         config.task_id = Some(own.clone());
     }
     config
-}
-
-/// Zero is no size: the field has no presence in `a2a.proto`, and some clients write it always.
-fn page_size(wanted: Option<i32>) -> Result<usize, Error> {
-    match wanted.filter(|&size| size != 0).unwrap_or(PAGE) {
-        size @ 1..=PAGE => Ok(size.unsigned_abs() as usize),
-        other => {
-            let expected = format!("a number from 1 to {PAGE}");
-            Err(FieldError::new(expected, other.to_string()).inside("pageSize").into())
-        }
-    }
 }
 
 /// Converts the reason why a setting is refused. `places` is the path of the setting in the request, innermost
