@@ -53,7 +53,7 @@ pub(super) async fn before(
         let signed = endpoint.signed(mine.clone(), origin.as_deref());
         let document = card::combined(&signed);
         #[cfg(feature = "legacy")]
-        let document = super::legacy::card_fields::added(document, &mine);
+        let document = super::legacy::with_card_fields(document, &mine);
         document
     });
     serve_document(document, endpoint.since, &headers)

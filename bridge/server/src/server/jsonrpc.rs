@@ -8,8 +8,8 @@ use axum::{
     response::Response,
 };
 use bridge_protocol::{
-    a2a::{Binding, Error, ErrorKind, Operation},
-    dialect::{Call, Version},
+    a2a::{Binding, Error, ErrorKind, Operation, SendMessageResponse},
+    dialect::{Call, Version, v0_3::flat},
     jsonrpc::{BadRequest, Id, RawRequest, Request},
 };
 use serde_json::Value;
@@ -17,9 +17,8 @@ use serde_json::Value;
 use super::{
     Endpoint,
     body::{self, BodyError, ReceivedRequest},
-    dialect::{client_task_id, flat_task_result},
-    large_body::block_if_large,
-    large_body::write_large,
+    client_task_id,
+    large_body::{block_if_large, write_large},
     render::{self, json, message_result, translated},
     service_parameters::{self, ServiceParameters},
     sse,
@@ -287,11 +286,12 @@ fn response(
         Reply::Message(message) if version == Version::V1_0 => return json(id, size, message),
         Reply::Task(task) if version == Version::V1_0 => return render::task(id, size, &task),
         Reply::Tasks(tasks) => return json(id, size, tasks),
-        Reply::Message(message) => {
-            let is_flat = endpoint.flat_results && version == Version::V0_3;
-            let flat = is_flat.then(|| flat_task_result::result(&message)).flatten();
-            flat.unwrap_or_else(|| message_result(version, message, client_id))
+        Reply::Message(SendMessageResponse::Task(task))
+            if endpoint.flat_results && version == Version::V0_3 =>
+        {
+            translated(|losses| flat::from_v1(&task, losses))
         }
+        Reply::Message(message) => message_result(version, message, client_id),
         Reply::Task(task) => {
             let task = client_task_id::task(Arc::unwrap_or_clone(task), client_id);
             translated(|losses| version.task_from_v1(&task, losses))

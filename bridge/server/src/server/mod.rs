@@ -9,7 +9,7 @@ mod agent_catalog;
 mod authorization;
 mod body;
 mod card;
-mod dialect;
+mod client_task_id;
 #[cfg(feature = "grpc")]
 pub mod grpc;
 mod health;

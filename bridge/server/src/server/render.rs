@@ -16,7 +16,7 @@ use bridge_protocol::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{dialect::client_task_id, task_json};
+use super::{client_task_id, task_json};
 use crate::service::StreamItem;
 
 /// Converts the result of SendMessage to an older version.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bridge_protocol::a2a::{Message, StreamResponse, Task};
 
 /// Returns the task with the client's id; unchanged if the client did not choose one.
-pub(in crate::server) fn task(mut task: Task, client_id: Option<&str>) -> Task {
+pub(super) fn task(mut task: Task, client_id: Option<&str>) -> Task {
     let Some(client_id) = client_id else {
         return task;
     };
@@ -16,10 +16,7 @@ pub(in crate::server) fn task(mut task: Task, client_id: Option<&str>) -> Task {
 }
 
 /// Does the same for an item of a stream.
-pub(in crate::server) fn item(
-    item: StreamResponse<Arc<Task>>,
-    client_id: Option<&str>,
-) -> StreamResponse {
+pub(super) fn item(item: StreamResponse<Arc<Task>>, client_id: Option<&str>) -> StreamResponse {
     let item = item.map_task(Arc::unwrap_or_clone);
     let Some(id) = client_id else {
         return item;
