@@ -11,11 +11,9 @@
 //! - [`query`]: query parameters as the fields of requests
 //! - [`body`]: calls from bodies, paths and queries
 //! - [`response_format`]: the three forms in which answers are written
-//! - [`response_writer`]: answers and their media types
-//! - [`http_error`]: errors as `google.rpc.Status`
+//! - [`response_writer`]: answers with their media types, and errors as `google.rpc.Status`
 
 mod body;
-mod http_error;
 pub(super) mod query;
 mod response_format;
 mod response_writer;
@@ -33,12 +31,11 @@ use bridge_protocol::{
     dialect::{Call, Version, places},
 };
 
+pub(super) use self::{response_format::ResponseFormat, response_writer::accepts};
 use self::{
-    http_error::HttpError,
-    response_writer::ResponseWriter,
+    response_writer::{HttpError, ResponseWriter},
     route::{RouteError, RouteMatch},
 };
-pub(super) use self::{response_format::ResponseFormat, response_writer::accepts};
 use super::{
     Endpoint,
     body::{BodyError, ReceivedRequest},
