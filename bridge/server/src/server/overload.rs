@@ -13,7 +13,7 @@ use axum::{
     response::Response,
 };
 use bridge_program::Rejection;
-use bridge_protocol::a2a::{Error, ErrorKind};
+use bridge_protocol::a2a::{Binding, Error, ErrorKind};
 
 use super::{body::RETRY_AFTER_SECONDS, jsonrpc, rest};
 
@@ -28,12 +28,12 @@ pub fn reject(head: &Parts, reason: Rejection) -> Response<Body> {
     let path = head.uri.path();
     match presumed_binding(head, path) {
         #[cfg(feature = "grpc")]
-        PresumedBinding::Grpc => super::grpc::error_response(&error),
-        PresumedBinding::HttpJson => {
+        Some(Binding::Grpc) => super::grpc::error_response(&error),
+        Some(Binding::HttpJson) => {
             rest::error_response_at(path, &head.headers, reason.status(), error)
         }
-        PresumedBinding::JsonRpc => jsonrpc::error_response(reason.status(), error),
-        PresumedBinding::Unknown => plain(reason),
+        Some(Binding::JsonRpc) => jsonrpc::error_response(reason.status(), error),
+        _ => plain(reason),
     }
 }
 
@@ -50,18 +50,11 @@ pub(crate) fn is_for_bots(path: &str) -> bool {
     ["/bots/", "/v3/"].iter().any(|prefix| path.starts_with(prefix))
 }
 
-enum PresumedBinding {
-    #[cfg(feature = "grpc")]
-    Grpc,
-    HttpJson,
-    JsonRpc,
-    Unknown,
-}
-
-fn presumed_binding(head: &Parts, path: &str) -> PresumedBinding {
+/// Returns the binding of a request, if path and headers show it.
+fn presumed_binding(head: &Parts, path: &str) -> Option<Binding> {
     #[cfg(feature = "grpc")]
     if super::grpc::is_grpc(&head.headers) {
-        return PresumedBinding::Grpc;
+        return Some(Binding::Grpc);
     }
     let is_rest = |segment: &str| {
         segment.starts_with("message:") || matches!(segment, "tasks" | "extendedAgentCard" | "card")
@@ -69,9 +62,9 @@ fn presumed_binding(head: &Parts, path: &str) -> PresumedBinding {
     let is_legacy = ["/tasks/send", "/tasks/get", "/tasks/cancel"];
     let is_legacy = is_legacy.iter().any(|place| path.ends_with(place));
     match head.method == Method::POST {
-        _ if !is_legacy && path.split('/').any(is_rest) => PresumedBinding::HttpJson,
-        true => PresumedBinding::JsonRpc,
-        false => PresumedBinding::Unknown,
+        _ if !is_legacy && path.split('/').any(is_rest) => Some(Binding::HttpJson),
+        true => Some(Binding::JsonRpc),
+        false => None,
     }
 }
 
