@@ -116,7 +116,7 @@ async fn running_turns_are_counted() {
     }
     let open = stream(&world, world::say("slow", None)).await;
     let told = |expected: [usize; 4]| {
-        let text = world.service.measured().text(TextFormat::OpenMetrics);
+        let text = world.service.turns().measured().text(TextFormat::OpenMetrics);
         let counts: Vec<&str> = counts(&text);
         let names = ["turns_running", "turns_queued", "tasks_open", "streams_open"];
         for (name, expected) in names.into_iter().zip(expected) {

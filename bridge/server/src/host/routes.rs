@@ -69,7 +69,7 @@ pub(super) fn routes(
         all.push(endpoint);
     }
     let described = openapi(all.clone());
-    let health = health(service.clone(), readiness.clone());
+    let health = health(readiness.clone());
     // Orchestrators check health all the time, which is not worth a trace.
     trace::requests(with_grpc(app, readiness, &all))
         .merge(health)

@@ -66,13 +66,13 @@ impl Readiness {
 }
 
 /// Returns the routes `/healthz`, `/readyz` and `/metrics` for all agents together.
-pub fn health(service: Service, readiness: Readiness) -> Router {
+pub fn health(readiness: Readiness) -> Router {
     Router::new()
         .route("/healthz", get(async || "ok"))
-        .route("/readyz", get(ready).with_state(readiness))
+        .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .layer(map_response(uncached))
-        .with_state(service)
+        .with_state(readiness)
 }
 
 /// Keeps caches from repeating an answer, as Varnish does for two minutes unless it is told not to.
@@ -89,9 +89,9 @@ async fn ready(State(readiness): State<Readiness>) -> impl IntoResponse {
     }
 }
 
-async fn metrics(State(service): State<Service>, headers: HeaderMap) -> impl IntoResponse {
+async fn metrics(State(readiness): State<Readiness>, headers: HeaderMap) -> impl IntoResponse {
     let accepted = headers.get_all(ACCEPT).iter();
     let format = TextFormat::accepted(accepted.filter_map(|value| value.to_str().ok()));
     let headers = [(CONTENT_TYPE, format.media_type()), (VARY, "accept")];
-    (headers, service.measured().text(format))
+    (headers, readiness.service.turns().measured().text(format))
 }

@@ -35,7 +35,6 @@ use tokio::time::timeout;
 
 use crate::{
     caller::Caller,
-    metrics::Metrics,
     push::Push,
     quota::{Quota, QuotaSettings, StreamPlace},
     retention::{Retention, RetentionSettings},
@@ -277,11 +276,6 @@ impl Service {
     /// Returns the turns, and through them the store.
     pub fn turns(&self) -> &Turns {
         &self.turns
-    }
-
-    /// Returns the metrics with current values.
-    pub fn measured(&self) -> &Metrics {
-        self.turns.measured()
     }
 
     /// Returns the limits of callers.
