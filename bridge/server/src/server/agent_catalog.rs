@@ -47,8 +47,7 @@ pub(super) async fn cards(
 
 /// Returns the ids of the requested skills; an empty list selects all agents.
 fn requested_skills(uri: &Uri) -> Vec<String> {
-    let pairs = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
-    pairs.filter(|(name, _)| name == "skill").map(|(_, id)| id.into_owned()).collect()
+    service_parameters::pairs(uri).filter(|(name, _)| name == "skill").map(|(_, id)| id).collect()
 }
 
 impl Endpoint {

@@ -20,8 +20,7 @@ use super::{
     client_task_id,
     large_body::{block_if_large, write_large},
     render::{self, json, message_result, translated},
-    service_parameters::{self, ServiceParameters},
-    sse,
+    service_parameters, sse,
 };
 use crate::{
     clock,
@@ -167,10 +166,8 @@ impl Endpoint {
         uri: &Uri,
         asked: &RawRequest<'_>,
     ) -> Result<(Version, Box<Call>), Error> {
-        let service_parameters = ServiceParameters::read(headers, uri)?;
-        let named = service_parameters.named;
+        let named = service_parameters::read(headers, uri, context)?;
         let (version, operation) = operation_of(named, &asked.method)?;
-        service_parameters.fill(context);
         let version =
             self.version_by_task_id(context, named, version, operation, &asked.params).await?;
         context.version = version;

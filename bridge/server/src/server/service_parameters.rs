@@ -24,29 +24,15 @@ const EXTENSIONS: [HeaderName; 2] =
 /// The header for the last event of a stream that the client has received.
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// The service parameters of a request.
-pub(super) struct ServiceParameters {
-    /// The version that the request names, if any.
-    pub(super) named: Option<Version>,
-    extensions: BTreeSet<String>,
-    last_event: Option<Position>,
-}
-
-impl ServiceParameters {
-    /// Reads the parameters from headers and query.
-    pub(super) fn read(headers: &HeaderMap, uri: &Uri) -> Result<Self, Error> {
-        Ok(Self {
-            named: named_version(headers, uri)?,
-            extensions: extensions(headers, uri),
-            last_event: last_event(headers)?,
-        })
-    }
-
-    /// Enters the parameters into the service's context.
-    pub(super) fn fill(self, context: &mut Context) {
-        context.extensions = self.extensions;
-        context.last_event = self.last_event;
-    }
+/// Reads the parameters from headers and query into the context. Returns the version that the request names, if any.
+pub(super) fn read(
+    headers: &HeaderMap,
+    uri: &Uri,
+    context: &mut Context,
+) -> Result<Option<Version>, Error> {
+    context.extensions = extensions(headers, uri);
+    context.last_event = last_event(headers)?;
+    named_version(headers, uri)
 }
 
 /// Returns the values of a service parameter, from the header or else from the query. Names are case-insensitive.

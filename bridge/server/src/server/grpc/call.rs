@@ -36,7 +36,7 @@ use crate::{
         large_body::{block_if_large, write_item, write_large},
         render::translated,
         rest::ResponseFormat,
-        service_parameters::{self, ServiceParameters},
+        service_parameters,
     },
     service::{Context, Reply, StreamItem},
 };
@@ -254,8 +254,10 @@ fn context(
     requester: &Requester,
     request: &Request,
 ) -> Result<Context, Error> {
-    let service_parameters = ServiceParameters::read(request.headers(), request.uri())?;
-    if let Some(named) = service_parameters.named.filter(|named| *named != version) {
+    let mut context = requester.context(&endpoint.agent);
+    context.version = version;
+    let named = service_parameters::read(request.headers(), request.uri(), &mut context)?;
+    if let Some(named) = named.filter(|named| *named != version) {
         let message = format!(
             "{} is a method of A2A {version}, and the request is one of {named}: send the metadata \
              a2a-version: {version}, or call the service of {named}",
@@ -263,9 +265,6 @@ fn context(
         );
         return Err(Error::new(ErrorKind::VersionNotSupported, message));
     }
-    let mut context = requester.context(&endpoint.agent);
-    context.version = version;
-    service_parameters.fill(&mut context);
     Ok(context)
 }
 

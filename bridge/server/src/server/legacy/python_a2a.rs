@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::{
     body::Bytes,
     extract::State,
-    http::{HeaderMap, StatusCode, header::RETRY_AFTER},
+    http::{StatusCode, header::RETRY_AFTER},
     response::{IntoResponse as _, Response},
 };
 use bridge_program::Json;
@@ -18,12 +18,11 @@ use bridge_protocol::{
 use serde_json::json;
 
 use crate::server::{
-    Endpoint, Requester,
+    Endpoint,
     body::{self, ReceivedRequest},
     jsonrpc,
     large_body::block_if_large,
-    render,
-    service_parameters::ServiceParameters,
+    render, service_parameters,
 };
 use crate::service::Reply;
 
@@ -37,22 +36,7 @@ pub(super) async fn send(
         parsed.is_ok_and(|params| params.get("jsonrpc").is_none())
     };
     match &received.body {
-        Ok(body) if is_bare(body) => {
-            let typed = body::is_json(&received.headers);
-            match typed.and_then(|()| ServiceParameters::read(&received.headers, &received.uri)) {
-                Ok(service_parameters) => {
-                    bare(
-                        &endpoint,
-                        &received.requester,
-                        &received.headers,
-                        service_parameters,
-                        body,
-                    )
-                    .await
-                }
-                Err(error) => refusal(&error),
-            }
-        }
+        Ok(body) if is_bare(body) => bare(&endpoint, &received, body).await,
         // A body that is not JSON gets a JSON-RPC error.
         _ => call(State(endpoint), received).await,
     }
@@ -66,15 +50,13 @@ pub(super) async fn call(
     jsonrpc::answer(&endpoint, received, with_answer).await
 }
 
-async fn bare(
-    endpoint: &Endpoint,
-    requester: &Requester,
-    headers: &HeaderMap,
-    service_parameters: ServiceParameters,
-    params: &[u8],
-) -> Response {
+async fn bare(endpoint: &Endpoint, received: &ReceivedRequest, params: &[u8]) -> Response {
+    let ReceivedRequest { requester, headers, uri, .. } = received;
     let mut context = requester.context(&endpoint.agent);
-    service_parameters.fill(&mut context);
+    let typed = body::is_json(headers);
+    if let Err(error) = typed.and_then(|()| service_parameters::read(headers, uri, &mut context)) {
+        return refusal(&error);
+    }
     context.version = Version::V0_1;
     let call = endpoint.read(&mut context, Version::V0_1, Operation::SendMessage, params);
     let call = match call {

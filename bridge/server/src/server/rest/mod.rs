@@ -40,7 +40,7 @@ use super::{
     Endpoint,
     body::{BodyError, ReceivedRequest},
     large_body::write_large,
-    service_parameters::{self, ServiceParameters},
+    service_parameters,
 };
 use crate::service::{Context, Reply};
 
@@ -165,11 +165,10 @@ fn understand(
     uri: &Uri,
     body: &[u8],
 ) -> Result<(Box<Call>, ResponseFormat), Error> {
-    let service_parameters = ServiceParameters::read(headers, uri)?;
-    if let Some(named) = service_parameters.named.filter(|named| *named != routed.version) {
+    let named = service_parameters::read(headers, uri, context)?;
+    if let Some(named) = named.filter(|named| *named != routed.version) {
         return Err(version_mismatch(named, routed.version));
     }
-    service_parameters.fill(context);
     context.version = routed.version;
     context.tenant.clone_from(&routed.tenant);
     let (mut call, format) = body::read(routed, headers, uri, body)?;
