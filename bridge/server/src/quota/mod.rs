@@ -178,7 +178,7 @@ impl Quota {
                     let (metrics, name) = (&self.0.metrics, Limit::Requests.name());
                     metrics.limited(agent, name, "delayed");
                 }
-                let place = Some(RequestPlace(self.clone(), key));
+                let place = Some(self.place(key, |state| &mut state.running));
                 Ok(Admission { wait, place })
             }
             Err((limit, wait)) => Err(self.exceeded(agent, limit, wait)),
@@ -202,7 +202,7 @@ impl Quota {
         agent: &str,
         caller: &Caller,
         source: Option<IpAddr>,
-    ) -> Result<Option<StreamPlace>, Exceeded> {
+    ) -> Result<Option<Place>, Exceeded> {
         let Some(key) = self.key(caller, source) else {
             return Ok(None);
         };
@@ -213,9 +213,13 @@ impl Quota {
             is_free
         };
         match self.0.callers.with(key, self.now(), take) {
-            true => Ok(Some(StreamPlace { quota: self.clone(), key })),
+            true => Ok(Some(self.place(key, |state| &mut state.count))),
             false => Err(self.exceeded(agent, Limit::Streams, PATIENCE)),
         }
+    }
+
+    fn place(&self, key: u64, counter: fn(&mut CallerState) -> &mut u32) -> Place {
+        Place { quota: self.clone(), key, counter }
     }
 
     /// Counts a new task of this owner. `count` returns the number of the owner's tasks that have not ended; it is only
@@ -311,31 +315,24 @@ pub(crate) struct Admission {
     pub(crate) wait: Option<Duration>,
     /// Its place, unless its caller is not limited.
     #[expect(dead_code, reason = "it is there to be dropped")]
-    place: Option<RequestPlace>,
+    place: Option<Place>,
 }
 
-/// The place of a request that is being answered.
+/// The place of a request that is being answered, or of an open stream.
 #[derive(Debug)]
-struct RequestPlace(Quota, u64);
-
-impl Drop for RequestPlace {
-    fn drop(&mut self) {
-        let Self(quota, key) = self;
-        let leave = |state: &mut CallerState| state.running = state.running.saturating_sub(1);
-        quota.0.callers.with(*key, quota.now(), leave);
-    }
-}
-
-/// The place of an open stream.
-pub(crate) struct StreamPlace {
+pub(crate) struct Place {
     quota: Quota,
     key: u64,
+    /// The count of the caller's places.
+    counter: fn(&mut CallerState) -> &mut u32,
 }
 
-impl Drop for StreamPlace {
+impl Drop for Place {
     fn drop(&mut self) {
-        let Quota(inner) = &self.quota;
-        let leave = |state: &mut CallerState| state.count = state.count.saturating_sub(1);
-        inner.callers.with(self.key, self.quota.now(), leave);
+        let Self { quota, key, counter } = self;
+        quota.0.callers.with(*key, quota.now(), |state| {
+            let count = counter(state);
+            *count = count.saturating_sub(1);
+        });
     }
 }

@@ -36,7 +36,7 @@ use tokio::time::timeout;
 use crate::{
     caller::Caller,
     push::Push,
-    quota::{Quota, QuotaSettings, StreamPlace},
+    quota::{Place, Quota, QuotaSettings},
     retention::{Retention, RetentionSettings},
     store::{Seq, StoreError, size},
     trace,
@@ -295,12 +295,7 @@ impl Service {
     }
 
     /// Returns a stream that the metrics count as open until it is dropped.
-    fn counted_stream(
-        &self,
-        context: &Context,
-        place: Option<StreamPlace>,
-        items: StreamItems,
-    ) -> Reply {
+    fn counted_stream(&self, context: &Context, place: Option<Place>, items: StreamItems) -> Reply {
         let open = (self.turns.metrics().stream(&context.agent), place);
         Reply::Stream(self.draining.bound(items, open))
     }
@@ -311,7 +306,7 @@ impl Service {
     }
 
     /// Returns the place of a stream among those of its caller.
-    fn stream_place(&self, context: &Context) -> Result<Option<StreamPlace>, Error> {
+    fn stream_place(&self, context: &Context) -> Result<Option<Place>, Error> {
         self.draining.refuse_new()?;
         let Context { agent, caller, source, .. } = context;
         let place = self.quota.stream(agent, caller, *source);
