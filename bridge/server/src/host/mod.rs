@@ -12,7 +12,6 @@
 mod admin;
 mod admin_error;
 mod admin_store;
-mod agent_path;
 mod agent_routes;
 mod bot_guesses;
 mod hosted_agents;
@@ -31,7 +30,7 @@ use tokio::sync::watch;
 use url::Url;
 
 pub use crate::server::{Grpc, GrpcAddress};
-pub use agent_path::{check_path, is_own_name};
+pub use agent_routes::{check_path, is_own_name};
 pub use hosted_agents::HostedAgents;
 pub use http_guard::HttpGuard;
 
