@@ -8,7 +8,7 @@ use bridge_protocol::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    access_errors, components,
+    components,
     operation::{self, PathGroup},
     security,
 };
@@ -37,8 +37,8 @@ pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
     }
     let mut schemas = components::with_common(schemas);
     if endpoints.iter().any(|one| !one.access.is_open()) {
-        access_errors::refusals(&mut paths);
-        access_errors::reasons(&mut schemas["Status"]);
+        security::refusals(&mut paths);
+        security::reasons(&mut schemas["Status"]);
     }
     let tags = operation::tags().chain(["JSON-RPC", "Cards", "Bridge"]);
     let mut document = json!({

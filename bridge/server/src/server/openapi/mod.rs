@@ -5,12 +5,10 @@
 //! derived types; the server has neither, so it uses serde_json alone.
 //!
 //! - `document`: the whole document
-//! - `access_errors`: the errors of agents that demand credentials
-//! - `security`: the credentials that the agents demand
+//! - `security`: the credentials that the agents demand, and the errors of those that demand any
 //! - `operation`: one path and method
 //! - `components`: bodies and parameters
 
-mod access_errors;
 mod components;
 mod document;
 mod operation;

@@ -1,9 +1,9 @@
-//! The credentials that the agents demand. A2A 0.3 writes schemes and requirements in OpenAPI's form.
+//! The credentials that the agents demand, and the errors of those that demand any (specification 7.3, 7.4). A2A 0.3 writes schemes and requirements in OpenAPI's form.
 
 use bridge_protocol::dialect::{Losses, card};
 use serde_json::{Map, Value, json};
 
-use super::access_errors;
+use super::components;
 use crate::server::Endpoint;
 
 /// The members of a scheme that OpenAPI knows; cards may have further ones.
@@ -11,6 +11,16 @@ const SCHEME: [&str; 8] =
     ["type", "description", "name", "in", "scheme", "bearerFormat", "flows", "openIdConnectUrl"];
 const FLOWS: [&str; 4] = ["implicit", "password", "clientCredentials", "authorizationCode"];
 const FLOW: [&str; 4] = ["authorizationUrl", "tokenUrl", "refreshUrl", "scopes"];
+
+/// The HTTP statuses with which callers are refused, each with its `google.rpc.Code` and a description.
+const REFUSALS: [(&str, &str, &str); 2] = [
+    ("401", "UNAUTHENTICATED", "The credentials are missing or not valid"),
+    (
+        "403",
+        "PERMISSION_DENIED",
+        "The credentials do not suffice for the agent or for the named skill",
+    ),
+];
 
 /// Adds the schemes and requirements of these agents to the document. Agents are its servers, for which OpenAPI knows no
 /// credentials of their own, so the requirements of all agents are alternatives.
@@ -24,7 +34,7 @@ pub(super) fn add(document: &mut Value, endpoints: &[Endpoint]) {
     if schemes.is_empty() {
         alternatives.clear();
     } else {
-        access_errors::leave_public(&mut document["paths"]);
+        leave_public(&mut document["paths"]);
         document["components"]["securitySchemes"] = schemes.into();
     }
     document["security"] = alternatives.into();
@@ -83,6 +93,53 @@ fn only(object: &Value, names: &[&str]) -> Map<String, Value> {
     kept.collect()
 }
 
+/// Adds the refusals to the operations of agents. Cards are public and have none.
+pub(super) fn refusals(paths: &mut Map<String, Value>) {
+    for operation in operations(paths.values_mut()).filter(|one| is_of_agents(one)) {
+        let (media_type, schema) = match operation["operationId"] == "JSONRPC" {
+            true => ("application/json", "JsonRpcResponse"),
+            false => ("application/problem+json", "Status"),
+        };
+        for (status, _, description) in REFUSALS {
+            operation["responses"][status] = json!({
+                "description": description,
+                "content": {media_type: {"schema": components::common(schema)}},
+                "headers": {"WWW-Authenticate": {
+                    "description": "The credentials that are needed", "schema": {"type": "string"},
+                }},
+            });
+        }
+    }
+}
+
+/// Says of the other operations that they need no credentials.
+fn leave_public(paths: &mut Value) {
+    let items = paths.as_object_mut().into_iter().flat_map(Map::values_mut);
+    for operation in operations(items).filter(|one| one.is_object() && !is_of_agents(one)) {
+        operation["security"] = json!([]);
+    }
+}
+
+fn operations<'a>(
+    items: impl Iterator<Item = &'a mut Value>,
+) -> impl Iterator<Item = &'a mut Value> {
+    items.filter_map(Value::as_object_mut).flat_map(Map::values_mut)
+}
+
+/// Returns whether an operation needs credentials.
+fn is_of_agents(operation: &Value) -> bool {
+    let tag = operation.pointer("/tags/0").and_then(Value::as_str);
+    tag.is_some_and(|tag| tag != "Cards" && tag != "Bridge")
+}
+
+/// Adds the codes to the reasons that errors may have.
+pub(super) fn reasons(status: &mut Value) {
+    const AT: &str = "/properties/error/properties/details/items/properties/reason/enum";
+    if let Some(Value::Array(known)) = status.pointer_mut(AT) {
+        known.extend(REFUSALS.map(|(_, reason, _)| Value::from(reason)));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,5 +171,28 @@ mod tests {
                 "o": {"type": "oauth2", "flows": {"clientCredentials": flow}},
             })
         );
+    }
+
+    #[test]
+    fn operations_of_agents_may_refuse_and_cards_may_not() {
+        let operation =
+            |tag: &str| json!({"get": {"operationId": "x", "tags": [tag], "responses": {}}});
+        let mut paths = Map::from_iter([
+            ("/tasks".to_owned(), operation("A2A 1.0")),
+            ("/card".to_owned(), operation("Cards")),
+        ]);
+        refusals(&mut paths);
+        let statuses = |path: &str| paths[path]["get"]["responses"].as_object().map(Map::len);
+        assert_eq!((statuses("/tasks"), statuses("/card")), (Some(2), Some(0)));
+        let content = &paths["/tasks"]["get"]["responses"]["401"]["content"];
+        assert!(content["application/problem+json"].is_object(), "{content}");
+        let mut all = Value::Object(paths);
+        leave_public(&mut all);
+        assert_eq!(all["/card"]["get"]["security"], json!([]));
+        assert_eq!(all["/tasks"]["get"].get("security"), None);
+        let mut status = json!({"properties": {"error": {"properties": {"details": {"items":
+            {"properties": {"reason": {"enum": ["X"]}}}}}}}});
+        reasons(&mut status);
+        assert!(status.to_string().contains(r#"["X","UNAUTHENTICATED","PERMISSION_DENIED"]"#));
     }
 }
