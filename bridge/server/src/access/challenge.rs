@@ -1,6 +1,6 @@
 //! Writes `WWW-Authenticate` challenges (RFC 9110, section 11.6.1; RFC 6750, section 3; RFC 7617, section 2).
 
-use super::{credential_location::CredentialLocation, demand::Demand};
+use super::{credential_location::CredentialLocation, plan::Demand};
 
 /// Returns one challenge for each accepted scheme. The challenge for an invalid token has the reason.
 pub(super) fn missing(demand: &Demand<'_>, wrong: Option<&(String, String)>) -> Vec<String> {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
-    Certificates, PeerCertificate, Secrets,
+    Secrets,
     decision::{CheckResult, Verified},
 };
 use crate::{
@@ -16,6 +16,9 @@ use crate::{
 
 /// The default claims with the scopes of a token: RFC 8693, section 4.2, and Entra's own.
 const SCOPES: [&str; 2] = ["scope", "scp"];
+
+/// The prefix for the issuer in the ids of callers with certificates.
+const ISSUER: &str = "x509";
 
 /// The credentials accepted for one scheme; several kinds may be accepted.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +79,41 @@ fn known(name: &str) -> CheckResult {
     })
 }
 
+/// A client's certificate, as an [`axum::Extension`] set by the TLS listener. The listener has verified its
+/// issuer and that the client has its private key. This crate's own TLS does so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerCertificate {
+    /// The subject (RFC 4514), such as `CN=alice,O=Example`; may be empty.
+    pub subject: String,
+    /// The alternative names (RFC 5280, section 4.2.1.6): hosts, URIs and mailboxes.
+    pub names: Vec<String>,
+    /// The SHA-256 fingerprint, in lower-case hexadecimal digits.
+    pub fingerprint: String,
+}
+
+/// The client certificates that are accepted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Certificates {
+    /// Accepted subjects, alternative names or fingerprints; if empty, every certificate with a trusted
+    /// issuer.
+    pub only: BTreeSet<String>,
+}
+
+impl Certificates {
+    /// Identifies the caller by subject, first alternative name or fingerprint, in this order, because the
+    /// first two do not change when the certificate is renewed.
+    fn check(&self, shown: &PeerCertificate) -> CheckResult {
+        let subject = Some(&shown.subject).filter(|text| !text.is_empty());
+        let known = subject.or(shown.names.first()).unwrap_or(&shown.fingerprint);
+        let mut names = shown.names.iter().chain([&shown.subject, &shown.fingerprint]);
+        let is_let_in = self.only.is_empty() || names.any(|one| self.only.contains(one));
+        match is_let_in {
+            true => self::known(&qualified(ISSUER, known)),
+            false => CheckResult::Wrong("this certificate is not accepted".to_owned()),
+        }
+    }
+}
+
 impl TokenCheck {
     /// Accepts the tokens that this verifier accepts.
     pub fn new(verifier: Verifier) -> Self {
@@ -119,7 +157,7 @@ impl TokenCheck {
 
 /// Returns the caller's id from issuer and subject, unique among all issuers. The part before the space has no space
 /// itself, and callers with secrets have names without spaces.
-pub(super) fn qualified(issuer: &str, subject: &str) -> String {
+fn qualified(issuer: &str, subject: &str) -> String {
     let plain = |text: &str| text.replace(char::is_control, "%");
     let issuer = plain(issuer).replace('%', "%25").replace(' ', "%20");
     format!("{issuer} {}", plain(subject))
@@ -194,5 +232,32 @@ mod tests {
         assert_ne!(qualified("a b", "c"), qualified("a", "b c"));
         assert_ne!(qualified("a%20b", "c"), qualified("a b", "c"));
         assert_eq!(qualified("a", "b\u{1f}c"), "a b%c");
+    }
+
+    #[test]
+    fn a_certificate_is_its_subject_name_or_fingerprint() {
+        let certificate = |subject: &str, names: &[&str]| PeerCertificate {
+            subject: subject.to_owned(),
+            names: names.iter().map(|one| (*one).to_owned()).collect(),
+            fingerprint: "ab12".to_owned(),
+        };
+        let only = |names: &[&str]| Certificates {
+            only: names.iter().map(|one| (*one).to_owned()).collect(),
+        };
+        for (rule, shown, expected) in [
+            (only(&[]), certificate("CN=a", &["n"]), Some("x509 CN=a")),
+            (only(&[]), certificate("", &["n"]), Some("x509 n")),
+            (only(&[]), certificate("", &[]), Some("x509 ab12")),
+            (only(&["n"]), certificate("CN=a", &["n"]), Some("x509 CN=a")),
+            (only(&["ab12"]), certificate("CN=a", &[]), Some("x509 CN=a")),
+            (only(&["CN=b"]), certificate("CN=a", &["n"]), None),
+            (only(&["CN=b"]), certificate("", &[]), None),
+        ] {
+            let seen = match rule.check(&shown) {
+                CheckResult::Verified(proof) => Some(proof.caller.id),
+                CheckResult::Nothing | CheckResult::Wrong(_) | CheckResult::Unchecked => None,
+            };
+            assert_eq!(seen.as_deref(), expected, "{shown:?}");
+        }
     }
 }

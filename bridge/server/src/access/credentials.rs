@@ -7,8 +7,8 @@ use bridge_protocol::dialect::Call;
 use super::{
     Access,
     decision::{CheckResults, Requirement, decide_beyond},
-    demand::Demand,
     named_skills,
+    plan::Demand,
     refusal::Refusal,
 };
 use crate::caller::Caller;

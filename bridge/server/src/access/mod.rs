@@ -12,24 +12,20 @@
 //! - [`AccessLayer`]: enforces the rule for HTTP, with answers in the form of each binding
 //! - [`PeerCertificate`]: the certificate that a client presented
 
-mod certificate;
 mod challenge;
 mod check;
 mod credential_location;
 mod credentials;
 mod decision;
 mod declared;
-mod demand;
 mod layer;
 mod named_skills;
 mod plan;
 mod refusal;
 mod secrets;
 mod skills;
-mod summary;
 
-pub use certificate::{Certificates, PeerCertificate};
-pub use check::{Check, TokenCheck};
+pub use check::{Certificates, Check, PeerCertificate, TokenCheck};
 pub(crate) use credentials::Credentials;
 pub use declared::AccessError;
 pub use layer::{AccessLayer, Guarded};

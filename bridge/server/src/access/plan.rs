@@ -1,6 +1,10 @@
 //! The requirements of a card with their checks.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    iter,
+    sync::Arc,
+};
 
 use bridge_protocol::a2a::{AgentCard, Binding};
 use jiff::Timestamp;
@@ -10,7 +14,6 @@ use super::{
     credential_location::Head,
     decision::{CheckResults, Decision, Requirement, decide},
     declared::Scheme,
-    demand::Demand,
     skills::{Skills, read},
 };
 
@@ -110,6 +113,36 @@ impl Access {
         self.plan.schemes.get(name)
     }
 
+    /// Returns a short description of the access rules of the agent and its skills.
+    pub fn summary(&self) -> String {
+        let requirements = &self.plan.requirements;
+        let agent = match requirements.is_empty() {
+            true => "open to everybody".to_owned(),
+            false => format!("callers need {}", self.as_text(requirements)),
+        };
+        let skills = self.skills.needs().map(|(skill, requirements)| {
+            format!("; for the skill {skill} {}", self.as_text(requirements))
+        });
+        iter::once(agent).chain(skills).collect()
+    }
+
+    fn as_text(&self, requirements: &[Requirement]) -> String {
+        let one = |one: &Requirement| match one.is_empty() {
+            true => "nothing".to_owned(),
+            false => one.iter().map(|pair| self.named(pair)).collect::<Vec<_>>().join(" and "),
+        };
+        let all: Vec<String> = requirements.iter().map(one).collect();
+        all.join(", or ")
+    }
+
+    fn named(&self, (name, scopes): (&String, &Vec<String>)) -> String {
+        let how = self.scheme(name).map_or(String::new(), Scheme::how);
+        match scopes.is_empty() {
+            true => format!("{name} ({how})"),
+            false => format!("{name} ({how}; scopes {})", scopes.join(" ")),
+        }
+    }
+
     /// Checks the credentials of a request.
     pub(super) async fn check(&self, head: &Head<'_>, now: Timestamp) -> CheckResults {
         let mut shown = CheckResults::new();
@@ -146,6 +179,36 @@ fn check_requirements<'a>(
         }
     }
     Ok(())
+}
+
+/// Alternative requirements, one of which is enough.
+pub(super) struct Demand<'a> {
+    pub(super) access: &'a Access,
+    pub(super) requirements: &'a [Requirement],
+    /// The skill that has the requirements; `None` for the card.
+    pub(super) skill: Option<&'a str>,
+}
+
+impl<'a> Demand<'a> {
+    /// Returns a description of the credentials that are needed.
+    pub(super) fn describe(&self) -> String {
+        let one = |name: &String| self.access.scheme(name).map(|scheme| scheme.place.describe());
+        let requirements = self.requirements.iter().filter(|one| !one.is_empty());
+        let all = requirements.map(|requirement| {
+            let schemes: Vec<String> = requirement.keys().filter_map(one).collect();
+            schemes.join(" with ")
+        });
+        all.collect::<Vec<_>>().join(", or ")
+    }
+
+    /// Returns the schemes that are required, or all accepted ones if none is required.
+    pub(super) fn schemes(&self) -> impl Iterator<Item = &'a Scheme> {
+        let required: BTreeSet<&String> =
+            self.requirements.iter().flat_map(BTreeMap::keys).collect();
+        let all = self.access.schemes();
+        all.filter(move |(name, _)| required.is_empty() || required.contains(name))
+            .map(|(_, scheme)| scheme)
+    }
 }
 
 #[cfg(test)]

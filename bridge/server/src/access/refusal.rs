@@ -21,9 +21,8 @@ use serde_json::{Value, json};
 
 use super::{
     challenge::{insufficient, missing, quoted},
-    credential_location::CredentialLocation,
     decision::{Decision, MissingPermission},
-    demand::Demand,
+    plan::Demand,
 };
 use crate::quota::Exceeded;
 
@@ -295,7 +294,7 @@ impl Refusal {
 }
 
 fn expected(demand: &Demand<'_>) -> String {
-    format!("expected credentials: {}", demand.describe(CredentialLocation::describe))
+    format!("expected credentials: {}", demand.describe())
 }
 
 fn is_1_0(headers: &HeaderMap) -> bool {
