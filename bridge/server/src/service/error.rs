@@ -9,7 +9,7 @@ use super::sequence;
 use crate::{
     quota::Exceeded,
     store::StoreError,
-    turns::{RetryCause, TurnError, UnloggedEnd},
+    turns::{TurnError, UnloggedEnd},
 };
 
 /// `Retry-After` in seconds if the store could not accept a request.
@@ -59,21 +59,17 @@ pub(super) fn of_turn(error: TurnError) -> Error {
 /// Returns the error for an answer that the task log does not accept. The request's message is in the log, so that
 /// a repeated request gets the answer once it is logged.
 pub(super) fn of_unlogged_end(end: UnloggedEnd) -> Error {
-    match end {
-        UnloggedEnd::Retrying(cause) => {
-            let cause = match cause {
-                RetryCause::Full => "its disk is full",
-                RetryCause::Rebuilding => "its task log is being rebuilt",
-                RetryCause::Unavailable => "its task log is not available",
-                RetryCause::Failing => "its task log accepts no writes at present",
-            };
-            let message = format!(
-                "the agent has the message, but {cause}: send the request again later, with the same messageId"
-            );
-            Error::unavailable(message, STORE_RETRY_SECONDS)
-        }
-        UnloggedEnd::Lost => failed_log(),
-    }
+    let cause = match end {
+        UnloggedEnd::Full => "its disk is full",
+        UnloggedEnd::Rebuilding => "its task log is being rebuilt",
+        UnloggedEnd::Unavailable => "its task log is not available",
+        UnloggedEnd::Failing => "its task log accepts no writes at present",
+        UnloggedEnd::Lost => return failed_log(),
+    };
+    let message = format!(
+        "the agent has the message, but {cause}: send the request again later, with the same messageId"
+    );
+    Error::unavailable(message, STORE_RETRY_SECONDS)
 }
 
 /// Converts a store error. Details of the store are only logged: clients need not know paths and causes.

@@ -76,8 +76,8 @@ use crate::{
 use agent_places::AgentPlaces;
 use memory_budget::MemoryBudget;
 use queue::ConversationQueues;
+pub use unlogged_ends::UnloggedEnd;
 use unlogged_ends::UnloggedEnds;
-pub use unlogged_ends::{RetryCause, UnloggedEnd};
 
 /// The interval of the timer that is always set.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);

@@ -22,30 +22,23 @@ const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_
 /// The time after which waiting clients are informed that the store refuses the events of a turn.
 const REPORT_AFTER: Duration = Duration::from_secs(1);
 
-/// The reason why the end of a turn is not in the log.
+/// The reason why the end of a turn is not in the log. Except for the last one, logging is retried until it succeeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnloggedEnd {
-    /// The store accepts nothing at present. Logging is retried until it succeeds.
-    Retrying(RetryCause),
+    /// The store has no space.
+    Full,
+    /// The index of the store is being rebuilt.
+    Rebuilding,
+    /// The store cannot be reached, or accepts nothing.
+    Unavailable,
+    /// The store fails for another reason, which is in the program's own log.
+    Failing,
     /// This process will not log it. After a restart the turn is open.
     Lost,
 }
 
-/// The reason why the store accepts nothing at present.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RetryCause {
-    /// It has no space.
-    Full,
-    /// Its index is being rebuilt.
-    Rebuilding,
-    /// It cannot be reached, or accepts nothing.
-    Unavailable,
-    /// The store fails for another reason, which is in the program's own log.
-    Failing,
-}
-
-impl RetryCause {
-    fn of(error: &StoreError) -> Self {
+impl UnloggedEnd {
+    fn retried(error: &StoreError) -> Self {
         match error {
             StoreError::Full { .. } => Self::Full,
             StoreError::Rebuilding => Self::Rebuilding,
@@ -148,8 +141,7 @@ impl<'a> StoreRetry<'a> {
                 }
                 if self.is_reported || self.since.elapsed() >= REPORT_AFTER {
                     self.is_reported = true;
-                    let cause = RetryCause::of(&error);
-                    self.unlogged_ends.add(self.job, UnloggedEnd::Retrying(cause));
+                    self.unlogged_ends.add(self.job, UnloggedEnd::retried(&error));
                 }
                 Box::pin(sleep(self.pause)).await;
                 self.pause = (self.pause * 2).min(RETRY_PAUSES[1]);
