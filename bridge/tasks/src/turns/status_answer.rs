@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use bridge_protocol::a2a::{Artifact, Content, Message, Part, Role, Task, TaskState, TaskStatus};
+use bridge_protocol::a2a::{Artifact, Message, Part, Role, Task, TaskState, TaskStatus};
 use bridge_translate::{answer, plain_text};
 
 use super::queue::TurnJob;
@@ -91,17 +91,7 @@ async fn artifacts_before(handle: &TaskHandle, turn: u64) -> Result<BTreeSet<Str
 
 /// Returns the parts with the pieces of streamed texts put together.
 fn joined(parts: &[Part]) -> Vec<Part> {
-    let mut joined: Vec<Part> = Vec::new();
-    for part in parts {
-        match (joined.last_mut(), &part.content) {
-            (
-                Some(Part { content: Content::Text(text), metadata: None, filename: None, .. }),
-                Content::Text(more),
-            ) if part.metadata.is_none() && part.filename.is_none() => {
-                text.push_str(more);
-            }
-            _ => joined.push(part.clone()),
-        }
-    }
-    joined
+    let mut joined = Artifact::new("", Vec::new());
+    joined.append_parts(parts.iter().cloned());
+    joined.parts
 }
