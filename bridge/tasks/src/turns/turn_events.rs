@@ -1,7 +1,6 @@
 //! Builds the events for a message and the start of its turn.
 
-use bridge_protocol::a2a::{Message, TaskState, TaskStatus};
-use bridge_telemetry::TraceContext;
+use bridge_protocol::a2a::{TaskState, TaskStatus};
 use bridge_translate::keys::{EVENT, EVENTS};
 
 use super::{IncomingMessage, queue::TurnJob, submit::Target};
@@ -23,10 +22,22 @@ pub(super) fn submission_events(
     let mut events = Vec::with_capacity(5);
     let Target { task, context, .. } = target;
     if target.head.is_none() {
-        events.push(Event::Created(created_event(agent, incoming, context)));
+        events.push(Event::Created(Created {
+            agent: agent.name.clone(),
+            owner: incoming.caller.clone(),
+            context_id: context.clone(),
+            client_id: incoming.client_id.clone(),
+            metadata: incoming.metadata.clone(),
+        }));
     }
-    let message = message_events(&incoming.message, task, context, job.turn, &job.cause);
-    events.extend(message);
+    let mut message = incoming.message.clone();
+    let names_context = Some(message.context_id.is_some());
+    message.task_id = Some(task.clone());
+    message.context_id = Some(context.clone());
+    let (turn, message_id) = (job.turn, message.message_id.clone());
+    events.push(Event::Message(message));
+    let traceparent = job.cause.traceparent();
+    events.push(Event::TurnQueued { turn, message_id, names_context, traceparent });
     if target.head.is_some() {
         events.extend(metadata_event(incoming));
     }
@@ -39,41 +50,12 @@ pub(super) fn submission_events(
     events
 }
 
-/// Returns the first event of a new task.
-fn created_event(agent: &Agent, incoming: &IncomingMessage, context: &str) -> Created {
-    Created {
-        agent: agent.name.clone(),
-        owner: incoming.caller.clone(),
-        context_id: context.to_owned(),
-        client_id: incoming.client_id.clone(),
-        metadata: incoming.metadata.clone(),
-    }
-}
-
 /// Returns the event that adds the metadata of a later request to the task's, where the agent finds that of the first one.
 /// Reports of the agent's own, which a client may have copied from the task, are not reported again.
 fn metadata_event(incoming: &IncomingMessage) -> Option<Event> {
     let mut metadata = incoming.metadata.clone()?;
     metadata.retain(|key, _| !matches!(key.as_str(), EVENT | EVENTS));
     (!metadata.is_empty()).then_some(Event::Metadata { metadata, revised: None })
-}
-
-fn message_events(
-    message: &Message,
-    task: &str,
-    context: &str,
-    turn: u64,
-    cause: &TraceContext,
-) -> [Event; 2] {
-    let names_context = Some(message.context_id.is_some());
-    let mut message = message.clone();
-    message.task_id = Some(task.to_owned());
-    message.context_id = Some(context.to_owned());
-    let message_id = message.message_id.clone();
-    [
-        Event::Message(message),
-        Event::TurnQueued { turn, message_id, names_context, traceparent: cause.traceparent() },
-    ]
 }
 
 /// Returns the event for a message that is queued. It shows that the message was accepted: a task that asked for input
