@@ -24,6 +24,15 @@ pub(super) enum CheckResult {
     Unchecked,
 }
 
+impl CheckResult {
+    fn verified(&self) -> Option<&Verified> {
+        match self {
+            Self::Verified(verified) => Some(verified),
+            Self::Nothing | Self::Wrong(_) | Self::Unchecked => None,
+        }
+    }
+}
+
 /// The identity behind a valid credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Verified {
@@ -94,26 +103,16 @@ pub(super) fn decide_beyond(
     }
 }
 
-/// Returns the identities for all schemes of a requirement, if all are present.
-fn proofs<'a>(
-    requirement: &Requirement,
-    shown: &'a CheckResults,
-) -> Option<BTreeMap<String, &'a Verified>> {
-    let proof = |name: &String| match shown.get(name) {
-        Some(CheckResult::Verified(proof)) => Some((name.clone(), proof)),
-        Some(CheckResult::Nothing | CheckResult::Wrong(_) | CheckResult::Unchecked) | None => None,
-    };
-    requirement.keys().map(proof).collect()
+/// Returns the identities for all schemes of a requirement, in its order, if all are present.
+fn proofs<'a>(requirement: &Requirement, shown: &'a CheckResults) -> Option<Vec<&'a Verified>> {
+    requirement.keys().map(|name| shown.get(name).and_then(CheckResult::verified)).collect()
 }
 
 /// Returns the first scheme whose token lacks scopes, with those scopes.
-fn lacking(
-    requirement: &Requirement,
-    proofs: &BTreeMap<String, &Verified>,
-) -> Option<MissingPermission> {
-    requirement.iter().find_map(|(name, scopes)| {
-        let has = |scope: &&String| proofs.get(name).is_some_and(|one| one.scopes.contains(*scope));
-        let missing: Vec<String> = scopes.iter().filter(|one| !has(one)).cloned().collect();
+fn lacking(requirement: &Requirement, proofs: &[&Verified]) -> Option<MissingPermission> {
+    requirement.iter().zip(proofs).find_map(|((name, scopes), proof)| {
+        let missing = scopes.iter().filter(|one| !proof.scopes.contains(*one));
+        let missing: Vec<String> = missing.cloned().collect();
         (!missing.is_empty()).then(|| MissingPermission::Scopes {
             scheme: name.clone(),
             required: scopes.clone(),
@@ -123,19 +122,15 @@ fn lacking(
 }
 
 /// Returns the caller of several identities: that of a token, else that of the first scheme.
-fn caller(proofs: &BTreeMap<String, &Verified>) -> Caller {
-    let token = proofs.values().find(|proof| proof.is_token);
-    let chosen = token.or_else(|| proofs.values().next());
+fn caller(proofs: &[&Verified]) -> Caller {
+    let token = proofs.iter().find(|proof| proof.is_token);
+    let chosen = token.or(proofs.first());
     chosen.map_or_else(Caller::anonymous, |proof| proof.caller.clone())
 }
 
 /// Decides about a request for which nothing is required.
-fn open<'a>(shown: &'a CheckResults) -> Decision {
-    let proof = |(name, one): (&String, &'a CheckResult)| match one {
-        CheckResult::Verified(proof) => Some((name.clone(), proof)),
-        CheckResult::Nothing | CheckResult::Wrong(_) | CheckResult::Unchecked => None,
-    };
-    let proofs: BTreeMap<String, &Verified> = shown.iter().filter_map(proof).collect();
+fn open(shown: &CheckResults) -> Decision {
+    let proofs: Vec<&Verified> = shown.values().filter_map(CheckResult::verified).collect();
     let is_silent = shown.values().all(|one| *one == CheckResult::Nothing);
     if proofs.is_empty() && !is_silent { refuse(shown) } else { Decision::Granted(caller(&proofs)) }
 }
