@@ -10,7 +10,7 @@
 use std::{collections::BTreeSet, iter};
 
 use bridge_protocol::{
-    a2a::{Metadata, Part, SendMessageRequest},
+    a2a::{Metadata, Part},
     dialect::Call,
 };
 use bridge_translate::full_activity;
@@ -23,21 +23,9 @@ const FUNCTION_CALL: &str = "function_call";
 
 /// Returns the ids that a call names, whether or not there are such skills.
 pub(super) fn skills(call: &Call) -> BTreeSet<&str> {
-    match call {
-        Call::SendMessage(request) | Call::SendStreamingMessage(request) => skill_ids(request),
-        Call::GetTask(_)
-        | Call::ListTasks(_)
-        | Call::CancelTask(_)
-        | Call::SubscribeToTask(_)
-        | Call::CreateTaskPushNotificationConfig(_)
-        | Call::GetTaskPushNotificationConfig(_)
-        | Call::ListTaskPushNotificationConfigs(_)
-        | Call::DeleteTaskPushNotificationConfig(_)
-        | Call::GetExtendedAgentCard(_) => BTreeSet::new(),
-    }
-}
-
-fn skill_ids(request: &SendMessageRequest) -> BTreeSet<&str> {
+    let (Call::SendMessage(request) | Call::SendStreamingMessage(request)) = call else {
+        return BTreeSet::new();
+    };
     let message = &request.message;
     let own = request.metadata.iter().chain(&message.metadata);
     let parts = message.parts.iter().flat_map(objects);

@@ -1,6 +1,8 @@
 //! The routes for the operator, which list, show, cancel and delete the tasks of all callers. They must not be
 //! reachable by clients; the program serves them on a local socket that only its own user can open.
 
+use std::sync::Arc;
+
 use axum::{
     Router,
     body::Body,
@@ -146,10 +148,8 @@ async fn show(
     State(turns): State<Turns>,
     Path(task): Path<String>,
 ) -> Result<Json<Value>, AdminError> {
-    let store = turns.store();
-    let owner = store.owner(&task).await?;
-    let head = store.head(&owner, &task).await?;
-    let snapshot = store.task(&owner, &task).await?;
+    let head = head(&turns, &task).await?;
+    let snapshot = turns.store().task(&head.owner, &task).await?;
     let mut described = described(&head);
     described["object"] = to_value(&*snapshot.task);
     Ok(Json(described))
@@ -159,13 +159,15 @@ async fn cancel(
     State(turns): State<Turns>,
     Path(task): Path<String>,
 ) -> Result<Json<Value>, AdminError> {
-    let store = turns.store();
-    let owner = store.owner(&task).await?;
-    let agent = store.head(&owner, &task).await?.agent.clone();
-    turns.cancel(&agent, &owner, &task).await?;
+    let open = head(&turns, &task).await?;
+    turns.cancel(&open.agent, &open.owner, &task).await?;
     tracing::info!(task, "the operator canceled a task");
-    let head = store.head(&owner, &task).await?;
-    Ok(Json(described(&head)))
+    Ok(Json(described(&*head(&turns, &task).await?)))
+}
+
+async fn head(turns: &Turns, task: &str) -> Result<Arc<Head>, StoreError> {
+    let owner = turns.store().owner(task).await?;
+    turns.store().head(&owner, task).await
 }
 
 /// Deletes a task of any caller. An open task is canceled before, so that no agent works for a deleted task.

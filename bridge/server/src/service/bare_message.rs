@@ -1,5 +1,7 @@
 //! Answers with a message instead of a task (specification 3.1.1, 3.1.2), if the task contains nothing else.
 
+use std::future::ready;
+
 use bridge_protocol::a2a::{
     Error, Message, Metadata, Role, SendMessageRequest, StreamResponse, Task, TaskState,
 };
@@ -100,16 +102,13 @@ pub(super) fn bare_or_stream(
     item: impl Future<Output = Result<Option<StreamItem>, Error>> + Send + 'static,
     otherwise: impl Future<Output = Result<StreamItems, Error>> + Send + 'static,
 ) -> StreamItems {
-    let chosen = async move {
-        match item.await {
-            Ok(Some(item)) => Ok(stream::once(std::future::ready(Ok(item))).boxed()),
-            Ok(None) => otherwise.await,
-            Err(error) => Err(error),
-        }
-    };
+    let one = |item| stream::once(ready(item)).boxed();
     let items = async move {
-        let failed = |error| stream::once(std::future::ready(Err(error))).boxed();
-        chosen.await.unwrap_or_else(failed)
+        match item.await {
+            Ok(Some(item)) => one(Ok(item)),
+            Ok(None) => otherwise.await.unwrap_or_else(|error| one(Err(error))),
+            Err(error) => one(Err(error)),
+        }
     };
     stream::once(items).flatten().boxed()
 }

@@ -27,7 +27,9 @@ pub(super) fn of_quota(exceeded: Exceeded) -> Error {
 pub(super) fn of_turn(error: TurnError) -> Error {
     match error {
         TurnError::NotFound { task } => Error::task_not_found(&task),
-        TurnError::Ended { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
+        TurnError::Ended { .. } | TurnError::TaskTooLarge { .. } => {
+            Error::new(ErrorKind::UnsupportedOperation, error.to_string())
+        }
         TurnError::OtherContext { actual, named, .. } => {
             let expected = format!("the task's context {actual:?}, or none");
             let error = FieldError::new(expected, format!("{named:?}"));
@@ -44,9 +46,6 @@ pub(super) fn of_turn(error: TurnError) -> Error {
         TurnError::MovedOn { newest, seen, .. } => {
             let expected = format!("the task's last event, {newest}");
             sequence::not_met(FieldError::new(expected, seen.to_string())).into()
-        }
-        TurnError::TaskTooLarge { .. } => {
-            Error::new(ErrorKind::UnsupportedOperation, error.to_string())
         }
         TurnError::Busy { .. } | TurnError::OutOfMemory { .. } | TurnError::AgentBusy { .. } => {
             Error::unavailable(error.to_string(), MEMORY_RETRY_SECONDS)
