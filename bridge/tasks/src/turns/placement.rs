@@ -78,7 +78,7 @@ impl Turns {
     ) -> Result<Placement, TurnError> {
         let key = conversation_key(agent, &incoming.caller, &target.task, &target.context);
         // A waiting turn takes its place before it is logged, so that turns run in the order of the log.
-        let cancel_signal = match self.0.queues.enter(&key, job) {
+        let cancel_signal = match self.0.queues.enter(&key, job, false) {
             Ok(cancel_signal) => cancel_signal,
             Err(waiting) => {
                 let place = QueuePlace::new(self, &key, job);

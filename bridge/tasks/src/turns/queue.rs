@@ -126,16 +126,22 @@ impl ConversationQueues {
         }
     }
 
-    /// Starts a turn that is not in the log yet if its conversation is free, and returns its cancelation signal.
-    /// Otherwise appends the turn to the queue and returns the number of turns that waited before; then
-    /// [`settle`](Self::settle) must follow.
+    /// Starts a turn if its conversation is free, and returns its cancelation signal. Otherwise appends the turn to the queue
+    /// and returns the number of turns that waited before; if it is not in the log yet, [`settle`](Self::settle) must
+    /// follow.
     pub(super) fn enter(
         &self,
         key: &ConversationKey,
         job: &Arc<TurnJob>,
+        is_logged: bool,
     ) -> Result<CancelSignal, usize> {
         match self.lock().entry(Arc::clone(key)) {
-            Entry::Occupied(mut queue) => Err(queue.get_mut().push(Arc::clone(job), false)),
+            Entry::Occupied(mut queue) => {
+                let queue = queue.get_mut();
+                queue.is_wanted = true;
+                queue.waiting.push_back(WaitingTurn { job: Arc::clone(job), is_logged });
+                Err(queue.waiting.len() - 1)
+            }
             Entry::Vacant(place) => Ok(insert_running(place, Arc::clone(job))),
         }
     }
@@ -164,18 +170,6 @@ impl ConversationQueues {
         }
         queue.waiting.remove(place);
         Placed::Gone
-    }
-
-    /// Starts a turn that is in the log if its conversation is free, and returns its cancelation signal; otherwise
-    /// appends the turn to the queue.
-    pub(super) fn enqueue(&self, key: &ConversationKey, job: Arc<TurnJob>) -> Option<CancelSignal> {
-        match self.lock().entry(Arc::clone(key)) {
-            Entry::Occupied(mut queue) => {
-                queue.get_mut().push(job, true);
-                None
-            }
-            Entry::Vacant(place) => Some(insert_running(place, job)),
-        }
     }
 
     /// Returns whether the turn runs or waits in this conversation.
@@ -248,13 +242,6 @@ impl ConversationQueues {
 }
 
 impl ConversationQueue {
-    /// Appends a turn, and returns the number of turns that waited before.
-    fn push(&mut self, job: Arc<TurnJob>, is_logged: bool) -> usize {
-        self.is_wanted = true;
-        self.waiting.push_back(WaitingTurn { job, is_logged });
-        self.waiting.len() - 1
-    }
-
     /// Replaces the running turn by the first waiting one.
     fn advance(&mut self) -> NextTurn {
         let Some(next) = self.waiting.pop_front() else {

@@ -262,7 +262,7 @@ impl Turns {
 
     /// Queues a turn that is already in the log, or runs it if its conversation has become free.
     pub(super) fn wait_or_run(&self, key: ConversationKey, job: Arc<TurnJob>) {
-        if let Some(cancel_signal) = self.0.queues.enqueue(&key, Arc::clone(&job)) {
+        if let Ok(cancel_signal) = self.0.queues.enter(&key, &job, true) {
             let slot = ConversationSlot::new(self, key);
             self.spawn(ReadyTurn::queued(slot, job, cancel_signal));
         }

@@ -120,7 +120,7 @@ impl Conversation {
                 }
                 continue;
             }
-            let entered = self.queues.enter(&self.key, &job);
+            let entered = self.queues.enter(&self.key, &job, false);
             let is_logged = self.append(task, turn);
             let settled = match entered {
                 Ok(cancel_signal) => Placed::Due(cancel_signal),
@@ -138,7 +138,7 @@ impl Conversation {
     }
 
     fn wait_or_run(self: &Arc<Self>, job: Arc<TurnJob>) {
-        if let Some(cancel_signal) = self.queues.enqueue(&self.key, Arc::clone(&job)) {
+        if let Ok(cancel_signal) = self.queues.enter(&self.key, &job, true) {
             self.spawn(move |conversation| conversation.run_all(job, &cancel_signal));
         }
     }
