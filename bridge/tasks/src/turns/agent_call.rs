@@ -5,10 +5,7 @@ use std::{sync::Arc, time::Duration};
 use bridge_protocol::a2a::{Task, TaskState};
 use bridge_telemetry::{Instrument as _, set};
 use jiff::Timestamp;
-use tokio::{
-    task::JoinHandle,
-    time::{sleep, timeout},
-};
+use tokio::time::{sleep, timeout};
 
 use super::queue::TurnJob;
 use crate::{
@@ -30,71 +27,65 @@ pub(super) struct PreparedTurn {
     pub(super) until: Option<Timestamp>,
 }
 
-/// A turn whose agent is working. The agent's task owns its input, so that little memory is held here meanwhile.
-pub(super) struct AgentCall {
-    /// The agent's task, separate so that an agent cannot delay the timeout by blocking its thread.
-    executing: JoinHandle<Vec<Update>>,
-    cancel_signal: CancelSignal,
-    limit: Duration,
-    is_recovered: bool,
-}
-
 /// The result of the agent's work.
 pub(super) enum CallEnd {
     Answered(Vec<Update>),
     Panicked,
-    TimedOut { is_recovered: bool },
+    /// The agent did not answer in time, as this text says.
+    TimedOut(String),
     Canceled,
 }
 
-impl AgentCall {
-    pub(super) fn begin(
-        agent: &Arc<Agent>,
-        job: &TurnJob,
-        prepared: PreparedTurn,
-        cancel_signal: CancelSignal,
-    ) -> Self {
-        let PreparedTurn { handle, message, task, awaited, until } = prepared;
-        let span = bridge_telemetry::current();
-        let conversation = task.context_id.as_deref().unwrap_or_default();
-        set(&span, "gen_ai.conversation.id", conversation);
-        let turn = Turn {
-            number: job.turn,
-            message,
-            task,
-            awaited,
-            caller: job.caller.clone(),
-            is_watched: job.is_watched,
-            handle,
-            cancel_signal: cancel_signal.clone(),
-        };
-        let left = |until| Duration::try_from(clock::now().until(until).ok()?).ok();
-        let limit = until.map_or(agent.settings.limit, |until| {
-            // A clock that was set back does not make a turn longer.
-            let longest = agent.executor.survives_restart_for().unwrap_or_default();
-            left(until).unwrap_or_default().min(longest)
-        });
-        let (executor, output) = (agent.executor.clone(), turn.handle.output().cloned());
-        let executing = async move {
-            match until {
-                None => executor.execute(turn).await,
-                Some(_) => executor.resume(turn).await,
-            }
-        };
-        let executing = tokio::spawn(executing.instrument(span));
-        if let Some(output) = output {
-            output.watch(executing.abort_handle());
+/// Begins to call the agent, and returns the future of its end. The agent's task owns its input, so that the future holds
+/// little memory.
+pub(super) fn call(
+    agent: &Arc<Agent>,
+    job: &TurnJob,
+    prepared: PreparedTurn,
+    cancel_signal: CancelSignal,
+) -> impl Future<Output = CallEnd> + use<> {
+    let PreparedTurn { handle, message, task, awaited, until } = prepared;
+    let span = bridge_telemetry::current();
+    let conversation = task.context_id.as_deref().unwrap_or_default();
+    set(&span, "gen_ai.conversation.id", conversation);
+    let turn = Turn {
+        number: job.turn,
+        message,
+        task,
+        awaited,
+        caller: job.caller.clone(),
+        is_watched: job.is_watched,
+        handle,
+        cancel_signal: cancel_signal.clone(),
+    };
+    let left = |until| Duration::try_from(clock::now().until(until).ok()?).ok();
+    let limit = until.map_or(agent.settings.limit, |until| {
+        // A clock that was set back does not make a turn longer.
+        let longest = agent.executor.survives_restart_for().unwrap_or_default();
+        left(until).unwrap_or_default().min(longest)
+    });
+    let (executor, output) = (agent.executor.clone(), turn.handle.output().cloned());
+    let executing = async move {
+        match until {
+            None => executor.execute(turn).await,
+            Some(_) => executor.resume(turn).await,
         }
-        Self { executing, cancel_signal, limit, is_recovered: until.is_some() }
+    };
+    // The task is separate so that an agent cannot delay the timeout by blocking its thread.
+    let mut executing = tokio::spawn(executing.instrument(span));
+    if let Some(output) = output {
+        output.watch(executing.abort_handle());
     }
-
-    pub(super) async fn ended(self) -> CallEnd {
-        let Self { mut executing, cancel_signal, limit, is_recovered } = self;
+    let is_recovered = until.is_some();
+    async move {
         let ended = tokio::select! {
             executed = timeout(limit, &mut executing) => match executed {
                 Ok(Ok(updates)) => return CallEnd::Answered(updates),
                 Ok(Err(_)) => return CallEnd::Panicked,
-                Err(_) => CallEnd::TimedOut { is_recovered },
+                Err(_) => CallEnd::TimedOut(match is_recovered {
+                    true => "The bridge was restarted, and the agent did not answer in time.".into(),
+                    false => format!("The agent did not answer within {limit:?}."),
+                }),
             },
             () = cleanup_timed_out(&cancel_signal) => CallEnd::Canceled,
         };
@@ -108,12 +99,4 @@ impl AgentCall {
 async fn cleanup_timed_out(cancel_signal: &CancelSignal) {
     cancel_signal.canceled().await;
     sleep(CLEANUP_TIME).await;
-}
-
-/// Returns the text for a turn whose agent did not answer in time.
-pub(super) fn timeout_message(agent: &Agent, is_recovered: bool) -> String {
-    match is_recovered {
-        true => "The bridge was restarted, and the agent did not answer in time.".into(),
-        false => format!("The agent did not answer within {:?}.", agent.settings.limit),
-    }
 }

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use super::{
     TurnError, Turns,
-    agent_places::RunPermit,
     conversation_slot::ConversationSlot,
     memory_budget::{self, BudgetReservation},
     queue::{ConversationKey, Placed, TurnJob, conversation_key},
-    run::ReadyTurn,
+    run::{BegunTurn, Held, ReadyTurn},
     submit::{IncomingMessage, Target},
 };
 use crate::{agent::Agent, executor::CancelSignal, store::Head};
@@ -16,11 +15,7 @@ use crate::{agent::Agent, executor::CancelSignal, store::Head};
 /// The place of a new turn.
 pub(super) enum Placement {
     /// The turn runs at once.
-    AtOnce {
-        slot: ConversationSlot,
-        cancel_signal: CancelSignal,
-        held: (RunPermit, BudgetReservation),
-    },
+    AtOnce { slot: ConversationSlot, cancel_signal: CancelSignal, held: Held },
     /// The turn has its conversation, but its agent runs as many turns as it may.
     AgentFull { slot: ConversationSlot, cancel_signal: CancelSignal },
     /// The turn waits for others of its conversation in this process.
@@ -43,7 +38,8 @@ impl Placement {
     ) -> Option<ReadyTurn> {
         match self {
             Self::AtOnce { slot, cancel_signal, held } => {
-                Some(ReadyTurn { slot, job, cancel_signal, known: Some(head), held: Some(held) })
+                let begun = Some(BegunTurn { head, held });
+                Some(ReadyTurn { slot, job, cancel_signal, begun })
             }
             Self::AgentFull { slot, cancel_signal } => {
                 turns.spawn(ReadyTurn::queued(slot, job, cancel_signal));
@@ -99,7 +95,9 @@ impl Turns {
             return Err(self.unless_repeated(incoming, refusal).await);
         };
         Ok(match self.0.places.try_run(&agent.name) {
-            Some(permit) => Placement::AtOnce { slot, cancel_signal, held: (permit, reservation) },
+            permit @ Some(_) => {
+                Placement::AtOnce { slot, cancel_signal, held: (permit, Some(reservation)) }
+            }
             None => Placement::AgentFull { slot, cancel_signal },
         })
     }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{
     Turns,
-    agent_call::{AgentCall, CallEnd, PreparedTurn, timeout_message},
+    agent_call::{self, CallEnd, PreparedTurn},
     agent_places::RunPermit,
     conversation_slot::ConversationSlot,
     memory_budget::{self, BudgetReservation},
@@ -32,11 +32,19 @@ pub(super) struct ReadyTurn {
     pub(super) slot: ConversationSlot,
     pub(super) job: Arc<TurnJob>,
     pub(super) cancel_signal: CancelSignal,
-    /// The task's head if it was just written, so that it need not be read.
-    pub(super) known: Option<Arc<Head>>,
-    /// The turn's right to run and its memory. A turn that was queued reserves them when it runs.
-    pub(super) held: Option<(RunPermit, BudgetReservation)>,
+    /// What a turn has that was started with its message. A turn that was queued gets it when it runs.
+    pub(super) begun: Option<BegunTurn>,
 }
+
+/// A turn that was started with its message.
+pub(super) struct BegunTurn {
+    /// The task's head, which was just written.
+    pub(super) head: Arc<Head>,
+    pub(super) held: Held,
+}
+
+/// The right of a turn to run, and its memory.
+pub(super) type Held = (Option<RunPermit>, Option<BudgetReservation>);
 
 /// What is known of the start of a turn in the log.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,27 +63,27 @@ impl ReadyTurn {
         job: Arc<TurnJob>,
         cancel_signal: CancelSignal,
     ) -> Self {
-        Self { slot, job, cancel_signal, known: None, held: None }
+        Self { slot, job, cancel_signal, begun: None }
     }
 }
 
 impl Turns {
     /// Runs a turn and those that wait behind it, in a separate task.
-    pub(super) fn spawn(&self, begun: ReadyTurn) {
+    pub(super) fn spawn(&self, ready: ReadyTurn) {
         let turns = self.clone();
-        tokio::spawn(async move { turns.run_all(begun).await });
+        tokio::spawn(async move { turns.run_all(ready).await });
     }
 
     /// Runs a turn and those that wait behind it.
-    pub(super) async fn run_all(&self, begun: ReadyTurn) {
-        let ReadyTurn { mut slot, job, cancel_signal, mut known, mut held } = begun;
+    pub(super) async fn run_all(&self, ready: ReadyTurn) {
+        let ReadyTurn { mut slot, job, cancel_signal, mut begun } = ready;
         if !slot.hold().await {
             return;
         }
         let mut next = Some((job, cancel_signal));
         while let Some((job, cancel_signal)) = next {
             let span = trace::turn(&job.agent, &job.task, job.turn, &job.cause);
-            let running = self.run(&job, cancel_signal, known.take(), held.take()).instrument(span);
+            let running = self.run(&job, cancel_signal, begun.take()).instrument(span);
             if AssertUnwindSafe(running).catch_unwind().await.is_err() {
                 tracing::error!(task = job.task, turn = job.turn, "the work on a turn panicked");
                 let text = "The bridge failed while the agent worked on this message.";
@@ -111,16 +119,10 @@ impl Turns {
 
     /// Runs a turn to its end. The end is logged whatever the agent does, unless the task is damaged or the store is
     /// closed; then the turn stays open until a restart.
-    async fn run(
-        &self,
-        job: &TurnJob,
-        cancel_signal: CancelSignal,
-        known: Option<Arc<Head>>,
-        held: Option<(RunPermit, BudgetReservation)>,
-    ) {
+    async fn run(&self, job: &TurnJob, cancel_signal: CancelSignal, begun: Option<BegunTurn>) {
         let _watched = self.watch_for_cancelation(job, &cancel_signal);
         let ended = match self.agent(&job.agent) {
-            Some(agent) => self.work(&agent, job, cancel_signal, known, held).await,
+            Some(agent) => self.work(&agent, job, cancel_signal, begun).await,
             // The agent was removed while the turn waited.
             None => Box::pin(self.try_fail(job, "The agent is not hosted here any more.")).await,
         };
@@ -140,10 +142,7 @@ impl Turns {
     /// Reserves the resources of a turn that is already in the log, and waits for them if necessary: first the right to
     /// run, so that a caller that waits for a slow agent takes no memory from others. A turn from before a restart does
     /// not wait, because its agent may answer at any time.
-    async fn reserve(
-        &self,
-        job: &TurnJob,
-    ) -> Result<(Option<RunPermit>, Option<BudgetReservation>), StoreError> {
+    async fn reserve(&self, job: &TurnJob) -> Result<Held, StoreError> {
         let Turns(shared) = self;
         let head = shared.store.head(&job.caller, &job.task).await?;
         let Some(turn) = head.turns.iter().find(|turn| turn.turn == job.turn) else {
@@ -170,10 +169,9 @@ impl Turns {
         agent: &Arc<Agent>,
         job: &TurnJob,
         cancel_signal: CancelSignal,
-        mut known: Option<Arc<Head>>,
-        held: Option<(RunPermit, BudgetReservation)>,
+        begun: Option<BegunTurn>,
     ) -> Result<(), EmitError> {
-        let mut held = held.map(|(permit, reservation)| (Some(permit), Some(reservation)));
+        let (mut known, mut held) = begun.map(|BegunTurn { head, held }| (head, held)).unzip();
         let mut start = if known.is_some() { Start::Logged } else { Start::Unknown };
         let mut retry = StoreRetry::new(&self.0.unlogged_ends, job);
         let prepared = loop {
@@ -200,7 +198,7 @@ impl Turns {
         agent: &Agent,
         job: &TurnJob,
         known: Option<Arc<Head>>,
-        held: &mut Option<(Option<RunPermit>, Option<BudgetReservation>)>,
+        held: &mut Option<Held>,
         start: &mut Start,
     ) -> Result<Option<PreparedTurn>, EmitError> {
         if held.is_none() {
@@ -290,7 +288,7 @@ impl Turns {
     ) -> Result<(), EmitError> {
         let handle = prepared.handle.clone();
         let (mut last, begun) = (Vec::new(), Instant::now());
-        let ended = AgentCall::begin(agent, job, prepared, cancel_signal).ended();
+        let ended = agent_call::call(agent, job, prepared, cancel_signal);
         let failing = |text: &str| handle.events(failed(job, text));
         let mut outcome = match ended.await {
             CallEnd::Answered(updates) => match validity::check(&updates) {
@@ -310,8 +308,8 @@ impl Turns {
                 last = failing("The agent crashed while it worked on this message.");
                 "panicked"
             }
-            CallEnd::TimedOut { is_recovered } => {
-                last = failing(&timeout_message(agent, is_recovered));
+            CallEnd::TimedOut(text) => {
+                last = failing(&text);
                 "timed_out"
             }
             // The task has ended, so there is no change to log.
