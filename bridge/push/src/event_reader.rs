@@ -7,7 +7,7 @@ use bridge_protocol::{a2a::StreamResponse, dialect::Version};
 use crate::{
     caller::Caller,
     store::{Event, Head, Result, Seq, Store, StoredEvent},
-    turns::{EventProjection, Follower},
+    turns::Follower,
 };
 
 /// One event in the form in which it is delivered.
@@ -29,7 +29,6 @@ pub(super) struct Notification {
 #[derive(Debug)]
 pub(super) struct EventReader {
     follower: Follower,
-    projection: EventProjection,
     head: Arc<Head>,
     version: Version,
     traceparent: Option<String>,
@@ -45,10 +44,8 @@ impl EventReader {
         version: Version,
     ) -> Result<Self> {
         let head = store.head(caller, task).await?;
-        let (store, caller) = (store.clone(), caller.clone());
         Ok(Self {
             follower: Follower::new(store.clone(), caller.clone(), task.to_owned(), seen),
-            projection: EventProjection::new(store, caller, task.to_owned()),
             traceparent: head.traceparent.clone(),
             head,
             version,
@@ -79,20 +76,19 @@ impl EventReader {
     }
 
     async fn notification(&mut self, stored: StoredEvent) -> Result<Option<Notification>> {
-        self.projection.observe(&stored);
         let StoredEvent { seq, event, .. } = stored;
         if let Event::TurnQueued { traceparent, .. } = &event {
             self.traceparent.clone_from(traceparent);
         }
         let is_last = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
-        let needed = self.projection.needed_task(seq, &event).await?;
+        let needed = self.follower.needed_task(&event).await?;
         let context = &self.head.context_id;
-        let Some(response) = self.projection.project(event, context, needed.as_ref()) else {
+        let Some(response) = self.follower.project(event, context, needed.as_ref()) else {
             return Ok(None);
         };
         let (task, response) = match self.version {
             Version::V1_0 => (self.head.task.clone(), response),
-            Version::V0_3 | Version::V0_1 => self.task_after(seq).await?,
+            Version::V0_3 | Version::V0_1 => self.last_task().await?,
         };
         Ok(Some(Notification {
             task,
@@ -103,9 +99,9 @@ impl EventReader {
         }))
     }
 
-    /// Returns the task after this event, under the id that its owner chose for it (A2A 0.1).
-    async fn task_after(&mut self, seq: Seq) -> Result<(String, StreamResponse)> {
-        let mut task = Arc::unwrap_or_clone(self.projection.shown_task(seq).await?);
+    /// Returns the task after the last event, under the id that its owner chose for it (A2A 0.1).
+    async fn last_task(&mut self) -> Result<(String, StreamResponse)> {
+        let mut task = Arc::unwrap_or_clone(self.follower.shown_task().await?);
         if let (Version::V0_1, Some(own)) = (self.version, &self.head.client_id) {
             task.id.clone_from(own);
         }

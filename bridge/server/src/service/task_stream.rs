@@ -14,7 +14,7 @@ use super::{
 use crate::{
     caller::Caller,
     store::{Event, Seq, Store, StoreError, StoredEvent, size},
-    turns::{EventProjection, Follower, snapshot_at},
+    turns::{Follower, snapshot_at},
 };
 
 /// The end of a stream. A stream never continues after the task's end.
@@ -70,7 +70,6 @@ struct TaskStream {
     /// The memory of the task that is being sent.
     permit: Option<ResponsePermit>,
     follower: Follower,
-    projection: EventProjection,
     store: Arc<dyn Store>,
     caller: Caller,
     /// The last event that was read or that the client already has.
@@ -128,7 +127,6 @@ impl TaskStream {
             permit: None,
             follower: follower.for_slow_reader(memory.clone()),
             memory,
-            projection: EventProjection::new(store.clone(), caller.clone(), position.task.clone()),
             store,
             caller,
             position,
@@ -201,7 +199,6 @@ impl TaskStream {
             let Some(stored) = self.follower.next().await? else {
                 return Ok(None);
             };
-            self.projection.observe(&stored);
             let StoredEvent { seq, event, .. } = stored;
             match event {
                 Event::TurnStarted { turn, .. } if self.is_own(turn) => self.is_behind = false,
@@ -214,9 +211,9 @@ impl TaskStream {
             self.position.seq = seq;
             let is_beside = matches!(&event, Event::Metadata { .. });
             let ends = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
-            let needed = self.projection.needed_task(seq, &event).await?;
+            let needed = self.follower.needed_task(&event).await?;
             let context = &bounds.context_id;
-            if let Some(response) = self.projection.project(event, context, needed.as_ref()) {
+            if let Some(response) = self.follower.project(event, context, needed.as_ref()) {
                 let item = self.item(response.map_task(Arc::new), self.is_behind || is_beside);
                 return Ok(Some((item, ends)));
             }

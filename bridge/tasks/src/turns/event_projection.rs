@@ -3,40 +3,22 @@
 use std::sync::Arc;
 
 use bridge_protocol::a2a::{StreamResponse, Task, TaskState, TaskStatus};
-
 use bridge_translate::{events, question};
 
+use super::Follower;
 use crate::{
     caller::Caller,
     log_reader::LogReader,
-    store::{Event, Result, Seq, Snapshot, Store, StoredEvent, backend::CachedTask},
+    store::{Event, Result, Seq, Snapshot, Store, backend::CachedTask},
 };
 
-/// Converts the events of one task in order. The task is read when it is needed. A reader that is behind the log computes
-/// it from the events, and then keeps it up to date.
-#[derive(Debug)]
-pub struct EventProjection {
-    store: Arc<dyn Store>,
-    caller: Caller,
-    task: String,
-    snapshot: Option<Snapshot>,
-}
-
-impl EventProjection {
-    /// Creates the projection of a task's events for its caller.
-    pub fn new(store: Arc<dyn Store>, caller: Caller, task: String) -> Self {
-        Self { store, caller, task, snapshot: None }
-    }
-
-    /// Records the next event. It must be called for every event, shown or not.
-    pub fn observe(&mut self, stored: &StoredEvent) {
-        if let Some(snapshot) = &mut self.snapshot {
-            snapshot.apply(stored.clone());
-        }
-    }
-
-    /// Returns the task that is needed to convert an event that was observed; `None` for most events.
-    pub async fn needed_task(&mut self, seq: Seq, event: &Event) -> Result<Option<Arc<Task>>> {
+impl Follower {
+    /// Returns the task that is needed to convert the event that [`next`](Self::next) has just returned; `None` for most
+    /// events.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub async fn needed_task(&mut self, event: &Event) -> Result<Option<Arc<Task>>> {
         let is_needed = match event {
             Event::Metadata { revised: Some(_), .. } => true,
             Event::Metadata { metadata, revised: None } => events::reported(metadata).is_some(),
@@ -45,7 +27,7 @@ impl EventProjection {
         };
         match is_needed {
             // Boxed because it is rarely needed.
-            true => Box::pin(self.task(seq)).await.map(Some),
+            true => Box::pin(self.current_task()).await.map(Some),
             false => Ok(None),
         }
     }
@@ -68,20 +50,23 @@ impl EventProjection {
         event.into_stream_response(self.task.clone(), context_id.to_owned(), &status)
     }
 
-    /// Returns the task as of an observed event, in the form for its caller.
-    pub async fn shown_task(&mut self, seq: Seq) -> Result<Arc<Task>> {
-        self.task(seq).await.map(question::joined)
+    /// Returns the task as of the last event that was returned, in the form for its caller.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub async fn shown_task(&mut self) -> Result<Arc<Task>> {
+        self.current_task().await.map(question::joined)
     }
 
-    /// Returns the task as of an event that was observed.
-    async fn task(&mut self, seq: Seq) -> Result<Arc<Task>> {
+    /// Returns the task as of the last event that was returned.
+    async fn current_task(&mut self) -> Result<Arc<Task>> {
         let (store, caller) = (&*self.store, &self.caller);
         let snapshot = match &mut self.snapshot {
             Some(snapshot) => snapshot,
-            none => match newest_snapshot(store, caller, &self.task, seq).await? {
+            none => match newest_snapshot(store, caller, &self.task, self.seen).await? {
                 // The store has it in memory, and a copy that is kept up to date would cost as much as the task is long.
                 Some(snapshot) => return Ok(snapshot.task),
-                None => none.insert(replayed_snapshot(store, caller, &self.task, seq).await?),
+                None => none.insert(replayed_snapshot(store, caller, &self.task, self.seen).await?),
             },
         };
         Ok(Arc::clone(&snapshot.task))

@@ -9,7 +9,7 @@ use bridge_program::{
 
 use crate::{
     caller::Caller,
-    store::{Result, Seq, Store, StoredEvent, Watch},
+    store::{Result, Seq, Snapshot, Store, StoredEvent, Watch},
 };
 
 /// The number of events that are read at a time: initially, and at most.
@@ -19,10 +19,10 @@ const PAGE: usize = 256;
 /// Reads a task's events one by one, first the existing ones and then new ones as they are logged.
 #[derive(Debug)]
 pub struct Follower {
-    store: Arc<dyn Store>,
-    caller: Caller,
-    task: String,
-    seen: Seq,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) caller: Caller,
+    pub(super) task: String,
+    pub(super) seen: Seq,
     read: VecDeque<StoredEvent>,
     watch: Option<Watch>,
     /// The number of events of the next read.
@@ -31,6 +31,8 @@ pub struct Follower {
     memory: Option<ResponseMemory>,
     /// The memory of the current page.
     permit: Option<ResponsePermit>,
+    /// The task as of the last event that was returned, for a reader that was behind the log when it needed the task.
+    pub(super) snapshot: Option<Snapshot>,
 }
 
 impl Follower {
@@ -46,6 +48,7 @@ impl Follower {
             page_size: FIRST,
             memory: None,
             permit: None,
+            snapshot: None,
         }
     }
 
@@ -65,6 +68,9 @@ impl Follower {
         loop {
             if let Some(stored) = self.read.pop_front() {
                 self.seen = stored.seq;
+                if let Some(snapshot) = &mut self.snapshot {
+                    snapshot.apply(stored.clone());
+                }
                 return Ok(Some(stored));
             }
             self.permit = None;

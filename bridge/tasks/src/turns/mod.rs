@@ -54,7 +54,7 @@ use std::{
     time::Duration,
 };
 
-pub use event_projection::{EventProjection, snapshot_at};
+pub use event_projection::snapshot_at;
 pub use follower::Follower;
 pub use status_answer::is_bare_message;
 
