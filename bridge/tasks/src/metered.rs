@@ -56,10 +56,10 @@ impl MeteredStore {
     /// Counts the beginning and the end of a task. Nothing follows a terminal state, so each end is counted once.
     fn count_tasks(&self, agent: &str, began: bool, ended: bool) {
         if began && !self.reports_open_tasks {
-            self.metrics.task_began(agent);
+            self.metrics.tasks_open(agent).inc();
         }
         if ended && !self.reports_open_tasks {
-            self.metrics.task_ended(agent);
+            self.metrics.tasks_open(agent).dec();
         }
     }
 }

@@ -7,6 +7,7 @@ mod text_format;
 
 use std::{
     borrow::Cow,
+    collections::BTreeMap,
     fmt,
     sync::{Arc, PoisonError, RwLock, atomic::Ordering},
     time::Duration,
@@ -248,24 +249,18 @@ impl Metrics {
         durations.observe(took.as_secs_f64());
     }
 
-    /// Sets the numbers of an agent's running and waiting turns, and shows its failed turns even if there are none yet:
-    /// Prometheus sees no increase in a series that begins with the first failure.
-    pub fn load(&self, agent: &str, running: usize, queued: usize) {
+    /// Sets the numbers of running and waiting turns by agent, in place of earlier ones, and shows failed turns even if there
+    /// are none yet: Prometheus sees no increase in a series that begins with the first failure.
+    pub fn load(&self, load: &BTreeMap<String, (usize, usize)>) {
         let Families { turns, turns_running, turns_queued, .. } = &*self.0;
-        drop(turns.get_or_create(&of_outcome(agent, "failed")));
-        let agent = of_agent(agent);
-        turns_running.get_or_create(&agent).set(gauge(running));
-        turns_queued.get_or_create(&agent).set(gauge(queued));
-    }
-
-    /// Counts a task as open, when it is created or found at the start.
-    pub fn task_began(&self, agent: &str) {
-        self.tasks_open(agent).inc();
-    }
-
-    /// Counts a task as ended.
-    pub fn task_ended(&self, agent: &str) {
-        self.tasks_open(agent).dec();
+        turns_running.clear();
+        turns_queued.clear();
+        for (agent, (running, queued)) in load {
+            drop(turns.get_or_create(&of_outcome(agent, "failed")));
+            let agent = of_agent(agent);
+            turns_running.get_or_create(&agent).set(gauge(*running));
+            turns_queued.get_or_create(&agent).set(gauge(*queued));
+        }
     }
 
     /// Sets the number of open tasks.
@@ -297,7 +292,8 @@ impl Metrics {
         }
     }
 
-    fn tasks_open(&self, agent: &str) -> Gauge {
+    /// Returns the number of an agent's tasks that have not ended.
+    pub(crate) fn tasks_open(&self, agent: &str) -> Gauge {
         let Families { tasks_open, recent_tasks_open, .. } = &*self.0;
         recent_tasks_open.get(agent, ["", ""], || tasks_open.get_or_create_owned(&of_agent(agent)))
     }

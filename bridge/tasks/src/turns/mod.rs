@@ -238,10 +238,11 @@ impl Turns {
     /// work that several bridges share.
     pub fn measured(&self) -> &Metrics {
         let mut load = self.0.queues.load();
+        // An agent without turns is shown, too, and one that was removed as long as it has any.
         for agent in self.agents().keys() {
-            let (running, queued) = load.remove(agent).unwrap_or_default();
-            self.0.metrics.load(agent, running, queued);
+            load.entry(agent.clone()).or_default();
         }
+        self.0.metrics.load(&load);
         let damage = self.0.store.damage();
         self.0.metrics.damage(damage.tasks, damage.bytes);
         if let Some(sharing) = self.leases().and_then(|leases| leases.sharing()) {

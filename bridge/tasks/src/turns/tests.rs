@@ -27,6 +27,7 @@ use crate::{
     agent::{ConversationScope, TurnSettings},
     caller::Caller,
     executor::{Executor, TaskHandle, Turn, Update},
+    metrics::TextFormat,
     store::{
         Append, Created, Event, Head, MemoryStore, SimulatedDisk, SledSettings, SledStore,
         testing::FailingStore,
@@ -161,6 +162,27 @@ async fn a_turn_whose_work_panics_fails_and_the_next_one_runs() {
     assert_eq!(settled(&turns, &second.task).await.state, TaskState::Failed);
     assert!(said(&turns, &second.task).await.starts_with("The bridge failed"));
     assert_eq!(settled(&turns, &third.task).await.state, TaskState::Completed);
+}
+
+#[tokio::test]
+async fn turns_of_a_removed_agent_are_measured_until_they_end() {
+    let acting = Acting::new(0);
+    let turns = Turns::new(Arc::new(MemoryStore::new()), [agent(&acting)]);
+    turns.submit(incoming("m-1", "wait", None)).await.unwrap();
+    let running = || {
+        let text = turns.measured().text(TextFormat::OpenMetrics);
+        let mut lines = text.lines();
+        lines.find_map(|line| line.strip_prefix("bridge_turns_running{")).map(str::to_owned)
+    };
+    let one = Some("agent=\"acting\"} 1".to_owned());
+    assert_eq!(running(), one);
+    turns.replace([]);
+    assert_eq!(running(), one);
+    acting.may_go_on.add_permits(1);
+    while turns.running() > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(running(), None);
 }
 
 #[tokio::test]
