@@ -81,12 +81,10 @@ impl Service {
         let head = self.head(context, &request.id).await?;
         match &context.last_event {
             Some(last) if last.task == head.task => {
-                return Ok(task_stream::after(
-                    self,
-                    context,
-                    last.clone(),
-                    task_stream::StreamEnd::Task,
-                ));
+                // A store that was restored from a copy may have fewer events than the client has seen.
+                let (task, seq) = (head.task.clone(), last.seq.min(head.seq));
+                let end = task_stream::StreamEnd::Task;
+                return Ok(task_stream::after(self, context, Position { task, seq }, end));
             }
             Some(_) | None => {}
         }

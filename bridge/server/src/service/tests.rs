@@ -4,8 +4,8 @@ use std::sync::{Arc, atomic::Ordering};
 
 use async_trait::async_trait;
 use bridge_protocol::a2a::{
-    AgentCard, ErrorKind, GetTaskRequest, Message, Part, Role, SendMessageRequest,
-    SendMessageResponse, StreamResponse, TaskState,
+    AgentCard, ErrorKind, GetTaskRequest, ListTasksRequest, Message, Part, Role,
+    SendMessageRequest, SendMessageResponse, StreamResponse, SubscribeToTaskRequest, TaskState,
 };
 use futures_util::StreamExt as _;
 use tokio::sync::Semaphore;
@@ -173,6 +173,28 @@ async fn a_stopping_service_ends_streams_and_finishes_turns() {
     assert_eq!(task.status.state, TaskState::Completed);
     let call = Call::GetTask(GetTaskRequest::new(task.id.clone()));
     assert!(service.call(&context, call).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_after_an_event_that_the_log_does_not_have_shows_later_ones() {
+    let (service, patient) = serving(Arc::new(MemoryStore::new()));
+    let waiting = tokio::spawn(hello(service.clone()));
+    patient.has_begun.acquire().await.unwrap().forget();
+    let mut context = Context::new("patient", Caller::anonymous());
+    let listed = service.list_tasks(&context, ListTasksRequest::default()).await.unwrap();
+    let task = listed.tasks[0].id.clone();
+    // A store that was restored from a copy has fewer events than its clients have seen.
+    context.last_event = Some(Position { task: task.clone(), seq: 1_000 });
+    let items = service.subscribe_to_task(&context, SubscribeToTaskRequest::new(task)).await;
+    patient.may_answer.add_permits(1);
+    let items = timeout(Duration::from_secs(60), items.unwrap().collect::<Vec<_>>()).await;
+    let items = items.expect("the stream ends with its task");
+    let last = items.last().map(|item| &item.as_ref().unwrap().response);
+    assert!(
+        matches!(last, Some(StreamResponse::StatusUpdate(end)) if end.status.state == TaskState::Completed),
+        "{last:?}"
+    );
+    assert!(waiting.await.unwrap().is_ok());
 }
 
 #[tokio::test]
