@@ -13,35 +13,24 @@ use crate::clock;
 
 /// Returns an error for the first change that cannot be sent to callers.
 pub(crate) fn check(updates: &[Update]) -> Result<(), FieldError> {
-    updates.iter().try_for_each(check_one)
-}
-
-fn check_one(update: &Update) -> Result<(), FieldError> {
-    match update {
-        Update::Status { state, .. } => match state {
-            TaskState::Unspecified | TaskState::Unknown(_) => {
-                let expected = "a state of A2A such as TASK_STATE_COMPLETED";
-                let error = FieldError::new(expected, state.as_str());
-                Err(error.inside("state").inside("status"))
-            }
-            TaskState::Submitted
-            | TaskState::Working
-            | TaskState::InputRequired
-            | TaskState::AuthRequired
-            | TaskState::Completed
-            | TaskState::Failed
-            | TaskState::Canceled
-            | TaskState::Rejected => Ok(()),
-        },
+    updates.iter().try_for_each(|update| match update {
+        Update::Status {
+            state: state @ (TaskState::Unspecified | TaskState::Unknown(_)), ..
+        } => {
+            let expected = "a state of A2A such as TASK_STATE_COMPLETED";
+            let error = FieldError::new(expected, state.as_str());
+            Err(error.inside("state").inside("status"))
+        }
         Update::Artifact { artifact, .. } if artifact.artifact_id.is_empty() => {
             let error = FieldError::new("an id that the pieces of the artifact share", "nothing");
             Err(error.inside("artifactId").inside("artifact"))
         }
-        Update::Artifact { .. }
+        Update::Status { .. }
+        | Update::Artifact { .. }
         | Update::Said(_)
         | Update::Metadata(_)
         | Update::Revised { .. } => Ok(()),
-    }
+    })
 }
 
 /// Returns the message with the required fields of an agent's message.
