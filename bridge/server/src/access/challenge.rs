@@ -63,7 +63,7 @@ impl CredentialLocation {
 }
 
 /// Returns a text for a quoted string in a header: characters that are not allowed are removed or become `'`.
-pub(super) fn quoted(text: &str) -> String {
+fn quoted(text: &str) -> String {
     let allowed = |c: &char| matches!(c, ' '..='~') && *c != '\\';
     text.replace('"', "'").chars().filter(allowed).collect()
 }

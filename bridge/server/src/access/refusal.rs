@@ -11,8 +11,6 @@ use axum::{
         header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
     },
 };
-#[cfg(feature = "grpc")]
-use base64::{Engine as _, prelude::BASE64_STANDARD_NO_PAD};
 use bridge_protocol::{
     a2a::{Binding, retry_info},
     jsonrpc::Id,
@@ -20,7 +18,7 @@ use bridge_protocol::{
 use serde_json::{Value, json};
 
 use super::{
-    challenge::{insufficient, missing, quoted},
+    challenge::{insufficient, missing},
     decision::{Decision, MissingPermission},
     plan::Demand,
 };
@@ -176,52 +174,44 @@ impl Refusal {
         request: &HeaderMap,
         id: Option<&Id>,
     ) -> Response<Body> {
-        let (status, body) = match binding {
+        let mut response = match binding {
+            #[cfg(feature = "grpc")]
+            Binding::Grpc => self.grpc_status().into_http(),
             Binding::JsonRpc => {
                 let body = self.rpc(is_1_0(request), id.unwrap_or(&Id::Null));
-                (self.kind.status(), body.to_string())
+                self.with_body("application/json", &body)
             }
-            Binding::HttpJson => (self.kind.status(), self.status().to_string()),
-            Binding::Grpc => (StatusCode::OK, String::new()),
+            _ => self.with_body("application/problem+json", &self.status()),
         };
-        let mut response = Response::new(Body::from(body));
-        *response.status_mut() = status;
-        let headers = response.headers_mut();
-        *headers = self.challenges();
-        let media_type = match binding {
-            Binding::JsonRpc => "application/json",
-            Binding::HttpJson => "application/problem+json",
-            Binding::Grpc => {
-                self.trailers(headers);
-                "application/grpc"
-            }
-        };
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         if let Some(seconds) = self.retry_after {
-            headers.insert(RETRY_AFTER, seconds.into());
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
         }
         response
     }
 
-    pub(crate) fn challenges(&self) -> HeaderMap {
-        let all = self.challenges.iter();
-        let mut headers = HeaderMap::new();
-        for one in all.filter_map(|one| HeaderValue::from_str(one).ok()) {
-            headers.append(WWW_AUTHENTICATE, one);
-        }
-        headers
+    fn with_body(&self, media_type: &'static str, body: &Value) -> Response<Body> {
+        let mut response = Response::new(Body::from(body.to_string()));
+        *response.status_mut() = self.kind.status();
+        let headers = response.headers_mut();
+        *headers = self.challenges();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+        response
     }
 
-    /// Adds the trailers of a gRPC answer without a message to its headers.
-    fn trailers(&self, headers: &mut HeaderMap) {
-        headers.insert("grpc-status", HeaderValue::from(self.kind.code().1));
-        if let Ok(message) = HeaderValue::from_str(&quoted(&self.message).replace('%', "%25")) {
-            headers.insert("grpc-message", message);
-        }
-        #[cfg(feature = "grpc")]
-        if let Ok(details) = HeaderValue::from_str(&BASE64_STANDARD_NO_PAD.encode(self.details())) {
-            headers.insert("grpc-status-details-bin", details);
-        }
+    fn challenges(&self) -> HeaderMap {
+        let all = self.challenges.iter();
+        let all = all.filter_map(|one| HeaderValue::from_str(one).ok());
+        all.map(|one| (WWW_AUTHENTICATE, one)).collect()
+    }
+
+    /// Returns the refusal for gRPC, with a `google.rpc.Status` (specification 10.6).
+    #[cfg(feature = "grpc")]
+    pub(crate) fn grpc_status(&self) -> tonic::Status {
+        use bridge_protocol::protobuf::status::status;
+        let ((_, code), details) = (self.kind.code(), self.details_as_json());
+        let details = status(code, &self.message, &details).into();
+        let challenges = tonic::metadata::MetadataMap::from_headers(self.challenges());
+        tonic::Status::with_details_and_metadata(code.into(), &self.message, details, challenges)
     }
 
     fn rpc(&self, is_1_0: bool, id: &Id) -> Value {
@@ -269,27 +259,6 @@ impl Refusal {
             info["metadata"] = json!(self.info);
         }
         info
-    }
-}
-
-#[cfg(feature = "grpc")]
-impl Refusal {
-    /// Returns the gRPC status code.
-    pub(crate) fn code(&self) -> i32 {
-        self.kind.code().1
-    }
-
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
-
-    /// Returns the refusal as a `google.rpc.Status` (specification 10.6).
-    pub(crate) fn details(&self) -> Vec<u8> {
-        bridge_protocol::protobuf::status::status(
-            self.code(),
-            &self.message,
-            &self.details_as_json(),
-        )
     }
 }
 

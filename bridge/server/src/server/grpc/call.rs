@@ -21,14 +21,12 @@ use futures_util::{StreamExt as _, stream::BoxStream};
 use tonic::{
     Code, Status,
     codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
-    metadata::MetadataMap,
     server::Grpc,
 };
 use tower::service_fn;
 
 use super::{agent_selection::without_name, deadline::Deadline, is_grpc, no_grpc};
 use crate::{
-    access::Refusal,
     server::{
         Endpoint,
         authorization::Requester,
@@ -160,7 +158,7 @@ impl GrpcCall {
         without_name(&mut call, agent);
         context.apply_call(&mut call).map_err(refused)?;
         let permitted = self.endpoint.permit(&self.requester, &call);
-        permitted.map_err(|refusal| status_of_refusal(&refusal))?;
+        permitted.map_err(|refusal| refusal.grpc_status())?;
         // Boxed, because each of the layers of gRPC around this future would contain it.
         let reply = Box::pin(service.call(&context, call)).await;
         let reply = reply.or_else(|error| {
@@ -284,14 +282,6 @@ fn status_in(version: Version, error: &Error) -> Status {
             Status::with_details(code, message, status::details(error).into())
         }
     }
-}
-
-/// Converts the refusal of a call, in the same form as refusals by the layer before the service.
-fn status_of_refusal(refusal: &Refusal) -> Status {
-    let code = Code::from(refusal.code());
-    let challenges = MetadataMap::from_headers(refusal.challenges());
-    let details = refusal.details().into();
-    Status::with_details_and_metadata(code, refusal.message(), details, challenges)
 }
 
 /// Passes messages as bytes: they are decoded where the operation is known.
