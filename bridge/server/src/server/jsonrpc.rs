@@ -278,7 +278,7 @@ fn response(
 ) -> Response {
     let result = match reply {
         Reply::Stream(items) => {
-            return sse::stream(version, id, items, client_id.map(str::to_owned));
+            return sse::rpc_stream(version, id, items, client_id.map(str::to_owned));
         }
         Reply::Message(message) if version == Version::V1_0 => return json(id, size, message),
         Reply::Task(task) if version == Version::V1_0 => return render::task(id, size, &task),

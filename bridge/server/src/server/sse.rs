@@ -27,11 +27,8 @@ use futures_util::{Stream, StreamExt as _, stream};
 use serde::Serialize;
 use tokio::time::timeout;
 
-use super::{
-    large_body::{WrittenItem, write_item},
-    render,
-};
-use crate::service::{Position, StreamItem, StreamItems, is_stopping};
+use super::{large_body::write_item, render};
+use crate::service::{StreamItem, StreamItems, is_stopping};
 
 /// The interval at which an idle stream sends a comment to keep the connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -42,38 +39,40 @@ const ROOM: usize = 512;
 const STOPPING: &[u8] = b": the server is stopping, resume the stream\nretry: 1000\n\n";
 
 /// Returns a stream of JSON-RPC responses.
-pub(super) fn stream(
+pub(super) fn rpc_stream(
     version: Version,
     id: Id,
     items: StreamItems,
     client_id: Option<String>,
 ) -> Response {
     let client = Arc::new((id, client_id));
-    let events = items.then(move |item| event(version, client.clone(), item));
-    response(events)
+    let failed = client.clone();
+    let write = move |to: &mut Vec<u8>, item| {
+        render::item(to, version, &client.0, item, client.1.as_deref());
+    };
+    stream(items, write, move |error| error_event(failed.0.clone(), error))
 }
 
-fn event(
-    version: Version,
-    client: Arc<(Id, Option<String>)>,
-    item: Result<StreamItem, Error>,
-) -> WrittenItem<Bytes> {
-    match item {
-        Ok(item) => {
-            let size = item.size();
-            write_item(size, move || {
-                let ((id, client_id), position) = (&*client, item.position.clone());
-                positioned_event(size, &position, |to| {
-                    render::item(to, version, id, item, client_id.as_deref());
+/// Returns a stream of items, each with its position in the log as id. An error ends the stream, as an event of its own
+/// unless the stream continues elsewhere.
+pub(super) fn stream(
+    items: StreamItems,
+    write: impl Fn(&mut Vec<u8>, StreamItem) + Clone + Send + 'static,
+    failed: impl Fn(Error) -> Bytes + Clone + Send + 'static,
+) -> Response {
+    response(items.then(move |item| {
+        let (write, failed) = (write.clone(), failed.clone());
+        match item {
+            Ok(item) => {
+                let (size, position) = (item.size(), item.position.clone());
+                write_item(size, move || {
+                    write_event(size + ROOM, &[("id", &position)], |to| write(to, item))
                 })
-            })
+            }
+            Err(error) if is_stopping(&error) => write_item(0, stopping),
+            Err(error) => write_item(0, move || failed(error)),
         }
-        Err(error) if is_stopping(&error) => write_item(0, stopping),
-        Err(error) => {
-            let id = client.0.clone();
-            write_item(0, || error_event(id, error))
-        }
-    }
+    }))
 }
 
 /// Returns a stream whose only event is a JSON-RPC error.
@@ -90,17 +89,8 @@ fn error_event(id: Id, error: Error) -> Bytes {
 
 /// Returns a comment that the stream continues elsewhere, with the time after which a browser retries. [`response`]
 /// then breaks the stream off, because a stream that ended would mean that its turn has ended.
-pub(super) fn stopping() -> Bytes {
+fn stopping() -> Bytes {
     Bytes::from_static(STOPPING)
-}
-
-/// Writes an event of about this size, with its position in the log as id.
-pub(super) fn positioned_event(
-    size: usize,
-    position: &Position,
-    write: impl FnOnce(&mut Vec<u8>),
-) -> Bytes {
-    write_event(size + ROOM, &[("id", position)], write)
 }
 
 /// Writes an event with this name.
@@ -125,7 +115,7 @@ fn write_event(
 }
 
 /// Returns a response with a stream of events, and with comments while it is idle.
-pub(super) fn response(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+fn response(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
     let alive = stream::unfold(Some(events.boxed()), async |events| {
         let Some(mut events) = events else {
             return Some((Err(io::Error::other("the server is stopping")), None));
@@ -155,8 +145,7 @@ mod tests {
 
     #[test]
     fn an_event_is_a_line_for_each_field() {
-        let position = Position { task: "t".into(), seq: 7 };
-        let event = positioned_event(0, &position, |to| render::write(to, &"a\nb"));
+        let event = write_event(0, &[("id", &"t/7")], |to| render::write(to, &"a\nb"));
         assert_eq!(event, "id: t/7\ndata: \"a\\nb\"\n\n");
         assert_eq!(named_event("error", &1), "event: error\ndata: 1\n\n");
     }

@@ -2,7 +2,7 @@
 //! (specification 11.6, 5.4).
 
 use axum::{
-    body::{Body, Bytes},
+    body::Body,
     http::{
         HeaderMap, HeaderValue, StatusCode,
         header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
@@ -10,16 +10,12 @@ use axum::{
     response::Response,
 };
 use bridge_protocol::a2a::{Error, ErrorKind};
-use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 
 use super::response_format::ResponseFormat;
 use crate::{
-    server::{
-        large_body::{WrittenItem, write_item},
-        render, sse,
-    },
-    service::{Reply, StreamItem, StreamItems, is_stopping},
+    server::{render, sse},
+    service::{Reply, StreamItems},
 };
 
 /// Writes the responses to a request.
@@ -58,26 +54,11 @@ impl ResponseWriter {
         self.json(StatusCode::OK, self.format.text(reply))
     }
 
-    /// Returns a stream of objects without envelope, each with its position in the log as id. An error that ends the
-    /// stream is an event with the name `error`.
+    /// Returns a stream of objects without envelope. The error that ends a stream is an event with the name `error`.
     pub(super) fn stream(self, items: StreamItems) -> Response {
-        sse::response(items.then(move |item| self.event(item)))
-    }
-
-    fn event(self, item: Result<StreamItem, Error>) -> WrittenItem<Bytes> {
-        match item {
-            Ok(item) => {
-                let (size, position) = (item.size(), item.position.clone());
-                write_item(size, move || {
-                    let write = |to: &mut _| self.format.item(to, item);
-                    sse::positioned_event(size, &position, write)
-                })
-            }
-            Err(error) if is_stopping(&error) => write_item(0, sse::stopping),
-            Err(error) => write_item(0, move || {
-                sse::named_event("error", &HttpError::from(error).body(self.format))
-            }),
-        }
+        let write = move |to: &mut Vec<u8>, item| self.format.item(to, item);
+        let failed = move |error| HttpError::from(error).body(self.format);
+        sse::stream(items, write, move |error| sse::named_event("error", &failed(error)))
     }
 
     pub(super) fn error(self, refusal: &HttpError) -> Response {
