@@ -35,6 +35,15 @@ pub struct TaskHandle {
     output: Option<Arc<OutputBudget>>,
 }
 
+/// Artifacts that are no longer known to have begun when this is dropped.
+struct Forgotten<'h>(&'h Mutex<BTreeSet<String>>);
+
+impl Drop for Forgotten<'_> {
+    fn drop(&mut self) {
+        lock(self.0).clear();
+    }
+}
+
 /// The reason why a change was refused.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
@@ -112,13 +121,12 @@ impl TaskHandle {
             tokio::task::yield_now().await;
             return Err(EmitError::Store(error));
         }
+        // If it remains unknown whether the events are logged, only the log says which artifacts have begun.
+        let forgotten = Forgotten(&self.begun);
         self.begin(&mut events).await?;
-        let logged = self.append(|_| Some(events.clone())).await;
-        if logged.is_err() {
-            // Only the log says now which artifacts have begun.
-            lock(&self.begun).clear();
-        }
-        logged.map(|_| ())
+        self.append(|_| Some(events.clone())).await?;
+        std::mem::forget(forgotten);
+        Ok(())
     }
 
     /// Makes the first piece of an artifact replace and not append, whatever the executor has set, because readers

@@ -20,7 +20,7 @@ use std::{
 use async_trait::async_trait;
 use bridge_protocol::a2a::{AgentCard, Message, Metadata, Part, Role, TaskState};
 use jiff::Timestamp;
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::timeout};
 
 use super::*;
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
     metrics::TextFormat,
     store::{
         Append, Created, Event, Head, MemoryStore, SimulatedDisk, SledSettings, SledStore,
-        testing::FailingStore,
+        StoredEvent, testing::FailingStore,
     },
 };
 
@@ -286,12 +286,19 @@ async fn a_first_piece_that_was_refused_is_the_first_when_it_is_emitted_again() 
     let task = turns.submit(sent).await.unwrap().task;
     let head = store.head(&caller, &task).await.unwrap();
     let (handle, seen) = (TaskHandle::new(store.clone(), head.clone()), head.seq);
-    let piece = || vec![Update::piece("a", vec![Part::text("x")], false)];
+    let piece = |id: &str| vec![Update::piece(id, vec![Part::text("x")], false)];
+    let is_first =
+        |stored: &StoredEvent| matches!(stored.event, Event::Artifact { append: false, .. });
     store.unavailable.store(1, Ordering::SeqCst);
-    assert!(handle.emit(piece()).await.is_err());
-    handle.emit(piece()).await.unwrap();
-    let logged = store.read(&caller, &task, seen, 1).await.unwrap();
-    assert!(matches!(logged[0].event, Event::Artifact { append: false, .. }), "{logged:?}");
+    assert!(handle.emit(piece("a")).await.is_err());
+    handle.emit(piece("a")).await.unwrap();
+    // The agent does not wait until its piece is refused.
+    store.unavailable.store(1, Ordering::SeqCst);
+    store.delayed.store(1, Ordering::SeqCst);
+    assert!(timeout(Duration::ZERO, handle.emit(piece("b"))).await.is_err());
+    handle.emit(piece("b")).await.unwrap();
+    let logged = store.read(&caller, &task, seen, 2).await.unwrap();
+    assert!(logged.len() == 2 && logged.iter().all(is_first), "{logged:?}");
 }
 
 #[tokio::test(start_paused = true)]
