@@ -1,6 +1,6 @@
 //! Masks the secrets that an agent may repeat in its answers.
 
-use bridge_protocol::{jsonrpc::RpcError, wire::FieldError};
+use bridge_protocol::jsonrpc::RpcError;
 use reqwest::header::HeaderValue;
 
 use super::{Credentials, PlacedSecret};
@@ -8,61 +8,59 @@ use crate::Fault;
 
 impl Credentials {
     /// Masks the secrets in a fault.
-    pub(crate) fn mask_fault(&self, fault: Fault) -> Fault {
-        match fault {
-            Fault::Http { status, body } => Fault::Http { status, body: self.mask(body) },
-            Fault::Rpc(error) => Fault::Rpc(self.mask_error(error)),
-            Fault::Unauthenticated { challenge, explanation } => Fault::Unauthenticated {
-                challenge: challenge.map(|challenge| self.mask(challenge)),
-                explanation: self.mask(explanation),
-            },
-            Fault::Forbidden { challenge, explanation } => Fault::Forbidden {
-                challenge: challenge.map(|challenge| self.mask(challenge)),
-                explanation: self.mask(explanation),
-            },
+    pub(crate) fn mask_fault(&self, mut fault: Fault) -> Fault {
+        match &mut fault {
+            Fault::Http { body: text, .. }
             // The address of a request can contain a secret in its query.
-            Fault::Unconnected(explanation) => Fault::Unconnected(self.mask(explanation)),
-            Fault::Unreachable(explanation) => Fault::Unreachable(self.mask(explanation)),
-            Fault::StreamBroken(explanation) => Fault::StreamBroken(self.mask(explanation)),
-            Fault::Invalid(error) => Fault::Invalid(FieldError {
-                path: self.mask(error.path),
-                found: self.mask(error.found),
-                ..error
-            }),
+            | Fault::Unconnected(text)
+            | Fault::Unreachable(text)
+            | Fault::StreamBroken(text)
             // A card can repeat the credentials with which it was fetched.
-            Fault::NoInterface { offered, needed } => {
-                Fault::NoInterface { offered: self.mask(offered), needed }
+            | Fault::NoInterface { offered: text, .. }
+            | Fault::Untrusted(text)
+            | Fault::Elsewhere(text) => self.mask(text),
+            Fault::Extensions(uris) => uris.iter_mut().for_each(|uri| self.mask(uri)),
+            Fault::Unauthenticated { challenge, explanation }
+            | Fault::Forbidden { challenge, explanation } => {
+                challenge.iter_mut().for_each(|challenge| self.mask(challenge));
+                self.mask(explanation);
             }
-            Fault::Extensions(uris) => {
-                Fault::Extensions(uris.into_iter().map(|uri| self.mask(uri)).collect())
+            Fault::Invalid(error) => {
+                self.mask(&mut error.path);
+                self.mask(&mut error.found);
             }
-            Fault::Untrusted(why) => Fault::Untrusted(self.mask(why)),
-            Fault::Elsewhere(url) => Fault::Elsewhere(self.mask(url)),
-            other @ (Fault::Private { .. }
+            Fault::Rpc(error) => self.mask_error(error),
+            Fault::Private { .. }
             | Fault::Timeout(_)
             | Fault::TooLarge(_)
             | Fault::Asked(_)
             | Fault::Certificate(_)
             | Fault::NoCredentials { .. }
-            | Fault::NotInVersion(_)) => other,
+            | Fault::NotInVersion(_) => {}
+        }
+        fault
+    }
+
+    fn mask_error(&self, error: &mut RpcError) {
+        self.mask(&mut error.message);
+        if let Some(data) = &error.data {
+            let (text, mut masked) = (data.to_string(), data.to_string());
+            self.mask(&mut masked);
+            if masked != text {
+                error.data = None;
+            }
         }
     }
 
-    fn mask_error(&self, error: RpcError) -> RpcError {
-        let data = error.data.filter(|data| {
-            let text = data.to_string();
-            self.mask(text.clone()) == text
-        });
-        RpcError { message: self.mask(error.message), data, ..error }
-    }
-
-    fn mask(&self, text: String) -> String {
+    fn mask(&self, text: &mut String) {
         let shown = self.shown.iter().filter_map(|shown| match shown {
             PlacedSecret::Header(_, value) => bare(value),
             PlacedSecret::Bearer(token) => bare(&token.value()),
             PlacedSecret::Query(_, value) | PlacedSecret::Cookie(_, value) => Some(value.clone()),
         });
-        shown.chain(self.named.values().cloned()).fold(text, |text, secret| masked(&text, &secret))
+        for secret in shown.chain(self.named.values().cloned()) {
+            *text = masked(text, &secret);
+        }
     }
 }
 
