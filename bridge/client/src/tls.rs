@@ -97,12 +97,8 @@ impl Tls {
         let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| unfit(error.to_string()))?;
         let own = CertifiedKey::from_der(chain, key, &ring::default_provider());
         let own = own.map_err(|error| unfit(error.to_string()))?;
-        let mut config = match self.0 {
-            Some(config) => ClientConfig::clone(&config),
-            None => {
-                tls_config(Vec::new()).map_err(|error| TlsError::Unreadable(error.to_string()))?
-            }
-        };
+        let config = self.config().map_err(|error| TlsError::Unreadable(error.to_string()));
+        let mut config = config?;
         config.client_auth_cert_resolver = Arc::new(SingleCertAndKey::from(own));
         Ok(Self(Some(Arc::new(config))))
     }
@@ -118,17 +114,20 @@ impl Tls {
     /// Adds the certificates to an HTTP client that speaks only HTTP/2.
     pub(crate) fn add_to_http2(&self, client: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
         let client = client.http2_prior_knowledge();
-        let config = match &self.0 {
-            Some(config) => Ok(ClientConfig::clone(config)),
-            None => shared_tls_config(),
-        };
-        match config {
+        match self.config() {
             Ok(mut config) => {
                 config.alpn_protocols = vec![b"h2".to_vec()];
                 client.use_preconfigured_tls(config)
             }
             // The client creates its own configuration, and reports the error.
             Err(_) => client,
+        }
+    }
+
+    fn config(&self) -> Result<ClientConfig, rustls::Error> {
+        match &self.0 {
+            Some(config) => Ok(ClientConfig::clone(config)),
+            None => shared_tls_config(),
         }
     }
 }
