@@ -153,91 +153,70 @@ fn read(document: Value, found_at: &Url) -> Result<(AgentCard, Generation), Fiel
     lenient_card::read(document, found_at)
 }
 
-/// A protocol that this client can speak.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum EndpointKind {
-    Interface(Version, Binding),
-    TasksSend,
-    Execute,
-}
-
-impl EndpointKind {
-    fn of(card: &AgentCard, interface: &AgentInterface) -> Option<Self> {
-        let spoken = interface.protocol_binding.as_str();
-        if spoken == EXECUTE_BINDING {
-            return Some(Self::Execute).filter(|_| cfg!(feature = "legacy"));
-        }
-        let version = Version::of(&interface.protocol_version)?;
-        if version.has_paths(card) {
-            return Some(Self::TasksSend);
-        }
-        let binding =
-            Binding::of(spoken).filter(|binding| interface::carries(*binding, version))?;
-        Some(Self::Interface(version, binding))
-    }
-
-    /// Returns the protocol to try at an interface whose version is unknown.
-    fn presumed(interface: &AgentInterface) -> Option<Self> {
-        interface::presumed_version(interface)
-            .map(|version| Self::Interface(version, Binding::JsonRpc))
-    }
-
-    fn at(self, url: Url) -> AgentEndpoint {
-        match self {
-            Self::Interface(version, binding) => AgentEndpoint::Interface { url, binding, version },
-            Self::TasksSend => AgentEndpoint::TasksSend { base: url },
-            Self::Execute => AgentEndpoint::Execute { base: url },
-        }
-    }
-}
-
 /// Returns the endpoints that this client can use: those of A2A first, each group in the card's order. An invalid
 /// address is skipped if there is another endpoint.
 fn endpoints(card: &AgentCard, found_at: &Url) -> Result<(AgentEndpoint, Vec<AgentEndpoint>)> {
-    let find = |kind: &dyn Fn(&AgentInterface) -> Option<EndpointKind>| {
-        let interfaces = card.supported_interfaces.iter().enumerate();
-        let usable = interfaces
-            .filter_map(|(card_url, interface)| Some((kind(interface)?, card_url, interface)));
-        usable.collect::<Vec<_>>()
-    };
-    let mut usable = find(&|interface| EndpointKind::of(card, interface));
+    let home = card_url::agent_base(found_at);
+    let mut usable = usable(card, |interface| endpoint(card, interface, &home));
     if usable.is_empty() {
-        usable = find(&EndpointKind::presumed);
+        usable = self::usable(card, |interface| presumed_endpoint(interface, &home));
     }
-    usable.sort_by_key(|(manner, ..)| !matches!(manner, EndpointKind::Interface(..)));
-    let mut wrong = DiscoveryError::NoWayToSpeak {
-        url: without_user(found_at),
-        offered: interface::offered(card),
-    };
     let mut all = Vec::new();
-    for (manner, card_url, interface) in usable.into_iter().rev() {
-        match address(manner, interface, card_url, found_at) {
-            Ok(url) => all.push(manner.at(url)),
-            // The loop runs backwards, so the error of the first one remains.
-            Err(error) => wrong = error,
+    let mut wrong = None;
+    for found in usable {
+        match found {
+            Ok(endpoint) => all.push(endpoint),
+            Err(error) => wrong = wrong.or(Some(error)),
         }
     }
-    let first = all.pop().ok_or(wrong)?;
-    all.reverse();
-    Ok((first, all))
+    all.sort_by_key(|endpoint| !matches!(endpoint, AgentEndpoint::Interface { .. }));
+    let mut all = all.into_iter();
+    let url = without_user(found_at);
+    match (all.next(), wrong) {
+        (Some(first), _) => Ok((first, all.collect())),
+        (None, Some(why)) => Err(DiscoveryError::NotACard { url, why }),
+        (None, None) => {
+            Err(DiscoveryError::NoWayToSpeak { url, offered: interface::offered(card) })
+        }
+    }
 }
 
-/// Returns the address of an interface, which may be relative to the card's.
-fn address(
-    manner: EndpointKind,
-    interface: &AgentInterface,
-    card_url: usize,
-    found_at: &Url,
-) -> Result<Url> {
-    let binding = match manner {
-        EndpointKind::Interface(_, binding) => binding,
-        EndpointKind::TasksSend | EndpointKind::Execute => Binding::JsonRpc,
-    };
-    let found = interface::address(binding, &card_url::agent_base(found_at), &interface.url);
-    found.map_err(|why| DiscoveryError::NotACard {
-        url: without_user(found_at),
-        why: why.at(card_url).inside("supportedInterfaces"),
-    })
+/// An endpoint, or the mistake in its address.
+type Found = Result<AgentEndpoint, FieldError>;
+
+/// Returns the endpoints that `read` finds at the interfaces of a card.
+fn usable(card: &AgentCard, read: impl Fn(&AgentInterface) -> Option<Found>) -> Vec<Found> {
+    let interfaces = card.supported_interfaces.iter().enumerate();
+    let found = interfaces.filter_map(|(index, interface)| {
+        let found = read(interface)?;
+        Some(found.map_err(|why| why.at(index).inside("supportedInterfaces")))
+    });
+    found.collect()
+}
+
+/// Returns the endpoint at an interface, whose address may be relative to `home`; `None` if this client does not speak
+/// its protocol.
+fn endpoint(card: &AgentCard, interface: &AgentInterface, home: &Url) -> Option<Found> {
+    let at = |binding| interface::address(binding, home, &interface.url);
+    if interface.protocol_binding == EXECUTE_BINDING {
+        let base = at(Binding::JsonRpc);
+        return cfg!(feature = "legacy").then(|| base.map(|base| AgentEndpoint::Execute { base }));
+    }
+    let version = Version::of(&interface.protocol_version)?;
+    if version.has_paths(card) {
+        return Some(at(Binding::JsonRpc).map(|base| AgentEndpoint::TasksSend { base }));
+    }
+    let binding = Binding::of(&interface.protocol_binding)?;
+    let is_spoken = interface::carries(binding, version);
+    is_spoken.then(|| at(binding).map(|url| AgentEndpoint::Interface { url, binding, version }))
+}
+
+/// Returns the endpoint to try at an interface whose version is unknown.
+fn presumed_endpoint(interface: &AgentInterface, home: &Url) -> Option<Found> {
+    let version = interface::presumed_version(interface)?;
+    let binding = Binding::JsonRpc;
+    let url = interface::address(binding, home, &interface.url);
+    Some(url.map(|url| AgentEndpoint::Interface { url, binding, version }))
 }
 
 #[cfg(test)]
