@@ -16,7 +16,7 @@ use url::Url;
 
 use crate::{
     Binding, EventStream, Options, Result, agent::Agent, connect, failover::InterfaceSet, stream,
-    transport::reply::ReplyValue,
+    transport::answer::Answer,
 };
 
 /// A connection to one agent. Cheap to share behind an `Arc`; every method takes `&self`.
@@ -60,7 +60,7 @@ impl Client {
     /// Returns the version of the interface in use. Another interface, used when this one refuses connections, may have
     /// another version.
     pub fn version(&self) -> Version {
-        self.interfaces.agent().version
+        self.interfaces.agent().endpoint.version
     }
 
     /// Returns the binding of the interface in use.
@@ -151,7 +151,7 @@ impl Client {
         self.call(Call::GetExtendedAgentCard(request)).await
     }
 
-    async fn call<T: ReplyValue>(&self, call: Call) -> Result<T> {
+    async fn call<T: Answer>(&self, call: Call) -> Result<T> {
         let ask = |agent: Arc<Agent>, call: Call| async move {
             let answer = agent.ask(&call).await;
             answer.map_err(|fault| agent.named(fault, &call))

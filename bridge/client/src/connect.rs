@@ -20,9 +20,9 @@ use crate::{
     failover::InterfaceSet,
     http::Endpoint,
     interface,
-    negotiation::{self, ChosenInterface, Requirements},
+    negotiation::{self, ChosenInterface},
     sequence::Sequence,
-    transport::{JsonRpc, Rest, Transport},
+    transport::{JsonRpc, Transport},
 };
 
 /// Reads the card of the agent at `base` and chooses its interfaces.
@@ -99,11 +99,10 @@ fn interfaces(
     base: &Url,
     options: &Options,
 ) -> Result<InterfaceSet, Fault> {
-    let wanted = Requirements { version: options.version, binding: options.binding };
     know_extensions(card, options)?;
     let mut usable = Vec::new();
     let mut first = None;
-    for choice in negotiation::choices(card, wanted)? {
+    for choice in negotiation::choices(card, options)? {
         match agent(http, choice, card, base, options) {
             Ok(agent) => usable.push(agent),
             Err(fault) => first = first.or(Some(fault)),
@@ -149,53 +148,32 @@ fn agent(
             http.map_err(|error| Fault::Unreachable(error.to_string()))?.into()
         }
     };
+    let transport = match choice.binding {
+        Binding::JsonRpc => Transport::JsonRpc(JsonRpc::new(choice.version.has_paths(card))),
+        Binding::HttpJson => Transport::Rest,
+        #[cfg(feature = "grpc")]
+        Binding::Grpc => Transport::Grpc(grpc::Grpc { meter: options.grpc_meter.clone() }),
+        #[cfg(not(feature = "grpc"))]
+        Binding::Grpc => return Err(Fault::NotInVersion(choice.version.as_str())),
+    };
     let endpoint = Endpoint {
         http,
         url,
         version: choice.version,
         limits: options.limits,
-        credentials: credentials.clone(),
+        credentials,
         extensions: options.extensions.clone(),
         sequence: Sequence::offered(card, choice.version, &options.extensions),
     };
     Ok(Agent {
-        url: endpoint.url.clone(),
-        version: choice.version,
-        sequence: endpoint.sequence,
+        endpoint,
         binding: choice.binding,
         tenant: choice.interface.tenant.clone(),
         streaming: card.capabilities.streaming,
-        limits: options.limits,
         retries: options.retries,
         polls: options.polls,
-        credentials,
-        transport: transport(endpoint, choice, card, options)?,
+        transport,
     })
-}
-
-fn transport(
-    endpoint: Endpoint,
-    choice: ChosenInterface<'_>,
-    card: &AgentCard,
-    options: &Options,
-) -> Result<Transport, Fault> {
-    match choice.binding {
-        Binding::JsonRpc => {
-            let has_paths = choice.version.has_paths(card);
-            Ok(Transport::JsonRpc(JsonRpc::new(endpoint, has_paths)))
-        }
-        Binding::HttpJson => Ok(Transport::Rest(Rest::new(endpoint))),
-        #[cfg(feature = "grpc")]
-        Binding::Grpc => {
-            let meter = options.grpc_meter.clone();
-            Ok(Transport::Grpc(grpc::Grpc::new(endpoint, meter)))
-        }
-        #[cfg(not(feature = "grpc"))]
-        Binding::Grpc => {
-            let _ = options;
-            Err(Fault::NotInVersion(choice.version.as_str()))
-        }
-    }
 }
 
 /// Prepares connections to an agent. They follow no redirects, because only the card decides where messages go, and use

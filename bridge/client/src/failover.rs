@@ -66,14 +66,14 @@ impl InterfaceSet {
             let Some(next) = rest.find(|place| is_new(self.at(*place))) else {
                 return Err(error);
             };
-            tracing::warn!(agent = %without_user(&agent.url), "the connection is refused, trying the card's next interface");
+            tracing::warn!(agent = %without_user(&agent.endpoint.url), "the connection is refused, trying the card's next interface");
             (place, first) = (next, Some(error));
         }
     }
 }
 
 fn is_same_place(one: &Agent, other: &Agent) -> bool {
-    one.url.origin() == other.url.origin()
+    one.endpoint.url.origin() == other.endpoint.url.origin()
 }
 
 #[cfg(test)]
@@ -90,10 +90,12 @@ mod tests {
     async fn asked(known: &InterfaceSet, up: &str) -> Vec<String> {
         let asked = std::sync::Mutex::new(Vec::new());
         let make = async |agent: Arc<Agent>, _| {
-            let host = agent.url.host_str().unwrap().to_owned();
+            let host = agent.endpoint.url.host_str().unwrap().to_owned();
             let answer = match host == up {
                 true => Ok(()),
-                false => Err(Fault::Unconnected("refused".into()).of(&agent.url, "GetTask")),
+                false => {
+                    Err(Fault::Unconnected("refused".into()).of(&agent.endpoint.url, "GetTask"))
+                }
             };
             asked.lock().unwrap().push(host);
             answer

@@ -15,7 +15,7 @@ use reqwest::{
 };
 use url::Url;
 
-use crate::{Credentials, Fault, Limits, credentials::CUT, sequence::Sequence};
+use crate::{ClientError, Credentials, Fault, Limits, credentials::CUT, sequence::Sequence};
 
 /// The address of requests, and what is common to all of them.
 #[derive(Clone, Debug)]
@@ -34,20 +34,23 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     /// Adds to a request what every request to this agent carries: version, extensions, credentials.
     pub(crate) fn with_headers(&self, request: RequestBuilder) -> RequestBuilder {
-        let request = match self.version {
-            Version::V1_0 => request.header("A2A-Version", self.version.as_str()),
-            // The header came with 1.0. Older servers do not know it, and its absence means 0.3.
-            Version::V0_1 | Version::V0_3 => request,
-        };
-        let request = match (self.extensions.is_empty(), self.version) {
-            (true, _) => request,
-            (false, Version::V1_0) => request.header("A2A-Extensions", self.extensions.join(", ")),
-            (false, Version::V0_1 | Version::V0_3) => {
-                request.header("X-A2A-Extensions", self.extensions.join(", "))
+        let (mut request, extensions) = match self.version {
+            Version::V1_0 => {
+                (request.header("A2A-Version", self.version.as_str()), "A2A-Extensions")
             }
+            // The header came with 1.0. Older servers do not know it, and its absence means 0.3.
+            Version::V0_1 | Version::V0_3 => (request, "X-A2A-Extensions"),
         };
+        if !self.extensions.is_empty() {
+            request = request.header(extensions, self.extensions.join(", "));
+        }
         let request = request.headers(TraceContext::current().headers());
         self.credentials.apply_to(request)
+    }
+
+    /// Adds the agent's and the operation's names to a fault, and masks the credentials that it may contain.
+    pub(crate) fn named(&self, fault: Fault, operation: &'static str) -> ClientError {
+        self.credentials.mask_fault(fault).of(&self.url, operation)
     }
 
     /// Sends a request. The caller limits the time.

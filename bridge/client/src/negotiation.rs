@@ -7,16 +7,9 @@ use bridge_protocol::{
 };
 
 use crate::{
-    Binding, Fault,
+    Binding, Fault, Options,
     interface::{carries, offered, presumed_version},
 };
-
-/// The version and binding that the caller requires.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Requirements {
-    pub(crate) version: Option<Version>,
-    pub(crate) binding: Option<Binding>,
-}
 
 /// An interface with the version and binding to use there.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,10 +21,10 @@ pub(crate) struct ChosenInterface<'a> {
 
 /// Returns the interfaces that can be used, in the card's order, which is the agent's preference (8.3.2). If there is
 /// none, those with an unknown version or binding are tried, as the caller requires.
-pub(crate) fn choices(
-    card: &AgentCard,
-    wanted: Requirements,
-) -> Result<Vec<ChosenInterface<'_>>, Fault> {
+pub(crate) fn choices<'a>(
+    card: &'a AgentCard,
+    wanted: &Options,
+) -> Result<Vec<ChosenInterface<'a>>, Fault> {
     let usable = supported(wanted);
     let find = |fits: Fits| {
         let chosen = card.supported_interfaces.iter().filter_map(|interface| {
@@ -53,10 +46,10 @@ pub(crate) fn choices(
 }
 
 /// Whether an interface can be used in a version and binding.
-type Fits = fn(&AgentInterface, Version, Binding, Requirements) -> bool;
+type Fits = fn(&AgentInterface, Version, Binding, &Options) -> bool;
 
 /// Returns the versions and bindings that client and caller allow, in order of preference.
-fn supported(wanted: Requirements) -> Vec<(Version, Binding)> {
+fn supported(wanted: &Options) -> Vec<(Version, Binding)> {
     let versions = Version::ALL.into_iter().rev();
     let versions = versions.filter(|one| wanted.version.is_none_or(|version| version == *one));
     let all = versions.flat_map(|version| Binding::ALL.map(|binding| (version, binding)));
@@ -68,7 +61,7 @@ fn supports(
     interface: &AgentInterface,
     version: Version,
     binding: Binding,
-    wanted: Requirements,
+    wanted: &Options,
 ) -> bool {
     // Cards had no field for version 0.1 yet, so a caller that requires 0.1 gets any interface.
     let is_tried = version == Version::V0_1 && wanted.version == Some(Version::V0_1);
@@ -82,7 +75,7 @@ fn is_as_required(
     interface: &AgentInterface,
     version: Version,
     binding: Binding,
-    wanted: Requirements,
+    wanted: &Options,
 ) -> bool {
     let has_version = match Version::of(&interface.protocol_version) {
         Some(named) => named == version,

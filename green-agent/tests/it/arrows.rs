@@ -111,7 +111,7 @@ const CLIENT: Modules = &[
         ],
     ),
     ("stream", &["agent", "error", "options", "tenant", "transport"]),
-    ("agent", &["credentials", "error", "sequence", "transport"]),
+    ("agent", &["error", "http", "sequence", "transport"]),
     ("sequence", &[]),
     ("tenant", &[]),
     ("negotiation", &["error", "interface"]),

@@ -37,7 +37,7 @@ impl Follower {
 
     fn compare(&mut self, task: Task) -> Result<(), Fault> {
         let events = self.reported.catch_up(task);
-        let limit = self.agent.limits.idle;
+        let limit = self.agent.endpoint.limits.idle;
         if let Source::Polls(polling) = &mut self.source {
             polling.note(!events.is_empty());
             if polling.idle >= limit {

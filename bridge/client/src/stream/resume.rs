@@ -42,7 +42,7 @@ impl Follower {
     async fn subscribe(&mut self, call: &Call, mut fault: Fault) -> Result<(), Fault> {
         while let Some(pause) = self.agent.retries.pause(self.attempt) {
             self.attempt += 1;
-            tracing::debug!(agent = %without_user(&self.agent.url), %fault, attempt = self.attempt, "a stream broke");
+            tracing::debug!(agent = %without_user(&self.agent.endpoint.url), %fault, attempt = self.attempt, "a stream broke");
             sleep(pause).await;
             match open(&self.agent, call, self.reported.last_id()).await {
                 Ok(items) => return self.resume(items).await,
@@ -100,7 +100,7 @@ impl Follower {
 /// Opens another stream. Some servers send nothing before the first event, so that this takes as long.
 async fn open(agent: &Agent, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
     let opening = agent.open(call, after);
-    let limit = agent.limits.connect.saturating_add(BEGIN);
+    let limit = agent.endpoint.limits.connect.saturating_add(BEGIN);
     match agent.polls {
         Some(_) => timeout(limit, opening).await.unwrap_or(Err(Fault::Timeout(limit))),
         None => opening.await,

@@ -11,7 +11,7 @@ use bridge_protocol::{
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
-use super::{Items, Reply, event_repair, missing_ids, report, sse};
+use super::{Answer, Items, event_repair, missing_ids, report, sse};
 use crate::{
     Fault,
     http::{Endpoint, HttpResponse},
@@ -20,31 +20,35 @@ use crate::{
 /// Posts calls to one address.
 #[derive(Debug)]
 pub(crate) struct JsonRpc {
-    endpoint: Endpoint,
     /// Whether each method has its own path, as at some agents of 0.1.
     has_paths: bool,
     next_id: AtomicU64,
 }
 
 impl JsonRpc {
-    pub(crate) fn new(endpoint: Endpoint, has_paths: bool) -> Self {
-        Self { endpoint, has_paths, next_id: AtomicU64::new(1) }
+    pub(crate) fn new(has_paths: bool) -> Self {
+        Self { has_paths, next_id: AtomicU64::new(1) }
     }
 
-    pub(crate) async fn call(&self, call: &Call) -> Result<Reply, Fault> {
-        let (request, id) = self.request(call)?;
-        let answer = self.endpoint.exchange(request).await?;
+    pub(crate) async fn call<T: Answer>(&self, to: &Endpoint, call: &Call) -> Result<T, Fault> {
+        let (request, id) = self.request(to, call)?;
+        let answer = to.exchange(request).await?;
         let mut result = match read_result(&answer, &id) {
             Err(Fault::Invalid(_)) if is_deleted(call, &answer, &id) => Value::Null,
             result => result?,
         };
-        missing_ids::add(self.endpoint.version, &mut result);
-        Reply::read(self.endpoint.version, call.operation(), result).map_err(Fault::Invalid)
+        missing_ids::add(to.version, &mut result);
+        T::read_json(to.version, result).map_err(Fault::Invalid)
     }
 
-    pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
-        let version = self.endpoint.version;
-        let (request, id) = self.request(call)?;
+    pub(crate) async fn open(
+        &self,
+        to: &Endpoint,
+        call: &Call,
+        after: Option<&str>,
+    ) -> Result<Items, Fault> {
+        let version = to.version;
+        let (request, id) = self.request(to, call)?;
         let asked = id.clone();
         let read = move |data: &str| {
             let event = open_envelope(data.as_bytes(), &asked)?;
@@ -54,26 +58,26 @@ impl JsonRpc {
             Err(fault) => fault,
             Ok(_) => sse::no_stream(),
         };
-        sse::open(&self.endpoint, request, call, after, read, refused).await
+        sse::open(to, request, call, after, read, refused).await
     }
 
     /// Builds a request, and the id that its answer must have.
-    fn request(&self, call: &Call) -> Result<(RequestBuilder, Id), Fault> {
-        let version = self.endpoint.version;
+    fn request(&self, to: &Endpoint, call: &Call) -> Result<(RequestBuilder, Id), Fault> {
+        let version = to.version;
         let method =
             version.method(call.operation()).ok_or(Fault::NotInVersion(version.as_str()))?;
         let id = Id::Number(self.next_id.fetch_add(1, Ordering::Relaxed).into());
         let mut losses = Losses::default();
         let params = version.params_from_v1(call, &mut losses);
-        report(&self.endpoint, call, &losses);
+        report(to, call, &losses);
         let request = Request::new(id.clone(), method, params);
-        let mut url = self.endpoint.url.clone();
+        let mut url = to.url.clone();
         if self.has_paths {
             url.set_path(&format!("{}/{method}", url.path().trim_end_matches('/')));
         } else if let Some(folder) = folder_of_methods(url.path()) {
             url.set_path(&format!("{folder}/{}", method.replace('/', ":")));
         }
-        Ok((self.endpoint.http.request(Method::POST, url).json(&request), id))
+        Ok((to.http.request(Method::POST, url).json(&request), id))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The bindings of the specification (section 5) behind one interface.
 //!
-//! A [`Transport`] sends a [`Call`] and returns a [`Reply`] or a stream of [`Item`]s, both in the types of
+//! A [`Transport`] sends a [`Call`] and returns an [`Answer`] or a stream of [`Item`]s, both in the types of
 //! 1.0. It does not choose interfaces or credentials, and does not resume broken streams.
 //!
 //! - [`json_rpc`]: JSON-RPC in 1.0, 0.3 and 0.1
@@ -10,14 +10,14 @@
 //! - [`version_json`]: the JSON of each version, for HTTP+JSON and for gRPC of 0.3
 //! - [`event_repair`]: repairs events that deviate from their version
 //! - [`missing_ids`]: names messages and artifacts without an id
-//! - [`reply`]: the answers of operations
+//! - [`answer`]: the answers of operations
 
+pub(crate) mod answer;
 mod event_repair;
 #[cfg(feature = "grpc")]
 pub(crate) mod grpc;
 mod json_rpc;
 mod missing_ids;
-pub(crate) mod reply;
 mod rest;
 mod sse;
 mod version_json;
@@ -29,8 +29,8 @@ use bridge_protocol::{
 use bridge_telemetry::{Instrument as _, Kind, fail, set, span};
 use futures_util::stream::BoxStream;
 
-use self::reply::Reply;
-pub(crate) use self::{json_rpc::JsonRpc, rest::Rest};
+use self::answer::Answer;
+pub(crate) use self::json_rpc::JsonRpc;
 use crate::{
     Fault,
     http::Endpoint,
@@ -38,11 +38,11 @@ use crate::{
     without_user,
 };
 
-/// Sends calls to one interface, in its binding and version.
+/// The binding in which calls are sent to an interface.
 #[derive(Debug)]
 pub(crate) enum Transport {
     JsonRpc(JsonRpc),
-    Rest(Rest),
+    Rest,
     #[cfg(feature = "grpc")]
     Grpc(grpc::Grpc),
 }
@@ -76,13 +76,13 @@ pub(crate) type Items = BoxStream<'static, Result<Item, Fault>>;
 
 impl Transport {
     /// Makes a call whose answer is one object.
-    pub(crate) async fn call(&self, call: &Call) -> Result<Reply, Fault> {
+    pub(crate) async fn call<T: Answer>(&self, to: &Endpoint, call: &Call) -> Result<T, Fault> {
         let calling = async {
             match self {
-                Self::JsonRpc(transport) => transport.call(call).await,
-                Self::Rest(transport) => transport.call(call).await,
+                Self::JsonRpc(transport) => transport.call(to, call).await,
+                Self::Rest => rest::call(to, call).await,
                 #[cfg(feature = "grpc")]
-                Self::Grpc(transport) => transport.call(call).await,
+                Self::Grpc(transport) => transport.call(to, call).await,
             }
         };
         traced(call, calling).await
@@ -90,13 +90,18 @@ impl Transport {
 
     /// Makes a call whose answer is a stream, starting after the event with the id `after`. A refusal is
     /// returned here and not as the first item.
-    pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
+    pub(crate) async fn open(
+        &self,
+        to: &Endpoint,
+        call: &Call,
+        after: Option<&str>,
+    ) -> Result<Items, Fault> {
         let opening = async {
             match self {
-                Self::JsonRpc(transport) => transport.open(call, after).await,
-                Self::Rest(transport) => transport.open(call, after).await,
+                Self::JsonRpc(transport) => transport.open(to, call, after).await,
+                Self::Rest => rest::open(to, call, after).await,
                 #[cfg(feature = "grpc")]
-                Self::Grpc(transport) => transport.open(call, after).await,
+                Self::Grpc(transport) => transport.open(to, call, after).await,
             }
         };
         traced(call, opening).await

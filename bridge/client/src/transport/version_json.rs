@@ -1,7 +1,7 @@
 //! The JSON of each version. The JSON of 0.3 for HTTP+JSON, which gRPC of 0.3 has too, differs from that for JSON-RPC.
 
 use bridge_protocol::{
-    a2a::{Operation, StreamResponse},
+    a2a::StreamResponse,
     dialect::{
         Call, Losses, Version,
         v0_3::proto::{answer, request},
@@ -10,7 +10,7 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-use super::{Reply, event_repair, missing_ids};
+use super::{Answer, event_repair, missing_ids};
 
 /// Returns the parameters of a call, including ids and tenant. Those that belong into the path are removed later.
 pub(super) fn params(version: Version, call: &Call, losses: &mut Losses) -> Value {
@@ -34,38 +34,11 @@ pub(super) fn params(version: Version, call: &Call, losses: &mut Losses) -> Valu
 }
 
 /// Reads an answer.
-pub(super) fn reply(
-    version: Version,
-    operation: Operation,
-    mut value: Value,
-) -> Result<Reply, FieldError> {
+pub(super) fn reply<T: Answer>(version: Version, mut value: Value) -> Result<T, FieldError> {
     missing_ids::add(version, &mut value);
     match version {
-        Version::V0_1 | Version::V1_0 => Reply::read(version, operation, value),
-        Version::V0_3 => reply_v0_3(operation, value),
-    }
-}
-
-fn reply_v0_3(operation: Operation, value: Value) -> Result<Reply, FieldError> {
-    match operation {
-        Operation::SendMessage => {
-            let sent = answer::send_result_to_v1(value)?;
-            Ok(Reply::Sent(Box::new(sent)))
-        }
-        Operation::GetTask | Operation::CancelTask => {
-            Ok(Reply::Task(Box::new(answer::task_to_v1(value)?)))
-        }
-        Operation::CreateTaskPushNotificationConfig | Operation::GetTaskPushNotificationConfig => {
-            Ok(Reply::PushConfig(Box::new(answer::push_to_v1(value)?)))
-        }
-        Operation::ListTaskPushNotificationConfigs => {
-            Ok(Reply::PushConfigs(answer::pushes_to_v1(value)?))
-        }
-        Operation::GetExtendedAgentCard
-        | Operation::ListTasks
-        | Operation::DeleteTaskPushNotificationConfig
-        | Operation::SendStreamingMessage
-        | Operation::SubscribeToTask => Reply::read(Version::V0_3, operation, value),
+        Version::V0_1 | Version::V1_0 => T::read_json(version, value),
+        Version::V0_3 => T::read_proto_json(value),
     }
 }
 

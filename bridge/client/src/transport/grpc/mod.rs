@@ -12,7 +12,7 @@ use std::{sync::LazyLock, time::Duration};
 use bridge_protocol::{
     a2a::{Operation, StreamResponse},
     dialect::{Call, Losses, Version},
-    protobuf::{ReadError, Scales, path, read, read_card_leniently, v0_3, v1, write_call},
+    protobuf::{ReadError, Scales, path, read, v0_3, v1, write_call},
     wire::{FieldError, weight::TooMuch},
 };
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -23,11 +23,10 @@ use reqwest::{
 };
 
 use self::messages::Messages;
-use super::{Item, Items, Reply, report, sse::no_stream, version_json};
+use super::{Answer, Item, Items, report, version_json};
 use crate::{
     Fault, GrpcMeter,
     http::{Endpoint, HEAVIEST, LIGHT, too_heavy, within},
-    lenient_card::{self, EXTENDED},
 };
 
 static SCALES: LazyLock<Scales> = LazyLock::new(Scales::new);
@@ -41,46 +40,45 @@ const BEGIN: Duration = Duration::from_secs(2);
 /// Makes calls to the service at one address.
 #[derive(Debug)]
 pub(crate) struct Grpc {
-    endpoint: Endpoint,
-    meter: Option<GrpcMeter>,
+    pub(crate) meter: Option<GrpcMeter>,
 }
 
 impl Grpc {
-    pub(crate) fn new(endpoint: Endpoint, meter: Option<GrpcMeter>) -> Self {
-        Self { endpoint, meter }
-    }
-
-    pub(crate) async fn call(&self, call: &Call) -> Result<Reply, Fault> {
-        let limit = self.endpoint.limits.reply;
-        let request = self.request(call)?.header("grpc-timeout", timeout(limit));
+    pub(crate) async fn call<T: Answer>(&self, to: &Endpoint, call: &Call) -> Result<T, Fault> {
+        let limit = to.limits.reply;
+        let request = request(to, call)?.header("grpc-timeout", timeout(limit));
         let exchange = async {
-            let meter = self.meter.clone();
-            let mut messages = Messages::of(&self.endpoint, meter, request).await?;
+            let mut messages = Messages::of(to, self.meter.clone(), request).await?;
             let Some(message) = messages.next().await? else {
                 let error = FieldError::new("one message", "nothing");
                 return Err(Fault::Invalid(error));
             };
             // The trailers after the message say whether the call succeeded.
             match messages.next().await? {
-                None => self.reply(call.operation(), &message),
+                None => answer(to.version, call.operation(), &message),
                 Some(_) => Err(Fault::Invalid(FieldError::new("one message", "several"))),
             }
         };
         within(limit, exchange).await
     }
 
-    pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
-        let limits = self.endpoint.limits;
+    pub(crate) async fn open(
+        &self,
+        to: &Endpoint,
+        call: &Call,
+        after: Option<&str>,
+    ) -> Result<Items, Fault> {
+        let limits = to.limits;
         let request = match after {
-            Some(id) => self.request(call)?.header("last-event-id", id),
-            None => self.request(call)?,
+            Some(id) => request(to, call)?.header("last-event-id", id),
+            None => request(to, call)?,
         };
         // The events of the other bindings have ids.
-        let request = match self.endpoint.sequence.request() {
+        let request = match to.sequence.request() {
             Some(extension) => request.header("a2a-extensions", extension),
             None => request,
         };
-        let (endpoint, meter) = (self.endpoint.clone(), self.meter.clone());
+        let (endpoint, meter) = (to.clone(), self.meter.clone());
         let mut opening = async move { Messages::of(&endpoint, meter, request).await }.boxed();
         let begun = match call {
             Call::SubscribeToTask(_) => tokio::time::timeout(BEGIN, &mut opening).await.ok(),
@@ -90,7 +88,7 @@ impl Grpc {
             Some(messages) => ready(Ok(messages?)).boxed(),
             None => opening,
         };
-        let (version, operation) = (self.endpoint.version, call.operation());
+        let (version, operation) = (to.version, call.operation());
         let items = stream::unfold(Some(messages), move |messages| async move {
             let messages = messages?;
             let next = async {
@@ -107,34 +105,34 @@ impl Grpc {
         });
         Ok(items.boxed())
     }
+}
 
-    fn request(&self, call: &Call) -> Result<RequestBuilder, Fault> {
-        let version = self.endpoint.version;
-        let path = path(version, call.operation());
-        let mut url = self.endpoint.url.clone();
-        url.set_path(&path.ok_or(Fault::NotInVersion(version.as_str()))?);
-        let message = match version {
-            Version::V1_0 => write_call(call),
-            Version::V0_1 | Version::V0_3 => {
-                let mut losses = Losses::default();
-                let message = MESSAGES_V0_3.write_call(call, &mut losses);
-                report(&self.endpoint, call, &losses);
-                message
-            }
-        };
-        let request = self.endpoint.http.request(Method::POST, url);
-        let request = request.header(CONTENT_TYPE, "application/grpc");
-        Ok(request.header(TE, "trailers").body(frame(&message)))
-    }
+fn request(to: &Endpoint, call: &Call) -> Result<RequestBuilder, Fault> {
+    let version = to.version;
+    let path = path(version, call.operation());
+    let mut url = to.url.clone();
+    url.set_path(&path.ok_or(Fault::NotInVersion(version.as_str()))?);
+    let message = match version {
+        Version::V1_0 => write_call(call),
+        Version::V0_1 | Version::V0_3 => {
+            let mut losses = Losses::default();
+            let message = MESSAGES_V0_3.write_call(call, &mut losses);
+            report(to, call, &losses);
+            message
+        }
+    };
+    let request = to.http.request(Method::POST, url);
+    let request = request.header(CONTENT_TYPE, "application/grpc");
+    Ok(request.header(TE, "trailers").body(frame(&message)))
+}
 
-    fn reply(&self, operation: Operation, message: &[u8]) -> Result<Reply, Fault> {
-        check_weight(self.endpoint.version, operation, message)?;
-        match self.endpoint.version {
-            Version::V1_0 => reply(operation, message),
-            version @ (Version::V0_1 | Version::V0_3) => {
-                let value = MESSAGES_V0_3.read_answer(operation, message).map_err(invalid)?;
-                version_json::reply(version, operation, value).map_err(Fault::Invalid)
-            }
+fn answer<T: Answer>(version: Version, operation: Operation, message: &[u8]) -> Result<T, Fault> {
+    check_weight(version, operation, message)?;
+    match version {
+        Version::V1_0 => T::read_message(message).map_err(invalid),
+        Version::V0_1 | Version::V0_3 => {
+            let value = MESSAGES_V0_3.read_answer(operation, message).map_err(invalid)?;
+            version_json::reply(version, value).map_err(Fault::Invalid)
         }
     }
 }
@@ -180,33 +178,6 @@ fn item(version: Version, operation: Operation, message: &[u8]) -> Result<Item, 
     };
     // gRPC messages have no ids.
     Ok(Item::new(None, event))
-}
-
-/// Reads an answer of 1.0.
-fn reply(operation: Operation, message: &[u8]) -> Result<Reply, Fault> {
-    let read = match operation {
-        Operation::SendMessage => {
-            read::<v1::SendMessageResponse, _>(message).map(|sent| Reply::Sent(Box::new(sent)))
-        }
-        Operation::GetTask | Operation::CancelTask => {
-            read::<v1::Task, _>(message).map(|task| Reply::Task(Box::new(task)))
-        }
-        Operation::ListTasks => read::<v1::ListTasksResponse, _>(message).map(Reply::Tasks),
-        Operation::CreateTaskPushNotificationConfig | Operation::GetTaskPushNotificationConfig => {
-            read::<v1::TaskPushNotificationConfig, _>(message)
-                .map(|config| Reply::PushConfig(Box::new(config)))
-        }
-        Operation::ListTaskPushNotificationConfigs => {
-            read::<v1::ListTaskPushNotificationConfigsResponse, _>(message).map(Reply::PushConfigs)
-        }
-        Operation::DeleteTaskPushNotificationConfig => Ok(Reply::Deleted),
-        Operation::GetExtendedAgentCard => read_card_leniently(message).map(|(card, warnings)| {
-            lenient_card::warn(&warnings, EXTENDED);
-            Reply::Card(Box::new(card))
-        }),
-        Operation::SendStreamingMessage | Operation::SubscribeToTask => return Err(no_stream()),
-    };
-    read.map_err(invalid)
 }
 
 fn invalid(error: ReadError) -> Fault {

@@ -14,7 +14,7 @@ use reqwest::{
 use serde_json::Value;
 
 use self::route::Route;
-use super::{Items, Reply, sse, version_json};
+use super::{Answer, Items, sse, version_json};
 use crate::{
     Fault,
     http::{Endpoint, HttpResponse},
@@ -23,76 +23,66 @@ use crate::{
 /// The accepted media types; 1.0.1 added one of its own (section 11.1).
 const ACCEPTED: &str = "application/a2a+json, application/json";
 
-/// Sends calls to the paths below one address.
-#[derive(Debug)]
-pub(crate) struct Rest(Endpoint);
-
-impl Rest {
-    pub(crate) fn new(endpoint: Endpoint) -> Self {
-        Self(endpoint)
-    }
-
-    pub(crate) async fn call(&self, call: &Call) -> Result<Reply, Fault> {
-        let route = Route::of(&self.0, call)?;
-        let annotated = route.annotated(self.0.version, call.operation());
-        let result = self.exchange(route, call).await;
-        match (result, annotated) {
-            (Err(fault), Some(annotated)) if is_misread(&fault) => {
-                let again = self.exchange(annotated, call).await;
-                again.map_err(|other| if is_misread(&other) { other } else { fault })
-            }
-            (result, _) => result,
+pub(super) async fn call<T: Answer>(to: &Endpoint, call: &Call) -> Result<T, Fault> {
+    let route = Route::of(to, call)?;
+    let annotated = route.annotated(to.version, call.operation());
+    let result = exchange(to, route, call).await;
+    match (result, annotated) {
+        (Err(fault), Some(annotated)) if is_misread(&fault) => {
+            let again = exchange(to, annotated, call).await;
+            again.map_err(|other| if is_misread(&other) { other } else { fault })
         }
+        (result, _) => result,
     }
+}
 
-    async fn exchange(&self, route: Route, call: &Call) -> Result<Reply, Fault> {
-        let request = self.request(route).header(ACCEPT, ACCEPTED);
-        let answer = self.0.exchange(request).await?;
-        let value = read_answer(&answer, call)?;
-        version_json::reply(self.0.version, call.operation(), value).map_err(Fault::Invalid)
-    }
+async fn exchange<T: Answer>(to: &Endpoint, route: Route, call: &Call) -> Result<T, Fault> {
+    let request = request(to, route).header(ACCEPT, ACCEPTED);
+    let answer = to.exchange(request).await?;
+    let value = read_answer(&answer, call)?;
+    version_json::reply(to.version, value).map_err(Fault::Invalid)
+}
 
-    pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
-        let route = Route::of(&self.0, call)?;
-        let other = route.with_other_method(call.operation());
-        let opened = self.open_route(route, call, after).await;
-        match (opened, other) {
-            (Err(fault), Some(other)) if is_unknown(&fault) => {
-                let again = self.open_route(other, call, after).await;
-                again.map_err(|_| fault)
-            }
-            (opened, _) => opened,
+pub(super) async fn open(to: &Endpoint, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
+    let route = Route::of(to, call)?;
+    let other = route.with_other_method(call.operation());
+    let opened = open_route(to, route, call, after).await;
+    match (opened, other) {
+        (Err(fault), Some(other)) if is_unknown(&fault) => {
+            let again = open_route(to, other, call, after).await;
+            again.map_err(|_| fault)
         }
+        (opened, _) => opened,
     }
+}
 
-    async fn open_route(
-        &self,
-        route: Route,
-        call: &Call,
-        after: Option<&str>,
-    ) -> Result<Items, Fault> {
-        let version = self.0.version;
-        let read = move |data: &str| {
-            let value = json(data.as_bytes())?;
-            if let Some(error) = error_response::in_stream(&value) {
-                return Err(Fault::Rpc(error));
-            }
-            version_json::item(version, value).map_err(Fault::Invalid)
-        };
-        let refused = |answer: &HttpResponse| match read_answer(answer, call) {
-            Err(fault) => fault,
-            Ok(_) => sse::no_stream(),
-        };
-        sse::open(&self.0, self.request(route), call, after, read, refused).await
-    }
-
-    fn request(&self, route: Route) -> RequestBuilder {
-        let request = self.0.http.request(route.method, route.url);
-        match route.body {
-            // Sent as application/json, because application/a2a+json is newer than most servers.
-            Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.to_string()),
-            None => request,
+async fn open_route(
+    to: &Endpoint,
+    route: Route,
+    call: &Call,
+    after: Option<&str>,
+) -> Result<Items, Fault> {
+    let version = to.version;
+    let read = move |data: &str| {
+        let value = json(data.as_bytes())?;
+        if let Some(error) = error_response::in_stream(&value) {
+            return Err(Fault::Rpc(error));
         }
+        version_json::item(version, value).map_err(Fault::Invalid)
+    };
+    let refused = |answer: &HttpResponse| match read_answer(answer, call) {
+        Err(fault) => fault,
+        Ok(_) => sse::no_stream(),
+    };
+    sse::open(to, request(to, route), call, after, read, refused).await
+}
+
+fn request(to: &Endpoint, route: Route) -> RequestBuilder {
+    let request = to.http.request(route.method, route.url);
+    match route.body {
+        // Sent as application/json, because application/a2a+json is newer than most servers.
+        Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.to_string()),
+        None => request,
     }
 }
 
@@ -104,20 +94,18 @@ fn is_misread(fault: &Fault) -> bool {
 /// Returns whether the server may not know the request's method and path. One that only knows the path of tasks looks for a
 /// task with the id `ID:subscribe`.
 fn is_unknown(fault: &Fault) -> bool {
-    let kind = match fault {
-        Fault::Rpc(error) => error.kind(),
-        _ => None,
-    };
-    let is_status = matches!(fault, Fault::Http { status, .. } if [404, 405, 501].contains(status));
-    is_status
-        || matches!(
-            kind,
+    match fault {
+        Fault::Http { status, .. } => [404, 405, 501].contains(status),
+        Fault::Rpc(error) => matches!(
+            error.kind(),
             Some(
                 ErrorKind::TaskNotFound
                     | ErrorKind::MethodNotFound
                     | ErrorKind::UnsupportedOperation
             )
-        )
+        ),
+        _ => false,
+    }
 }
 
 /// Returns the object in an answer, or the fault that it describes.
