@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bridge_protocol::{
     a2a::{CancelTaskRequest, GetTaskRequest},
-    dialect::Version,
+    dialect::{Call, Version},
 };
 
 use super::{Invocation, InvocationError, Outcome, Result, State, legacy::LegacyTransport};
@@ -48,11 +48,8 @@ impl<'a> Invoker<'a> {
                 let card = agent.card.clone();
                 AgentTransport::Client(Box::new(Client::for_card(card, &agent.home(), &options)?))
             }
-            AgentEndpoint::TasksSend { base } => {
-                AgentTransport::Legacy(Box::new(LegacyTransport::tasks_send(base, agent, options)?))
-            }
-            AgentEndpoint::Execute { base } => {
-                AgentTransport::Legacy(Box::new(LegacyTransport::execute(base, agent, options)?))
+            AgentEndpoint::TasksSend { .. } | AgentEndpoint::Execute { .. } => {
+                AgentTransport::Legacy(Box::new(LegacyTransport::new(agent, options)?))
             }
         };
         Ok(Self {
@@ -115,7 +112,9 @@ impl<'a> Invoker<'a> {
         let request = CancelTaskRequest::new(task_id);
         match &self.way {
             AgentTransport::Client(client) => Ok(client.cancel_task(request).await?.into()),
-            AgentTransport::Legacy(legacy) => legacy.cancel(self.agent, request).await,
+            AgentTransport::Legacy(legacy) => {
+                legacy.task(self.agent, &Call::CancelTask(request)).await
+            }
         }
     }
 
@@ -151,18 +150,9 @@ impl<'a> Invoker<'a> {
 
     /// Waits for the end, because agents may answer early although they were asked to wait.
     pub(super) async fn ended(&self, outcome: Outcome) -> Result<Outcome> {
-        match (outcome.state, &outcome.task_id) {
-            (State::Working, Some(task)) => self.wait(task).await,
-            (
-                State::Working
-                | State::Completed
-                | State::Failed
-                | State::Rejected
-                | State::Canceled
-                | State::InputRequired
-                | State::AuthRequired,
-                _,
-            ) => Ok(outcome),
+        match &outcome.task_id {
+            Some(task) if outcome.state == State::Working => self.wait(task).await,
+            Some(_) | None => Ok(outcome),
         }
     }
 
@@ -189,7 +179,9 @@ impl<'a> Invoker<'a> {
         let request = GetTaskRequest::new(task_id);
         match &self.way {
             AgentTransport::Client(client) => Ok(client.get_task(request).await?.into()),
-            AgentTransport::Legacy(legacy) => legacy.get(self.agent, request).await,
+            AgentTransport::Legacy(legacy) => {
+                legacy.task(self.agent, &Call::GetTask(request)).await
+            }
         }
     }
 }

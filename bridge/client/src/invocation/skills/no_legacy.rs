@@ -1,7 +1,6 @@
 //! In the place of the oldest dialects, in builds without the feature `legacy`: there is no such transport.
 
-use bridge_protocol::a2a::{CancelTaskRequest, GetTaskRequest};
-use url::Url;
+use bridge_protocol::dialect::Call;
 
 use super::{Invocation, Outcome, Result};
 use crate::{ClientError, Fault, Options, discovery::Discovered};
@@ -11,20 +10,12 @@ use crate::{ClientError, Fault, Options, discovery::Discovered};
 pub(super) enum LegacyTransport {}
 
 impl LegacyTransport {
-    pub(super) fn tasks_send(
-        base: &Url,
-        agent: &Discovered,
-        _: &Options,
-    ) -> Result<Self, ClientError> {
-        Err(unsupported(base, agent))
-    }
-
-    pub(super) fn execute(
-        base: &Url,
-        agent: &Discovered,
-        _: &Options,
-    ) -> Result<Self, ClientError> {
-        Err(unsupported(base, agent))
+    pub(super) fn new(agent: &Discovered, _: &Options) -> Result<Self, ClientError> {
+        let fault = Fault::NoInterface {
+            offered: agent.endpoint.name(),
+            needed: "A2A 0.3 or 1.0, as this build has no older dialects".to_owned(),
+        };
+        Err(fault.of(agent.endpoint.url(), "card"))
     }
 
     pub(super) fn has_tasks(&self) -> bool {
@@ -35,19 +26,7 @@ impl LegacyTransport {
         match *self {}
     }
 
-    pub(super) async fn get(&self, _: &Discovered, _: GetTaskRequest) -> Result<Outcome> {
+    pub(super) async fn task(&self, _: &Discovered, _: &Call) -> Result<Outcome> {
         match *self {}
     }
-
-    pub(super) async fn cancel(&self, _: &Discovered, _: CancelTaskRequest) -> Result<Outcome> {
-        match *self {}
-    }
-}
-
-fn unsupported(base: &Url, agent: &Discovered) -> ClientError {
-    let fault = Fault::NoInterface {
-        offered: agent.endpoint.name(),
-        needed: "A2A 0.3 or 1.0, as this build has no older dialects".to_owned(),
-    };
-    fault.of(base, "card")
 }

@@ -4,12 +4,14 @@ mod execute;
 mod post;
 mod tasks_send;
 
-use bridge_protocol::a2a::{CancelTaskRequest, GetTaskRequest};
-use url::Url;
+use bridge_protocol::dialect::Call;
 
 use self::post::JsonPoster;
 use super::{Invocation, InvocationError, Outcome, Result};
-use crate::{ClientError, Options, discovery::Discovered};
+use crate::{
+    ClientError, Options,
+    discovery::{AgentEndpoint, Discovered},
+};
 
 /// The dialect by which an agent is called.
 #[derive(Debug)]
@@ -19,30 +21,19 @@ pub(super) enum LegacyTransport {
 }
 
 impl LegacyTransport {
-    pub(super) fn tasks_send(
-        base: &Url,
-        agent: &Discovered,
-        options: &Options,
-    ) -> Result<Self, ClientError> {
-        let poster = JsonPoster::new(base, &agent.card, &agent.home(), options)?;
-        Ok(Self::TasksSend(poster))
-    }
-
-    pub(super) fn execute(
-        base: &Url,
-        agent: &Discovered,
-        options: &Options,
-    ) -> Result<Self, ClientError> {
-        let poster = JsonPoster::new(base, &agent.card, &agent.home(), options)?;
-        Ok(Self::Execute(poster))
+    pub(super) fn new(agent: &Discovered, options: &Options) -> Result<Self, ClientError> {
+        let poster = JsonPoster::new(agent, options)?;
+        Ok(match agent.endpoint {
+            AgentEndpoint::Execute { .. } => Self::Execute(poster),
+            AgentEndpoint::TasksSend { .. } | AgentEndpoint::Interface { .. } => {
+                Self::TasksSend(poster)
+            }
+        })
     }
 
     /// Returns whether the agent has tasks. Their ids are chosen by the client.
     pub(super) fn has_tasks(&self) -> bool {
-        match self {
-            Self::TasksSend(_) => true,
-            Self::Execute(_) => false,
-        }
+        matches!(self, Self::TasksSend(_))
     }
 
     pub(super) async fn send(
@@ -55,33 +46,20 @@ impl LegacyTransport {
                 let request = invocation.request_by_path(&agent.card);
                 Ok(tasks_send::send(poster, request).await?.into())
             }
-            Self::Execute(_) if invocation.task_id.is_some() => Err(agent.no_tasks()),
+            Self::Execute(_) if invocation.task_id.is_some() => Err(no_tasks(agent)),
             Self::Execute(poster) => execute::call(poster, agent, invocation).await,
         }
     }
 
-    pub(super) async fn get(&self, agent: &Discovered, request: GetTaskRequest) -> Result<Outcome> {
+    /// Makes a call whose answer is a task.
+    pub(super) async fn task(&self, agent: &Discovered, call: &Call) -> Result<Outcome> {
         match self {
-            Self::TasksSend(poster) => Ok(tasks_send::get(poster, request).await?.into()),
-            Self::Execute(_) => Err(agent.no_tasks()),
-        }
-    }
-
-    pub(super) async fn cancel(
-        &self,
-        agent: &Discovered,
-        request: CancelTaskRequest,
-    ) -> Result<Outcome> {
-        match self {
-            Self::TasksSend(poster) => Ok(tasks_send::cancel(poster, request).await?.into()),
-            Self::Execute(_) => Err(agent.no_tasks()),
+            Self::TasksSend(poster) => Ok(tasks_send::task(poster, call).await?.into()),
+            Self::Execute(_) => Err(no_tasks(agent)),
         }
     }
 }
 
-impl Discovered {
-    fn no_tasks(&self) -> InvocationError {
-        let agent = self.card.name.clone();
-        InvocationError::NoTasks(agent)
-    }
+fn no_tasks(agent: &Discovered) -> InvocationError {
+    InvocationError::NoTasks(agent.card.name.clone())
 }

@@ -1,7 +1,6 @@
 //! Posts JSON bodies to paths below an agent's address, for the dialects that have paths.
 
 use bridge_protocol::{
-    a2a::AgentCard,
     dialect::Version,
     wire::{self, FieldError},
 };
@@ -13,6 +12,7 @@ use url::Url;
 use crate::{
     ClientError, Fault, Options, Result,
     connect::connections,
+    discovery::Discovered,
     http::{Endpoint, HttpResponse, beginning},
     sequence::Sequence,
 };
@@ -22,19 +22,20 @@ use crate::{
 pub(in crate::invocation) struct JsonPoster(Endpoint);
 
 impl JsonPoster {
-    /// Prepares requests below `base` to the agent whose base address by its card is `home`.
-    pub(super) fn new(base: &Url, card: &AgentCard, home: &Url, options: &Options) -> Result<Self> {
+    /// Prepares requests below the agent's address.
+    pub(super) fn new(agent: &Discovered, options: &Options) -> Result<Self> {
+        let base = agent.endpoint.url();
         let named = |fault: Fault| fault.of(base, "card");
         let literal = options.guard().check_literal(base);
         literal.map_err(|private| named(private.into()))?;
-        options.credentials.check(home, base).map_err(named)?;
+        options.credentials.check(&agent.home(), base).map_err(named)?;
         Ok(Self(Endpoint {
             http: connections(base, options).map_err(named)?,
             url: base.clone(),
             // Version names were introduced after these dialects.
             version: Version::V0_1,
             limits: options.limits,
-            credentials: options.credentials.chosen(card).map_err(named)?,
+            credentials: options.credentials.chosen(&agent.card).map_err(named)?,
             extensions: Vec::new(),
             sequence: Sequence::Absent,
         }))
@@ -63,8 +64,7 @@ impl JsonPoster {
 
     /// Adds the agent's name to a fault and masks the secrets in it.
     pub(super) fn named(&self, fault: Fault, operation: &'static str) -> ClientError {
-        let fault = self.0.credentials.mask_fault(fault);
-        fault.of(&self.0.url, operation)
+        self.0.named(fault, operation)
     }
 }
 

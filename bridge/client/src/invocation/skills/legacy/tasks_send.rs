@@ -2,13 +2,10 @@
 //! task; `tasks/get` and `tasks/cancel` take JSON-RPC.
 
 use bridge_protocol::{
-    a2a::{
-        AgentCard, CancelTaskRequest, Content, ErrorKind, GetTaskRequest, Part, SendMessageRequest,
-        SendMessageResponse, Task,
-    },
+    a2a::{AgentCard, Content, ErrorKind, Part, SendMessageRequest, SendMessageResponse, Task},
     dialect::{Call, Losses, Version, v0_1::card::is_pythons},
     jsonrpc::{Id, Request, Response, RpcError},
-    wire::{FieldError, Wire as _},
+    wire::{FieldError, Wire as _, to_value},
 };
 use serde_json::Value;
 
@@ -54,20 +51,12 @@ pub(super) async fn send(
     read(poster, &call, VERSION.send_result_to_v1(answer))
 }
 
-pub(super) async fn get(poster: &JsonPoster, request: GetTaskRequest) -> Result<Task> {
-    task(poster, Call::GetTask(request)).await
-}
-
-pub(super) async fn cancel(poster: &JsonPoster, request: CancelTaskRequest) -> Result<Task> {
-    task(poster, Call::CancelTask(request)).await
-}
-
-async fn task(poster: &JsonPoster, call: Call) -> Result<Task> {
-    let params = VERSION.params_from_v1(&call, &mut Losses::new());
-    let request = Request::new(Id::Number(1.into()), path(&call), params);
-    let body = bridge_protocol::wire::to_value(&request);
-    let answer = exchange(poster, &call, &body, Some(&request.id)).await?;
-    read(poster, &call, VERSION.task_to_v1(answer))
+/// Makes a call whose answer is a task.
+pub(super) async fn task(poster: &JsonPoster, call: &Call) -> Result<Task> {
+    let params = VERSION.params_from_v1(call, &mut Losses::new());
+    let request = Request::new(Id::Number(1.into()), path(call), params);
+    let answer = exchange(poster, call, &to_value(&request), Some(&request.id)).await?;
+    read(poster, call, VERSION.task_to_v1(answer))
 }
 
 async fn exchange(
