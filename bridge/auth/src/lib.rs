@@ -18,7 +18,6 @@ use bridge_program::clock;
 
 mod bearer;
 mod card_signer;
-mod claims;
 mod fetch;
 mod grant;
 mod issuer;

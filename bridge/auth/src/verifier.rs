@@ -6,9 +6,10 @@ use bridge_verify::Verify as _;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::{
-    Algorithm, FetchError, Jwks, KeySource, claims::Expected, jws::Jws, key_source::is_same_issuer,
-};
+use super::{Algorithm, FetchError, Jwks, KeySource, jws::Jws, key_source::is_same_issuer};
+
+/// The tolerance for differences between the clocks of issuer and bridge, in seconds.
+const LEEWAY: i64 = 300;
 
 /// The number of characters of a claim that are repeated in errors.
 const SHOWN: usize = 100;
@@ -43,7 +44,9 @@ const SHOWN: usize = 100;
 #[derive(Debug)]
 pub struct Verifier {
     issuers: Vec<TrustedIssuer>,
-    expected: Expected,
+    audiences: Vec<String>,
+    /// The claims that are required, with their values.
+    claims: BTreeMap<String, String>,
 }
 
 /// An issuer whose tokens are accepted.
@@ -123,17 +126,15 @@ impl Verifier {
     ) -> Self {
         Self {
             issuers: issuers.into_iter().collect(),
-            expected: Expected {
-                audiences: audiences.into_iter().collect(),
-                claims: BTreeMap::new(),
-            },
+            audiences: audiences.into_iter().collect(),
+            claims: BTreeMap::new(),
         }
     }
 
     /// Requires a claim with exactly this text, such as `azp`.
     #[must_use]
     pub fn claim(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.expected.claims.insert(name.into(), value.into());
+        self.claims.insert(name.into(), value.into());
         self
     }
 
@@ -149,7 +150,7 @@ impl Verifier {
         let kid = jws.header.kid.as_deref();
         let judge = |keys: &Jwks| check_signature(keys, kid, algorithm, &jws);
         issuer.keys.judged(&issuer.issuer, now, judge).await?;
-        self.expected.check(&jws.claims, now)?;
+        self.check(&jws.claims, now)?;
         Ok(Identity {
             issuer: issuer.issuer.clone(),
             subject: text("sub").map(str::to_owned),
@@ -161,6 +162,45 @@ impl Verifier {
         let is_named = |trusted: &&TrustedIssuer| is_same_issuer(&trusted.issuer, name);
         let known = self.issuers.iter().find(is_named);
         known.ok_or_else(|| Refusal::Issuer(shortened(name)))
+    }
+
+    /// Checks whether the token is valid now, and for this audience.
+    fn check(&self, claims: &Map<String, Value>, now: Timestamp) -> Result<(), Refusal> {
+        let now = now.as_second();
+        let expires = date(claims, "exp").ok_or(Refusal::NoExpiry)?;
+        if expires.saturating_add(LEEWAY) <= now {
+            return Err(Refusal::Expired(now.saturating_sub(expires)));
+        }
+        let begins = match claims.contains_key("nbf") {
+            true => date(claims, "nbf").ok_or(Refusal::NotYet(i64::MAX))?,
+            false => i64::MIN,
+        };
+        if begins.saturating_sub(LEEWAY) > now {
+            return Err(Refusal::NotYet(begins.saturating_sub(now)));
+        }
+        self.check_audience(claims)?;
+        self.check_claims(claims)
+    }
+
+    fn check_audience(&self, claims: &Map<String, Value>) -> Result<(), Refusal> {
+        let named = match claims.get("aud") {
+            Some(Value::String(one)) => vec![one.as_str()],
+            Some(Value::Array(many)) => many.iter().filter_map(Value::as_str).collect(),
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {
+                Vec::new()
+            }
+        };
+        let is_ours = |audience: &&str| self.audiences.iter().any(|ours| ours == audience);
+        if named.iter().any(is_ours) { Ok(()) } else { Err(Refusal::Audience(named.join(", "))) }
+    }
+
+    fn check_claims(&self, claims: &Map<String, Value>) -> Result<(), Refusal> {
+        let says = |name: &str| claims.get(name).and_then(Value::as_str);
+        let wrong = self.claims.iter().find(|(name, value)| says(name) != Some(value));
+        match wrong {
+            None => Ok(()),
+            Some((name, _)) => Err(Refusal::Claim(name.clone())),
+        }
     }
 }
 
@@ -186,6 +226,14 @@ fn check_signature(
         true => Ok(()),
         false => Err(Refusal::Signature),
     }
+}
+
+/// Returns a NumericDate in whole seconds.
+fn date(claims: &Map<String, Value>, name: &str) -> Option<i64> {
+    let number = claims.get(name)?;
+    #[expect(clippy::cast_possible_truncation, reason = "a cast from float saturates")]
+    let floor = |number: f64| number.floor() as i64;
+    number.as_i64().or_else(|| number.as_f64().map(floor))
 }
 
 fn shortened(text: &str) -> String {
