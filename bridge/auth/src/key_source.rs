@@ -179,10 +179,7 @@ impl KeySource {
         let expected = "keys that have not expired";
         match &self.place {
             KeyLocation::Metadata(url) | KeyLocation::Keys(url) => unexpected(url, expected),
-            KeyLocation::File(path) => FetchError::Unexpected {
-                endpoint: path.display().to_string(),
-                expected: expected.to_owned(),
-            },
+            KeyLocation::File(path) => unexpected_file(path, expected),
         }
     }
 
@@ -205,16 +202,15 @@ pub(super) fn is_same_issuer(one: &str, other: &str) -> bool {
 }
 
 async fn read_file(path: &Path) -> Result<Jwks, FetchError> {
-    let endpoint = || path.display().to_string();
     let text = tokio::fs::read(path).await;
     let text = text.map_err(|error| FetchError::Unreachable {
-        endpoint: endpoint(),
+        endpoint: path.display().to_string(),
         reason: error.to_string(),
     })?;
     let document = serde_json::from_slice(&text).ok();
-    let keys = document.and_then(Jwks::read);
-    keys.ok_or_else(|| FetchError::Unexpected {
-        endpoint: endpoint(),
-        expected: "a set of keys".to_owned(),
-    })
+    document.and_then(Jwks::read).ok_or_else(|| unexpected_file(path, "a set of keys"))
+}
+
+fn unexpected_file(path: &Path, expected: &str) -> FetchError {
+    FetchError::Unexpected { endpoint: path.display().to_string(), expected: expected.to_owned() }
 }
