@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Mutex, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -16,7 +16,6 @@ use super::{
     Algorithm, Jwks, KeyError, KeyFileError, PrivateKey, Secret, key_file,
     keyring::{Keyring, StoredKey, age},
     publish,
-    signing::SigningKey,
 };
 
 /// The number of cached tokens.
@@ -137,7 +136,7 @@ impl Issuer {
     async fn signed(&self, claims: &Value, now: Timestamp) -> Result<Secret, KeyError> {
         self.rotate_if_due(now).await;
         let key = self.ring().signing(now).cloned().ok_or(KeyError::Signing)?;
-        Ok(Secret::new(key.sign(claims)?))
+        Ok(Secret::new(key.token(claims)?))
     }
 
     /// Returns the OpenID provider metadata (OpenID Connect Discovery 1.0, section 3).
@@ -217,10 +216,10 @@ impl Issuer {
     }
 
     async fn rotate(&self, now: Timestamp) -> Result<(), KeyFileError> {
-        let making = spawn_blocking(SigningKey::make).await;
+        let making = spawn_blocking(move || StoredKey::make(now)).await;
         let key = making.unwrap_or_else(|error| Err(KeyError::Making(error.to_string())));
-        let key = Arc::new(key.map_err(KeyFileError::Key)?);
-        let ring = self.ring().with(StoredKey { key, made: now }, self.settings.lifetime);
+        let key = key.map_err(KeyFileError::Key)?;
+        let ring = self.ring().with(key, self.settings.lifetime);
         if let Some(path) = &self.settings.keys {
             key_file::write(path, &ring)?;
         }

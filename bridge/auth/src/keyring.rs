@@ -1,10 +1,15 @@
 //! The issuer's keys and their rotation.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt::Display, sync::Arc, time::Duration};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::Timestamp;
+use rsa::{RsaPrivateKey, pkcs8::EncodePrivateKey as _, rand_core::OsRng};
 
-use super::{Jwks, signing::SigningKey};
+use super::{Jwks, KeyError, PrivateKey, Secret};
+
+/// The size of new keys in bits: the same as in the SDKs' own issuer, and the least that verifiers accept.
+const BITS: usize = 2048;
 
 /// The time for which a new key is published before it signs. Verifiers cache keys; those of the known SDKs
 /// look for new keys at most once an hour.
@@ -16,8 +21,26 @@ const LINGER: Duration = Duration::from_secs(10 * 60);
 /// A key with the time of its creation.
 #[derive(Clone, Debug)]
 pub(super) struct StoredKey {
-    pub(super) key: Arc<SigningKey>,
+    pub(super) key: Arc<PrivateKey>,
+    /// The key as PKCS #8 in base64.
+    pub(super) private: Secret,
     pub(super) made: Timestamp,
+}
+
+impl StoredKey {
+    /// Creates a key. This takes a good part of a second, so it belongs on a blocking thread.
+    pub(super) fn make(now: Timestamp) -> Result<Self, KeyError> {
+        let making = |error: &dyn Display| KeyError::Making(error.to_string());
+        let key = RsaPrivateKey::new(&mut OsRng, BITS).map_err(|error| making(&error))?;
+        let pkcs8 = key.to_pkcs8_der().map_err(|error| making(&error))?;
+        Self::of(pkcs8.as_bytes(), now)
+    }
+
+    /// Reads a key as PKCS #8.
+    pub(super) fn of(pkcs8: &[u8], made: Timestamp) -> Result<Self, KeyError> {
+        let key = Arc::new(PrivateKey::rsa(pkcs8)?);
+        Ok(Self { key, private: Secret::new(STANDARD.encode(pkcs8)), made })
+    }
 }
 
 /// The keys, oldest first.
@@ -36,7 +59,7 @@ impl Keyring {
 
     /// Returns the key to sign with: the newest one that verifiers could have fetched. The very first key is used at
     /// once.
-    pub(super) fn signing(&self, now: Timestamp) -> Option<&Arc<SigningKey>> {
+    pub(super) fn signing(&self, now: Timestamp) -> Option<&Arc<PrivateKey>> {
         let ripe = |kept: &&StoredKey| age(kept.made, now) >= LEAD;
         let newest = self.0.iter().rfind(ripe).or(self.0.first());
         newest.map(|kept| &kept.key)
@@ -85,11 +108,10 @@ mod tests {
     const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
     fn kept(number: usize, made: Timestamp) -> StoredKey {
-        let key = testing::key(number);
-        StoredKey { key, made }
+        testing::stored_key(number, made)
     }
 
-    fn is(key: Option<&Arc<SigningKey>>, number: usize) -> bool {
+    fn is(key: Option<&Arc<PrivateKey>>, number: usize) -> bool {
         key.map(|key| key.id()) == Some(testing::key(number).id())
     }
 

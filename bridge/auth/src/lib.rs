@@ -27,7 +27,6 @@ mod key_source;
 mod keyring;
 mod private_key;
 mod publish;
-mod signing;
 #[cfg(test)]
 mod testing;
 mod tokens;
@@ -43,8 +42,7 @@ pub use issuer::{Issuer, IssuerSettings, Subject};
 pub use key_file::KeyFileError;
 pub use key_file::not_private;
 pub use key_source::KeySource;
-pub use private_key::{PrivateKey, PrivateKeyError};
+pub use private_key::{KeyError, PrivateKey, PrivateKeyError};
 pub use publish::router;
-pub use signing::KeyError;
 pub use tokens::{Assertion, Grant, TokenError, Tokens};
 pub use verifier::{Identity, Refusal, TrustedIssuer, Verifier};

@@ -1,4 +1,4 @@
-//! Private keys in files, with which an operator signs agent cards and push notifications.
+//! Private keys: those of the issuer, and those in files, with which an operator signs agent cards and push notifications.
 
 use std::{
     fs::File,
@@ -12,20 +12,25 @@ use base64::{
 };
 use ring::{
     rand::SystemRandom,
-    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _},
+    rsa::PublicKeyComponents,
+    signature::{
+        ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
+        RSA_PKCS1_SHA256, RsaKeyPair,
+    },
 };
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Algorithm, Jwk, KeyError, jws, not_private};
+use super::{Algorithm, Jwk, jws, not_private};
 
-/// A private key on P-256 or Ed25519, with its published id.
+/// A private key with its published id: on P-256 or Ed25519, or an RSA key of the issuer.
 pub struct PrivateKey {
     pair: Pair,
     public: Jwk,
 }
 
 enum Pair {
+    Rsa(RsaKeyPair),
     Ecdsa(EcdsaKeyPair),
     Ed25519(Ed25519KeyPair),
 }
@@ -50,6 +55,20 @@ pub enum PrivateKeyError {
     NoKey(PathBuf),
 }
 
+/// The reason why a key cannot be created or used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// The key could not be created.
+    #[error("a key could not be created: {0}")]
+    Making(String),
+    /// The stored key is invalid.
+    #[error("expected an RSA key of at least 2048 bits as PKCS #8: {0}")]
+    Rejected(String),
+    /// The system has no randomness.
+    #[error("signing failed")]
+    Signing,
+}
+
 impl std::fmt::Debug for PrivateKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PrivateKey({})", self.id())
@@ -70,9 +89,20 @@ impl PrivateKey {
         let text = io::read_to_string(file).map_err(unreadable)?;
         let pair = pem(&text).and_then(|der| Pair::of(&der));
         let pair = pair.ok_or_else(|| PrivateKeyError::NoKey(path.to_owned()))?;
+        Ok(Self::of(pair, id))
+    }
+
+    /// Reads an RSA key as PKCS #8.
+    pub(super) fn rsa(pkcs8: &[u8]) -> Result<Self, KeyError> {
+        let pair = RsaKeyPair::from_pkcs8(pkcs8);
+        let pair = pair.map_err(|error| KeyError::Rejected(error.to_string()))?;
+        Ok(Self::of(Pair::Rsa(pair), None))
+    }
+
+    fn of(pair: Pair, id: Option<&str>) -> Self {
         let mut public = pair.public();
         public.kid = Some(id.map_or_else(|| thumbprint(&public), str::to_owned));
-        Ok(Self { pair, public })
+        Self { pair, public }
     }
 
     /// Returns the signature algorithm.
@@ -89,12 +119,18 @@ impl PrivateKey {
         &self.public
     }
 
-    /// Signs a message. The signature has the form of RFC 7518, section 3.4, or RFC 8037, section 3.1.
+    /// Signs a message. The signature has the form of RFC 7518, section 3.3 or 3.4, or RFC 8037, section 3.1.
     ///
     /// # Errors
     /// [`KeyError::Signing`] if the system has no randomness.
     pub(super) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
         match &self.pair {
+            Pair::Rsa(key) => {
+                let mut signature = vec![0; key.public().modulus_len()];
+                let random = SystemRandom::new();
+                let signed = key.sign(&RSA_PKCS1_SHA256, &random, message, &mut signature);
+                signed.map(|()| signature).map_err(|_| KeyError::Signing)
+            }
             Pair::Ecdsa(key) => {
                 let signature = key.sign(&SystemRandom::new(), message);
                 let signature = signature.map_err(|_| KeyError::Signing)?;
@@ -123,6 +159,7 @@ impl Pair {
 
     fn algorithm(&self) -> Algorithm {
         match self {
+            Self::Rsa(_) => Algorithm::Rs256,
             Self::Ecdsa(_) => Algorithm::Es256,
             Self::Ed25519(_) => Algorithm::EdDsa,
         }
@@ -137,6 +174,10 @@ impl Pair {
             ..Jwk::default()
         };
         match self {
+            Self::Rsa(key) => {
+                let PublicKeyComponents::<Vec<u8>> { n, e } = key.public().into();
+                Jwk { kty: "RSA".to_owned(), n: encode(&n), e: encode(&e), ..common }
+            }
             Self::Ecdsa(key) => {
                 // The first byte says that both coordinates follow.
                 let (x, y) = key.public_key().as_ref()[1..].split_at(32);
@@ -162,7 +203,9 @@ impl Pair {
 fn thumbprint(key: &Jwk) -> String {
     let members = [
         ("crv", key.crv.as_ref()),
+        ("e", key.e.as_ref()),
         ("kty", Some(&key.kty)),
+        ("n", key.n.as_ref()),
         ("x", key.x.as_ref()),
         ("y", key.y.as_ref()),
     ];
@@ -183,7 +226,7 @@ fn pem(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{PEM_KEYS, pem_file, wrapped};
+    use crate::testing::{self, PEM_KEYS, pem_file, wrapped};
     use bridge_verify::Verify as _;
     use serde_json::json;
     use std::{fs, os::unix::fs::PermissionsExt as _};
@@ -203,6 +246,22 @@ mod tests {
             assert_eq!(says, (Some(algorithm.name()), Some("sig")));
             assert_eq!(format!("{key:?}"), "PrivateKey(own)");
         }
+    }
+
+    #[test]
+    fn a_token_of_the_issuer_is_verified_by_its_key_alone() {
+        let key = testing::key(0);
+        let token = key.token(&json!({"sub": "x"})).unwrap();
+        let jws = jws::Jws::parse(&token).unwrap();
+        assert!(key.public().verifies(Algorithm::Rs256, jws.message, &jws.signature));
+        assert!(!key.public().verifies(Algorithm::Rs384, jws.message, &jws.signature));
+        assert!(!testing::key(1).public().verifies(Algorithm::Rs256, jws.message, &jws.signature));
+    }
+
+    #[test]
+    fn an_invalid_key_is_rejected() {
+        let error = PrivateKey::rsa(&[1, 2, 3]).unwrap_err();
+        assert!(error.to_string().starts_with("expected an RSA key of at least 2048 bits"));
     }
 
     #[test]

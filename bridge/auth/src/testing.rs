@@ -20,13 +20,18 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use url::Url;
 
-use super::{Algorithm, signing::SigningKey};
+use super::{Algorithm, PrivateKey, keyring::StoredKey};
 
 /// Returns one of three keys, which are created once for all tests.
-pub(super) fn key(number: usize) -> Arc<SigningKey> {
-    static KEYS: LazyLock<[Arc<SigningKey>; 3]> =
-        LazyLock::new(|| [(); 3].map(|()| Arc::new(SigningKey::make().unwrap())));
-    KEYS[number].clone()
+pub(super) fn key(number: usize) -> Arc<PrivateKey> {
+    stored_key(number, Timestamp::UNIX_EPOCH).key
+}
+
+/// Returns the same key, created at this time.
+pub(super) fn stored_key(number: usize, made: Timestamp) -> StoredKey {
+    static KEYS: LazyLock<[StoredKey; 3]> =
+        LazyLock::new(|| [(); 3].map(|()| StoredKey::make(Timestamp::UNIX_EPOCH).unwrap()));
+    StoredKey { made, ..KEYS[number].clone() }
 }
 
 /// Keys made by openssl genpkey, used only here.

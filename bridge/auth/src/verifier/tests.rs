@@ -59,7 +59,7 @@ async fn a_token_is_held_to_every_claim() {
     for (change, expected) in cases {
         let mut claims = claims(&standin);
         claims.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
-        let token = key(0).sign(&claims).unwrap();
+        let token = key(0).token(&claims).unwrap();
         let found = verifier.verify(&token, moment(NOW)).await;
         let found = found.map(drop).map_err(|refusal| refusal.to_string());
         assert_eq!(found, expected.map_err(str::to_owned), "{change}");
@@ -72,7 +72,7 @@ async fn a_token_that_was_not_signed_by_the_issuer_is_refused() {
     let standin = FakeEndpoint::start().await;
     publish(&standin, &[0]);
     let verifier = verifier(&standin);
-    let good = key(0).sign(&claims(&standin)).unwrap();
+    let good = key(0).token(&claims(&standin)).unwrap();
     let (header, rest) = good.split_once('.').unwrap();
     let (payload, signature) = rest.split_once('.').unwrap();
     let kid = key(0).id().to_owned();
@@ -80,7 +80,7 @@ async fn a_token_that_was_not_signed_by_the_issuer_is_refused() {
         format!("{}.{payload}.{signature}", URL_SAFE_NO_PAD.encode(header.to_string()))
     };
     let richer = URL_SAFE_NO_PAD.encode(claims(&standin).to_string().replace("ada", "root"));
-    let stranger = key(1).sign(&claims(&standin)).unwrap();
+    let stranger = key(1).token(&claims(&standin)).unwrap();
     let (_, stranger_signature) = stranger.rsplit_once('.').unwrap();
     let all = "RS256, RS384, RS512, PS256, ES256, ES384, EdDSA";
     let algorithm =
@@ -108,7 +108,7 @@ async fn a_new_key_is_looked_for_once_a_minute() {
     let standin = FakeEndpoint::start().await;
     publish(&standin, &[0]);
     let verifier = verifier(&standin);
-    let by = |number: usize| key(number).sign(&claims(&standin)).unwrap();
+    let by = |number: usize| key(number).token(&claims(&standin)).unwrap();
     verifier.verify(&by(0), moment(NOW)).await.unwrap();
     publish(&standin, &[0, 1]);
     let unknown = verifier.verify(&by(1), moment(NOW + 59)).await.unwrap_err();
@@ -136,7 +136,7 @@ async fn keys_that_were_taken_back_are_forgotten() {
     let token = |now: i64| {
         let mut claims = claims(&standin);
         claims["exp"] = json!(now + 1);
-        key(0).sign(&claims).unwrap()
+        key(0).token(&claims).unwrap()
     };
     let at = async |now: i64| verifier.verify(&token(now), moment(now)).await;
     at(NOW).await.unwrap();
@@ -158,7 +158,7 @@ async fn keys_that_were_taken_back_after_the_clock_was_ahead_are_forgotten() {
     let mut claims = claims(&standin);
     let ahead = NOW + 40 * 24 * 60 * 60;
     claims["exp"] = json!(ahead + 1);
-    let token = key(0).sign(&claims).unwrap();
+    let token = key(0).token(&claims).unwrap();
     verifier.verify(&token, moment(ahead)).await.unwrap();
     publish(&standin, &[1]);
     let refusal = verifier.verify(&token, moment(NOW)).await.unwrap_err();
@@ -169,7 +169,7 @@ async fn keys_that_were_taken_back_after_the_clock_was_ahead_are_forgotten() {
 async fn metadata_of_somebody_else_is_not_believed() {
     let standin = FakeEndpoint::start().await;
     publish(&standin, &[0]);
-    let token = key(0).sign(&claims(&standin)).unwrap();
+    let token = key(0).token(&claims(&standin)).unwrap();
     for (metadata, expected) in [
         (json!({"issuer": "https://evil"}), "/: its issuer is https://evil"),
         (json!({"issuer": standin.url("/")}), "is not metadata with a jwks_uri"),
@@ -192,7 +192,7 @@ async fn metadata_of_somebody_else_is_not_believed() {
 async fn a_slash_at_the_end_of_an_issuer_makes_no_difference() {
     let standin = FakeEndpoint::start().await;
     publish(&standin, &[0]);
-    let token = key(0).sign(&claims(&standin)).unwrap();
+    let token = key(0).token(&claims(&standin)).unwrap();
     let base = standin.url("/").to_string();
     let issuer = base.trim_end_matches('/').to_owned();
     let keys = KeySource::metadata(standin.url("/metadata"), false).unwrap();
@@ -210,7 +210,7 @@ async fn a_key_that_was_replaced_under_its_id_is_found() {
     former.kid = Some(key(1).id().to_owned());
     standin.answer("/keys", &json!({"keys": [former]}));
     let verifier = verifier(&standin);
-    let token = key(1).sign(&claims(&standin)).unwrap();
+    let token = key(1).token(&claims(&standin)).unwrap();
     let at = async |now: i64| verifier.verify(&token, moment(now)).await.map(drop);
     assert_eq!(at(NOW).await, Err(Refusal::Signature));
     publish(&standin, &[1]);
@@ -226,7 +226,7 @@ async fn nobody_waits_for_an_issuer_that_hangs_longer_than_for_one_request() {
     let issuer = "https://id.test".to_owned();
     let verifier = Verifier::new([TrustedIssuer { issuer, keys }], ["us".to_owned()]);
     let claims = json!({"iss": "https://id.test", "aud": "us", "sub": "ada", "exp": NOW + 600});
-    let token = key(0).sign(&claims).unwrap();
+    let token = key(0).token(&claims).unwrap();
     let began = tokio::time::Instant::now();
     let all = [0, 3, 6, 9].map(|second| verifier.verify(&token, moment(NOW + second)));
     for verified in join_all(all).await {
