@@ -3,9 +3,9 @@
 //! Most settings wait for their task most of the time. Such a setting is *idle*: it has no worker, only an entry in a
 //! table.
 
-use std::{collections::BTreeMap, pin::Pin, sync::OnceLock};
+use std::{collections::BTreeMap, pin::Pin, sync::OnceLock, time::Duration};
 
-use tokio::sync::watch;
+use tokio::{sync::watch, time::timeout};
 
 use super::{
     Handle, JoinHandle,
@@ -40,8 +40,8 @@ pub(super) struct DeliveryWorkers {
 #[derive(Debug, Default)]
 struct WorkerTable {
     running: BTreeMap<SettingKey, RunningWorker>,
-    /// The idle settings by task.
-    idle: BTreeMap<String, Vec<IdleSetting>>,
+    /// The idle settings, each with the number of the last event that it knows of its task.
+    idle: BTreeMap<SettingKey, Seq>,
     /// The number of workers started so far. It distinguishes a worker from an earlier one with the same key.
     started: u64,
 }
@@ -53,14 +53,6 @@ struct RunningWorker {
     worker: JoinHandle<()>,
 }
 
-/// A setting that waits for its task to have events after `seen`.
-#[derive(Debug)]
-struct IdleSetting {
-    caller: Caller,
-    id: String,
-    seen: Seq,
-}
-
 /// Tells a worker to stop.
 #[derive(Clone, Debug)]
 pub(super) struct StopSignal(watch::Receiver<bool>);
@@ -69,6 +61,11 @@ impl StopSignal {
     /// Waits until the worker is told to stop, or [`DeliveryWorkers`] was dropped.
     pub(super) async fn requested(&mut self) {
         let _ = self.0.wait_for(|stopped| *stopped).await;
+    }
+
+    /// Waits for this time, and returns whether the worker is told to stop by then.
+    pub(super) async fn comes_within(&mut self, pause: Duration) -> bool {
+        timeout(pause, self.requested()).await.is_ok()
     }
 }
 
@@ -94,7 +91,7 @@ impl DeliveryWorkers {
     /// Starts the worker of a setting that another process has left behind, unless the setting is known here.
     pub(super) fn start_unknown(&self, key: SettingKey) {
         let mut all = lock(&self.all);
-        if !all.running.contains_key(&key) && !all.is_idle(&key) {
+        if !all.running.contains_key(&key) && !all.idle.contains_key(&key) {
             self.begin(&mut all, key);
         }
     }
@@ -104,7 +101,7 @@ impl DeliveryWorkers {
         self.runtime.get_or_init(Handle::current);
         {
             let mut all = lock(&self.all);
-            all.set_idle(key, read.seen());
+            all.idle.insert(key.clone(), read.seen());
             self.update_has_idle(&all);
         }
         self.wake_if_news(key, read);
@@ -114,7 +111,7 @@ impl DeliveryWorkers {
     pub(super) async fn stop(&self, key: &SettingKey) {
         let running = {
             let mut all = lock(&self.all);
-            all.remove_idle(key);
+            all.idle.remove(key);
             self.update_has_idle(&all);
             all.running.remove(key)
         };
@@ -151,7 +148,7 @@ impl DeliveryWorkers {
             }
             all.running.remove(key);
             if let Some(read) = &left {
-                all.set_idle(key, read.seen());
+                all.idle.insert(key.clone(), read.seen());
                 self.update_has_idle(&all);
             }
         }
@@ -167,7 +164,7 @@ impl DeliveryWorkers {
         drop(read);
         if has_news {
             let mut all = lock(&self.all);
-            if all.remove_idle(key) {
+            if all.idle.remove(key).is_some() {
                 self.begin(&mut all, key.clone());
             }
             self.update_has_idle(&all);
@@ -183,8 +180,7 @@ impl DeliveryWorkers {
     #[cfg(test)]
     pub(super) fn len(&self) -> (usize, usize) {
         let all = lock(&self.all);
-        let idle = all.idle.values().map(Vec::len).sum();
-        (all.running.len(), idle)
+        (all.running.len(), all.idle.len())
     }
 }
 
@@ -193,7 +189,11 @@ impl Listener for DeliveryWorkers {
     fn appended(&self, head: &Head) {
         if self.has_idle.load(Ordering::Acquire) {
             let mut all = lock(&self.all);
-            for key in all.remove_idle_before(head) {
+            let waits =
+                |(key, seen): &(&SettingKey, &Seq)| **seen < head.seq && key.caller == head.owner;
+            let woken = all.idle_of(&head.task).filter(waits).map(|(key, _)| key.clone());
+            for key in woken.collect::<Vec<_>>() {
+                all.idle.remove(&key);
                 self.begin(&mut all, key);
             }
             self.update_has_idle(&all);
@@ -201,60 +201,24 @@ impl Listener for DeliveryWorkers {
     }
 
     fn awaits(&self, task: &str) -> bool {
-        self.has_idle.load(Ordering::Acquire) && lock(&self.all).idle.contains_key(task)
+        self.has_idle.load(Ordering::Acquire) && lock(&self.all).idle_of(task).next().is_some()
     }
 
     fn awaited(&self) -> Vec<(String, Seq)> {
-        let all = lock(&self.all);
-        let seen = |of_task: &Vec<IdleSetting>| of_task.iter().map(|idle| idle.seen).min();
-        let tasks = all.idle.iter();
-        tasks.map(|(task, of_task)| (task.clone(), seen(of_task).unwrap_or_default())).collect()
+        let mut tasks = BTreeMap::new();
+        for (key, seen) in &lock(&self.all).idle {
+            let least = tasks.entry(key.task.clone()).or_insert(*seen);
+            *least = (*least).min(*seen);
+        }
+        tasks.into_iter().collect()
     }
 }
 
 impl WorkerTable {
-    fn is_idle(&self, key: &SettingKey) -> bool {
-        let of_task = self.idle.get(&key.task).into_iter().flatten();
-        let mut of_caller = of_task.filter(|idle| idle.caller == key.caller);
-        of_caller.any(|idle| idle.id == key.id)
-    }
-
-    fn set_idle(&mut self, key: &SettingKey, seen: Seq) {
-        let idle = IdleSetting { caller: key.caller.clone(), id: key.id.clone(), seen };
-        match self.idle.get_mut(&key.task) {
-            Some(of_task) => of_task.push(idle),
-            None => {
-                self.idle.insert(key.task.clone(), vec![idle]);
-            }
-        }
-    }
-
-    /// Removes an idle setting; returns whether it was idle.
-    fn remove_idle(&mut self, key: &SettingKey) -> bool {
-        let is_it = |idle: &mut IdleSetting| idle.id == key.id && idle.caller == key.caller;
-        !self.remove_where(&key.task, is_it).is_empty()
-    }
-
-    /// Removes and returns the idle settings that have not read up to this head.
-    fn remove_idle_before(&mut self, head: &Head) -> Vec<SettingKey> {
-        let has_waited = |idle: &mut IdleSetting| idle.seen < head.seq && idle.caller == head.owner;
-        let woken = self.remove_where(&head.task, has_waited).into_iter();
-        woken.map(|idle| SettingKey::new(&idle.caller, &head.task, &idle.id)).collect()
-    }
-
-    fn remove_where(
-        &mut self,
-        task: &str,
-        which: impl FnMut(&mut IdleSetting) -> bool,
-    ) -> Vec<IdleSetting> {
-        let Some(of_task) = self.idle.get_mut(task) else {
-            return Vec::new();
-        };
-        let taken = of_task.extract_if(.., which).collect();
-        if of_task.is_empty() {
-            self.idle.remove(task);
-        }
-        taken
+    /// Returns the idle settings of a task.
+    fn idle_of(&self, task: &str) -> impl Iterator<Item = (&SettingKey, &Seq)> {
+        let first = SettingKey::new(&Caller::anonymous(), task, "");
+        self.idle.range(first..).take_while(move |(key, _)| key.task == task)
     }
 }
 

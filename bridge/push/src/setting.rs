@@ -113,11 +113,11 @@ fn read_version<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Version, D:
     Version::of(&text).ok_or_else(|| D::Error::custom("expected a version of A2A"))
 }
 
-/// Identifies a setting of a task.
+/// Identifies a setting of a task. The order is that of the tasks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SettingKey {
-    pub(super) caller: Caller,
     pub(super) task: String,
+    pub(super) caller: Caller,
     pub(super) id: String,
 }
 
