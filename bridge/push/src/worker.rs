@@ -14,7 +14,7 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_program::LogInterval;
 use bridge_telemetry::Instrument as _;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use super::{
     RetrySettings,
@@ -95,10 +95,8 @@ pub(super) async fn run(
             Ok(Lease::Elsewhere(_)) => LEASE_AGAIN,
             Err(_) => STORE_AGAIN,
         };
-        tokio::select! {
-            biased;
-            () = stop.requested() => return None,
-            () = sleep(pause) => {}
+        if stop.comes_within(pause).await {
+            return None;
         }
     }
     let left = run_alone(context, key, stop).await;
@@ -128,13 +126,8 @@ async fn run_alone(
             Ok(left) => return left,
             Err(error) => error,
         };
-        if !can_go_on(&key, &error) {
+        if !can_go_on(&key, &error) || stop.comes_within(STORE_AGAIN).await {
             return None;
-        }
-        tokio::select! {
-            biased;
-            () = stop.requested() => return None,
-            () = sleep(STORE_AGAIN) => {}
         }
     }
 }
@@ -149,10 +142,12 @@ async fn deliver_all(
     if worker.is_none() {
         *worker = Worker::open(context, key).await?;
     }
-    match worker {
-        Some(worker) => worker.deliver_all(stop).await,
-        None => Ok(None),
-    }
+    let Some(worker) = worker else {
+        return Ok(None);
+    };
+    let left = worker.deliver_each(stop).await?;
+    worker.write_unwritten().await?;
+    Ok(left)
 }
 
 /// Returns a reader at the end of the log if everything in it was delivered for a setting. Returns `None` if events are
@@ -172,13 +167,14 @@ pub(super) async fn reader_if_caught_up(
 
 /// Returns whether the worker should wait until the store works again. Logs the error.
 fn can_go_on(SettingKey { task, id, .. }: &SettingKey, error: &StoreError) -> bool {
-    let is_final = is_final(error);
-    match is_final {
-        true => tracing::error!(task, id, %error, "push notifications stop until a restart"),
-        false if error.is_reported_by_store() => {}
-        false => tracing::warn!(task, id, %error, "push notifications wait for the store"),
+    let may_pass =
+        error.is_temporary() || matches!(error, StoreError::InUse { .. } | StoreError::Closed);
+    if !may_pass {
+        tracing::error!(task, id, %error, "push notifications stop until a restart");
+    } else if !error.is_reported_by_store() {
+        tracing::warn!(task, id, %error, "push notifications wait for the store");
     }
-    !is_final
+    may_pass
 }
 
 impl Worker {
@@ -197,17 +193,11 @@ impl Worker {
         }))
     }
 
-    /// Delivers the events in the log, and writes the progress.
-    async fn deliver_all(&mut self, stop: &mut StopSignal) -> Result<Option<EventReader>> {
-        let left = self.deliver_each(stop).await?;
-        self.write_unwritten().await?;
-        Ok(left)
-    }
-
+    /// Delivers the events in the log. The last progress may not have been written then.
     async fn deliver_each(&mut self, stop: &mut StopSignal) -> Result<Option<EventReader>> {
         let mut reader = None;
         loop {
-            // This select and those below are biased: a worker that was told to stop begins nothing new.
+            // This select and the one below are biased: a worker that was told to stop begins nothing new.
             let next = tokio::select! {
                 biased;
                 () = stop.requested() => return Ok(None),
@@ -227,10 +217,8 @@ impl Worker {
                 NextStep::Again(pause) => pause,
             };
             reader = None;
-            tokio::select! {
-                biased;
-                () = stop.requested() => return Ok(None),
-                () = sleep(pause) => {}
+            if stop.comes_within(pause).await {
+                return Ok(None);
             }
         }
     }
@@ -310,16 +298,16 @@ impl Worker {
             () = stop.requested() => return Ok(NextStep::StopSignal),
             outcome = self.try_once(&notification, slot) => outcome,
         };
+        let is_refused = matches!(outcome, Outcome::Refused { .. });
         let (reason, again) = match outcome {
             Outcome::Delivered => return self.delivered(&notification).await,
             Outcome::Failed { reason, again } => (reason, again),
-            Outcome::Refused { reason } => {
-                self.fail(&notification, reason);
-                self.progress.give_up();
-                return self.give_up().await;
-            }
+            Outcome::Refused { reason } => (reason, None),
         };
         let failures = self.fail(&notification, reason);
+        if is_refused {
+            self.progress.give_up();
+        }
         if self.progress.is_given_up() {
             return self.give_up().await;
         }
@@ -409,32 +397,5 @@ impl Worker {
             None => tracing::debug!(task, id, host, reason, "push notifications were given up"),
         }
         Ok(NextStep::StopSignal)
-    }
-}
-
-/// Returns whether an error of the store remains, however often the operation is repeated.
-fn is_final(error: &StoreError) -> bool {
-    match error {
-        StoreError::NotFound { .. }
-        | StoreError::Conflict { .. }
-        | StoreError::Duplicate { .. }
-        | StoreError::Taken { .. }
-        | StoreError::Open { .. }
-        | StoreError::Ended { .. }
-        | StoreError::Invalid { .. }
-        | StoreError::TooLarge { .. }
-        | StoreError::PageToken { .. }
-        | StoreError::Corrupt { .. }
-        | StoreError::Damaged { .. }
-        | StoreError::Older { .. }
-        | StoreError::Newer { .. }
-        | StoreError::Unfinished { .. }
-        | StoreError::Unsupported { .. } => true,
-        StoreError::InUse { .. }
-        | StoreError::Rebuilding
-        | StoreError::Full { .. }
-        | StoreError::Io { .. }
-        | StoreError::Unavailable { .. }
-        | StoreError::Closed => false,
     }
 }
