@@ -5,9 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::{
-    Push, Seal,
-    progress::{DeliveryProgress, FailedDelivery},
-    setting::SettingKey,
+    Push, Seal, progress::DeliveryProgress, setting::SettingKey,
     setting_repository::SettingRepository,
 };
 use crate::{
@@ -59,7 +57,17 @@ impl Undelivered {
                 Err(StoreError::Corrupt { .. }) => String::new(),
                 Err(error) => return Err(error),
             };
-            all.push(Self::of(key, progress.agent, host, failing));
+            all.push(Self {
+                caller: key.caller,
+                agent: progress.agent,
+                task: key.task,
+                id: key.id,
+                host,
+                seq: failing.seq,
+                attempts: failing.attempts,
+                since: failing.since,
+                reason: failing.reason,
+            });
         }
         Ok(all)
     }
@@ -77,20 +85,6 @@ impl Undelivered {
         };
         repository.put_progress(&key, &progress.without_failure()).await?;
         Ok(true)
-    }
-
-    fn of(key: SettingKey, agent: String, host: String, failing: FailedDelivery) -> Self {
-        Self {
-            caller: key.caller,
-            agent,
-            task: key.task,
-            id: key.id,
-            host,
-            seq: failing.seq,
-            attempts: failing.attempts,
-            since: failing.since,
-            reason: failing.reason,
-        }
     }
 
     fn key(&self) -> SettingKey {
