@@ -71,6 +71,12 @@ fn is_plain(name: &str) -> bool {
     name.chars().all(plain)
 }
 
+/// Returns whether a name always means this machine.
+pub(super) fn is_local(name: &str) -> bool {
+    let name = name.trim_end_matches('.');
+    name == "localhost" || name.ends_with(".localhost")
+}
+
 fn plain(name: &str) -> String {
     let name = name.trim_end_matches('.');
     name.to_ascii_lowercase()
@@ -90,9 +96,8 @@ impl AllowedTargets {
     /// Returns whether the operator named this host name.
     pub(super) fn names(&self, name: &str) -> bool {
         let name = plain(name);
-        let is_local = name == "localhost" || name.ends_with(".localhost");
         self.targets.iter().any(|target| match target {
-            AllowedTarget::Loopback => is_local,
+            AllowedTarget::Loopback => is_local(&name),
             AllowedTarget::Host(host) => *host == name,
             AllowedTarget::Network(_) => false,
         })

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use bridge_protocol::wire::FieldError;
 use url::{Host, Url};
 
-use super::AllowedTargets;
+use super::allowed_targets::{AllowedTargets, is_local};
 
 /// The longest URL, in bytes.
 const LIMIT: usize = 2_048;
@@ -32,13 +32,19 @@ pub(super) fn check(text: &str, allowed: &AllowedTargets) -> Result<Url, FieldEr
         let expected = "an absolute URL such as https://client.example/hook";
         FieldError::new(expected, error.to_string())
     })?;
-    let Some(host) = url.host() else {
-        return Err(another_scheme(&url, allowed.plain_http));
+    let of_address = |address: IpAddr| (allowed.names_address(address), allowed.may_reach(address));
+    let (is_named, is_allowed) = match url.host() {
+        // A name is refused here if it always means this machine, or if no address that it could resolve to is allowed.
+        Some(Host::Domain(name)) => {
+            (allowed.names(name), allowed.may_have_other_names() && !is_local(name))
+        }
+        Some(Host::Ipv4(address)) => of_address(address.into()),
+        Some(Host::Ipv6(address)) => of_address(address.into()),
+        None => return Err(another_scheme(&url, allowed.plain_http)),
     };
-    let is_named = is_named(&host, allowed);
     let plain_http = allowed.plain_http || is_named;
-    if !is_named && !may_be(&host, allowed) {
-        return Err(FieldError::new(HOST, host.to_string()));
+    if !is_named && !is_allowed {
+        return Err(FieldError::new(HOST, url.host_str().unwrap_or_default()));
     }
     match url.scheme() {
         "https" => {}
@@ -57,28 +63,6 @@ pub(super) fn check(text: &str, allowed: &AllowedTargets) -> Result<Url, FieldEr
 fn another_scheme(url: &Url, plain_http: bool) -> FieldError {
     let expected = if plain_http { "https or http" } else { "https" };
     FieldError::new(expected, url.scheme())
-}
-
-/// Returns whether the operator named the host.
-fn is_named(host: &Host<&str>, allowed: &AllowedTargets) -> bool {
-    match host {
-        Host::Domain(name) => allowed.names(name),
-        Host::Ipv4(address) => allowed.names_address(IpAddr::V4(*address)),
-        Host::Ipv6(address) => allowed.names_address(IpAddr::V6(*address)),
-    }
-}
-
-/// Returns whether a host that the operator did not name is allowed. A name is refused here if it always means this
-/// machine, or if no address that it could resolve to is allowed.
-fn may_be(host: &Host<&str>, allowed: &AllowedTargets) -> bool {
-    match host {
-        Host::Domain(name) => {
-            let name = name.trim_end_matches('.');
-            name != "localhost" && !name.ends_with(".localhost") && allowed.may_have_other_names()
-        }
-        Host::Ipv4(address) => allowed.may_reach(IpAddr::V4(*address)),
-        Host::Ipv6(address) => allowed.may_reach(IpAddr::V6(*address)),
-    }
 }
 
 /// Returns the host and port of a URL, as `HOST:PORT`: deliveries are counted by it, and logs contain no more of the
