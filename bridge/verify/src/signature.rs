@@ -6,10 +6,9 @@ use bridge_protocol::{
     signing::{Header, payload, payload_of_sdks, signing_input},
 };
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, EcdsaVerificationAlgorithm,
-    EdDSAParameters, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384,
-    RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256, RsaParameters, RsaPublicKeyComponents,
-    UnparsedPublicKey,
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256,
+    RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256,
+    RsaPublicKeyComponents, UnparsedPublicKey,
 };
 use serde_json::Value;
 
@@ -50,51 +49,40 @@ pub fn card_is_signed(
     })
 }
 
-/// The parameters for checking a signature.
-enum Check {
-    Rsa(&'static RsaParameters),
-    /// The third value is the length of a coordinate in bytes, the second the curve's name in keys.
-    Ecdsa(&'static EcdsaVerificationAlgorithm, &'static str, usize),
-    /// The second value is the curve's name in keys.
-    Ed25519(&'static EdDSAParameters, &'static str),
-}
-
-fn check_of(algorithm: Algorithm) -> Check {
-    match algorithm {
-        Algorithm::Rs256 => Check::Rsa(&RSA_PKCS1_2048_8192_SHA256),
-        Algorithm::Rs384 => Check::Rsa(&RSA_PKCS1_2048_8192_SHA384),
-        Algorithm::Rs512 => Check::Rsa(&RSA_PKCS1_2048_8192_SHA512),
-        Algorithm::Ps256 => Check::Rsa(&RSA_PSS_2048_8192_SHA256),
-        Algorithm::Es256 => Check::Ecdsa(&ECDSA_P256_SHA256_FIXED, "P-256", 32),
-        Algorithm::Es384 => Check::Ecdsa(&ECDSA_P384_SHA384_FIXED, "P-384", 48),
-        Algorithm::EdDsa => Check::Ed25519(&ED25519, "Ed25519"),
-    }
-}
-
 fn check(key: &Jwk, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> Option<()> {
-    match check_of(algorithm) {
-        Check::Rsa(parameters) if key.kty == "RSA" => {
-            let (n, e) = (bytes(&key.n)?, bytes(&key.e)?);
-            let key = RsaPublicKeyComponents { n, e };
-            key.verify(parameters, message, signature).ok()
-        }
-        Check::Ecdsa(check, curve, length) if key.kty == "EC" => {
-            let (x, y) = (bytes(&key.x)?, bytes(&key.y)?);
-            let right = key.crv.as_deref() == Some(curve);
-            if !right || x.len() != length || y.len() != length {
-                return None;
-            }
-            let point = [&[4], &x[..], &y[..]].concat();
-            let key = UnparsedPublicKey::new(check, point);
+    let rsa = |parameters| {
+        let key = RsaPublicKeyComponents { n: bytes(&key.n)?, e: bytes(&key.e)? };
+        key.verify(parameters, message, signature).ok()
+    };
+    let is_curve = |curve: &str| key.crv.as_deref() == Some(curve);
+    // `length` is that of a coordinate, in bytes.
+    let ecdsa = |parameters, length: usize| {
+        let (x, y) = (bytes(&key.x)?, bytes(&key.y)?);
+        let is_point = x.len() == length && y.len() == length;
+        let key = UnparsedPublicKey::new(parameters, [&[4], &x[..], &y[..]].concat());
+        key.verify(message, signature).ok().filter(|()| is_point)
+    };
+    match (algorithm, key.kty.as_str()) {
+        (Algorithm::Rs256, "RSA") => rsa(&RSA_PKCS1_2048_8192_SHA256),
+        (Algorithm::Rs384, "RSA") => rsa(&RSA_PKCS1_2048_8192_SHA384),
+        (Algorithm::Rs512, "RSA") => rsa(&RSA_PKCS1_2048_8192_SHA512),
+        (Algorithm::Ps256, "RSA") => rsa(&RSA_PSS_2048_8192_SHA256),
+        (Algorithm::Es256, "EC") if is_curve("P-256") => ecdsa(&ECDSA_P256_SHA256_FIXED, 32),
+        (Algorithm::Es384, "EC") if is_curve("P-384") => ecdsa(&ECDSA_P384_SHA384_FIXED, 48),
+        (Algorithm::EdDsa, "OKP") if is_curve("Ed25519") => {
+            let key = UnparsedPublicKey::new(&ED25519, bytes(&key.x)?);
             key.verify(message, signature).ok()
         }
-        Check::Ed25519(check, curve) if key.kty == "OKP" => {
-            let is_right = key.crv.as_deref() == Some(curve);
-            let key = UnparsedPublicKey::new(check, bytes(&key.x)?);
-            let verified = key.verify(message, signature).ok();
-            verified.filter(|()| is_right)
-        }
-        Check::Rsa(_) | Check::Ecdsa(..) | Check::Ed25519(..) => None,
+        (
+            Algorithm::Rs256
+            | Algorithm::Rs384
+            | Algorithm::Rs512
+            | Algorithm::Ps256
+            | Algorithm::Es256
+            | Algorithm::Es384
+            | Algorithm::EdDsa,
+            _,
+        ) => None,
     }
 }
 
