@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::{Level, Linter};
+use super::{Level, Linter, content::absent};
 use bridge_protocol::{
     a2a::Binding,
     dialect::{Version, card::Generation},
-    wire::FieldError,
 };
 
 /// The characters around placeholders, which no URL contains (RFC 3986).
@@ -161,8 +160,7 @@ impl Linter<'_> {
         let message = match said {
             Some(Value::String(text)) if !text.is_empty() => return Some(text),
             Some(Value::String(_)) => "is empty".to_string(),
-            Some(Value::Null) | None => "is missing".to_string(),
-            Some(other) => FieldError::unexpected("a text", other).to_string(),
+            other => absent("a text", other),
         };
         self.add(Level::Error, rule, path, message, format!("write it, such as {example}"));
         None
@@ -199,13 +197,15 @@ impl Linter<'_> {
                 let fix = "write it as HOST:PORT, or with scheme and host";
                 self.add(Level::Error, "url", path, message, fix);
             }
-            Some(host) if is_near(host) => {
-                let message = format!("{url:?} can be reached from the machine itself only");
-                let fix = "write the address by which clients reach the agent";
-                self.add(Level::Note, "local-address", path, message, fix);
-            }
+            Some(host) if is_near(host) => self.near(url, path),
             Some(_) => {}
         }
+    }
+
+    fn near(&mut self, url: &str, path: String) {
+        let message = format!("{url:?} can be reached from the machine itself only");
+        let fix = "write the address by which clients reach the agent";
+        self.add(Level::Note, "local-address", path, message, fix);
     }
 
     /// Checks a URL, if the field is present.
@@ -233,9 +233,7 @@ impl Linter<'_> {
             return self.add(Level::Error, "url", path, message, fix);
         }
         if is_near(host) {
-            let message = format!("{url:?} can be reached from the machine itself only");
-            let fix = "write the address by which clients reach the agent";
-            self.add(Level::Note, "local-address", path, message, fix);
+            self.near(url, path);
         } else if scheme.eq_ignore_ascii_case("http") {
             let message = format!("{url:?} is not encrypted: others can read the traffic");
             let fix = "serve it with https, and write the https URL (specification 7.1)";

@@ -55,11 +55,7 @@ impl Linter<'_> {
 
     fn modes(&mut self, name: &'static str) {
         let modes = self.card.get(name).and_then(Value::as_array);
-        let modes: Vec<String> = modes
-            .into_iter()
-            .flatten()
-            .filter_map(|mode| mode.as_str().map(ToString::to_string))
-            .collect();
+        let modes: Vec<&str> = modes.into_iter().flatten().filter_map(Value::as_str).collect();
         if modes.is_empty() && self.is_strict() {
             let fix = format!("add it, such as \"{name}\": [\"text/plain\"]");
             let message = match self.card.get(name) {
@@ -69,7 +65,7 @@ impl Linter<'_> {
             self.add(Level::Error, "required-field", name, message, fix);
         }
         for (index, mode) in modes.iter().enumerate().filter(|(_, mode)| !mode.contains('/')) {
-            let guess = match mode.as_str() {
+            let guess = match *mode {
                 "text" => "text/plain",
                 "data" | "json" => "application/json",
                 _ => "TYPE/SUBTYPE",
@@ -136,7 +132,7 @@ impl Linter<'_> {
 }
 
 /// Says what is wrong with a field that is missing or is no such value.
-fn absent(expected: &'static str, value: Option<&Value>) -> String {
+pub(super) fn absent(expected: &'static str, value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => "is missing".to_string(),
         Some(other) => FieldError::unexpected(expected, other).to_string(),

@@ -82,8 +82,7 @@ pub fn lint(document: &Value) -> (Option<Generation>, Vec<Finding>) {
     linter.addresses();
     linter.security();
     linter.signatures();
-    linter.placeholders(document, "");
-    linter.characters(document, "");
+    linter.texts(document, "");
     let mut found = linter.found;
     found.sort_by_key(|finding| finding.level);
     (Some(generation), found)
@@ -164,25 +163,26 @@ impl Linter<'_> {
         }
     }
 
-    /// Reports placeholders left over from a template.
-    fn placeholders(&mut self, value: &Value, path: &str) {
+    /// Checks all texts of a document, and the names of members.
+    fn texts(&mut self, value: &Value, path: &str) {
         match value {
-            Value::String(text) if text.starts_with('<') && text.ends_with('>') => {
-                let message = format!("{text:?} is a placeholder");
-                let fix = "replace it";
-                self.add(Level::Error, "placeholder", path, message, fix);
+            Value::String(text) => {
+                self.placeholder(text, path);
+                self.characters(text, path);
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.placeholders(item, &format!("{path}[{index}]"));
+                    self.texts(item, &format!("{path}[{index}]"));
                 }
             }
             Value::Object(members) => {
                 for (name, member) in members {
-                    self.placeholders(member, &below(path, name));
+                    let at = below(path, name);
+                    self.name_characters(name, &at);
+                    self.texts(member, &at);
                 }
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 }

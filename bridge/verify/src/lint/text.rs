@@ -1,10 +1,9 @@
-//! Reports characters that control terminals, and duplicate members, which readers treat differently.
+//! Reports placeholders, characters that control terminals, and duplicate members, which readers treat differently.
 
 use std::collections::BTreeSet;
 use std::{cell::RefCell, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
 
 use super::{Finding, Level, Linter, below};
 
@@ -15,41 +14,29 @@ const LINES: [&str; 6] = ["name", "id", "version", "organization", "url", "schem
 const MOST: usize = 20;
 
 impl Linter<'_> {
-    /// Reports control characters and overrides of the writing direction, in texts and names of members.
-    pub(super) fn characters(&mut self, value: &Value, path: &str) {
-        match value {
-            Value::String(text) => {
-                let name = path.rsplit('.').next().unwrap_or_default();
-                let is_line = LINES.contains(&name);
-                if text.chars().any(|one| commands(one, is_line)) {
-                    let message =
-                        format!("{text:?} has characters that control terminals or hide text");
-                    self.add(Level::Error, "characters", path, message, "leave them out");
-                }
-            }
-            Value::Array(items) => {
-                for (index, item) in items.iter().enumerate() {
-                    self.characters(item, &format!("{path}[{index}]"));
-                }
-            }
-            Value::Object(members) => {
-                for (name, member) in members {
-                    let at = below(path, name);
-                    if name.chars().any(|one| commands(one, true)) {
-                        let message =
-                            format!("the name {name:?} has characters that control terminals");
-                        self.add(
-                            Level::Error,
-                            "characters",
-                            at.as_str(),
-                            message,
-                            "leave them out",
-                        );
-                    }
-                    self.characters(member, &at);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    /// Reports a placeholder left over from a template.
+    pub(super) fn placeholder(&mut self, text: &str, path: &str) {
+        if text.starts_with('<') && text.ends_with('>') {
+            let message = format!("{text:?} is a placeholder");
+            self.add(Level::Error, "placeholder", path, message, "replace it");
+        }
+    }
+
+    /// Reports control characters and overrides of the writing direction.
+    pub(super) fn characters(&mut self, text: &str, path: &str) {
+        let name = path.rsplit('.').next().unwrap_or_default();
+        let is_line = LINES.contains(&name);
+        if text.chars().any(|one| commands(one, is_line)) {
+            let message = format!("{text:?} has characters that control terminals or hide text");
+            self.add(Level::Error, "characters", path, message, "leave them out");
+        }
+    }
+
+    /// Reports the same in the name of a member.
+    pub(super) fn name_characters(&mut self, name: &str, path: &str) {
+        if name.chars().any(|one| commands(one, true)) {
+            let message = format!("the name {name:?} has characters that control terminals");
+            self.add(Level::Error, "characters", path, message, "leave them out");
         }
     }
 }
