@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, sync::Arc};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use semver::Version;
 use tokio::time::Instant;
-use url::Url;
 
 use super::{PulledCard, Registry, RegistryError, Result, version};
 use crate::discovery::Discovered;
@@ -125,14 +124,7 @@ impl Registry {
             Err(RegistryError::NotACard { why, .. }) => return Ok((digest, Err(why))),
             Err(error) => return Ok((String::new(), Err(error.to_string()))),
         };
-        let agent = Discovered::from_card(card, self.manifest(repository, tag));
+        let agent = Discovered::from_card(card, self.artifact(repository, tag)?.url);
         Ok((digest, agent.map(Arc::new).map_err(|error| error.to_string())))
-    }
-
-    /// Returns the address of an artifact's manifest.
-    fn manifest(&self, repository: &str, tag: &str) -> Url {
-        let mut url = self.url.clone();
-        url.set_path(&format!("/v2/{repository}/manifests/{tag}"));
-        url
     }
 }

@@ -1,10 +1,11 @@
 //! The client of one registry, and how it pushes cards.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, sync};
 
 use bridge_http::is_loopback;
 use bridge_protocol::dialect::card;
 use bytes::Bytes;
+use reqwest::{Client, header::HeaderValue};
 use serde_json::Value;
 use tokio::sync::Mutex;
 use url::Url;
@@ -13,18 +14,19 @@ use super::{
     RegistryError, RegistryOptions, Result, artifact,
     cache::RegistryCache,
     digest,
-    http::RegistryHttp,
-    pull::{manifest_path, wanted},
+    http::{self, Content},
     reference::{self, host_of, shown},
 };
 
 /// A registry with agent cards. Cheap to share behind an `Arc`; every method takes `&self`.
 pub struct Registry {
     pub(super) url: Url,
-    pub(super) options: RegistryOptions,
-    pub(super) cache: Mutex<RegistryCache>,
-    pub(super) http: RegistryHttp,
     pub(super) host: String,
+    pub(super) options: RegistryOptions,
+    pub(super) http: Client,
+    /// The accepted `Authorization` header of each repository.
+    pub(super) shown: sync::Mutex<BTreeMap<String, HeaderValue>>,
+    pub(super) cache: Mutex<RegistryCache>,
 }
 
 impl Registry {
@@ -40,10 +42,12 @@ impl Registry {
             "http" => return Err(RegistryError::PlainHttp(host)),
             _ => return Err(RegistryError::Address(url.to_string())),
         }
-        let http = RegistryHttp::new(url, &options).map_err(|error| {
-            RegistryError::Unreachable { registry: host.clone(), cause: error.to_string() }
+        let http = http::client(url, &options).map_err(|error| RegistryError::Unreachable {
+            registry: host.clone(),
+            cause: error.to_string(),
         })?;
-        Ok(Self { url: url.clone(), cache: Mutex::default(), http, options, host })
+        let (shown, cache) = (sync::Mutex::default(), Mutex::default());
+        Ok(Self { url: url.clone(), host, options, http, shown, cache })
     }
 
     /// Pushes a card and returns the digest of its manifest.
@@ -51,60 +55,45 @@ impl Registry {
     /// # Errors
     /// [`RegistryError::NotACard`] before anything is sent, or an error of the registry.
     pub async fn push(&self, repository: &str, tag: &str, card: &Value) -> Result<String> {
-        self.check_reference(repository, tag)?;
-        let name = self.shown(repository, tag);
+        let artifact = self.artifact(repository, tag)?;
         let (read, _) = card::read(card.clone()).map_err(|why| RegistryError::NotACard {
-            reference: name.clone(),
+            reference: artifact.reference.clone(),
             why: why.to_string(),
         })?;
         let json = card.to_string().into_bytes();
         if json.len() > self.options.size {
-            return Err(self.too_large(repository, tag));
+            return Err(self.too_large(&artifact));
         }
         let manifest = serde_json::to_vec(&artifact::manifest(&read, &json));
-        let manifest =
-            manifest.map_err(|error| RegistryError::refused(&name, &error.to_string()))?;
+        let manifest = manifest
+            .map_err(|error| RegistryError::refused(&artifact.reference, &error.to_string()))?;
         let digest = digest::of(&manifest);
         let pushing = async {
-            for content in [json.into(), Bytes::from_static(artifact::CONFIG)] {
-                self.put_blob(&name, repository, content).await?;
-            }
-            let path = manifest_path(repository, tag);
-            let at = wanted(&name, repository, &path);
-            let kind = artifact::MANIFEST_TYPE;
-            self.http.put_manifest(at, kind, manifest).await
+            self.put_blob(&artifact, json.into()).await?;
+            self.put_blob(&artifact, Bytes::from_static(artifact::CONFIG)).await?;
+            self.put_manifest(&artifact, manifest.into()).await
         };
         self.in_time(pushing).await?;
         Ok(digest)
     }
 
-    async fn put_blob(&self, name: &str, repository: &str, content: Bytes) -> Result<()> {
-        let path = format!("{repository}/blobs/uploads/");
-        let digest = digest::of(&content);
-        let at = wanted(name, repository, &path);
-        self.http.put_blob(at, &digest, content).await
+    /// Returns the artifact of this name, whose content is its manifest.
+    pub(super) fn artifact(&self, repository: &str, version: &str) -> Result<Content> {
+        reference::check(&self.host, repository, version)?;
+        Ok(Content {
+            reference: shown(&self.host, repository, version),
+            repository: repository.to_owned(),
+            url: self.below(&format!("{repository}/manifests/{version}")),
+        })
     }
 
-    /// Checks the name of an artifact.
-    pub(super) fn check_reference(&self, repository: &str, version: &str) -> Result<()> {
-        reference::check(&self.host, repository, version)
-    }
-
-    /// Returns the name of an artifact as text.
-    pub(super) fn shown(&self, repository: &str, version: &str) -> String {
-        shown(&self.host, repository, version)
-    }
-
-    pub(super) fn too_large(&self, repository: &str, version: &str) -> RegistryError {
-        RegistryError::TooLarge {
-            reference: self.shown(repository, version),
-            limit: self.options.size,
-        }
+    pub(super) fn too_large(&self, artifact: &Content) -> RegistryError {
+        RegistryError::TooLarge { reference: artifact.reference.clone(), limit: self.options.size }
     }
 
     /// Applies the time limit to a request.
     pub(super) async fn in_time<T>(&self, asked: impl Future<Output = Result<T>>) -> Result<T> {
-        let limit: Duration = self.options.reply;
+        let limit = self.options.reply;
         tokio::time::timeout(limit, asked)
             .await
             .unwrap_or_else(|_| Err(RegistryError::Timeout { registry: self.host.clone(), limit }))

@@ -11,7 +11,6 @@ use url::Url;
 use super::{
     Registry, RegistryError, Result,
     cache::{Entry, RegistryCache},
-    reference::host_of,
 };
 use crate::{
     Binding,
@@ -93,7 +92,7 @@ impl Registry {
         match candidates.is_empty() {
             false => Ok((candidates, true, None)),
             true => Err(RegistryError::NoSkill {
-                registry: host_of(&self.url),
+                registry: self.host.clone(),
                 skill: skill.to_owned(),
                 looked: cache.entries.iter().map(Entry::described).collect(),
             }),

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{MutexGuard, PoisonError},
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -20,8 +20,10 @@ use serde::Deserialize;
 use url::Url;
 
 use super::{
-    RegistryAuth, RegistryError, RegistryOptions,
+    Registry, RegistryAuth, RegistryError, RegistryOptions, Result,
+    artifact::MANIFEST_TYPE,
     challenge::{self, Challenge},
+    digest,
     reference::host_of,
 };
 
@@ -43,37 +45,14 @@ const REMEMBERED: usize = 1024;
 /// The size of an error answer that is read, in bytes.
 const REFUSAL: usize = 4 << 10;
 
-/// The requests to one registry.
-pub(super) struct RegistryHttp {
-    http: Client,
-    url: Url,
-    host: String,
-    auth: RegistryAuth,
-    /// The largest manifest, list or token, in bytes.
-    limit: usize,
-    /// The accepted `Authorization` header of each repository.
-    shown: Mutex<BTreeMap<String, HeaderValue>>,
-}
-
-/// A request for content.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ReadRequest<'a> {
+/// Some content of a registry.
+#[derive(Clone, Debug)]
+pub(super) struct Content {
     /// The reference for error messages.
-    pub(super) reference: &'a str,
+    pub(super) reference: String,
     /// The repository that it belongs to.
-    pub(super) repository: &'a str,
-    /// The path below `/v2/`.
-    pub(super) path: &'a str,
-    /// The query parameters.
-    pub(super) query: &'a [(&'a str, String)],
-}
-
-/// An answer with its whole body.
-#[derive(Debug)]
-pub(super) struct RegistryResponse {
-    /// The digest that the registry declares.
-    pub(super) digest: Option<String>,
-    pub(super) body: Vec<u8>,
+    pub(super) repository: String,
+    pub(super) url: Url,
 }
 
 /// The answer of a token server (distribution's "Token Authentication"). Some have the token under both names.
@@ -83,110 +62,80 @@ struct Token {
     access_token: Option<String>,
 }
 
-impl RegistryHttp {
-    pub(super) fn new(url: &Url, options: &RegistryOptions) -> reqwest::Result<Self> {
-        let builder = options
-            .tls
-            .add_to(Client::builder())
-            .connect_timeout(options.connect)
-            .redirect(redirect::Policy::limited(REDIRECTS))
-            // A request over https must not be redirected to plain HTTP.
-            .https_only(url.scheme() == "https")
-            .tcp_nodelay(true);
-        Ok(Self {
-            http: with_proxy_for(url, builder).build()?,
-            url: url.clone(),
-            host: host_of(url),
-            auth: options.auth.clone(),
-            limit: options.answer,
-            shown: Mutex::default(),
-        })
-    }
+/// Creates the client for the requests to a registry.
+pub(super) fn client(url: &Url, options: &RegistryOptions) -> reqwest::Result<Client> {
+    let builder = options
+        .tls
+        .add_to(Client::builder())
+        .connect_timeout(options.connect)
+        .redirect(redirect::Policy::limited(REDIRECTS))
+        // A request over https must not be redirected to plain HTTP.
+        .https_only(url.scheme() == "https")
+        .tcp_nodelay(true);
+    with_proxy_for(url, builder).build()
+}
 
-    /// Fetches a manifest or list of at most [`RegistryOptions::answer`] bytes.
+impl Registry {
+    /// Fetches content of at most `limit` bytes, and returns it with the digest that the registry declares.
     pub(super) async fn get(
         &self,
-        wanted: ReadRequest<'_>,
-    ) -> Result<RegistryResponse, RegistryError> {
-        self.get_within(wanted, self.limit).await
-    }
-
-    /// Fetches content of at most `limit` bytes.
-    pub(super) async fn get_within(
-        &self,
-        wanted: ReadRequest<'_>,
+        wanted: &Content,
         limit: usize,
-    ) -> Result<RegistryResponse, RegistryError> {
-        let reply = self.ask(Method::GET, wanted).await?;
-        let digest = digest_in(&reply);
-        let body = self.body(reply, wanted.reference, limit).await?;
-        Ok(RegistryResponse { digest, body })
+    ) -> Result<(Vec<u8>, Option<String>)> {
+        let getting = async {
+            let reply = self.ask(Method::GET, wanted).await?;
+            let digest = digest_in(&reply);
+            Ok((self.body(reply, &wanted.reference, limit).await?, digest))
+        };
+        self.in_time(getting).await
     }
 
     /// Returns the digest of some content, if the registry declares it.
-    pub(super) async fn head(
-        &self,
-        wanted: ReadRequest<'_>,
-    ) -> Result<Option<String>, RegistryError> {
-        let reply = self.ask(Method::HEAD, wanted).await?;
+    pub(super) async fn head(&self, wanted: &Content) -> Result<Option<String>> {
+        let reply = self.in_time(self.ask(Method::HEAD, wanted)).await?;
         Ok(digest_in(&reply))
     }
 
-    /// Stores content under its digest (distribution specification, "Pushing a blob monolithically").
-    pub(super) async fn put_blob(
-        &self,
-        wanted: ReadRequest<'_>,
-        digest: &str,
-        content: Bytes,
-    ) -> Result<(), RegistryError> {
-        let uploads = self.below(wanted.path);
+    /// Stores content of an artifact under its digest (distribution specification, "Pushing a blob monolithically").
+    pub(super) async fn put_blob(&self, artifact: &Content, content: Bytes) -> Result<()> {
+        let uploads = self.below(&format!("{}/blobs/uploads/", artifact.repository));
         let open = || self.http.post(uploads.clone()).header(CONTENT_LENGTH, 0);
-        let opened = self.authenticated(wanted, open).await?;
+        let opened = self.authenticated(artifact, open).await?;
         let header = opened.headers().get(LOCATION);
         let location = header.and_then(|header| uploads.join(header.to_str().ok()?).ok());
         let mut location = location.ok_or_else(|| {
-            RegistryError::refused(wanted.reference, "expected a Location for the upload")
+            RegistryError::refused(&artifact.reference, "expected a Location for the upload")
         })?;
-        location.query_pairs_mut().append_pair("digest", digest);
+        location.query_pairs_mut().append_pair("digest", &digest::of(&content));
         let put = || {
             let request = self.http.put(location.clone()).body(content.clone());
             request.header(CONTENT_TYPE, "application/octet-stream")
         };
         if location.origin() == uploads.origin() {
-            self.authenticated(wanted, put).await?;
+            self.authenticated(artifact, put).await?;
         } else {
             // Another host has its authorization in the location.
             let reply = self.send(put(), None).await?;
-            self.success(reply, wanted.reference).await?;
+            self.success(reply, &artifact.reference).await?;
         }
         Ok(())
     }
 
     /// Stores a manifest (distribution specification, "Pushing manifests").
-    pub(super) async fn put_manifest(
-        &self,
-        wanted: ReadRequest<'_>,
-        media_type: &str,
-        manifest: Vec<u8>,
-    ) -> Result<(), RegistryError> {
-        let manifest = Bytes::from(manifest);
+    pub(super) async fn put_manifest(&self, artifact: &Content, manifest: Bytes) -> Result<()> {
         let put = || {
-            let request = self.http.put(self.below(wanted.path));
-            request.header(CONTENT_TYPE, media_type).body(manifest.clone())
+            let request = self.http.put(artifact.url.clone()).body(manifest.clone());
+            request.header(CONTENT_TYPE, MANIFEST_TYPE)
         };
-        self.authenticated(wanted, put).await?;
+        self.authenticated(artifact, put).await?;
         Ok(())
     }
 
     /// Asks for content.
-    async fn ask(
-        &self,
-        method: Method,
-        wanted: ReadRequest<'_>,
-    ) -> Result<Response, RegistryError> {
+    async fn ask(&self, method: Method, wanted: &Content) -> Result<Response> {
         let request = || {
-            let request = self.http.request(method.clone(), self.below(wanted.path));
-            request.query(wanted.query).header(ACCEPT, format!("{MANIFESTS}, */*"))
+            let request = self.http.request(method.clone(), wanted.url.clone());
+            request.header(ACCEPT, format!("{MANIFESTS}, */*"))
         };
         self.authenticated(wanted, request).await
     }
@@ -195,33 +144,29 @@ impl RegistryHttp {
     /// returned.
     async fn authenticated(
         &self,
-        wanted: ReadRequest<'_>,
+        wanted: &Content,
         request: impl Fn() -> RequestBuilder,
-    ) -> Result<Response, RegistryError> {
-        let known = self.lock().get(wanted.repository).cloned();
+    ) -> Result<Response> {
+        let known = self.lock().get(&wanted.repository).cloned();
         let reply = self.send(request(), known).await?;
         if reply.status() != StatusCode::UNAUTHORIZED {
-            return self.success(reply, wanted.reference).await;
+            return self.success(reply, &wanted.reference).await;
         }
         let Some(shown) = self.answer_to(&reply).await? else {
             return Err(self.not_let_in());
         };
         let reply = self.send(request(), Some(shown.clone())).await?;
-        let reply = self.success(reply, wanted.reference).await?;
+        let reply = self.success(reply, &wanted.reference).await?;
         let mut known = self.lock();
         if known.len() >= REMEMBERED {
             known.clear();
         }
-        known.insert(wanted.repository.to_owned(), shown);
+        known.insert(wanted.repository.clone(), shown);
         drop(known);
         Ok(reply)
     }
 
-    async fn send(
-        &self,
-        request: RequestBuilder,
-        shown: Option<HeaderValue>,
-    ) -> Result<Response, RegistryError> {
+    async fn send(&self, request: RequestBuilder, shown: Option<HeaderValue>) -> Result<Response> {
         let request = match shown {
             Some(shown) => request.header(AUTHORIZATION, shown),
             None => request,
@@ -231,13 +176,13 @@ impl RegistryHttp {
     }
 
     /// Returns the URL of a path below `/v2/`.
-    fn below(&self, path: &str) -> Url {
+    pub(super) fn below(&self, path: &str) -> Url {
         let mut url = self.url.clone();
         url.set_path(&format!("/v2/{path}"));
         url
     }
 
-    async fn success(&self, reply: Response, reference: &str) -> Result<Response, RegistryError> {
+    async fn success(&self, reply: Response, reference: &str) -> Result<Response> {
         let status = reply.status();
         let reference = reference.to_owned();
         match status.as_u16() {
@@ -255,12 +200,7 @@ impl RegistryHttp {
         }
     }
 
-    async fn body(
-        &self,
-        reply: Response,
-        reference: &str,
-        limit: usize,
-    ) -> Result<Vec<u8>, RegistryError> {
+    async fn body(&self, reply: Response, reference: &str, limit: usize) -> Result<Vec<u8>> {
         read_body(reply, limit).await.map_err(|error| match error {
             BodyError::TooLarge => {
                 RegistryError::TooLarge { reference: reference.to_owned(), limit }
@@ -270,8 +210,8 @@ impl RegistryHttp {
     }
 
     /// Returns the `Authorization` header that answers a registry's challenge; `None` if there are no such credentials.
-    async fn answer_to(&self, reply: &Response) -> Result<Option<HeaderValue>, RegistryError> {
-        if let RegistryAuth::Bearer(token) = &self.auth {
+    async fn answer_to(&self, reply: &Response) -> Result<Option<HeaderValue>> {
+        if let RegistryAuth::Bearer(token) = &self.options.auth {
             return Ok(sensitive(&format!("Bearer {token}")));
         }
         let headers = reply.headers().get_all(WWW_AUTHENTICATE).iter();
@@ -288,7 +228,7 @@ impl RegistryHttp {
 
     /// Returns the header for HTTP Basic, if the credentials are user name and password.
     fn basic(&self) -> Option<HeaderValue> {
-        match &self.auth {
+        match &self.options.auth {
             RegistryAuth::Basic(user, password) => {
                 let pair = BASE64_STANDARD.encode(format!("{user}:{password}"));
                 sensitive(&format!("Basic {pair}"))
@@ -299,20 +239,14 @@ impl RegistryHttp {
 
     /// Fetches a token from the server that the registry names. Credentials are sent there only over https or
     /// on this machine.
-    async fn token(&self, url: Url) -> Result<String, RegistryError> {
+    async fn token(&self, url: Url) -> Result<String> {
         let server = host_of(&url);
         if url.scheme() != "https" && !is_loopback(&url) {
             return Err(RegistryError::PlainHttp(server));
         }
-        let request = self.http.get(url);
-        let request = match self.basic() {
-            Some(basic) => request.header(AUTHORIZATION, basic),
-            None => request,
-        };
-        let reply = request.send().await;
-        let reply = reply.map_err(|error| self.unreachable(&error))?;
+        let reply = self.send(self.http.get(url), self.basic()).await?;
         let reply = self.success(reply, &server).await?;
-        let body = self.body(reply, &server, self.limit).await?;
+        let body = self.body(reply, &server, self.options.answer).await?;
         let read = serde_json::from_slice::<Token>(&body);
         // The answer may contain a secret, so the error does not quote it.
         let no_token = || RegistryError::refused(server, "expected an object with a token");

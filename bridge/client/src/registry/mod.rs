@@ -31,7 +31,6 @@ mod error;
 mod find;
 mod http;
 mod options;
-mod pages;
 mod pull;
 mod reference;
 mod version;

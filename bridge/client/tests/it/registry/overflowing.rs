@@ -12,6 +12,8 @@ use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use crate::site::{json as answer_with, site};
+
 /// The limits here are small, so that the tests are fast.
 const ANSWER: usize = 64 << 10;
 const CARD: usize = 16 << 10;
@@ -46,6 +48,10 @@ async fn answer(State(endless): State<Endless>, uri: Uri) -> Response {
     let many: Vec<String> = (0..100).map(|n| format!("agents/a{n}")).collect();
     Json(match path {
         "/v2/_catalog" if endless == "many" => json!({"repositories": many}),
+        "/v2/_catalog" if endless == "pages" => {
+            let last = uri.query().unwrap().rsplit('=').next().unwrap();
+            json!({"repositories": [format!("{last}x")]})
+        }
         "/v2/_catalog" => json!({"repositories": ["agents/plan"]}),
         "/v2/agents/plan/tags/list" => json!({"name": "agents/plan", "tags": ["v1"]}),
         "/v2/agents/plan/manifests/v1" => manifest(),
@@ -104,6 +110,28 @@ async fn a_registry_of_other_artifacts_has_no_agents() {
     let error = overflowing("many").await.find("plan").await.unwrap_err();
     let told = error.to_string();
     assert!(told.contains("/v2/_catalog lists more than 3: expected a registry"), "{told}");
+}
+
+#[tokio::test]
+async fn a_list_without_end_is_given_up() {
+    let error = overflowing("pages").await.list().await.unwrap_err();
+    assert!(matches!(error, RegistryError::TooMany { limit: 3, .. }), "{error}");
+}
+
+/// Such a registry answers every page with all that it has.
+#[tokio::test]
+async fn a_registry_without_pages_is_listed_once() {
+    assert_eq!(overflowing("nothing").await.list().await.unwrap(), ["agents/plan"]);
+}
+
+/// If each repetition were looked for among all tags, this would take minutes.
+#[tokio::test]
+async fn tags_that_are_repeated_cost_little() {
+    let tags = (0..9_999).map(|n| n.to_string()).chain(vec!["v".to_owned(); 900_000]);
+    let tags = json!({"tags": tags.collect::<Vec<_>>()});
+    let registry = site(&[("GET /v2/plan/tags/list", answer_with(&tags))]).await;
+    let registry = Registry::new(&registry.url, RegistryOptions::default()).unwrap();
+    assert_eq!(registry.tags("plan").await.unwrap().len(), 10_000);
 }
 
 /// Content must match its digest, whatever the registry declares.
