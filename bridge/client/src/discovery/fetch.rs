@@ -2,12 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use bridge_http::{BodyError, read_body, root_cause_with_proxy, with_proxy_for};
-use reqwest::{
-    Response, StatusCode,
-    header::{ACCEPT, LOCATION},
-    redirect,
-};
+use bridge_http::{BodyError, read_body, redirect_target, root_cause_with_proxy, with_proxy_for};
+use reqwest::{Response, StatusCode, header::ACCEPT, redirect};
 use url::Url;
 
 use super::{AgentEndpoint, Discovered, DiscoveryError, DiscoveryOptions, Result};
@@ -87,11 +83,8 @@ impl<'a> Fetcher<'a> {
     }
 
     fn redirected(&self, url: &Url, reply: &Response) -> Result<Url> {
-        let location = reply.headers().get(LOCATION);
-        let location = location.and_then(|value| value.to_str().ok());
         let limit = self.options.redirects;
-        let to = location
-            .and_then(|location| url.join(location).ok())
+        let to = redirect_target(reply)
             .ok_or_else(|| DiscoveryError::Redirects { url: without_user(url), limit })?;
         match self.options.allow_elsewhere || is_same_host(url, &to) {
             true => Ok(to),
