@@ -3,15 +3,17 @@
 use bridge_protocol::{
     a2a::AgentSkill,
     dialect::skill::schema::{input_of, output_of},
+    wire::to_value,
 };
 #[cfg(feature = "skills")]
 use bridge_verify::schema::{SchemaError, check};
+use serde::Serialize;
 #[cfg(feature = "skills")]
 use serde_json::Map;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// A capability of an agent that can be called.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Skill {
     /// The id, unique within the card.
     pub id: String,
@@ -22,8 +24,10 @@ pub struct Skill {
     /// Keywords.
     pub tags: Vec<String>,
     /// The JSON Schema of its parameters, if the card has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parameters_schema: Option<Value>,
     /// The JSON Schema of its result, if the card has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
     /// Example prompts.
     pub examples: Vec<String>,
@@ -51,21 +55,7 @@ impl Skill {
 impl Skill {
     /// Returns the skill as JSON, with the fields' names as here. Absent schemas are left out.
     pub fn to_json(&self) -> Value {
-        let mut skill = json!({
-            "id": self.id,
-            "name": self.name,
-            "description": self.description,
-            "tags": self.tags,
-            "examples": self.examples,
-        });
-        for (key, schema) in
-            [("parameters_schema", &self.parameters_schema), ("output_schema", &self.output_schema)]
-        {
-            if let Some(schema) = schema {
-                skill[key] = schema.clone();
-            }
-        }
-        skill
+        to_value(self)
     }
 }
 

@@ -3,28 +3,35 @@
 use bridge_protocol::{
     a2a::{Artifact, Message, Part, Role, SendMessageResponse, Task, TaskState},
     dialect::skill::result::{data_of_message, data_of_task, text_of_task},
+    wire::to_value,
 };
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 /// The outcome of a call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// The state that the call ended in, or is in.
     pub state: State,
     /// The result as data: the first data part of the artifacts, or else of the last message.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub result_data: Option<Value>,
     /// The agent's last message: the answer, the reason or the question.
     pub text: String,
     /// The artifacts of the task, except those that only repeat `text`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
     /// The task's id, unless the agent answered without a task.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
     /// The id of the task's context.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub context_id: Option<String>,
 }
 
 /// The state of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum State {
     /// The call succeeded.
     Completed,
@@ -77,19 +84,7 @@ impl From<&TaskState> for State {
 impl Outcome {
     /// Returns the outcome as JSON, with the fields' names as here. Absent fields are left out.
     pub fn to_json(&self) -> Value {
-        let mut outcome = json!({"state": self.state.as_str(), "text": self.text});
-        let artifacts = (!self.artifacts.is_empty()).then(|| json!(self.artifacts));
-        for (key, value) in [
-            ("result_data", self.result_data.clone()),
-            ("artifacts", artifacts),
-            ("task_id", self.task_id.clone().map(Value::from)),
-            ("context_id", self.context_id.clone().map(Value::from)),
-        ] {
-            if let Some(value) = value {
-                outcome[key] = value;
-            }
-        }
-        outcome
+        to_value(self)
     }
 }
 
