@@ -10,23 +10,14 @@ use reqwest::{Method, header::IF_NONE_MATCH};
 use url::Url;
 
 use crate::{
-    CardCache, Fault, Options, card_url,
+    CardCache, Fault, Options, Result, card_url,
     http::{HttpResponse, within},
     lenient_card,
 };
 
-/// No card was found: the locations that were tried, and the error of the first of them.
-pub(crate) struct CardNotFound {
-    pub(crate) tried: Vec<Url>,
-    pub(crate) fault: Fault,
-}
-
-/// Finds the card of the agent at `base`, which may be the address of the card itself.
-pub(crate) async fn find(
-    http: &Connections,
-    base: &Url,
-    options: &Options,
-) -> Result<AgentCard, CardNotFound> {
+/// Finds the card of the agent at `base`, which may be the address of the card itself. If there is none, the error has the
+/// locations that were tried, and the fault of the first of them.
+pub(crate) async fn find(http: &Connections, base: &Url, options: &Options) -> Result<AgentCard> {
     let limit = options.limits.card;
     let mut first = None;
     let mut tried = Vec::new();
@@ -47,12 +38,12 @@ pub(crate) async fn find(
     let fault = first.unwrap_or_else(|| {
         Fault::Unreachable("no address of a card can be derived from it".into())
     });
-    match fault {
-        Fault::Http { status: 404, .. } => {
-            at_origin(http, base, options).await.ok_or(CardNotFound { tried, fault })
-        }
-        fault => Err(CardNotFound { tried, fault }),
+    if matches!(fault, Fault::Http { status: 404, .. })
+        && let Some(card) = at_origin(http, base, options).await
+    {
+        return Ok(card);
     }
+    Err(options.credentials.mask_fault(fault).of_card_at(&tried))
 }
 
 /// Returns the card at the origin of an address with a path, if it names that path: many servers accept messages below a

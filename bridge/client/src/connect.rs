@@ -15,8 +15,7 @@ use crate::transport::grpc;
 use crate::{
     Binding, ClientError, Fault, Options, Result,
     agent::Agent,
-    card::{self, CardNotFound},
-    card_url,
+    card, card_url,
     failover::InterfaceSet,
     http::Endpoint,
     interface,
@@ -27,9 +26,12 @@ use crate::{
 
 /// Reads the card of the agent at `base` and chooses its interfaces.
 pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, InterfaceSet)> {
-    let found = find(base, options).await?;
-    let connected = connect(found, base, options).await;
-    let (card, known) = connected.map_err(|fault| failed(fault, base, options))?;
+    let failed = |fault| failed(fault, base, options);
+    let literal = options.guard().check_literal(base);
+    literal.map_err(|private| failed(private.into()))?;
+    let http = connections(base, options).map_err(failed)?;
+    let card = card::find(&http, base, options).await?;
+    let known = trusted(&http, &card, base, options).await.map_err(failed)?;
     match options.extended_card && card.capabilities.extended_agent_card == Some(true) {
         true => extended(known, base, options).await,
         false => Ok((card, known)),
@@ -47,27 +49,6 @@ fn failed(fault: Fault, at: &Url, options: &Options) -> ClientError {
     options.credentials.mask_fault(fault).of(at, "card")
 }
 
-async fn find(base: &Url, options: &Options) -> Result<(Connections, AgentCard)> {
-    let allowed = options.guard().check_literal(base).map_err(Fault::from);
-    let http = allowed.and_then(|()| connections(base, options));
-    let http = http.map_err(|fault| failed(fault, base, options))?;
-    let found = card::find(&http, base, options).await;
-    let card = found.map_err(|CardNotFound { tried, fault }| {
-        options.credentials.mask_fault(fault).of_card_at(&tried)
-    })?;
-    Ok((http, card))
-}
-
-async fn connect(
-    (http, card): (Connections, AgentCard),
-    base: &Url,
-    options: &Options,
-) -> Result<(AgentCard, InterfaceSet), Fault> {
-    trust(&card, options).await?;
-    let interfaces = interfaces(&http, &card, base, options)?;
-    Ok((card, interfaces))
-}
-
 /// Fetches the extended card and chooses its interfaces instead.
 async fn extended(
     known: InterfaceSet,
@@ -78,18 +59,26 @@ async fn extended(
     let follow = |agent: Arc<Agent>, call: Call| async move {
         let connected = async {
             let card: AgentCard = agent.ask(&call).await?;
-            connect((connections(base, options)?, card), base, options).await
+            let http = connections(base, options)?;
+            let interfaces = trusted(&http, &card, base, options).await?;
+            Ok::<_, Fault>((card, interfaces))
         };
         connected.await.map_err(|fault| agent.named(fault, &call))
     };
     known.make(&call, follow).await
 }
 
-async fn trust(card: &AgentCard, options: &Options) -> Result<(), Fault> {
-    match &options.signatures {
-        Some(check) => check.check(card).await.map_err(Fault::Untrusted),
-        None => Ok(()),
+/// Returns the interfaces of a card, once it has passed the check of the options.
+async fn trusted(
+    http: &Connections,
+    card: &AgentCard,
+    base: &Url,
+    options: &Options,
+) -> Result<InterfaceSet, Fault> {
+    if let Some(check) = &options.signatures {
+        check.check(card).await.map_err(Fault::Untrusted)?;
     }
+    interfaces(http, card, base, options)
 }
 
 /// Returns the interfaces of the card that can be used. An unusable interface is skipped if there is another.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bridge_http::{BodyError, Connections, describe_redirect, read_body as read_within};
+use bridge_http::{BodyError, Connections, describe_redirect, read_body};
 use bridge_protocol::{
     dialect::Version,
     wire::{FieldError, weight},
@@ -161,17 +161,12 @@ pub(crate) fn too_heavy() -> Fault {
 }
 
 async fn whole_body(reply: Response, limits: &Limits) -> Result<Vec<u8>, Fault> {
-    let body = read_body(reply, limits).await?;
+    let body = read_body(reply, limits.body).await.map_err(|error| match error {
+        BodyError::TooLarge => Fault::TooLarge(limits.body),
+        BodyError::Broken(error) => Fault::transport(&error, limits.reply),
+    })?;
     check_weight(&body)?;
     Ok(body)
-}
-
-async fn read_body(reply: Response, limits: &Limits) -> Result<Vec<u8>, Fault> {
-    let limit = limits.body;
-    read_within(reply, limit).await.map_err(|error| match error {
-        BodyError::TooLarge => Fault::TooLarge(limit),
-        BodyError::Broken(error) => Fault::transport(&error, limits.reply),
-    })
 }
 
 /// Returns the beginning of a body, for an error message.
