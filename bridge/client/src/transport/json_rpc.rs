@@ -11,7 +11,7 @@ use bridge_protocol::{
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
-use super::{Answer, Items, event_repair, missing_ids, report, sse};
+use super::{Answer, Items, missing_ids, report, sse, version_json};
 use crate::{
     Fault,
     http::{Endpoint, HttpResponse},
@@ -52,7 +52,7 @@ impl JsonRpc {
         let asked = id.clone();
         let read = move |data: &str| {
             let event = open_envelope(data.as_bytes(), &asked)?;
-            event_repair::item(version, event).map_err(Fault::Invalid)
+            version_json::rpc_item(version, event).map_err(Fault::Invalid)
         };
         let refused = |answer: &HttpResponse| match read_result(answer, &id) {
             Err(fault) => fault,

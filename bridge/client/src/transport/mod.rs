@@ -7,13 +7,11 @@
 //! - [`rest`]: HTTP+JSON in 1.0 and 0.3
 //! - `grpc`: gRPC in 1.0 and 0.3, with the feature of that name
 //! - [`sse`]: server-sent events, used by the first two
-//! - [`version_json`]: the JSON of each version, for HTTP+JSON and for gRPC of 0.3
-//! - [`event_repair`]: repairs events that deviate from their version
+//! - [`version_json`]: the JSON of each version, for HTTP+JSON and for gRPC of 0.3, and events that deviate from it
 //! - [`missing_ids`]: names messages and artifacts without an id
 //! - [`answer`]: the answers of operations
 
 pub(crate) mod answer;
-mod event_repair;
 #[cfg(feature = "grpc")]
 pub(crate) mod grpc;
 mod json_rpc;

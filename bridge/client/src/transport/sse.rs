@@ -67,7 +67,12 @@ pub(super) async fn open(
         limits,
         read,
     };
-    Ok(stream::unfold(Some(reader), step).boxed())
+    // The reader is dropped after the end or an error.
+    let items = stream::try_unfold(reader, |mut reader| async move {
+        let item = reader.next_item().await?;
+        Ok::<_, Fault>(item.map(|item| (item, reader)))
+    });
+    Ok(items.boxed())
 }
 
 fn is_stream(response: &Response) -> bool {
@@ -89,21 +94,6 @@ struct SseReader<R> {
     parsed: VecDeque<SseEvent>,
     limits: Limits,
     read: R,
-}
-
-/// Reads the next item. The reader is dropped after the end or an error.
-async fn step<R>(
-    reader: Option<SseReader<R>>,
-) -> Option<(Result<Item, Fault>, Option<SseReader<R>>)>
-where
-    R: Fn(&str) -> Result<StreamResponse, Fault>,
-{
-    let mut reader = reader?;
-    match reader.next_item().await {
-        Ok(Some(item)) => Some((Ok(item), Some(reader))),
-        Ok(None) => None,
-        Err(fault) => Some((Err(fault), None)),
-    }
 }
 
 impl<R: Fn(&str) -> Result<StreamResponse, Fault>> SseReader<R> {

@@ -89,19 +89,16 @@ impl Grpc {
             None => opening,
         };
         let (version, operation) = (to.version, call.operation());
-        let items = stream::unfold(Some(messages), move |messages| async move {
-            let messages = messages?;
+        let items = stream::try_unfold(messages, move |messages| async move {
             let next = async {
                 let mut messages = messages.await?;
                 let Some(message) = messages.next().await? else {
                     return Ok(None);
                 };
-                Ok(Some((item(version, operation, &message)?, messages)))
+                let item = item(version, operation, &message)?;
+                Ok(Some((item, ready(Ok(messages)).boxed())))
             };
-            match within(limits.idle, next).await {
-                Ok(next) => next.map(|(item, rest)| (Ok(item), Some(ready(Ok(rest)).boxed()))),
-                Err(fault) => Some((Err(fault), None)),
-            }
+            within(limits.idle, next).await
         });
         Ok(items.boxed())
     }
