@@ -41,6 +41,14 @@ impl Agent {
         })
     }
 
+    /// Sets the tenant that the interface names, unless the call has one (specification 4.4.6).
+    pub(crate) fn with_tenant(&self, mut call: Call) -> Call {
+        if let Some(tenant) = self.tenant.as_ref().filter(|tenant| !tenant.is_empty()) {
+            call.tenant_mut().get_or_insert_with(|| tenant.clone());
+        }
+        call
+    }
+
     /// Adds the agent's and the operation's names to a fault, and masks the credentials that it may contain.
     pub(crate) fn named(&self, fault: Fault, call: &Call) -> ClientError {
         ClientError {

@@ -8,7 +8,7 @@ use std::sync::{
 
 use bridge_protocol::dialect::Call;
 
-use crate::{Fault, Result, agent::Agent, tenant, without_user};
+use crate::{Fault, Result, agent::Agent, without_user};
 
 /// The usable interfaces of an agent, one of which is in use.
 #[derive(Debug)]
@@ -52,8 +52,7 @@ impl InterfaceSet {
         let (mut place, mut refused, mut first) = (begin, Vec::new(), None);
         loop {
             let agent = self.at(place);
-            let named_call = tenant::name(call.clone(), agent.tenant.as_deref());
-            let error = match make(agent.clone(), named_call).await {
+            let error = match make(agent.clone(), agent.with_tenant(call.clone())).await {
                 Err(error) if matches!(error.fault, Fault::Unconnected(_)) => error,
                 answer => {
                     self.current.store(place, Ordering::Relaxed);

@@ -109,7 +109,6 @@ pub mod registry;
 mod sequence;
 mod signature;
 mod stream;
-mod tenant;
 mod tls;
 mod transport;
 

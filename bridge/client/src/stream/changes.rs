@@ -5,7 +5,7 @@ use bridge_protocol::a2a::{
     TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
 };
 
-use super::recent_set::RecentSet;
+use super::reported::RecentSet;
 
 /// Returns the events between the task as it was reported and the task as it is now: messages that are in the history
 /// (without those in `messages`, which were reported), then artifacts, then the status.

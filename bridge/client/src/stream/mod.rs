@@ -1,19 +1,13 @@
 //! The events of a streaming operation, independent of broken connections.
 //!
 //! - [`start`]: starts with a stream, or with an answer if the agent does not stream
-//! - [`follow`]: moves from event to event
-//! - [`resume`]: resumes a broken stream
-//! - [`poll`]: polls the task
+//! - [`follow`]: moves from event to event, resumes a broken stream, and polls the task
 //! - [`reported`]: filters out repeated events and detects missed ones
-//! - [`recent_set`]: a bounded set of recent items
 //! - [`changes`]: the differences between two states of a task, as events
 
 mod changes;
 mod follow;
-mod poll;
-mod recent_set;
 mod reported;
-mod resume;
 mod start;
 
 use std::{
@@ -28,7 +22,7 @@ use bridge_protocol::{
 };
 use futures_util::{Stream, StreamExt as _, stream::BoxStream};
 
-use crate::{Result, agent::Agent, tenant};
+use crate::{Result, agent::Agent};
 use follow::Follower;
 
 /// The events of a streaming operation, in the types of 1.0. The stream ends after the first error, or when the agent
@@ -66,8 +60,7 @@ pub(crate) async fn open(agent: Arc<Agent>, call: Call) -> Result<EventStream> {
 
 /// Follows a task in a known state by polling.
 pub(crate) fn poll(agent: Arc<Agent>, task: Task) -> EventStream {
-    let call = Call::GetTask(GetTaskRequest::new(task.id.as_str()));
-    let call = tenant::name(call, agent.tenant.as_deref());
+    let call = agent.with_tenant(Call::GetTask(GetTaskRequest::new(task.id.as_str())));
     EventStream::named(start::at(agent.clone(), &call, task), agent, call)
 }
 

@@ -11,8 +11,7 @@ use bridge_protocol::{
 use futures_util::{StreamExt as _, stream};
 
 use super::{
-    follow::{Follower, Source},
-    poll::Polling,
+    follow::{Follower, Polling, Source},
     reported::ReportedTask,
 };
 use crate::{Fault, Polls, agent::Agent, transport::Items};
