@@ -4,7 +4,11 @@ use bridge_protocol::{
     a2a::StreamResponse,
     dialect::{
         Call, Losses, Version,
-        v0_3::proto::{answer, request},
+        v0_3::{
+            Form,
+            proto::{self, answer},
+            request,
+        },
     },
     wire::{FieldError, to_value},
 };
@@ -15,14 +19,14 @@ use super::{Answer, missing_ids};
 /// Returns the parameters of a call, including ids and tenant. Those that belong into the path are removed later.
 pub(super) fn params(version: Version, call: &Call, losses: &mut Losses) -> Value {
     if version == Version::V0_3 {
-        request::tenant(call, losses);
+        proto::lose_tenant(call, losses);
     }
     match (version, call) {
         (Version::V0_3, Call::SendMessage(send) | Call::SendStreamingMessage(send)) => {
-            request::send_from_v1(send, losses)
+            request::send_from_v1(send, Form::Proto, losses)
         }
         (Version::V0_3, Call::CreateTaskPushNotificationConfig(config)) => {
-            let mut body = request::create_push_from_v1(config, losses);
+            let mut body = proto::create_push_from_v1(config, losses);
             body["taskId"] = to_value(&config.task_id);
             body
         }

@@ -2,114 +2,108 @@
 //! statuses and skills.
 
 use alloc::vec::Vec;
+use core::mem;
 
 use serde_json::Value;
 
 use super::{
-    Losses,
-    object::{Object, ObjectDialect},
+    Call, Losses,
+    call::{read_v1_0, write_v1_0},
+    object::{CONFIG_ID, Object, ObjectDialect},
 };
 use crate::{
-    a2a::{
-        AgentSkill, CancelTaskRequest, GetTaskRequest, Message, Metadata, SecurityRequirement,
-        SubscribeToTaskRequest, TaskState, TaskStatus,
-    },
+    a2a::{AgentSkill, Message, Metadata, Operation, SecurityRequirement, TaskState, TaskStatus},
     wire::{FieldError, Fields},
 };
 
+/// The names of parameters before 1.0, and their names in 1.0, where these differ.
+fn older_names(operation: Operation) -> &'static [(&'static str, &'static str)] {
+    match operation {
+        Operation::GetTaskPushNotificationConfig | Operation::DeleteTaskPushNotificationConfig => {
+            &[("id", "taskId"), (CONFIG_ID, "id")]
+        }
+        Operation::ListTaskPushNotificationConfigs => &[("id", "taskId")],
+        Operation::SendMessage
+        | Operation::SendStreamingMessage
+        | Operation::GetTask
+        | Operation::ListTasks
+        | Operation::CancelTask
+        | Operation::SubscribeToTask
+        | Operation::CreateTaskPushNotificationConfig
+        | Operation::GetExtendedAgentCard => &[],
+    }
+}
+
 impl ObjectDialect {
-    /// Reads the parameters of `tasks/get`.
-    pub(crate) fn get_task_to_v1(&self, value: Value) -> Result<GetTaskRequest, FieldError> {
-        let mut fields = Fields::of(value)?;
-        Ok(GetTaskRequest {
-            tenant: fields.text("tenant"),
-            id: fields.required("id")?,
-            history_length: fields.optional("historyLength")?,
-            extra: self.extra(fields, &["tenant"], Metadata::new()),
-        })
-    }
-
-    /// Writes the parameters of `tasks/get`.
-    pub(crate) fn get_task_from_v1(
-        &'static self,
-        request: &GetTaskRequest,
-        losses: &mut Losses,
-    ) -> Value {
-        let mut object = self.of_task(&request.id, request.tenant.as_deref(), losses);
-        object.some("historyLength", request.history_length);
-        object.finish(&request.extra, &["historyLength"], losses)
-    }
-
-    /// Reads the parameters of `tasks/cancel`.
-    pub(crate) fn cancel_task_to_v1(&self, value: Value) -> Result<CancelTaskRequest, FieldError> {
-        let mut fields = Fields::of(value)?;
-        Ok(CancelTaskRequest {
-            tenant: fields.text("tenant"),
-            id: fields.required("id")?,
-            metadata: fields.optional("metadata")?,
-            extra: self.extra(fields, &["tenant"], Metadata::new()),
-        })
-    }
-
-    /// Writes the parameters of `tasks/cancel`.
-    pub(crate) fn cancel_task_from_v1(
-        &'static self,
-        request: &CancelTaskRequest,
-        losses: &mut Losses,
-    ) -> Value {
-        let mut object = self.of_task(&request.id, request.tenant.as_deref(), losses);
-        object.some("metadata", request.metadata.clone());
-        object.finish(&request.extra, &[], losses)
-    }
-
-    /// Reads the parameters of `tasks/resubscribe`.
-    pub(crate) fn subscribe_to_v1(
+    /// Reads the parameters of an operation on a task or on one of its push notification settings. They are those of 1.0 under
+    /// other names; the tenant and pages, which are new in 1.0, are accepted if they are valid.
+    pub(crate) fn params_to_v1(
         &self,
-        value: Value,
-    ) -> Result<SubscribeToTaskRequest, FieldError> {
-        let mut fields = Fields::of(value)?;
-        Ok(SubscribeToTaskRequest {
-            tenant: fields.text("tenant"),
-            id: fields.required("id")?,
-            extra: self.extra(fields, &["tenant"], Metadata::new()),
+        operation: Operation,
+        params: Value,
+    ) -> Result<Call, FieldError> {
+        let mut fields = Fields::of(params)?;
+        let mut params = Metadata::new();
+        let names = older_names(operation);
+        for (older, name) in names {
+            params.extend(fields.take(older).map(|value| ((*name).into(), value)));
+        }
+        for key in ["tenant", "pageToken"] {
+            params.extend(fields.text(key).map(|text| (key.into(), text.into())));
+        }
+        let page_size = fields.get("pageSize").and_then(Value::as_i64);
+        if page_size.is_some_and(|size| i32::try_from(size).is_ok()) {
+            params.extend(fields.take("pageSize").map(|size| ("pageSize".into(), size)));
+        }
+        // Without an id the task's first setting is meant.
+        if operation == Operation::GetTaskPushNotificationConfig
+            && params.get("id").is_none_or(Value::is_null)
+        {
+            params.insert("id".into(), "".into());
+        }
+        let new = ["tenant", "taskId", "pageSize", "pageToken"];
+        params.extend(self.extra(fields, &new, Metadata::new()));
+        read_v1_0(operation, params.into()).map_err(|error| {
+            let renamed = names.iter().find(|(_, name)| *name == error.path);
+            match renamed {
+                Some((older, _)) => FieldError { path: (*older).into(), ..error },
+                None => error,
+            }
         })
     }
 
-    /// Writes the parameters of `tasks/resubscribe`.
-    pub(crate) fn subscribe_from_v1(
-        &'static self,
-        request: &SubscribeToTaskRequest,
-        losses: &mut Losses,
-    ) -> Value {
-        let object = self.of_task(&request.id, request.tenant.as_deref(), losses);
-        object.finish(&request.extra, &[], losses)
-    }
-
-    /// Returns the common part of most parameters: the task, and the tenant, which older generations do not have.
-    pub(crate) fn of_task(
-        &'static self,
-        id: &str,
-        tenant: Option<&str>,
-        losses: &mut Losses,
-    ) -> Object {
-        let mut object = self.object();
-        object.put("id", id);
-        object.skipped("tenant", tenant, losses);
-        object
+    /// Writes the parameters that [`ObjectDialect::params_to_v1`] reads.
+    pub(crate) fn params_from_v1(&'static self, call: &Call, losses: &mut Losses) -> Value {
+        let mut call = call.clone();
+        let extra = mem::take(call.extra_mut());
+        let mut object = self.object_from(write_v1_0(&call));
+        let names = older_names(call.operation());
+        for (older, name) in names.iter().rev() {
+            let value = object.take(name);
+            object.some(older, value);
+        }
+        let setting = object.take(CONFIG_ID).filter(|id| *id != "");
+        object.some(CONFIG_ID, setting);
+        for key in self.new_params {
+            let value = object.take(key);
+            object.skipped(key, value, losses);
+        }
+        let meant: Vec<&str> = names.iter().map(|(older, _)| *older).collect();
+        object.finish(&extra, &meant, losses)
     }
 
     /// Reads a status. Each generation has its own readers for state and message.
     pub(crate) fn status_to_v1(
         &self,
         value: Value,
-        state: impl Fn(&str) -> TaskState,
+        state: impl Fn(Value) -> Result<TaskState, FieldError>,
         message: impl Fn(Value) -> Result<Message, FieldError>,
     ) -> Result<TaskStatus, FieldError> {
         let mut fields = Fields::of(value)?;
         Ok(TaskStatus {
-            state: fields.required_by("state", |value| state_to_v1(&value, &state))?,
+            state: fields.required_by("state", state)?,
             message: fields.optional_by("message", message)?,
-            timestamp: fields.optional("timestamp")?,
+            timestamp: fields.filled("timestamp")?,
             extra: self.extra(fields, &[], Metadata::new()),
         })
     }
@@ -168,12 +162,13 @@ impl ObjectDialect {
 
 /// Reads a state by its name.
 pub(crate) fn state_to_v1(
-    value: &Value,
+    value: Value,
     named: impl Fn(&str) -> TaskState,
 ) -> Result<TaskState, FieldError> {
-    const STATE: &str = "a task state such as working";
-    let name = value.as_str();
-    name.map(named).ok_or_else(|| FieldError::unexpected(STATE, value))
+    match value {
+        Value::String(name) => Ok(named(&name)),
+        other => Err(FieldError::unexpected("a task state such as working", &other)),
+    }
 }
 
 /// Returns the state with this name. `unknown` is `Unspecified` in 1.0.

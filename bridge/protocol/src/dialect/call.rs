@@ -8,8 +8,8 @@ use crate::{
     a2a::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTasksRequest, Operation, SendMessageRequest,
-        SubscribeToTaskRequest, TaskPushNotificationConfig, with_operations,
+        ListTaskPushNotificationConfigsRequest, ListTasksRequest, Metadata, Operation,
+        SendMessageRequest, SubscribeToTaskRequest, TaskPushNotificationConfig, with_operations,
     },
     wire::{FieldError, Schemas, Wire, read_in_one_pass, to_value, weight},
 };
@@ -38,6 +38,12 @@ macro_rules! call {
             pub fn tenant_mut(&mut self) -> &mut Option<String> {
                 match self { $( Self::$operation(params) => &mut params.tenant, )* }
             }
+
+            /// Mutable access to the unknown fields of the parameters.
+            pub(super) fn extra_mut(&mut self) -> &mut Metadata {
+                match self { $( Self::$operation(params) => &mut params.extra, )* }
+            }
+
             /// Returns the JSON Schema of an operation's parameters, whose types are added to `schemas`.
             pub fn describe_params(operation: Operation, schemas: &mut Schemas) -> Value {
                 match operation { $( Operation::$operation => $params::describe(schemas), )* }

@@ -24,6 +24,10 @@ pub(crate) struct ObjectDialect {
     taken: &'static str,
     /// The reason given when a field is written under a name unknown to the generation.
     pub(crate) skipped: &'static str,
+    /// The parameters of 1.0 that are written under a name unknown to the generation.
+    pub(crate) new_params: &'static [&'static str],
+    /// Whether fields unknown to the generation are left out, because its readers refuse them.
+    is_strict: bool,
 }
 
 /// 0.3 and 0.2.
@@ -31,6 +35,15 @@ pub(crate) const V0_3: ObjectDialect = ObjectDialect {
     residue: RESIDUE,
     taken: "the name means something else in 0.3, so it was left out",
     skipped: SKIPPED,
+    new_params: &["tenant", "pageSize", "pageToken"],
+    is_strict: false,
+};
+
+/// ProtoJSON of 0.3.
+pub(crate) const V0_3_PROTO: ObjectDialect = ObjectDialect {
+    skipped: "ProtoJSON of 0.3 has no such field, and its readers refuse those that they do not know, so it was left out",
+    is_strict: true,
+    ..V0_3
 };
 
 /// 0.1.
@@ -39,7 +52,12 @@ pub(crate) const V0_1: ObjectDialect = ObjectDialect {
     residue: "v0_1",
     taken: "the name means something else in 0.1, so it was left out",
     skipped: "0.1 has no such field; it is written, and readers of 0.1 skip it",
+    new_params: &["tenant", CONFIG_ID],
+    is_strict: false,
 };
+
+/// The name of the id of a push notification setting, in parameters before 1.0.
+pub(crate) const CONFIG_ID: &str = "pushNotificationConfigId";
 
 /// The reason given when a field is written under a name unknown to 0.3.
 pub(crate) const SKIPPED: &str = "0.3 has no such field; it is written, and readers of 0.3 skip it";
@@ -134,21 +152,27 @@ impl Object {
         }
     }
 
-    /// Writes a text that the older generation has no field for. An empty text has no meaning in 1.0, so it
-    /// is no loss.
-    pub(crate) fn skipped(&mut self, key: &str, value: Option<&str>, losses: &mut Losses) {
-        if let Some(text) = value.filter(|text| !text.is_empty()) {
-            self.put(key, text);
-            losses.add(key, self.older.skipped);
+    /// Writes what the older generation has no field for. Empty texts and lists have no meaning in 1.0, so they are
+    /// no loss.
+    pub(crate) fn skipped(
+        &mut self,
+        key: &str,
+        value: Option<impl Into<Value>>,
+        losses: &mut Losses,
+    ) {
+        let value = value.map(Into::into).unwrap_or_default();
+        let is_empty = match &value {
+            Value::Null => true,
+            Value::String(text) => text.is_empty(),
+            Value::Array(items) => items.is_empty(),
+            Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+        };
+        if is_empty {
+            return;
         }
-    }
-
-    /// Writes a list that the older generation has no field for.
-    #[cfg(feature = "legacy")]
-    pub(crate) fn skipped_list(&mut self, key: &str, items: &[String], losses: &mut Losses) {
-        if !items.is_empty() {
-            self.put(key, items.to_vec());
-            losses.add(key, self.older.skipped);
+        losses.add(key, self.older.skipped);
+        if !self.older.is_strict {
+            self.put(key, value);
         }
     }
 
@@ -160,6 +184,10 @@ impl Object {
     /// Adds the members of `extra`. Names that were written already, or are in `meant` because they have a
     /// meaning in the older generation, are lost.
     pub(crate) fn finish(mut self, extra: &Metadata, meant: &[&str], losses: &mut Losses) -> Value {
+        if self.older.is_strict {
+            extra.keys().for_each(|key| losses.add(key, self.older.skipped));
+            return Value::Object(self.map);
+        }
         for (key, value) in extra {
             match (key.as_str(), value) {
                 (name, Value::Object(residue)) if name == self.older.residue => {

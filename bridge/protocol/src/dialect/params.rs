@@ -7,7 +7,7 @@ use super::{
     call::{read_at_once, read_v1_0, write_v1_0},
     object::V0_3,
     v0_1,
-    v0_3::{push, request},
+    v0_3::{Form, push, request},
 };
 use crate::{
     a2a::{Error, Operation},
@@ -64,52 +64,40 @@ impl Version {
 
 fn read_v0_3(operation: Operation, params: Value) -> Result<Call, FieldError> {
     match operation {
-        Operation::SendMessage => request::send_to_v1(params).map(Call::SendMessage),
+        Operation::SendMessage => request::send_to_v1(params, Form::JsonRpc).map(Call::SendMessage),
         Operation::SendStreamingMessage => {
-            request::send_to_v1(params).map(Call::SendStreamingMessage)
+            request::send_to_v1(params, Form::JsonRpc).map(Call::SendStreamingMessage)
         }
-        Operation::GetTask => V0_3.get_task_to_v1(params).map(Call::GetTask),
-        Operation::ListTasks => Wire::read(params).map(Call::ListTasks),
-        Operation::CancelTask => V0_3.cancel_task_to_v1(params).map(Call::CancelTask),
-        Operation::SubscribeToTask => V0_3.subscribe_to_v1(params).map(Call::SubscribeToTask),
         Operation::CreateTaskPushNotificationConfig => {
             push::to_v1(params).map(Call::CreateTaskPushNotificationConfig)
         }
-        Operation::GetTaskPushNotificationConfig => {
-            request::get_push_to_v1(params).map(Call::GetTaskPushNotificationConfig)
-        }
-        Operation::ListTaskPushNotificationConfigs => {
-            request::list_push_to_v1(params).map(Call::ListTaskPushNotificationConfigs)
-        }
-        Operation::DeleteTaskPushNotificationConfig => {
-            request::delete_push_to_v1(params).map(Call::DeleteTaskPushNotificationConfig)
-        }
-        Operation::GetExtendedAgentCard => {
-            request::get_card_to_v1(params).map(Call::GetExtendedAgentCard)
-        }
+        Operation::ListTasks => Wire::read(params).map(Call::ListTasks),
+        Operation::GetTask
+        | Operation::CancelTask
+        | Operation::SubscribeToTask
+        | Operation::GetTaskPushNotificationConfig
+        | Operation::ListTaskPushNotificationConfigs
+        | Operation::DeleteTaskPushNotificationConfig
+        | Operation::GetExtendedAgentCard => V0_3.params_to_v1(operation, params),
     }
 }
 
 fn write_v0_3(call: &Call, losses: &mut Losses) -> Value {
     match call {
         Call::SendMessage(request) | Call::SendStreamingMessage(request) => {
-            request::send_from_v1(request, losses)
+            request::send_from_v1(request, Form::JsonRpc, losses)
         }
-        Call::GetTask(request) => V0_3.get_task_from_v1(request, losses),
+        Call::CreateTaskPushNotificationConfig(config) => push::from_v1(config, losses),
         Call::ListTasks(request) => {
             losses.add("", "0.3 cannot list tasks; written as 1.0");
             to_value(request)
         }
-        Call::CancelTask(request) => V0_3.cancel_task_from_v1(request, losses),
-        Call::SubscribeToTask(request) => V0_3.subscribe_from_v1(request, losses),
-        Call::CreateTaskPushNotificationConfig(config) => push::from_v1(config, losses),
-        Call::GetTaskPushNotificationConfig(request) => request::get_push_from_v1(request, losses),
-        Call::ListTaskPushNotificationConfigs(request) => {
-            request::list_push_from_v1(request, losses)
-        }
-        Call::DeleteTaskPushNotificationConfig(request) => {
-            request::delete_push_from_v1(request, losses)
-        }
-        Call::GetExtendedAgentCard(request) => request::get_card_from_v1(request, losses),
+        Call::GetTask(_)
+        | Call::CancelTask(_)
+        | Call::SubscribeToTask(_)
+        | Call::GetTaskPushNotificationConfig(_)
+        | Call::ListTaskPushNotificationConfigs(_)
+        | Call::DeleteTaskPushNotificationConfig(_)
+        | Call::GetExtendedAgentCard(_) => V0_3.params_from_v1(call, losses),
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Losses, Version, card, v0_1,
-    v0_3::{event, push, task},
+    v0_3::{Form, event, push, task},
 };
 use crate::{
     a2a::{
@@ -58,7 +58,7 @@ impl Version {
     pub fn task_to_v1(self, value: Value) -> Result<Task, FieldError> {
         match self {
             Self::V0_1 => v0_1::task::to_v1(value),
-            Self::V0_3 => task::to_v1(value),
+            Self::V0_3 => task::to_v1(value, Form::JsonRpc),
             Self::V1_0 => Wire::read(value),
         }
     }
@@ -67,7 +67,7 @@ impl Version {
     pub fn task_from_v1(self, task: &Task, losses: &mut Losses) -> Value {
         match self {
             Self::V0_1 => v0_1::task::from_v1(task, losses),
-            Self::V0_3 => task::from_v1(task, losses),
+            Self::V0_3 => task::from_v1(task, Form::JsonRpc, losses),
             Self::V1_0 => to_value(task),
         }
     }

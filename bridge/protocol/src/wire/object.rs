@@ -1,10 +1,10 @@
 //! The macro `object!`, which generates the reader and writer of a protocol object from a table of its fields.
 
-use alloc::string::String;
+use alloc::{string::String, vec::Vec};
 
 use serde_json::{Map, Value};
 
-use super::{FieldError, Wire};
+use super::{FieldError, Wire, list};
 
 /// The fields of an object that have not been read yet.
 pub(crate) struct Fields {
@@ -85,6 +85,22 @@ impl Fields {
             None | Some(Value::Null) => Ok(None),
             Some(value) => read(value).map(Some).map_err(|error| error.inside(key)),
         }
+    }
+
+    /// Reads an optional list with a function that reads its items.
+    pub(crate) fn list_by<T>(
+        &mut self,
+        key: &str,
+        read: impl Fn(Value) -> Result<T, FieldError>,
+    ) -> Result<Vec<T>, FieldError> {
+        let items = self.optional_by(key, |items| list(items, read))?;
+        Ok(items.unwrap_or_default())
+    }
+
+    /// Reads an optional text; an empty one counts as absent.
+    pub(crate) fn filled(&mut self, key: &str) -> Result<Option<String>, FieldError> {
+        let text: Option<String> = self.optional(key)?;
+        Ok(text.filter(|text| !text.is_empty()))
     }
 
     /// Reads a field as [`Fields::optional`] does. Such a field differs only in being written always.

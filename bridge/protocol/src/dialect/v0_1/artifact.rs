@@ -95,7 +95,7 @@ pub(super) fn write(artifact: &Artifact, numbers: &mut Numbers, losses: &mut Los
     object.some("description", artifact.description.clone());
     object.put("parts", losses.each("parts", &artifact.parts, part::from_v1));
     object.some("metadata", artifact.metadata.clone());
-    object.skipped_list("extensions", &artifact.extensions, losses);
+    object.skipped("extensions", Some(artifact.extensions.clone()), losses);
     object
 }
 

@@ -8,7 +8,7 @@ use crate::{
     dialect::{
         Call, Losses,
         call::{read_v1_0, write_v1_0},
-        object,
+        object::V0_1,
     },
     wire::FieldError,
 };
@@ -24,17 +24,13 @@ pub(crate) fn to_v1(
         Operation::SendStreamingMessage => {
             request::send_to_v1(params, message_id).map(Call::SendStreamingMessage)
         }
-        Operation::GetTask => object::V0_1.get_task_to_v1(params).map(Call::GetTask),
-        Operation::CancelTask => object::V0_1.cancel_task_to_v1(params).map(Call::CancelTask),
-        Operation::SubscribeToTask => {
-            object::V0_1.subscribe_to_v1(params).map(Call::SubscribeToTask)
-        }
         Operation::CreateTaskPushNotificationConfig => {
             push::to_v1(params).map(Call::CreateTaskPushNotificationConfig)
         }
-        Operation::GetTaskPushNotificationConfig => {
-            push::get_to_v1(params).map(Call::GetTaskPushNotificationConfig)
-        }
+        Operation::GetTask
+        | Operation::CancelTask
+        | Operation::SubscribeToTask
+        | Operation::GetTaskPushNotificationConfig => V0_1.params_to_v1(operation, params),
         Operation::ListTasks
         | Operation::ListTaskPushNotificationConfigs
         | Operation::DeleteTaskPushNotificationConfig
@@ -48,11 +44,11 @@ pub(crate) fn from_v1(call: &Call, losses: &mut Losses) -> Value {
         Call::SendMessage(request) | Call::SendStreamingMessage(request) => {
             request::send_from_v1(request, losses)
         }
-        Call::GetTask(request) => object::V0_1.get_task_from_v1(request, losses),
-        Call::CancelTask(request) => object::V0_1.cancel_task_from_v1(request, losses),
-        Call::SubscribeToTask(request) => object::V0_1.subscribe_from_v1(request, losses),
         Call::CreateTaskPushNotificationConfig(config) => push::from_v1(config, losses),
-        Call::GetTaskPushNotificationConfig(request) => push::get_from_v1(request, losses),
+        Call::GetTask(_)
+        | Call::CancelTask(_)
+        | Call::SubscribeToTask(_)
+        | Call::GetTaskPushNotificationConfig(_) => V0_1.params_from_v1(call, losses),
         Call::ListTasks(_)
         | Call::ListTaskPushNotificationConfigs(_)
         | Call::DeleteTaskPushNotificationConfig(_)

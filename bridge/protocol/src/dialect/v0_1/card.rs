@@ -16,7 +16,7 @@ use crate::{
         detection::PYTHON_FLAGS,
         object::{self, Object},
     },
-    wire::{FieldError, Fields, Wire, list, to_value},
+    wire::{FieldError, Fields, Wire, to_value},
 };
 
 /// Returns whether each method of the agent has its own path, such as `{url}/tasks/send`. Such agents accept parameters
@@ -50,9 +50,7 @@ pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
         security_requirements,
         default_input_modes: fields.optional("defaultInputModes")?,
         default_output_modes: fields.optional("defaultOutputModes")?,
-        skills: fields
-            .optional_by("skills", |skills| list(skills, skill_to_v1))?
-            .unwrap_or_default(),
+        skills: fields.list_by("skills", skill_to_v1)?,
         signatures: Vec::new(),
         icon_url: fields.optional("iconUrl")?,
         extra: object::V0_1.extra(fields, &V1_NAMES, Metadata::new()),

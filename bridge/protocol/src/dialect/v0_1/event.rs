@@ -13,7 +13,7 @@ use crate::{
         Message, Metadata, SendMessageResponse, StreamResponse, Task, TaskArtifactUpdateEvent,
         TaskState, TaskStatus, TaskStatusUpdateEvent,
     },
-    dialect::{Losses, object},
+    dialect::{Losses, object, v0_3::event::Kind},
     wire::{FieldError, Fields},
 };
 
@@ -90,13 +90,6 @@ pub fn artifact_update_from_v1(update: &TaskArtifactUpdateEvent, losses: &mut Lo
     object.put("artifact", artifact);
     object.some("metadata", update.metadata.clone());
     object.finish(&update.extra, &["sessionId"], losses)
-}
-
-enum Kind {
-    Task,
-    Message,
-    StatusUpdate,
-    ArtifactUpdate,
 }
 
 /// Returns the type of an answer, by its fields, because 0.1 does not name it. An answer that could be a task or a

@@ -10,7 +10,10 @@ use super::{
 };
 use crate::{
     a2a::{Message, Metadata},
-    dialect::{Losses, object, v0_3::message as v0_3},
+    dialect::{
+        Losses, object,
+        v0_3::{Form, message as v0_3},
+    },
     wire::{FieldError, Fields, Wire, list},
 };
 
@@ -49,12 +52,12 @@ pub fn from_v1(message: &Message, task: Option<&str>, losses: &mut Losses) -> Va
     object.some("messageId", Some(id).filter(|_| !found));
     object.some("contextId", message.context_id.clone());
     object.some("taskId", message.task_id.clone());
-    let role = losses.as_v0_3(|losses| v0_3::role_from_v1(&message.role, losses));
+    let role = losses.as_v0_3(|losses| v0_3::role_from_v1(&message.role, Form::JsonRpc, losses));
     object.put("role", role);
     object.put("parts", losses.each("parts", &message.parts, part::from_v1));
     object.some("metadata", message.metadata.clone());
-    object.skipped_list("extensions", &message.extensions, losses);
-    object.skipped_list("referenceTaskIds", &message.reference_task_ids, losses);
+    object.skipped("extensions", Some(message.extensions.clone()), losses);
+    object.skipped("referenceTaskIds", Some(message.reference_task_ids.clone()), losses);
     object.finish(&message.extra, &["messageId"], losses)
 }
 

@@ -3,10 +3,13 @@
 use serde_json::Value;
 
 use crate::{
-    a2a::{GetTaskPushNotificationConfigRequest, Metadata, TaskPushNotificationConfig},
+    a2a::{Metadata, TaskPushNotificationConfig},
     dialect::{
         Losses, object,
-        v0_3::push::{config_from_v1, config_to_v1},
+        v0_3::{
+            Form,
+            push::{config_from_v1, config_to_v1},
+        },
     },
     wire::{FieldError, Fields},
 };
@@ -42,27 +45,7 @@ pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Valu
     object.put("id", config.task_id.as_deref().unwrap_or_default());
     let inner =
         TaskPushNotificationConfig { task_id: None, extra: Metadata::new(), ..config.clone() };
-    let inner = losses.as_v0_3(|losses| config_from_v1(&inner, losses));
+    let inner = losses.as_v0_3(|losses| config_from_v1(&inner, Form::JsonRpc, losses));
     object.put(NESTED, inner);
     object.finish(&config.extra, &[], losses)
-}
-
-/// Reads the parameters of `tasks/pushNotification/get`: the task, which has one configuration.
-pub fn get_to_v1(value: Value) -> Result<GetTaskPushNotificationConfigRequest, FieldError> {
-    let mut fields = Fields::of(value)?;
-    Ok(GetTaskPushNotificationConfigRequest {
-        tenant: fields.text("tenant"),
-        task_id: fields.required("id")?,
-        id: fields.optional("pushNotificationConfigId")?,
-        extra: object::V0_1.extra(fields, &["tenant", "taskId"], Metadata::new()),
-    })
-}
-
-/// Writes the parameters of `tasks/pushNotification/get`.
-pub fn get_from_v1(request: &GetTaskPushNotificationConfigRequest, losses: &mut Losses) -> Value {
-    let mut object = object::V0_1.object();
-    object.put("id", request.task_id.as_str());
-    object.skipped("tenant", request.tenant.as_deref(), losses);
-    object.skipped("pushNotificationConfigId", Some(&request.id), losses);
-    object.finish(&request.extra, &["pushNotificationConfigId"], losses)
 }

@@ -13,7 +13,10 @@ use crate::{
     dialect::{
         Losses,
         object::{self, Object},
-        v0_3::push::{config_from_v1, config_to_v1},
+        v0_3::{
+            Form,
+            push::{config_from_v1, config_to_v1},
+        },
     },
     wire::{FieldError, Fields},
 };
@@ -120,7 +123,7 @@ fn write_configuration(
     let config = configuration.task_push_notification_config.as_ref();
     let config = config.map(|config| {
         losses.inside("taskPushNotificationConfig", |losses| {
-            losses.as_v0_3(|losses| config_from_v1(config, losses))
+            losses.as_v0_3(|losses| config_from_v1(config, Form::JsonRpc, losses))
         })
     });
     object.some("pushNotification", config);

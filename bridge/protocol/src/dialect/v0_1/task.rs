@@ -9,10 +9,10 @@ use crate::{
     a2a::{Metadata, Task, TaskState, TaskStatus},
     dialect::{
         Losses,
-        alike::{named_state, state_name, state_to_v1},
+        alike::{self, named_state, state_name},
         object,
     },
-    wire::{FieldError, Fields, list},
+    wire::{FieldError, Fields},
 };
 
 /// Reads a task. `state` in place of `status`, which existing agents write, is accepted.
@@ -20,13 +20,11 @@ pub fn to_v1(value: Value) -> Result<Task, FieldError> {
     let mut fields = Fields::of(value)?;
     let id: String = fields.required("id")?;
     let made = MessageId::Made { task: &id };
-    let history = |items| list(items, |item| message::to_v1(item, made));
-    let session: String = fields.optional("sessionId")?;
     Ok(Task {
-        context_id: Some(session).filter(|session| !session.is_empty()),
+        context_id: fields.filled("sessionId")?,
         status: read_status(&mut fields, made)?,
         artifacts: fields.optional_by("artifacts", artifact::list_to_v1)?.unwrap_or_default(),
-        history: fields.optional_by("history", history)?.unwrap_or_default(),
+        history: fields.list_by("history", |message| message::to_v1(message, made))?,
         metadata: fields.optional("metadata")?,
         extra: object::V0_1.extra(fields, &["contextId"], Metadata::new()),
         id,
@@ -37,8 +35,7 @@ fn read_status(fields: &mut Fields, id: MessageId<'_>) -> Result<TaskStatus, Fie
     if fields.has("status") || !fields.has("state") {
         return fields.required_by("status", |status| status_to_v1(status, id));
     }
-    let state = fields.required_by("state", |state| state_to_v1(&state, state_named))?;
-    Ok(TaskStatus::new(state))
+    Ok(TaskStatus::new(fields.required_by("state", state_to_v1)?))
 }
 
 /// Writes a task.
@@ -61,7 +58,7 @@ pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
 
 /// Reads a status; `id` is the source of the id of its message.
 pub fn status_to_v1(value: Value, id: MessageId<'_>) -> Result<TaskStatus, FieldError> {
-    object::V0_1.status_to_v1(value, state_named, |message| message::to_v1(message, id))
+    object::V0_1.status_to_v1(value, state_to_v1, |message| message::to_v1(message, id))
 }
 
 /// Writes the status of the `task`.
@@ -70,12 +67,12 @@ pub fn status_from_v1(status: &TaskStatus, task: &str, losses: &mut Losses) -> V
     object::V0_1.status_from_v1(status, state_from_v1, message, losses)
 }
 
-/// Returns the states of 0.2 are accepted; `waiting` is python-a2a's.
-fn state_named(name: &str) -> TaskState {
-    match name {
+/// Reads a state. Those of 0.2 are accepted; `waiting` is python-a2a's.
+fn state_to_v1(value: Value) -> Result<TaskState, FieldError> {
+    alike::state_to_v1(value, |name| match name {
         "waiting" => TaskState::Working,
         name => named_state(name),
-    }
+    })
 }
 
 /// Readers of 0.1 refuse unknown states, so the nearest known one is written.

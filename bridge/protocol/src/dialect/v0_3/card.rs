@@ -17,7 +17,7 @@ use crate::{
         Losses,
         object::{self, Object},
     },
-    wire::{FieldError, Fields, Wire, list, to_value},
+    wire::{FieldError, Fields, Wire, to_value},
 };
 
 /// Reads a card. Only its name and `url` are required.
@@ -39,9 +39,7 @@ pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
         security_requirements: read_requirements(&mut fields)?,
         default_input_modes: modes(&mut fields, "defaultInputModes", "default_input_modes")?,
         default_output_modes: modes(&mut fields, "defaultOutputModes", "default_output_modes")?,
-        skills: fields
-            .optional_by("skills", |skills| list(skills, skill_to_v1))?
-            .unwrap_or_default(),
+        skills: fields.list_by("skills", skill_to_v1)?,
         signatures: fields.optional("signatures")?,
         icon_url: fields.optional("iconUrl")?,
         extra: object::extra(fields, &V1_NAMES, residue),
@@ -97,8 +95,7 @@ fn named_schemes(value: Value) -> Result<BTreeMap<String, Value>, FieldError> {
 }
 
 fn read_requirements(fields: &mut Fields) -> Result<Vec<SecurityRequirement>, FieldError> {
-    let read = |security| list(security, security::requirement_to_v1);
-    Ok(fields.optional_by("security", read)?.unwrap_or_default())
+    fields.list_by("security", security::requirement_to_v1)
 }
 
 fn skill_to_v1(value: Value) -> Result<AgentSkill, FieldError> {

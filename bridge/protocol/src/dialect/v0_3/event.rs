@@ -2,56 +2,60 @@
 
 use serde_json::Value;
 
-use super::{message, task};
+use super::{Form, message, task};
 use crate::{
     a2a::{
         Message, Metadata, SendMessageResponse, StreamResponse, Task, TaskArtifactUpdateEvent,
         TaskStatusUpdateEvent,
     },
-    dialect::{
-        Losses,
-        object::{self, Object},
-        v0_1,
-    },
+    dialect::{Losses, object, v0_1},
     wire::{FieldError, Fields},
 };
 
 /// Reads a status update. `final` follows from the state, and could contradict it, so it is not kept.
-pub fn status_update_to_v1(value: Value) -> Result<TaskStatusUpdateEvent, FieldError> {
+pub fn status_update_to_v1(value: Value, form: Form) -> Result<TaskStatusUpdateEvent, FieldError> {
     let mut fields = Fields::of(value)?;
     fields.take("kind");
     fields.take("final");
     Ok(TaskStatusUpdateEvent {
         task_id: fields.required("taskId")?,
         context_id: fields.optional("contextId")?,
-        status: fields.required_by("status", task::status_to_v1)?,
+        status: fields.required_by("status", |status| task::status_to_v1(status, form))?,
         metadata: fields.optional("metadata")?,
         extra: object::extra(fields, &[], Metadata::new()),
     })
 }
 
-/// Writes a status update. It is final if the agent does nothing more for this message: the state is
-/// terminal, or waits for the client.
-pub fn status_update_from_v1(update: &TaskStatusUpdateEvent, losses: &mut Losses) -> Value {
-    let state = &update.status.state;
-    let mut object = Object::of_kind("status-update");
+/// Writes a status update. `is_final` tells the client that the agent does nothing more for this message.
+pub fn status_update_from_v1(
+    update: &TaskStatusUpdateEvent,
+    is_final: bool,
+    form: Form,
+    losses: &mut Losses,
+) -> Value {
+    let mut object = form.object("status-update");
     object.put("taskId", update.task_id.as_str());
     object.put("contextId", update.context_id.as_str());
-    let status = losses.inside("status", |losses| task::status_from_v1(&update.status, losses));
+    let status =
+        losses.inside("status", |losses| task::status_from_v1(&update.status, form, losses));
     object.put("status", status);
-    object.put("final", state.is_terminal() || state.is_interrupted());
+    object.put("final", is_final);
     object.some("metadata", update.metadata.clone());
     object.finish(&update.extra, &[], losses)
 }
 
 /// Reads an artifact update.
-pub fn artifact_update_to_v1(value: Value) -> Result<TaskArtifactUpdateEvent, FieldError> {
+pub fn artifact_update_to_v1(
+    value: Value,
+    form: Form,
+) -> Result<TaskArtifactUpdateEvent, FieldError> {
     let mut fields = Fields::of(value)?;
     fields.take("kind");
     Ok(TaskArtifactUpdateEvent {
         task_id: fields.required("taskId")?,
         context_id: fields.optional("contextId")?,
-        artifact: fields.required_by("artifact", task::artifact_to_v1)?,
+        artifact: fields
+            .required_by("artifact", |artifact| task::artifact_to_v1(artifact, form))?,
         append: fields.optional("append")?,
         last_chunk: fields.optional("lastChunk")?,
         metadata: fields.optional("metadata")?,
@@ -60,20 +64,26 @@ pub fn artifact_update_to_v1(value: Value) -> Result<TaskArtifactUpdateEvent, Fi
 }
 
 /// Writes an artifact update.
-pub fn artifact_update_from_v1(update: &TaskArtifactUpdateEvent, losses: &mut Losses) -> Value {
-    let mut object = Object::of_kind("artifact-update");
+pub fn artifact_update_from_v1(
+    update: &TaskArtifactUpdateEvent,
+    form: Form,
+    losses: &mut Losses,
+) -> Value {
+    let mut object = form.object("artifact-update");
     object.put("taskId", update.task_id.as_str());
     object.put("contextId", update.context_id.as_str());
     let artifact =
-        losses.inside("artifact", |losses| task::artifact_from_v1(&update.artifact, losses));
+        losses.inside("artifact", |losses| task::artifact_from_v1(&update.artifact, form, losses));
     object.put("artifact", artifact);
-    object.some("append", update.append.then_some(true));
-    object.some("lastChunk", update.last_chunk.then_some(true));
+    // Over JSON-RPC, flags that are false are left out.
+    for (key, flag) in [("append", update.append), ("lastChunk", update.last_chunk)] {
+        object.some(key, Some(flag).filter(|flag| *flag || form == Form::Proto));
+    }
     object.some("metadata", update.metadata.clone());
     object.finish(&update.extra, &[], losses)
 }
 
-enum Kind {
+pub(crate) enum Kind {
     Task,
     Message,
     StatusUpdate,
@@ -104,7 +114,7 @@ fn answer_to_v1(mut value: Value) -> Result<Message, FieldError> {
     if let Value::Object(fields) = &mut value {
         fields.entry("role").or_insert_with(|| "agent".into());
     }
-    message::to_v1(value)
+    message::to_v1(value, Form::JsonRpc)
 }
 
 /// Returns the task in an answer of the form `{"task": {..}}`, as in 1.0.
@@ -116,7 +126,8 @@ fn wrapped_task(value: &Value) -> Option<&Value> {
 /// Reads a wrapped task, which follows no version: often its state is in place of its status and its
 /// artifacts have no ids, which the reader of 0.1 accepts.
 fn wrapped_task_to_v1(task: &Value) -> Result<Task, FieldError> {
-    let read = task::to_v1(task.clone()).or_else(|_| v0_1::task::to_v1(task.clone()));
+    let read =
+        task::to_v1(task.clone(), Form::JsonRpc).or_else(|_| v0_1::task::to_v1(task.clone()));
     read.map_err(|error| error.inside("task"))
 }
 
@@ -141,7 +152,7 @@ pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError
     }
     let value = unwrapped(value);
     match kind_of(&value, KINDS)? {
-        Kind::Task => task::to_v1(value).map(SendMessageResponse::Task),
+        Kind::Task => task::to_v1(value, Form::JsonRpc).map(SendMessageResponse::Task),
         Kind::Message => answer_to_v1(value).map(SendMessageResponse::Message),
         Kind::StatusUpdate => Err(FieldError::new(KINDS, "a status update")),
         Kind::ArtifactUpdate => Err(FieldError::new(KINDS, "an artifact update")),
@@ -151,29 +162,36 @@ pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError
 /// Writes the result of `message/send`.
 pub fn send_result_from_v1(result: &SendMessageResponse, losses: &mut Losses) -> Value {
     match result {
-        SendMessageResponse::Task(task) => task::from_v1(task, losses),
-        SendMessageResponse::Message(message) => message::from_v1(message, losses),
+        SendMessageResponse::Task(task) => task::from_v1(task, Form::JsonRpc, losses),
+        SendMessageResponse::Message(message) => message::from_v1(message, Form::JsonRpc, losses),
     }
 }
 
 /// Reads one item of a stream. A wrapped one is accepted too.
 pub fn stream_item_to_v1(value: Value) -> Result<StreamResponse, FieldError> {
-    let value = unwrapped(value);
+    let (value, form) = (unwrapped(value), Form::JsonRpc);
     match kind_of(&value, "one of task, message, status-update, artifact-update")? {
-        Kind::Task => task::to_v1(value).map(StreamResponse::Task),
+        Kind::Task => task::to_v1(value, form).map(StreamResponse::Task),
         Kind::Message => answer_to_v1(value).map(StreamResponse::Message),
-        Kind::StatusUpdate => status_update_to_v1(value).map(StreamResponse::StatusUpdate),
-        Kind::ArtifactUpdate => artifact_update_to_v1(value).map(StreamResponse::ArtifactUpdate),
+        Kind::StatusUpdate => status_update_to_v1(value, form).map(StreamResponse::StatusUpdate),
+        Kind::ArtifactUpdate => {
+            artifact_update_to_v1(value, form).map(StreamResponse::ArtifactUpdate)
+        }
     }
 }
 
 /// Writes one item of a stream.
 pub fn stream_item_from_v1(item: &StreamResponse, losses: &mut Losses) -> Value {
+    let form = Form::JsonRpc;
     match item {
-        StreamResponse::Task(task) => task::from_v1(task, losses),
-        StreamResponse::Message(message) => message::from_v1(message, losses),
-        StreamResponse::StatusUpdate(update) => status_update_from_v1(update, losses),
-        StreamResponse::ArtifactUpdate(update) => artifact_update_from_v1(update, losses),
+        StreamResponse::Task(task) => task::from_v1(task, form, losses),
+        StreamResponse::Message(message) => message::from_v1(message, form, losses),
+        StreamResponse::StatusUpdate(update) => {
+            let state = &update.status.state;
+            let is_final = state.is_terminal() || state.is_interrupted();
+            status_update_from_v1(update, is_final, form, losses)
+        }
+        StreamResponse::ArtifactUpdate(update) => artifact_update_from_v1(update, form, losses),
     }
 }
 
@@ -201,9 +219,10 @@ mod tests {
                 "kind": "status-update", "taskId": "t", "contextId": "c",
                 "status": {"state": state}, "final": !is_final,
             });
-            let read = status_update_to_v1(update).unwrap();
+            let read = status_update_to_v1(update, Form::JsonRpc).unwrap();
             assert!(read.extra.is_empty());
-            let written = status_update_from_v1(&read, &mut Losses::new());
+            let item = StreamResponse::StatusUpdate(read);
+            let written = stream_item_from_v1(&item, &mut Losses::new());
             assert_eq!(written["final"], is_final, "{state}");
             assert_eq!(written["status"]["state"], state);
         }

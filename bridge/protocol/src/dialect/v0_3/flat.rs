@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::task;
+use super::{Form, task};
 use crate::{
     a2a::Task,
     dialect::{Losses, with_answer_as_artifact},
@@ -14,7 +14,7 @@ use crate::{
 /// of the status, so the agent's last message becomes an artifact if there is none.
 pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
     let shown = with_answer_as_artifact(task.clone());
-    let mut written = losses.inside("task", |losses| task::from_v1(&shown, losses));
+    let mut written = losses.inside("task", |losses| task::from_v1(&shown, Form::JsonRpc, losses));
     let mut flat = json!({"state": written["status"]["state"].take()});
     for (name, usual) in [
         ("id", Value::Null),

@@ -17,7 +17,7 @@ use crate::{
         Losses, Version,
         object::{self, Object, RESIDUE},
     },
-    wire::{FieldError, Fields, list},
+    wire::{FieldError, Fields},
 };
 
 /// The transport at the `url` of a card that does not name it.
@@ -38,9 +38,7 @@ pub(crate) fn read(
     let transport: Option<String> = fields.optional("preferredTransport")?;
     let version = read_version(fields, residue);
     let read = |interface| interface_to_v1(interface, &version);
-    let mut others = fields
-        .optional_by("additionalInterfaces", |others| list(others, read))?
-        .unwrap_or_default();
+    let mut others = fields.list_by("additionalInterfaces", read)?;
     let transport = transport.unwrap_or_else(|| DEFAULT_TRANSPORT.as_str().into());
     let main = AgentInterface::new(url, transport, version.as_str());
     // A repetition may have fields that a bare `url` cannot.

@@ -1,47 +1,48 @@
 //! Messages and roles (0.3, section 6.4).
 
-use alloc::string::String;
-
 use serde_json::Value;
 
-use super::part;
+use super::Form;
 use crate::{
     a2a::{Message, Metadata, Role},
-    dialect::{
-        Losses,
-        object::{self, Object},
-    },
-    wire::{FieldError, Fields, list},
+    dialect::{Losses, object},
+    wire::{FieldError, Fields},
 };
 
 /// Reads a message. Its `kind` is implied by its place in 1.0, so it is not kept.
-pub fn to_v1(value: Value) -> Result<Message, FieldError> {
+pub fn to_v1(value: Value, form: Form) -> Result<Message, FieldError> {
     let mut fields = Fields::of(value)?;
     fields.take("kind");
     Ok(Message {
-        message_id: fields.required("messageId")?,
-        context_id: fields.optional("contextId")?,
-        task_id: fields.optional("taskId")?,
+        message_id: fields.either("messageId", "message_id").required("messageId")?,
+        context_id: fields.either("contextId", "context_id").filled("contextId")?,
+        task_id: fields.either("taskId", "task_id").filled("taskId")?,
         role: fields.required_by("role", role_to_v1)?,
-        parts: fields.required_by("parts", |parts| list(parts, part::to_v1))?,
+        parts: form.parts_to_v1(&mut fields, form.content())?,
         metadata: fields.optional("metadata")?,
         extensions: fields.optional("extensions")?,
-        reference_task_ids: fields.optional("referenceTaskIds")?,
-        extra: object::extra(fields, &[], Metadata::new()),
+        reference_task_ids: fields
+            .either("referenceTaskIds", "reference_task_ids")
+            .optional("referenceTaskIds")?,
+        extra: object::extra(fields, &["parts"], Metadata::new()),
     })
 }
 
 /// Writes a message.
-pub fn from_v1(message: &Message, losses: &mut Losses) -> Value {
-    let mut object = Object::of_kind("message");
+pub fn from_v1(message: &Message, form: Form, losses: &mut Losses) -> Value {
+    let mut object = form.object("message");
     object.put("messageId", message.message_id.as_str());
     object.some("contextId", message.context_id.clone());
     object.some("taskId", message.task_id.clone());
-    object.put("role", role_from_v1(&message.role, losses));
-    object.put("parts", losses.each("parts", &message.parts, part::from_v1));
+    object.put("role", role_from_v1(&message.role, form, losses));
+    object.put(form.content(), form.parts_from_v1(&message.parts, losses));
     object.some("metadata", message.metadata.clone());
     object.list("extensions", message.extensions.clone());
-    object.list("referenceTaskIds", message.reference_task_ids.clone());
+    let references = message.reference_task_ids.clone();
+    match form {
+        Form::JsonRpc => object.list("referenceTaskIds", references),
+        Form::Proto => object.skipped("referenceTaskIds", Some(references), losses),
+    }
     object.finish(&message.extra, &[], losses)
 }
 
@@ -56,13 +57,18 @@ pub(crate) fn role_to_v1(value: Value) -> Result<Role, FieldError> {
     }
 }
 
-pub(crate) fn role_from_v1(role: &Role, losses: &mut Losses) -> String {
-    match role {
-        Role::User => "user".into(),
-        Role::Agent => "agent".into(),
-        Role::Unspecified | Role::Unknown(_) => {
+pub(crate) fn role_from_v1<'r>(role: &'r Role, form: Form, losses: &mut Losses) -> &'r str {
+    match (role, form) {
+        (Role::User, Form::JsonRpc) => "user",
+        (Role::Agent, Form::JsonRpc) => "agent",
+        (Role::User | Role::Agent | Role::Unspecified, Form::Proto) => role.as_str(),
+        (Role::Unknown(_), Form::Proto) => {
+            losses.add("role", "0.3 has no such role; it is written as unspecified");
+            "ROLE_UNSPECIFIED"
+        }
+        (Role::Unspecified | Role::Unknown(_), Form::JsonRpc) => {
             losses.add("role", "0.3 has no such role; it is written unchanged");
-            role.as_str().into()
+            role.as_str()
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod card;
 mod data;
 pub mod event;
 pub mod flat;
+mod form;
 pub(crate) mod interface;
 mod labels;
 pub mod message;
@@ -19,3 +20,5 @@ pub mod push;
 pub mod request;
 pub mod security;
 pub mod task;
+
+pub use form::Form;

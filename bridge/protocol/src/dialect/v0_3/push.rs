@@ -5,8 +5,9 @@
 
 use alloc::{string::String, vec::Vec};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::Form;
 use crate::{
     a2a::{AuthenticationInfo, Metadata, TaskPushNotificationConfig},
     dialect::{
@@ -34,7 +35,7 @@ pub fn to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
 pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
     let mut object = Object::default();
     object.put("taskId", config.task_id.as_deref().unwrap_or_default());
-    let inner = write_config(config, losses);
+    let inner = write_config(config, Form::JsonRpc, losses);
     object.put("pushNotificationConfig", inner.finish(&Metadata::new(), &[], losses));
     object.skipped("tenant", config.tenant.as_deref(), losses);
     object.finish(&config.extra, &[], losses)
@@ -51,12 +52,17 @@ pub fn config_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldErr
     })
 }
 
-/// Returns the configuration and its unknown fields.
+/// Returns the configuration and its unknown fields. Empty texts count as absent, and so does an empty authentication,
+/// which the SDK for Python writes.
 fn read_config(value: Value) -> Result<(TaskPushNotificationConfig, Fields), FieldError> {
     let mut fields = Fields::of(value)?;
+    let authentication = fields.get("authentication").and_then(Value::as_object);
+    if authentication.is_some_and(Map::is_empty) {
+        fields.take("authentication");
+    }
     let config = TaskPushNotificationConfig {
-        id: fields.optional("id")?,
-        token: fields.optional("token")?,
+        id: fields.filled("id")?,
+        token: fields.filled("token")?,
         authentication: fields.optional_by("authentication", authentication_to_v1)?,
         ..TaskPushNotificationConfig::new(fields.required::<String>("url")?)
     };
@@ -64,25 +70,31 @@ fn read_config(value: Value) -> Result<(TaskPushNotificationConfig, Fields), Fie
 }
 
 /// Writes a configuration without its task.
-pub fn config_from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
-    let mut object = write_config(config, losses);
-    object.skipped("tenant", config.tenant.as_deref(), losses);
-    object.skipped("taskId", config.task_id.as_deref(), losses);
+pub fn config_from_v1(
+    config: &TaskPushNotificationConfig,
+    form: Form,
+    losses: &mut Losses,
+) -> Value {
+    let mut object = write_config(config, form, losses);
+    match form {
+        Form::JsonRpc => {
+            object.skipped("tenant", config.tenant.as_deref(), losses);
+            object.skipped("taskId", config.task_id.as_deref(), losses);
+        }
+        Form::Proto => object.put("id", config.id.as_deref().unwrap_or_default()),
+    }
     object.finish(&config.extra, &[], losses)
 }
 
-fn write_config(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Object {
-    let mut object = Object::default();
+fn write_config(config: &TaskPushNotificationConfig, form: Form, losses: &mut Losses) -> Object {
+    let mut object = form.dialect().object();
     object.some("id", config.id.clone());
     object.put("url", config.url.as_str());
     object.some("token", config.token.clone());
-    let authentication = config.authentication.as_ref();
-    object.some(
-        "authentication",
-        authentication.map(|info| {
-            losses.inside("authentication", |losses| authentication_from_v1(info, losses))
-        }),
-    );
+    let authentication = config.authentication.as_ref().map(|info| {
+        losses.inside("authentication", |losses| authentication_from_v1(info, form, losses))
+    });
+    object.some("authentication", authentication);
     object
 }
 
@@ -103,9 +115,9 @@ fn authentication_to_v1(value: Value) -> Result<AuthenticationInfo, FieldError> 
     })
 }
 
-fn authentication_from_v1(info: &AuthenticationInfo, losses: &mut Losses) -> Value {
+fn authentication_from_v1(info: &AuthenticationInfo, form: Form, losses: &mut Losses) -> Value {
     let scheme = Some(info.scheme.as_str()).filter(|scheme| !scheme.is_empty());
-    let mut object = Object::default();
+    let mut object = form.dialect().object();
     object.put("schemes", scheme.into_iter().collect::<Value>());
     object.some("credentials", info.credentials.clone());
     object.finish(&info.extra, &[], losses)
@@ -143,6 +155,6 @@ mod tests {
     fn no_scheme_is_an_empty_list() {
         let v0_3 = json!({"url": "u", "authentication": {"schemes": []}});
         let config = config_to_v1(v0_3.clone()).unwrap();
-        assert_eq!(config_from_v1(&config, &mut Losses::new()), v0_3);
+        assert_eq!(config_from_v1(&config, Form::JsonRpc, &mut Losses::new()), v0_3);
     }
 }

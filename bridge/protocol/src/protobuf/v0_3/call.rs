@@ -15,7 +15,7 @@ use crate::{
     },
     dialect::{
         Call, Losses,
-        v0_3::proto::{self, request},
+        v0_3::{Form, proto, request},
     },
     protobuf::ReadError,
     wire::{FieldError, Wire as _},
@@ -80,8 +80,10 @@ pub(in crate::protobuf) fn answered(operation: Operation) -> &'static str {
 
 fn call(operation: Operation, value: Value) -> Result<Call, FieldError> {
     Ok(match operation {
-        Operation::SendMessage => Call::SendMessage(proto::send_to_v1(value)?),
-        Operation::SendStreamingMessage => Call::SendStreamingMessage(proto::send_to_v1(value)?),
+        Operation::SendMessage => Call::SendMessage(request::send_to_v1(value, Form::Proto)?),
+        Operation::SendStreamingMessage => {
+            Call::SendStreamingMessage(request::send_to_v1(value, Form::Proto)?)
+        }
         Operation::GetTask => Call::GetTask(GetTaskRequest {
             history_length: number(&value, "historyLength"),
             ..GetTaskRequest::new(resource(&value, "name")?.0)
@@ -145,7 +147,7 @@ fn resource(value: &Value, key: &str) -> Result<(String, String), FieldError> {
 }
 
 fn written(call: &Call, losses: &mut Losses) -> Value {
-    request::tenant(call, losses);
+    proto::lose_tenant(call, losses);
     let task = |id: &str| format!("tasks/{id}");
     let setting = |task: &str, id: &str| match id {
         "" => format!("tasks/{task}"),
@@ -153,13 +155,13 @@ fn written(call: &Call, losses: &mut Losses) -> Value {
     };
     match call {
         Call::SendMessage(send) | Call::SendStreamingMessage(send) => {
-            request::send_from_v1(send, losses)
+            request::send_from_v1(send, Form::Proto, losses)
         }
         Call::GetTask(get) => json!({"name": task(&get.id), "historyLength": get.history_length}),
         Call::CancelTask(cancel) => json!({"name": task(&cancel.id)}),
         Call::SubscribeToTask(subscribe) => json!({"name": task(&subscribe.id)}),
         Call::CreateTaskPushNotificationConfig(config) => {
-            request::create_push_from_v1(config, losses)
+            proto::create_push_from_v1(config, losses)
         }
         Call::GetTaskPushNotificationConfig(get) => json!({"name": setting(&get.task_id, &get.id)}),
         Call::ListTaskPushNotificationConfigs(list) => json!({

@@ -13,7 +13,11 @@ use crate::{
     arbitrary,
     dialect::{
         Call, Losses, Version, card,
-        v0_3::proto::{self, answer, request},
+        v0_3::{
+            Form, event, message,
+            proto::{self, answer},
+            request, task,
+        },
     },
     protobuf::{self, DESCRIPTOR, properties::carried},
     wire::{Wire as _, to_value},
@@ -27,7 +31,7 @@ proptest! {
     #[test]
     fn a_task_comes_back(task in arbitrary::v1_0::task()) {
         let task = Task::read(carried(named(to_value(&task)))).unwrap();
-        let json = proto::task_from_v1(&task, &mut Losses::new());
+        let json = task::from_v1(&task, Form::Proto, &mut Losses::new());
         let read = come_back(Operation::GetTask, &json);
         prop_assert_eq!(answer::task_to_v1(read), answer::task_to_v1(json));
     }
@@ -36,15 +40,19 @@ proptest! {
     fn a_stream_item_comes_back(item in arbitrary::v1_0::stream_item()) {
         let mut losses = Losses::new();
         let json = match StreamResponse::read(carried(named(to_value(&item)))).unwrap() {
-            StreamResponse::Task(task) => json!({"task": proto::task_from_v1(&task, &mut losses)}),
+            StreamResponse::Task(task) => {
+                json!({"task": task::from_v1(&task, Form::Proto, &mut losses)})
+            }
             StreamResponse::Message(message) => {
-                json!({"message": proto::message_from_v1(&message, &mut losses)})
+                json!({"message": message::from_v1(&message, Form::Proto, &mut losses)})
             }
             StreamResponse::StatusUpdate(update) => {
-                json!({"statusUpdate": proto::status_update_from_v1(&update, true, &mut losses)})
+                let update = event::status_update_from_v1(&update, true, Form::Proto, &mut losses);
+                json!({ "statusUpdate": update })
             }
             StreamResponse::ArtifactUpdate(update) => {
-                json!({"artifactUpdate": proto::artifact_update_from_v1(&update, &mut losses)})
+                let update = event::artifact_update_from_v1(&update, Form::Proto, &mut losses);
+                json!({ "artifactUpdate": update })
             }
         };
         let read = come_back(Operation::SubscribeToTask, &json);
@@ -60,14 +68,14 @@ proptest! {
         let read = MESSAGES.read_call(call.operation(), &bytes);
         match &call {
             Call::SendMessage(send) => {
-                let json = request::send_from_v1(send, &mut Losses::new());
-                let expected = proto::send_to_v1(json).map(Call::SendMessage);
+                let json = request::send_from_v1(send, Form::Proto, &mut Losses::new());
+                let expected = request::send_to_v1(json, Form::Proto).map(Call::SendMessage);
                 prop_assert_eq!(read, expected.map_err(Into::into));
             }
             // It is read in the same way.
             Call::SendStreamingMessage(_) => {}
             Call::CreateTaskPushNotificationConfig(config) => {
-                let json = request::create_push_from_v1(config, &mut Losses::new());
+                let json = proto::create_push_from_v1(config, &mut Losses::new());
                 let task = config.task_id.clone().unwrap_or_default();
                 let expected = proto::create_push_to_v1(json, &task);
                 let expected = expected.map(Call::CreateTaskPushNotificationConfig);

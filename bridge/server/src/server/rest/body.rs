@@ -3,7 +3,10 @@
 use axum::http::{HeaderMap, Uri};
 use bridge_protocol::{
     a2a::{Error, ErrorKind, Metadata, Operation},
-    dialect::{Call, Version, v0_3::proto},
+    dialect::{
+        Call, Version,
+        v0_3::{Form, proto, request},
+    },
     wire::{FieldError, parse},
 };
 use serde_json::{Value, json};
@@ -67,7 +70,7 @@ fn sent(routed: &RouteMatch, body: &[u8]) -> Result<(Call, ResponseFormat), Erro
         let call = version.params_to_v1(operation, params, "")?;
         return Ok((call, ResponseFormat::V0_3));
     }
-    let request = proto::send_to_v1(params)?;
+    let request = request::send_to_v1(params, Form::Proto)?;
     let call = match operation.streams() {
         true => Call::SendStreamingMessage(request),
         false => Call::SendMessage(request),

@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use bridge_protocol::{
     a2a::{SendMessageResponse, StreamResponse, Task},
-    dialect::{Losses, Version, v0_3::proto},
+    dialect::{
+        Losses, Version,
+        v0_3::{Form, event, message, proto, task},
+    },
 };
 use serde_json::{Value, json};
 
@@ -87,7 +90,7 @@ impl ResponseFormat {
 
     fn task(self, task: &Task, losses: &mut Losses) -> Value {
         match self {
-            Self::V0_3Proto => proto::task_from_v1(task, losses),
+            Self::V0_3Proto => task::from_v1(task, Form::Proto, losses),
             Self::V1_0 | Self::V0_3 => Version::V0_3.task_from_v1(task, losses),
         }
     }
@@ -122,15 +125,17 @@ impl ResponseFormat {
             StreamResponse::ArtifactUpdate(_) => "artifactUpdate",
         };
         let value = match response {
-            StreamResponse::Task(task) if is_proto => proto::task_from_v1(task, losses),
-            StreamResponse::Message(message) if is_proto => proto::message_from_v1(message, losses),
+            StreamResponse::Task(task) if is_proto => task::from_v1(task, Form::Proto, losses),
+            StreamResponse::Message(message) if is_proto => {
+                message::from_v1(message, Form::Proto, losses)
+            }
             StreamResponse::StatusUpdate(update) if is_proto => {
                 let state = &update.status.state;
                 let is_last = (state.is_terminal() || state.is_interrupted()) && !turn_continues;
-                proto::status_update_from_v1(update, is_last, losses)
+                event::status_update_from_v1(update, is_last, Form::Proto, losses)
             }
             StreamResponse::ArtifactUpdate(update) if is_proto => {
-                proto::artifact_update_from_v1(update, losses)
+                event::artifact_update_from_v1(update, Form::Proto, losses)
             }
             StreamResponse::Task(_)
             | StreamResponse::Message(_)

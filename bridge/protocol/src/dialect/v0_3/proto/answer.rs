@@ -1,26 +1,27 @@
 //! Reads answers in ProtoJSON of 0.3, for clients. Answers with `kind` are in the form of JSON-RPC, which
 //! some servers send here too, and are read as such.
 
-use alloc::{string::String, vec::Vec};
+use alloc::string::String;
 
 use serde_json::Value;
 
-use super::{push, read};
 use crate::{
     a2a::{
-        Artifact, ListTaskPushNotificationConfigsResponse, Message, Metadata, SendMessageResponse,
-        StreamResponse, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState,
-        TaskStatus, TaskStatusUpdateEvent,
+        ListTaskPushNotificationConfigsResponse, Metadata, SendMessageResponse, StreamResponse,
+        Task, TaskPushNotificationConfig,
     },
-    dialect::{object, v0_3},
-    wire::{FieldError, Fields, Wire as _, list},
+    dialect::{
+        object,
+        v0_3::{Form, event, message, push, task},
+    },
+    wire::{FieldError, Fields},
 };
 
 /// Reads the answer to `message:send`.
 pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError> {
     const KINDS: &str = "one of task, message";
     if value.get("kind").is_some() {
-        return v0_3::event::send_result_to_v1(value);
+        return event::send_result_to_v1(value);
     }
     match item(value, KINDS)? {
         StreamResponse::Task(task) => Ok(SendMessageResponse::Task(task)),
@@ -33,23 +34,25 @@ pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError
 /// Reads one item of a stream.
 pub fn stream_item_to_v1(value: Value) -> Result<StreamResponse, FieldError> {
     match value.get("kind").is_some() {
-        true => v0_3::event::stream_item_to_v1(value),
+        true => event::stream_item_to_v1(value),
         false => item(value, "exactly one of task, message, statusUpdate, artifactUpdate"),
     }
 }
 
 fn item(value: Value, kinds: &str) -> Result<StreamResponse, FieldError> {
-    let mut fields = Fields::of(value)?;
-    let message = fields.optional_by("message", message_to_v1)?;
-    // The field's name in the proto, which some servers use.
-    let message = message.or(fields.optional_by("msg", message_to_v1)?);
+    let (mut fields, form) = (Fields::of(value)?, Form::Proto);
+    let message = |message| message::to_v1(message, form).map(StreamResponse::Message);
+    let status =
+        |update| event::status_update_to_v1(update, form).map(StreamResponse::StatusUpdate);
+    let artifact =
+        |update| event::artifact_update_to_v1(update, form).map(StreamResponse::ArtifactUpdate);
+    // `msg` is the field's name in the proto, which some servers use.
+    let said = fields.optional_by("message", message)?.or(fields.optional_by("msg", message)?);
     let items = [
         fields.optional_by("task", task_to_v1)?.map(StreamResponse::Task),
-        message.map(StreamResponse::Message),
-        fields.optional_by("statusUpdate", status_update_to_v1)?.map(StreamResponse::StatusUpdate),
-        fields
-            .optional_by("artifactUpdate", artifact_update_to_v1)?
-            .map(StreamResponse::ArtifactUpdate),
+        said,
+        fields.optional_by("statusUpdate", status)?,
+        fields.optional_by("artifactUpdate", artifact)?,
     ];
     let mut present = items.into_iter().flatten();
     match (present.next(), present.next()) {
@@ -61,94 +64,11 @@ fn item(value: Value, kinds: &str) -> Result<StreamResponse, FieldError> {
 
 /// Reads a task: the answer to GetTask and CancelTask.
 pub fn task_to_v1(value: Value) -> Result<Task, FieldError> {
-    if value.get("kind").is_some() {
-        return v0_3::task::to_v1(value);
-    }
-    let mut fields = Fields::of(value)?;
-    Ok(Task {
-        id: fields.required("id")?,
-        context_id: read::text(&mut fields, "contextId")?,
-        status: fields.required_by("status", status_to_v1)?,
-        artifacts: all(&mut fields, "artifacts", artifact_to_v1)?,
-        history: all(&mut fields, "history", message_to_v1)?,
-        metadata: fields.optional("metadata")?,
-        extra: object::extra(fields, &[], Metadata::new()),
-    })
-}
-
-/// Converts a list; an absent one counts as empty.
-fn all<T>(
-    fields: &mut Fields,
-    key: &str,
-    to_v1: fn(Value) -> Result<T, FieldError>,
-) -> Result<Vec<T>, FieldError> {
-    let read = fields.optional_by(key, |items| list(items, to_v1))?;
-    Ok(read.unwrap_or_default())
-}
-
-/// Converts a message. One without parts has no field for them.
-fn message_to_v1(mut value: Value) -> Result<Message, FieldError> {
-    if let Value::Object(fields) = &mut value {
-        fields.entry("content").or_insert_with(|| Value::Array(Vec::new()));
-    }
-    read::message_to_v1(value)
-}
-
-fn status_to_v1(value: Value) -> Result<TaskStatus, FieldError> {
-    let mut fields = Fields::of(value)?;
-    Ok(TaskStatus {
-        state: fields.required_by("state", state_to_v1)?,
-        message: fields.optional_by("message", message_to_v1)?,
-        timestamp: read::text(&mut fields, "timestamp")?,
-        extra: object::extra(fields, &[], Metadata::new()),
-    })
-}
-
-fn state_to_v1(value: Value) -> Result<TaskState, FieldError> {
-    // Spelled with two l in 0.3 only.
-    match value.as_str() == Some("TASK_STATE_CANCELLED") {
-        true => Ok(TaskState::Canceled),
-        false => TaskState::read(value),
-    }
-}
-
-fn artifact_to_v1(value: Value) -> Result<Artifact, FieldError> {
-    let mut fields = Fields::of(value)?;
-    Ok(Artifact {
-        artifact_id: fields.required("artifactId")?,
-        name: read::text(&mut fields, "name")?,
-        description: read::text(&mut fields, "description")?,
-        parts: all(&mut fields, "parts", read::part_to_v1)?,
-        metadata: fields.optional("metadata")?,
-        extensions: fields.optional("extensions")?,
-        extra: object::extra(fields, &[], Metadata::new()),
-    })
-}
-
-/// `final` follows from the state, and could contradict it, so it is not kept.
-fn status_update_to_v1(value: Value) -> Result<TaskStatusUpdateEvent, FieldError> {
-    let mut fields = Fields::of(value)?;
-    fields.take("final");
-    Ok(TaskStatusUpdateEvent {
-        task_id: fields.required("taskId")?,
-        context_id: fields.optional("contextId")?,
-        status: fields.required_by("status", status_to_v1)?,
-        metadata: fields.optional("metadata")?,
-        extra: object::extra(fields, &[], Metadata::new()),
-    })
-}
-
-fn artifact_update_to_v1(value: Value) -> Result<TaskArtifactUpdateEvent, FieldError> {
-    let mut fields = Fields::of(value)?;
-    Ok(TaskArtifactUpdateEvent {
-        task_id: fields.required("taskId")?,
-        context_id: fields.optional("contextId")?,
-        artifact: fields.required_by("artifact", artifact_to_v1)?,
-        append: fields.optional("append")?,
-        last_chunk: fields.optional("lastChunk")?,
-        metadata: fields.optional("metadata")?,
-        extra: object::extra(fields, &[], Metadata::new()),
-    })
+    let form = match value.get("kind") {
+        Some(_) => Form::JsonRpc,
+        None => Form::Proto,
+    };
+    task::to_v1(value, form)
 }
 
 /// Reads a push notification configuration, whose name contains its task:
@@ -171,19 +91,19 @@ pub fn push_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError
 pub fn pushes_to_v1(value: Value) -> Result<ListTaskPushNotificationConfigsResponse, FieldError> {
     let mut fields = Fields::of(value)?;
     Ok(ListTaskPushNotificationConfigsResponse {
-        configs: all(&mut fields, "configs", push_to_v1)?,
-        next_page_token: read::text(&mut fields, "nextPageToken")?,
+        configs: fields.list_by("configs", push_to_v1)?,
+        next_page_token: fields.filled("nextPageToken")?,
         extra: object::extra(fields, &[], Metadata::new()),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::{push_from_v1, request, send_to_v1, task_from_v1},
-        *,
+    use super::{super::push_from_v1, *};
+    use crate::{
+        dialect::{Losses, v0_3::request},
+        wire::{Wire as _, to_value},
     };
-    use crate::{dialect::Losses, wire::to_value};
     use serde_json::json;
     use std::string::ToString;
 
@@ -196,7 +116,7 @@ mod tests {
             "artifacts": [{"artifactId": "a", "name": "n", "parts": [{"data": {"x": 1}}]}],
         }))
         .unwrap();
-        let written = task_from_v1(&task, &mut Losses::new());
+        let written = task::from_v1(&task, Form::Proto, &mut Losses::new());
         assert_eq!(task_to_v1(written.clone()).unwrap(), task);
         let sent = send_result_to_v1(json!({ "task": written })).unwrap();
         assert_eq!(sent, SendMessageResponse::Task(task));
@@ -213,8 +133,8 @@ mod tests {
                 {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}});
             let request = crate::a2a::SendMessageRequest::read(sent).unwrap();
             let mut losses = Losses::new();
-            let written = request::send_from_v1(&request, &mut losses);
-            assert_eq!(send_to_v1(written).unwrap(), request);
+            let written = request::send_from_v1(&request, Form::Proto, &mut losses);
+            assert_eq!(request::send_to_v1(written, Form::Proto).unwrap(), request);
             assert!(losses.is_empty());
         }
     }
@@ -223,7 +143,7 @@ mod tests {
     fn requests_without_configuration_are_waited_for() {
         let sent = json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": []}});
         let request = crate::a2a::SendMessageRequest::read(sent).unwrap();
-        let written = request::send_from_v1(&request, &mut Losses::new());
+        let written = request::send_from_v1(&request, Form::Proto, &mut Losses::new());
         assert_eq!(written["configuration"], json!({"blocking": true}));
     }
 

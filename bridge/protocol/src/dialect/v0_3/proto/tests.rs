@@ -4,14 +4,13 @@ use std::string::ToString;
 
 use serde_json::{Value, json};
 
-use super::{
-    read::{message_to_v1, part_to_v1},
-    write::part_from_v1,
-    *,
-};
+use super::{part::from_v1 as part_from_v1, part::to_v1 as part_to_v1, *};
 use crate::{
     a2a::{Part, Task, TaskState, TaskStatus},
-    dialect::{Losses, v0_3},
+    dialect::{
+        Losses,
+        v0_3::{Form, message, request, task},
+    },
     wire::{Wire, to_value},
 };
 
@@ -37,10 +36,10 @@ fn a_message_says_the_same_in_both_forms() {
             {"kind": "data", "data": {"a": [1]}},
         ],
     });
-    let message = message_to_v1(proto.clone()).unwrap();
-    assert_eq!(message, v0_3::message::to_v1(plain).unwrap());
+    let message = message::to_v1(proto.clone(), Form::Proto).unwrap();
+    assert_eq!(message, message::to_v1(plain, Form::JsonRpc).unwrap());
     let mut losses = Losses::new();
-    assert_eq!(message_from_v1(&message, &mut losses), proto);
+    assert_eq!(message::from_v1(&message, Form::Proto, &mut losses), proto);
     assert!(losses.is_empty());
 }
 
@@ -79,8 +78,8 @@ fn a_field_is_read_by_either_name() {
         },
     });
     assert!(is_like(&proto));
-    let read = send_to_v1(proto).unwrap();
-    assert_eq!(read, send_to_v1(json).unwrap());
+    let read = request::send_to_v1(proto, Form::Proto).unwrap();
+    assert_eq!(read, request::send_to_v1(json, Form::Proto).unwrap());
     assert!(read.extra.is_empty() && read.message.extra.is_empty());
     let inner = json!({"id": "p", "url": "https://a.test/w", "authentication": {}});
     let json = json!({"parent": "tasks/t", "configId": "p", "config": {
@@ -103,7 +102,7 @@ fn fields_that_the_proto_lacks_are_omitted_and_reported() {
     task.status = TaskStatus::new(TaskState::Canceled);
     let mut losses = Losses::new();
     assert_eq!(
-        task_from_v1(&task, &mut losses),
+        task::from_v1(&task, Form::Proto, &mut losses),
         json!({
             "id": "t", "contextId": "", "status": {"state": "TASK_STATE_CANCELLED"},
             "history": [{"messageId": "m", "role": "ROLE_AGENT", "content": [
@@ -122,7 +121,7 @@ fn absence_means_what_it_means_in_protos() {
         let message = json!({"messageId": "m", "role": "ROLE_USER", "content": []});
         let body = json!({"message": message, "configuration": configuration});
         assert!(is_like(&body));
-        send_to_v1(body).unwrap().configuration.unwrap()
+        request::send_to_v1(body, Form::Proto).unwrap().configuration.unwrap()
     };
     for (configuration, at_once, history) in [
         (json!({}), true, None),
