@@ -24,16 +24,12 @@ const REMEMBERED: usize = 1_000;
 #[derive(Clone, Debug)]
 pub struct Present {
     clock: Timestamp,
-    /// The jumps, oldest first.
-    jumps: Vec<PastJump>,
+    now: Instant,
+    jumps: Jumps,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct PastJump {
-    by: SignedDuration,
-    /// The time that has passed since.
-    ago: Duration,
-}
+/// By how much the clock has jumped, and when; oldest first.
+type Jumps = Vec<(SignedDuration, Instant)>;
 
 impl Present {
     /// Returns the time that the clock shows.
@@ -48,9 +44,12 @@ impl Present {
         let signed = |time| SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX);
         // From the latest jump to the earliest: `back` is how far the clock has jumped since.
         let (mut back, mut furthest) = (SignedDuration::ZERO, signed(age));
-        for jump in self.jumps.iter().rev().filter(|jump| jump.ago < age) {
-            furthest = furthest.max(back.saturating_add(signed(jump.ago)));
-            back = back.saturating_add(jump.by);
+        for (by, then) in self.jumps.iter().rev() {
+            let ago = self.now.saturating_duration_since(*then);
+            if ago < age {
+                furthest = furthest.max(back.saturating_add(signed(ago)));
+                back = back.saturating_add(*by);
+            }
         }
         furthest = furthest.max(back.saturating_add(signed(age)));
         self.clock.checked_sub(furthest).ok()
@@ -60,7 +59,7 @@ impl Present {
 /// A present without a jump.
 impl From<Timestamp> for Present {
     fn from(clock: Timestamp) -> Self {
-        Self { clock, jumps: Vec::new() }
+        Self { clock, now: Instant::now(), jumps: Vec::new() }
     }
 }
 
@@ -75,7 +74,7 @@ pub fn present() -> Present {
 #[derive(Debug)]
 struct ObservedClock {
     last: Option<(Timestamp, Instant)>,
-    jumps: Vec<(SignedDuration, Instant)>,
+    jumps: Jumps,
 }
 
 impl ObservedClock {
@@ -88,11 +87,7 @@ impl ObservedClock {
                 self.jumped(ahead, now);
             }
         }
-        let past = |(by, then): &(SignedDuration, Instant)| PastJump {
-            by: *by,
-            ago: now.saturating_duration_since(*then),
-        };
-        Present { clock, jumps: self.jumps.iter().map(past).collect() }
+        Present { clock, now, jumps: self.jumps.clone() }
     }
 
     fn jumped(&mut self, ahead: SignedDuration, now: Instant) {
