@@ -52,42 +52,40 @@ impl Io {
     pub fn new(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
         Self(Kind::Other(Box::new(stream)))
     }
+
+    fn stream(self: Pin<&mut Self>) -> Pin<&mut dyn Stream> {
+        match &mut self.get_mut().0 {
+            Kind::Tcp(stream) => Pin::new(stream),
+            Kind::Other(stream) => Pin::new(&mut **stream),
+        }
+    }
 }
 
 impl AsyncRead for Io {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut self.0 {
-            Kind::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
-            Kind::Other(stream) => Pin::new(stream).poll_read(context, buffer),
-        }
+        self.stream().poll_read(context, buffer)
     }
 }
 
 impl AsyncWrite for Io {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.0 {
-            Kind::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
-            Kind::Other(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
+        self.stream().poll_write(context, bytes)
     }
 
     fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.0 {
-            Kind::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, pieces),
-            Kind::Other(stream) => Pin::new(stream).poll_write_vectored(context, pieces),
-        }
+        self.stream().poll_write_vectored(context, pieces)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -97,17 +95,11 @@ impl AsyncWrite for Io {
         }
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.0 {
-            Kind::Tcp(stream) => Pin::new(stream).poll_flush(context),
-            Kind::Other(stream) => Pin::new(stream).poll_flush(context),
-        }
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_flush(context)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.0 {
-            Kind::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
-            Kind::Other(stream) => Pin::new(stream).poll_shutdown(context),
-        }
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_shutdown(context)
     }
 }
