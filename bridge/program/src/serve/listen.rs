@@ -61,22 +61,17 @@ pub(super) fn max_connections(connections: usize, listeners: usize) -> usize {
     connections.min(left / listeners.max(1)).max(1)
 }
 
-/// Logs connections that could not be accepted. While the process has too many open files, every try fails.
-#[derive(Debug, Default)]
-pub(super) struct AcceptFailures(LogInterval);
-
-impl AcceptFailures {
-    /// Logs the error of a try, at most once a minute.
-    pub(super) fn log(&self, error: &io::Error) {
-        let Some(unlogged) = self.0.note() else {
-            return;
-        };
-        let advice = match system::is_lack_of_files(error) {
-            true => format!(": {}", system::FILE_LIMIT_ADVICE),
-            false => String::new(),
-        };
-        tracing::warn!(%error, unlogged, "a connection could not be accepted{advice} (this is logged once a minute)");
-    }
+/// Logs the error of a connection that could not be accepted, at most once a minute: while the process has too many open files,
+/// every try fails.
+pub(super) fn log_accept_failure(interval: &LogInterval, error: &io::Error) {
+    let Some(unlogged) = interval.note() else {
+        return;
+    };
+    let advice = match system::is_lack_of_files(error) {
+        true => format!(": {}", system::FILE_LIMIT_ADVICE),
+        false => String::new(),
+    };
+    tracing::warn!(%error, unlogged, "a connection could not be accepted{advice} (this is logged once a minute)");
 }
 
 /// Sets the options of an accepted connection.

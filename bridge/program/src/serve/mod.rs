@@ -60,11 +60,11 @@ pub use rejection::Rejection;
 pub use request_limits::network;
 pub use service::App;
 
+use crate::LogInterval;
 use connection_monitor::ConnectionMonitor;
 use connections::Connections;
 use http_connection::HttpConnection;
 use idle_stream::StreamSlot;
-use listen::AcceptFailures;
 use monitored_io::MonitoredIo;
 use request_limits::RequestLimits;
 use service::ConnectionService;
@@ -168,7 +168,7 @@ struct Server {
     request_limits: Arc<RequestLimits>,
     reserved_limits: Arc<RequestLimits>,
     connections: Arc<Connections>,
-    accept_failures: Arc<AcceptFailures>,
+    accept_failures: Arc<LogInterval>,
     stopped: watch::Receiver<bool>,
 }
 
@@ -269,7 +269,7 @@ impl Server {
                 | io::ErrorKind::ConnectionRefused
         );
         if !is_from_client {
-            self.accept_failures.log(error);
+            listen::log_accept_failure(&self.accept_failures, error);
             self.connections.evict();
             sleep(ACCEPT_PAUSE).await;
         }
