@@ -1,8 +1,8 @@
 //! The request that is being answered, as its handler and the work that it starts see it.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard,
-    atomic::{AtomicBool, AtomicU8, Ordering},
+    Arc, Mutex, OnceLock,
+    atomic::{AtomicBool, Ordering},
 };
 
 use tokio::task_local;
@@ -31,7 +31,7 @@ struct Inner {
     limits: Arc<AddressLimits>,
     permits: Mutex<Vec<Permits>>,
     response: Mutex<Option<ResponsePermit>>,
-    body_error: AtomicU8,
+    body_error: OnceLock<BodyError>,
     is_error_reported: AtomicBool,
     is_body_read: AtomicBool,
 }
@@ -42,7 +42,7 @@ impl InFlight {
             limits,
             permits: Mutex::default(),
             response: Mutex::default(),
-            body_error: AtomicU8::new(0),
+            body_error: OnceLock::new(),
             is_error_reported: AtomicBool::new(false),
             is_body_read: AtomicBool::new(false),
         }))
@@ -73,13 +73,13 @@ impl InFlight {
         }
         let permits = limits.bytes(bytes as u64).await;
         let is_reserved = permits.is_some();
-        self.permits().extend(permits);
+        lock(&self.0.permits).extend(permits);
         is_reserved
     }
 
     /// Releases the memory before the request ends, because the client may wait long for the response.
     pub fn release(&self) {
-        self.permits().clear();
+        lock(&self.0.permits).clear();
     }
 
     pub(super) fn limits(&self) -> &Arc<AddressLimits> {
@@ -88,7 +88,7 @@ impl InFlight {
 
     /// Keeps permits until the request ends or [`release`](Self::release) is called.
     pub(super) fn hold(&self, permits: Permits) {
-        self.permits().push(permits);
+        lock(&self.0.permits).push(permits);
     }
 
     /// Keeps the memory of the response until that takes it.
@@ -100,25 +100,14 @@ impl InFlight {
         lock(&self.0.response).take()
     }
 
-    fn permits(&self) -> MutexGuard<'_, Vec<Permits>> {
-        lock(&self.0.permits)
-    }
-
+    /// Records why the body is not read to its end. The first reason counts.
     pub(super) fn set_body_error(&self, error: BodyError) {
-        let code = match error {
-            BodyError::TooSlow => 1,
-            BodyError::NoMemory => 2,
-        };
-        self.0.body_error.store(code, Ordering::Relaxed);
+        let _ = self.0.body_error.set(error);
     }
 
     /// Returns why the body was not read to its end. `None` if nothing went wrong so far.
     pub fn body_error(&self) -> Option<BodyError> {
-        match self.0.body_error.load(Ordering::Relaxed) {
-            1 => Some(BodyError::TooSlow),
-            2 => Some(BodyError::NoMemory),
-            _ => None,
-        }
+        self.0.body_error.get().copied()
     }
 
     /// Returns [`body_error`](Self::body_error) to a handler that reports the error in its own form. The handler's response is

@@ -5,7 +5,7 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, LazyLock, Mutex, MutexGuard,
+        Arc, LazyLock, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -120,19 +120,12 @@ pub struct ResponseMemory {
 impl ResponseMemory {
     /// Returns the memory for the client whose request is being handled. Outside of a request it is limited by that of all alone.
     pub fn of_client() -> Self {
-        let request = InFlight::current();
-        request.as_ref().map_or(Self { share: None }, Self::of)
-    }
-
-    fn of(request: &InFlight) -> Self {
-        let share = request.limits().responses();
-        Self { share: Some(share.clone()) }
+        Self { share: InFlight::current().map(|request| request.limits().responses.clone()) }
     }
 
     /// Waits for the memory of a response of `bytes` bytes. `None` if it is not counted.
     pub async fn reserve(&self, bytes: usize) -> Option<ResponsePermit> {
-        let share = self.share.as_deref();
-        large_responses().reserve(share, bytes).await
+        large_responses().reserve(self.share.as_deref(), bytes).await
     }
 
     /// Takes the memory of a response of `bytes` bytes, if it is free now.
@@ -161,9 +154,8 @@ where
     let Some(request) = InFlight::current() else {
         return read().await;
     };
-    let memory = ResponseMemory::of(&request);
-    let known = name.as_ref();
-    let known = known.and_then(|name| large_responses().large_size(name));
+    let memory = ResponseMemory::of_client();
+    let known = name.as_ref().and_then(|name| large_responses().large_size(name));
     let permit = memory.reserve(known.unwrap_or_default()).await;
     let found = read().await?;
     let bytes = size(&found);
@@ -227,7 +219,7 @@ impl LargeResponses {
             return;
         }
         let name = name().into();
-        let mut large = self.large();
+        let mut large = lock(&self.large);
         match large.iter_mut().find(|(known, _)| *known == name) {
             Some((_, size)) => *size = bytes.max(*size),
             None => {
@@ -239,17 +231,13 @@ impl LargeResponses {
 
     /// Returns the size in bytes of something that is remembered as large. The name is only made if anything is remembered.
     pub fn large_size<N: AsRef<str>>(&self, name: impl FnOnce() -> N) -> Option<usize> {
-        let large = self.large();
+        let large = lock(&self.large);
         if large.is_empty() {
             return None;
         }
         let name = name();
         let found = large.iter().find(|(known, _)| known == name.as_ref());
         found.map(|(_, size)| *size)
-    }
-
-    fn large(&self) -> MutexGuard<'_, VecDeque<(String, usize)>> {
-        lock(&self.large)
     }
 
     fn try_reserve(&self, share: Option<&Pools>, bytes: usize) -> Option<ResponsePermit> {

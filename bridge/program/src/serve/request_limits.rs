@@ -47,16 +47,17 @@ struct AddressTable {
 /// The limits of the requests of one address: half of the limits of all.
 #[derive(Debug)]
 pub(super) struct AddressLimits {
-    requests: Arc<Semaphore>,
-    bytes: Arc<Semaphore>,
-    expensive: Arc<Semaphore>,
-    responses: Arc<Pools>,
-    all_requests: Arc<Semaphore>,
-    all_bytes: Arc<Semaphore>,
-    all_expensive: Arc<Semaphore>,
+    requests: OwnAndAll,
+    bytes: OwnAndAll,
+    expensive: OwnAndAll,
+    /// The share of the memory for responses.
+    pub(super) responses: Arc<Pools>,
     /// The most permits for bytes that one body can get, in units.
     max_units: usize,
 }
+
+/// The semaphore of an address, and that of all.
+type OwnAndAll = [Arc<Semaphore>; 2];
 
 /// The permits of an address, and those of all.
 pub(super) type Permits = [OwnedSemaphorePermit; 2];
@@ -96,14 +97,12 @@ impl RequestLimits {
             table.limits.retain(|_, limits| limits.strong_count() > 0);
             table.clean_at = 2 * table.limits.len() + 16;
         }
+        let semaphore = |permits| Arc::new(Semaphore::new(permits));
         let limits = Arc::new(AddressLimits {
-            requests: Arc::new(Semaphore::new(self.requests_each)),
-            bytes: Arc::new(Semaphore::new(self.bytes_each)),
-            expensive: Arc::new(Semaphore::new(EXPENSIVE_EACH)),
+            requests: [semaphore(self.requests_each), self.requests.clone()],
+            bytes: [semaphore(self.bytes_each), self.bytes.clone()],
+            expensive: [semaphore(EXPENSIVE_EACH), self.expensive.clone()],
             responses: Pools::share(),
-            all_requests: self.requests.clone(),
-            all_bytes: self.bytes.clone(),
-            all_expensive: self.expensive.clone(),
             max_units: self.bytes_each,
         });
         table.limits.insert(key, Arc::downgrade(&limits));
@@ -112,14 +111,9 @@ impl RequestLimits {
 }
 
 impl AddressLimits {
-    /// Returns the share of the memory for responses.
-    pub(super) fn responses(&self) -> &Arc<Pools> {
-        &self.responses
-    }
-
     /// Takes the permits for a request, if they are free now.
     pub(super) fn try_request(&self) -> Option<Permits> {
-        try_acquire([&self.requests, &self.all_requests], 1)
+        try_acquire(&self.requests, 1)
     }
 
     /// Waits for the permits for `bytes` bytes. `None` if they are not free in time. A body that is larger than the limit of its
@@ -127,23 +121,23 @@ impl AddressLimits {
     pub(super) async fn bytes(&self, bytes: u64) -> Option<Permits> {
         let units = usize::try_from(bytes).unwrap_or(usize::MAX).div_ceil(UNIT);
         let units = u32::try_from(units.min(self.max_units)).unwrap_or(u32::MAX);
-        acquire([&self.bytes, &self.all_bytes], units).await
+        acquire(&self.bytes, units).await
     }
 
     /// Takes the permits for `bytes` bytes, if they are free now.
     pub(super) fn try_bytes(&self, bytes: usize) -> Option<Permits> {
         let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
-        try_acquire([&self.bytes, &self.all_bytes], units)
+        try_acquire(&self.bytes, units)
     }
 
     /// Waits for the permits to parse an expensive body. `None` if they are not free in time.
     pub(super) async fn expensive_body(&self) -> Option<Permits> {
-        acquire([&self.expensive, &self.all_expensive], 1).await
+        acquire(&self.expensive, 1).await
     }
 }
 
 /// Takes `count` permits of both semaphores, if they are free now.
-fn try_acquire([own, all]: [&Arc<Semaphore>; 2], count: u32) -> Option<Permits> {
+fn try_acquire([own, all]: &OwnAndAll, count: u32) -> Option<Permits> {
     let own = own.clone().try_acquire_many_owned(count).ok()?;
     let of_all = all.clone().try_acquire_many_owned(count).ok()?;
     Some([own, of_all])
@@ -151,7 +145,7 @@ fn try_acquire([own, all]: [&Arc<Semaphore>; 2], count: u32) -> Option<Permits> 
 
 /// Waits for `count` permits of both semaphores. Those of the address come first, so that a waiting request holds nothing that
 /// other addresses need.
-async fn acquire([own, all]: [&Arc<Semaphore>; 2], count: u32) -> Option<Permits> {
+async fn acquire([own, all]: &OwnAndAll, count: u32) -> Option<Permits> {
     let both = async {
         let own = own.clone().acquire_many_owned(count).await.ok()?;
         let of_all = all.clone().acquire_many_owned(count).await.ok()?;
