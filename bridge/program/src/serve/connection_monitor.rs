@@ -5,7 +5,7 @@
 use std::{
     mem::take,
     sync::{
-        Arc, Mutex, MutexGuard, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -26,7 +26,7 @@ const CHECK: Duration = Duration::from_secs(5);
 const CHECK_BEHIND: Duration = Duration::from_millis(500);
 
 /// The state of one connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ConnectionMonitor {
     /// The number of requests that are being answered.
     open: AtomicUsize,
@@ -59,23 +59,7 @@ pub(super) struct ConnectionMonitor {
 impl ConnectionMonitor {
     /// Creates the state of a connection that is counted in `busy` while it has an open request.
     pub(super) fn counted_in(busy: Arc<AtomicUsize>) -> Self {
-        Self {
-            open: AtomicUsize::new(0),
-            busy,
-            had_request: AtomicBool::new(false),
-            had_reserved: AtomicBool::new(false),
-            idle_since: AtomicU64::new(now()),
-            head_since: AtomicU64::new(0),
-            behind_since: AtomicU64::new(0),
-            bytes_read: AtomicU64::new(0),
-            last_read: AtomicU64::new(0),
-            is_http2: AtomicBool::new(false),
-            is_stuck: AtomicBool::new(false),
-            is_evicted: AtomicBool::new(false),
-            evicted: Notify::new(),
-            bodies: Mutex::default(),
-            head_permits: Mutex::default(),
-        }
+        Self { busy, idle_since: AtomicU64::new(now()), ..Self::default() }
     }
 
     /// Records that a request has begun.
@@ -162,16 +146,12 @@ impl ConnectionMonitor {
 
     /// Keeps permits for the head that is being read.
     pub(super) fn hold(&self, permits: Permits) {
-        self.head_permits().push(permits);
+        lock(&self.head_permits).push(permits);
     }
 
     /// Takes the permits of the head that was just read.
     pub(super) fn take_head_permits(&self) -> Vec<Permits> {
-        take(&mut *self.head_permits())
-    }
-
-    fn head_permits(&self) -> MutexGuard<'_, Vec<Permits>> {
-        lock(&self.head_permits)
+        take(&mut *lock(&self.head_permits))
     }
 
     /// Monitors a response body that can stall although the connection does not.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, atomic::AtomicUsize},
+    sync::{Arc, Mutex, atomic::AtomicUsize},
 };
 
 use crate::lock;
@@ -39,7 +39,7 @@ impl Connections {
 
     /// Returns a slot for a new connection. If all are taken, an idle connection is closed for it; `None` if none is idle.
     pub(super) fn open(self: &Arc<Self>) -> Option<ConnectionSlot> {
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         if table.open.len() >= self.limit && !table.evict() {
             return None;
         }
@@ -52,11 +52,7 @@ impl Connections {
 
     /// Closes an idle connection, if there is one.
     pub(super) fn evict(&self) {
-        self.lock().evict();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        lock(&self.table)
+        lock(&self.table).evict();
     }
 }
 
@@ -79,7 +75,7 @@ impl Table {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.connections.lock().open.remove(&self.number);
+        lock(&self.connections.table).open.remove(&self.number);
     }
 }
 
@@ -103,7 +99,7 @@ mod tests {
         let fourth = connections.open().unwrap();
         third.monitor.evicted().await;
         drop((busy, third, fourth));
-        assert!(connections.lock().open.is_empty());
+        assert!(lock(&connections.table).open.is_empty());
     }
 
     #[tokio::test]

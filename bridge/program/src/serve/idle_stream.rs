@@ -8,7 +8,7 @@ use std::{
     io,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, ready},
@@ -63,7 +63,7 @@ impl Body for SentBody {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Attached(body) => body.is_end_stream(),
-            Self::Detachable(body) => body.lock().as_ref().is_none_or(Body::is_end_stream),
+            Self::Detachable(body) => lock(&body.body).as_ref().is_none_or(Body::is_end_stream),
         }
     }
 
@@ -86,17 +86,13 @@ pub(super) struct DetachableBody {
 
 impl DetachableBody {
     fn poll(&self, context: &mut Context<'_>) -> PolledFrame {
-        let mut body = self.lock();
+        let mut body = lock(&self.body);
         let Some(body) = body.as_mut() else {
             return Poll::Ready(None);
         };
         let polled = Pin::new(body).poll_frame(context);
         self.is_idle.store(polled.is_pending(), Ordering::Relaxed);
         polled
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<ResponseBody>> {
-        lock(&self.body)
     }
 }
 
@@ -111,23 +107,19 @@ impl StreamSlot {
             body: Mutex::new(Some(body)),
             is_idle: AtomicBool::new(false),
         });
-        *self.lock() = Arc::downgrade(&body);
+        *lock(&self.0) = Arc::downgrade(&body);
         body
     }
 
     /// Detaches the body that hyper is sending, if it is idle.
     pub(super) fn detach_idle(&self) -> Option<ResponseBody> {
-        let mut slot = self.lock();
+        let mut slot = lock(&self.0);
         let body = slot.upgrade()?;
         if !body.is_idle.load(Ordering::Relaxed) {
             return None;
         }
         *slot = Weak::new();
-        body.lock().take()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Weak<DetachableBody>> {
-        lock(&self.0)
+        lock(&body.body).take()
     }
 }
 

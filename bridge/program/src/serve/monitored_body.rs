@@ -4,7 +4,7 @@ use std::{
     io,
     pin::Pin,
     sync::{
-        Mutex, MutexGuard,
+        Mutex,
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll, ready},
@@ -74,7 +74,7 @@ impl SplitBody {
 #[derive(Debug)]
 pub(super) struct MonitoredBody {
     /// `None` once the body was aborted.
-    content: Mutex<Option<SplitBody>>,
+    pub(super) content: Mutex<Option<SplitBody>>,
     /// The moment at which the last piece was given to the connection; 0 while the connection waits for one.
     given_at: AtomicU64,
 }
@@ -84,12 +84,8 @@ impl MonitoredBody {
         Self { content: Mutex::new(Some(content)), given_at: AtomicU64::new(now()) }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Option<SplitBody>> {
-        lock(&self.content)
-    }
-
     pub(super) fn poll(&self, context: &mut Context<'_>) -> PolledFrame {
-        let mut content = self.lock();
+        let mut content = lock(&self.content);
         let Some(body) = content.as_mut() else {
             let error = io::Error::new(io::ErrorKind::TimedOut, "the client reads nothing");
             return Poll::Ready(Some(Err(axum::Error::new(error))));
@@ -111,7 +107,7 @@ impl MonitoredBody {
             return false;
         }
         if Duration::from_millis(now().saturating_sub(given_at)) > stalled {
-            let aborted = self.lock().take();
+            let aborted = lock(&self.content).take();
             drop(aborted);
         }
         true

@@ -5,6 +5,8 @@ use std::{pin::Pin, sync::Arc, task::Context};
 use axum::body::{Body, Bytes};
 use hyper::body::{Body as HttpBody, SizeHint};
 
+use crate::lock;
+
 use super::{
     connection_monitor::ConnectionMonitor,
     large_responses::ResponsePermit,
@@ -79,7 +81,7 @@ impl HttpBody for ResponseBody {
     fn is_end_stream(&self) -> bool {
         match &self.source {
             Source::Direct(content) => content.is_end(),
-            Source::Monitored(body) => body.lock().as_ref().is_some_and(SplitBody::is_end),
+            Source::Monitored(body) => lock(&body.content).as_ref().is_some_and(SplitBody::is_end),
         }
     }
 
@@ -87,7 +89,7 @@ impl HttpBody for ResponseBody {
         match &self.source {
             Source::Direct(content) => content.size_hint(),
             Source::Monitored(body) => {
-                body.lock().as_ref().map_or_else(SizeHint::default, SplitBody::size_hint)
+                lock(&body.content).as_ref().map_or_else(SizeHint::default, SplitBody::size_hint)
             }
         }
     }
@@ -136,7 +138,7 @@ mod tests {
         let monitored = monitored.clone();
         assert!(body.frame().await.unwrap().is_ok());
         assert!(monitored.cut_after(Duration::from_secs(3600)));
-        while monitored.lock().is_some() {
+        while lock(&monitored.content).is_some() {
             monitored.cut_after(Duration::ZERO);
         }
         assert!(body.frame().await.unwrap().is_err());
