@@ -433,9 +433,14 @@ mod tests {
             ("{ env = 'a', file = 'b' }", 0o600, ""),
             ("{ file = 'nothing' }", 0o600, "nothing: the file is empty"),
             ("70718", 0o600, "invalid type: a number, expected { env = \"NAME\" }"),
+            ("18446744073709551615", 0o600, "invalid type: a number, expected"),
+            ("170141183460469231731687303715884105727", 0o600, "invalid type: a number, expected"),
+            ("340282366920938463463374607431768211455", 0o600, "invalid type: a number, expected"),
+            ("70718.5", 0o600, "invalid type: a number, expected"),
         ] {
             let error = check(secret, mode).unwrap_err();
             assert!(error.contains(expected) && !error.contains("hunter2"), "{error}");
+            assert!(!error.contains(secret), "{error}");
         }
     }
 }

@@ -71,6 +71,13 @@ impl<'de> Deserialize<'de> for SecretText {
 
 struct SecretTextVisitor;
 
+impl SecretTextVisitor {
+    /// Refuses a secret of digits without quotes. The usual message would repeat it.
+    fn number<E: Error>(&self) -> E {
+        E::invalid_type(Unexpected::Other("a number"), self)
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum SecretReference {
@@ -89,9 +96,24 @@ impl<'de> Visitor<'de> for SecretTextVisitor {
         Ok(SecretText::Clear(Secret::new(text)))
     }
 
-    /// Refuses a secret of digits without quotes. The usual message would repeat it.
     fn visit_i64<E: Error>(self, _: i64) -> Result<SecretText, E> {
-        Err(E::invalid_type(Unexpected::Other("a number"), &self))
+        Err(self.number())
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<SecretText, E> {
+        Err(self.number())
+    }
+
+    fn visit_i128<E: Error>(self, _: i128) -> Result<SecretText, E> {
+        Err(self.number())
+    }
+
+    fn visit_u128<E: Error>(self, _: u128) -> Result<SecretText, E> {
+        Err(self.number())
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<SecretText, E> {
+        Err(self.number())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SecretText, A::Error> {
