@@ -64,14 +64,15 @@ pub(super) struct CallbackListener {
     pub(super) base: String,
     /// The address, with a slash at the end.
     pub(super) service_url: String,
-    heard: mpsc::Receiver<ReceivedActivity>,
+    /// The bot's activities.
+    pub(super) heard: mpsc::Receiver<ReceivedActivity>,
 }
 
 /// An activity that a bot sent in a call.
 pub(super) struct ReceivedActivity {
     pub(super) activity: Activity,
     /// The call's path below the service URL.
-    path: String,
+    pub(super) path: String,
     /// The call's `Authorization` header.
     pub(super) authorization: Option<HeaderValue>,
 }
@@ -105,11 +106,6 @@ impl CallbackListener {
             .with_state(sender);
         tokio::spawn(run::listen(Limits::default(), listener, way.encryption, app, pending()));
         Ok(Self { base: base.clone(), service_url: format!("{base}/{secret}/"), heard })
-    }
-
-    /// Waits for the bot's next activity.
-    pub(super) async fn next(&mut self) -> Option<ReceivedActivity> {
-        self.heard.recv().await
     }
 }
 

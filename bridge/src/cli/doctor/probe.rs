@@ -16,7 +16,7 @@ use reqwest::{
     redirect,
 };
 use serde_json::Value;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout_at};
 
 use super::{callback_listener::CallbackListener, examined_bot::ExaminedBot};
 use crate::clock;
@@ -24,7 +24,7 @@ use crate::clock;
 /// The channel on which some bots talk to other agents.
 pub(super) const AGENTS: &str = "a2a";
 
-/// The time limit of a bot's HTTP answer.
+/// The time limit of a bot's HTTP answer, and of its calls after it.
 const ANSWER: Duration = Duration::from_secs(30);
 
 /// The time limit for the first word of a bot that has said nothing in its HTTP answer: some ask a model then. A bot that
@@ -184,15 +184,18 @@ impl<'a> Prober<'a> {
         }
     }
 
-    /// Collects the bot's calls until it is silent.
+    /// Collects the bot's calls until it is silent, or has talked for as long as an answer may take.
     async fn called(&mut self, mut has_spoken: bool) -> BotCalls {
         let mut called = BotCalls::default();
-        let mut limit = if has_spoken { QUIET } else { self.first };
-        while let Ok(Some(heard)) = timeout(limit, self.ear.next()).await {
+        let end = Instant::now() + ANSWER;
+        let mut until = Instant::now() + if has_spoken { QUIET } else { self.first };
+        while Instant::now() < until
+            && let Ok(Some(heard)) = timeout_at(until, self.ear.heard.recv()).await
+        {
             if heard.is_in_any(&self.earlier) {
                 continue;
             }
-            (has_spoken, limit) = (true, QUIET);
+            (has_spoken, until) = (true, end.min(Instant::now() + QUIET));
             let info = heard.activity.stream_info();
             let is_piece = info.is_some_and(|one| one.stream_type == StreamType::Streaming);
             called.pieces += usize::from(is_piece);
@@ -299,5 +302,40 @@ impl fmt::Display for ProbeAnswer {
                 write!(f, "{how}: {}; called back: {}", answered.join(" | "), called.join(" | "))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{
+        sync::mpsc,
+        time::{sleep, timeout},
+    };
+
+    use super::*;
+    use crate::cli::doctor::callback_listener::ReceivedActivity;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bot_that_never_stops_talking_is_left() {
+        let (sender, heard) = mpsc::channel(1);
+        let ear = CallbackListener { base: String::new(), service_url: "http://h/".into(), heard };
+        tokio::spawn(async move {
+            let said = || ReceivedActivity {
+                activity: Activity::message("tick"),
+                path: "x".to_owned(),
+                authorization: None,
+            };
+            while sender.send(said()).await.is_ok() {
+                sleep(QUIET / 2).await;
+            }
+        });
+        let case = ExaminedBot::at("http://h/api/messages".parse().unwrap());
+        let mut prober = Prober::new(&case, "hello", ear).await.unwrap();
+        let called = timeout(2 * ANSWER, prober.called(false)).await.unwrap();
+        assert!(called.said.len() > 10, "{:?}", called.said);
+        // What belongs to an earlier conversation does not count as an answer.
+        prober.earlier.push("x".to_owned());
+        let called = timeout(2 * ANSWER, prober.called(false)).await.unwrap();
+        assert!(called.said.is_empty(), "{:?}", called.said);
     }
 }
