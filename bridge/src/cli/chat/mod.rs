@@ -157,6 +157,8 @@ impl<'a> Line<'a> {
             ("/help", "") => Self::Help,
             ("/quit", "") => Self::Quit,
             (command, _) if command.starts_with('/') => Self::Unknown(line),
+            // `+1` is a number for Rust, and a message for people.
+            (word, _) if word.starts_with('+') => Self::Say(line),
             (number, fields) => match number.parse() {
                 Ok(number) if fields.split_whitespace().take(1).all(|one| one.contains('=')) => {
                     Self::Choose(number, fields, line)
@@ -381,6 +383,7 @@ mod tests {
             ("2 a=b c=d", Line::Choose(2, "a=b c=d", "2 a=b c=d")),
             ("2 a=b c", Line::Choose(2, "a=b c", "2 a=b c")),
             ("2 or 3", Line::Say("2 or 3")),
+            ("+1", Line::Say("+1")),
             ("/new", Line::New),
             ("/help", Line::Help),
             ("/quit", Line::Quit),
