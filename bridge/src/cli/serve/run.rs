@@ -1,6 +1,12 @@
 //! Serves until a signal arrives.
 
-use std::{error::Error, future::pending, io, time::Duration};
+use std::{
+    error::Error,
+    future::pending,
+    io,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use axum::Router;
 use tokio::{
@@ -12,7 +18,9 @@ use tokio::{
 
 use super::{addresses::Encryption, reload::Reload};
 use crate::store::{Store, StoreError};
-use bridge_program::{App, Limits, PlainTcp, serve_until, serve_within, system::ReloadSignals};
+use bridge_program::{
+    App, Limits, PlainTcp, lock, serve_until, serve_within, system::ReloadSignals,
+};
 
 /// The time that a reload may take before it is logged.
 const SLOW_RELOAD: Duration = Duration::from_secs(10);
@@ -132,41 +140,38 @@ fn with_rejections(app: Router) -> App {
 }
 
 /// Reads the configuration again on every SIGHUP, including one that arrived earlier.
-pub(super) fn reload_on(mut hangups: ReloadSignals, mut reload: Reload) {
+pub(super) fn reload_on(mut hangups: ReloadSignals, reload: Reload) {
+    let reload = Arc::new(Mutex::new(reload));
     tokio::spawn(async move {
         while hangups.recv().await.is_some() {
-            reload = match read_again(reload).await {
-                Some(reload) => reload,
-                None => return,
-            };
+            read_again(reload.clone()).await;
         }
     });
 }
 
 /// Reads the configuration again in a separate thread: a file on a hanging disk delays neither requests nor the end of
-/// the program. Returns `None` if it panicked.
-async fn read_again(mut reload: Reload) -> Option<Reload> {
+/// the program, and after a panic the next one starts anew.
+async fn read_again(reload: Arc<Mutex<Reload>>) {
     let runtime = Handle::current();
     let (done, is_done) = oneshot::channel();
     std::thread::spawn(move || {
         let _entered = runtime.enter();
-        reload.again();
+        lock(&reload).again();
         // The program may have ended.
-        let _ = done.send(reload);
+        let _ = done.send(());
     });
     let slow = async {
         sleep(SLOW_RELOAD).await;
         tracing::warn!(
             "reading the configuration takes longer than {SLOW_RELOAD:?}; the previous one stays in use meanwhile"
         );
-        pending().await
+        pending::<()>().await;
     };
     tokio::select! {
-        reload = is_done => {
-            let broken = |_: &_| tracing::error!("reading the configuration failed; the previous one stays in use");
-            reload.inspect_err(broken).ok()
-        }
-        never = slow => never,
+        done = is_done => if done.is_err() {
+            tracing::error!("reading the configuration failed; the previous one stays in use");
+        },
+        () = slow => {}
     }
 }
 
