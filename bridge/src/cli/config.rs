@@ -52,7 +52,7 @@ impl ConfigCommand {
                     true => error,
                     false => format!("{}: {error}", file.display()).into(),
                 })?;
-                let names = config.agents.iter().map(|agent| agent.name.get_ref().0.as_str());
+                let names = config.agents.iter().map(|agent| agent.name.text.as_str());
                 let names: Vec<&str> = names.collect();
                 outln!("{}: agents {}", file.display(), names.join(", "));
                 if let Some(concern) = serve::concern(&config) {

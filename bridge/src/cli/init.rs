@@ -14,10 +14,10 @@ use bridge_verify::lint::{Level, lint};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::{bot::url, runtime, serve};
+use super::{runtime, serve};
 use crate::{
-    bot, clock,
-    config::{self, AgentName, HttpUrl, TurnPreset, listening},
+    builtin, clock,
+    config::{self, AgentName, HttpUrl, TurnPreset, listening, parsed},
 };
 
 /// The placeholder for a message id, which the shell fills in.
@@ -45,7 +45,7 @@ pub(super) struct Init {
     #[arg(long, value_name = "NAME", default_value = "assistant")]
     template: Template,
     /// The agent's name in URL paths
-    #[arg(long, default_value = "assistant", value_parser = name)]
+    #[arg(long, default_value = "assistant", value_parser = parsed::<AgentName>)]
     name: AgentName,
     /// The agent's name for people
     #[arg(
@@ -92,19 +92,15 @@ pub(super) struct Init {
         value_name = "URL",
         default_value = "https://example.com",
         default_value_if("template", "ust", "https://ust.com"),
-        value_parser = url
+        value_parser = parsed::<HttpUrl>
     )]
     organization_url: HttpUrl,
     /// The URL at which a running bot accepts activities; without it the agent echoes each message
-    #[arg(long, value_name = "URL", value_parser = url)]
+    #[arg(long, value_name = "URL", value_parser = parsed::<HttpUrl>)]
     bot: Option<HttpUrl>,
     /// The address to listen on
     #[arg(long, value_name = "IP:PORT", value_parser = listening, default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-}
-
-fn name(text: &str) -> Result<AgentName, String> {
-    text.to_owned().try_into()
 }
 
 impl Init {
@@ -129,7 +125,7 @@ impl Init {
             outln!("wrote {}", path(name).display());
         }
         let configuration = path("bridge.toml");
-        let config = config::read(&configuration, &bot::BUILTINS.map(|(name, _)| name))?;
+        let config = config::read(&configuration, &builtin::names())?;
         if let Err(reason) = runtime()?.block_on(serve::judge(&config)) {
             outln!("first: {reason}");
         }
@@ -193,7 +189,7 @@ card_file = "agent-card.json"
 me = {{ file = "token" }}
 "#,
             listen = self.listen,
-            name = self.name.0,
+            name = self.name.text,
             turns = TurnPreset::explained(),
             results = self.results(),
         )

@@ -2,7 +2,6 @@
 
 mod address;
 mod admin;
-mod bot;
 mod card_file;
 mod chat;
 mod check;

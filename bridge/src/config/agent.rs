@@ -12,12 +12,11 @@ use super::{
 };
 
 /// An agent: a running bot, or a built-in one.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentConfig {
     /// The name; tasks are stored under it, and the agent is served at /a2a/NAME.
-    #[schemars(with = "AgentName")]
-    pub name: Spanned<AgentName>,
+    pub name: AgentName,
     /// The URL at which a running bot accepts activities.
     pub bot: Option<HttpUrl>,
     /// The name of a built-in agent, such as sample.

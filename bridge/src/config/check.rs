@@ -24,8 +24,7 @@ pub(super) fn check(config: &Config, text: &str, builtins: &[&'static str]) -> F
     if let Some(store) = &config.store {
         check_store(store, &mut found);
     }
-    let names =
-        config.agents.iter().map(|agent| (agent.name.span().start, &agent.name.get_ref().0));
+    let names = config.agents.iter().map(|agent| (agent.name.at, &agent.name.text));
     unique(names, text, &mut found);
     let paths = config.agents.iter().filter_map(|agent| {
         let path = agent.path.as_ref()?;
@@ -70,7 +69,7 @@ fn unique<'a>(all: impl Iterator<Item = (usize, &'a String)>, text: &str, found:
 }
 
 fn check_agent(agent: &AgentConfig, builtins: &[&'static str], found: &mut Found) {
-    let at = agent.name.span().start;
+    let at = agent.name.at;
     // A card in a file is checked when the file is read.
     let is_open = agent.card.security_schemes.is_empty() && agent.card_file.is_none();
     if agent.extended_card.is_some() && is_open {

@@ -39,13 +39,14 @@ pub use error::{ConfigError, ConfigErrors, Problem};
 pub use grpc::{GrpcConfig, GrpcForm, HostPort};
 pub use limits::LimitsConfig;
 pub use push::{PushConfig, PushPlace};
+pub(crate) use read::read_changed;
 pub use read::{parse, read};
 pub use schema::schema;
 pub use secret::SecretText;
 pub use store::{RetentionConfig, StoreConfig, StorePlace, StoreTable};
 pub use top::{Config, CorsConfig, IssuerConfig, KeyConfig, TlsConfig};
-pub(crate) use value::listening;
 pub use value::{Age, AgentName, AgentPath, HostName, HttpUrl, Network, PageOrigin, Period, Size};
+pub(crate) use value::{listening, parsed};
 
 /// A file to start with: one bot with its most common settings.
 pub const TEMPLATE: &str = include_str!("template.toml");

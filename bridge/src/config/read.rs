@@ -21,6 +21,15 @@ use crate::auth::not_private;
 /// # Errors
 /// Returns all mistakes in it, or that the file cannot be read.
 pub fn read(path: &Path, builtins: &[&'static str]) -> Result<Config, ConfigErrors> {
+    read_changed(path, builtins, |_| {})
+}
+
+/// Does the same, and changes the configuration before it is checked, as flags do.
+pub(crate) fn read_changed(
+    path: &Path,
+    builtins: &[&'static str],
+    change: impl FnOnce(&mut Config),
+) -> Result<Config, ConfigErrors> {
     let unreadable = |error: io::Error| {
         let problem = Problem::Unreadable(error.to_string());
         ConfigErrors(vec![ConfigError {
@@ -34,7 +43,7 @@ pub fn read(path: &Path, builtins: &[&'static str]) -> Result<Config, ConfigErro
     let file = File::open(path).map_err(unreadable)?;
     let is_private = not_private(&file).map_err(unreadable)?.is_none();
     let text = io::read_to_string(file).map_err(unreadable)?;
-    let mut config = parse(path, &text, builtins)?;
+    let mut config = parse_changed(path, &text, builtins, change)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let places =
         SecretSources { folder, is_private, environment: &|name| std::env::var(name).ok() };
@@ -48,8 +57,18 @@ pub fn read(path: &Path, builtins: &[&'static str]) -> Result<Config, ConfigErro
 /// # Errors
 /// Returns the first syntax error, or unknown keys and wrong types; if there is none of these, all other mistakes.
 pub fn parse(path: &Path, text: &str, builtins: &[&'static str]) -> Result<Config, ConfigErrors> {
+    parse_changed(path, text, builtins, |_| {})
+}
+
+fn parse_changed(
+    path: &Path,
+    text: &str,
+    builtins: &[&'static str],
+    change: impl FnOnce(&mut Config),
+) -> Result<Config, ConfigErrors> {
     match toml::from_str::<Config>(text) {
-        Ok(config) => {
+        Ok(mut config) => {
+            change(&mut config);
             let found = check(&config, text, builtins);
             located(path, text, found, config)
         }

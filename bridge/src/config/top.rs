@@ -7,8 +7,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    AgentConfig, AgentName, DrainConfig, GrpcConfig, HostName, HttpUrl, LimitsConfig, Network,
-    PageOrigin, Period, ProviderConfig, PushConfig, RetentionConfig, StoreConfig,
+    AgentConfig, DrainConfig, GrpcConfig, HostName, HttpUrl, LimitsConfig, Network, PageOrigin,
+    Period, ProviderConfig, PushConfig, StoreConfig,
     store::StoreForm,
     value::{read_listening, read_rotation},
 };
@@ -122,46 +122,4 @@ pub struct IssuerConfig {
     pub rotate_every: Option<Period>,
     /// The lifetime of a token; 10m if absent.
     pub token_lifetime: Option<Period>,
-}
-
-impl AgentConfig {
-    /// Creates an agent with default settings.
-    pub fn named(name: AgentName) -> Self {
-        Self {
-            name: Spanned::new(0..0, name),
-            bot: None,
-            builtin: None,
-            path: None,
-            card: super::CardConfig::default(),
-            card_file: None,
-            extended_card: None,
-            access: std::collections::BTreeMap::new(),
-            auth: None,
-            accept: None,
-            delivery: None,
-            channel_id: None,
-            locale: None,
-            user_id: None,
-            bot_id: None,
-            bot_name: None,
-            tenant_id: None,
-            turns: None,
-            conversation: None,
-            silent_end: None,
-            question_end: None,
-            first_contact: false,
-            message_only: false,
-            flat_results: false,
-            ending: super::EndingConfig::default(),
-            request_timeout: None,
-            turn_limit: None,
-            queue: None,
-            answer_limit: None,
-            shown_after: None,
-            callback_url: None,
-            repeats: None,
-            expire_after: None,
-            retention: RetentionConfig::default(),
-        }
-    }
 }

@@ -2,9 +2,7 @@
 
 use std::{
     fmt,
-    marker::PhantomData,
     net::{IpAddr, SocketAddr},
-    str::FromStr,
     time::Duration,
 };
 
@@ -15,40 +13,39 @@ use serde::{
     Deserialize, Deserializer,
     de::{Error, Visitor},
 };
+use toml::Spanned;
 use url::{Host, Url};
 
 use crate::host;
 
-/// Reads a text with its own syntax. A value without quotes is refused with the advice in `expected`.
-struct Quoted<T>(&'static str, PhantomData<T>);
-
-fn quoted<'de, D: Deserializer<'de>, T: TryFrom<String, Error = String>>(
-    from: D,
-    expected: &'static str,
-) -> Result<T, D::Error> {
-    from.deserialize_str(Quoted(expected, PhantomData))
+/// Reads a value as it stands in the file, for flags.
+pub(crate) fn parsed<T: TryFrom<String>>(text: &str) -> Result<T, T::Error> {
+    text.to_owned().try_into()
 }
 
-impl<T: TryFrom<String, Error = String>> Visitor<'_> for Quoted<T> {
+/// Reads a text with its own syntax. A value without quotes is refused with the advice in `expected`.
+struct Quoted<T> {
+    expected: &'static str,
+    parse: fn(&str) -> Result<T, String>,
+}
+
+fn quoted<'de, D: Deserializer<'de>, T>(
+    from: D,
+    expected: &'static str,
+    parse: fn(&str) -> Result<T, String>,
+) -> Result<T, D::Error> {
+    from.deserialize_str(Quoted { expected, parse })
+}
+
+impl<T> Visitor<'_> for Quoted<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
+        f.write_str(self.expected)
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-        T::try_from(text.to_owned()).map_err(E::custom)
-    }
-}
-
-/// An address to listen on.
-struct Listening(SocketAddr);
-
-impl TryFrom<String> for Listening {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        listening(&text).map(Self)
+        (self.parse)(text).map_err(E::custom)
     }
 }
 
@@ -64,8 +61,7 @@ pub(crate) fn listening(text: &str) -> Result<SocketAddr, String> {
 pub(super) fn read_listening<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<SocketAddr>, D::Error> {
-    let read = quoted(from, "an IP address and a port such as \"127.0.0.1:3978\"");
-    read.map(|Listening(address)| Some(address))
+    quoted(from, "an IP address and a port such as \"127.0.0.1:3978\"", listening).map(Some)
 }
 
 /// The longest span of time: what waits for so long waits for ever, and no moment so far ahead is out of range.
@@ -78,7 +74,7 @@ pub struct Period(pub Duration);
 
 impl<'de> Deserialize<'de> for Period {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        quoted(from, "a span of time such as \"30s\", \"5m\" or \"2h\"")
+        quoted(from, "a span of time such as \"30s\", \"5m\" or \"2h\"", parsed)
     }
 }
 
@@ -93,6 +89,13 @@ impl TryFrom<String> for Period {
             true => Err(format!("expected at least 1ms, found {text:?}")),
             false => Ok(Self(period.min(LONGEST))),
         }
+    }
+}
+
+impl Period {
+    /// Returns a configured time, or the usual one.
+    pub(crate) fn or(configured: Option<Self>, usual: Duration) -> Duration {
+        configured.map_or(usual, |period| period.0)
     }
 }
 
@@ -117,7 +120,7 @@ pub struct Age(pub Option<Duration>);
 
 impl<'de> Deserialize<'de> for Age {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        quoted(from, "a span of time such as \"30d\" or \"12h\", or \"forever\"")
+        quoted(from, "a span of time such as \"30d\" or \"12h\", or \"forever\"", parsed)
     }
 }
 
@@ -147,7 +150,7 @@ pub struct Size(pub usize);
 
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        quoted(from, "a size such as \"16 MiB\" or \"500 kB\"")
+        quoted(from, "a size such as \"16 MiB\" or \"500 kB\"", parsed)
     }
 }
 
@@ -225,14 +228,6 @@ impl TryFrom<String> for HostName {
     }
 }
 
-impl FromStr for HostName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        text.to_owned().try_into()
-    }
-}
-
 /// The origin of web pages, or `*` for all.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
@@ -267,19 +262,24 @@ impl TryFrom<String> for PageOrigin {
     }
 }
 
-impl FromStr for PageOrigin {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        text.to_owned().try_into()
-    }
+/// The name of an agent, which is used in paths and in the task log.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
+#[schemars(with = "String", extend("pattern" = "^[A-Za-z0-9_-]+$"))]
+pub struct AgentName {
+    /// The name.
+    pub text: String,
+    /// Its offset in the file; 0 if it does not come from there.
+    pub at: usize,
 }
 
-/// The name of an agent, which is used in paths and in the task log.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(with = "String", extend("pattern" = "^[A-Za-z0-9_-]+$"))]
-pub struct AgentName(pub String);
+impl<'de> Deserialize<'de> for AgentName {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = Spanned::<String>::deserialize(from)?;
+        let at = text.span().start;
+        let name = Self::try_from(text.into_inner()).map_err(D::Error::custom)?;
+        Ok(Self { at, ..name })
+    }
+}
 
 impl TryFrom<String> for AgentName {
     type Error = String;
@@ -290,7 +290,7 @@ impl TryFrom<String> for AgentName {
             return Err(format!("{text:?} is the bridge's own; expected another name"));
         }
         match !text.is_empty() && text.chars().all(plain) {
-            true => Ok(Self(text)),
+            true => Ok(Self { text, at: 0 }),
             false => Err(format!("expected letters, digits, - and _, found {text:?}")),
         }
     }

@@ -183,7 +183,7 @@ fn waits(agent: &AgentConfig) -> Option<Finding> {
     Some(Finding {
         level,
         rule: "configuration",
-        path: format!("agents.{}.{key}", agent.name.get_ref().0),
+        path: format!("agents.{}.{key}", agent.name.text),
         message,
         fix: fix.to_owned(),
     })

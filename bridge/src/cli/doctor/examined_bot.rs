@@ -42,7 +42,7 @@ pub(super) struct TriedSettings {
 impl TriedSettings {
     /// Describes the settings and the credential.
     pub(super) fn described(&self, url: &Url) -> String {
-        let name = &self.agent.name.get_ref().0;
+        let name = &self.agent.name.text;
         let shown = self.proof.as_ref().map_or("nothing", |proof| &proof.what);
         let wanted = match &self.agent.accept {
             Some(Accept::Token(token)) => format!("a token of {}", token.issuer),
@@ -124,18 +124,18 @@ impl ExaminedBot {
         service_url: &str,
         authorization: Option<&HeaderValue>,
     ) -> Option<String> {
-        let agent = self.tried.as_ref()?.agent.name.get_ref();
-        let call = ConnectorCall { agent: &agent.0, service_url, authorization };
+        let agent = &self.tried.as_ref()?.agent.name.text;
+        let call = ConnectorCall { agent, service_url, authorization };
         let admitted = self.admission.admit(&call).await;
         admitted.err().map(|refusal| refusal.to_string())
     }
 }
 
 fn agent<'a>(config: &'a Config, name: Option<&str>) -> Result<&'a AgentConfig, String> {
-    let named = |agent: &&AgentConfig| name.is_none_or(|name| agent.name.get_ref().0 == name);
+    let named = |agent: &&AgentConfig| name.is_none_or(|name| agent.name.text == name);
     let mut bots = config.agents.iter().filter(named);
     let bot = bots.next();
-    let names: Vec<&str> = config.agents.iter().map(|one| one.name.get_ref().0.as_str()).collect();
+    let names: Vec<&str> = config.agents.iter().map(|one| one.name.text.as_str()).collect();
     let all = names.join(", ");
     match (bot, bots.next()) {
         (Some(agent), None) => Ok(agent),
@@ -178,7 +178,7 @@ fn way(config: &Config, agent: &AgentConfig) -> Result<CallbackRoute, Box<dyn Er
 }
 
 fn is_built_in(agent: &AgentConfig) -> String {
-    let name = &agent.name.get_ref().0;
+    let name = &agent.name.text;
     format!("agent {name} is built in, so there is no bot to examine: talk to it with bridge chat")
 }
 

@@ -19,7 +19,7 @@ pub(super) fn verdict(
     tried: &TriedSettings,
     probes: &[Probe],
 ) -> Result<String, String> {
-    let name = &tried.agent.name.get_ref().0;
+    let name = &tried.agent.name.text;
     if let Some(status) = probes.iter().find_map(|probe| denied(&probe.outcome)) {
         return Err(match &tried.proof {
             Some(proof) => format!("the bot refuses {} ({status}): {}", proof.what, proof.next),

@@ -99,7 +99,7 @@ pub(in crate::cli) fn check(config: &Config) -> Result<(), String> {
         Some(agent) => Err(format!(
             "others could call the bridge in the name of the bot {}: expected the key accept of its \
              configuration, or --allow-anonymous-bots (accept = \"anyone\")",
-            agent.name.get_ref().0
+            agent.name.text
         )),
     }
 }

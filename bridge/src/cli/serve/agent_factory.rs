@@ -1,9 +1,9 @@
 //! Creates agents from the configuration.
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{error::Error, sync::Arc};
 
-use bridge_protocol::a2a::AgentCard;
 use bridge_translate::{QuestionEnd, SilentEnd};
+use url::Url;
 
 use super::{addresses::Addresses, bot_credentials::BotCredentials, caller_access, print};
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     builtin::{self, Builtin},
     cli::card_file,
     config::{
-        AgentConfig, Config, ConversationScopeConfig, DeliveryMode, EndingConfig, Period,
+        AgentConfig, Config, ConversationScopeConfig, DeliveryMode, EndingConfig, HttpUrl, Period,
         QuestionState, RepeatedMessages, RetentionConfig, SilentTurn, TurnPreset,
     },
     host::Host,
@@ -34,111 +34,84 @@ pub(super) struct AgentFactory {
     pub(super) tells: bool,
 }
 
-/// An agent whose creation cannot fail any more.
-enum AgentKind<'a> {
-    Bot(&'a AgentConfig, Box<RemoteBot>),
-    Builtin(&'a AgentConfig, BotExecutor),
-    Agent(&'a AgentConfig, Box<Agent>),
-}
-
 impl AgentFactory {
     /// Creates a host with all agents. An error has no effects.
     pub(super) fn host(&self, config: &Config) -> Result<Host, Box<dyn Error>> {
-        let roles = config.agents.iter().map(|agent| self.role(config, agent));
-        let roles = roles.collect::<Result<Vec<_>, _>>()?;
-        let files = config.agents.iter().map(|agent| agent.card_file.as_deref());
-        let cards = files.map(|file| file.map(card_file::read).transpose());
-        let cards = cards.collect::<Result<Vec<_>, _>>()?;
-        let agents: Vec<Agent> = roles
-            .into_iter()
-            .zip(cards)
-            .map(|(role, card)| self.agent(config, role, card))
-            .collect();
-        let extended = agents.iter().zip(&config.agents).map(|(agent, said)| {
-            let more = said.extended_card.as_ref()?;
-            Some(more.extended(&agent.card))
-        });
-        let extended: Vec<Option<AgentCard>> = extended.collect();
-        let accesses = agents.iter().zip(&extended).zip(&config.agents);
-        let accesses = accesses.map(|((agent, extended), said)| {
-            caller_access::access(config, said, &agent.card, extended.as_ref())
-        });
-        let accesses = accesses.collect::<Result<Vec<_>, _>>()?;
-        let names = agents.iter().map(|agent| agent.name.clone());
-        let extended = names.zip(extended);
-        let extended = extended.filter_map(|(name, card)| Some((name, card?)));
-        let extended: Vec<_> = extended.collect();
-        let host = Host::new(self.store.clone(), agents).retention(retention(config));
-        let host =
-            extended.into_iter().fold(host, |host, (name, card)| host.extended_card(name, card));
-        let with_path = |host: Host, agent: &AgentConfig| match &agent.path {
-            Some(path) => host.path(&agent.name.get_ref().0, &path.get_ref().0),
-            None => host,
-        };
-        let host = config.agents.iter().fold(host, with_path);
-        let flat = config.agents.iter().filter(|agent| agent.flat_results);
-        let host = flat.fold(host, |host, agent| host.flat_results(&agent.name.get_ref().0));
-        let described = config.agents.iter().filter(|agent| agent.bot.is_some());
-        let host = described
-            .fold(host, |host, agent| host.turns(&agent.name.get_ref().0, agent.turns_in_words()));
-        let named = config.agents.iter().zip(accesses);
-        Ok(named.fold(host, |host, (agent, access)| {
-            let name = &agent.name.get_ref().0;
+        let mut agents = Vec::new();
+        let mut admitted = Vec::new();
+        for said in &config.agents {
+            let agent = self.agent(config, said)?;
+            let extended = said.extended_card.as_ref().map(|more| more.extended(&agent.card));
+            let access = caller_access::access(config, said, &agent.card, extended.as_ref())?;
+            agents.push(agent);
+            admitted.push((said, extended, access));
+        }
+        let mut host = Host::new(self.store.clone(), agents).retention(retention(config));
+        for (said, extended, access) in admitted {
+            let name = &said.name.text;
             if self.tells {
                 print(&format!("agent {name}: {}", access.summary()));
             }
-            host.access(name, access)
-        }))
+            host = host.access(name, access);
+            if let Some(card) = extended {
+                host = host.extended_card(name, card);
+            }
+            if let Some(path) = &said.path {
+                host = host.path(name, &path.get_ref().0);
+            }
+            if said.flat_results {
+                host = host.flat_results(name);
+            }
+            if said.bot.is_some() {
+                host = host.turns(name, said.turns_in_words());
+            }
+        }
+        Ok(host)
     }
 
-    fn role<'a>(
+    fn agent(&self, config: &Config, said: &AgentConfig) -> Result<Agent, Box<dyn Error>> {
+        let name = &said.name.text;
+        let mut agent = match &said.bot {
+            Some(HttpUrl(url)) => {
+                let bot = self.remote_bot(config, said, url);
+                self.channel.agent(bot.map_err(|error| format!("agent {name}: {error}"))?)
+            }
+            None => {
+                let builtin = said.builtin.as_ref().map_or("", |name| name.get_ref().as_str());
+                match builtin::find(builtin, name).ok_or_else(|| unknown(builtin))? {
+                    Builtin::Bot(bot) => {
+                        let settings = builtin_settings(said);
+                        BotExecutor::new(bot, self.store.clone(), settings).into_agent()
+                    }
+                    Builtin::Agent(agent) => *agent,
+                }
+            }
+        };
+        let card = said.card_file.as_deref().map(card_file::read).transpose()?;
+        agent.card = said.card.apply(card.unwrap_or(agent.card));
+        let provider = agent.card.provider.take();
+        agent.card.provider = provider.or_else(|| config.provider.as_ref().map(Into::into));
+        agent.settings = turn_settings(said, agent.settings);
+        Ok(agent)
+    }
+
+    fn remote_bot(
         &self,
         config: &Config,
-        agent: &'a AgentConfig,
-    ) -> Result<AgentKind<'a>, Box<dyn Error>> {
-        let name = &agent.name.get_ref().0;
+        said: &AgentConfig,
+        url: &Url,
+    ) -> Result<RemoteBot, Box<dyn Error>> {
         let access =
             BotCredentials { issuer: self.issuer.as_ref(), plain_http: config.allow_plain_http };
-        let named = |error: Box<dyn Error>| format!("agent {name}: {error}");
-        if let Some(url) = &agent.bot {
-            return Ok(AgentKind::Bot(
-                agent,
-                Box::new(RemoteBot {
-                    settings: RemoteSettings {
-                        callback_url: self.place.callback(config, agent),
-                        ..remote_settings(agent)
-                    },
-                    credential: access.credential(agent).map_err(named)?,
-                    admission: access.admission(agent).map_err(named)?,
-                    ..RemoteBot::new(name, url.0.clone())
-                }),
-            ));
-        }
-        let builtin_name = agent.builtin.as_ref().map_or("", |name| name.get_ref().as_str());
-        match builtin::find(builtin_name, name).ok_or_else(|| unknown(builtin_name))? {
-            Builtin::Bot(bot) => {
-                let settings = builtin_settings(agent);
-                let executor = BotExecutor::new(bot, self.store.clone(), settings);
-                Ok(AgentKind::Builtin(agent, executor))
-            }
-            Builtin::Agent(found) => Ok(AgentKind::Agent(agent, found)),
-        }
-    }
-
-    fn agent(&self, config: &Config, role: AgentKind<'_>, card: Option<AgentCard>) -> Agent {
-        let (said, mut agent) = match role {
-            AgentKind::Bot(said, bot) => (said, self.channel.agent(*bot)),
-            AgentKind::Builtin(said, executor) => (said, executor.into_agent()),
-            AgentKind::Agent(said, agent) => (said, *agent),
-        };
-        agent.card = said.card.apply(card.unwrap_or(agent.card));
-        if agent.card.provider.is_none()
-            && let Some(provider) = &config.provider
-        {
-            agent.card.provider = Some(provider.into());
-        }
-        agent.settings = turn_settings(said, agent.settings);
-        agent
+        Ok(RemoteBot {
+            settings: RemoteSettings {
+                callback_url: self.place.callback(config, said),
+                ..remote_settings(said)
+            },
+            credential: access.credential(said)?,
+            admission: access.admission(said)?,
+            ..RemoteBot::new(&said.name.text, url.clone())
+        })
     }
 }
 
@@ -149,7 +122,7 @@ fn retention(config: &Config) -> RetentionSettings {
     let usual = configured.map_or(usual, |configured| rule(configured, usual));
     let agents = config.agents.iter();
     let agents = agents.map(|agent| {
-        let name = agent.name.get_ref().0.clone();
+        let name = agent.name.text.clone();
         (name, rule(&agent.retention, usual))
     });
     RetentionSettings { usual, agents: agents.collect() }
@@ -207,16 +180,16 @@ pub(super) fn remote_settings(config: &AgentConfig) -> RemoteSettings {
         },
         first_contact: config.first_contact,
         ending: ending(&config.ending, &usual.ending),
-        shown_after: or(config.shown_after, usual.shown_after),
-        request_timeout: or(config.request_timeout, usual.request_timeout),
-        limit: or(config.turn_limit, usual.limit),
+        shown_after: Period::or(config.shown_after, usual.shown_after),
+        request_timeout: Period::or(config.request_timeout, usual.request_timeout),
+        limit: Period::or(config.turn_limit, usual.limit),
         answer_limit: config.answer_limit.unwrap_or(usual.answer_limit),
         callback_url: None,
     }
 }
 
 pub(super) fn builtin_settings(config: &AgentConfig) -> BotSettings {
-    let usual = BotSettings::new(&config.name.get_ref().0);
+    let usual = BotSettings::new(&config.name.text);
     let turns = config.turns.map(turns);
     BotSettings {
         channel_id: config.channel_id.clone().unwrap_or(usual.channel_id),
@@ -256,7 +229,7 @@ fn silent_end(config: &AgentConfig, usual: SilentEnd) -> SilentEnd {
 }
 
 fn ending(config: &EndingConfig, usual: &TurnEndRules) -> TurnEndRules {
-    let quiet = or(config.quiet, usual.quiet);
+    let quiet = Period::or(config.quiet, usual.quiet);
     // A bot that answers late may have spoken before its HTTP answer without having finished.
     let settle = if usual.answer { usual.settle } else { Some(quiet) };
     TurnEndRules {
@@ -265,12 +238,8 @@ fn ending(config: &EndingConfig, usual: &TurnEndRules) -> TurnEndRules {
         expecting_input: config.expecting_input.unwrap_or(usual.expecting_input),
         quiet,
         settle: config.settle.map(|period| period.0).or(settle),
-        patience: or(config.patience, usual.patience),
+        patience: Period::or(config.patience, usual.patience),
     }
-}
-
-fn or(said: Option<Period>, usual: Duration) -> Duration {
-    said.map_or(usual, |period| period.0)
 }
 
 fn unknown(name: &str) -> String {

@@ -21,7 +21,7 @@ pub(super) fn access(
     card: &AgentCard,
     extended: Option<&AgentCard>,
 ) -> Result<Access, Box<dyn Error>> {
-    let name = &agent.name.get_ref().0;
+    let name = &agent.name.text;
     let mut checks = BTreeMap::new();
     for (scheme, token) in &agent.access {
         let declared = card.security_schemes.get(scheme);

@@ -18,7 +18,7 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
         let Some(bot) = &agent.bot else {
             continue;
         };
-        let name = &agent.name.get_ref().0;
+        let name = &agent.name.text;
         // The rest of the URL may be secret.
         let url = bot.0.origin().ascii_serialization();
         match leads_to(&bot.0, &own) {
