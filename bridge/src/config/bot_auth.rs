@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{HttpUrl, SecretText};
+use super::{HttpUrl, SecretText, secret::SecretForm};
 
 /// The credential that the bridge sends to a bot.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ pub struct WithSecret {
     /// The bridge's client id at the token endpoint.
     pub client_id: String,
     /// The client secret.
-    #[schemars(with = "SecretText")]
+    #[schemars(with = "SecretForm")]
     pub secret: Spanned<SecretText>,
     /// The tenant, inserted for {tenant} in token_endpoint.
     pub tenant: Option<String>,
@@ -97,7 +97,7 @@ pub struct ManagedIdentity {
     /// The header that the endpoint requires; Metadata if absent.
     pub header: Option<String>,
     /// That header's value; true if absent.
-    #[schemars(with = "Option<SecretText>")]
+    #[schemars(with = "Option<SecretForm>")]
     pub header_value: Option<Spanned<SecretText>>,
     /// The client id of the identity to use, if the machine has several.
     pub client_id: Option<String>,

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{HttpUrl, SecretText};
+use super::{HttpUrl, SecretText, secret::SecretForm};
 
 /// The credentials accepted for a security scheme of the card; several kinds may be accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -20,7 +20,7 @@ pub struct CheckConfig {
     /// Fixed keys, passwords or tokens, by the name of the caller. A value that begins with sha256: is the
     /// hash of the secret, in hexadecimal digits.
     #[serde(default)]
-    #[schemars(with = "BTreeMap<String, SecretText>")]
+    #[schemars(with = "BTreeMap<String, SecretForm>")]
     pub secrets: BTreeMap<String, Spanned<SecretText>>,
     /// Client certificates, for mutual TLS.
     pub certificates: Option<CertificateConfig>,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{KeyConfig, Period, SecretText};
+use super::{KeyConfig, Period, SecretText, secret::SecretForm};
 use crate::push::{AllowedTargets, TargetError};
 
 /// Push notifications, which deliver the events of tasks to webhooks named by clients.
@@ -34,7 +34,7 @@ pub struct PushConfig {
     /// The keys that encrypt URLs, tokens and credentials of webhooks in the store: the first one encrypts,
     /// all of them decrypt. Each is 32 random bytes as base64: openssl rand -base64 32.
     #[serde(default)]
-    #[schemars(with = "Vec<SecretText>")]
+    #[schemars(with = "Vec<SecretForm>")]
     pub seal: Vec<Spanned<SecretText>>,
     /// The number of webhooks of one task; 16 if absent.
     pub per_task: Option<NonZeroU16>,

@@ -45,9 +45,7 @@ pub(crate) fn read_changed(
     let text = io::read_to_string(file).map_err(unreadable)?;
     let mut config = parse_changed(path, &text, builtins, change)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let places =
-        SecretSources { folder, is_private, environment: &|name| std::env::var(name).ok() };
-    let found = find_secrets(&mut config, &places);
+    let found = find_secrets(&mut config, &SecretSources { folder, is_private });
     resolve_paths(&mut config, folder);
     located(path, &text, found, config)
 }

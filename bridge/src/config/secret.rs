@@ -2,7 +2,7 @@
 
 use std::{fmt, fs, path::Path};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{
     Deserialize, Deserializer,
     de::{Error, MapAccess, Unexpected, Visitor, value::MapAccessDeserializer},
@@ -28,7 +28,6 @@ pub(super) struct SecretSources<'a> {
     pub(super) folder: &'a Path,
     /// Whether only its owner can read the configuration.
     pub(super) is_private: bool,
-    pub(super) environment: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl SecretText {
@@ -46,7 +45,7 @@ impl SecretText {
             Self::Clear(_) if !places.is_private => return Err(Problem::NotPrivate),
             Self::Clear(secret) => return Ok(Self::Clear(secret.clone())),
             Self::Env(name) => {
-                let value = (places.environment)(name).filter(|value| !value.is_empty());
+                let value = std::env::var(name).ok().filter(|value| !value.is_empty());
                 value.ok_or_else(|| Problem::NoVariable(name.clone()))?
             }
             Self::File(path) => {
@@ -124,27 +123,18 @@ impl<'de> Visitor<'de> for SecretTextVisitor {
     }
 }
 
-impl JsonSchema for SecretText {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Secret".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let place = |name: &str, description: &str| {
-            json_schema!({
-                "type": "object",
-                "properties": { (name): {"type": "string", "description": description} },
-                "required": [name],
-                "additionalProperties": false,
-            })
-        };
-        json_schema!({
-            "description": "A reference to a secret, or the secret itself if only the owner can read the file.",
-            "anyOf": [
-                {"type": "string"},
-                place("env", "The name of an environment variable."),
-                place("file", "The path of a file; a relative path starts at the configuration."),
-            ],
-        })
-    }
+/// A reference to a secret, or the secret itself if only the owner can read the file.
+#[derive(JsonSchema)]
+#[schemars(untagged, deny_unknown_fields, rename = "Secret")]
+#[expect(dead_code, reason = "only the schema is made of it")]
+pub(super) enum SecretForm {
+    Text(String),
+    Env {
+        /// The name of an environment variable.
+        env: String,
+    },
+    File {
+        /// The path of a file; a relative path starts at the configuration.
+        file: String,
+    },
 }
