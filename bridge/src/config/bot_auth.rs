@@ -24,6 +24,17 @@ pub enum Auth {
     ManagedIdentity(ManagedIdentity),
 }
 
+impl Auth {
+    /// Returns whether the credential needs the bridge's own issuer.
+    pub(crate) fn needs_issuer(&self) -> bool {
+        match self {
+            Self::Issuer(_) => true,
+            Self::Federated(said) => matches!(said.assertion, Assertion::Issuer { .. }),
+            Self::Anonymous | Self::ClientSecret(_) | Self::ManagedIdentity(_) => false,
+        }
+    }
+}
+
 /// A token of the bridge's own issuer.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

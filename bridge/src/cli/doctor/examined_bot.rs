@@ -12,11 +12,11 @@ use crate::{
     bot::remote::{Admission, Anonymous, BotCall, ConnectorCall, Credential, WEBCHAT},
     builtin,
     cli::{
-        serve::{Addresses, BotCredentials, callback_listen, encryption, issuer_settings, listen},
+        serve::{Addresses, BotCredentials, encryption, issuer_settings, listen},
         store::StoreChoice,
     },
     clock,
-    config::{self, Accept, AgentConfig, Assertion, Auth, Config},
+    config::{self, Accept, AgentConfig, Auth, Config},
 };
 
 /// The bot under examination.
@@ -83,14 +83,15 @@ impl ExaminedBot {
         let config = config::read(file, &builtin::names())?;
         let agent = agent(&config, name).map_err(|why| format!("{}: {why}", file.display()))?;
         let url = agent.bot.as_ref().ok_or_else(|| is_built_in(agent))?.0.clone();
-        let issuer = issuer(&config, agent).await?;
+        let place = Addresses::configured(&config)?;
+        let issuer = issuer(&config, agent, &place).await?;
         let access = BotCredentials {
             issuer: issuer.as_ref().map(|(_, issuer)| issuer),
             plain_http: config.allow_plain_http,
         };
         Ok(Self {
             url,
-            way: way(&config, agent)?,
+            way: way(&config, agent, &place)?,
             credential: access.credential(agent)?,
             admission: access.admission(agent)?,
             tried: Some(TriedSettings {
@@ -148,10 +149,11 @@ fn agent<'a>(config: &'a Config, name: Option<&str>) -> Result<&'a AgentConfig, 
 
 /// Returns the route by which an agent's bot calls back, at a port of this program, because the running bridge uses its
 /// own.
-fn way(config: &Config, agent: &AgentConfig) -> Result<CallbackRoute, Box<dyn Error>> {
-    let listening = listen(config);
-    let place = Addresses::of(config, listening)?;
-    let place = place.with_local(config, callback_listen(config, listening))?;
+fn way(
+    config: &Config,
+    agent: &AgentConfig,
+    place: &Addresses,
+) -> Result<CallbackRoute, Box<dyn Error>> {
     let url = place.callback(config, agent);
     let url = url.unwrap_or_else(|| place.callback_url.clone());
     let here = CallbackRoute::default();
@@ -159,7 +161,7 @@ fn way(config: &Config, agent: &AgentConfig) -> Result<CallbackRoute, Box<dyn Er
         Some(Host::Ipv4(ip)) if is_loopback(&url) => ip.into(),
         Some(Host::Ipv6(ip)) if is_loopback(&url) => ip.into(),
         Some(Host::Domain(_)) if is_loopback(&url) => here.listen.ip(),
-        Some(_) | None => listening.ip(),
+        Some(_) | None => listen(config).ip(),
     };
     let encryption = match url.scheme() {
         "https" => encryption(config)?,
@@ -187,18 +189,11 @@ fn is_built_in(agent: &AgentConfig) -> String {
 async fn issuer(
     config: &Config,
     agent: &AgentConfig,
+    place: &Addresses,
 ) -> Result<Option<(String, Arc<Issuer>)>, Box<dyn Error>> {
-    let is_used = match &agent.auth {
-        Some(Auth::Issuer(_)) => true,
-        Some(Auth::Federated(said)) => matches!(said.assertion, Assertion::Issuer { .. }),
-        None | Some(Auth::Anonymous | Auth::ClientSecret(_) | Auth::ManagedIdentity(_)) => false,
-    };
-    if !is_used {
+    if !agent.auth.as_ref().is_some_and(Auth::needs_issuer) {
         return Ok(None);
     }
-    let listening = listen(config);
-    let place = Addresses::of(config, listening)?;
-    let place = place.with_local(config, callback_listen(config, listening))?;
     let settings = issuer_settings(config, &place.callback_url, &StoreChoice::of(config)?);
     let url = settings.url.clone();
     match &settings.keys {
@@ -279,7 +274,8 @@ mod tests {
         ] {
             let text = format!("{top}\n[[agents]]\nname = 'a'\nbot = 'http://localhost:1/'\n");
             let config = config::parse("a.toml".as_ref(), &text, &[]).unwrap();
-            let way = way(&config, &config.agents[0]).unwrap();
+            let place = Addresses::configured(&config).unwrap();
+            let way = way(&config, &config.agents[0], &place).unwrap();
             assert_eq!(way.listen.ip().to_string(), expected, "{top}");
         }
     }

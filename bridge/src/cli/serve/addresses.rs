@@ -11,7 +11,7 @@ use bridge_client::is_loopback;
 
 use super::own_address;
 use crate::{
-    config::{AgentConfig, Config, GrpcForm},
+    config::{AgentConfig, Config, GrpcForm, HttpUrl},
     host::{Grpc, GrpcAddress},
 };
 
@@ -50,10 +50,7 @@ pub(super) fn grpc_listen(config: &Config) -> Option<SocketAddr> {
 
 /// Returns the address to listen on for plain http from bots on this machine. It is needed beside TLS, because the
 /// certificate is for public names and not for loopback addresses.
-pub(in crate::cli) fn callback_listen(
-    config: &Config,
-    listening: SocketAddr,
-) -> Option<SocketAddr> {
+pub(super) fn callback_listen(config: &Config, listening: SocketAddr) -> Option<SocketAddr> {
     let is_needed = |agent: &AgentConfig| is_local(agent) && agent.callback_url.is_none();
     let is_needed = config.tls.is_some()
         && config.callback_url.is_none()
@@ -117,11 +114,18 @@ fn beyond(config: &Config) -> Option<SocketAddr> {
 }
 
 impl Addresses {
-    /// Returns the addresses of a program that listens here.
-    pub(in crate::cli) fn of(
+    /// Returns the addresses of a program that listens where the configuration says.
+    pub(in crate::cli) fn configured(config: &Config) -> Result<Self, url::ParseError> {
+        let listening = listen(config);
+        Self::of(config, listening, callback_listen(config, listening))
+    }
+
+    /// Returns the addresses of a program that listens here, and there for the bots on this machine.
+    pub(super) fn of(
         config: &Config,
         listening: SocketAddr,
-    ) -> Result<Self, Box<dyn Error>> {
+        callbacks: Option<SocketAddr>,
+    ) -> Result<Self, url::ParseError> {
         let scheme = if config.tls.is_some() { "https" } else { "http" };
         let port = listening.port();
         let near = match listening.ip() {
@@ -130,32 +134,19 @@ impl Addresses {
             IpAddr::V6(_) => format!("[::1]:{port}"),
         };
         let near = Url::parse(&format!("{scheme}://{near}"))?;
-        let configured =
-            |url: &Option<crate::config::HttpUrl>| url.as_ref().map(|url| url.0.clone());
+        let local = callbacks.map(|listening| Url::parse(&format!("http://{listening}")));
+        let local = local.transpose()?;
+        let mut bots = config.agents.iter().filter(|agent| agent.bot.is_some());
+        let for_bots = local.as_ref().filter(|_| bots.all(is_local)).unwrap_or(&near);
+        let configured = |url: &Option<HttpUrl>, usual: &Url| {
+            url.as_ref().map_or_else(|| usual.clone(), |url| url.0.clone())
+        };
         Ok(Self {
             here: format!("{scheme}://{listening}"),
-            callback_url: configured(&config.callback_url).unwrap_or_else(|| near.clone()),
-            local: None,
-            public_url: configured(&config.public_url).unwrap_or(near),
+            public_url: configured(&config.public_url, &near),
+            callback_url: configured(&config.callback_url, for_bots),
+            local,
         })
-    }
-
-    /// Adds a listener for the bots on this machine.
-    pub(in crate::cli) fn with_local(
-        mut self,
-        config: &Config,
-        listening: Option<SocketAddr>,
-    ) -> Result<Self, url::ParseError> {
-        let url = |listening| Url::parse(&format!("http://{listening}"));
-        self.local = listening.map(url).transpose()?;
-        let mut bots = config.agents.iter().filter(|agent| agent.bot.is_some());
-        if let Some(local) = &self.local
-            && config.callback_url.is_none()
-            && bots.all(is_local)
-        {
-            self.callback_url = local.clone();
-        }
-        Ok(self)
     }
 
     /// Returns the callback URL of an agent's bot, if it is not the default.
@@ -195,18 +186,14 @@ impl Addresses {
 /// Returns the certificate of the configuration.
 #[cfg(feature = "tls")]
 pub(in crate::cli) fn encryption(config: &Config) -> Result<Encryption, Box<dyn Error>> {
-    let read = |tls: &crate::config::TlsConfig| crate::tls::Certificate::read(files(tls));
+    let read = |tls: &crate::config::TlsConfig| {
+        crate::tls::Certificate::read(crate::tls::Files {
+            certificate: &tls.certificate,
+            key: &tls.key,
+            client_ca: tls.client_ca.as_deref(),
+        })
+    };
     Ok(config.tls.as_ref().map(read).transpose()?)
-}
-
-/// Returns the files of the certificate.
-#[cfg(feature = "tls")]
-pub(super) fn files(tls: &crate::config::TlsConfig) -> crate::tls::Files<'_> {
-    crate::tls::Files {
-        certificate: &tls.certificate,
-        key: &tls.key,
-        client_ca: tls.client_ca.as_deref(),
-    }
 }
 
 /// Always `None`, because this program was built without TLS.
@@ -232,7 +219,8 @@ mod tests {
             ("[::]:3978", "http://[::1]:3978/"),
             ("192.0.2.1:80", "http://192.0.2.1/"),
         ] {
-            let place = Addresses::of(&Config::default(), listening.parse().unwrap()).unwrap();
+            let listening = listening.parse().unwrap();
+            let place = Addresses::of(&Config::default(), listening, None).unwrap();
             assert_eq!(place.public_url.as_str(), expected);
             assert_eq!(place.callback_url.as_str(), expected);
         }
@@ -260,8 +248,7 @@ mod tests {
             let listening = listen(&config);
             let own = callback_listen(&config, listening);
             assert_eq!(own.is_some(), is_needed, "{text}");
-            let place = Addresses::of(&config, listening).unwrap();
-            let place = place.with_local(&config, own).unwrap();
+            let place = Addresses::configured(&config).unwrap();
             let callback = place.callback(&config, &config.agents[0]);
             assert_eq!(callback.as_ref().map(Url::as_str), expected, "{text}");
         }

@@ -36,7 +36,7 @@ use tokio::net::TcpListener;
 use tracing::Level;
 use url::Url;
 
-pub(super) use addresses::{Addresses, Encryption, callback_listen, encryption, listen};
+pub(super) use addresses::{Addresses, Encryption, encryption, listen};
 pub(super) use awaited::{WaitNotice, awaited};
 pub(super) use bot_credentials::BotCredentials;
 pub(super) use certificate::concern;
@@ -82,8 +82,7 @@ impl Serve {
         let grpc_address = grpc.as_ref().map(TcpListener::local_addr).transpose()?;
         let callbacks = listeners::listen_for_bots(&config, listener.local_addr()?).await?;
         let callback_address = callbacks.as_ref().map(TcpListener::local_addr).transpose()?;
-        let place = Addresses::of(&config, listener.local_addr()?)?;
-        let place = place.with_local(&config, callback_address)?;
+        let place = Addresses::of(&config, listener.local_addr()?, callback_address)?;
         blocked_port::warn(&place);
         let store = choice.open().await?;
         if let Some(source) = transfer::unfinished_source(&*store).await? {
@@ -167,9 +166,7 @@ pub(super) async fn judge(config: &Config) -> Result<(), Box<dyn Error>> {
     StoreChoice::of(config)?;
     let mut config = config.clone();
     config.issuer.keys = None;
-    let listening = addresses::listen(&config);
-    let place = Addresses::of(&config, listening)?;
-    let place = place.with_local(&config, addresses::callback_listen(&config, listening))?;
+    let place = Addresses::configured(&config)?;
     let choice = StoreChoice::Memory;
     let agent_factory =
         agent_factory(&config, &place, choice.open().await?, &choice, false).await?;
@@ -257,15 +254,8 @@ async fn issuer(
     place: &Addresses,
     store: &StoreChoice,
 ) -> Result<Option<Arc<Issuer>>, Box<dyn Error>> {
-    let uses = |auth: &Auth| match auth {
-        Auth::Issuer(_) => true,
-        Auth::Federated(federated) => {
-            matches!(federated.assertion, crate::config::Assertion::Issuer { .. })
-        }
-        Auth::Anonymous | Auth::ClientSecret(_) | Auth::ManagedIdentity(_) => false,
-    };
     let mut auths = config.agents.iter().filter_map(|agent| agent.auth.as_ref());
-    let is_used = auths.any(uses) || config.push.is_signed();
+    let is_used = auths.any(Auth::needs_issuer) || config.push.is_signed();
     if !is_used && config.issuer == IssuerConfig::default() {
         return Ok(None);
     }
@@ -316,7 +306,7 @@ mod tests {
         ] {
             let text = format!("{text}[[agents]]\nname = 'a'\nbuiltin = 'echo'\n");
             let config = parse(Path::new("a.toml"), &text, &["echo"]).unwrap();
-            let place = Addresses::of(&config, addresses::listen(&config)).unwrap();
+            let place = Addresses::configured(&config).unwrap();
             let settings = issuer_settings(&config, &place.callback_url, &StoreChoice::Memory);
             assert_eq!(settings.url, expected, "{text}");
         }

@@ -192,7 +192,7 @@ mod tests {
             let channel = Channel::new(store.clone(), here).unwrap();
             let here = "127.0.0.1:3978".parse().unwrap();
             let agent_factory = AgentFactory {
-                place: crate::cli::serve::Addresses::of(&config, here).unwrap(),
+                place: crate::cli::serve::Addresses::of(&config, here, None).unwrap(),
                 channel: channel.clone(),
                 store,
                 issuer: None,
