@@ -87,9 +87,6 @@ impl LimitsConfig {
         let usual = TurnLimits::default();
         let files = system::file_limit().and_then(|files| usize::try_from(files).ok());
         let by_files = files.unwrap_or(usize::MAX) / 4 / agents.max(1);
-        let count = |given: Option<NonZeroU32>, usual: usize| {
-            given.and_then(|given| usize::try_from(given.get()).ok()).unwrap_or(usual)
-        };
         let bytes = |given: Option<Size>, usual| given.map_or(usual, |size| size.0);
         TurnLimits {
             memory: bytes(self.turns, usual.memory),
@@ -103,19 +100,19 @@ impl LimitsConfig {
     /// Returns the limits, with defaults for absent ones.
     pub fn limits(&self) -> Limits {
         let usual = Limits::default();
-        let count = |given: Option<NonZeroU32>, usual: usize| {
-            given.and_then(|given| usize::try_from(given.get()).ok()).unwrap_or(usual)
-        };
-        let time = |given: Option<Period>, usual| given.map_or(usual, |period| period.0);
         Limits {
             connections: count(self.connections, usual.connections),
             requests: count(self.requests, usual.requests),
             bytes: self.bodies.map_or(usual.bytes, |size| size.0),
-            handshake: time(self.handshake, usual.handshake),
-            head: time(self.head_time, usual.head),
-            body: time(self.body_time, usual.body),
-            idle: time(self.idle, usual.idle),
-            stalled: time(self.stalled, usual.stalled),
+            handshake: Period::or(self.handshake, usual.handshake),
+            head: Period::or(self.head_time, usual.head),
+            body: Period::or(self.body_time, usual.body),
+            idle: Period::or(self.idle, usual.idle),
+            stalled: Period::or(self.stalled, usual.stalled),
         }
     }
+}
+
+fn count(given: Option<NonZeroU32>, usual: usize) -> usize {
+    given.and_then(|given| usize::try_from(given.get()).ok()).unwrap_or(usual)
 }

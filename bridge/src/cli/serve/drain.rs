@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use tokio::{sync::watch, time::sleep};
 
-use crate::{config::DrainConfig, host::HostedAgents};
+use crate::{
+    config::{DrainConfig, Period},
+    host::HostedAgents,
+};
 
 /// The default time for which turns may continue.
 const TURNS: Duration = Duration::from_secs(5);
@@ -16,8 +19,8 @@ pub(super) fn drain(
     hosted: HostedAgents,
     config: &DrainConfig,
 ) -> watch::Receiver<bool> {
-    let notice = config.notice.map_or(Duration::ZERO, |period| period.0);
-    let turns = config.turns.map_or(TURNS, |period| period.0);
+    let notice = Period::or(config.notice, Duration::ZERO);
+    let turns = Period::or(config.turns, TURNS);
     let (sender, receiver) = watch::channel(false);
     tokio::spawn(async move {
         if signal.wait_for(|stops| *stops).await.is_err() {

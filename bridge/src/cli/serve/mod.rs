@@ -48,10 +48,10 @@ use super::{
     store::StoreChoice,
 };
 use crate::{
-    auth::{self, CardSigner, Issuer, IssuerSettings, PrivateKey, PrivateKeyError},
+    auth::{self, CardSigner, Issuer, IssuerSettings, PrivateKey},
     bot::remote::{Channel, ChannelSettings},
     clock,
-    config::{Auth, Config, IssuerConfig},
+    config::{Auth, Config, IssuerConfig, Period},
     host::{Host, HostedAgents, HttpGuard},
     stop_signal,
     store::{Store, transfer},
@@ -129,7 +129,7 @@ impl Serve {
             limits,
             callbacks: callbacks.map(|listener| (listener, callback_app)),
         };
-        run::run_on(&*store, run::run(listeners, app, stop)).await
+        run::run_on(&*store, listeners.run(app, stop)).await
     }
 }
 
@@ -207,15 +207,22 @@ fn assembled(
     place: &Addresses,
     grpc: Option<SocketAddr>,
 ) -> Result<Host, Box<dyn Error>> {
-    let host = agent_factory.host(config)?.connector(agent_factory.channel.clone());
-    let host = with_issuer(host, agent_factory.issuer.clone()).grpc(place.grpc(config, grpc));
-    let host = match config.limits.body {
-        Some(size) => host.body_limit(size.0),
-        None => host,
-    };
-    let host = host.quota(config.limits.quota());
-    let host = host.turn_limits(config.limits.turn_limits(config.agents.len()));
-    Ok(with_signer(push::with_push(host, &config.push)?, config)?)
+    let mut host = agent_factory
+        .host(config)?
+        .connector(agent_factory.channel.clone())
+        .grpc(place.grpc(config, grpc))
+        .quota(config.limits.quota())
+        .turn_limits(config.limits.turn_limits(config.agents.len()));
+    if let Some(issuer) = &agent_factory.issuer {
+        host = host.issuer(issuer.clone());
+    }
+    if let Some(size) = config.limits.body {
+        host = host.body_limit(size.0);
+    }
+    if let Some(key) = &config.card_key {
+        host = host.signer(Arc::new(CardSigner::read(&key.file, key.id.as_deref())?));
+    }
+    push::with_push(host, &config.push)
 }
 
 /// Returns the checks in front of the agents.
@@ -231,21 +238,6 @@ fn guard(config: &Config, place: &Addresses) -> HttpGuard {
         hosts: is_checked.then(|| hosts.chain(own).collect()),
         trusted_proxies: config.trusted_proxies.iter().map(|net| net.0).collect(),
     }
-}
-
-fn with_issuer(host: Host, issuer: Option<Arc<Issuer>>) -> Host {
-    match issuer {
-        Some(issuer) => host.issuer(issuer),
-        None => host,
-    }
-}
-
-/// Adds card signatures, if the file names a key.
-fn with_signer(host: Host, config: &Config) -> Result<Host, PrivateKeyError> {
-    Ok(match &config.card_key {
-        Some(key) => host.signer(Arc::new(CardSigner::read(&key.file, key.id.as_deref())?)),
-        None => host,
-    })
 }
 
 /// Returns the bridge's own issuer, if an agent or the file needs it, since its keys take a moment to create.
@@ -281,8 +273,8 @@ pub(super) fn issuer_settings(
     let usual = IssuerSettings::new(url.as_str());
     IssuerSettings {
         keys: issuer.keys.clone().or_else(|| store.beside("issuer.json")),
-        rotate_every: issuer.rotate_every.map_or(usual.rotate_every, |period| period.0),
-        lifetime: issuer.token_lifetime.map_or(usual.lifetime, |period| period.0),
+        rotate_every: Period::or(issuer.rotate_every, usual.rotate_every),
+        lifetime: Period::or(issuer.token_lifetime, usual.lifetime),
         ..usual
     }
 }

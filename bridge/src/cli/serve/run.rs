@@ -9,6 +9,7 @@ use std::{
 };
 
 use axum::Router;
+use futures_util::future::try_join_all;
 use tokio::{
     net::TcpListener,
     runtime::Handle,
@@ -39,33 +40,20 @@ pub(super) struct Listeners {
     pub(super) callbacks: Option<(TcpListener, Router)>,
 }
 
-/// Serves until a signal arrives, then gives open requests a moment to end.
-pub(super) async fn run(
-    doors: Listeners,
-    app: Router,
-    stop: watch::Receiver<bool>,
-) -> io::Result<()> {
-    let Listeners { listener, grpc, encryption, limits, callbacks } = doors;
-    let count = 1 + usize::from(grpc.is_some()) + usize::from(callbacks.is_some());
-    let limits = limits.for_each_of(count);
-    let beside = (encryption.clone(), app.clone(), stop.clone());
-    let grpc = async move {
-        let (encryption, app, stop) = beside;
-        let Some(grpc) = grpc else {
-            return Ok(());
-        };
-        let app = alone(app);
-        serve_until(stop, |stop| listen(limits, grpc, encryption, app, stop)).await
-    };
-    let beside = stop.clone();
-    let callbacks = async move {
-        let Some((listener, app)) = callbacks else {
-            return Ok(());
-        };
-        serve_until(beside, |stop| listen(limits, listener, None, app, stop)).await
-    };
-    let all = serve_until(stop, |stop| listen(limits, listener, encryption, app, stop));
-    tokio::try_join!(all, grpc, callbacks).map(|_| ())
+impl Listeners {
+    /// Serves until a signal arrives, then gives open requests a moment to end.
+    pub(super) async fn run(self, app: Router, stop: watch::Receiver<bool>) -> io::Result<()> {
+        let Self { listener, grpc, encryption, limits, callbacks } = self;
+        let grpc = grpc.map(|listener| (listener, encryption.clone(), alone(app.clone())));
+        let callbacks = callbacks.map(|(listener, app)| (listener, None, app));
+        let all = [Some((listener, encryption, app)), grpc, callbacks];
+        let all: Vec<_> = all.into_iter().flatten().collect();
+        let limits = limits.for_each_of(all.len());
+        let served = all.into_iter().map(|(listener, encryption, app)| {
+            serve_until(stop.clone(), move |stop| listen(limits, listener, encryption, app, stop))
+        });
+        try_join_all(served).await.map(drop)
+    }
 }
 
 /// The error when other processes on the store have taken over from this one.
