@@ -4,8 +4,9 @@ use std::{error::Error, sync::Arc};
 
 use url::Url;
 
+use super::caller_access::{metadata, verifier};
 use crate::{
-    auth::{Assertion, Grant, Issuer, KeySource, Secret, Subject, Tokens, TrustedIssuer, Verifier},
+    auth::{Assertion, Grant, Issuer, KeySource, Secret, Subject, Tokens, TrustedIssuer},
     bot::remote::{Admission, Anonymous, Credential},
     config::{self, Accept, AgentConfig, Auth, HttpUrl, ManagedIdentity},
 };
@@ -66,9 +67,7 @@ impl BotCredentials<'_> {
             (_, Some(HttpUrl(url))) => KeySource::keys(url.clone(), self.plain_http)?,
             (Some(HttpUrl(url)), None) => KeySource::metadata(url.clone(), self.plain_http)?,
             (None, None) => {
-                let base = issuer.trim_end_matches('/');
-                let url = Url::parse(&format!("{base}/.well-known/openid-configuration"));
-                let url = url.map_err(|error| {
+                let url = Url::parse(&metadata(&issuer)).map_err(|error| {
                     format!(
                         "accept: expected metadata or jwks beside an issuer that is no URL: {error}"
                     )
@@ -76,10 +75,8 @@ impl BotCredentials<'_> {
                 KeySource::metadata(url, self.plain_http)?
             }
         };
-        let verifier = Verifier::new([TrustedIssuer { issuer, keys }], token.audience.clone());
-        let with_claim =
-            |verifier: Verifier, (name, value): (&String, &String)| verifier.claim(name, value);
-        Ok(Arc::new(token.claims.iter().fold(verifier, with_claim)))
+        let issuer = TrustedIssuer { issuer, keys };
+        Ok(Arc::new(verifier(issuer, &token.audience, &token.claims)))
     }
 
     fn granted(&self, grant: Grant) -> Result<Arc<dyn Credential>, Box<dyn Error>> {

@@ -71,14 +71,27 @@ fn token(
 ) -> Result<TokenCheck, Box<dyn Error>> {
     let issuer = issuer(token, declared)?;
     let keys = keys(config.allow_plain_http, token, declared, &issuer)?;
-    let verifier = Verifier::new([TrustedIssuer { issuer, keys }], token.audience.clone());
-    let with_claim =
-        |verifier: Verifier, (name, value): (&String, &String)| verifier.claim(name, value);
+    let verifier = verifier(TrustedIssuer { issuer, keys }, &token.audience, &token.claims);
     Ok(TokenCheck {
         scopes: token.scopes_claim.clone(),
         tenants: token.tenants_claim.clone(),
-        ..TokenCheck::new(token.claims.iter().fold(verifier, with_claim))
+        ..TokenCheck::new(verifier)
     })
+}
+
+/// Returns the check of tokens of this issuer for one of the audiences, with all of the claims.
+pub(super) fn verifier(
+    issuer: TrustedIssuer,
+    audience: &[String],
+    claims: &BTreeMap<String, String>,
+) -> Verifier {
+    let verifier = Verifier::new([issuer], audience.to_vec());
+    claims.iter().fold(verifier, |verifier, (name, value)| verifier.claim(name, value))
+}
+
+/// Returns the address of an issuer's metadata.
+pub(super) fn metadata(issuer: &str) -> String {
+    format!("{}{METADATA}", issuer.trim_end_matches('/'))
 }
 
 /// Returns the issuer of the tokens. The address of OpenID metadata is derived from the issuer's name.
@@ -105,22 +118,17 @@ fn keys(
     declared: Option<&SecurityScheme>,
     issuer: &str,
 ) -> Result<KeySource, Box<dyn Error>> {
-    let url = |text: &str| {
-        Url::parse(text).map_err(|error| {
-            format!("token: expected jwks, jwks_file or metadata: {text:?} is no URL: {error}")
-        })
-    };
     Ok(match (&token.jwks_file, &token.jwks, &token.metadata) {
         (Some(path), _, _) => KeySource::file(path)?,
         (None, Some(HttpUrl(keys)), _) => KeySource::keys(keys.clone(), plain_http)?,
         (None, None, Some(HttpUrl(url))) => KeySource::metadata(url.clone(), plain_http)?,
-        (None, None, None) => match published(declared) {
-            Some(metadata) => KeySource::metadata(url(metadata)?, plain_http)?,
-            None => {
-                let base = issuer.trim_end_matches('/');
-                KeySource::metadata(url(&format!("{base}{METADATA}"))?, plain_http)?
-            }
-        },
+        (None, None, None) => {
+            let text = published(declared).map_or_else(|| metadata(issuer), str::to_owned);
+            let url = Url::parse(&text).map_err(|error| {
+                format!("token: expected jwks, jwks_file or metadata: {text:?} is no URL: {error}")
+            })?;
+            KeySource::metadata(url, plain_http)?
+        }
     })
 }
 
