@@ -72,10 +72,6 @@ impl Certificate {
         let config = self.0.read().unwrap_or_else(PoisonError::into_inner);
         config.clone()
     }
-
-    fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(self.in_use())
-    }
 }
 
 fn config(files: Files<'_>) -> Result<Arc<ServerConfig>, TlsError> {
@@ -140,7 +136,7 @@ pub async fn serve(
 #[async_trait]
 impl Acceptor for Certificate {
     async fn accept(&self, connection: TcpStream) -> io::Result<(Io, Extensions)> {
-        let stream = self.acceptor().accept(connection).await?;
+        let stream = TlsAcceptor::from(self.in_use()).accept(connection).await?;
         let mut client = Extensions::new();
         let (_, session) = stream.get_ref();
         let presented = session.peer_certificates().and_then(<[_]>::first);

@@ -46,18 +46,17 @@ enum Action {
 
 impl PushCommand {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
-        let runtime = runtime()?;
-        let text = match &self.action {
-            Action::List { store } => runtime.block_on(async {
-                Ok::<_, Box<dyn Error>>(list(&store.open_known().await?).await?)
-            })?,
-            Action::Retry { store, task } => runtime.block_on(async {
-                let store = store.open_known().await?;
-                Ok::<_, Box<dyn Error>>(retry(&store, task.as_deref()).await?)
-            })?,
-        };
-        outln!("{text}");
+        outln!("{}", runtime()?.block_on(self.carry_out())?);
         Ok(())
+    }
+
+    async fn carry_out(&self) -> Result<String, Box<dyn Error>> {
+        Ok(match &self.action {
+            Action::List { store } => list(&store.open_known().await?).await?,
+            Action::Retry { store, task } => {
+                retry(&store.open_known().await?, task.as_deref()).await?
+            }
+        })
     }
 }
 

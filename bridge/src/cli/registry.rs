@@ -4,14 +4,13 @@ use std::{error::Error, path::PathBuf};
 
 use bridge_client::{
     Tls,
-    discovery::Discovered,
     registry::{CardReference, Registry, RegistryAgent, RegistryAuth, RegistryOptions},
 };
 use bridge_program::{outln, terminal};
 use clap::{Args, Subcommand};
 use url::Url;
 
-use super::{card_file, runtime};
+use super::{card_file, discover::Listed, runtime};
 
 const HELP: &str = "\
 Examples:
@@ -130,18 +129,19 @@ impl RegistryLogin {
     }
 }
 
-/// Returns the agents of a registry, or the one with a skill, each with the reference of its card.
+/// Returns the agents of a registry, or the one with a skill.
 pub(super) async fn agents(
     registry: &Registry,
     skill: Option<&str>,
-) -> Result<Vec<(Discovered, Option<String>)>, Box<dyn Error>> {
+) -> Result<Vec<Listed>, Box<dyn Error>> {
     let found = match skill {
         Some(skill) => vec![registry.find(skill).await?],
         None => registry.agents().await?,
     };
-    let place =
-        |found: &RegistryAgent| format!("{}:{}@{}", found.repository, found.tag, found.digest);
-    let listed = found.iter().map(|found| ((*found.agent).clone(), Some(place(found))));
+    let listed = found.iter().map(|RegistryAgent { agent, repository, tag, digest, .. }| Listed {
+        agent: (**agent).clone(),
+        card: Some(format!("{repository}:{tag}@{digest}")),
+    });
     Ok(listed.collect())
 }
 

@@ -6,7 +6,7 @@
 use std::{future::pending, time::Duration};
 
 use bridge_client::ClientError;
-use bridge_protocol::a2a::{ListTasksRequest, Metadata, StreamResponse, SubscribeToTaskRequest};
+use bridge_protocol::a2a::{ListTasksRequest, StreamResponse, SubscribeToTaskRequest, Task};
 use futures_util::StreamExt as _;
 use tokio::time::sleep;
 
@@ -69,24 +69,19 @@ impl Session {
         };
         sleep(OFTEN).await;
         let request = ListTasksRequest {
-            tenant: None,
             context_id: Some(context.clone()),
-            status: None,
             page_size: Some(TASKS),
-            page_token: None,
             history_length: Some(MESSAGES),
-            status_timestamp_after: None,
             include_artifacts: Some(true),
-            extra: Metadata::new(),
+            ..ListTasksRequest::default()
         };
         let page = self.client.list_tasks(request).await?;
         // An agent without contexts would return the tasks of all users.
-        let is_ours = |task: &bridge_protocol::a2a::Task| task.context_id.as_ref() == Some(context);
+        let is_ours = |task: &Task| task.context_id.as_ref() == Some(context);
         let mut tasks: Vec<_> = page.tasks.into_iter().filter(is_ours).collect();
         tasks.reverse();
-        let is_news = |task: &bridge_protocol::a2a::Task| {
-            !self.tasks.contains(&task.id) || self.task.as_ref() == Some(&task.id)
-        };
+        let is_news =
+            |task: &Task| !self.tasks.contains(&task.id) || self.task.as_ref() == Some(&task.id);
         Ok(tasks.into_iter().filter(is_news).map(StreamResponse::Task).collect())
     }
 }

@@ -54,9 +54,9 @@ pub(super) struct Discover {
 }
 
 /// An agent, with the reference of its card if that is in a registry.
-struct Listed {
-    agent: Discovered,
-    card: Option<String>,
+pub(super) struct Listed {
+    pub(super) agent: Discovered,
+    pub(super) card: Option<String>,
 }
 
 impl Discover {

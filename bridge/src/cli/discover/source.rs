@@ -13,7 +13,7 @@ impl Discover {
     pub(super) async fn find(&self) -> Result<Vec<Listed>, Box<dyn Error>> {
         if let Some(host) = self.target.strip_prefix("oci://") {
             let registry = self.login.open(host, self.trust.tls()?)?;
-            return registry::agents(&registry, self.skill.as_deref()).await.map(list);
+            return registry::agents(&registry, self.skill.as_deref()).await;
         }
         let target = address::parse(&self.target)
             .map_err(|why| format!("{why}; registries are such as oci://localhost:5000"))?;
@@ -26,20 +26,22 @@ impl Discover {
 
     /// Returns the agents with the requested skill, or all.
     fn with_skill(&self, found: Vec<Discovered>) -> Result<Vec<Listed>, Box<dyn Error>> {
-        let Some(skill) = &self.skill else {
-            return Ok(list(found.into_iter().map(|agent| (agent, None)).collect()));
-        };
         let looked: Vec<String> = found.iter().map(described).collect();
-        let has = |agent: &Discovered| agent.skills.iter().any(|one| one.id == *skill);
-        let found: Vec<_> = found.into_iter().filter(has).map(|agent| (agent, None)).collect();
-        match found.is_empty() {
-            false => Ok(list(found)),
-            true => Err(format!(
+        let has =
+            |agent: &Discovered, skill: &String| agent.skills.iter().any(|one| one.id == *skill);
+        let found = found
+            .into_iter()
+            .filter(|agent| self.skill.as_ref().is_none_or(|skill| has(agent, skill)))
+            .map(|agent| Listed { agent, card: None });
+        let found: Vec<_> = found.collect();
+        match &self.skill {
+            Some(skill) if found.is_empty() => Err(format!(
                 "no agent at {} has the skill {skill:?}: looked at {}",
                 self.target,
                 looked.join("; ")
             )
             .into()),
+            _ => Ok(found),
         }
     }
 }
@@ -71,11 +73,6 @@ impl NotDiscovered {
         };
         Self { error, advice }
     }
-}
-
-fn list(found: Vec<(Discovered, Option<String>)>) -> Vec<Listed> {
-    let listed = found.into_iter();
-    listed.map(|(agent, card)| Listed { agent, card }).collect()
 }
 
 fn described(agent: &Discovered) -> String {
