@@ -58,10 +58,8 @@ pub(super) fn delivery(way: &Probe) -> &str {
 /// HTTP answer is complete.
 pub(super) fn replies(probes: &[Probe]) -> bool {
     let speaks_so = |mode: DeliveryMode, is_all: fn(&ProbeAnswer) -> bool| {
-        probes.iter().any(|probe| match &probe.outcome {
-            Outcome::Accepted(taken) => probe.mode == mode && is_all(taken),
-            Outcome::Refused(..) | Outcome::Unreachable(_) => false,
-        })
+        let mut probes = probes.iter().filter(|probe| probe.mode == mode);
+        probes.any(|probe| probe.outcome.accepted().is_some_and(is_all))
     };
     speaks_so(DeliveryMode::Normal, |taken| !taken.called.is_empty())
         && speaks_so(DeliveryMode::ExpectReplies, |taken| {
@@ -76,12 +74,11 @@ pub(super) const REPLIES: &str = "delivery = \"expectReplies\" works too, and is
 /// Returns the channel that the bot needs to answer at all, or to stream.
 pub(super) fn channel(first: &Probe, probes: &[Probe]) -> Option<String> {
     let other = probes.iter().find(|one| one.is_other)?;
-    let streams =
-        |probe: &&Probe| matches!(&probe.outcome, Outcome::Accepted(taken) if taken.pieces > 0);
+    let streams = |probe: &Probe| probe.outcome.accepted().is_some_and(|taken| taken.pieces > 0);
     let usual = probes.iter().find(|one| !one.is_other && streams(one));
     let why = match (first.is_other, usual) {
         (true, _) => "the bot answers on this channel only",
-        (false, None) if streams(&other) => "the bot streams on this channel only",
+        (false, None) if streams(other) => "the bot streams on this channel only",
         (false, _) => return None,
     };
     Some(format!("channel_id = \"{}\"  # {why}", other.channel))
@@ -89,7 +86,7 @@ pub(super) fn channel(first: &Probe, probes: &[Probe]) -> Option<String> {
 
 /// Returns the advice for clients of a bot that asks its users to sign in, if this one does.
 pub(super) fn sign_in(probes: &[Probe]) -> Option<&'static str> {
-    let asks = |probe: &Probe| matches!(&probe.outcome, Outcome::Accepted(taken) if taken.signs_in);
+    let asks = |probe: &Probe| probe.outcome.accepted().is_some_and(|taken| taken.signs_in);
     probes.iter().any(asks).then_some(SIGN_IN)
 }
 
@@ -126,21 +123,17 @@ pub(super) fn denied(outcome: &Outcome) -> Option<u16> {
 
 /// Returns whether a bot sent any text.
 pub(super) fn speaks(outcome: &Outcome) -> bool {
-    match outcome {
-        Outcome::Accepted(ProbeAnswer { answered, called, .. }) => {
-            !answered.is_empty() || !called.is_empty()
-        }
-        Outcome::Refused(..) | Outcome::Unreachable(_) => false,
-    }
+    let has_text = |taken: &ProbeAnswer| !taken.answered.is_empty() || !taken.called.is_empty();
+    outcome.accepted().is_some_and(has_text)
 }
 
 fn is_stream(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Accepted(taken) if taken.streamed && !taken.answered.is_empty())
+    outcome.accepted().is_some_and(|taken| taken.streamed && !taken.answered.is_empty())
 }
 
 /// Returns the reason why a bot does not answer.
 pub(super) fn trouble(probes: &[Probe]) -> String {
-    let is_taken = |probe: &Probe| matches!(probe.outcome, Outcome::Accepted(_));
+    let is_taken = |probe: &Probe| probe.outcome.accepted().is_some();
     let refused = probes.iter().find_map(|probe| match &probe.outcome {
         Outcome::Refused(status, _) => Some(*status),
         Outcome::Unreachable(_) | Outcome::Accepted(_) => None,

@@ -61,6 +61,16 @@ pub(super) enum Outcome {
     Accepted(ProbeAnswer),
 }
 
+impl Outcome {
+    /// Returns the answer of a bot that accepted the message.
+    pub(super) fn accepted(&self) -> Option<&ProbeAnswer> {
+        match self {
+            Self::Accepted(taken) => Some(taken),
+            Self::Refused(..) | Self::Unreachable(_) => None,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct ProbeAnswer {
     pub(super) status: u16,

@@ -29,7 +29,8 @@ pub(super) fn verdict(
     let Some(first) = recommended(probes) else {
         return Err(trouble(probes));
     };
-    if let Some(why) = probes.iter().find_map(|probe| refused(&probe.outcome)) {
+    let mut accepted = probes.iter().filter_map(|probe| probe.outcome.accepted());
+    if let Some(why) = accepted.find_map(|taken| taken.refused.as_ref()) {
         return Err(format!(
             "the bridge would refuse the bot's calls: {why}\ncompare agents.accept with the bot's tokens: \
              their issuer, audience and claims"
@@ -86,13 +87,6 @@ fn speaks_in(mode: &DeliveryMode, probes: &[Probe]) -> bool {
 fn fails(probes: &[Probe]) -> bool {
     let mut normal = probes.iter().filter(|probe| probe.mode == DeliveryMode::Normal);
     normal.any(|probe| matches!(probe.outcome, Outcome::Refused(..)))
-}
-
-fn refused(outcome: &Outcome) -> Option<&str> {
-    match outcome {
-        Outcome::Accepted(taken) => taken.refused.as_deref(),
-        Outcome::Refused(..) | Outcome::Unreachable(_) => None,
-    }
 }
 
 #[cfg(test)]
