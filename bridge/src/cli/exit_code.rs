@@ -15,8 +15,24 @@ use crate::{
     store::StoreError,
 };
 
+/// An error with the exit code of the command that it ends.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub(super) struct Failure {
+    pub(super) exit: Exit,
+    why: Box<dyn Error>,
+}
+
+/// Gives an error this exit code.
+pub(super) fn failure<E: Into<Box<dyn Error>>>(exit: Exit) -> impl Fn(E) -> Failure {
+    move |why| Failure { exit, why: why.into() }
+}
+
 /// Returns the exit code for an error, as listed in docs/reference/exit-codes.md.
 pub(super) fn of(error: &(dyn Error + 'static)) -> Exit {
+    if let Some(Failure { exit, .. }) = error.downcast_ref() {
+        return *exit;
+    }
     if let Some(ConfigErrors(errors)) = error.downcast_ref() {
         let is_unreadable =
             |problem: &Problem| matches!(problem, Problem::Unreadable(_) | Problem::NoFile { .. });

@@ -1,6 +1,7 @@
 //! `bridge migrate`: copies all tasks from one store to another, and checks each event of the copy.
 
 use std::{
+    error::Error,
     io::{IsTerminal as _, stderr},
     path::PathBuf,
     str::FromStr,
@@ -12,7 +13,7 @@ use bridge_program::{Exit, errln, outln};
 use clap::Args;
 use tokio::time::Instant;
 
-use super::store::StoreChoice;
+use super::{exit_code::failure, store::StoreChoice};
 use crate::store::{
     ExportStore, Store,
     transfer::{
@@ -91,36 +92,24 @@ pub(super) enum Use {
 }
 
 impl Migrate {
-    pub(super) fn execute(&self) -> Exit {
-        copied(copy(&self.from, &self.to, Use::Alone))
+    pub(super) fn execute(&self) -> Result<Exit, Box<dyn Error>> {
+        let done = copy(&self.from, &self.to, Use::Alone);
+        Ok(done.map_err(failure(Exit::Infrastructure))?)
     }
 }
 
-/// Prints the result of the copy, and returns the exit code.
-pub(super) fn copied(done: Result<TransferReport, String>) -> Exit {
-    match done {
-        Ok(report) => {
-            outln!("copied and checked: {report}");
-            if report.is_complete() { Exit::Passed } else { Exit::Failed }
-        }
-        Err(error) => {
-            errln!("error: {error}");
-            Exit::Infrastructure
-        }
-    }
-}
-
-/// Copies everything from one place to another.
-pub(super) fn copy(from: &Location, to: &Location, used: Use) -> Result<TransferReport, String> {
-    let runtime = bridge_program::runtime().map_err(|error| error.to_string())?;
-    runtime.block_on(async {
-        let (mut stores, name) = (Vec::new(), from.to_string());
-        let done = copy_between(from, to, used, &name, &mut stores).await;
+/// Copies everything from one place to another, and prints the result.
+pub(super) fn copy(from: &Location, to: &Location, used: Use) -> Result<Exit, Box<dyn Error>> {
+    let report = bridge_program::runtime()?.block_on(async {
+        let mut stores = Vec::new();
+        let done = copy_between(from, to, used, &mut stores).await;
         for store in &stores {
             leave(&**store).await;
         }
         done
-    })
+    })?;
+    outln!("copied and checked: {report}");
+    Ok(if report.is_complete() { Exit::Passed } else { Exit::Failed })
 }
 
 /// Returns the leases of a store, so that other bridges need not wait until they expire.
@@ -134,35 +123,31 @@ async fn copy_between(
     from: &Location,
     to: &Location,
     used: Use,
-    name: &str,
     stores: &mut Vec<Arc<dyn ExportStore>>,
-) -> Result<TransferReport, String> {
-    let text = |error: crate::store::transfer::TransferError| error.to_string();
+) -> Result<TransferReport, Box<dyn Error>> {
     if from == to {
-        return Err("expected two places, found one".to_owned());
+        return Err("expected two places, found one".into());
     }
+    let name = from.to_string();
     let mut source = match from {
-        Location::File(path) => Source::File(FileSource::open(path).map_err(text)?),
+        Location::File(path) => Source::File(FileSource::open(path)?),
         Location::Store(choice) => {
-            choice.check_exists().map_err(|error| error.to_string())?;
-            let store = choice.open_whole().await;
-            let store = store.map_err(|error| error.to_string())?;
+            choice.check_exists()?;
+            let store = choice.open_whole().await?;
             stores.push(Arc::clone(&store));
-            let source = StoreSource::new(store, name);
+            let source = StoreSource::new(store, &name);
             if used == Use::Alone {
-                source.wait_for_others().await.map_err(text)?;
+                source.wait_for_others().await?;
             }
             Source::Store(source)
         }
     };
     let mut target = match to {
-        Location::File(path) => Target::File(FileTarget::create(path).map_err(text)?),
+        Location::File(path) => Target::File(FileTarget::create(path)?),
         Location::Store(choice) => {
-            let store = choice.open_whole().await;
-            let store = store.map_err(|error| error.to_string())?;
+            let store = choice.open_whole().await?;
             stores.push(Arc::clone(&store));
-            let target = StoreTarget::begin(store, to.to_string(), name).await;
-            Target::Store(target.map_err(text)?)
+            Target::Store(StoreTarget::begin(store, to.to_string(), &name).await?)
         }
     };
     let (is_shown, mut last) = (stderr().is_terminal(), Instant::now());
@@ -172,5 +157,5 @@ async fn copy_between(
             errln!("{report}");
         }
     };
-    transfer(&mut source, &mut target, &mut progress).await.map_err(text)
+    Ok(transfer(&mut source, &mut target, &mut progress).await?)
 }

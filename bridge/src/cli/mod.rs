@@ -19,7 +19,7 @@ mod store_folder;
 mod tasks;
 mod trust;
 
-use std::{io, process::ExitCode};
+use std::{error::Error, io, process::ExitCode};
 
 use bridge_program::{
     Exit,
@@ -96,25 +96,26 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let _log = log::init("bridge", cli.log_format, Level::WARN);
     let done = match cli.command {
-        Command::Serve(serve) => serve.execute(),
-        Command::Config(config) => config.execute(),
-        Command::Doctor(doctor) => doctor.execute(),
-        Command::Push(push) => push.execute(),
-        Command::Tasks(tasks) => tasks.execute(),
-        Command::Chat(chat) => return chat.execute().into(),
-        Command::Migrate(migrate) => return migrate.execute().into(),
-        Command::Store(store) => return store.execute().into(),
-        Command::Init(init) => init.execute(),
-        Command::Check(check) => return check.execute().into(),
-        Command::Discover(discover) => discover.execute(),
-        Command::Registry(registry) => registry.execute(),
+        Command::Serve(serve) => passed(serve.execute()),
+        Command::Config(config) => passed(config.execute()),
+        Command::Doctor(doctor) => passed(doctor.execute()),
+        Command::Push(push) => passed(push.execute()),
+        Command::Tasks(tasks) => passed(tasks.execute()),
+        Command::Chat(chat) => chat.execute(),
+        Command::Migrate(migrate) => migrate.execute(),
+        Command::Store(store) => store.execute(),
+        Command::Init(init) => passed(init.execute()),
+        Command::Check(check) => check.execute(),
+        Command::Discover(discover) => passed(discover.execute()),
+        Command::Registry(registry) => passed(registry.execute()),
     };
-    match done {
-        Ok(()) => Exit::Passed,
-        Err(error) => {
-            log::tell(Level::ERROR, &error.to_string());
-            exit_code::of(&*error)
-        }
-    }
-    .into()
+    let exit = done.unwrap_or_else(|error| {
+        log::tell(Level::ERROR, &error.to_string());
+        exit_code::of(&*error)
+    });
+    exit.into()
+}
+
+fn passed(done: Result<(), Box<dyn Error>>) -> Result<Exit, Box<dyn Error>> {
+    done.map(|()| Exit::Passed)
 }

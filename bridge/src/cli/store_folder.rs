@@ -1,14 +1,19 @@
 //! `bridge store`: works with the store of tasks. A folder that a bridge serves is checked and compacted by that
 //! bridge, which receives the request over its socket.
 
-use std::path::{Path, PathBuf};
+use std::{
+    error::Error,
+    path::{Path, PathBuf},
+};
 
-use bridge_program::{Exit, errln, outln};
+use bridge_program::{Exit, outln};
 use clap::{Args, Subcommand};
 
 use super::{
-    admin::{AdminClient, AdminClientError, SOCKET},
+    admin::{AdminClient, AdminClientError, LONG_LIMIT, SOCKET},
+    exit_code::failure,
     migrate::{self, Location, Use},
+    runtime,
     store::{StoreChoice, StoreMissing},
 };
 #[cfg(feature = "postgres")]
@@ -96,55 +101,43 @@ enum Action {
 }
 
 impl StoreCommand {
-    pub(super) fn execute(&self) -> Exit {
-        let done = match &self.action {
-            Action::Check { store, admin } => match ask(store, admin.as_deref(), check_running) {
-                Some(told) => told,
-                None => check(store).map(|report| print_report(&report)),
+    pub(super) fn execute(&self) -> Result<Exit, Box<dyn Error>> {
+        Ok(self.carry_out().map_err(failure(Exit::Infrastructure))?)
+    }
+
+    fn carry_out(&self) -> Result<Exit, Box<dyn Error>> {
+        match &self.action {
+            Action::Check { store, admin } => match ask(store, admin.as_deref(), check_running)? {
+                Some(exit) => Ok(exit),
+                None => check(store),
             },
             Action::Compact { store, admin } => {
-                let done = ask(store, admin.as_deref(), compact_running);
-                let done = done.unwrap_or_else(|| compact(store));
-                done.map(|()| Exit::Passed)
+                if ask(store, admin.as_deref(), compact_running)?.is_none() {
+                    compact(store)?;
+                }
+                Ok(Exit::Passed)
             }
             Action::Backup { to, store } => backup(store, to),
             Action::Restore { from, store } => restore(from, store),
-            Action::TurnKeys { store, withdraw } => turn_keys(store, *withdraw).map(|()| {
+            Action::TurnKeys { store, withdraw } => {
+                runtime()?.block_on(turn_keys(store, *withdraw))?;
                 outln!("a new key seals service URLs from the next start on");
-                Exit::Passed
-            }),
-        };
-        done.unwrap_or_else(|error| {
-            errln!("error: {error}");
-            Exit::Infrastructure
-        })
-    }
-}
-
-fn print_report(report: &StoreReport) -> Exit {
-    outln!("{report}");
-    if report.is_intact() { Exit::Passed } else { Exit::Failed }
-}
-
-/// Returns the folder of a store on the disk.
-fn settings(store: &StoreChoice) -> Result<&SledSettings, String> {
-    match store {
-        StoreChoice::Sled(settings) => Ok(settings),
-        StoreChoice::Memory => Err("expected sled:FOLDER, found memory".to_owned()),
-        #[cfg(feature = "postgres")]
-        StoreChoice::Postgres(_) => {
-            Err("expected sled:FOLDER: PostgreSQL frees the space of deleted rows itself"
-                .to_owned())
+                Ok(Exit::Passed)
+            }
         }
     }
 }
 
-fn block_on<T>(work: impl Future<Output = Result<T, StoreMissing>>) -> Result<T, String> {
-    runtime()?.block_on(work).map_err(|error| error.to_string())
-}
-
-fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    super::runtime().map_err(|error| error.to_string())
+/// Returns the folder of a store on the disk.
+fn settings(store: &StoreChoice) -> Result<&SledSettings, &'static str> {
+    match store {
+        StoreChoice::Sled(settings) => Ok(settings),
+        StoreChoice::Memory => Err("expected sled:FOLDER, found memory"),
+        #[cfg(feature = "postgres")]
+        StoreChoice::Postgres(_) => {
+            Err("expected sled:FOLDER: PostgreSQL frees the space of deleted rows itself")
+        }
+    }
 }
 
 /// Sends a request to the bridge at this socket, or to the one that serves the store; returns `None` if there is none.
@@ -152,18 +145,17 @@ fn ask<T>(
     store: &StoreChoice,
     admin: Option<&Path>,
     question: impl AsyncFnOnce(&AdminClient) -> Result<T, AdminClientError>,
-) -> Option<Result<T, String>> {
+) -> Result<Option<T>, Box<dyn Error>> {
     let usual = || store.beside(SOCKET).filter(|path| path.exists());
-    let path = admin.map(Path::to_owned).or_else(usual)?;
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => return Some(Err(error)),
+    let Some(path) = admin.map(Path::to_owned).or_else(usual) else {
+        return Ok(None);
     };
-    let bridge = AdminClient::patient(&path);
+    let runtime = runtime()?;
+    let bridge = AdminClient::at(&path, LONG_LIMIT);
     match bridge.and_then(|bridge| runtime.block_on(question(&bridge))) {
         // The socket was left by a killed bridge.
-        Err(AdminClientError::Absent { .. }) if admin.is_none() => None,
-        answered => Some(answered.map_err(|error| error.to_string())),
+        Err(AdminClientError::Absent { .. }) if admin.is_none() => Ok(None),
+        answered => Ok(Some(answered?)),
     }
 }
 
@@ -191,26 +183,25 @@ async fn compact_running(bridge: &AdminClient) -> Result<(), AdminClientError> {
     }
 }
 
-/// Opens a folder that no bridge serves.
-fn open(settings: &SledSettings) -> Result<SledStore, String> {
+/// Opens a folder that no bridge serves. A folder without a store does not become one.
+fn open(store: &StoreChoice) -> Result<SledStore, Box<dyn Error>> {
+    let settings = settings(store)?;
+    store.check_exists()?;
     SledStore::open(settings).map_err(|error| match error {
         StoreError::InUse { .. } => format!(
             "{error}. If its socket is not {SOCKET} in that folder, name the socket with --admin"
-        ),
-        _ => error.to_string(),
+        )
+        .into(),
+        _ => error.into(),
     })
 }
 
-fn compact(store: &StoreChoice) -> Result<(), String> {
-    let settings = settings(store)?;
-    // A folder without a store does not become one.
-    let exists = store.check_exists();
-    exists.map_err(|error| error.to_string())?;
-    let store = open(settings)?;
-    let (before, after) = block_on(async {
+fn compact(store: &StoreChoice) -> Result<(), Box<dyn Error>> {
+    let store = open(store)?;
+    let (before, after) = runtime()?.block_on(async {
         let before = store.disk_use().await?.unwrap_or_default();
         store.compact(|| true).await?;
-        Ok((before, store.disk_use().await?.unwrap_or_default()))
+        Ok::<_, StoreError>((before, store.disk_use().await?.unwrap_or_default()))
     })?;
     outln!(
         "log {} bytes, {} before; {} of them live; index {} bytes",
@@ -222,51 +213,43 @@ fn compact(store: &StoreChoice) -> Result<(), String> {
     Ok(())
 }
 
-fn backup(store: &StoreChoice, to: &Path) -> Result<Exit, String> {
-    let folder = match store {
-        StoreChoice::Sled(settings) => &settings.folder,
-        choice => {
-            let (from, to) = (Location::Store(choice.clone()), Location::File(to.to_owned()));
-            return Ok(migrate::copied(migrate::copy(&from, &to, Use::Served)));
-        }
+fn backup(store: &StoreChoice, to: &Path) -> Result<Exit, Box<dyn Error>> {
+    let StoreChoice::Sled(settings) = store else {
+        let (from, to) = (Location::Store(store.clone()), Location::File(to.to_owned()));
+        return migrate::copy(&from, &to, Use::Served);
     };
-    let bytes = copy_store(folder, to).map_err(|error| error.to_string())?;
+    let bytes = copy_store(&settings.folder, to)?;
     outln!("{bytes} bytes were copied to {}", to.display());
     Ok(Exit::Passed)
 }
 
-fn restore(from: &Path, store: &StoreChoice) -> Result<Exit, String> {
+fn restore(from: &Path, store: &StoreChoice) -> Result<Exit, Box<dyn Error>> {
     if !from.is_dir() {
         let (from, to) = (Location::File(from.to_owned()), Location::Store(store.clone()));
-        return Ok(migrate::copied(migrate::copy(&from, &to, Use::Alone)));
+        return migrate::copy(&from, &to, Use::Alone);
     }
-    copy_store(from, &settings(store)?.folder).map_err(|error| error.to_string())?;
-    check(store).map(|report| print_report(&report))
+    copy_store(from, &settings(store)?.folder)?;
+    check(store)
 }
 
-fn turn_keys(store: &StoreChoice, withdraws: bool) -> Result<(), String> {
-    runtime()?.block_on(async {
-        let store = store.open_known().await.map_err(|error| match error {
-            StoreMissing::Unusable(StoreError::InUse { .. }) => {
-                format!("{error}: it would continue to use the keys that it has read")
-            }
-            _ => error.to_string(),
-        })?;
-        let rotated = rotate_service_url_keys(&*store, withdraws).await;
-        rotated.map_err(|error| error.to_string())
-    })
+async fn turn_keys(store: &StoreChoice, withdraws: bool) -> Result<(), Box<dyn Error>> {
+    let store = store.open_known().await.map_err(|error| match error {
+        StoreMissing::Unusable(StoreError::InUse { .. }) => {
+            format!("{error}: it would continue to use the keys that it has read").into()
+        }
+        _ => Box::<dyn Error>::from(error),
+    })?;
+    Ok(rotate_service_url_keys(&*store, withdraws).await?)
 }
 
-fn check(store: &StoreChoice) -> Result<StoreReport, String> {
-    match store {
+fn check(choice: &StoreChoice) -> Result<Exit, Box<dyn Error>> {
+    let report = match choice {
         // A store in memory does not outlive its process.
-        StoreChoice::Memory => Ok(StoreReport::default()),
-        StoreChoice::Sled(settings) => {
-            let exists = store.check_exists();
-            exists.map_err(|error| error.to_string())?;
-            let store = open(settings)?;
-            let report = store.check().map_err(|error| error.to_string())?;
-            if let Some(found) = block_on(async { Ok(store.disk_use().await?) })? {
+        StoreChoice::Memory => StoreReport::default(),
+        StoreChoice::Sled(_) => {
+            let store = open(choice)?;
+            let report = store.check()?;
+            if let Some(found) = runtime()?.block_on(store.disk_use())? {
                 outln!(
                     "log {} bytes, {} of them live; index {} bytes",
                     found.log,
@@ -274,14 +257,16 @@ fn check(store: &StoreChoice) -> Result<StoreReport, String> {
                     found.index
                 );
             }
-            Ok(report)
+            report
         }
         #[cfg(feature = "postgres")]
-        StoreChoice::Postgres(settings) => block_on(async {
+        StoreChoice::Postgres(settings) => runtime()?.block_on(async {
             let store = PostgresStore::open(settings).await?;
             let report = store.check().await;
             migrate::leave(&store).await;
-            Ok(report?)
-        }),
-    }
+            report
+        })?,
+    };
+    outln!("{report}");
+    Ok(if report.is_intact() { Exit::Passed } else { Exit::Failed })
 }

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
 use super::{
-    admin::{AdminClient, SOCKET},
+    admin::{AdminClient, LIMIT, SOCKET},
     runtime,
     store::StoreChoice,
 };
@@ -100,7 +100,7 @@ impl TasksCommand {
     }
 
     async fn carry_out(&self) -> Result<(), Box<dyn Error>> {
-        let bridge = AdminClient::at(&self.socket()?)?;
+        let bridge = AdminClient::at(&self.socket()?, LIMIT)?;
         match &self.action {
             Action::List { agent, state, limit } => {
                 let mut query = url::form_urlencoded::Serializer::new(String::new());

@@ -1,6 +1,7 @@
 //! Sends requests to a running bridge over its socket.
 
 use std::{
+    error::Error,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -12,8 +13,8 @@ use serde_json::Value;
 use super::socket;
 
 /// The time for which a bridge may be silent, and the same where much is read before it answers. A long answer may take longer.
-const LIMIT: Duration = Duration::from_secs(30);
-const LONG_LIMIT: Duration = Duration::from_secs(3_600);
+pub(in crate::cli) const LIMIT: Duration = Duration::from_secs(30);
+pub(in crate::cli) const LONG_LIMIT: Duration = Duration::from_secs(3_600);
 
 /// A client of a running bridge.
 #[derive(Debug)]
@@ -38,26 +39,12 @@ pub(in crate::cli) enum AdminClientError {
 }
 
 impl AdminClient {
-    pub(in crate::cli) fn at(path: &Path) -> Result<Self, AdminClientError> {
-        Self::within(path, LIMIT)
-    }
-
-    /// Creates a client for requests that may take long.
-    pub(in crate::cli) fn patient(path: &Path) -> Result<Self, AdminClientError> {
-        Self::within(path, LONG_LIMIT)
-    }
-
-    pub(super) fn within(path: &Path, limit: Duration) -> Result<Self, AdminClientError> {
+    /// Creates a client of the bridge at this socket, which may be silent for this time.
+    pub(in crate::cli) fn at(path: &Path, limit: Duration) -> Result<Self, AdminClientError> {
         let client = Client::builder().no_proxy().read_timeout(limit);
-        let client = socket::connected(client, path);
-        let client = client.map_err(|error| AdminClientError::Absent {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        })?;
-        Ok(Self {
-            http: client.build().map_err(|error| absent(path, &error))?,
-            path: path.to_owned(),
-        })
+        let client = socket::connected(client, path).map_err(|error| absent(path, &error))?;
+        let http = client.build().map_err(|error| absent(path, &error))?;
+        Ok(Self { http, path: path.to_owned() })
     }
 
     /// Returns the JSON at this path.
@@ -82,7 +69,7 @@ impl AdminClient {
         mut each: impl FnMut(&str),
     ) -> Result<(), AdminClientError> {
         let (mut answer, mut begun) = (self.ask(Method::GET, path).await?, Vec::new());
-        let absent = |error| absent(&self.path, &error);
+        let absent = |error: reqwest::Error| absent(&self.path, &error);
         while let Some(piece) = answer.chunk().await.map_err(absent)? {
             begun.extend_from_slice(&piece);
             // Whole lines, so that no character is cut in two.
@@ -113,6 +100,6 @@ impl AdminClient {
     }
 }
 
-fn absent(path: &Path, error: &reqwest::Error) -> AdminClientError {
+fn absent(path: &Path, error: &(dyn Error + 'static)) -> AdminClientError {
     AdminClientError::Absent { path: path.to_owned(), reason: root_cause(error) }
 }

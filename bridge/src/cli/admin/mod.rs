@@ -9,12 +9,25 @@ mod named_pipe;
 #[cfg(unix)]
 mod unix_socket;
 
-pub(super) use client::{AdminClient, AdminClientError};
+use std::{fs, path::PathBuf};
+
+pub(super) use client::{AdminClient, AdminClientError, LIMIT, LONG_LIMIT};
 #[cfg(windows)]
 use named_pipe as socket;
-pub(super) use socket::AdminSocket;
 #[cfg(unix)]
 use unix_socket as socket;
+
+/// A socket that is removed with the program.
+#[derive(Debug)]
+pub(super) struct AdminSocket {
+    path: PathBuf,
+}
+
+impl Drop for AdminSocket {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
 
 /// The name of the socket in the store's folder.
 pub(super) const SOCKET: &str = "admin.sock";

@@ -6,7 +6,7 @@ use std::{
     fs,
     io::{self, ErrorKind},
     mem,
-    path::{Path, PathBuf},
+    path::Path,
     time::Duration,
 };
 
@@ -17,6 +17,7 @@ use tokio::{
     time::sleep,
 };
 
+use super::AdminSocket;
 use crate::clock;
 
 /// The beginning of the names.
@@ -24,12 +25,6 @@ const PREFIX: &str = r"\\.\pipe\bridge-";
 
 /// The pause after a failed connection.
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// A named pipe whose file is removed with the program.
-#[derive(Debug)]
-pub(in crate::cli) struct AdminSocket {
-    path: PathBuf,
-}
 
 impl AdminSocket {
     /// Serves the routes, for the bridge's own user only. The file of a killed program is replaced.
@@ -48,12 +43,6 @@ impl AdminSocket {
         let pipes = Pipes { name, next };
         tokio::spawn(async move { axum::serve(pipes, app).await });
         Ok(Self { path: path.to_owned() })
-    }
-}
-
-impl Drop for AdminSocket {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
     }
 }
 

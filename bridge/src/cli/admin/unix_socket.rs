@@ -7,18 +7,14 @@ use std::{
         fs::{FileTypeExt as _, PermissionsExt as _},
         net::UnixStream,
     },
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use axum::Router;
 use reqwest::ClientBuilder;
 use tokio::net::UnixListener;
 
-/// A socket that is removed with the program.
-#[derive(Debug)]
-pub(in crate::cli) struct AdminSocket {
-    path: PathBuf,
-}
+use super::AdminSocket;
 
 impl AdminSocket {
     /// Serves the routes at this path, for the bridge's own user only. A socket that a killed program left is replaced.
@@ -42,12 +38,6 @@ impl AdminSocket {
     }
 }
 
-impl Drop for AdminSocket {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
 /// Sends the requests of a client to the socket at this path.
 pub(super) fn connected(client: ClientBuilder, path: &Path) -> io::Result<ClientBuilder> {
     Ok(client.unix_socket(path))
@@ -61,7 +51,7 @@ mod tests {
     use futures_util::{StreamExt as _, stream};
 
     use super::*;
-    use crate::cli::admin::{AdminClient, SOCKET};
+    use crate::cli::admin::{AdminClient, LIMIT, SOCKET};
 
     /// As one who reads an exported task page by page.
     #[tokio::test]
@@ -77,7 +67,7 @@ mod tests {
         };
         let _socket = AdminSocket::serve(&path, Router::new().route("/", get(pieces))).unwrap();
         let limit = Duration::from_secs(1);
-        let client = AdminClient::within(&path, limit).unwrap();
+        let client = AdminClient::at(&path, limit).unwrap();
         let mut text = String::new();
         let read = client.pieces("/", |lines| {
             text += lines;
@@ -106,12 +96,12 @@ mod tests {
         let socket = AdminSocket::serve(&path, app.clone()).unwrap();
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        let told = AdminClient::at(&path).unwrap().get("/").await.unwrap();
+        let told = AdminClient::at(&path, LIMIT).unwrap().get("/").await.unwrap();
         assert_eq!(told["a"], 1);
         let second = AdminSocket::serve(&path, app).unwrap_err();
         assert_eq!(second.kind(), ErrorKind::AddrInUse);
         drop(socket);
-        let error = AdminClient::at(&path).unwrap().get("/").await.unwrap_err();
+        let error = AdminClient::at(&path, LIMIT).unwrap().get("/").await.unwrap_err();
         assert!(error.to_string().contains("no bridge answers at"), "{error}");
     }
 }

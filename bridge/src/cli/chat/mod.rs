@@ -16,7 +16,12 @@ mod news;
 mod session;
 mod show;
 
-use std::{error::Error, io::IsTerminal as _, path::PathBuf, time::Duration};
+use std::{
+    error::Error,
+    io::{self, IsTerminal as _},
+    path::PathBuf,
+    time::Duration,
+};
 
 use bridge_client::{Binding, Client, ClientError, Fault, Limits, Options};
 use bridge_program::{Exit, err, errln, terminal};
@@ -30,7 +35,12 @@ use news::Source;
 use session::Session;
 use show::Printer;
 
-use super::{address, runtime, trust::Trust};
+use super::{
+    address,
+    exit_code::{Failure, failure},
+    runtime,
+    trust::Trust,
+};
 
 const HELP: &str = "\
 NUMBER       take the choice with this number; append a card's input fields as NAME=VALUE
@@ -39,21 +49,14 @@ NUMBER       take the choice with this number; append a card's input fields as N
 /new         start a new conversation
 /quit        quit, as with Ctrl-D";
 
-const NOTE: &str = "\
-In a conversation:
-NUMBER       take the choice with this number; append a card's input fields as NAME=VALUE
-/file PATH   send this file with the next message
-/say TEXT    send this text, even if it looks like a number or a command
-/new         start a new conversation
-/quit        quit, as with Ctrl-D
-
+const EXIT_CODES: &str = "\
 Exit codes: 0 the agent answered, 1 a task failed, was rejected or canceled, or the agent said nothing, 2 the command \
 line is wrong, 3 a file cannot be read, 4 the agent cannot be reached or requires credentials. Of several messages the \
 worst counts. Always 0 in a conversation with a person.";
 
 /// Talk to an A2A agent from the terminal
 #[derive(Debug, Args)]
-#[command(after_help = NOTE)]
+#[command(after_help = format!("In a conversation:\n{HELP}\n\n{EXIT_CODES}"))]
 pub(super) struct Chat {
     /// The agent's address, or the address of its card
     #[arg(value_parser = address::parse)]
@@ -170,31 +173,24 @@ impl<'a> Line<'a> {
 }
 
 impl Chat {
-    pub(super) fn execute(&self) -> Exit {
-        let talked = runtime()
-            .map_err(Stopped::from_other)
-            .and_then(|runtime| runtime.block_on(self.talk()));
-        talked.unwrap_or_else(|Stopped { exit, why }| {
-            errln!("error: {why}");
-            exit
-        })
+    pub(super) fn execute(&self) -> Result<Exit, Box<dyn Error>> {
+        runtime()?.block_on(self.talk())
     }
 
-    async fn talk(&self) -> Result<Exit, Stopped> {
+    async fn talk(&self) -> Result<Exit, Box<dyn Error>> {
         let wait = Duration::from_secs(self.wait);
-        let shown = self.shown.credentials(&|name| std::env::var(name).ok());
         let options = Options {
             version: self.version.map(Version::from),
             binding: self.binding.map(Binding::from),
             extensions: self.extension.clone(),
-            credentials: shown.map_err(Stopped::by_flag)?,
-            tls: self.trust.tls().map_err(Stopped::by_file)?,
+            credentials: self.shown.credentials(&|name| std::env::var(name).ok())?,
+            tls: self.trust.tls()?,
             limits: Limits { reply: wait, idle: wait, ..Limits::default() },
             ..Options::default()
         };
         let files = self.file.iter().map(|path| file::part(path));
-        let files = files.collect::<Result<Vec<_>, _>>().map_err(Stopped::by_file)?;
-        let client = Client::connect(&self.url, &options).await?;
+        let files = files.collect::<Result<Vec<_>, _>>().map_err(failure(Exit::Unreadable))?;
+        let client = Client::connect(&self.url, &options).await.map_err(|error| refused(&error))?;
         // Output for programs has no decoration.
         let message = self.message.as_ref().or(self.words.as_ref());
         let is_seen = message.is_none() && std::io::stdin().is_terminal() && !self.json;
@@ -207,63 +203,32 @@ impl Chat {
             session.attach(file);
         }
         match message {
-            Some(message) => Ok(session.say(vec![Part::text(message)]).await?),
+            Some(message) => {
+                Ok(session.say(vec![Part::text(message)]).await.map_err(|error| refused(&error))?)
+            }
             None => converse(&mut session, is_seen).await,
         }
     }
 }
 
-/// The reason why the conversation ends.
-struct Stopped {
-    exit: Exit,
-    why: Box<dyn Error>,
-}
-
-impl Stopped {
-    fn from_other(why: impl Error + 'static) -> Self {
-        Self { exit: Exit::Failed, why: why.into() }
-    }
-
-    /// Ends the conversation because of the user's input.
-    fn by_line(why: impl Into<Box<dyn Error>>) -> Self {
-        Self { exit: Exit::Failed, why: why.into() }
-    }
-
-    fn by_flag(why: impl Error + 'static) -> Self {
-        Self { exit: Exit::Usage, why: why.into() }
-    }
-
-    fn by_file(why: impl Into<Box<dyn Error>>) -> Self {
-        Self { exit: Exit::Unreadable, why: why.into() }
-    }
-}
-
-impl From<ClientError> for Stopped {
-    fn from(error: ClientError) -> Self {
-        let exit = exit_of(&error.fault);
-        let why = match &error.fault {
-            Fault::Extensions(_) => {
-                format!("{error}\nif you comply with it, add --extension URI").into()
-            }
-            Fault::Unauthenticated { .. } | Fault::NoCredentials { .. } => {
-                format!("{error}\nsend them with --bearer-env NAME, --header-env HEADER=NAME, or --cert FILE --key FILE")
-                    .into()
-            }
-            Fault::Unconnected(_) if error.operation != "card" => format!(
-                "{error}\nthe agent's card says that address; if it is wrong, tell the agent the address at which it is reached"
-            )
-            .into(),
-            Fault::Http {
-                status: 404 | 410, ..
-            } if error.operation == "card" => format!(
-                "there is no agent card at {}: bridge discover SITE shows the agents of a site",
-                error.agent
-            )
-            .into(),
-            _ => error.into(),
-        };
-        Self { exit, why }
-    }
+/// Returns what the user is told of an error, with its exit code.
+fn refused(error: &ClientError) -> Failure {
+    let exit = exit_of(&error.fault);
+    let why = match &error.fault {
+        Fault::Extensions(_) => format!("{error}\nif you comply with it, add --extension URI"),
+        Fault::Unauthenticated { .. } | Fault::NoCredentials { .. } => format!(
+            "{error}\nsend them with --bearer-env NAME, --header-env HEADER=NAME, or --cert FILE --key FILE"
+        ),
+        Fault::Unconnected(_) if error.operation != "card" => format!(
+            "{error}\nthe agent's card says that address; if it is wrong, tell the agent the address at which it is reached"
+        ),
+        Fault::Http { status: 404 | 410, .. } if error.operation == "card" => format!(
+            "there is no agent card at {}: bridge discover SITE shows the agents of a site",
+            error.agent
+        ),
+        _ => error.to_string(),
+    };
+    failure(exit)(why)
 }
 
 /// Returns the exit code for an error. An agent that refuses a request has answered; an agent that cannot be reached
@@ -290,7 +255,7 @@ fn exit_of(fault: &Fault) -> Exit {
     }
 }
 
-async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped> {
+async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Box<dyn Error>> {
     if is_seen {
         errln!("{}; /help lists the commands", terminal::line(&session.agent()));
     }
@@ -301,7 +266,7 @@ async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped>
             Line::Nothing => continue,
             Line::Say(text) => Ok(vec![Part::text(text)]),
             Line::Choose(number, fields, line) => match session.choice(number) {
-                Some(choice) => choice.parts(fields).map_err(Stopped::by_line),
+                Some(choice) => choice.parts(fields).map_err(failure(Exit::Failed)),
                 None => Ok(vec![Part::text(line)]),
             },
             Line::File(path) => match file::part(path.as_ref()) {
@@ -309,7 +274,7 @@ async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped>
                     session.attach(part);
                     continue;
                 }
-                Err(error) => Err(Stopped::by_file(error)),
+                Err(error) => Err(failure(Exit::Unreadable)(error)),
             },
             Line::New => {
                 session.begin();
@@ -322,16 +287,16 @@ async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped>
             Line::Quit => break,
             Line::Unknown(line) => {
                 let why = format!("there is no {line:?}; there are:\n{HELP}");
-                Err(Stopped::by_line(why))
+                Err(failure(Exit::Failed)(why))
             }
         };
         let exit = match parts {
-            Ok(parts) => session.say(parts).await.map_err(Stopped::from),
-            Err(stopped) => Err(stopped),
+            Ok(parts) => session.say(parts).await.map_err(|error| refused(&error)),
+            Err(failure) => Err(failure),
         };
-        worst = worst.max(exit.unwrap_or_else(|Stopped { exit, why }| {
-            errln!("error: {why}");
-            exit
+        worst = worst.max(exit.unwrap_or_else(|failure| {
+            errln!("error: {failure}");
+            failure.exit
         }));
     }
     Ok(if is_seen { Exit::Passed } else { worst })
@@ -342,7 +307,7 @@ async fn next(
     session: &mut Session,
     lines: &mut Lines<BufReader<Stdin>>,
     is_seen: bool,
-) -> Result<Option<String>, Stopped> {
+) -> io::Result<Option<String>> {
     let prompt = || {
         if is_seen {
             err!("> ");
@@ -352,7 +317,7 @@ async fn next(
     let mut source = Source::default();
     loop {
         let news = tokio::select! {
-            line = lines.next_line() => return line.map_err(Stopped::from_other),
+            line = lines.next_line() => return line,
             news = session.news(&mut source) => news,
         };
         for event in news {

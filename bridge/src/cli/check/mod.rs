@@ -8,15 +8,15 @@ mod show;
 mod signed;
 mod subject;
 
-use std::path::PathBuf;
+use std::{error::Error, path::PathBuf};
 
 use bridge_client::discovery::DiscoveryOptions;
-use bridge_program::{Exit, errln, out, outln};
+use bridge_program::{Exit, out, outln};
 use bridge_verify::lint::{Finding, Level};
 use clap::Args;
 use url::Url;
 
-use super::{card_file::CardFileError, chat::credentials::CredentialArgs, runtime, trust::Trust};
+use super::{chat::credentials::CredentialArgs, exit_code, runtime, trust::Trust};
 use show::Checked;
 use subject::Subject;
 
@@ -55,54 +55,14 @@ Examples:
 Exit codes: 0 no mistakes, 1 mistakes, 2 the command line is wrong, 3 a file cannot be read, \
 4 an address cannot be reached.";
 
-/// The reason why something could not be checked.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum CheckError {
-    /// An environment variable that the command line names has no fitting secret.
-    #[error("{0}")]
-    Usage(String),
-    /// A file is missing or has no JSON.
-    #[error(transparent)]
-    File(#[from] CardFileError),
-    /// A file has other content.
-    #[error("{0}")]
-    Unreadable(String),
-    /// The server cannot be reached or has no card.
-    #[error("{0}")]
-    Unreachable(String),
-}
-
-impl CheckError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Usage(_) => Exit::Usage,
-            Self::File(_) | Self::Unreadable(_) => Exit::Unreadable,
-            Self::Unreachable(_) => Exit::Infrastructure,
-        }
-    }
-}
-
 impl Check {
-    pub(super) fn execute(&self) -> Exit {
-        match runtime() {
-            Ok(runtime) => runtime.block_on(self.check()),
-            Err(error) => {
-                errln!("error: {error}");
-                Exit::Failed
-            }
-        }
+    pub(super) fn execute(&self) -> Result<Exit, Box<dyn Error>> {
+        runtime()?.block_on(self.check())
     }
 
-    async fn check(&self) -> Exit {
-        let prepared = signed::signers(self.keys.as_deref(), &self.keys_below)
-            .and_then(|signers| Ok((signers, self.options()?)));
-        let (signers, options) = match prepared {
-            Ok(prepared) => prepared,
-            Err(error) => {
-                errln!("error: {error}");
-                return error.exit();
-            }
-        };
+    async fn check(&self) -> Result<Exit, Box<dyn Error>> {
+        let signers = signed::signers(self.keys.as_deref(), &self.keys_below)?;
+        let options = self.options()?;
         let mut all = Vec::new();
         for subject in &self.what {
             let found = subject.check(signers.as_ref(), &options).await;
@@ -112,15 +72,14 @@ impl Check {
             true => outln!("{}", show::json(&all)),
             false => all.iter().for_each(|one| out!("{one}")),
         }
-        all.iter().map(|one| self.exit(one)).max().unwrap_or_default()
+        Ok(all.iter().map(|one| self.exit(one)).max().unwrap_or_default())
     }
 
     /// Returns the options. Private addresses are allowed, because the user has named the address.
-    fn options(&self) -> Result<DiscoveryOptions, CheckError> {
-        let credentials = self.shown.credentials(&|name| std::env::var(name).ok());
+    fn options(&self) -> Result<DiscoveryOptions, Box<dyn Error>> {
         Ok(DiscoveryOptions {
-            credentials: credentials.map_err(|error| CheckError::Usage(error.to_string()))?,
-            tls: self.trust.tls().map_err(|error| CheckError::Unreadable(error.to_string()))?,
+            credentials: self.shown.credentials(&|name| std::env::var(name).ok())?,
+            tls: self.trust.tls()?,
             allow_private: true,
             ..DiscoveryOptions::default()
         })
@@ -135,7 +94,7 @@ impl Check {
         match &checked.found {
             Ok(report) if report.findings.iter().any(is_wrong) => Exit::Failed,
             Ok(_) => Exit::Passed,
-            Err(error) => error.exit(),
+            Err(error) => exit_code::of(&**error),
         }
     }
 }

@@ -1,13 +1,11 @@
 //! Prints the findings, as text or JSON.
 
-use std::fmt;
+use std::{error::Error, fmt};
 
 use bridge_program::terminal::line;
 use bridge_protocol::dialect::card::Generation;
 use bridge_verify::lint::{Finding, Level};
 use serde_json::{Value, json};
-
-use super::CheckError;
 
 /// The findings for one subject.
 #[derive(Debug, Default)]
@@ -25,7 +23,7 @@ pub(super) struct Report {
 #[derive(Debug)]
 pub(super) struct Checked {
     pub(super) subject: String,
-    pub(super) found: Result<Report, CheckError>,
+    pub(super) found: Result<Report, Box<dyn Error>>,
 }
 
 impl fmt::Display for Checked {

@@ -1,18 +1,22 @@
 //! Verifies the signatures of cards.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, error::Error, path::Path};
 
 use bridge_client::{Credentials, Signers, discovery::DiscoveryOptions};
+use bridge_program::Exit;
 use bridge_protocol::jose::{Jwk, Jwks};
 use bridge_verify::lint::{Finding, Level};
 use serde_json::Value;
 use url::Url;
 
-use super::{CheckError, subject};
-use crate::cli::card_file;
+use super::subject;
+use crate::cli::{card_file, exit_code::failure};
 
 /// Returns the trusted signers, if a signature is required.
-pub(super) fn signers(keys: Option<&Path>, places: &[Url]) -> Result<Option<Signers>, CheckError> {
+pub(super) fn signers(
+    keys: Option<&Path>,
+    places: &[Url],
+) -> Result<Option<Signers>, Box<dyn Error>> {
     if keys.is_none() && places.is_empty() {
         return Ok(None);
     }
@@ -21,10 +25,10 @@ pub(super) fn signers(keys: Option<&Path>, places: &[Url]) -> Result<Option<Sign
     Ok(Some(signers.fold(Signers::keys(known), Signers::and_sets_below)))
 }
 
-fn read(path: &Path) -> Result<Vec<Jwk>, CheckError> {
+fn read(path: &Path) -> Result<Vec<Jwk>, Box<dyn Error>> {
     let document = card_file::document(path)?;
     let wrong = || format!("{}: expected a set of keys: {{\"keys\": [..]}}", path.display());
-    let set = Jwks::read(document).ok_or_else(|| CheckError::Unreadable(wrong()))?;
+    let set = Jwks::read(document).ok_or_else(wrong).map_err(failure(Exit::Unreadable))?;
     Ok(set.keys)
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    error::Error,
     fmt,
     path::{Path, PathBuf},
     str::FromStr,
@@ -11,16 +12,19 @@ use bridge_client::{
     Signers,
     discovery::{DiscoveryOptions, fetch_document},
 };
+use bridge_program::Exit;
 use bridge_protocol::{dialect::places, wire};
 use bridge_verify::lint::{Finding, Level, duplicates, lint};
 use url::Url;
 
-use super::{CheckError, show::Report, signed};
+use super::{show::Report, signed};
 use crate::{
     builtin,
     cli::{
         address::{self, shown},
-        card_file, serve,
+        card_file,
+        exit_code::failure,
+        serve,
     },
     config::{self, AgentConfig, Config, ConfigError, ConfigErrors},
 };
@@ -67,21 +71,17 @@ impl Subject {
         &self,
         signers: Option<&Signers>,
         options: &DiscoveryOptions,
-    ) -> Result<Report, CheckError> {
-        let (document, twice) = match self {
+    ) -> Result<Report, Box<dyn Error>> {
+        let (document, text) = match self {
             Self::Configuration(path) => return configuration(path).await,
             Self::File(path) => {
                 let text = card_file::text(path)?;
-                let document = card_file::parsed(path, &text)?;
-                (document, duplicates(&text))
+                (card_file::parsed(path, &text)?, text)
             }
-            Self::Address(url) => {
-                let (document, text) = fetch(url, options).await?;
-                (document, duplicates(&text))
-            }
+            Self::Address(url) => fetch(url, options).await?,
         };
         let (generation, mut findings) = lint(&document);
-        findings.splice(0..0, twice);
+        findings.splice(0..0, duplicates(&text));
         let mut signed = None;
         if let Some(signers) = signers {
             match signed::check(signers, &document, options).await {
@@ -95,7 +95,7 @@ impl Subject {
 
 /// Fetches the card at an address: the document itself if the path ends with .json, else the card at the
 /// usual locations.
-async fn fetch(url: &Url, options: &DiscoveryOptions) -> Result<(Value, Vec<u8>), CheckError> {
+async fn fetch(url: &Url, options: &DiscoveryOptions) -> Result<(Value, Vec<u8>), Box<dyn Error>> {
     if url.path().ends_with(".json") {
         return document(url, options).await;
     }
@@ -109,19 +109,18 @@ async fn fetch(url: &Url, options: &DiscoveryOptions) -> Result<(Value, Vec<u8>)
             Err(error) => first = first.or(Some(error)),
         }
     }
-    let nowhere =
-        || CheckError::Unreachable(format!("{url}: no address of a card can be derived from it"));
-    Err(first.unwrap_or_else(nowhere))
+    let nowhere = || format!("{url}: no address of a card can be derived from it");
+    Err(first.unwrap_or_else(|| failure(Exit::Infrastructure)(nowhere()).into()))
 }
 
 /// Fetches a JSON document, and returns it with its text.
 pub(super) async fn document(
     url: &Url,
     options: &DiscoveryOptions,
-) -> Result<(Value, Vec<u8>), CheckError> {
+) -> Result<(Value, Vec<u8>), Box<dyn Error>> {
     let fetched = fetch_document(url, options).await;
-    let text = fetched.map_err(|error| CheckError::Unreachable(error.to_string()))?;
-    let missing = |found| CheckError::Unreachable(format!("{}: {found}", shown(url)));
+    let text = fetched.map_err(failure(Exit::Infrastructure))?;
+    let missing = |found| failure(Exit::Infrastructure)(format!("{}: {found}", shown(url)));
     let text = text.ok_or_else(|| missing("there is nothing (HTTP status 404)".to_owned()))?;
     let document = wire::from_slice(&text);
     let document = document.map_err(|error| missing(error.to_string()))?;
@@ -129,12 +128,12 @@ pub(super) async fn document(
 }
 
 /// Checks a configuration and the cards that it names.
-async fn configuration(path: &Path) -> Result<Report, CheckError> {
+async fn configuration(path: &Path) -> Result<Report, Box<dyn Error>> {
     let mut report = Report { is_configuration: true, ..Report::default() };
     match config::read(path, &builtin::names()) {
         Err(ConfigErrors(errors)) => {
             if let Some(unreadable) = errors.iter().find(|error| error.is_unreadable()) {
-                return Err(CheckError::Unreadable(unreadable.problem.to_string()));
+                return Err(failure(Exit::Unreadable)(unreadable.problem.to_string()).into());
             }
             report.findings.extend(errors.iter().map(mistake));
         }
