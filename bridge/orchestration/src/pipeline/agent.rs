@@ -18,7 +18,7 @@ use bridge_protocol::a2a::ErrorKind;
 use serde_json::{Map, Value};
 use tokio::{runtime::Handle, task::JoinHandle, time::timeout};
 
-use super::{agent_directory::SkillAgent, error::AttemptError};
+use super::{directory::SkillAgent, error::AttemptError};
 
 /// The time limit for canceling a task.
 const CANCEL_LIMIT: Duration = Duration::from_secs(5);

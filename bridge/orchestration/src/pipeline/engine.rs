@@ -16,13 +16,12 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    address_directory::{AddressDirectory, ListedAddress},
     call_context::{AgentMeter, CallContext},
+    directory::{self, Directory, ListedAddress},
     error::PipelineError,
     keyring::Key,
     model::{AgentAddress, Pipeline},
     progress::Progress,
-    registry_directory::{self, CombinedDirectory},
     result::PipelineResult,
     run::PipelineRun,
 };
@@ -81,27 +80,33 @@ impl Engine {
         participants: &[(String, Url)],
         progress: &P,
     ) -> Result<PipelineResult, PipelineError<P::Error>> {
-        let directory = self.agent_directory(participants);
-        let agent_directory = directory.map_err(PipelineError::Rejected)?;
-        if agent_directory.is_empty() {
+        let call_context =
+            CallContext::new(self.options.clone(), self.keys.clone(), self.meter.clone());
+        let cancellations = call_context.cancellations.clone();
+        let directory = self.directory(participants, call_context);
+        let directory = directory.map_err(PipelineError::Rejected)?;
+        if directory.is_empty() {
             let why = "no agents are known: name participants in the request, or start the server with --agent URL \
                        or --registry URL";
             return Err(PipelineError::Rejected(why.to_owned()));
         }
-        let run =
-            PipelineRun { pipeline: &self.pipeline, agent_directory: &agent_directory, progress };
+        let run = PipelineRun { pipeline: &self.pipeline, directory: &directory, progress };
         let ended = run.run(requirements).await;
-        let mut ended = ended.map_err(PipelineError::Abandoned)?;
-        ended.still_working = agent_directory.call_context.cancellations.finish().await;
-        for still_working in &ended.still_working {
-            let sent = progress.send(vec![Part::text(still_working.as_str())]);
+        let ended = ended.map_err(PipelineError::Abandoned)?;
+        let still_working = cancellations.finish().await;
+        for agent in &still_working {
+            let sent = progress.send(vec![Part::text(agent.as_str())]);
             sent.await.map_err(PipelineError::Abandoned)?;
         }
-        ended.end()
+        ended.end(&still_working)
     }
 
     /// Returns the directory of agents: the addresses that the pipeline names, otherwise the participants.
-    fn agent_directory(&self, participants: &[(String, Url)]) -> Result<CombinedDirectory, String> {
+    fn directory(
+        &self,
+        participants: &[(String, Url)],
+        call_context: CallContext,
+    ) -> Result<Directory, String> {
         let agents = &self.pipeline.agents;
         let named = |(role, url): &(String, Url)| ListedAddress {
             name: role.clone(),
@@ -118,13 +123,7 @@ impl Engine {
         };
         let registry = agents.registry.as_ref();
         let registry = registry.map(|place| self.registry(&listed_at(place, participants)?.url));
-        let call_context =
-            CallContext::new(self.options.clone(), self.keys.clone(), self.meter.clone());
-        Ok(CombinedDirectory {
-            address_directory: AddressDirectory::new(listed, call_context.clone()),
-            registry: registry.transpose()?,
-            call_context,
-        })
+        Ok(Directory::new(listed, registry.transpose()?, call_context))
     }
 
     fn registry(&self, url: &Url) -> Result<Arc<Registry>, String> {
@@ -135,7 +134,7 @@ impl Engine {
         let mut keys = self.keys.iter();
         let key = keys.find(|key| key.url.origin() == url.origin());
         let auth = key.map_or(RegistryAuth::Anonymous, Key::registry_auth);
-        let registry = registry_directory::registry(url, auth);
+        let registry = directory::registry(url, auth);
         let registry = Arc::new(registry.map_err(|fault| fault.to_string())?);
         *known = Some((url.clone(), registry.clone()));
         Ok(registry)

@@ -19,16 +19,15 @@ pub enum PipelineError<E> {
 /// The reason why a pipeline ends early.
 #[derive(Debug)]
 pub(super) enum RunError<E> {
-    /// A step failed, or the time was over.
-    Failure(Failure),
+    /// A step failed.
+    Step(StepFailure),
     /// No more messages can be sent to the caller.
     Abandoned(E),
 }
 
-impl<E> RunError<E> {
-    /// Returns the error of a step that failed.
-    pub(super) fn step(failure: StepFailure) -> Self {
-        Self::Failure(Failure::Step(failure))
+impl<E> From<E> for RunError<E> {
+    fn from(error: E) -> Self {
+        Self::Abandoned(error)
     }
 }
 

@@ -12,10 +12,8 @@ use bridge_protocol::a2a::Part;
 use serde_json::{Map, Value};
 
 use super::{
-    agent_directory::{AgentDirectory, SkillAgent},
+    directory::{AgentDirectory, SkillAgent},
     error::AttemptError,
-};
-use super::{
     model::{AgentAddress, Agents, Input, Pipeline, Reference, Step},
     progress::Progress,
     value_path::{ValuePath, first_name},

@@ -8,15 +8,13 @@
 //! - [`Engine`]: runs a pipeline, and reports to a [`Progress`]; [`PipelineResult`], [`PipelineError`]
 //! - `schedule`, `document`: the order of steps, and their inputs
 //! - `run`, `step`: runs the steps in that order, each with its retries
-//! - `agent_directory`: the traits for finding agents, implemented by `address_directory` and
-//!   `registry_directory`; `agent`: a call to one of them, with the settings of `call_context`
+//! - `directory`: finds agents; `agent`: a call to one of them, with the settings of `call_context`
 //! - [`Keyring`]: the credentials that agents are sent
 //! - `result`, `error`: the result, and the reasons for a failure
 
-mod address_directory;
 mod agent;
-mod agent_directory;
 mod call_context;
+mod directory;
 mod document;
 mod engine;
 mod error;
@@ -25,7 +23,6 @@ mod fixture;
 mod keyring;
 mod model;
 mod progress;
-mod registry_directory;
 mod result;
 mod run;
 mod schedule;

@@ -1,7 +1,5 @@
 //! The states of steps, and the result of a pipeline.
 
-use std::fmt;
-
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -127,32 +125,28 @@ pub(super) struct PipelineProgress<'a> {
     pub(super) result: Map<String, Value>,
     /// The failure that ended it, if one did.
     pub(super) failure: Option<Failure>,
-    /// The agents that may still be working, with the reasons.
-    pub(super) still_working: Vec<String>,
 }
 
 impl PipelineProgress<'_> {
-    /// Returns the result: the author's members with `score` and `steps`.
+    /// Returns the result: the author's members with `score` and `steps`. A failure names the agents that may still
+    /// be working.
     ///
     /// # Errors
     /// If the pipeline failed because a server could not be reached, which says nothing about the agents.
-    pub(super) fn end<E>(self) -> Result<PipelineResult, PipelineError<E>> {
-        if let Some(Failure::Step(failure)) = &self.failure
-            && failure.fault.is_infrastructure()
-        {
-            return Err(PipelineError::OutOfReach(self.failure_text(failure)));
-        }
-        let failure = self.failure.as_ref().map(|failure| self.failure_text(failure));
+    pub(super) fn end<E>(
+        self,
+        still_working: &[String],
+    ) -> Result<PipelineResult, PipelineError<E>> {
+        let text = |failure: &Failure| [&[failure.to_string()], still_working].concat().join("; ");
+        let failure = match &self.failure {
+            Some(failure @ Failure::Step(step)) if step.fault.is_infrastructure() => {
+                return Err(PipelineError::OutOfReach(text(failure)));
+            }
+            failure => failure.as_ref().map(text),
+        };
         let mut members = self.result;
         members.insert("score".to_owned(), Value::from(self.states.score()));
         members.insert("steps".to_owned(), self.states.to_json());
         Ok(PipelineResult { members, failure })
-    }
-
-    /// Returns the text for a failure, with the agents that may still be working.
-    fn failure_text(&self, failure: &impl fmt::Display) -> String {
-        let told = [failure.to_string()];
-        let all: Vec<&str> = told.iter().chain(&self.still_working).map(String::as_str).collect();
-        all.join("; ")
     }
 }

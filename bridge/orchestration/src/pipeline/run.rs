@@ -3,24 +3,24 @@
 
 use bridge_protocol::a2a::Part;
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{
-    agent_directory::AgentDirectory,
+    directory::AgentDirectory,
     document::Document,
-    error::{AttemptError, Failure, RunError, StepFailure},
+    error::{Failure, RunError},
     model::{Pipeline, Step},
     progress::Progress,
     result::{PipelineProgress, State, States},
     schedule::Schedule,
-    step::{Done, StepRunner},
+    step::Done,
 };
 
 /// A pipeline with the directory and the limits of a run.
 pub(super) struct PipelineRun<'a, P> {
     pub(super) pipeline: &'a Pipeline,
-    pub(super) agent_directory: &'a dyn AgentDirectory,
+    pub(super) directory: &'a dyn AgentDirectory,
     pub(super) progress: &'a P,
 }
 
@@ -34,23 +34,18 @@ impl<'a, P: Progress> PipelineRun<'a, P> {
         let playing = self.running(&mut document, &mut states);
         let failure = match timeout(limit, playing).await {
             Ok(Ok(())) => None,
-            Ok(Err(RunError::Failure(failure))) => Some(failure),
+            Ok(Err(RunError::Step(failure))) => {
+                states.failed(&failure);
+                Some(Failure::Step(failure))
+            }
             Ok(Err(RunError::Abandoned(error))) => return Err(error),
             Err(_over) => {
                 let running = states.working();
                 Some(Failure::TimedOut { limit, running })
             }
         };
-        if let Some(Failure::Step(failure)) = &failure {
-            states.failed(failure);
-        }
         states.canceled();
-        Ok(PipelineProgress {
-            states,
-            result: document.result(&self.pipeline.result),
-            failure,
-            still_working: Vec::new(),
-        })
+        Ok(PipelineProgress { states, result: document.result(&self.pipeline.result), failure })
     }
 
     async fn running(
@@ -65,31 +60,19 @@ impl<'a, P: Progress> PipelineRun<'a, P> {
                 && let Some(step) = schedule.next()
             {
                 let input = document.input(step);
-                let input = input.map_err(|fault| RunError::step(not_begun(step, fault)))?;
+                let input = input.map_err(|fault| RunError::Step(step.failure(None, 0, fault)))?;
                 states.set(&step.id, State::Working);
                 running.push(self.perform(step, input));
             }
             let Some(ended) = running.next().await else {
                 return Ok(());
             };
-            let (step, done) = ended?;
-            let (agent, attempts) = (done.agent, done.attempts);
+            let Done { step, agent, attempts, output } = ended?;
             states.set(&step.id, State::Completed { agent, attempts });
-            document.add(&step.id, done.output);
+            document.add(&step.id, output);
             schedule.done(step);
-            let shown = self.show(step, document).await;
-            shown.map_err(RunError::Abandoned)?;
+            self.show(step, document).await?;
         }
-    }
-
-    async fn perform(
-        &self,
-        step: &'a Step,
-        input: Map<String, Value>,
-    ) -> Result<(&'a Step, Done), RunError<P::Error>> {
-        let performer =
-            StepRunner { step, agent_directory: self.agent_directory, progress: self.progress };
-        Ok((step, performer.perform(&input).await?))
     }
 
     /// Sends the parts of the result that this step completes, so that callers need not wait for the last
@@ -120,16 +103,6 @@ fn part(value: Value) -> Part {
     }
 }
 
-fn not_begun(step: &Step, fault: AttemptError) -> StepFailure {
-    StepFailure {
-        step: step.id.clone(),
-        skill: step.skill.clone(),
-        agent: None,
-        attempts: 0,
-        fault,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -154,11 +127,11 @@ mod tests {
     }
 
     /// Runs the pipeline; returns the verdict's result and failure.
-    async fn run(config: &str, agent_directory: &ScriptedDirectory) -> (Value, Option<String>) {
+    async fn run(config: &str, directory: &ScriptedDirectory) -> (Value, Option<String>) {
         let pipeline = pipeline(config);
-        let course = PipelineRun { pipeline: &pipeline, agent_directory, progress: &Ignored };
+        let course = PipelineRun { pipeline: &pipeline, directory, progress: &Ignored };
         let played = course.run(json!("fib")).await.unwrap();
-        let ended: Result<_, PipelineError<Infallible>> = played.end();
+        let ended: Result<_, PipelineError<Infallible>> = played.end(&[]);
         let result = ended.unwrap();
         (Value::Object(result.members), result.failure)
     }

@@ -7,15 +7,16 @@ use serde_json::{Map, Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::{
-    agent_directory::AgentDirectory,
     error::{AttemptError, RunError, StepFailure},
     model::Step,
     progress::Progress,
+    run::PipelineRun,
 };
 
 /// A step that succeeded.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Done {
+#[derive(Debug)]
+pub(super) struct Done<'a> {
+    pub(super) step: &'a Step,
     /// The name of the agent that did it.
     pub(super) agent: String,
     /// The number of the successful attempt.
@@ -24,108 +25,85 @@ pub(super) struct Done {
     pub(super) output: Value,
 }
 
-/// Runs one step: finds an agent, calls it, and tries again if that fails.
-pub(super) struct StepRunner<'a, P> {
-    pub(super) step: &'a Step,
-    pub(super) agent_directory: &'a dyn AgentDirectory,
-    pub(super) progress: &'a P,
-}
-
-impl<P: Progress> StepRunner<'_, P> {
-    /// Runs the step. An agent is looked up before every attempt, because one that failed may have been
-    /// replaced meanwhile.
+impl<'a, P: Progress> PipelineRun<'a, P> {
+    /// Runs a step: finds an agent, calls it, and tries again if that fails. An agent is looked up before every
+    /// attempt, because one that failed may have been replaced meanwhile.
     pub(super) async fn perform(
         &self,
-        input: &Map<String, Value>,
-    ) -> Result<Done, RunError<P::Error>> {
-        let mut pause = self.step.backoff;
+        step: &'a Step,
+        input: Map<String, Value>,
+    ) -> Result<Done<'a>, RunError<P::Error>> {
+        let mut pause = step.backoff;
         let mut attempts = 0;
         loop {
             attempts += 1;
             let mut agent = None;
-            let fault = match self
-                .within_limit(input, attempts, &mut agent)
-                .await
-                .map_err(RunError::Abandoned)?
-            {
+            let trying = self.attempt(step, &input, attempts, &mut agent);
+            let tried = match step.timeout {
+                None => trying.await,
+                Some(limit) => {
+                    let tried = timeout(limit, trying).await;
+                    tried.unwrap_or(Ok(Err(AttemptError::TimedOut(limit))))
+                }
+            };
+            let fault = match tried? {
                 Ok(output) => {
                     let agent = agent.unwrap_or_default();
-                    let sent = self.tell("completed", Some(&agent), attempts).await;
-                    sent.map_err(RunError::Abandoned)?;
-                    return Ok(Done { agent, attempts, output });
+                    self.tell(step, "completed", &agent, attempts).await?;
+                    return Ok(Done { step, agent, attempts, output });
                 }
                 Err(fault) => fault,
             };
-            if attempts > self.step.retries || !fault.may_pass() {
-                return Err(RunError::step(self.failure(agent, attempts, fault)));
+            if attempts > step.retries || !fault.may_pass() {
+                return Err(RunError::Step(step.failure(agent, attempts, fault)));
             }
-            let sent = self.report_retry(&fault, attempts, pause).await;
-            sent.map_err(RunError::Abandoned)?;
+            self.report_retry(step, &fault, attempts, pause).await?;
             sleep(pause).await;
             pause = pause.saturating_mul(2);
         }
     }
 
-    async fn within_limit(
-        &self,
-        input: &Map<String, Value>,
-        attempt: u32,
-        agent: &mut Option<String>,
-    ) -> Result<Result<Value, AttemptError>, P::Error> {
-        let trying = self.attempt(input, attempt, agent);
-        match self.step.timeout {
-            None => trying.await,
-            Some(limit) => match timeout(limit, trying).await {
-                Ok(tried) => tried,
-                Err(_over) => Ok(Err(AttemptError::TimedOut(limit))),
-            },
-        }
-    }
-
     async fn attempt(
         &self,
+        step: &Step,
         input: &Map<String, Value>,
         attempt: u32,
         agent: &mut Option<String>,
     ) -> Result<Result<Value, AttemptError>, P::Error> {
-        let found = match self.agent_directory.find(&self.step.skill, attempt > 1).await {
+        let found = match self.directory.find(&step.skill, attempt > 1).await {
             Ok(found) => found,
             Err(fault) => return Ok(Err(fault)),
         };
         let name = agent.insert(found.name().to_owned());
-        self.tell("working", Some(name), attempt).await?;
+        self.tell(step, "working", name, attempt).await?;
         Ok(found.work(input).await)
     }
 
-    fn failure(&self, agent: Option<String>, attempts: u32, fault: AttemptError) -> StepFailure {
-        StepFailure {
-            step: self.step.id.clone(),
-            skill: self.step.skill.clone(),
-            agent,
-            attempts,
-            fault,
-        }
-    }
-
     /// Reports the state of the step, as text for people and as data for programs.
-    async fn tell(&self, state: &str, agent: Option<&str>, attempt: u32) -> Result<(), P::Error> {
-        let Step { id, skill, .. } = self.step;
-        let at = agent.map(|agent| format!(" at {agent}")).unwrap_or_default();
+    async fn tell(
+        &self,
+        step: &Step,
+        state: &str,
+        agent: &str,
+        attempt: u32,
+    ) -> Result<(), P::Error> {
+        let Step { id, skill, .. } = step;
         let data = json!({
             "step": id, "skill": skill, "agent": agent, "state": state, "attempt": attempt,
         });
-        let text = format!("step {id}, {skill}{at}: {state}");
+        let text = format!("step {id}, {skill} at {agent}: {state}");
         let parts = vec![Part::text(text), Part::data(data)];
         self.progress.send(parts).await
     }
 
     async fn report_retry(
         &self,
+        step: &Step,
         fault: &AttemptError,
         attempt: u32,
         pause: Duration,
     ) -> Result<(), P::Error> {
-        let Step { id, skill, retries, .. } = self.step;
+        let Step { id, skill, retries, .. } = step;
         let text = format!(
             "step {id}, {skill}: attempt {attempt} of {} failed: {fault}; again in {pause:?}",
             retries + 1
@@ -134,22 +112,35 @@ impl<P: Progress> StepRunner<'_, P> {
     }
 }
 
+impl Step {
+    /// Returns the failure of this step in the last of some attempts.
+    pub(super) fn failure(
+        &self,
+        agent: Option<String>,
+        attempts: u32,
+        fault: AttemptError,
+    ) -> StepFailure {
+        StepFailure { step: self.id.clone(), skill: self.skill.clone(), agent, attempts, fault }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::{
-        error::Failure,
-        fixture::{Answer, Ignored, ScriptedDirectory, pipeline},
-    };
+    use crate::pipeline::fixture::{Answer, Ignored, ScriptedDirectory, pipeline};
 
-    async fn perform(config: &str, agent_directory: &ScriptedDirectory) -> Result<Done, String> {
+    /// Returns the agent, the number of attempts and the output of a step.
+    async fn perform(
+        config: &str,
+        directory: &ScriptedDirectory,
+    ) -> Result<(String, u32, Value), String> {
         let pipeline = pipeline(&format!("[[config.step]]\nid = 'plan'\nskill = 'p'\n{config}"));
-        let performer =
-            StepRunner { step: &pipeline.steps[0], agent_directory, progress: &Ignored };
-        performer.perform(&Map::new()).await.map_err(|ended| match ended {
-            RunError::Failure(Failure::Step(failure)) => failure.to_string(),
-            other => panic!("the step fails, and not {other:?}"),
-        })
+        let run = PipelineRun { pipeline: &pipeline, directory, progress: &Ignored };
+        match run.perform(&pipeline.steps[0], Map::new()).await {
+            Ok(done) => Ok((done.agent, done.attempts, done.output)),
+            Err(RunError::Step(failure)) => Err(failure.to_string()),
+            Err(other) => panic!("the step fails, and not {other:?}"),
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -159,8 +150,7 @@ mod tests {
         let config = "retries = 3\nbackoff = '1s'\ntimeout = '5s'\n";
         let begun = tokio::time::Instant::now();
         let done = perform(config, &agent_directory).await.unwrap();
-        assert_eq!((done.attempts, done.output), (3, json!(7)));
-        assert_eq!(done.agent, "p-agent");
+        assert_eq!(done, ("p-agent".to_owned(), 3, json!(7)));
         // The immediate failure costs a pause of 1 s, the timeout 5 s and a pause of 2 s.
         assert_eq!(begun.elapsed(), Duration::from_secs(8));
     }

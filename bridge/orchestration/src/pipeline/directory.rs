@@ -1,27 +1,43 @@
-//! Finds agents at known addresses: those of participants and others.
+//! Finds agents by skill: at known addresses, those of participants and others, and in a registry.
 
 use std::{
     cmp::Reverse,
     collections::BTreeMap,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use async_trait::async_trait;
-use bridge_client::discovery::{
-    Discovered, DiscoveryError, DiscoveryOptions, discover, discover_all,
+use bridge_client::{
+    discovery::{Discovered, DiscoveryError, DiscoveryOptions, discover, discover_all},
+    registry::{Registry, RegistryAuth, RegistryError, RegistryOptions},
 };
 use bridge_program::lock;
 use futures_util::{StreamExt as _, stream};
+use serde_json::{Map, Value};
 use url::Url;
 
-use super::{
-    agent_directory::{AgentDirectory, SkillAgent},
-    call_context::CallContext,
-    error::AttemptError,
-};
+use super::{call_context::CallContext, error::AttemptError};
 
 /// The most addresses that are asked for their cards at the same time.
 const AT_A_TIME: usize = 8;
+
+/// A directory in which agents are found by skill.
+#[async_trait]
+pub(super) trait AgentDirectory: Send + Sync {
+    /// Returns the best agent for a skill. `anew` ignores earlier lookups, so that an agent that was replaced
+    /// after a failure is found.
+    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn SkillAgent>, AttemptError>;
+}
+
+/// An agent that has the skill for which it was found.
+#[async_trait]
+pub(super) trait SkillAgent: Send + Sync {
+    fn name(&self) -> &str;
+
+    /// Calls the skill. Dropping the future cancels the call at the agent, if that supports it.
+    async fn work(&self, input: &Map<String, Value>) -> Result<Value, AttemptError>;
+}
 
 /// An address at which agents are looked for.
 #[derive(Clone, Debug)]
@@ -39,41 +55,56 @@ type Found = Vec<Arc<Discovered>>;
 /// An address and the agents there, or the reason why they could not be listed.
 type AddressListing<'a> = (&'a ListedAddress, Result<Found, DiscoveryError>);
 
-/// The agents at known addresses.
-pub(super) struct AddressDirectory {
+/// The agents at known addresses, which are preferred, and those in a registry.
+pub(super) struct Directory {
     listed: Vec<ListedAddress>,
+    registry: Option<Arc<Registry>>,
     call_context: CallContext,
     /// The agents found so far, by address; dropped when a caller wants a fresh lookup.
     known: Mutex<BTreeMap<String, Found>>,
 }
 
-impl AddressDirectory {
-    pub(super) fn new(listed: Vec<ListedAddress>, call_context: CallContext) -> Self {
-        Self { listed, call_context, known: Mutex::default() }
+impl Directory {
+    pub(super) fn new(
+        listed: Vec<ListedAddress>,
+        registry: Option<Arc<Registry>>,
+        call_context: CallContext,
+    ) -> Self {
+        Self { listed, registry, call_context, known: Mutex::default() }
     }
 
-    /// Returns whether there are no addresses.
+    /// Returns whether there is no place to search.
     pub(super) fn is_empty(&self) -> bool {
-        self.listed.is_empty()
+        self.listed.is_empty() && self.registry.is_none()
     }
 
-    /// Lists the agents at every address, in the order of the addresses; `anew` ignores earlier results.
-    async fn list(&self, anew: bool) -> Vec<AddressListing<'_>> {
+    async fn find_listed(
+        &self,
+        skill: &str,
+        anew: bool,
+    ) -> Result<Box<dyn SkillAgent>, AttemptError> {
         let looking: Vec<_> = self.listed.iter().map(|one| self.look_at(one, anew)).collect();
-        stream::iter(looking).buffered(AT_A_TIME).collect().await
+        let listings: Vec<_> = stream::iter(looking).buffered(AT_A_TIME).collect().await;
+        let with_skill =
+            listings.iter().filter_map(|(_, found)| found.as_ref().ok()).flatten().filter_map(
+                |found| Some((found, found.skills.iter().find(|one| one.id == skill)?)),
+            );
+        // The agent with the newest version wins; of equal versions, the first one.
+        match with_skill.min_by_key(|(found, _)| Reverse(version(found))) {
+            Some((found, skill)) => {
+                Ok(Box::new(self.call_context.agent(found.clone(), skill.clone())))
+            }
+            None => Err(not_found(&listings)),
+        }
     }
 
     async fn look_at<'a>(&self, listed: &'a ListedAddress, anew: bool) -> AddressListing<'a> {
-        let found = match self.known(&listed.url).filter(|_| !anew) {
+        let known = || lock(&self.known).get(listed.url.as_str()).cloned();
+        let found = match (!anew).then(known).flatten() {
             Some(found) => Ok(found),
             None => self.discover(listed).await,
         };
         (listed, found)
-    }
-
-    fn known(&self, url: &Url) -> Option<Found> {
-        let known = lock(&self.known);
-        known.get(url.as_str()).cloned()
     }
 
     async fn discover(&self, listed: &ListedAddress) -> Result<Found, DiscoveryError> {
@@ -89,29 +120,39 @@ impl AddressDirectory {
             false => vec![discover(&listed.url, &options).await?],
         };
         let found: Found = found.into_iter().map(Arc::new).collect();
-        let mut known = lock(&self.known);
-        known.insert(listed.url.to_string(), found.clone());
+        lock(&self.known).insert(listed.url.to_string(), found.clone());
         Ok(found)
+    }
+
+    async fn find_registered(
+        &self,
+        registry: &Registry,
+        skill: &str,
+    ) -> Result<Box<dyn SkillAgent>, AttemptError> {
+        let found = registry.find(skill).await.map_err(fault)?.agent;
+        let named = found.skill(skill).cloned();
+        let skill = named.ok_or_else(|| {
+            AttemptError::NoAgent(format!("{} has it no longer", found.card.name))
+        })?;
+        Ok(Box::new(self.call_context.agent(found, skill)))
     }
 }
 
 #[async_trait]
-impl AgentDirectory for AddressDirectory {
+impl AgentDirectory for Directory {
     async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn SkillAgent>, AttemptError> {
-        let listings = self.list(anew).await;
-        let with_skill = listings
-            .iter()
-            .filter_map(|(_, found)| found.as_ref().ok())
-            .flatten()
-            .filter(|found| found.skills.iter().any(|one| one.id == skill));
-        // The agent with the newest version wins; of equal versions, the first one.
-        let best = with_skill.min_by_key(|found| Reverse(version(found)));
-        let named = best.and_then(|found| Some((found, found.skill(skill)?)));
-        match named {
-            Some((found, named)) => {
-                Ok(Box::new(self.call_context.agent(found.clone(), named.clone())))
+        let Some(registry) = &self.registry else {
+            return self.find_listed(skill, anew).await;
+        };
+        if self.listed.is_empty() {
+            return self.find_registered(registry, skill).await;
+        }
+        match self.find_listed(skill, anew).await {
+            Ok(found) => Ok(found),
+            Err(here) => {
+                let there = self.find_registered(registry, skill).await;
+                there.map_err(|there| here.and(there))
             }
-            None => Err(not_found(&listings)),
         }
     }
 }
@@ -146,10 +187,34 @@ fn skills(found: &[Arc<Discovered>]) -> String {
     if ids.is_empty() { "no skills".to_owned() } else { ids.join(", ") }
 }
 
+/// Returns a client for the registry at this address. It asks the registry before every step, so that a newer
+/// card is found at once. Cards are cached by digest: they are not pulled again, and are used while the
+/// registry cannot be reached.
+pub(super) fn registry(url: &Url, auth: RegistryAuth) -> Result<Registry, AttemptError> {
+    let options = RegistryOptions { auth, fresh: Duration::ZERO, ..RegistryOptions::default() };
+    Registry::new(url, options).map_err(fault)
+}
+
+fn fault(error: RegistryError) -> AttemptError {
+    match error {
+        RegistryError::NoSkill { registry, looked, .. } => {
+            AttemptError::NoAgent(match looked.is_empty() {
+                true => format!("the registry {registry} is empty"),
+                false => format!("the registry {registry} has {}", looked.join("; ")),
+            })
+        }
+        RegistryError::NoneHealthy { tried, .. } => AttemptError::Unreachable(format!(
+            "no agent with the skill answers: {}",
+            tried.join("; ")
+        )),
+        error => AttemptError::LookupFailed(error.to_string()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use axum::{Json, Router, routing::get};
-    use serde_json::{Value, json};
+    use serde_json::json;
     use tokio::net::TcpListener;
 
     use super::*;
@@ -168,8 +233,8 @@ mod tests {
     }
 
     async fn found(listed: Vec<ListedAddress>, skill: &str) -> Result<String, AttemptError> {
-        let address_directory = AddressDirectory::new(listed, CallContext::default());
-        let found = address_directory.find(skill, false).await?;
+        let directory = Directory::new(listed, None, CallContext::default());
+        let found = directory.find(skill, false).await?;
         Ok(found.name().to_owned())
     }
 
@@ -217,5 +282,33 @@ mod tests {
         assert!(lost.is_infrastructure());
         let said = lost.to_string();
         assert!(said.contains("gone: http://127.0.0.1:1/"), "{said}");
+    }
+
+    #[test]
+    fn a_registry_that_is_gone_is_no_fault_of_the_agents() {
+        let url: Url = "http://127.0.0.1:1/".parse().unwrap();
+        let gone = fault(RegistryError::Unreachable {
+            registry: "127.0.0.1:1".to_owned(),
+            cause: "connection refused".to_owned(),
+        });
+        assert!(gone.is_infrastructure());
+        assert!(registry(&url, RegistryAuth::Anonymous).is_ok());
+        let remote = "http://registry.example/".parse().unwrap();
+        let remote = registry(&remote, RegistryAuth::Anonymous).unwrap_err();
+        assert!(remote.to_string().contains("use https://registry.example"));
+    }
+
+    #[test]
+    fn the_searched_registries_are_reported() {
+        let nobody = fault(RegistryError::NoSkill {
+            registry: "h:1".to_owned(),
+            skill: "x".to_owned(),
+            looked: vec!["agents/plan:v1 (create_plan)".to_owned()],
+        });
+        let here = AttemptError::NoAgent("plan has nothing".to_owned());
+        assert_eq!(
+            here.and(nobody).to_string(),
+            "no agent has the skill; plan has nothing; the registry h:1 has agents/plan:v1 (create_plan)"
+        );
     }
 }
