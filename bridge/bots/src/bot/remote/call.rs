@@ -51,77 +51,70 @@ const LONGEST_DELAY: Duration = Duration::from_secs(15);
 /// The reason why a call to a bot failed, for the log. Users see [`CallError::told`].
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CallError {
-    #[error("POST {bot}: no credential for the bot is available")]
-    Credential {
-        bot: String,
-        #[source]
-        source: BotError,
-    },
-    #[error("POST {bot}: cannot connect{}: {reason}", after_tries(*.tries))]
-    Unreachable { bot: String, tries: usize, reason: String },
+    #[error("no credential for the bot is available")]
+    Credential(#[source] BotError),
+    #[error("cannot connect{}: {reason}", after_tries(*.tries))]
+    Unreachable { tries: usize, reason: String },
     #[error(
-        "POST {bot}: the bridge cannot open a connection{}: {reason}: {}",
+        "the bridge cannot open a connection{}: {reason}: {}",
         after_tries(*.tries), FILE_LIMIT_ADVICE
     )]
-    TooManyFiles { bot: String, tries: usize, reason: String },
+    TooManyFiles { tries: usize, reason: String },
     #[error(
-        "POST {bot}: neither an answer nor an activity came for {limit:?}, which `request_timeout` of the agent in bridge.toml sets"
+        "neither an answer nor an activity came for {0:?}, which `request_timeout` of the agent in bridge.toml sets"
     )]
-    Late { bot: String, limit: Duration },
-    #[error("POST {bot}: expected a success status, found {status}{}{}", after_colon(.body), hint(*.status))]
+    Late(Duration),
+    #[error("expected a success status, found {status}{}{}", after_colon(.body), hint(*.status))]
     Status {
-        bot: String,
         status: StatusCode,
         /// The beginning of the answer's body.
         body: String,
     },
     #[error(
-        "POST {bot}: found {status} to {target}, which is not followed: set `bot` in bridge.toml to the address that answers; \
+        "found {status} to {target}, which is not followed: set `bot` in bridge.toml to the address that answers; \
          a page for signing in shows that a proxy in front of the bot requires a credential"
     )]
-    Redirected { bot: String, status: StatusCode, target: String },
+    Redirected { status: StatusCode, target: String },
     #[error(
-        "POST {bot}: expected an answer of at most {limit} bytes, which `answer_limit` of the agent in bridge.toml sets"
+        "expected an answer of at most {0} bytes, which `answer_limit` of the agent in bridge.toml sets"
     )]
-    TooLarge { bot: String, limit: usize },
-    #[error("POST {bot}: the answer is not valid HTTP: {reason}")]
-    InvalidHttp { bot: String, reason: String },
-    #[error("POST {bot}: the connection broke: {reason}")]
-    Broken { bot: String, reason: String },
-    #[error("POST {bot}: the answer is not valid: {error}")]
-    Unexpected { bot: String, error: FieldError },
-    #[error("POST {bot}: the answer has too much structure: {error}")]
-    TooMuch { bot: String, error: TooMuch },
+    TooLarge(usize),
+    #[error("the answer is not valid HTTP: {0}")]
+    InvalidHttp(String),
+    #[error("the connection broke: {0}")]
+    Broken(String),
+    #[error("the answer is not valid: {0}")]
+    Unexpected(FieldError),
+    #[error("the answer has too much structure: {0}")]
+    TooMuch(TooMuch),
     #[error(
-        "POST {bot}: the bot went silent in the middle of a streamed answer: it was stopped, or did not send the final piece"
+        "the bot went silent in the middle of a streamed answer: it was stopped, or did not send the final piece"
     )]
-    BrokenOff { bot: String },
-    #[error(
-        "POST {bot}: the bot accepted the message and said nothing, and its server is gone since: {reason}"
-    )]
-    Gone { bot: String, reason: String },
-    #[error("POST {bot}: the bot posted nothing that could be accepted: {reason}")]
-    Refused { bot: String, reason: String },
+    BrokenOff,
+    #[error("the bot accepted the message and said nothing, and its server is gone since: {0}")]
+    Gone(String),
+    #[error("the bot posted nothing that could be accepted: {0}")]
+    Refused(String),
 }
 
 impl CallError {
     /// Returns the name in traces.
     fn name(&self) -> &'static str {
         match self {
-            Self::Credential { .. } => "credential",
+            Self::Credential(_) => "credential",
             Self::Unreachable { .. } => "unreachable",
             Self::TooManyFiles { .. } => "too_many_files",
-            Self::Late { .. } => "timeout",
+            Self::Late(_) => "timeout",
             Self::Status { .. } => "status",
             Self::Redirected { .. } => "redirect",
-            Self::TooLarge { .. } => "too_large",
-            Self::InvalidHttp { .. } => "invalid_http",
-            Self::Broken { .. } => "broken",
-            Self::Unexpected { .. } => "unexpected",
-            Self::TooMuch { .. } => "too_much",
-            Self::BrokenOff { .. } => "broken_off",
-            Self::Gone { .. } => "gone",
-            Self::Refused { .. } => "refused",
+            Self::TooLarge(_) => "too_large",
+            Self::InvalidHttp(_) => "invalid_http",
+            Self::Broken(_) => "broken",
+            Self::Unexpected(_) => "unexpected",
+            Self::TooMuch(_) => "too_much",
+            Self::BrokenOff => "broken_off",
+            Self::Gone(_) => "gone",
+            Self::Refused(_) => "refused",
         }
     }
 
@@ -129,14 +122,14 @@ impl CallError {
     /// are in the log.
     pub(super) fn told(&self) -> String {
         match self {
-            Self::Credential { .. } => "the bridge has no credential for it".into(),
+            Self::Credential(_) => "the bridge has no credential for it".into(),
             Self::Unreachable { tries, .. } => {
                 format!("it cannot be reached{}", after_tries(*tries))
             }
             Self::TooManyFiles { .. } => {
                 "the bridge has too many open connections and files".into()
             }
-            Self::Late { limit, .. } => format!("it was silent for {limit:?}"),
+            Self::Late(limit) => format!("it was silent for {limit:?}"),
             Self::Status { status, .. } if status.is_server_error() => {
                 format!("it failed with status {status}")
             }
@@ -144,15 +137,28 @@ impl CallError {
             Self::Redirected { status, .. } => {
                 format!("it redirected the message with status {status}")
             }
-            Self::TooLarge { limit, .. } => format!("its answer is larger than {limit} bytes"),
-            Self::InvalidHttp { .. } => "its answer is not valid HTTP".into(),
-            Self::Broken { .. } => "the connection to it broke".into(),
-            Self::Unexpected { error, .. } => format!("its answer is not valid: {error}"),
-            Self::TooMuch { error, .. } => format!("its answer has too much structure: {error}"),
-            Self::BrokenOff { .. } => "it did not end its streamed answer".into(),
-            Self::Gone { .. } => "it accepted the message and cannot be reached any more".into(),
-            Self::Refused { reason, .. } => format!("its message was refused: {reason}"),
+            Self::TooLarge(limit) => format!("its answer is larger than {limit} bytes"),
+            Self::InvalidHttp(_) => "its answer is not valid HTTP".into(),
+            Self::Broken(_) => "the connection to it broke".into(),
+            Self::Unexpected(error) => format!("its answer is not valid: {error}"),
+            Self::TooMuch(error) => format!("its answer has too much structure: {error}"),
+            Self::BrokenOff => "it did not end its streamed answer".into(),
+            Self::Gone(_) => "it accepted the message and cannot be reached any more".into(),
+            Self::Refused(reason) => format!("its message was refused: {reason}"),
         }
+    }
+
+    /// Returns the text for the log, with the bot's address.
+    pub(super) fn logged(&self, bot: &RemoteBot) -> String {
+        format!("POST {}: {self}", display_url(&bot.url))
+    }
+}
+
+/// An answer that did not arrive whole.
+impl From<reqwest::Error> for CallError {
+    fn from(error: reqwest::Error) -> Self {
+        let reason = root_cause(&error);
+        if is_invalid_http(&error) { Self::InvalidHttp(reason) } else { Self::Broken(reason) }
     }
 }
 
@@ -198,9 +204,7 @@ pub(super) async fn post(
     progress: Option<watch::Receiver<ProgressState>>,
 ) -> Result<Response, CallError> {
     let call = BotCall { bot: &bot.url, service_url };
-    let credential = bot.credential.authorization(&call).await;
-    let credential = credential
-        .map_err(|source| CallError::Credential { bot: display_url(&bot.url), source })?;
+    let credential = bot.credential.authorization(&call).await.map_err(CallError::Credential)?;
     let mut request = http
         .request(Method::POST, bot.url.clone())
         .header(ACCEPT, "application/json, text/event-stream")
@@ -213,12 +217,12 @@ pub(super) async fn post(
     set(&span, "server.address", bot.url.host_str().unwrap_or_default());
     let request = request.headers(TraceContext::of(&span).headers());
     let limit = bot.settings.request_timeout;
-    let sending = pin!(send(http, bot, request).instrument(span.clone()));
+    let sending = pin!(send(http, request).instrument(span.clone()));
     let sent = match progress {
         Some(progress) => turn_progress::until_silent(progress, limit, sending).await,
         None => timeout(limit, sending).await.ok(),
     };
-    let sent = sent.unwrap_or_else(|| Err(too_late(bot)));
+    let sent = sent.unwrap_or(Err(CallError::Late(limit)));
     match &sent {
         Ok(answer) => set(&span, "http.response.status_code", answer.status().as_u16()),
         Err(error) => fail(&span, error.name()),
@@ -226,11 +230,7 @@ pub(super) async fn post(
     sent
 }
 
-async fn send(
-    http: &Connections,
-    bot: &RemoteBot,
-    request: RequestBuilder,
-) -> Result<Response, CallError> {
+async fn send(http: &Connections, request: RequestBuilder) -> Result<Response, CallError> {
     let begun = Instant::now();
     for (tries, wait) in (1..).zip(RETRIES) {
         // A body in memory can always be cloned.
@@ -238,9 +238,9 @@ async fn send(
             break;
         };
         let wait = match http.send(again).await {
-            Err(error) if !error.is_connect() => return Err(broken(bot, &error)),
+            Err(error) if !error.is_connect() => return Err(error.into()),
             Err(error) if is_lasting(&error) || begun.elapsed() + wait > RETRIED_FOR => {
-                return Err(unconnected(bot, tries, &error));
+                return Err(unconnected(tries, &error));
             }
             Err(_) => wait,
             Ok(answer) => match requested_delay(&answer, wait) {
@@ -251,8 +251,8 @@ async fn send(
         sleep(wait).await;
     }
     http.send(request).await.map_err(|error| match error.is_connect() {
-        true => unconnected(bot, RETRIES.len() + 1, &error),
-        false => broken(bot, &error),
+        true => unconnected(RETRIES.len() + 1, &error),
+        false => error.into(),
     })
 }
 
@@ -269,54 +269,22 @@ fn requested_delay(answer: &Response, default: Duration) -> Option<Duration> {
 }
 
 /// Returns the error for a bot to which no connection was made in any of the tries.
-fn unconnected(bot: &RemoteBot, tries: usize, error: &reqwest::Error) -> CallError {
+fn unconnected(tries: usize, error: &reqwest::Error) -> CallError {
     let reason = root_cause(error);
-    let (url, is_ours) = (display_url(&bot.url), is_from_lack_of_files(error));
-    match is_ours {
-        true => CallError::TooManyFiles { bot: url, tries, reason },
-        false => CallError::Unreachable { bot: url, tries, reason },
+    match is_from_lack_of_files(error) {
+        true => CallError::TooManyFiles { tries, reason },
+        false => CallError::Unreachable { tries, reason },
     }
 }
 
 /// Returns the whole body of an answer.
 pub(super) async fn body(bot: &RemoteBot, answer: Response) -> Result<Vec<u8>, CallError> {
-    let reading = read_body(answer, bot.settings.answer_limit);
-    match timeout(bot.settings.request_timeout, reading).await {
-        Ok(read) => read.map_err(|error| match error {
-            BodyError::TooLarge => too_large(bot),
-            BodyError::Broken(error) => broken(bot, &error),
-        }),
-        Err(_) => Err(too_late(bot)),
-    }
-}
-
-/// Returns the error for an answer that did not arrive whole.
-pub(super) fn broken(bot: &RemoteBot, error: &reqwest::Error) -> CallError {
-    let (bot, reason) = (display_url(&bot.url), root_cause(error));
-    match is_invalid_http(error) {
-        true => CallError::InvalidHttp { bot, reason },
-        false => CallError::Broken { bot, reason },
-    }
-}
-
-pub(super) fn too_large(bot: &RemoteBot) -> CallError {
-    CallError::TooLarge { bot: display_url(&bot.url), limit: bot.settings.answer_limit }
-}
-
-pub(super) fn unexpected(bot: &RemoteBot, error: FieldError) -> CallError {
-    CallError::Unexpected { bot: display_url(&bot.url), error }
-}
-
-pub(super) fn too_much(bot: &RemoteBot, error: TooMuch) -> CallError {
-    CallError::TooMuch { bot: display_url(&bot.url), error }
-}
-
-pub(super) fn refused(bot: &RemoteBot, reason: String) -> CallError {
-    CallError::Refused { bot: display_url(&bot.url), reason }
-}
-
-pub(super) fn broken_off(bot: &RemoteBot) -> CallError {
-    CallError::BrokenOff { bot: display_url(&bot.url) }
+    let (limit, time) = (bot.settings.answer_limit, bot.settings.request_timeout);
+    let read = timeout(time, read_body(answer, limit)).await.map_err(|_| CallError::Late(time))?;
+    read.map_err(|error| match error {
+        BodyError::TooLarge => CallError::TooLarge(limit),
+        BodyError::Broken(error) => error.into(),
+    })
 }
 
 /// Returns the error of a bot that has accepted a message and cannot be connected to any more: it has probably ended with the
@@ -325,12 +293,8 @@ pub(super) async fn gone(http: &Connections, bot: &RemoteBot) -> Option<CallErro
     let request = http.request(Method::HEAD, bot.url.clone());
     match timeout(LOOK, http.send(request)).await {
         Ok(Err(error)) if error.is_connect() && !is_from_lack_of_files(&error) => {
-            Some(CallError::Gone { bot: display_url(&bot.url), reason: root_cause(&error) })
+            Some(CallError::Gone(root_cause(&error)))
         }
         Ok(_) | Err(_) => None,
     }
-}
-
-pub(super) fn too_late(bot: &RemoteBot) -> CallError {
-    CallError::Late { bot: display_url(&bot.url), limit: bot.settings.request_timeout }
 }

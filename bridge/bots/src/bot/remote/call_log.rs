@@ -7,7 +7,7 @@ use std::sync::{
 
 use bridge_program::{LogInterval, lock};
 
-use super::call::CallError;
+use super::{RemoteBot, call::CallError};
 
 /// The state of the log lines about one bot.
 #[derive(Debug, Default)]
@@ -26,9 +26,11 @@ struct Failures {
 
 impl CallLog {
     /// Logs a call that failed.
-    pub(super) fn failed(&self, agent: &str, task: &str, error: &CallError) {
+    pub(super) fn failed(&self, bot: &RemoteBot, task: &str, error: &CallError) {
+        let agent = &bot.name;
         let cause = std::error::Error::source(error).map(ToString::to_string);
-        match self.note(error.told()) {
+        let (told, error) = (error.told(), error.logged(bot));
+        match self.note(told) {
             Some(0) => {
                 tracing::warn!(agent, task, %error, cause, "a call of a bot failed");
             }

@@ -65,43 +65,15 @@ struct RemoteTurn {
 #[async_trait]
 impl Executor for RemoteExecutor {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
-        let (mut remote_turn, machine) = match self.remote_turn(turn).await {
-            Ok(prepared) => prepared,
-            Err(failure) => return failure,
-        };
-        let RemoteTurn { turn, place, .. } = &remote_turn;
-        let activity = request::message(&self.channel, &self.bot, turn, place).await;
-        let activity = match activity {
-            Ok(activity) => activity,
-            Err(error) => return preparation_failure(turn, &error),
-        };
-        remote_turn.clicked.clone_from(&activity.reply_to_id);
-        remote_turn.turn.release_history();
-        let remote_turn = &remote_turn;
-        let talk = async move |open_turn: &OpenTurn| {
-            self.call_and_wait(remote_turn, open_turn, activity).await
-        };
-        Box::pin(self.run_turn(remote_turn, machine, 0, talk)).await
+        let (task, number) = (turn.task.id.clone(), turn.number);
+        let updates = self.begin(turn).await;
+        updates.unwrap_or_else(|error| preparation_failure(&task, number, &error))
     }
 
     async fn resume(&self, turn: Turn) -> Vec<Update> {
-        let (mut remote_turn, machine) = match self.remote_turn(turn).await {
-            Ok(prepared) => prepared,
-            Err(failure) => return failure,
-        };
-        let RemoteTurn { turn, place, .. } = &remote_turn;
-        let clicked = request::clicked(&self.channel, &self.bot, turn, place).await;
-        remote_turn.clicked = match clicked {
-            Ok(clicked) => clicked,
-            Err(error) => return preparation_failure(turn, &error),
-        };
-        remote_turn.turn.release_history();
-        let turn = &remote_turn.turn;
-        // Activities before the restart have lower numbers.
-        let before = turn.handle.known().seq;
-        let talk = async |open_turn: &OpenTurn| self.wait_after_restart(turn, open_turn).await;
-        let updates = Box::pin(self.run_turn(&remote_turn, machine, before, talk)).await;
-        restore_last_message(&remote_turn, updates)
+        let (task, number) = (turn.task.id.clone(), turn.number);
+        let updates = self.go_on(turn).await;
+        updates.unwrap_or_else(|error| preparation_failure(&task, number, &error))
     }
 
     fn on_added(&self) {
@@ -130,50 +102,59 @@ impl RemoteExecutor {
         Self { channel, bot, http, acceptance, log: CallLog::default() }
     }
 
-    /// Returns the data of a turn and the state machine that translates the bot's activities, or the changes that end the
-    /// turn if it cannot be prepared.
-    async fn remote_turn(&self, turn: Turn) -> Result<(RemoteTurn, Translation), Vec<Update>> {
-        match self.prepare(&turn).await {
-            Ok((place, redactor, sends_greeting)) => {
-                let machine = self.machine(&turn, &place);
-                let remote_turn = RemoteTurn {
-                    place,
-                    redactor,
-                    awaits_sign_in: sign_in::unanswered(&turn.task).is_some(),
-                    turn,
-                    clicked: None,
-                    sends_greeting,
-                };
-                Ok((remote_turn, machine))
-            }
-            Err(error) => Err(preparation_failure(&turn, &error)),
-        }
+    /// Runs a new turn.
+    async fn begin(&self, turn: Turn) -> Result<Vec<Update>> {
+        let (mut remote_turn, machine) = self.prepare(turn).await?;
+        let RemoteTurn { turn, place, .. } = &remote_turn;
+        let activity = request::message(&self.channel, &self.bot, turn, place).await?;
+        remote_turn.clicked.clone_from(&activity.reply_to_id);
+        remote_turn.turn.release_history();
+        let remote_turn = &remote_turn;
+        let talk = async move |open_turn: &OpenTurn| {
+            self.call_and_wait(remote_turn, open_turn, activity).await
+        };
+        Ok(Box::pin(self.run_turn(remote_turn, machine, 0, talk)).await)
     }
 
-    async fn prepare(&self, turn: &Turn) -> Result<(TranslationContext, Redactor, bool)> {
+    /// Runs the rest of a turn that had begun before a restart.
+    async fn go_on(&self, turn: Turn) -> Result<Vec<Update>> {
+        let (mut remote_turn, machine) = self.prepare(turn).await?;
+        let RemoteTurn { turn, place, .. } = &remote_turn;
+        remote_turn.clicked = request::clicked(&self.channel, &self.bot, turn, place).await?;
+        remote_turn.turn.release_history();
+        let turn = &remote_turn.turn;
+        // Activities before the restart have lower numbers.
+        let before = turn.handle.known().seq;
+        let talk = async |open_turn: &OpenTurn| self.wait_after_restart(turn, open_turn).await;
+        let updates = Box::pin(self.run_turn(&remote_turn, machine, before, talk)).await;
+        Ok(restore_last_message(&remote_turn, updates))
+    }
+
+    /// Returns the data of a turn and the state machine that translates the bot's activities.
+    async fn prepare(&self, turn: Turn) -> Result<(RemoteTurn, Translation)> {
+        let settings = &self.bot.settings;
         let scope = self.scope(&turn.task, &turn.caller);
         let secret = self.channel.service_urls.secret(&scope).await?;
         let id = format!("{}.{}", turn.task.id, turn.number);
         let place =
             self.channel.translation_context(&self.bot, &turn.caller, &turn.task, &secret, id);
-        let place = TranslationContext {
-            delivery_mode: self.bot.settings.delivery.mode(turn.is_watched),
-            ..place
-        };
-        let sends_greeting = self.sends_greeting(turn, &scope).await?;
-        let redactor = self.channel.redactor(&self.bot, &secret);
-        Ok((place, redactor, sends_greeting))
-    }
-
-    fn machine(&self, turn: &Turn, place: &TranslationContext) -> Translation {
-        let settings = &self.bot.settings;
+        let delivery_mode = settings.delivery.mode(turn.is_watched);
+        let place = TranslationContext { delivery_mode, ..place };
         let artifacts = turn.task.artifacts.iter();
-        Translation::new(place.clone(), settings.silent_end)
+        let unanswered = sign_in::unanswered(&turn.task).cloned();
+        let awaits_sign_in = unanswered.is_some();
+        let machine = Translation::new(place.clone(), settings.silent_end)
             .with_artifacts(artifacts.map(|one| one.artifact_id.clone()))
             .with_task_ids()
-            .with_unanswered(sign_in::unanswered(&turn.task).cloned())
+            .with_unanswered(unanswered)
             .with_question_end(settings.question_end)
-            .watched(turn.is_watched)
+            .watched(turn.is_watched);
+        let sends_greeting = self.sends_greeting(&turn, &scope).await?;
+        let redactor = self.channel.redactor(&self.bot, &secret);
+        let clicked = None;
+        let remote_turn =
+            RemoteTurn { turn, place, redactor, clicked, sends_greeting, awaits_sign_in };
+        Ok((remote_turn, machine))
     }
 
     /// Returns whether a greeting is sent before the message because the bot does not know the conversation.
@@ -233,7 +214,7 @@ impl RemoteExecutor {
             talked = timeout(self.bot.settings.limit, talk) => match talked {
                 Ok(Ok(())) => Input::TurnEnded,
                 Ok(Err(error)) => {
-                    self.log.failed(&self.bot.name, &turn.task.id, &error);
+                    self.log.failed(&self.bot, &turn.task.id, &error);
                     Input::Failed(format!("The agent could not answer: {}.", error.told()))
                 }
                 Err(_) => {
@@ -279,12 +260,12 @@ impl RemoteExecutor {
             self.wait_after_sign_in(open_turn, is_invoke).await;
         }
         if let Some(reason) = open_turn.refusal() {
-            return Err(call::refused(&self.bot, reason));
+            return Err(CallError::Refused(reason));
         }
         // A bot that streams before it answers the request only, and does not end the stream, has said all.
         let state = *open_turn.progress().borrow();
         if state.progress == TurnProgress::Streaming && state.count > before {
-            return Err(call::broken_off(&self.bot));
+            return Err(CallError::BrokenOff);
         }
         if outcome == ResponseOutcome::Accepted
             && state.is_unlogged()
@@ -385,7 +366,7 @@ impl RemoteExecutor {
     async fn greet(&self, remote_turn: &RemoteTurn, open_turn: &OpenTurn) {
         let greeting = request::greeting(&remote_turn.turn.task, &remote_turn.place);
         if let Err(error) = self.call(remote_turn, open_turn, greeting).await {
-            self.log.failed(&self.bot.name, &remote_turn.place.task_id, &error);
+            self.log.failed(&self.bot, &remote_turn.place.task_id, &error);
         }
         open_turn.reset_progress(TurnProgress::Silent);
     }
@@ -418,8 +399,9 @@ impl RemoteExecutor {
             true => open_turn.reset_progress(TurnProgress::Spoken),
             false => {
                 // The turn is open meanwhile, so that waiting does not fail.
-                let spoken = timeout(self.bot.settings.request_timeout, progress.changed()).await;
-                drop(spoken.map_err(|_| call::too_late(&self.bot))?);
+                let limit = self.bot.settings.request_timeout;
+                let spoken = timeout(limit, progress.changed()).await;
+                drop(spoken.map_err(|_| CallError::Late(limit))?);
             }
         }
         let ending = &self.bot.settings.ending;
@@ -430,26 +412,18 @@ impl RemoteExecutor {
     }
 
     /// Notifies a bot of the cancelation of a task that it knows. Its answer is dropped.
-    async fn notify_canceled(&self, task: &Task, caller: &Caller) -> Result<(), CancelNoticeError> {
+    async fn notify_canceled(&self, task: &Task, caller: &Caller) -> Result<(), String> {
         let scope = self.scope(task, caller);
         let secret = self.channel.service_urls.secret(&scope).await;
-        let secret = secret.map_err(CancelNoticeError::Store)?;
+        let secret = secret.map_err(|error| format!("the store failed: {error}"))?;
         let id = format!("{}.canceled", task.id);
         let place = self.channel.translation_context(&self.bot, caller, task, &secret, id);
         let activity = request::cancel(task, &place);
-        let answer = call::post(&self.http, &self.bot, &place.service_url, activity, None).await?;
+        let answer = call::post(&self.http, &self.bot, &place.service_url, activity, None).await;
+        let answer = answer.map_err(|error| error.logged(&self.bot))?;
         tracing::debug!(task = task.id, status = %answer.status(), "a bot was notified of a cancelation");
         Ok(())
     }
-}
-
-/// The reason why a bot was not notified of a cancelation.
-#[derive(Debug, thiserror::Error)]
-enum CancelNoticeError {
-    #[error(transparent)]
-    Call(#[from] CallError),
-    #[error("the store failed: {0}")]
-    Store(StoreError),
 }
 
 /// Completes the last changes of a turn that was resumed after a restart, when earlier activities are known only
@@ -477,10 +451,10 @@ fn restore_last_message(remote_turn: &RemoteTurn, mut updates: Vec<Update>) -> V
     updates
 }
 
-fn preparation_failure(turn: &Turn, error: &StoreError) -> Vec<Update> {
+fn preparation_failure(task: &str, turn: u64, error: &StoreError) -> Vec<Update> {
     if !error.is_reported_by_store() {
-        tracing::error!(task = turn.task.id, %error, "a bot could not be called");
+        tracing::error!(task, %error, "a bot could not be called");
     }
-    let id = format!("{}.{}.unprepared", turn.task.id, turn.number);
+    let id = format!("{task}.{turn}.unprepared");
     vec![Update::said(TaskState::Failed, id, "The agent could not be called.")]
 }

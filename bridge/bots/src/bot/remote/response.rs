@@ -80,13 +80,13 @@ impl ResponseReader<'_> {
         }
         let replies = match parse(body) {
             Ok(mut body) => activities(&mut body),
-            Err(Unparsed::TooMuch(error)) => return Err(call::too_much(self.bot, error)),
+            Err(Unparsed::TooMuch(error)) => return Err(CallError::TooMuch(error)),
             Err(Unparsed::Syntax(_)) => None,
         };
         let Some(replies) = replies else {
             let error = FieldError::new("an object with activities", "something else");
             return match self.expects_replies {
-                true => Err(call::unexpected(self.bot, error)),
+                true => Err(CallError::Unexpected(error)),
                 false => Ok(()),
             };
         };
@@ -96,26 +96,26 @@ impl ResponseReader<'_> {
     async fn deliver_all(&self, replies: Vec<Value>) -> Result<(), CallError> {
         for (index, reply) in replies.into_iter().enumerate() {
             let placed = |error: FieldError| error.at(index).inside("activities");
-            self.deliver(reply).await.map_err(|error| call::unexpected(self.bot, placed(error)))?;
+            let delivered = self.deliver(reply).await;
+            delivered.map_err(|error| CallError::Unexpected(placed(error)))?;
         }
         Ok(())
     }
 
     async fn read_stream(&self, answer: Response) -> Result<ResponseOutcome, CallError> {
-        let (bot, mut room) = (self.bot, self.bot.settings.answer_limit);
+        let (largest, limit) = (self.bot.settings.answer_limit, self.bot.settings.request_timeout);
+        let mut room = largest;
         let pieces = answer.bytes_stream().map(move |piece| {
-            let piece = piece.map_err(|error| call::broken(bot, &error))?;
-            let left = room.checked_sub(piece.len());
-            room = left.ok_or_else(|| call::too_large(bot))?;
+            let piece = piece?;
+            room = room.checked_sub(piece.len()).ok_or(CallError::TooLarge(largest))?;
             Ok::<_, CallError>(piece)
         });
         let mut pieces = pin!(pieces);
-        let mut parser = SseParser::new(bot.settings.answer_limit);
-        let limit = bot.settings.request_timeout;
+        let mut parser = SseParser::new(largest);
         loop {
             let (progress, next) = (self.open_turn.progress(), pin!(pieces.try_next()));
             let next = turn_progress::until_silent(progress, limit, next).await;
-            let Some(piece) = next.unwrap_or_else(|| Err(call::too_late(bot)))? else {
+            let Some(piece) = next.unwrap_or(Err(CallError::Late(limit)))? else {
                 return Ok(ResponseOutcome::TurnOver);
             };
             for event in parser.push(&piece) {
@@ -129,10 +129,10 @@ impl ResponseReader<'_> {
     }
 
     async fn event(&self, name: &str, data: &str) -> Result<(), CallError> {
-        let unexpected = |error: FieldError| call::unexpected(self.bot, error.inside(name));
+        let unexpected = |error: FieldError| CallError::Unexpected(error.inside(name));
         let data = || {
             parse(data.as_bytes()).map_err(|error| match error {
-                Unparsed::TooMuch(error) => call::too_much(self.bot, error),
+                Unparsed::TooMuch(error) => CallError::TooMuch(error),
                 Unparsed::Syntax(_) => unexpected(FieldError::new("JSON", "something else")),
             })
         };
@@ -158,8 +158,7 @@ impl ResponseReader<'_> {
             body = body["body"].take();
         }
         let response = json!({"status": status, "body": body});
-        let delivered = self.deliver_invoke_response(response).await;
-        delivered.map_err(|error| call::unexpected(self.bot, error))?;
+        self.deliver_invoke_response(response).await.map_err(CallError::Unexpected)?;
         Ok(ResponseOutcome::TurnOver)
     }
 
@@ -177,12 +176,11 @@ impl ResponseReader<'_> {
 
     async fn rejection(&self, answer: Response) -> CallError {
         let status = answer.status();
-        let bot = display_url(&self.bot.url);
         if let Some(target) = redirect_target(&answer) {
-            return CallError::Redirected { bot, status, target: display_url(&target) };
+            return CallError::Redirected { status, target: display_url(&target) };
         }
         let body = call::body(self.bot, answer).await.unwrap_or_default();
-        CallError::Status { bot, status, body: excerpt(&body, self.redactor) }
+        CallError::Status { status, body: excerpt(&body, self.redactor) }
     }
 }
 
