@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{
     bot_request::{BotRequest, JsonBody},
-    error_response::ErrorResponse,
+    handlers::Result,
 };
 use crate::bot::remote::Channel;
 
@@ -35,7 +35,7 @@ pub(super) struct AttachmentPath {
 pub(super) async fn upload(
     BotRequest { session, path }: BotRequest,
     JsonBody(upload): JsonBody,
-) -> Result<Json<Value>, ErrorResponse> {
+) -> Result {
     let task = session.task(&path.conversation, None).await?;
     let id = session.upload(&task, &upload).await?;
     Ok(Json(json!({ "id": id })))
@@ -45,7 +45,7 @@ pub(super) async fn upload(
 pub(super) async fn info(
     State(channel): State<Channel>,
     Path(named): Path<AttachmentPath>,
-) -> Result<Json<Value>, ErrorResponse> {
+) -> Result {
     let file = channel.file(&named.attachment).await?;
     let views = file.views();
     let views: Vec<Value> =
@@ -61,10 +61,10 @@ pub(super) async fn info(
 pub(super) async fn view(
     State(channel): State<Channel>,
     Path(named): Path<AttachmentPath>,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response> {
     let (file, bytes) = channel.view(&named.attachment, &named.view).await?;
-    let media_type = file.media_type.as_deref().map(HeaderValue::from_str);
-    let media_type = media_type.and_then(Result::ok).unwrap_or(OCTET_STREAM);
+    let media_type = file.media_type.and_then(|name| HeaderValue::try_from(name).ok());
+    let media_type = media_type.unwrap_or(OCTET_STREAM);
     let headers = [
         (CONTENT_TYPE, media_type),
         (CONTENT_DISPOSITION, HeaderValue::from_static("attachment")),

@@ -9,7 +9,6 @@ use bridge_protocol::wire::{FieldError, Unparsed, parse};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::error_response::ErrorResponse;
 use crate::bot::remote::{Channel, ConnectorError, ConnectorSession};
 
 /// An authenticated request of a bot.
@@ -37,12 +36,12 @@ impl PathNames {
 }
 
 impl FromRequestParts<Channel> for BotRequest {
-    type Rejection = ErrorResponse;
+    type Rejection = ConnectorError;
 
     async fn from_request_parts(
         parts: &mut Parts,
         channel: &Channel,
-    ) -> Result<Self, ErrorResponse> {
+    ) -> Result<Self, ConnectorError> {
         let params = RawPathParams::from_request_parts(parts, channel).await;
         let params = params.map_err(|_| ConnectorError::UnknownAddress)?;
         let secret = params.iter().find(|(name, _)| *name == "secret");
@@ -60,20 +59,19 @@ impl FromRequestParts<Channel> for BotRequest {
 pub(super) struct JsonBody(pub(super) Value);
 
 impl FromRequest<Channel> for JsonBody {
-    type Rejection = ErrorResponse;
+    type Rejection = ConnectorError;
 
-    async fn from_request(request: Request, channel: &Channel) -> Result<Self, ErrorResponse> {
+    async fn from_request(request: Request, channel: &Channel) -> Result<Self, ConnectorError> {
         let body = Bytes::from_request(request, channel).await;
         let body = body.map_err(|rejection| match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => ConnectorError::BodyTooLarge,
             _ => ConnectorError::Body(FieldError::new("body", rejection.body_text())),
         })?;
-        let json = parse(&body).map_err(|error| match error {
+        parse(&body).map(Self).map_err(|error| match error {
             Unparsed::TooMuch(error) => ConnectorError::TooMuch(error),
             Unparsed::Syntax(error) => {
                 ConnectorError::Body(FieldError::new("JSON", error.to_string()))
             }
-        });
-        Ok(Self(json?))
+        })
     }
 }

@@ -19,38 +19,23 @@ use crate::{
 /// often.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
 
-/// The response to a refused request.
-#[derive(Debug)]
-pub(super) struct ErrorResponse(pub(super) ConnectorError);
-
 /// Marks responses to requests with a wrong secret or token.
 #[derive(Clone, Copy, Debug)]
 pub struct WrongCredential;
 
-fn is_wrong_credential(refused: &ConnectorError) -> bool {
-    matches!(
-        refused,
-        ConnectorError::UnknownAddress | ConnectorError::Access(AdmissionError::Unauthenticated(_))
-    )
-}
-
-impl From<ConnectorError> for ErrorResponse {
-    fn from(refused: ConnectorError) -> Self {
-        Self(refused)
-    }
-}
-
-impl IntoResponse for ErrorResponse {
+impl IntoResponse for ConnectorError {
     fn into_response(self) -> Response {
-        if let ConnectorError::Store(error) = &self.0
+        if let Self::Store(error) = &self
             && !error.is_reported_by_store()
         {
             tracing::error!(%error, "a bot's output could not be stored");
         }
-        let (status, code) = status(&self.0);
-        let error = json!({"error": {"code": code, "message": self.0.to_string()}});
+        let (status, code) = status(&self);
+        let error = json!({"error": {"code": code, "message": self.to_string()}});
         let mut response = (status, Json(error)).into_response();
-        if is_wrong_credential(&self.0) {
+        let is_wrong_credential =
+            matches!(self, Self::UnknownAddress | Self::Access(AdmissionError::Unauthenticated(_)));
+        if is_wrong_credential {
             response.extensions_mut().insert(WrongCredential);
         }
         if status == StatusCode::UNAUTHORIZED {
@@ -81,10 +66,10 @@ fn status(refused: &ConnectorError) -> (StatusCode, &'static str) {
         ConnectorError::Access(AdmissionError::Unavailable(_)) => {
             (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable")
         }
-        ConnectorError::TooLarge(_) | ConnectorError::BodyTooLarge | ConnectorError::TooMuch(_) => {
-            (StatusCode::PAYLOAD_TOO_LARGE, "MessageSizeTooBig")
-        }
-        ConnectorError::Store(StoreError::TooLarge { .. }) => {
+        ConnectorError::TooLarge { .. }
+        | ConnectorError::BodyTooLarge
+        | ConnectorError::TooMuch(_)
+        | ConnectorError::Store(StoreError::TooLarge { .. }) => {
             (StatusCode::PAYLOAD_TOO_LARGE, "MessageSizeTooBig")
         }
         ConnectorError::Store(error) if error.is_temporary() => {

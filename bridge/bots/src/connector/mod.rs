@@ -14,12 +14,10 @@
 //! Files are downloaded at `/v3/attachments/{id}` and `/v3/attachments/{id}/views/{v}`, by bots also below their
 //! service URL. Refused requests are answered with `{"error": {"code", "message"}}` and change nothing.
 
-mod activities;
 mod attachments;
 mod bot_request;
-mod conversations;
 mod error_response;
-mod members;
+mod handlers;
 
 use axum::{
     Router,
@@ -34,7 +32,6 @@ use crate::{
     bot::remote::{Channel, ConnectorError},
     run_to_completion,
 };
-use error_response::ErrorResponse;
 pub use error_response::WrongCredential;
 
 /// The smallest limit for request bodies, in bytes. Larger uploads raise it.
@@ -66,18 +63,18 @@ pub fn router(channel: Channel) -> Router {
 fn versioned(base: &str) -> Router<Channel> {
     let below = |path: &str| format!("{base}{path}");
     let one = |path: &str| below(&format!("/conversations/{{conversation}}{path}"));
-    let say = post(activities::say);
-    let reactions = put(activities::react).delete(activities::take_back);
+    let say = post(handlers::say);
+    let reactions = put(handlers::react).delete(handlers::take_back);
     let routes = [
-        (below("/conversations"), get(conversations::list).post(conversations::begin)),
+        (below("/conversations"), get(handlers::conversations).post(handlers::begin)),
         (one("/activities"), say.clone()),
-        (one("/activities/history"), post(activities::history)),
-        (one("/activities/{activity}"), say.put(activities::update).delete(activities::delete)),
-        (one("/activities/{activity}/members"), get(members::list)),
+        (one("/activities/history"), post(handlers::history)),
+        (one("/activities/{activity}"), say.put(handlers::update).delete(handlers::delete)),
+        (one("/activities/{activity}/members"), get(handlers::members)),
         (one("/activities/{activity}/reactions/{reaction}"), reactions),
-        (one("/members"), get(members::list)),
-        (one("/pagedmembers"), get(members::page)),
-        (one("/members/{member}"), get(members::find).delete(members::remove)),
+        (one("/members"), get(handlers::members)),
+        (one("/pagedmembers"), get(handlers::members_page)),
+        (one("/members/{member}"), get(handlers::member).delete(handlers::remove_member)),
         (one("/attachments"), post(attachments::upload)),
         (below(FILE), get(attachments::info)),
         (below(VIEW), get(attachments::view)),
@@ -103,8 +100,8 @@ fn largest_body(upload: usize) -> usize {
 }
 
 /// Refuses paths without a valid secret or route.
-async fn unknown_address() -> ErrorResponse {
-    ErrorResponse::from(ConnectorError::UnknownAddress)
+async fn unknown_address() -> ConnectorError {
+    ConnectorError::UnknownAddress
 }
 
 #[cfg(test)]

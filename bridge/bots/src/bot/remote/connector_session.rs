@@ -11,8 +11,8 @@ use bridge_protocol::{
 use bridge_translate::ids;
 
 use super::{
-    AdmissionError, RemoteBot, channel_state::ChannelInner, files::UploadError,
-    service_url_scope::ServiceUrlScope, teams, turn_placement::has_begun,
+    AdmissionError, RemoteBot, channel_state::ChannelInner, service_url_scope::ServiceUrlScope,
+    teams, turn_placement::has_begun,
 };
 use crate::{
     agent::ConversationScope,
@@ -77,21 +77,12 @@ pub enum ConnectorError {
     /// The call's credential is not accepted.
     #[error(transparent)]
     Access(#[from] AdmissionError),
-    /// The upload exceeds a limit.
-    #[error("{0}")]
-    TooLarge(UploadError),
+    /// The upload exceeds the limit of one file or of the task.
+    #[error("expected at most {limit} bytes {of}, found {size}")]
+    TooLarge { of: &'static str, size: usize, limit: usize },
     /// The store failed.
     #[error("the activity could not be stored")]
     Store(#[from] StoreError),
-}
-
-impl From<UploadError> for ConnectorError {
-    fn from(error: UploadError) -> Self {
-        match error {
-            UploadError::Store(error) => Self::Store(error),
-            large @ UploadError::TooLarge { .. } => Self::TooLarge(large),
-        }
-    }
 }
 
 impl ConnectorSession {

@@ -10,7 +10,7 @@ use bridge_protocol::a2a::{Content, Message, Task};
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
-use super::service_url_scope::records_owner;
+use super::{connector_session::ConnectorError, service_url_scope::records_owner};
 use crate::{
     caller::Caller,
     clock,
@@ -70,24 +70,6 @@ pub(super) struct Upload {
     pub views: BTreeMap<String, Vec<u8>>,
 }
 
-/// The reason why an upload is refused.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
-pub enum UploadError {
-    /// The upload exceeds the limit of one file or of the task.
-    #[error("expected at most {limit} bytes {of}, found {size}")]
-    TooLarge { of: &'static str, size: usize, limit: usize },
-    /// The store failed.
-    #[error("the file could not be stored: {0}")]
-    Store(StoreError),
-}
-
-impl From<StoreError> for UploadError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
 /// The files of all tasks.
 #[derive(Debug)]
 pub(super) struct FileStore {
@@ -133,7 +115,7 @@ impl FileStore {
     }
 
     /// Stores an upload and returns its id.
-    pub(super) async fn keep(&self, head: &Head, upload: Upload) -> Result<String, UploadError> {
+    pub(super) async fn keep(&self, head: &Head, upload: Upload) -> Result<String, ConnectorError> {
         let size: usize = upload.views.values().map(Vec::len).sum();
         self.check(head, size).await?;
         let id = clock::new_secret();
@@ -205,13 +187,13 @@ impl FileStore {
         Ok(part.and_then(|part| raw(&part.content)).map(<[u8]>::to_vec))
     }
 
-    async fn check(&self, head: &Head, size: usize) -> Result<(), UploadError> {
+    async fn check(&self, head: &Head, size: usize) -> Result<(), ConnectorError> {
         let others = self.store.records(&records_owner(), OF_TASK, &head.task).await?;
         let sizes = others.iter().filter_map(|(_, size)| str::from_utf8(size).ok()?.parse().ok());
         let all = sizes.fold(size, usize::saturating_add);
         let checks = [("a file", size, self.limit), ("a task", all, self.per_task)];
         match checks.into_iter().find(|(_, size, limit)| size > limit) {
-            Some((of, size, limit)) => Err(UploadError::TooLarge { of, size, limit }),
+            Some((of, size, limit)) => Err(ConnectorError::TooLarge { of, size, limit }),
             None => Ok(()),
         }
     }

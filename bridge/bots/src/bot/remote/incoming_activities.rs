@@ -26,15 +26,6 @@ use crate::{
     store::{Append, Created, Event, Head},
 };
 
-/// A conversation that a bot has created.
-#[derive(Debug)]
-pub struct CreatedConversation {
-    /// The id of the conversation.
-    pub conversation: String,
-    /// The id of the first activity, if there was one.
-    pub activity: Option<String>,
-}
-
 impl ConnectorSession {
     /// Posts an activity and returns its id. The activity is logged when this function returns, or dropped because
     /// its task has ended and it does not start another one. Posting the same activity again at the same path returns the same
@@ -57,19 +48,10 @@ impl ConnectorSession {
     /// Records in the open turn of a task, if there is one, why an activity of the bot was refused: if the bot posts
     /// nothing else, its user must not take the silence for an answer.
     pub fn record_refusal(&self, head: &Head, error: &ConnectorError) {
-        let is_of_activity = match error {
-            ConnectorError::Body(_) | ConnectorError::BodyTooLarge | ConnectorError::TooMuch(_) => {
-                true
-            }
-            ConnectorError::UnknownAddress
-            | ConnectorError::Conversation { .. }
-            | ConnectorError::Activity { .. }
-            | ConnectorError::Member { .. }
-            | ConnectorError::Attachment
-            | ConnectorError::Access(_)
-            | ConnectorError::TooLarge(_)
-            | ConnectorError::Store(_) => false,
-        };
+        let is_of_activity = matches!(
+            error,
+            ConnectorError::Body(_) | ConnectorError::BodyTooLarge | ConnectorError::TooMuch(_)
+        );
         if is_of_activity && let Some(open_turn) = self.channel.open_turns.find(&head.task) {
             open_turn.record_refusal(error.to_string());
         }
@@ -107,12 +89,13 @@ impl ConnectorSession {
             return Err(ConnectorError::Body(missing("the file in base64", "originalBase64")));
         }
         let upload = Upload { name: text("name"), media_type: text("type"), views };
-        Ok(self.channel.files.keep(head, upload).await?)
+        self.channel.files.keep(head, upload).await
     }
 
     /// Creates a conversation with the user of this service URL, as a task in the same context. A bot can only reach
-    /// users who have talked to it, because it knows their service URLs.
-    pub async fn create_conversation(&self, mut body: Value) -> Result<CreatedConversation> {
+    /// users who have talked to it, because it knows their service URLs. Returns the ids of the conversation, and of its first
+    /// activity if the bot has sent one.
+    pub async fn create_conversation(&self, mut body: Value) -> Result<(String, Option<String>)> {
         self.check_members(&body)?;
         let activity = body.get_mut("activity").map(Value::take);
         let activity = activity.filter(|activity| !activity.is_null());
@@ -127,7 +110,7 @@ impl ConnectorSession {
             None => None,
         };
         let conversation = self.bot.conversation_id(&head.owner, &head.task, &head.context_id);
-        Ok(CreatedConversation { conversation: conversation.into(), activity })
+        Ok((conversation.into(), activity))
     }
 
     pub(super) fn parse_activity(&self, activity: Value) -> Result<Activity> {

@@ -53,9 +53,7 @@ pub use access::{Admission, AdmissionError, Anonymous, BotCall, ConnectorCall, C
 pub use channel::{Channel, ChannelError};
 pub use channel_state::ChannelSettings;
 pub use connector_session::{ConnectorError, ConnectorSession};
-pub use files::{UploadError, forget_files, have_files};
-pub use incoming_activities::CreatedConversation;
+pub use files::{forget_files, have_files};
 pub use remote_bot::RemoteBot;
 pub use service_url_keys::rotate_service_url_keys;
-pub use settings::WEBCHAT;
-pub use settings::{Delivery, RemoteSettings, TurnEndRules, UserId};
+pub use settings::{Delivery, RemoteSettings, TurnEndRules, UserId, WEBCHAT};
