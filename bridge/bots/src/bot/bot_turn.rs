@@ -34,7 +34,7 @@ pub(super) async fn run_bot(
     let talking = AssertUnwindSafe(async move {
         let mut turn = turn;
         let talked = talk(&mut turn).await;
-        talked.map(|()| turn.close())
+        talked.map(|()| turn.memory)
     });
     let (talked, ()) = join(talking.catch_unwind(), log_writer.run()).await;
     match talked {

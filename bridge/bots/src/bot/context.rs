@@ -25,18 +25,6 @@ use crate::{caller::Caller, executor::CancelSignal};
 /// Activities after an `endOfConversation`, or for a canceled task, are dropped.
 #[derive(Debug)]
 pub struct TurnContext {
-    activity: Box<Activity>,
-    task: Arc<Task>,
-    caller: Caller,
-    conversations: Conversations,
-    output: BotOutput,
-    memory: StoredState,
-    cancel_signal: CancelSignal,
-    /// Whether the current activity is the greeting, with the first message still to follow.
-    is_greeting: bool,
-}
-
-pub(super) struct TurnContextParts {
     pub(super) activity: Box<Activity>,
     pub(super) task: Arc<Task>,
     pub(super) caller: Caller,
@@ -44,22 +32,11 @@ pub(super) struct TurnContextParts {
     pub(super) output: BotOutput,
     pub(super) memory: StoredState,
     pub(super) cancel_signal: CancelSignal,
+    /// Whether the current activity is the greeting, with the first message still to follow.
+    pub(super) is_greeting: bool,
 }
 
 impl TurnContext {
-    pub(super) fn new(parts: TurnContextParts) -> Self {
-        Self {
-            activity: parts.activity,
-            task: parts.task,
-            caller: parts.caller,
-            conversations: parts.conversations,
-            output: parts.output,
-            memory: parts.memory,
-            cancel_signal: parts.cancel_signal,
-            is_greeting: false,
-        }
-    }
-
     /// Returns the activity to be answered.
     pub fn activity(&self) -> &Activity {
         &self.activity
@@ -189,18 +166,6 @@ impl TurnContext {
         self.cancel_signal.is_canceled()
     }
 
-    /// Makes the greeting the current activity and returns the previous one.
-    pub(super) fn greet(&mut self, greeting: Box<Activity>) -> Box<Activity> {
-        self.is_greeting = true;
-        std::mem::replace(&mut self.activity, greeting)
-    }
-
-    /// Makes the message the current activity, after the greeting.
-    pub(super) fn go_on(&mut self, activity: Box<Activity>) {
-        self.is_greeting = false;
-        self.activity = activity;
-    }
-
     /// Gives an activity its id and queues it. Activities are boxed because they are large and would enlarge every
     /// future that holds one.
     pub(super) async fn post(&mut self, mut activity: Box<Activity>) -> Result<String, SendError> {
@@ -212,14 +177,5 @@ impl TurnContext {
         }
         self.output.send(activity).await?;
         Ok(id)
-    }
-
-    pub(super) fn new_stream_id(&mut self) -> String {
-        self.output.next_stream()
-    }
-
-    /// Ends the bot's turn and returns the state, which is still to be saved.
-    pub(super) fn close(self) -> StoredState {
-        self.memory
     }
 }

@@ -25,7 +25,7 @@ use crate::{
 /// The conversations of one bot, for messages that are not answers: results of work that took longer than a turn,
 /// or notifications.
 #[derive(Clone)]
-pub struct Conversations(Arc<LocalBot>);
+pub struct Conversations(pub(super) Arc<LocalBot>);
 
 /// Identifies a conversation that can be continued later, also after a restart. A reference is neither secret nor
 /// checked: its holder can send messages to this caller in this task.
@@ -62,10 +62,6 @@ impl std::fmt::Debug for Conversations {
 }
 
 impl Conversations {
-    pub(super) fn new(hosted: Arc<LocalBot>) -> Self {
-        Self(hosted)
-    }
-
     /// Runs `talk` in a conversation. Everything that it sends is logged when this function returns. The activity of
     /// the turn is an event named `ContinueConversation`.
     ///

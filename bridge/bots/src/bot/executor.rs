@@ -38,7 +38,7 @@ impl BotExecutor {
 
     /// Returns access to the bot's conversations outside of their turns.
     pub fn conversations(&self) -> Conversations {
-        Conversations::new(self.0.clone())
+        Conversations(self.0.clone())
     }
 
     /// Returns the agent, with the card that the bot provides.
@@ -87,7 +87,7 @@ impl Executor for BotExecutor {
         });
         let handled = hosted.bot.on_activity(&mut turn).await;
         let kept = match handled {
-            Ok(()) => turn.close().save().await.map_err(BotError::from),
+            Ok(()) => turn.memory.save().await.map_err(BotError::from),
             Err(error) => Err(error),
         };
         if let Err(error) = kept {
@@ -103,9 +103,10 @@ async fn talk(
     greeting: Option<Box<Activity>>,
 ) -> Result<(), BotError> {
     if let Some(greeting) = greeting {
-        let message = turn.greet(greeting);
+        let message = std::mem::replace(&mut turn.activity, greeting);
+        turn.is_greeting = true;
         bot.on_activity(turn).await?;
-        turn.go_on(message);
+        (turn.activity, turn.is_greeting) = (message, false);
     }
     bot.on_activity(turn).await
 }

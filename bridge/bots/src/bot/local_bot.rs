@@ -9,8 +9,8 @@ use bridge_protocol::{
 use bridge_translate::{SilentEnd, Translation, TranslationContext, full_activity, sign_in};
 
 use super::{
-    Bot, BotSettings, Conversations, TurnContext, context::TurnContextParts, log_writer::LogWriter,
-    output::BotOutput, state::StoredState,
+    Bot, BotSettings, Conversations, TurnContext, log_writer::LogWriter, output::BotOutput,
+    state::StoredState,
 };
 use crate::{
     agent::ConversationScope,
@@ -80,15 +80,16 @@ impl LocalBot {
     fn context(self: &Arc<Self>, input: TurnInput, output: BotOutput) -> TurnContext {
         let conversation = self.conversation(&input.task);
         let (store, caller) = (self.store.clone(), input.caller.clone());
-        TurnContext::new(TurnContextParts {
+        TurnContext {
             memory: StoredState::new(store, caller, &self.settings.name, conversation),
             activity: input.activity,
             task: input.task,
             caller: input.caller,
-            conversations: Conversations::new(self.clone()),
+            conversations: Conversations(self.clone()),
             output,
             cancel_signal: input.cancel_signal,
-        })
+            is_greeting: false,
+        }
     }
 
     fn conversation<'a>(&self, task: &'a Task) -> &'a str {

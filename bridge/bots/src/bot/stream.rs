@@ -114,7 +114,7 @@ impl<'turn> StreamingResponse<'turn> {
     /// Returns the entity that identifies a piece of the stream. The final piece has no number.
     fn mark(&mut self, kind: StreamType) -> Entity {
         let is_final = kind == StreamType::Final;
-        let id = self.id.get_or_insert_with(|| self.turn.new_stream_id());
+        let id = self.id.get_or_insert_with(|| self.turn.output.next_stream());
         Entity::from(&StreamInfo {
             stream_type: kind,
             stream_id: Some(id.clone()),

@@ -12,9 +12,14 @@ use bridge_translate::{TranslationContext, full_activity};
 use url::Url;
 
 use super::{
-    RemoteBot, acceptance_timing::AcceptanceTiming, creation_locks::CreationLocks,
-    files::FileStore, open_turns::OpenTurns, recent_activities::RecentActivities,
-    redactor::Redactor, service_url::ServiceUrls, service_url_scope::ServiceUrlScope,
+    RemoteBot,
+    acceptance_timing::AcceptanceTiming,
+    files::FileStore,
+    follow_up_task::CreationLocks,
+    open_turns::OpenTurns,
+    recent_activities::RecentActivities,
+    redactor::Redactor,
+    service_url::{ServiceUrlScope, ServiceUrls},
 };
 use crate::{caller::Caller, clock, store::Store};
 
@@ -77,12 +82,12 @@ impl ChannelInner {
 
     /// Accepts calls from this bot from now on, in place of a previous bot of the same name.
     pub(super) fn register(&self, bot: &Arc<RemoteBot>) {
-        self.lock().insert(bot.name.clone(), bot.clone());
+        lock(&self.bots).insert(bot.name.clone(), bot.clone());
     }
 
     /// Stops accepting calls from this bot, unless another bot has replaced it.
     pub(super) fn unregister(&self, bot: &Arc<RemoteBot>) {
-        let mut bots = self.lock();
+        let mut bots = lock(&self.bots);
         if bots.get(&bot.name).is_some_and(|own| Arc::ptr_eq(own, bot)) {
             bots.remove(&bot.name);
         }
@@ -91,7 +96,7 @@ impl ChannelInner {
     /// Returns the bot that may call a service URL of this scope: the hosted one, or one that is no longer hosted but
     /// still has an open turn.
     pub(super) fn bot(&self, scope: &ServiceUrlScope) -> Option<Arc<RemoteBot>> {
-        let hosted = self.lock().get(&scope.agent).cloned();
+        let hosted = lock(&self.bots).get(&scope.agent).cloned();
         hosted.or_else(|| self.open_turns.bot(scope))
     }
 
@@ -153,9 +158,5 @@ impl ChannelInner {
             delivery_mode: None,
             in_full: full_activity::is_wanted(task),
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<RemoteBot>>> {
-        lock(&self.bots)
     }
 }

@@ -11,8 +11,8 @@ use bridge_protocol::{
 use bridge_translate::ids;
 
 use super::{
-    AdmissionError, RemoteBot, channel_state::ChannelInner, service_url_scope::ServiceUrlScope,
-    teams, turn_placement::has_begun,
+    AdmissionError, RemoteBot, channel_state::ChannelInner, service_url::ServiceUrlScope, teams,
+    turn_placement::has_begun,
 };
 use crate::{
     agent::ConversationScope,

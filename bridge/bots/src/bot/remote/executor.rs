@@ -24,7 +24,7 @@ use super::{
     redactor::Redactor,
     request,
     response::{ResponseOutcome, ResponseReader},
-    service_url_scope::ServiceUrlScope,
+    service_url::ServiceUrlScope,
     turn_progress::{self, ProgressState, TurnProgress},
 };
 use crate::{
@@ -183,14 +183,13 @@ impl RemoteExecutor {
         talk: impl AsyncFnOnce(&OpenTurn) -> Result<(), CallError>,
     ) -> Vec<Update> {
         let TranslationContext { task_id, activity_id, .. } = &remote_turn.place;
-        let ending = self.bot.settings.ending;
         let owner = TurnOwner {
             scope: self.scope(&remote_turn.turn.task, &remote_turn.turn.caller),
             bot: self.bot.clone(),
             clicked: remote_turn.clicked.clone(),
         };
         let open_turns = &self.channel.open_turns;
-        let (open_turn, queue) = open_turns.open(task_id, activity_id, from, ending, owner);
+        let (open_turn, queue) = open_turns.open(task_id, activity_id, from, owner);
         let machine = machine.with_clicked(remote_turn.clicked.clone());
         let mut log_writer = LogWriter::new(machine, remote_turn.turn.handle.clone(), queue)
             .flush_after(self.bot.settings.shown_after);

@@ -10,7 +10,7 @@ use bridge_protocol::a2a::{Content, Message, Task};
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
-use super::{connector_session::ConnectorError, service_url_scope::records_owner};
+use super::{connector_session::ConnectorError, service_url::records_owner};
 use crate::{
     caller::Caller,
     clock,

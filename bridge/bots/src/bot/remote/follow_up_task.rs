@@ -1,7 +1,12 @@
 //! Starts another task when a bot posts a message in a context whose tasks have ended.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, Weak},
+    time::Duration,
+};
 
+use bridge_program::lock;
 use bridge_protocol::{
     a2a::{Metadata, TaskState},
     activity::{Activity, ActivityType},
@@ -26,6 +31,24 @@ const CLEANUP_TIME: Duration = Duration::from_secs(30);
 
 /// The name of the leases under which tasks are created, which no agent has.
 const CREATION: &str = "\u{1f}creation";
+
+/// The locks for the creation of tasks by bots that are held or waited for, one for each service URL.
+#[derive(Debug, Default)]
+pub(super) struct CreationLocks(Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<()>>>>);
+
+impl CreationLocks {
+    /// Returns the lock of the service URL with this secret. The lock exists as long as it is held.
+    pub(super) fn of(&self, secret: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut all = lock(&self.0);
+        all.retain(|_, lock| lock.strong_count() > 0);
+        if let Some(lock) = all.get(secret).and_then(Weak::upgrade) {
+            return lock;
+        }
+        let lock = Arc::default();
+        all.insert(secret.to_owned(), Arc::downgrade(&lock));
+        lock
+    }
+}
 
 impl ConnectorSession {
     /// Returns the task for an activity that was addressed to `meant`. If the conversation is a context, it outlives
@@ -125,4 +148,21 @@ impl ConnectorSession {
 fn is_being_cleaned_up(head: &Head) -> bool {
     let since = clock::now().duration_since(head.status_time);
     head.state == TaskState::Canceled && since.unsigned_abs() < CLEANUP_TIME
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_those_of_one_service_url_wait_for_each_other() {
+        let creation_locks = CreationLocks::default();
+        let (one, again, other) =
+            (creation_locks.of("one"), creation_locks.of("one"), creation_locks.of("other"));
+        let held = one.try_lock();
+        assert!(held.is_ok() && again.try_lock().is_err() && other.try_lock().is_ok());
+        drop((held, other));
+        let _third = creation_locks.of("third");
+        assert_eq!(creation_locks.0.lock().unwrap().len(), 2);
+    }
 }

@@ -15,9 +15,8 @@ use super::{
     connector_session::{ConnectorError, ConnectorSession, Result},
     files::{ORIGINAL, THUMBNAIL, Upload},
     open_turns,
-    posted_activity::PostedActivity,
     recent_activities::CallKey,
-    turn_placement::ActivitySource,
+    turn_placement::{ActivitySource, PostedActivity},
 };
 use crate::{
     bot::{log_writer, output::log_dropped},

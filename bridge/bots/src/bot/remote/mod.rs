@@ -9,11 +9,11 @@
 //! - [`Credential`], [`Admission`]: authentication of calls to the bot, and of calls from it
 //!
 //! Private modules:
-//! - `executor`, `request`, `clicked`, `call`, `response`, `call_log`: calls to the bot, its HTTP answers, the log of calls
+//! - `executor`, `request`, `call`, `response`, `call_log`: calls to the bot, its HTTP answers, the log of calls
 //! - `open_turns`, `turn_progress`, `acceptance_timing`: open turns, and their ends
-//! - `connector_access`, `connector_session`, `incoming_activities`, `edits`, `follow_up_task`: calls from the bot
+//! - `connector_session`, `incoming_activities`, `edits`, `follow_up_task`: calls from the bot
 //! - `turn_placement`: delivers activities to their turns, in this bridge or another
-//! - `creation_locks`, `recent_activities`: protection against duplicate tasks and activities
+//! - `recent_activities`: protection against duplicate activities
 //! - `teams`: what only Teams tells bots
 //! - `tokens`: authentication with tokens
 //! - `service_url`, `service_url_keys`, `files`, `redactor`: service URLs, files, and the removal of their secrets
@@ -24,17 +24,13 @@ mod call;
 mod call_log;
 mod channel;
 mod channel_state;
-mod clicked;
-mod connector_access;
 mod connector_session;
-mod creation_locks;
 mod edits;
 mod executor;
 mod files;
 mod follow_up_task;
 mod incoming_activities;
 mod open_turns;
-mod posted_activity;
 mod recent_activities;
 mod redactor;
 mod remote_bot;
@@ -42,7 +38,6 @@ mod request;
 mod response;
 mod service_url;
 mod service_url_keys;
-mod service_url_scope;
 mod settings;
 mod teams;
 mod tokens;

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -14,8 +14,8 @@ use bridge_translate::ids;
 use tokio::sync::{mpsc, watch};
 
 use super::{
-    RemoteBot, TurnEndRules,
-    service_url_scope::ServiceUrlScope,
+    RemoteBot,
+    service_url::ServiceUrlScope,
     turn_progress::{self, ProgressState, TurnProgress},
 };
 use crate::bot::output::{BotOutput, OutputItem, SendError};
@@ -30,7 +30,6 @@ pub(super) struct OpenTurn {
     /// The id of the activity that is being answered; the ids of the answers are derived from it.
     answered: String,
     count: AtomicU64,
-    ending: TurnEndRules,
     progress: watch::Sender<ProgressState>,
     /// The reason why the last activity that the bot posted was refused, if one was.
     refusal: Mutex<Option<String>>,
@@ -67,7 +66,6 @@ impl OpenTurns {
         task: &str,
         answered: &str,
         from: u64,
-        ending: TurnEndRules,
         owner: TurnOwner,
     ) -> (OpenTurnGuard<'_>, mpsc::Receiver<OutputItem>) {
         let (output, queue) = BotOutput::open(task, answered);
@@ -75,39 +73,34 @@ impl OpenTurns {
             output,
             answered: answered.into(),
             count: AtomicU64::new(from),
-            ending,
             progress: watch::Sender::new(ProgressState::default()),
             refusal: Mutex::default(),
             owner,
             has_answer: AtomicBool::new(from > 0),
             is_resumed: from > 0,
         });
-        self.lock().insert(task.into(), open_turn.clone());
+        lock(&self.0).insert(task.into(), open_turn.clone());
         let open = OpenTurnGuard { open_turns: self, task: task.into(), open_turn };
         (open, queue)
     }
 
     /// Returns the open turn of a task.
     pub(super) fn find(&self, task: &str) -> Option<Arc<OpenTurn>> {
-        self.lock().get(task).cloned()
+        lock(&self.0).get(task).cloned()
     }
 
     /// Returns the bot of an open turn with this scope.
     pub(super) fn bot(&self, scope: &ServiceUrlScope) -> Option<Arc<RemoteBot>> {
-        let open_turns = self.lock();
+        let open_turns = lock(&self.0);
         let mut owners = open_turns.values().map(|open_turn| &open_turn.owner);
         let found = owners.find(|owner| owner.scope == *scope);
         found.map(|owner| owner.bot.clone())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<OpenTurn>>> {
-        lock(&self.0)
     }
 }
 
 impl Drop for OpenTurnGuard<'_> {
     fn drop(&mut self) {
-        let mut open_turns = self.open_turns.lock();
+        let mut open_turns = lock(&self.open_turns.0);
         let is_own = |open_turn: &Arc<OpenTurn>| Arc::ptr_eq(open_turn, &self.open_turn);
         if open_turns.get(&self.task).is_some_and(is_own) {
             open_turns.remove(&self.task);
@@ -124,12 +117,8 @@ impl std::ops::Deref for OpenTurnGuard<'_> {
 }
 
 impl OpenTurn {
-    /// Queues an activity of the bot and returns the id that it was given.
-    pub(super) async fn enqueue(&self, activity: Box<Activity>) -> Result<String, SendError> {
-        self.enqueue_as(activity, None).await
-    }
-
-    async fn enqueue_as(
+    /// Queues an activity of the bot and returns the id that it was given, which ends with `suffix`, if there is one.
+    pub(super) async fn enqueue(
         &self,
         mut activity: Box<Activity>,
         suffix: Option<String>,
@@ -140,7 +129,7 @@ impl OpenTurn {
         if !refers_to_earlier(&activity) {
             activity.id = Some(id.clone());
         }
-        let progress = turn_progress::progress_of(&activity, &self.ending);
+        let progress = turn_progress::progress_of(&activity, &self.owner.bot.settings.ending);
         let deleted =
             activity.id.as_deref().filter(|_| activity.kind == ActivityType::MessageDelete);
         let is_related = !deleted.is_some_and(|id| self.may_be_unrelated(id));
@@ -175,14 +164,13 @@ impl OpenTurn {
         self.has_answer.store(true, Ordering::Relaxed);
     }
 
-    /// Does the same as [`enqueue`](Self::enqueue), but waits until the activity is logged. Its id ends with `suffix`,
-    /// if there is one.
+    /// Does the same as [`enqueue`](Self::enqueue), but waits until the activity is logged.
     pub(super) async fn enqueue_and_flush(
         &self,
         activity: Box<Activity>,
         suffix: Option<String>,
     ) -> Result<String, SendError> {
-        let id = self.enqueue_as(activity, suffix).await?;
+        let id = self.enqueue(activity, suffix).await?;
         self.output.flush().await?;
         Ok(id)
     }
@@ -238,13 +226,12 @@ mod tests {
                 clicked: Some("old.1.2".into()),
             };
             let open_turns = OpenTurns::default();
-            let (open_turn, _queue) =
-                open_turns.open("task", "task.1", 0, TurnEndRules::default(), owner);
+            let (open_turn, _queue) = open_turns.open("task", "task.1", 0, owner);
             if has_answer {
                 open_turn.record_answer();
             }
             let deletion = json!({"type": "messageDelete", "id": id});
-            open_turn.enqueue(Box::new(Activity::read(deletion).unwrap())).await.unwrap();
+            open_turn.enqueue(Box::new(Activity::read(deletion).unwrap()), None).await.unwrap();
             assert_eq!(open_turn.progress().borrow().progress, expected, "{id}");
         }
     }

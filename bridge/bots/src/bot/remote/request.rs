@@ -1,15 +1,24 @@
 //! Builds the activities that are posted to a bot.
 
-use super::{RemoteBot, channel_state::ChannelInner, clicked};
-use crate::{executor::Turn, store::Result};
+use super::{RemoteBot, channel_state::ChannelInner};
+use crate::{
+    agent::ConversationScope,
+    executor::Turn,
+    store::{ListQuery, Result},
+};
 use bridge_protocol::{
     a2a::{Content, Message, Task, TaskStatus},
     activity::{Activity, TextFormat},
 };
-use bridge_translate::{TranslationContext, full_activity, to_activity};
+use bridge_translate::{TranslationContext, click::Click, full_activity, to_activity};
 
 /// The media type of a file whose sender names none: SDKs of bots refuse an activity with an attachment without one.
 const UNNAMED: &str = "application/octet-stream";
+
+/// The number of the conversation's newest tasks in which the card is looked for, and their size in bytes. A turn must not load tasks
+/// without a limit.
+const SEARCHED_TASKS: usize = 8;
+const SEARCHED_BYTES: usize = 4 << 20;
 
 /// Returns the activity for a user's message. Files in the message become URLs for the bot to download.
 pub(super) async fn message(
@@ -55,9 +64,35 @@ async fn with_clicked(
 ) -> Result<Activity> {
     let mut activity = to_activity::message(&turn.message, &slim(&turn.task), place);
     if activity.reply_to_id.is_none() {
-        activity.reply_to_id = clicked::message(channel, bot, turn, &activity, place).await?;
+        activity.reply_to_id = card_message(channel, bot, turn, &activity, place).await?;
     }
     Ok(activity)
+}
+
+/// Returns the id of the bot's newest message whose card the activity answers, if there is one.
+async fn card_message(
+    channel: &ChannelInner,
+    bot: &RemoteBot,
+    turn: &Turn,
+    activity: &Activity,
+    place: &TranslationContext,
+) -> Result<Option<String>> {
+    let Some(click) = Click::of(activity) else {
+        return Ok(None);
+    };
+    let found = click.answered(&turn.task, &place.activity_id);
+    if found.is_some() || bot.settings.conversation == ConversationScope::Task {
+        return Ok(found);
+    }
+    let query = ListQuery {
+        context_id: turn.task.context_id.clone(),
+        page_size: SEARCHED_TASKS,
+        page_bytes: SEARCHED_BYTES,
+        ..ListQuery::of(&bot.name)
+    };
+    let page = channel.store.list(&turn.caller, &query).await?;
+    let others = page.tasks.iter().filter(|one| one.task.id != turn.task.id);
+    Ok(others.filter_map(|one| click.answered(&one.task, &place.activity_id)).next())
 }
 
 /// Returns the greeting, which is sent before the message of this turn.

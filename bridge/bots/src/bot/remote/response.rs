@@ -170,7 +170,7 @@ impl ResponseReader<'_> {
     async fn deliver(&self, activity: Value) -> Result<(), FieldError> {
         let activity = Activity::read(self.redactor.activity(activity))?;
         // If the log fails, the end of the turn reports it.
-        let _ = self.open_turn.enqueue(Box::new(activity)).await;
+        let _ = self.open_turn.enqueue(Box::new(activity), None).await;
         Ok(())
     }
 

@@ -7,13 +7,12 @@
 use std::sync::Arc;
 
 use bridge_program::secret::Secret;
+use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
-use super::{
-    service_url_keys::ServiceUrlKeys,
-    service_url_scope::{ServiceUrlScope, records_owner},
-};
+use super::service_url_keys::ServiceUrlKeys;
 use crate::{
+    caller::Caller,
     clock,
     store::{RecordKey, Result, Store, decoded, encoded},
 };
@@ -24,6 +23,17 @@ const CONTACT_KIND: &str = "bot-secret";
 
 /// The record kind of scopes whose secrets are random, as older versions made them.
 const LEGACY_SCOPE_KIND: &str = "bot-address";
+
+/// The conversations that a service URL gives access to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ServiceUrlScope {
+    /// The bot's agent.
+    pub(super) agent: String,
+    /// The user.
+    pub(super) caller: Caller,
+    /// The context.
+    pub(super) context: String,
+}
 
 /// Creates and resolves service URLs.
 #[derive(Debug)]
@@ -100,10 +110,14 @@ fn contact_key(scope: &ServiceUrlScope) -> RecordKey {
     RecordKey { kind: CONTACT_KIND.into(), scope: scope.agent.clone(), id: scope.context.clone() }
 }
 
+/// Returns the owner of records that are looked up by a secret: the secret is the permission.
+pub(super) fn records_owner() -> Caller {
+    Caller::anonymous()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::caller::Caller;
     use crate::store::MemoryStore;
 
     fn scope(agent: &str) -> ServiceUrlScope {

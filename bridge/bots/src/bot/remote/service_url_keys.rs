@@ -8,7 +8,7 @@ use ring::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::service_url_scope::{ServiceUrlScope, records_owner};
+use super::service_url::{ServiceUrlScope, records_owner};
 use crate::{
     clock,
     store::{Conversation, RecordKey, Result, Store, StoreError, decoded, encoded},
@@ -40,9 +40,14 @@ impl std::fmt::Debug for ServiceUrlKeys {
 impl ServiceUrlKeys {
     /// Reads the keys of a store, and creates the first one if there is none yet.
     pub(super) async fn of(store: &dyn Store) -> Result<Self> {
-        let stored = match StoredKeys::known(store).await? {
-            Some(stored) => stored,
-            None => StoredKeys::first(store).await?,
+        let stored = match store.leases() {
+            // Of several processes on one store, one creates the first key.
+            Some(leases) if StoredKeys::read(store).await?.secrets.is_empty() => {
+                let caller = records_owner();
+                let lease = Conversation { agent: KEYS_KIND, caller: &caller, id: "" };
+                leases.run_with_lease(lease, StoredKeys::at_least_one(store)).await?
+            }
+            Some(_) | None => StoredKeys::at_least_one(store).await?,
         };
         Ok(Self(stored.secrets.iter().filter_map(|secret| Key::of(secret)).collect()))
     }
@@ -71,36 +76,21 @@ impl ServiceUrlKeys {
 pub async fn rotate_service_url_keys(store: &dyn Store, revokes_old: bool) -> Result<()> {
     let stored = match revokes_old {
         true => StoredKeys::default(),
-        false => StoredKeys::read(store).await?.unwrap_or_default(),
+        false => StoredKeys::read(store).await?,
     };
     stored.with_new(store).await.map(drop)
 }
 
 impl StoredKeys {
-    async fn known(store: &dyn Store) -> Result<Option<Self>> {
+    /// Reads the keys, and creates the first one if there is none.
+    async fn at_least_one(store: &dyn Store) -> Result<Self> {
         let stored = Self::read(store).await?;
-        Ok(stored.filter(|stored| !stored.secrets.is_empty()))
+        if stored.secrets.is_empty() { stored.with_new(store).await } else { Ok(stored) }
     }
 
-    /// Creates the first key. Of several processes on one store, one does so.
-    async fn first(store: &dyn Store) -> Result<Self> {
-        let Some(leases) = store.leases() else {
-            return Self::default().with_new(store).await;
-        };
-        let caller = records_owner();
-        let lease = Conversation { agent: KEYS_KIND, caller: &caller, id: "" };
-        let creating = async {
-            match Self::known(store).await? {
-                None => Self::default().with_new(store).await,
-                Some(known) => Ok(known),
-            }
-        };
-        leases.run_with_lease(lease, creating).await
-    }
-
-    async fn read(store: &dyn Store) -> Result<Option<Self>> {
+    async fn read(store: &dyn Store) -> Result<Self> {
         let record = store.record(&records_owner(), &key()).await?;
-        record.map(|record| decoded(&key(), &record)).transpose()
+        record.map_or_else(|| Ok(Self::default()), |record| decoded(&key(), &record))
     }
 
     /// Adds a new secret in front of the others and stores them.

@@ -23,9 +23,8 @@ use super::{
     channel_state::ChannelInner,
     connector_session::{ConnectorError, ConnectorSession, Result},
     open_turns::OpenTurn,
-    posted_activity::PostedActivity,
     recent_activities::CallKey,
-    service_url_scope::ServiceUrlScope,
+    service_url::ServiceUrlScope,
 };
 use crate::{
     store::{
@@ -44,6 +43,16 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The name of the leases under which an activity outside of turns is posted, which no agent has.
 const POSTING: &str = "\u{1f}posting";
+
+/// An activity after it was posted.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PostedActivity {
+    /// Its id.
+    pub(super) id: String,
+    /// Whether it was dropped because the task had ended.
+    pub(super) is_late: bool,
+}
 
 /// The place where an activity is logged.
 enum Placement {

@@ -48,16 +48,12 @@ impl ProgressState {
 
     /// Returns the state after one more activity with this progress.
     pub(super) fn after(self, progress: Option<TurnProgress>) -> Self {
-        let progress = match self.progress {
-            TurnProgress::Ended => TurnProgress::Ended,
-            TurnProgress::Finished if progress != Some(TurnProgress::Ended) => {
-                TurnProgress::Finished
+        let progress = match (self.progress, progress) {
+            (TurnProgress::Ended, _) | (TurnProgress::Finished, Some(TurnProgress::Ended)) => {
+                TurnProgress::Ended
             }
-            TurnProgress::Finished
-            | TurnProgress::Silent
-            | TurnProgress::AtWork
-            | TurnProgress::Streaming
-            | TurnProgress::Spoken => progress.unwrap_or(self.progress),
+            (TurnProgress::Finished, _) => TurnProgress::Finished,
+            (before, now) => now.unwrap_or(before),
         };
         Self { count: self.count + 1, progress }
     }
