@@ -17,8 +17,7 @@ use super::{
 use crate::{
     caller::Caller,
     clock,
-    executor::{CancelSignal, Update},
-    executor::{EmitError, TaskHandle},
+    executor::{CancelSignal, EmitError, TaskHandle, Update},
     store::{Append, Created, Event, Head, StoreError},
 };
 

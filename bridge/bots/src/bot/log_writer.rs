@@ -10,8 +10,7 @@ use tokio::{
 
 use super::output::{OutputItem, QUEUE_CAPACITY, SendError, log_dropped};
 use crate::{
-    executor::Update,
-    executor::{EmitError, TaskHandle},
+    executor::{EmitError, TaskHandle, Update},
     store::Revised,
 };
 
@@ -33,17 +32,8 @@ pub(super) struct LogWriter {
     has_status: bool,
     /// Callers that wait until everything is logged.
     flush_waiters: Vec<oneshot::Sender<Result<(), SendError>>>,
-    log_state: LogState,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum LogState {
-    /// The log accepts changes.
-    Open,
-    /// The task has ended; further activities are dropped.
-    Ended,
-    /// An append failed; at least a part of the bot's output is lost.
-    Broken,
+    /// Whether the log accepts changes, or why it drops them.
+    log_state: Result<(), SendError>,
 }
 
 impl LogWriter {
@@ -60,7 +50,7 @@ impl LogWriter {
             updates: Vec::new(),
             has_status: false,
             flush_waiters: Vec::new(),
-            log_state: LogState::Open,
+            log_state: Ok(()),
         }
     }
 
@@ -101,7 +91,7 @@ impl LogWriter {
 
     /// Returns the changes that end the turn in this way, preceded by those that were not logged yet.
     pub(super) fn end(mut self, how: Input) -> Result<Vec<Update>, SendError> {
-        log_result(self.log_state, self.handle.task_id())?;
+        self.log_state.clone()?;
         self.handle(how);
         Ok(self.updates)
     }
@@ -133,33 +123,23 @@ impl LogWriter {
 
     async fn log(&mut self) {
         let updates = std::mem::take(&mut self.updates);
-        if self.log_state == LogState::Open {
-            self.log_state = match self.handle.emit(updates).await {
-                Ok(()) => LogState::Open,
-                Err(EmitError::Ended { .. }) => LogState::Ended,
-                Err(EmitError::Store(error)) => {
+        if self.log_state.is_ok() {
+            self.log_state = self.handle.emit(updates).await.map_err(|error| match error {
+                EmitError::Ended { task } => SendError::Ended { task },
+                EmitError::Store(error) => {
+                    let task = self.handle.task_id().to_owned();
                     if !error.is_reported_by_store() {
-                        let task = self.handle.task_id();
                         tracing::error!(task, %error, "a bot's output could not be written to the task log");
                     }
                     self.queue.close();
-                    LogState::Broken
+                    SendError::Unkept { task }
                 }
-            };
+            });
         }
         for done in self.flush_waiters.drain(..) {
             // The receiver may be gone.
-            let _ = done.send(log_result(self.log_state, self.handle.task_id()));
+            let _ = done.send(self.log_state.clone());
         }
-    }
-}
-
-fn log_result(log_state: LogState, task: &str) -> Result<(), SendError> {
-    let task = task.to_owned();
-    match log_state {
-        LogState::Open => Ok(()),
-        LogState::Ended => Err(SendError::Ended { task }),
-        LogState::Broken => Err(SendError::Unkept { task }),
     }
 }
 
