@@ -7,7 +7,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_protocol::a2a::{Content, Message, Task};
-use futures_util::future::try_join_all;
+use futures_util::future::{try_join, try_join_all};
 use serde::{Deserialize, Serialize};
 
 use super::{connector_session::ConnectorError, service_url::records_owner};
@@ -110,7 +110,9 @@ impl FileStore {
             views: BTreeMap::from([(ORIGINAL.into(), FileView { size, place })]),
         };
         let id = clock::new_secret();
-        self.put(&key(FILE, "", &id), encoded(&file)).await?;
+        // The deletion of the task finds the description in the list. The bytes are in the task, so they do not count.
+        let (index, name) = (key(OF_TASK, &task.id, &id), key(FILE, "", &id));
+        try_join(self.put(&index, b"0".to_vec()), self.put(&name, encoded(&file))).await?;
         Ok(id)
     }
 
@@ -177,7 +179,7 @@ impl FileStore {
     ) -> Result<Option<Vec<u8>>> {
         let task = match self.store.task(&file.caller, &file.task).await {
             Ok(found) => found.task,
-            // The description of a file remains when its task is deleted.
+            // The task is being deleted, or an earlier version has deleted it without the description.
             Err(StoreError::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -203,7 +205,7 @@ impl FileStore {
     }
 }
 
-/// Returns which of these tasks have uploads, in the order of the tasks.
+/// Returns which of these tasks have files, in the order of the tasks.
 ///
 /// # Errors
 /// If the store fails.
@@ -213,8 +215,7 @@ pub async fn have_files(store: &dyn Store, tasks: impl Iterator<Item = &str>) ->
     store.have_records(OF_TASK, &scopes).await
 }
 
-/// Deletes the uploads of a task that is deleted. A file whose bytes are in the task is deleted with it: its
-/// description then refers to nothing.
+/// Deletes the files of a task that is deleted. The bytes of a user's file are deleted with the task.
 ///
 /// # Errors
 /// If the store fails.
@@ -268,5 +269,7 @@ mod tests {
         let id = files.offer(&Caller::anonymous(), &task, &message, 0).await.unwrap();
         let file = files.find(&id).await.unwrap().unwrap();
         assert_eq!(files.bytes(&id, &file, ORIGINAL).await.unwrap(), None);
+        forget_files(&*files.store, &task.id).await.unwrap();
+        assert_eq!(files.find(&id).await.unwrap(), None);
     }
 }
