@@ -77,7 +77,14 @@ impl SkillAgent for Agent {
         let invocation = self.invocation(input);
         let followed = invoker.follow(&invocation, |id| task.id = Some(id.to_owned()));
         let followed = followed.await;
-        task.is_open = followed.as_ref().is_err_and(may_continue);
+        task.is_open = match &followed {
+            // A pipeline cannot answer, so nobody continues the task.
+            Ok(Outcome { state: State::InputRequired | State::AuthRequired, .. }) => {
+                task.id.is_some()
+            }
+            Ok(_) => false,
+            Err(error) => may_continue(error),
+        };
         self.output(followed.map_err(fault)?)
     }
 }

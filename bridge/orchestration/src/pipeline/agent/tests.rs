@@ -34,21 +34,26 @@ async fn answer(State(hanging): State<Hanging>, uri: Uri) -> Json<Value> {
     std::future::pending().await
 }
 
-/// Returns the report about an agent with this card whose call was dropped.
-async fn report_after_drop(mut card: Value, cancel: Value) -> Vec<String> {
+/// Returns an agent with this card that is served by `app`.
+async fn agent(mut card: Value, app: Router, call_context: &CallContext) -> Agent {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let called = Arc::new(Notify::new());
-    let hanging = Hanging { called: called.clone(), cancel };
-    let app = Router::new().fallback(answer).with_state(hanging);
     tokio::spawn(async move { axum::serve(listener, app).await });
     card["name"] = json!("plan");
     card["skills"] = json!([{"id": "x", "input_schema": {"type": "object"}}]);
     let card: Value = serde_json::from_str(&card.to_string().replace("HERE", &url)).unwrap();
     let found = Discovered::from_card(card, format!("{url}/card.json").parse().unwrap()).unwrap();
     let skill = found.skill("x").unwrap().clone();
+    call_context.agent(Arc::new(found), skill)
+}
+
+/// Returns the report about an agent with this card whose call was dropped.
+async fn report_after_drop(card: Value, cancel: Value) -> Vec<String> {
+    let called = Arc::new(Notify::new());
+    let hanging = Hanging { called: called.clone(), cancel };
+    let app = Router::new().fallback(answer).with_state(hanging);
     let call_context = CallContext::default();
-    let agent = call_context.agent(Arc::new(found), skill);
+    let agent = agent(card, app, &call_context).await;
     let input = Map::new();
     tokio::select! {
         ended = agent.work(&input) => panic!("{ended:?}"),
@@ -93,4 +98,21 @@ async fn possibly_running_agents_are_reported() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_task_that_asks_a_question_is_canceled() {
+    let canceled = Arc::new(Mutex::new(Vec::new()));
+    let paths = canceled.clone();
+    let app = Router::new().fallback(async move |uri: Uri| {
+        lock(&paths).push(uri.path().to_owned());
+        let state = if uri.path() == "/tasks/cancel" { "canceled" } else { "input-required" };
+        Json(json!({"jsonrpc": "2.0", "id": 1, "result": {"id": "t", "status": {"state": state}}}))
+    });
+    let call_context = CallContext::default();
+    let agent = agent(json!({"base_url": "HERE"}), app, &call_context).await;
+    let asked = agent.work(&Map::new()).await.unwrap_err();
+    assert!(matches!(asked, AttemptError::InputRequired(_)), "{asked:?}");
+    assert_eq!(call_context.cancellations.finish().await, Vec::<String>::new());
+    assert_eq!(*lock(&canceled), ["/tasks/send", "/tasks/cancel"]);
 }
