@@ -1,5 +1,6 @@
 //! The states of steps, and the result of a pipeline.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -18,7 +19,8 @@ pub struct PipelineResult {
 }
 
 /// The state of a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
 pub(super) enum State {
     /// It waits for the outputs of other steps.
     NotBegun,
@@ -32,88 +34,69 @@ pub(super) enum State {
         attempts: u32,
     },
     /// All attempts failed.
-    Failed(StepFailure),
+    Failed {
+        /// The agent of the last attempt, if one was found.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+        attempts: u32,
+        /// The error of the last attempt.
+        error: String,
+    },
     /// It was stopped because another step failed, or because the time was over.
     Canceled,
 }
 
-impl State {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::NotBegun => "not-begun",
-            Self::Working => "working",
-            Self::Completed { .. } => "completed",
-            Self::Failed(_) => "failed",
-            Self::Canceled => "canceled",
-        }
-    }
+/// A step with its state.
+#[derive(Debug, Serialize)]
+struct StepState<'a> {
+    id: &'a str,
+    skill: &'a str,
+    #[serde(flatten)]
+    state: State,
 }
 
 /// The states of all steps, in the file's order.
 #[derive(Debug)]
-pub(super) struct States<'a>(Vec<(&'a Step, State)>);
+pub(super) struct States<'a>(Vec<StepState<'a>>);
 
 impl<'a> States<'a> {
     /// Returns the states before the first step.
     pub(super) fn new(steps: &'a [Step]) -> Self {
-        Self(steps.iter().map(|step| (step, State::NotBegun)).collect())
+        let state =
+            |step: &'a Step| StepState { id: &step.id, skill: &step.skill, state: State::NotBegun };
+        Self(steps.iter().map(state).collect())
     }
 
     /// Sets the state of a step.
     pub(super) fn set(&mut self, id: &str, state: State) {
-        if let Some((_, known)) = self.0.iter_mut().find(|(step, _)| step.id == id) {
-            *known = state;
+        if let Some(step) = self.0.iter_mut().find(|step| step.id == id) {
+            step.state = state;
         }
     }
 
     /// Marks a step as failed.
     pub(super) fn failed(&mut self, failure: &StepFailure) {
-        self.set(&failure.step, State::Failed(failure.clone()));
+        let StepFailure { agent, attempts, fault, .. } = failure.clone();
+        self.set(&failure.step, State::Failed { agent, attempts, error: fault.to_string() });
     }
 
     /// Marks the steps that were running as canceled.
     pub(super) fn canceled(&mut self) {
-        for (_, state) in &mut self.0 {
-            if *state == State::Working {
-                *state = State::Canceled;
-            }
-        }
+        let working = self.0.iter_mut().filter(|step| step.state == State::Working);
+        working.for_each(|step| step.state = State::Canceled);
     }
 
     /// Returns the ids of the running steps.
     pub(super) fn working(&self) -> Vec<String> {
-        let working = self.0.iter().filter(|(_, state)| *state == State::Working);
-        working.map(|(step, _)| step.id.clone()).collect()
+        let working = self.0.iter().filter(|step| step.state == State::Working);
+        working.map(|step| step.id.to_owned()).collect()
     }
 
     /// Returns the fraction of steps that were done, from 0 to 1.
     fn score(&self) -> f64 {
-        let done = |(_, state): &&(&Step, State)| matches!(state, State::Completed { .. });
+        let done = |step: &&StepState<'_>| matches!(step.state, State::Completed { .. });
         self.0.iter().filter(done).count() as f64 / self.0.len().max(1) as f64
     }
-
-    fn to_json(&self) -> Value {
-        self.0.iter().map(|(step, state)| entry(step, state)).collect()
-    }
-}
-
-fn entry(step: &Step, state: &State) -> Value {
-    let mut entry = json!({"id": step.id, "skill": step.skill, "state": state.name()});
-    match state {
-        State::NotBegun | State::Working | State::Canceled => {}
-        State::Completed { agent, attempts } => {
-            entry["agent"] = Value::from(agent.as_str());
-            entry["attempts"] = Value::from(*attempts);
-        }
-        State::Failed(failure) => {
-            if let Some(agent) = &failure.agent {
-                entry["agent"] = Value::from(agent.as_str());
-            }
-            entry["attempts"] = Value::from(failure.attempts);
-            entry["error"] = Value::from(failure.fault.to_string());
-        }
-    }
-    entry
 }
 
 /// The state of a pipeline after its run.
@@ -146,7 +129,7 @@ impl PipelineProgress<'_> {
         };
         let mut members = self.result;
         members.insert("score".to_owned(), Value::from(self.states.score()));
-        members.insert("steps".to_owned(), self.states.to_json());
+        members.insert("steps".to_owned(), json!(self.states.0));
         Ok(PipelineResult { members, failure })
     }
 }
