@@ -38,18 +38,11 @@ pub(super) struct Endpoint {
 /// The reason why one attempt failed.
 enum Failure {
     Final(ModelError),
-    /// A retry may succeed.
-    Transient(TransientCause),
-}
-
-/// A failure that may be temporary.
-enum TransientCause {
-    /// The connection was refused or broke.
-    Broken { cause: String },
-    /// The time limit passed.
-    Slow,
-    /// The server is overloaded or failed; it may ask for a pause.
-    Status { status: u16, message: String, wanted: Option<Duration> },
+    /// A retry may succeed, after the pause that the server asks for.
+    Transient {
+        error: ModelError,
+        wanted: Option<Duration>,
+    },
 }
 
 impl Endpoint {
@@ -85,70 +78,49 @@ impl Endpoint {
     pub(super) async fn post(&self, body: &Value) -> Result<Value, ModelError> {
         let mut attempt = 1;
         loop {
-            match self.attempt(body).await {
+            match self.attempt(attempt, body).await {
                 Ok(answer) => return Ok(answer),
                 Err(Failure::Final(error)) => return Err(error),
-                Err(Failure::Transient(passing)) if attempt > self.retries => {
-                    return Err(self.gave_up(attempt, passing));
+                Err(Failure::Transient { error, .. }) if attempt > self.retries => {
+                    return Err(error);
                 }
-                Err(Failure::Transient(passing)) => sleep(self.pause(attempt, &passing)?).await,
+                Err(Failure::Transient { wanted, .. }) => sleep(self.pause(attempt, wanted)).await,
             }
             attempt += 1;
         }
     }
 
-    fn gave_up(&self, attempts: u32, passing: TransientCause) -> ModelError {
-        let url = self.url.to_string();
-        match passing {
-            TransientCause::Broken { cause } => ModelError::Unreachable { url, attempts, cause },
-            TransientCause::Slow => {
-                ModelError::Timeout { url, attempts, limit: self.time_per_call }
-            }
-            TransientCause::Status { status, message, .. } => {
-                ModelError::GaveUp { url, attempts, status, message }
+    fn pause(&self, attempt: u32, wanted: Option<Duration>) -> Duration {
+        match wanted {
+            Some(wanted) => wanted + wanted.mul_f64(JITTER * random_fraction()),
+            None => {
+                let pause = FIRST_PAUSE.saturating_mul(1 << (attempt - 1)).min(self.longest_pause);
+                pause.mul_f64(1.0 - JITTER * random_fraction())
             }
         }
     }
 
-    fn pause(&self, attempt: u32, passing: &TransientCause) -> Result<Duration, ModelError> {
-        let limit = self.longest_pause;
-        match passing {
-            TransientCause::Status { status, wanted: Some(wanted), .. } if *wanted > limit => {
-                Err(ModelError::TooBusy {
-                    url: self.url.to_string(),
-                    status: *status,
-                    wanted: *wanted,
-                    limit,
-                })
-            }
-            TransientCause::Status { wanted: Some(wanted), .. } => {
-                Ok(*wanted + wanted.mul_f64(JITTER * random_fraction()))
-            }
-            TransientCause::Status { wanted: None, .. }
-            | TransientCause::Broken { .. }
-            | TransientCause::Slow => {
-                let pause = FIRST_PAUSE.saturating_mul(1 << (attempt - 1)).min(limit);
-                Ok(pause.mul_f64(1.0 - JITTER * random_fraction()))
-            }
-        }
+    /// Makes the attempt of this number, from 1.
+    async fn attempt(&self, number: u32, body: &Value) -> Result<Value, Failure> {
+        let limit = self.time_per_call;
+        timeout(limit, self.exchange(number, body)).await.unwrap_or_else(|_| {
+            let error = ModelError::Timeout { url: self.url.to_string(), attempts: number, limit };
+            Err(Failure::Transient { error, wanted: None })
+        })
     }
 
-    async fn attempt(&self, body: &Value) -> Result<Value, Failure> {
-        let answered = timeout(self.time_per_call, self.exchange(body)).await;
-        answered.unwrap_or(Err(Failure::Transient(TransientCause::Slow)))
-    }
-
-    async fn exchange(&self, body: &Value) -> Result<Value, Failure> {
+    async fn exchange(&self, attempt: u32, body: &Value) -> Result<Value, Failure> {
         let mut request = self.client.post(self.url.clone()).json(body);
         for (name, value) in &self.headers {
             request = request.header(*name, value.expose());
         }
-        let reply = request.send().await.map_err(|error| self.unreachable(&error))?;
+        let reply = request.send().await.map_err(|error| self.unreachable(attempt, &error))?;
         let status = reply.status();
         let asked = retry_after(&reply);
-        let bytes = self.read(reply).await?;
+        let bytes = self.read(attempt, reply).await?;
         if !status.is_success() {
-            return Err(self.refusal(status, asked.or_else(|| retry_delay(&bytes)), &bytes));
+            let wanted = asked.or_else(|| retry_delay(&bytes));
+            return Err(self.refusal(attempt, status, wanted, &bytes));
         }
         serde_json::from_slice(&bytes).map_err(|error| {
             let found = self.masked(&String::from_utf8_lossy(&bytes));
@@ -157,26 +129,37 @@ impl Endpoint {
         })
     }
 
-    async fn read(&self, reply: Response) -> Result<Vec<u8>, Failure> {
+    async fn read(&self, attempt: u32, reply: Response) -> Result<Vec<u8>, Failure> {
         read_body(reply, MAX_ANSWER).await.map_err(|error| match error {
             BodyError::TooLarge => {
                 let url = self.url.to_string();
                 Failure::Final(ModelError::TooLarge { url, limit: MAX_ANSWER })
             }
-            BodyError::Broken(error) => self.unreachable(&error),
+            BodyError::Broken(error) => self.unreachable(attempt, &error),
         })
     }
 
-    fn refusal(&self, status: StatusCode, wanted: Option<Duration>, body: &[u8]) -> Failure {
+    fn refusal(
+        &self,
+        attempt: u32,
+        status: StatusCode,
+        wanted: Option<Duration>,
+        body: &[u8],
+    ) -> Failure {
+        let url = self.url.to_string();
         // A key that is cut would not be recognised.
         let message = beginning(&self.masked(&error_message(body)), MAX_MESSAGE);
         let passing = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
             || status.is_server_error();
-        let status = status.as_u16();
-        match passing {
-            true => Failure::Transient(TransientCause::Status { status, message, wanted }),
-            false => {
-                Failure::Final(ModelError::Refused { url: self.url.to_string(), status, message })
+        let (status, limit) = (status.as_u16(), self.longest_pause);
+        match wanted {
+            _ if !passing => Failure::Final(ModelError::Refused { url, status, message }),
+            Some(wanted) if wanted > limit && attempt <= self.retries => {
+                Failure::Final(ModelError::TooBusy { url, status, wanted, limit })
+            }
+            wanted => {
+                let error = ModelError::GaveUp { url, attempts: attempt, status, message };
+                Failure::Transient { error, wanted }
             }
         }
     }
@@ -187,8 +170,10 @@ impl Endpoint {
         ModelError::Invalid { url: self.url.to_string(), error }
     }
 
-    fn unreachable(&self, error: &reqwest::Error) -> Failure {
-        Failure::Transient(TransientCause::Broken { cause: root_cause_with_proxy(error) })
+    fn unreachable(&self, attempt: u32, error: &reqwest::Error) -> Failure {
+        let (url, cause) = (self.url.to_string(), root_cause_with_proxy(error));
+        let error = ModelError::Unreachable { url, attempts: attempt, cause };
+        Failure::Transient { error, wanted: None }
     }
 
     /// Masks the key, because some servers repeat a rejected key.
