@@ -128,11 +128,6 @@ pub(super) fn truncated(text: &str, limit: usize) -> String {
     )
 }
 
-/// Limits the size of a result, in bytes.
-pub(super) fn limited(result: ToolResult, limit: usize) -> ToolResult {
-    ToolResult { text: truncated(&result.text, limit), ..result }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;

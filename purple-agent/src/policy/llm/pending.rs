@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     chat::{Entry, RequestedCall, ToolDefinition, ToolResult},
-    compact::limited,
+    compact::truncated,
     image::{self, Image},
     names::ModelNames,
 };
@@ -14,25 +14,15 @@ use crate::policy::{Action, CompletedCall, Step, ToolCall, observation::text_of}
 /// A tool that is offered in addition to the agent's, because a model has no other way to wait.
 pub(super) const WAIT: &str = "wait_for_message";
 
-/// The calls in the requested order, each with its result once it is known.
+/// The calls in the requested order, each with its result.
 #[derive(Debug, Default)]
 pub(super) struct Pending(Vec<Slot>);
 
 #[derive(Debug)]
 struct Slot {
-    id: String,
-    name: String,
-    result: Option<SlotResult>,
-}
-
-/// The content of a result: the text, the images that the model may see, and whether the call failed.
-type SlotResult = (String, Vec<Image>, bool);
-
-/// The handling of one call.
-enum CallHandling {
-    Carried(ToolCall),
-    Waits(String),
-    Unreadable(String),
+    /// As long as the call is open, that it was not carried out.
+    result: ToolResult,
+    is_open: bool,
 }
 
 /// Returns the description of the tool that waits.
@@ -58,22 +48,25 @@ impl Pending {
         let (mut carried, mut missing, mut wrong) = (Vec::new(), None, String::new());
         for call in calls {
             let (id, name) = (call.id.clone(), call.name.clone());
-            let result = match fate(call, names) {
-                CallHandling::Carried(call) => {
-                    carried.push(call);
-                    None
-                }
-                CallHandling::Waits(what) => {
-                    missing = Some(what);
-                    let told = "messages may have come in; read them with message_history";
-                    Some((told.to_owned(), Vec::new(), false))
-                }
-                CallHandling::Unreadable(why) => {
+            let (is_open, failed, text) = match call.arguments {
+                Err(why) => {
                     wrong.clone_from(&why);
-                    Some((why, Vec::new(), true))
+                    (false, true, why)
+                }
+                Ok(arguments) if call.name == WAIT => {
+                    let what = arguments.get("missing").and_then(Value::as_str);
+                    missing = Some(what.unwrap_or("another message").to_owned());
+                    let told = "messages may have come in; read them with message_history";
+                    (false, false, told.to_owned())
+                }
+                Ok(arguments) => {
+                    let name = names.for_tool(&call.name);
+                    carried.push(ToolCall { id: call.id, name, arguments });
+                    (true, true, "this call was not carried out".to_owned())
                 }
             };
-            self.0.push(Slot { id, name, result });
+            let result = ToolResult { id, name, text, failed, images: Vec::new() };
+            self.0.push(Slot { result, is_open });
         }
         match (carried.is_empty(), missing) {
             (false, _) => Ok(Action::Call(carried)),
@@ -85,42 +78,25 @@ impl Pending {
     /// Adds the results of executed calls.
     pub(super) fn add_results(&mut self, step: Option<&Step>) {
         for called in step.into_iter().flat_map(|step| &step.called) {
-            let open = |slot: &&mut Slot| slot.id == called.call.id && slot.result.is_none();
-            if let Some(slot) = self.0.iter_mut().find(open) {
-                let (text, images) = shown(called);
-                slot.result = Some((text, images, called.failed()));
+            let open = |slot: &&mut Slot| slot.is_open && slot.result.id == called.call.id;
+            if let Some(Slot { result, is_open }) = self.0.iter_mut().find(open) {
+                (result.text, result.images) = shown(called);
+                (result.failed, *is_open) = (called.failed(), false);
             }
         }
     }
 
     /// Returns the results for the model, if it waits for any, each limited in bytes.
     pub(super) fn results(&mut self, limit: usize) -> Option<Entry> {
-        let results = self.0.drain(..).map(Slot::into_result);
-        let results: Vec<ToolResult> = results.map(|result| limited(result, limit)).collect();
+        let results: Vec<ToolResult> = self
+            .0
+            .drain(..)
+            .map(|Slot { result, .. }| ToolResult {
+                text: truncated(&result.text, limit),
+                ..result
+            })
+            .collect();
         (!results.is_empty()).then_some(Entry::Results(results))
-    }
-}
-
-impl Slot {
-    fn into_result(self) -> ToolResult {
-        let undone = || ("this call was not carried out".to_owned(), Vec::new(), true);
-        let (text, images, failed) = self.result.unwrap_or_else(undone);
-        ToolResult { id: self.id, name: self.name, text, images, failed }
-    }
-}
-
-fn fate(call: RequestedCall, names: &ModelNames) -> CallHandling {
-    match call.arguments {
-        Err(why) => CallHandling::Unreadable(why),
-        Ok(arguments) if call.name == WAIT => {
-            let missing = arguments.get("missing").and_then(Value::as_str);
-            CallHandling::Waits(missing.unwrap_or("another message").to_owned())
-        }
-        Ok(arguments) => CallHandling::Carried(ToolCall {
-            id: call.id,
-            name: names.for_tool(&call.name),
-            arguments,
-        }),
     }
 }
 
