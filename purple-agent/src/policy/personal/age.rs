@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    token::{Number, Token, is_among, tokens},
+    token::{Neighbours, Number, Token, is_among, tokens},
     words::{COUNTED, KIN, NUMBERED, STREETS},
 };
 
@@ -90,51 +90,6 @@ fn chosen(tokens: &[Token], values: Vec<i64>) -> Vec<i64> {
         ([least, _, ..], true, false) => vec![*least],
         ([_, .., most], false, true) => vec![*most],
         (_, _, _) => values,
-    }
-}
-
-/// The tokens around a token, by their distance.
-struct Neighbours<'a> {
-    tokens: &'a [Token],
-    at: usize,
-}
-
-impl<'a> Neighbours<'a> {
-    fn before(&self, distance: usize) -> Option<&'a Token> {
-        self.tokens.get(self.at.checked_sub(distance)?)
-    }
-
-    fn after(&self, distance: usize) -> Option<&'a Token> {
-        self.tokens.get(self.at + distance)
-    }
-
-    fn is_before(&self, distance: usize, words: &str) -> bool {
-        self.before(distance).is_some_and(|token| token.is(words))
-    }
-
-    /// Returns whether a token in the same sentence follows at this distance.
-    fn is_after(&self, distance: usize, words: &str) -> bool {
-        let ends = (1..=distance).any(|one| self.after(one).is_none_or(Token::begins));
-        !ends && self.after(distance).is_some_and(|token| token.is(words))
-    }
-
-    fn gap_after(&self) -> &'a str {
-        self.after(1).map_or("", |token| token.gap.as_str())
-    }
-
-    /// Returns whether one of the words is among the given number of tokens before, in the same sentence.
-    fn is_near(&self, distance: usize, words: &str) -> bool {
-        let mut token = self.tokens.get(self.at);
-        for one in 1..=distance {
-            if token.is_none_or(Token::begins) {
-                return false;
-            }
-            token = self.before(one);
-            if token.is_some_and(|token| token.is(words)) {
-                return true;
-            }
-        }
-        false
     }
 }
 
@@ -231,14 +186,10 @@ fn is_other(around: &Neighbours<'_>, token: &Token) -> bool {
 /// Recognises `not 9 yet`, `isn't yet 9`.
 fn is_denied(around: &Neighbours<'_>) -> bool {
     const NOT: &str = "not isn wasn aren never";
-    if token_begins(around) {
-        return false;
-    }
-    around.is_before(1, NOT) || around.is_before(1, "yet quite even") && around.is_before(2, NOT)
-}
-
-fn token_begins(around: &Neighbours<'_>) -> bool {
-    around.tokens.get(around.at).is_some_and(Token::begins)
+    let begins = around.tokens.get(around.at).is_some_and(Token::begins);
+    !begins
+        && (around.is_before(1, NOT)
+            || around.is_before(1, "yet quite even") && around.is_before(2, NOT))
 }
 
 /// Recognises `4 my lad`, `2 join`, where the digits are written for `for` and `to`.

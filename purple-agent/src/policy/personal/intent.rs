@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    token::{Token, tokens},
+    token::{Neighbours, Token, tokens},
     typos::is_typo_of,
 };
 
@@ -111,26 +111,21 @@ fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
     {
         return None;
     }
-    let before = at.checked_sub(1).and_then(|at| tokens.get(at));
-    let is_after = |words: &str| before.is_some_and(|token| token.is(words));
-    let is_followed_by = |words: &str| {
-        let next = tokens.get(at + 1).filter(|next| !next.begins());
-        next.is_some_and(|next| next.is(words))
-    };
-    if token.is("opening") && is_followed_by(HOURS) {
+    let around = Neighbours { tokens, at };
+    if token.is("opening") && around.is_after(1, HOURS) {
         return Some(Intent::Times);
     }
     if token.is("have into") {
-        let is_taken = token.word == "have" && is_followed_by(TAKEN);
+        let is_taken = token.word == "have" && around.is_after(1, TAKEN);
         let is_into =
             token.word == "into" && tokens[..at].iter().rev().take(4).any(|token| token.is("get"));
         return (is_taken || is_into).then_some(Intent::Join);
     }
-    if token.is("time") && is_after(OCCASIONS) {
+    if token.is("time") && around.is_before(1, OCCASIONS) {
         return None;
     }
     if token.is(PLACES) {
-        let is_asked = token.begins() || is_after(ARTICLES);
+        let is_asked = token.begins() || around.is_before(1, ARTICLES);
         return is_asked.then_some(Intent::Join);
     }
     let asked_before = || tokens[..at].iter().rev().take(8).any(|token| token.is(QUESTIONS));
@@ -138,7 +133,7 @@ fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
         return asked_before().then_some(Intent::Match);
     }
     // A train is not a training.
-    if token.is("train trains") && is_after("a the by next last") {
+    if token.is("train trains") && around.is_before(1, "a the by next last") {
         return None;
     }
     let is_said = |said: &str| match said.strip_prefix('=') {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     intent::PLACES,
-    token::{Token, is_among, tokens},
+    token::{Neighbours, Token, is_among, tokens},
     typos::is_typo_of,
     words::{BODIES, GENERIC, KIN, OPENERS, STREETS},
 };
@@ -126,39 +126,22 @@ fn kind(tokens: &[Token], run: &Run) -> Kind {
     if distinct(said).is_empty() || said.iter().any(|token| token.is(STREETS)) {
         return Kind::Other;
     }
-    if said.iter().any(|token| token.is("school primary")) || is_near(tokens, run, RESIDENCE) {
+    let around = Neighbours { tokens, at: run.from };
+    if said.iter().any(|token| token.is("school primary")) || around.is_near(LOOK_BACK, RESIDENCE) {
         return Kind::Other;
     }
-    let before = |distance: usize, words: &str| {
-        let token = run.from.checked_sub(distance).and_then(|at| tokens.get(at));
-        token.is_some_and(|token| token.is(words))
-    };
+    let before = |distance: usize, words: &str| around.is_before(distance, words);
     let is_body = said.iter().any(|token| token.is(BODIES))
         || before(1, "join joining at does has")
         || before(1, "for") && before(2, "play plays playing sign signed")
         || before(1, "with") && before(2, "up sign register enrol")
         || before(1, "with for") && before(2, PLACES);
     match (is_body, before(1, "in near around")) {
-        (true, _) if is_near(tokens, run, BELONGING) => Kind::Former,
+        (true, _) if around.is_near(LOOK_BACK, BELONGING) => Kind::Former,
         (true, _) => Kind::Body,
         (false, true) => Kind::Place,
         (false, false) => Kind::Other,
     }
-}
-
-/// Returns whether one of the words is shortly before the name in the same sentence.
-fn is_near(tokens: &[Token], run: &Run, words: &str) -> bool {
-    let mut at = run.from;
-    for _ in 0..LOOK_BACK {
-        if at == 0 || tokens[at].begins() {
-            return false;
-        }
-        at -= 1;
-        if tokens[at].is(words) {
-            return true;
-        }
-    }
-    false
 }
 
 /// Returns runs of capitalised words, and of lowercase words before `juniors` and the like.

@@ -55,6 +55,51 @@ impl Token {
     }
 }
 
+/// The tokens around a token, by their distance.
+pub(super) struct Neighbours<'a> {
+    pub(super) tokens: &'a [Token],
+    pub(super) at: usize,
+}
+
+impl<'a> Neighbours<'a> {
+    pub(super) fn before(&self, distance: usize) -> Option<&'a Token> {
+        self.tokens.get(self.at.checked_sub(distance)?)
+    }
+
+    pub(super) fn after(&self, distance: usize) -> Option<&'a Token> {
+        self.tokens.get(self.at + distance)
+    }
+
+    pub(super) fn is_before(&self, distance: usize, words: &str) -> bool {
+        self.before(distance).is_some_and(|token| token.is(words))
+    }
+
+    /// Returns whether a token in the same sentence follows at this distance.
+    pub(super) fn is_after(&self, distance: usize, words: &str) -> bool {
+        let ends = (1..=distance).any(|one| self.after(one).is_none_or(Token::begins));
+        !ends && self.after(distance).is_some_and(|token| token.is(words))
+    }
+
+    pub(super) fn gap_after(&self) -> &'a str {
+        self.after(1).map_or("", |token| token.gap.as_str())
+    }
+
+    /// Returns whether one of the words is among the given number of tokens before, in the same sentence.
+    pub(super) fn is_near(&self, distance: usize, words: &str) -> bool {
+        let mut token = self.tokens.get(self.at);
+        for one in 1..=distance {
+            if token.is_none_or(Token::begins) {
+                return false;
+            }
+            token = self.before(one);
+            if token.is_some_and(|token| token.is(words)) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
 /// Returns whether a word is one of these, which spaces separate.
 pub(super) fn is_among(word: &str, words: &str) -> bool {
     words.split(' ').any(|one| one == word)
