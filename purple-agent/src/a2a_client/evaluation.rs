@@ -2,8 +2,9 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use bridge_client::{Client, ClientError, new_message_id};
+use bridge_client::{Client, ClientError, EventStream, Fault, new_message_id};
 use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest, Task, TaskState};
+use futures_util::StreamExt as _;
 use serde_json::Value;
 use tokio::{
     task::JoinHandle,
@@ -13,7 +14,6 @@ use url::Url;
 
 use super::{
     RequestError,
-    follow::{follow, say},
     observed_task::{EvaluationStage, ObservedTask},
 };
 
@@ -28,12 +28,14 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    pub(super) fn new(
+    /// Requests an evaluation, and begins to listen.
+    pub(super) async fn begin(
         client: Arc<Client>,
         observed_task: Arc<ObservedTask>,
-        following: JoinHandle<()>,
-    ) -> Self {
-        Self { client, observed_task, following }
+        request: SendMessageRequest,
+    ) -> Result<Self, ClientError> {
+        let following = send(&client, &observed_task, request).await?;
+        Ok(Self { client, observed_task, following })
     }
 
     /// Returns the evaluator's task in its last known state; `None` if the evaluator answered with a message and
@@ -92,10 +94,9 @@ impl Evaluation {
         message.task_id = self.observed_task.task_id();
         message.context_id = self.observed_task.context_id();
         let request = SendMessageRequest::new(message);
-        let events = say(&self.client, request, &self.observed_task).await?;
-        let following = follow(self.client.clone(), events, self.observed_task.clone());
+        let following = send(&self.client, &self.observed_task, request).await?;
         self.following.abort();
-        self.following = tokio::spawn(following);
+        self.following = following;
         Ok(())
     }
 
@@ -123,4 +124,60 @@ impl fmt::Debug for Evaluation {
             .field("stage", &*self.observed_task.stage().borrow())
             .finish_non_exhaustive()
     }
+}
+
+/// Sends a message that causes new events, and returns the task that processes them.
+async fn send(
+    client: &Arc<Client>,
+    observed_task: &Arc<ObservedTask>,
+    request: SendMessageRequest,
+) -> Result<JoinHandle<()>, ClientError> {
+    let events = if client.card().capabilities.streams() {
+        let events = client.send_streaming_message(request).await?;
+        observed_task.reopen();
+        Some(events)
+    } else {
+        let answer = client.send_message(request).await?;
+        observed_task.reopen();
+        observed_task.take(answer.into());
+        None
+    };
+    Ok(tokio::spawn(follow(client.clone(), events, observed_task.clone())))
+}
+
+/// Processes events until no more can arrive. The caller sets the time limit; dropping the future stops.
+async fn follow(
+    client: Arc<Client>,
+    events: Option<EventStream>,
+    observed_task: Arc<ObservedTask>,
+) {
+    let mut broken = match events {
+        Some(events) => listen(events, &observed_task).await.err(),
+        None => None,
+    };
+    let is_silence = |error: &ClientError| matches!(error.fault, Fault::Timeout(_));
+    // A stream that ended early, or was silent for too long, lost no messages: the task has them.
+    if broken.as_ref().is_none_or(is_silence)
+        && is_open(&observed_task)
+        && let Some(task) = observed_task.task()
+    {
+        broken = listen(client.poll_task(task), &observed_task).await.err();
+    }
+    if is_open(&observed_task) {
+        observed_task.broken(match broken {
+            Some(error) => error.to_string(),
+            None => "the stream ended without a message".to_owned(),
+        });
+    }
+}
+
+async fn listen(mut events: EventStream, observed_task: &ObservedTask) -> Result<(), ClientError> {
+    while let Some(item) = events.next().await {
+        observed_task.take(item?);
+    }
+    Ok(())
+}
+
+fn is_open(observed_task: &ObservedTask) -> bool {
+    *observed_task.stage().borrow() == EvaluationStage::Open
 }

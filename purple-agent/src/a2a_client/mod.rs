@@ -6,7 +6,6 @@
 
 mod acknowledge;
 mod evaluation;
-mod follow;
 mod observed_task;
 
 use std::{sync::Arc, time::Duration};
@@ -24,7 +23,6 @@ pub use evaluation::Evaluation;
 
 use crate::agent::Listener;
 use acknowledge::MessageAcknowledger;
-use follow::{follow, say};
 use observed_task::ObservedTask;
 
 /// The settings of a request for an evaluation.
@@ -106,9 +104,8 @@ pub async fn submit_evaluation_request(
         context.set_acknowledger(Arc::new(by_message));
     }
     let request = request(&client, &settings.text);
-    let events = say(&client, request, &observed_task).await.map_err(RequestError::Green)?;
-    let following = tokio::spawn(follow(client.clone(), events, observed_task.clone()));
-    let evaluation = Evaluation::new(client, observed_task, following);
+    let evaluation = Evaluation::begin(client, observed_task, request).await;
+    let evaluation = evaluation.map_err(RequestError::Green)?;
     first_messages(green, context, settings, &evaluation).await?;
     let received = context.incoming_messages().history();
     Ok(Submission {
