@@ -55,9 +55,7 @@ impl Toolbox {
     /// Returns the tools that can be called now. A server that fails to list its tools has none.
     pub(crate) async fn offered(&mut self, context: &AgentContext) -> Vec<Offered> {
         self.list(context).await;
-        let own =
-            self.own.iter().map(|tool| Offered { tool: tool.describe(), origin: Origin::Own });
-        own.chain(self.of_server()).collect()
+        self.all().collect()
     }
 
     /// Calls a tool by its name in [`Offered`]. Any failure is a result with `is_error`.
@@ -88,9 +86,8 @@ impl Toolbox {
     /// at the same time as others. Calls of tools without a declaration may run in parallel: a model that requests
     /// several calls at once states that they are independent.
     pub(crate) fn keeps_order(&self, name: &str) -> bool {
-        let own = self.own.iter().map(|tool| tool.describe());
-        let mut offered = own.chain(self.of_server().map(|offered| offered.tool));
-        let annotations = offered.find(|tool| tool.name == name).and_then(|tool| tool.annotations);
+        let offered = self.all().find(|offered| offered.tool.name == name);
+        let annotations = offered.and_then(|offered| offered.tool.annotations);
         annotations.is_some_and(|says| says.read_only_hint == Some(false))
     }
 
@@ -116,14 +113,17 @@ impl Toolbox {
         };
     }
 
-    fn of_server(&self) -> impl Iterator<Item = Offered> {
+    /// Returns the agent's own tools, and those of the server.
+    fn all(&self) -> impl Iterator<Item = Offered> {
+        let own =
+            self.own.iter().map(|tool| Offered { tool: tool.describe(), origin: Origin::Own });
         let tools = self.listed.iter().flat_map(|listed| &listed.tools);
         let named = self.named(tools.clone().map(|tool| tool.name.as_ref()));
-        tools.zip(named).map(|(tool, (here, _))| {
+        own.chain(tools.zip(named).map(|(tool, (here, _))| {
             let mut tool = tool.clone();
             tool.name = here.into();
             Offered { tool, origin: Origin::Server }
-        })
+        }))
     }
 
     /// Returns pairs of names for the server's tools: the name for the agent, and the server's own name.
@@ -142,9 +142,7 @@ impl Toolbox {
     }
 
     fn no_such_tool(&self, name: &str) -> String {
-        let own = self.own.iter().map(|tool| tool.describe().name.into_owned());
-        let names: Vec<String> =
-            own.chain(self.of_server().map(|offered| offered.tool.name.into_owned())).collect();
+        let names: Vec<_> = self.all().map(|offered| offered.tool.name).collect();
         format!("there is no tool {name:?}; there are {}", names.join(", "))
     }
 }

@@ -19,7 +19,7 @@ use bridge::{
 };
 use bridge_protocol::a2a::{Message, Part, Role, Task, TaskState};
 
-use crate::agent::{Outcome, PurpleAgent, StopReason};
+use crate::agent::{AgentSettings, Outcome, PurpleAgent, StopReason};
 use conversation::Answer;
 use conversations::{Conversations, Key};
 
@@ -29,11 +29,13 @@ const CLOSING: Duration = Duration::from_secs(30);
 impl PurpleAgent {
     /// Returns the agent to host under this name, with its card.
     pub fn into_agent(self, name: &str) -> Agent {
-        let limit = self.settings().limits.time.saturating_add(CLOSING);
+        let AgentSettings { limits, conversations, .. } = *self.settings();
+        let limit = limits.time.saturating_add(CLOSING);
+        let conversations = Conversations::new(conversations);
         Agent {
             name: name.to_owned(),
             card: card::card(name),
-            executor: Arc::new(Hosted::new(self)),
+            executor: Arc::new(Hosted { agent: self, conversations }),
             settings: TurnSettings { limit, ..TurnSettings::default() },
         }
     }
@@ -43,13 +45,6 @@ impl PurpleAgent {
 struct Hosted {
     agent: PurpleAgent,
     conversations: Conversations,
-}
-
-impl Hosted {
-    fn new(agent: PurpleAgent) -> Self {
-        let most = agent.settings().conversations;
-        Self { conversations: Conversations::new(most), agent }
-    }
 }
 
 #[async_trait]
