@@ -123,6 +123,23 @@ pub(crate) fn done() -> Result<Action, String> {
 }
 
 #[tokio::test]
+async fn a_malformed_call_of_gemini_is_asked_for_again() {
+    let finish = "Malformed function call: look(";
+    let malformed =
+        json!({"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": finish, "index": 0});
+    let malformed = || well(&json!({"candidates": [malformed]}));
+    let said = json!({"role": "model", "parts": [{"text": "done"}]});
+    let said = well(&json!({"candidates": [{"finishReason": "STOP", "content": said}]}));
+    let model = Model::start(Protocol::Gemini, vec![malformed(), said]).await;
+    assert_eq!(ask(&mut *made(&model.settings())).await.unwrap(), done().unwrap());
+    let requests = model.requests();
+    assert_eq!(requests[0], requests[1]);
+    let model = Model::start(Protocol::Gemini, vec![malformed(), malformed(), malformed()]).await;
+    let error = ask(&mut *made(&model.settings())).await.unwrap_err().to_string();
+    assert!(error.contains("3 times in a row") && error.ends_with(finish), "{error}");
+}
+
+#[tokio::test]
 async fn overload_and_failures_are_tried_again_and_nothing_else() {
     let busy = || status(429, &[("retry-after", "0")]);
     let (action, times) =

@@ -99,6 +99,7 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
             Some("max_tokens" | "model_context_window_exceeded")
         ),
         raw: Value::Array(content.clone()),
+        malformed: None,
     })
 }
 

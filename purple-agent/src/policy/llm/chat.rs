@@ -48,7 +48,7 @@ impl ToolResult {
 }
 
 /// An answer of a model.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Reply {
     /// The answer in the format of the API.
     pub(super) raw: Value,
@@ -58,6 +58,8 @@ pub(super) struct Reply {
     pub(super) tokens: Option<u64>,
     /// Whether the answer was cut at the limit of output tokens.
     pub(super) truncated: bool,
+    /// Why a call of this answer cannot even be sent back; nothing of the answer is used then.
+    pub(super) malformed: Option<String>,
 }
 
 /// A call that a model requested.

@@ -104,9 +104,11 @@ fn blocked(answer: &Value) -> FieldError {
 fn read_candidate(candidate: &Value, answer: &Value) -> Result<Reply, FieldError> {
     let reason = candidate["finishReason"].as_str().unwrap_or("STOP");
     let content = candidate.get("content").unwrap_or(&Value::Null);
+    let is_malformed = matches!(reason, "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL");
+    let why = || candidate["finishMessage"].as_str().unwrap_or(reason).to_owned();
     let parts = match content.get("parts") {
-        // The model used all its output for thinking, or ended with an empty text.
-        None if matches!(reason, "STOP" | "MAX_TOKENS") => Vec::new(),
+        // The model used all its output for thinking, ended with an empty text, or wrote what is no call.
+        None if is_malformed || matches!(reason, "STOP" | "MAX_TOKENS") => Vec::new(),
         None => {
             let found = format!("the end {reason}");
             return Err(FieldError::new("content", found).inside("finishReason"));
@@ -127,6 +129,7 @@ fn read_candidate(candidate: &Value, answer: &Value) -> Result<Reply, FieldError
         calls,
         tokens: answer.pointer("/usageMetadata/totalTokenCount").and_then(Value::as_u64),
         truncated: reason == "MAX_TOKENS",
+        malformed: is_malformed.then(why),
         raw: Value::Array(parts),
     })
 }
@@ -193,8 +196,8 @@ mod tests {
                 "promptFeedback.blockReason: expected an answer, found the prompt blocked: \"SAFETY\"",
             ),
             (
-                json!({"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL"}]}),
-                "candidates[0].finishReason: expected content, found the end MALFORMED_FUNCTION_CALL",
+                json!({"candidates": [{"finishReason": "SAFETY"}]}),
+                "candidates[0].finishReason: expected content, found the end SAFETY",
             ),
             (
                 json!({"candidates": [{"content": {"parts": [{"functionCall": {}}]}}]}),

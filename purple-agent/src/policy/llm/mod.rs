@@ -132,6 +132,11 @@ impl Policy for Llm {
             self.entries.extend(self.pending.results(self.model.settings.max_result_bytes));
             self.entries.extend(news.take());
             let reply = self.ask(&tools).await?;
+            if let Some(why) = reply.malformed {
+                // Gemini gives no trace of such a call, and a model asked again mostly writes a correct one.
+                last = why;
+                continue;
+            }
             if reply.calls.is_empty() {
                 return Ok(Action::Finish { text: reply.text, data: None });
             }

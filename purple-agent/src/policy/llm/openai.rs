@@ -133,6 +133,7 @@ fn read_choice(choice: &Value, answer: &Value) -> Result<Reply, FieldError> {
         calls,
         tokens: usage("total_tokens"),
         truncated: choice["finish_reason"] == "length",
+        malformed: None,
     })
 }
 

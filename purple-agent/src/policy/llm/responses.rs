@@ -116,6 +116,7 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
         tokens: answer.pointer("/usage/total_tokens").and_then(Value::as_u64),
         truncated: reason.is_some_and(|reason| reason == "max_output_tokens"),
         raw: Value::Array(output.clone()),
+        malformed: None,
     })
 }
 
