@@ -118,7 +118,7 @@ pub(super) fn no_error(answer: &Value) -> Result<(), FieldError> {
 
 fn read_choice(choice: &Value, answer: &Value) -> Result<Reply, FieldError> {
     no_error(choice)?;
-    let raw = member(choice, "message")?;
+    let raw = sent_back(member(choice, "message")?);
     let asked = raw.get("tool_calls").and_then(Value::as_array);
     let mut calls = Vec::new();
     for (index, call) in asked.into_iter().flatten().enumerate() {
@@ -128,12 +128,12 @@ fn read_choice(choice: &Value, answer: &Value) -> Result<Reply, FieldError> {
     }
     let usage = |name: &str| answer.get("usage")?.get(name)?.as_u64();
     Ok(Reply {
-        raw: sent_back(raw),
-        text: said(raw),
+        text: said(&raw),
         calls,
         tokens: usage("total_tokens"),
         truncated: choice["finish_reason"] == "length",
         malformed: None,
+        raw,
     })
 }
 
@@ -150,7 +150,7 @@ fn said(raw: &Value) -> String {
 }
 
 /// Returns the answer in the form in which it is sent back. Servers add members to answers that they reject in
-/// requests.
+/// requests, and some give calls no ids, by which results refer to them.
 fn sent_back(raw: &Value) -> Value {
     const KNOWN: [&str; 4] = ["role", "content", "refusal", "tool_calls"];
     let members = raw.as_object().into_iter().flatten();
@@ -162,8 +162,15 @@ fn sent_back(raw: &Value) -> Value {
         kept.remove("tool_calls");
     }
     let calls = kept.get_mut("tool_calls").and_then(Value::as_array_mut);
-    for function in calls.into_iter().flatten().filter_map(|call| call.get_mut("function")) {
-        function["arguments"] = json!(written(function));
+    for (index, call) in calls.into_iter().flatten().enumerate() {
+        if let Value::Object(call) = call
+            && call.get("id").is_none_or(Value::is_null)
+        {
+            call.insert("id".to_owned(), json!(format!("call_{index}")));
+        }
+        if let Some(function) = call.get_mut("function").filter(|function| function.is_object()) {
+            function["arguments"] = json!(written(function));
+        }
     }
     Value::Object(kept)
 }
@@ -218,6 +225,10 @@ mod tests {
                 call(json!({"id": 1, "function": {"name": "f", "arguments": "{}"}})),
                 "choices[0].message.tool_calls[0].id: expected a string, found the number 1",
             ),
+            (
+                call(json!({"function": "f"})),
+                "choices[0].message.tool_calls[0].function: expected an object, found the string \"f\"",
+            ),
         ] {
             assert_eq!(reply(&answer).unwrap_err().to_string(), error);
         }
@@ -235,6 +246,19 @@ mod tests {
             assert_eq!(json!(reply.calls[0].arguments.clone().unwrap()).to_string(), text);
             assert_eq!(reply.raw["tool_calls"][0]["function"]["arguments"], text);
         }
+    }
+
+    #[test]
+    fn calls_without_ids_get_some() {
+        let call = json!({"type": "function", "function": {"name": "look", "arguments": "{}"}});
+        let mut other = call.clone();
+        other["id"] = Value::Null;
+        let message = json!({"tool_calls": [call, other]});
+        let reply = reply(&json!({"choices": [{"message": message}]})).unwrap();
+        for (call, id) in reply.calls.iter().zip(["call_0", "call_1"]) {
+            assert_eq!(call.id, id);
+        }
+        assert_eq!(reply.raw["tool_calls"][1]["id"], "call_1");
     }
 
     #[test]
