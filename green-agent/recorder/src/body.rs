@@ -9,39 +9,19 @@ use sha2::{Digest as _, Sha256};
 use super::{digits, headers};
 use green_agent_transcript::Body;
 
-/// The result of reading a body.
-pub(super) enum Collected<E> {
-    /// The whole body.
-    Whole(Bytes),
-    /// The beginning of a body that is larger than the limit; the rest is still in the stream.
-    Larger(Bytes),
-    /// The beginning of a body whose connection broke.
-    Broken(Bytes, E),
-}
-
-/// Reads `stream` to its end, or until more than `limit` bytes have come. `alive` is called for each chunk except the
-/// first: a body of one chunk is recorded as soon as it has come.
-pub(super) async fn collect<S, E>(stream: &mut S, limit: usize, alive: impl Fn()) -> Collected<E>
-where
-    S: Stream<Item = Result<Bytes, E>> + Unpin,
-{
-    let mut read = BytesMut::new();
-    match collect_into(&mut read, stream, limit, alive).await {
-        Ended::Whole => Collected::Whole(read.freeze()),
-        Ended::Larger => Collected::Larger(read.freeze()),
-        Ended::Broken(error) => Collected::Broken(read.freeze(), error),
-    }
-}
-
 /// The reason why reading a body ended.
 pub(super) enum Ended<E> {
+    /// It was read to its end.
     Whole,
+    /// It is larger than the limit; the rest is still in the stream.
     Larger,
+    /// Its connection broke.
     Broken(E),
 }
 
-/// Like [`collect`], but stores the bytes in `read`, where they stay if the future is dropped.
-pub(super) async fn collect_into<S, E>(
+/// Reads `stream` to its end, or until more than `limit` bytes have come, which stay in `read` if the future is dropped. `alive`
+/// is called for each chunk except the first: a body of one chunk is recorded as soon as it has come.
+pub(super) async fn collect<S, E>(
     read: &mut BytesMut,
     stream: &mut S,
     limit: usize,
@@ -114,10 +94,11 @@ mod tests {
 
     async fn check(chunks: &[Result<&'static str, ()>], expected: (&str, &str)) {
         let chunks: Vec<_> = chunks.iter().map(|chunk| chunk.map(Bytes::from)).collect();
-        let (outcome, bytes) = match collect(&mut stream::iter(chunks), 4, || ()).await {
-            Collected::Whole(bytes) => ("whole", bytes),
-            Collected::Larger(bytes) => ("larger", bytes),
-            Collected::Broken(bytes, ()) => ("broken", bytes),
+        let mut bytes = BytesMut::new();
+        let outcome = match collect(&mut bytes, &mut stream::iter(chunks), 4, || ()).await {
+            Ended::Whole => "whole",
+            Ended::Larger => "larger",
+            Ended::Broken(()) => "broken",
         };
         assert_eq!((outcome, &bytes[..]), (expected.0, expected.1.as_bytes()));
     }

@@ -15,13 +15,14 @@ use axum::{
 use bridge_http::Connections;
 use bridge_program::Json;
 use bridge_telemetry::{Instrument as _, Kind, Span, TraceContext, fail, set, span};
+use bytes::BytesMut;
 use futures_util::{StreamExt, stream};
 use green_agent_transcript as transcript;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
 use super::{
-    body::{self, Collected},
+    body::{self, Ended},
     exchange::{Exchange, HopRecord, cut},
     headers,
     origin::Origins,
@@ -102,23 +103,21 @@ impl Proxy {
         parts: &Parts,
         mut pieces: BodyDataStream,
     ) -> Result<Read, (transcript::Body, String)> {
-        match body::collect(&mut pieces, self.body_limit, || {
-            self.book.transcript.touch();
-        })
-        .await
-        {
-            Collected::Whole(bytes) => Ok(Read {
-                kept: body::keep(&bytes),
-                sent: (!bytes.is_empty()).then(|| bytes.into()),
+        let mut read = BytesMut::new();
+        let alive = || self.book.transcript.touch();
+        match body::collect(&mut read, &mut pieces, self.body_limit, alive).await {
+            Ended::Whole => Ok(Read {
+                kept: body::keep(&read),
+                sent: (!read.is_empty()).then(|| read.freeze().into()),
             }),
-            Collected::Larger(beginning) => {
-                let kept = body::too_large(&parts.headers, &beginning);
-                let all = stream::once(async { Ok(beginning) }).chain(pieces);
+            Ended::Larger => {
+                let kept = body::too_large(&parts.headers, &read);
+                let all = stream::once(async move { Ok(read.freeze()) }).chain(pieces);
                 Ok(Read { kept: Some(kept), sent: Some(reqwest::Body::wrap_stream(all)) })
             }
-            Collected::Broken(beginning, error) => {
+            Ended::Broken(error) => {
                 let error = format!("the request broke off: {}", relay::in_full(&error));
-                Err((body::cut_short(&beginning), error))
+                Err((body::cut_short(&read), error))
             }
         }
     }

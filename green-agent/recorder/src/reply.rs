@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{
-    body::{self, Collected, Ended},
+    body::{self, Ended},
     card,
     exchange::Exchange,
     headers,
@@ -101,15 +101,7 @@ impl Proxy {
             }
             Form::Whole => {
                 let document = if status.is_success() { asked.document } else { Document::None };
-                match document {
-                    Document::None => self.read_short(pieces, exchange, status, &theirs).await,
-                    Document::Card | Document::CardInResult | Document::OauthMetadata => {
-                        let alive = || self.book.transcript.touch();
-                        let mut pieces = pieces;
-                        let read = body::collect(&mut pieces, self.body_limit, alive).await;
-                        self.record_body(read, pieces, exchange, status, &theirs, document)
-                    }
-                }
+                self.read_whole(pieces, exchange, status, &theirs, document).await
             }
         };
         let mut ours = headers::to_caller(theirs, &self.origins);
@@ -123,89 +115,67 @@ impl Proxy {
         response
     }
 
-    /// Reads a body to its end, if the end comes soon. The chunks of a slower body are passed on as they come, because
-    /// callers stop waiting for a reply that stays silent.
-    async fn read_short(
+    /// Reads and records a body. A document is read to its end. The chunks of another body that is slow are passed on as they
+    /// come, because callers stop waiting for a reply that stays silent. A body that is too large is only passed on.
+    async fn read_whole(
         &self,
         mut pieces: BodyChunks,
         exchange: Exchange,
         status: StatusCode,
         headers: &HeaderMap,
+        document: Document,
     ) -> Body {
         let mut kept = BytesMut::new();
         let alive = || self.book.transcript.touch();
-        let reading = body::collect_into(&mut kept, &mut pieces, self.body_limit, alive);
-        let read = match timeout(self.hold, reading).await {
-            Ok(Ended::Whole) => Collected::Whole(kept.freeze()),
-            Ok(Ended::Larger) => Collected::Larger(kept.freeze()),
-            Ok(Ended::Broken(error)) => Collected::Broken(kept.freeze(), error),
-            Err(_) => {
+        let reading = body::collect(&mut kept, &mut pieces, self.body_limit, alive);
+        let ended = match document {
+            Document::None => timeout(self.hold, reading).await.ok(),
+            Document::Card | Document::CardInResult | Document::OauthMetadata => {
+                Some(reading.await)
+            }
+        };
+        let (read, length) = (kept.freeze(), headers::content_length(headers));
+        match ended {
+            None => {
                 let slow = Slow {
                     status,
                     headers: headers.clone(),
                     kept: BytesMut::new(),
                     limit: self.body_limit,
                 };
-                let length = headers::content_length(headers);
-                let all = with_beginning(kept.freeze(), pieces);
-                return relay::relay(all, length, Reading::Slow(slow), exchange);
+                let all = with_beginning(read, pieces);
+                relay::relay(all, length, Reading::Slow(slow), exchange)
             }
-        };
-        self.record_body(read, pieces, exchange, status, headers, Document::None)
-    }
-
-    /// Records a body that was read; a body that is too large is only passed on.
-    fn record_body(
-        &self,
-        read: Collected<reqwest::Error>,
-        rest: BodyChunks,
-        exchange: Exchange,
-        status: StatusCode,
-        headers: &HeaderMap,
-        document: Document,
-    ) -> Body {
-        match read {
-            Collected::Whole(bytes) => {
-                exchange.reply(status, headers, body::keep(&bytes));
+            Some(Ended::Whole) => {
+                exchange.reply(status, headers, body::keep(&read));
                 exchange.close();
-                let rewritten = self.rewritten(document, &bytes);
-                rewritten.map_or_else(|| Body::from(bytes), Body::from)
+                let rewritten = self.rewritten(document, &read);
+                rewritten.map_or_else(|| Body::from(read), Body::from)
             }
-            Collected::Larger(beginning) => {
-                exchange.reply(status, headers, Some(body::too_large(headers, &beginning)));
-                let length = headers::content_length(headers);
-                let all = with_beginning(beginning, rest);
-                relay::relay(all, length, Reading::Nothing, exchange)
+            Some(Ended::Larger) => {
+                exchange.reply(status, headers, Some(body::too_large(headers, &read)));
+                relay::relay(with_beginning(read, pieces), length, Reading::Nothing, exchange)
             }
-            Collected::Broken(beginning, error) => {
-                exchange.reply(status, headers, Some(body::cut_short(&beginning)));
+            Some(Ended::Broken(error)) => {
+                exchange.reply(status, headers, Some(body::cut_short(&read)));
                 let error = relay::broke_off(error);
                 exchange.fail(&error);
-                relay::broken(beginning, error)
+                relay::broken(read, error)
             }
         }
     }
 
     /// Returns the body with its addresses rewritten; `None` if it is no document, or if it needs no change.
     fn rewritten(&self, document: Document, bytes: &[u8]) -> Option<Vec<u8>> {
-        let read = || serde_json::from_slice(bytes).ok();
-        let (reply, is_changed) = match document {
-            Document::None => return None,
-            Document::Card => {
-                let mut card = read()?;
-                let is_changed = self.rewrite_card(&mut card);
-                (card, is_changed)
-            }
-            Document::CardInResult => {
-                let mut reply: Value = read()?;
-                let is_changed = self.rewrite_card(reply.get_mut("result")?);
-                (reply, is_changed)
-            }
-            Document::OauthMetadata => {
-                let mut metadata = read()?;
-                let is_changed = oauth::rewrite(&mut metadata, &self.origins);
-                (metadata, is_changed)
-            }
+        if document == Document::None {
+            return None;
+        }
+        let mut reply: Value = serde_json::from_slice(bytes).ok()?;
+        let is_changed = match document {
+            Document::None => false,
+            Document::Card => self.rewrite_card(&mut reply),
+            Document::CardInResult => self.rewrite_card(reply.get_mut("result")?),
+            Document::OauthMetadata => oauth::rewrite(&mut reply, &self.origins),
         };
         is_changed.then(|| serde_json::to_vec(&reply).ok())?
     }
