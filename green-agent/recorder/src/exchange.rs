@@ -49,7 +49,8 @@ impl HopRecord {
 /// failure then, so that every exchange has an end in the transcript.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    book: Arc<HopRecord>,
+    /// The state that it shares with the other exchanges of its hop.
+    pub(super) book: Arc<HopRecord>,
     number: u64,
     open: bool,
     _permit: Option<OwnedSemaphorePermit>,
@@ -64,11 +65,6 @@ impl Exchange {
             open: true,
             _permit: permit,
         }
-    }
-
-    /// Returns the state that it shares with the other exchanges of its hop.
-    pub(super) fn book(&self) -> &HopRecord {
-        &self.book
     }
 
     /// Records the request. Call this before passing it on.

@@ -145,7 +145,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// ServerKind on a free port of 127.0.0.1 for each hop.
+    /// Listens on a free port of 127.0.0.1 for each hop.
     ///
     /// # Errors
     /// If a hop is named twice, its upstream is no HTTP URL, or the system refuses a port.
@@ -179,21 +179,24 @@ impl Recorder {
         };
         let mut standing = Vec::new();
         for HopSpec { hop, upstream, written_port } in hops {
-            let (listener, origins) = listen(listeners, &hop, &upstream)?;
+            let (listener, mut origins) = listen(listeners, &hop, &upstream)?;
+            origins.written_port = written_port;
             match recorder.urls.entry(hop.clone()) {
                 btree_map::Entry::Vacant(entry) => entry.insert(origins.endpoint()),
                 btree_map::Entry::Occupied(_) => return Err(RecorderError::Twice(hop)),
             };
             let connections = upstreams.to(&upstream, &options).map_err(RecorderError::Client)?;
-            standing.push((hop, listener, origins.written_at(written_port), connections));
+            standing.push((hop, listener, origins, connections));
         }
         let ours = recorder.urls.values();
         let ours: BTreeSet<_> = ours.map(|url| url.origin().ascii_serialization()).collect();
         let ours = Arc::new(ours);
-        for (hop, listener, origins, upstream) in standing {
+        for (hop, listener, mut origins, upstream) in standing {
+            origins.ours = ours.clone();
+            origins.trusted = options.rewrite_cards;
             let proxy = Proxy {
                 book: Arc::new(recorder.book(hop, &transcript, &masker)),
-                origins: origins.among(ours.clone()).trusting(options.rewrite_cards),
+                origins,
                 upstream,
                 permits: Arc::new(Semaphore::new(options.exchanges)),
                 body_limit: options.body_limit,
@@ -205,7 +208,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// ServerKind for [`record_stdio`], which reports the lines on the standard streams of a server that the hop's caller
+    /// Listens for [`record_stdio`], which reports the lines on the standard streams of a server that the hop's caller
     /// starts. Returns the URL for its `--to`.
     ///
     /// # Errors

@@ -14,12 +14,13 @@ const THIS_MACHINE: [&str; 5] = ["localhost", "127.0.0.1", "0.0.0.0", "[::1]", "
 pub(super) struct Origins {
     upstream: Url,
     recorder: Url,
-    /// The origins of the recorder on all hops.
-    ours: Arc<BTreeSet<String>>,
-    /// Whether all addresses in a card count as the upstream's.
-    trusted: bool,
-    /// A port of this machine that counts as the upstream's in a card.
-    written_port: Option<u16>,
+    /// The origins of the recorder on all hops, including this one.
+    pub(super) ours: Arc<BTreeSet<String>>,
+    /// Whether all addresses in a card, such as a container's, count as the upstream's.
+    pub(super) trusted: bool,
+    /// The port that the upstream was written to listen at, if it was given another one. On this machine, it counts as the
+    /// upstream's in a card.
+    pub(super) written_port: Option<u16>,
 }
 
 /// The target of a URL, for a caller that reaches the upstream through the recorder.
@@ -48,21 +49,6 @@ impl Origins {
             trusted: false,
             written_port: None,
         })
-    }
-
-    /// Sets the recorder's origins on all hops, including this one.
-    pub(super) fn among(self, ours: Arc<BTreeSet<String>>) -> Self {
-        Self { ours, ..self }
-    }
-
-    /// Sets whether other addresses in a card, such as a container's, count as the upstream's.
-    pub(super) fn trusting(self, trusted: bool) -> Self {
-        Self { trusted, ..self }
-    }
-
-    /// Sets the port that the upstream was written to listen at, if it was given another one.
-    pub(super) fn written_at(self, written_port: Option<u16>) -> Self {
-        Self { written_port, ..self }
     }
 
     pub(super) fn follow_card(&self, url: &str) -> UrlTarget {
@@ -154,7 +140,7 @@ mod tests {
         let plain = origins("http://127.0.0.1:9009/");
         let other = "http://agent:80/a2a";
         assert_eq!(plain.follow_card(other), UrlTarget::Elsewhere);
-        let trusting = plain.trusting(true);
+        let trusting = Origins { trusted: true, ..plain };
         let here = UrlTarget::Upstream("http://127.0.0.1:4000/a2a".to_owned());
         assert_eq!(trusting.follow_card(other), here);
         assert_eq!(trusting.follow(other), UrlTarget::Elsewhere, "a redirect stays one");
@@ -162,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_card_may_say_the_port_that_was_replaced() {
-        let moved = origins("http://127.0.0.1:27036/").written_at(Some(9009));
+        let moved = Origins { written_port: Some(9009), ..origins("http://127.0.0.1:27036/") };
         let here = UrlTarget::Upstream("http://127.0.0.1:4000/a2a".to_owned());
         for url in
             ["http://0.0.0.0:9009/a2a", "http://localhost:9009/a2a", "http://127.0.0.1:27036/a2a"]
@@ -209,7 +195,8 @@ mod tests {
     #[test]
     fn urls_are_followed_by_host_and_port() {
         let ours = ["http://127.0.0.1:4000", "http://127.0.0.1:4001"].map(str::to_owned);
-        let origins = origins("http://agent.example:9109/a2a").among(Arc::new(ours.into()));
+        let ours = Arc::new(ours.into());
+        let origins = Origins { ours, ..origins("http://agent.example:9109/a2a") };
         let recorder = |path: &str| UrlTarget::Upstream(format!("http://127.0.0.1:4000{path}"));
         for (url, expected) in [
             ("http://agent.example:9109", recorder("/")),

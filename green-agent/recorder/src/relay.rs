@@ -98,7 +98,7 @@ pub(super) fn relay(
     exchange: Exchange,
 ) -> Body {
     let relay =
-        Relay { pieces, reading, left: length, phase: exchange.book().phase.clone(), exchange };
+        Relay { pieces, reading, left: length, phase: exchange.book.phase.clone(), exchange };
     Body::from_stream(stream::unfold(Some(relay), |relay| async { relay?.pass().await }))
 }
 
@@ -140,7 +140,7 @@ impl Relay {
     fn note(&mut self, piece: &[u8]) {
         self.left = self.left.map(|left| left.saturating_sub(piece.len() as u64));
         // Any bytes are a sign of life, even if they complete no event.
-        self.exchange.book().transcript.touch();
+        self.exchange.book.transcript.touch();
         match &mut self.reading {
             Reading::Events(parser) => {
                 let events = parser.push(piece);
