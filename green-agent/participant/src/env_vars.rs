@@ -130,18 +130,10 @@ impl EnvVars {
         resolved.values = self.dotenv.iter().filter(given).map(owned).collect();
         let mut missing = Vec::new();
         for (key, template) in table {
-            let value = self.expand(key, template, &mut resolved.secrets);
-            let value = match value {
-                Ok(value) => value,
-                Err(Problem::Missing(variables)) => {
-                    let needed = variables.into_iter().map(|variable| (key.clone(), variable));
-                    missing.extend(needed);
-                    continue;
-                }
-                Err(Problem::Malformed) => {
-                    let (role, key) = (role.to_owned(), key.clone());
-                    return Err(EnvVarsError::Malformed { role, key });
-                }
+            let value = self.expand(key, template, &mut resolved.secrets, &mut missing);
+            let Some(value) = value else {
+                let (role, key) = (role.to_owned(), key.clone());
+                return Err(EnvVarsError::Malformed { role, key });
             };
             // A text without a reference is a secret if its key suggests it. In a text with a reference, only the value
             // referred to can be a secret.
@@ -188,22 +180,21 @@ impl EnvVars {
         value.map(String::as_str)
     }
 
+    /// Returns a template with its references replaced, or `None` if one is malformed. References to variables that are not set
+    /// are added to `missing`, with the key.
     fn expand(
         &self,
         key: &str,
         template: &str,
         secrets: &mut BTreeSet<String>,
-    ) -> Result<String, Problem> {
-        let (mut out, mut missing) = (String::new(), Vec::new());
-        let mut rest = template;
+        missing: &mut Vec<(String, String)>,
+    ) -> Option<String> {
+        let (mut out, mut rest) = (String::new(), template);
         while let Some((before, after)) = rest.split_once('$') {
             out.push_str(before);
             rest = if let Some(after) = after.strip_prefix('{') {
-                let (reference, after) = after.split_once('}').ok_or(Problem::Malformed)?;
-                match self.value_of(key, reference, secrets)? {
-                    Ok(value) => out.push_str(value),
-                    Err(variable) => missing.push(variable),
-                }
+                let (reference, after) = after.split_once('}')?;
+                out.push_str(self.value_of(key, reference, secrets, missing)?);
                 after
             } else {
                 out.push('$');
@@ -211,43 +202,39 @@ impl EnvVars {
             };
         }
         out.push_str(rest);
-        if missing.is_empty() { Ok(out) } else { Err(Problem::Missing(missing)) }
+        Some(out)
     }
 
-    /// Returns the value of a reference, or the name of the variable that is not set. A default is written in the scenario
-    /// file, so it is not a secret.
+    /// Returns the value of a reference. A default is written in the scenario file, so it is not a secret.
     fn value_of<'a>(
         &'a self,
         key: &str,
         reference: &'a str,
         secrets: &mut BTreeSet<String>,
-    ) -> Result<Result<&'a str, String>, Problem> {
+        missing: &mut Vec<(String, String)>,
+    ) -> Option<&'a str> {
         let (name, default) = match reference.split_once(":-") {
             Some((name, default)) => (name, Some(default)),
             None => (reference, None),
         };
         // A reference within a default would be cut at its own end.
         if !is_name(name) || default.is_some_and(|default| default.contains("${")) {
-            return Err(Problem::Malformed);
+            return None;
         }
         match (self.get(name), default) {
-            (None | Some(""), Some(default)) => Ok(Ok(default)),
+            (None | Some(""), Some(default)) => Some(default),
             (Some(value), _) => {
                 // Either name may suggest a secret: that of the variable, or the one under which the agent
                 // gets it.
                 secret::add(secrets, &format!("{name}_{key}"), value);
-                Ok(Ok(value))
+                Some(value)
             }
-            (None, None) => Ok(Err(name.to_owned())),
+            (None, None) => {
+                missing.push((key.to_owned(), name.to_owned()));
+                Some("")
+            }
         }
     }
-}
-
-/// A problem of a value, before its role and key are added.
-enum Problem {
-    /// The variables that are not set, at least one.
-    Missing(Vec<String>),
-    Malformed,
 }
 
 fn is_name(name: &str) -> bool {
