@@ -245,7 +245,7 @@ fn replace_number(
     let places: Vec<usize> = word
         .match_indices(from)
         .map(|(at, _)| at)
-        .filter(|at| ends_before(&word[..*at]) && begins_after(&word[at + from.len()..]))
+        .filter(|at| is_edge(word[..*at].chars().rev()) && is_edge(word[at + from.len()..].chars()))
         .filter(|at| wanted(*at))
         .collect();
     for at in places.iter().rev() {
@@ -254,28 +254,13 @@ fn replace_number(
     places.len()
 }
 
-/// Returns whether a number can begin after this text.
-fn ends_before(before: &str) -> bool {
-    let mut back = before.chars().rev();
-    match back.next() {
-        Some('.') => !back.next().is_some_and(|c| c.is_ascii_digit()),
-        Some(c) => !is_word(c),
+/// Returns whether a number can begin or end beside these characters, the nearest of which comes first.
+fn is_edge(mut beside: impl Iterator<Item = char>) -> bool {
+    match beside.next() {
+        Some('.') => !beside.next().is_some_and(|c| c.is_ascii_digit()),
+        Some(c) => !c.is_alphanumeric() && c != '_',
         None => true,
     }
-}
-
-/// Returns whether a number can end before this text.
-fn begins_after(after: &str) -> bool {
-    let mut ahead = after.chars();
-    match ahead.next() {
-        Some('.') => !ahead.next().is_some_and(|c| c.is_ascii_digit()),
-        Some(c) => !is_word(c),
-        None => true,
-    }
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]

@@ -175,16 +175,9 @@ async fn poll(
     loop {
         let asked = async {
             // A starting program refuses dozens of connections. An attempt to connect costs a tenth of a request.
-            match &seen {
-                // Other machines may be reached through a proxy only.
-                CardProbe::NoConnection { .. } if is_loopback(endpoint) => {
-                    connects(endpoint).await?;
-                }
-                CardProbe::NoConnection { .. }
-                | CardProbe::Silence
-                | CardProbe::Untrusted { .. }
-                | CardProbe::Status { .. }
-                | CardProbe::NotACard { .. } => {}
+            // Other machines may be reached through a proxy only.
+            if matches!(seen, CardProbe::NoConnection { .. }) && is_loopback(endpoint) {
+                connects(endpoint).await?;
             }
             ask_all(client, endpoint, &places, || request_limit(begun.elapsed())).await
         };
@@ -241,10 +234,6 @@ fn pause(seen: &CardProbe, waited: Duration, quiet: Duration) -> Duration {
         CardProbe::NoConnection { .. } if waited < STARTING => {
             (waited / 16).clamp(SHORTEST_PAUSE, REFUSED_PAUSE)
         }
-        CardProbe::NoConnection { .. }
-        | CardProbe::Silence
-        | CardProbe::Untrusted { .. }
-        | CardProbe::Status { .. }
-        | CardProbe::NotACard { .. } => (waited / 4).clamp(SHORTEST_PAUSE, LONGEST_PAUSE),
+        _ => (waited / 4).clamp(SHORTEST_PAUSE, LONGEST_PAUSE),
     }
 }

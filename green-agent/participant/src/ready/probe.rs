@@ -73,9 +73,7 @@ impl CardProbe {
             }
         }
     }
-}
 
-impl CardProbe {
     /// Returns the result that is closer to a card; of two that are as close, this one.
     fn or_closer(self, other: Self) -> Self {
         let rank = |probe: &Self| match probe {
@@ -196,16 +194,16 @@ async fn ask(client: &Client, url: &Url, limit: Duration) -> Result<Value, CardP
 async fn refused(response: Response, url: &Url) -> CardProbe {
     let status = response.status();
     let is_there = status != StatusCode::NOT_FOUND;
-    if let Some(said) = describe_redirect(&response) {
-        return CardProbe::Status { is_there, status: status.as_u16(), said, url: url.clone() };
-    }
-    let said = match is_there && !is_event_stream(&response) {
-        true => read(response).await.ok().flatten().unwrap_or_default(),
-        false => Vec::new(),
+    let said = match describe_redirect(&response) {
+        Some(redirect) => redirect,
+        None if is_there && !is_event_stream(&response) => {
+            let said = read(response).await.ok().flatten().unwrap_or_default();
+            let said = String::from_utf8_lossy(&said);
+            let words: Vec<&str> = said.split_whitespace().collect();
+            words.join(" ").chars().take(SAID).collect()
+        }
+        None => String::new(),
     };
-    let said = String::from_utf8_lossy(&said);
-    let words: Vec<&str> = said.split_whitespace().collect();
-    let said = words.join(" ").chars().take(SAID).collect();
     CardProbe::Status { is_there, status: status.as_u16(), said, url: url.clone() }
 }
 
