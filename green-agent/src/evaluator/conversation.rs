@@ -16,8 +16,9 @@ use tokio::time::{Duration, Instant, sleep, timeout_at};
 
 use super::{
     Evaluation, EvaluationError, Listener, admission,
-    collect::{Collected, NOT_BELIEVED},
+    collect::{Collected, NOT_BELIEVED, assessment_of},
     credentials,
+    custom::EvaluationResult,
     pipeline::Key,
 };
 use crate::{
@@ -95,26 +96,10 @@ fn judge(number: usize, turn: &ConversationTurn, talk: &Collected) -> Option<Str
 
 fn assessment(turns: usize, passed: usize, states: &[String], wrong: Option<String>) -> Assessment {
     let score = passed as f64 / turns as f64;
-    let data = json!({"score": score, "turns": turns, "passed": passed, "states": states});
-    let result = json!({"artifactId": "result", "name": "Result", "parts": [{"data": data}]});
-    let (state, name) = match wrong {
-        None => ("completed", "TASK_STATE_COMPLETED"),
-        Some(_) => ("failed", "TASK_STATE_FAILED"),
-    };
-    let message = wrong.map(
-        |text| json!({"messageId": "verdict", "role": "ROLE_AGENT", "parts": [{"text": text}]}),
-    );
-    let mut status = json!({"state": name});
-    if let Some(message) = message {
-        status["message"] = message;
-    }
-    Assessment {
-        state: state.to_owned(),
-        statuses: vec![status],
-        artifacts: vec![result],
-        results: vec![data],
-        metrics: BTreeMap::from([("score".to_owned(), score)]),
-    }
+    let result = json!({"score": score, "turns": turns, "passed": passed, "states": states});
+    let verdict = EvaluationResult { result, failure: wrong };
+    let metrics = BTreeMap::from([("score".to_owned(), score)]);
+    Assessment { metrics, ..assessment_of(Vec::new(), verdict) }
 }
 
 /// Carries out one turn; stores the agent's answer in `talk`. In the first one for a role, the agent may still refuse, and an
