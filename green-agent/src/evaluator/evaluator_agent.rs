@@ -111,7 +111,7 @@ impl Executor for EvaluatorExecutor {
 impl EvaluatorExecutor {
     /// Runs the evaluation in a spawned task, because it may outlive its turn.
     async fn evaluate(&self, turn: Turn) -> Vec<Update> {
-        let reporter = Reporter::in_task(turn.handle.clone());
+        let reporter = Reporter::new(Some(turn.handle.clone()), None);
         let evaluator = Arc::clone(&self.evaluator);
         let (message, speaking) = (turn.message, reporter.clone());
         let mut work = tokio::spawn(async move { work(&*evaluator, &message, &speaking).await });

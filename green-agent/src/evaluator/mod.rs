@@ -227,7 +227,7 @@ impl Evaluation<'_> {
         evaluator: &dyn Evaluator,
         listener: &Listener,
     ) -> Result<Assessment, EvaluationError> {
-        let reporter = Reporter::to(listener.clone());
+        let reporter = Reporter::new(None, Some(listener.clone()));
         let request = self.request(Map::new());
         match evaluator.assess(&request, &reporter).await {
             Ok(verdict) => Ok(assessment_of(reporter.said(), verdict)),

@@ -30,17 +30,8 @@ struct Inner {
 }
 
 impl Reporter {
-    /// Returns a reporter whose messages become statuses of the task while it works.
-    pub(super) fn in_task(task: TaskHandle) -> Self {
-        Self::new(Some(task), None)
-    }
-
-    /// Returns a reporter whose messages reach the runner only.
-    pub(super) fn to(listener: Listener) -> Self {
-        Self::new(None, Some(listener))
-    }
-
-    fn new(task: Option<TaskHandle>, listener: Option<Listener>) -> Self {
+    /// Returns a reporter whose messages become statuses of the task while it works, and reach the listener in the runner.
+    pub(super) fn new(task: Option<TaskHandle>, listener: Option<Listener>) -> Self {
         Self(Arc::new(Inner {
             task,
             listener,
@@ -67,8 +58,8 @@ impl Reporter {
 
     /// Sends a message again with the same id, by which the receiver recognizes it.
     pub async fn repeat(&self, message_id: &str) -> Result<(), AssessError> {
-        let message = self.messages().find(|one| one.message_id == message_id);
-        match message {
+        let mut messages = self.said().into_iter().filter_map(|status| status.message);
+        match messages.find(|one| one.message_id == message_id) {
             Some(message) => self.emit(message).await,
             None => Ok(()),
         }
@@ -110,10 +101,6 @@ impl Reporter {
     /// Returns the statuses for all messages sent, in order.
     pub(super) fn said(&self) -> Vec<TaskStatus> {
         lock(&self.0.said).clone()
-    }
-
-    fn messages(&self) -> impl Iterator<Item = Message> + use<> {
-        self.said().into_iter().filter_map(|status| status.message)
     }
 
     async fn emit(&self, message: Message) -> Result<(), AssessError> {

@@ -11,10 +11,9 @@ use super::{
 };
 use crate::{
     evaluator::episode::{EnvironmentAccess, EpisodeEvaluator, MCP_PATH, router},
-    participant::LocalServer,
     recorder::{RECORD_STDIO, Recorder},
     scenario::{
-        episode::{Delivery, Episode, McpTransport},
+        episode::{Delivery, McpTransport},
         model::{Evaluator, Green, Scenario},
     },
     transcript::Transcript,
@@ -81,8 +80,16 @@ impl EpisodeSetup {
             Arc::new(move |role: &str, bytes| counted.count_unrecorded(role, bytes));
         evaluator.secret_sink = Arc::new(move |secret: &Secret| masker.learn(secret.expose()));
         let evaluator = Arc::new(evaluator);
-        let preset = preset(settings, &evaluator).await?;
-        serve(environment_server, evaluator.clone());
+        let preset = match settings.delivery {
+            Delivery::Messages | Delivery::Synchronous => None,
+            Delivery::Preset => {
+                let details = evaluator.open_ahead().await;
+                Some(details.map_err(|error| ProblemKind::Harness.because(error))?)
+            }
+        };
+        let (served, url) = (evaluator.clone(), environment_server.url().clone());
+        environment_server
+            .serve(async move { router(served, &url).await.map_err(io::Error::other) });
         Ok(Some(Self { evaluator, preset, tap }))
     }
 }
@@ -93,23 +100,4 @@ fn relay(tap: &Url, environment: &Url) -> Vec<String> {
     let wrapper = [WRAPPER, RECORD_STDIO, "--to", tap.as_str(), "--"];
     let relay = RELAY.into_iter().chain([environment.as_str()]);
     wrapper.into_iter().chain(relay).map(str::to_owned).collect()
-}
-
-async fn preset(
-    settings: &Episode,
-    evaluator: &EpisodeEvaluator,
-) -> Result<Option<ConnectionDetails>, Problem> {
-    match settings.delivery {
-        Delivery::Messages | Delivery::Synchronous => Ok(None),
-        Delivery::Preset => {
-            let details = evaluator.open_ahead().await;
-            details.map(Some).map_err(|error| ProblemKind::Harness.because(error))
-        }
-    }
-}
-
-fn serve(environment_server: &LocalServer, evaluator: Arc<EpisodeEvaluator>) {
-    let url = environment_server.url().clone();
-    environment_server
-        .serve(async move { router(evaluator, &url).await.map_err(io::Error::other) });
 }

@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use bridge_client::{Client, ClientError, Credentials, GrpcMeter, Limits, Options, new_message_id};
-use bridge_protocol::a2a::{CancelTaskRequest, Message, Part, Role, SendMessageRequest};
+use bridge_protocol::a2a::{CancelTaskRequest, Message, Part, Role, SendMessageRequest, Task};
 use mcp_tools::{acknowledge::ACKNOWLEDGE_EXTENSION, episodes::Episodes};
 use tokio::{
     sync::watch,
@@ -82,19 +82,17 @@ impl CallOptions<'_> {
         let acknowledges = declares.into_iter().any(|one| one.uri == ACKNOWLEDGE_EXTENSION);
         let acknowledge = self.settings.acknowledge.filter(|_| acknowledges);
         let request = SendMessageRequest::new(self.message(running, acknowledge.is_some()));
-        let mut dialogue = ParticipantDialogue {
-            client: &client,
-            heard: Collected::default(),
-            acknowledged: watch::Sender::default(),
-        };
-        let acknowledged = dialogue.acknowledged.subscribe();
-        let resending = resend(&client, &request, acknowledge, acknowledged);
+        let mut heard = Collected::default();
+        let acknowledged = watch::Sender::default();
+        let resending = resend(&client, &request, acknowledge, acknowledged.subscribe());
+        let streams = client.card().capabilities.streams();
+        let noted = |collected: &Collected, _| note(collected, &acknowledged);
         let over = async {
             episodes.finished(&running.opened.id).await;
             sleep(LAST_WORDS).await;
         };
         let ended = tokio::select! {
-            held = dialogue.hold(request.clone()) => held,
+            said = heard.say(&client, request.clone(), streams, noted) => said,
             failed = resending => failed,
             () = over => Ok(()),
         };
@@ -109,11 +107,11 @@ impl CallOptions<'_> {
             }
             ended => ended?,
         }
-        dialogue.leave().await;
+        leave(&client, &heard).await;
         Ok(Participant {
-            state: dialogue.heard.state(),
-            text: dialogue.heard.text(),
-            model_fault: dialogue.heard.model_fault(),
+            state: heard.state(),
+            text: heard.text(),
+            model_fault: heard.model_fault(),
         })
     }
 
@@ -139,29 +137,13 @@ impl CallOptions<'_> {
     }
 }
 
-/// The dialogue with a participant: its task, and the messages that it has acknowledged.
-struct ParticipantDialogue<'a> {
-    client: &'a Client,
-    heard: Collected,
-    acknowledged: watch::Sender<BTreeSet<String>>,
-}
-
-impl ParticipantDialogue<'_> {
-    /// Sends a message and reads the reply until the task is settled.
-    async fn hold(&mut self, request: SendMessageRequest) -> Result<(), ClientError> {
-        let streams = self.client.card().capabilities.streams();
-        let noted = |collected: &Collected, _| note(collected, &self.acknowledged);
-        self.heard.say(self.client, request, streams, noted).await
-    }
-
-    /// Cancels the task of a participant whose episode is over. Errors are ignored: it may have ended
-    /// meanwhile, or not support cancellation.
-    async fn leave(&self) {
-        let open = |task: &&bridge_protocol::a2a::Task| !task.status.state.is_terminal();
-        if let Some(task) = self.heard.task.as_ref().filter(open) {
-            let request = CancelTaskRequest::new(task.id.as_str());
-            let _ = timeout(LAST_WORDS, self.client.cancel_task(request)).await;
-        }
+/// Cancels the task of a participant whose episode is over. Errors are ignored: it may have ended
+/// meanwhile, or not support cancellation.
+async fn leave(client: &Client, heard: &Collected) {
+    let open = |task: &&Task| !task.status.state.is_terminal();
+    if let Some(task) = heard.task.as_ref().filter(open) {
+        let request = CancelTaskRequest::new(task.id.as_str());
+        let _ = timeout(LAST_WORDS, client.cancel_task(request)).await;
     }
 }
 

@@ -54,7 +54,6 @@ use async_trait::async_trait;
 use bridge_client::Limits;
 use bridge_program::lock;
 use bridge_protocol::a2a::{AgentCard, Message};
-use jiff::Timestamp;
 use mcp_tools::{
     acknowledge::ACKNOWLEDGE_EXTENSION,
     connection::ConnectionDetails,
@@ -175,20 +174,6 @@ impl EpisodeEvaluator {
         }
     }
 
-    async fn open(&self, settings: &Episode, seed: u64) -> Result<RunningEpisode, AssessError> {
-        let options = running::EpisodeOptions {
-            settings,
-            seed,
-            episodes: &self.episodes,
-            reach: &self.reach,
-            environments: &self.environments,
-            now: now(),
-        };
-        let running = options.open().await?;
-        running.secrets().for_each(|secret| (self.secret_sink)(secret));
-        Ok(running)
-    }
-
     /// Returns the settings and the seed, with the values of a request's config applied.
     fn configured(&self, config: &Map<String, Value>) -> Result<(Episode, u64), AssessError> {
         let rejected = |why: String| AssessError::Rejected(format!("config: {why}"));
@@ -294,11 +279,6 @@ impl fmt::Debug for EpisodeEvaluator {
     }
 }
 
-/// Returns the time at which an evaluation begins.
-fn now() -> Timestamp {
-    Timestamp::now()
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -372,7 +352,7 @@ mod tests {
     #[tokio::test]
     async fn an_evaluation_that_is_dropped_leaves_no_episode_open() {
         let evaluator = evaluator();
-        let reporter = Reporter::to(Arc::new(|_: &str| ()));
+        let reporter = Reporter::new(None, None);
         let message = Message::new("m", Role::User, vec![Part::text("ready for evaluation")]);
         for _ in 0..2 {
             let mut evaluation = evaluator.welcome(&message, &reporter);
@@ -387,7 +367,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_environment_must_be_known_and_one_participant_named() {
-        let reporter = Reporter::to(Arc::new(|_: &str| ()));
+        let reporter = Reporter::new(None, None);
         for (participants, config, expected) in [
             (vec![], json!({}), "participants: expected one, found 0"),
             (

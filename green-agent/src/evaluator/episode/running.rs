@@ -5,13 +5,13 @@ use std::{mem, ops::Deref, time::Duration};
 use jiff::Timestamp;
 use mcp_tools::{
     connection::{ConnectionDetails, Transport},
-    environments::{Environment, Score},
+    environments::Score,
     episodes::{EndReason, Episodes, Limits, Opened, Outcome},
     secret::Secret,
 };
 use tokio::runtime::Handle;
 
-use super::{EnvironmentAccess, NewEnvironment};
+use super::EpisodeEvaluator;
 use crate::{
     evaluator::assess_error::AssessError,
     scenario::episode::{Episode, McpTransport, TokenKind},
@@ -19,15 +19,6 @@ use crate::{
 
 /// The environment variable from which a relay reads the token.
 const TOKEN_VARIABLE: &str = "MCP_TOKEN";
-
-pub(super) struct EpisodeOptions<'a> {
-    pub(super) settings: &'a Episode,
-    pub(super) seed: u64,
-    pub(super) episodes: &'a Episodes,
-    pub(super) reach: &'a EnvironmentAccess,
-    pub(super) environments: &'a NewEnvironment,
-    pub(super) now: Timestamp,
-}
 
 /// An open episode.
 pub(super) struct RunningEpisode {
@@ -66,55 +57,56 @@ impl Drop for OpenEpisode {
     }
 }
 
-impl EpisodeOptions<'_> {
-    pub(super) async fn open(&self) -> Result<RunningEpisode, AssessError> {
+impl EpisodeEvaluator {
+    /// Opens an episode, and gives its tokens to the sink.
+    pub(super) async fn open(
+        &self,
+        settings: &Episode,
+        seed: u64,
+    ) -> Result<RunningEpisode, AssessError> {
         let limits = Limits {
-            steps: self.settings.limits.steps,
-            time: self.settings.limits.time,
+            steps: settings.limits.steps,
+            time: settings.limits.time,
             ..Limits::default()
         };
-        let opened = self.open_with(limits)?;
-        let decoy = match self.settings.token {
-            TokenKind::Valid | TokenKind::Wrong => None,
-            TokenKind::Foreign => Some(self.open_with(limits)?),
-            TokenKind::Expired => Some(self.open_expired(limits).await?),
+        let now = Timestamp::now();
+        let open = |limits| -> Result<OpenEpisode, AssessError> {
+            let name = &settings.environment;
+            let environment = (self.environments)(name, seed).ok_or_else(|| {
+                let why = format!("config.environment: there is no environment {name:?}");
+                AssessError::Rejected(why)
+            })?;
+            let opened = self.episodes.open(environment, limits, now).map_err(|error| {
+                AssessError::Failed(format!("no episode can be opened: {error}"))
+            })?;
+            Ok(OpenEpisode { opened, episodes: self.episodes.clone() })
         };
-        let token = match (self.settings.token, &decoy) {
+        let opened = open(limits)?;
+        let decoy = match settings.token {
+            TokenKind::Valid | TokenKind::Wrong => None,
+            TokenKind::Foreign => Some(open(limits)?),
+            TokenKind::Expired => {
+                let expired = open(Limits { time: Duration::from_millis(1), ..limits })?;
+                self.episodes.finished(&expired.id).await;
+                Some(expired)
+            }
+        };
+        let token = match (settings.token, &decoy) {
             (TokenKind::Wrong, _) => changed(&opened.token),
             (_, Some(decoy)) => decoy.token.clone(),
             (_, None) => opened.token.clone(),
         };
-        let mut details = self.reached_with(&token);
+        let mut details = self.reached_with(settings.transport, &token);
         details.episode_id = Some(opened.id.clone());
         // The details do not show that the token has expired: otherwise a participant would not try it.
-        details.expires_at =
-            (self.settings.token != TokenKind::Expired).then_some(opened.expires_at);
-        Ok(RunningEpisode { opened, details, decoy })
+        details.expires_at = (settings.token != TokenKind::Expired).then_some(opened.expires_at);
+        let running = RunningEpisode { opened, details, decoy };
+        running.secrets().for_each(|secret| (self.secret_sink)(secret));
+        Ok(running)
     }
 
-    fn open_with(&self, limits: Limits) -> Result<OpenEpisode, AssessError> {
-        let opened = self.episodes.open(self.environment()?, limits, self.now);
-        let opened = opened
-            .map_err(|error| AssessError::Failed(format!("no episode can be opened: {error}")))?;
-        Ok(OpenEpisode { opened, episodes: self.episodes.clone() })
-    }
-
-    /// Opens an episode whose time is over immediately.
-    async fn open_expired(&self, limits: Limits) -> Result<OpenEpisode, AssessError> {
-        let opened = self.open_with(Limits { time: Duration::from_millis(1), ..limits })?;
-        self.episodes.finished(&opened.id).await;
-        Ok(opened)
-    }
-
-    fn environment(&self) -> Result<Box<dyn Environment>, AssessError> {
-        let name = &self.settings.environment;
-        (self.environments)(name, self.seed).ok_or_else(|| {
-            AssessError::Rejected(format!("config.environment: there is no environment {name:?}"))
-        })
-    }
-
-    fn reached_with(&self, token: &Secret) -> ConnectionDetails {
-        match (self.settings.transport, self.reach.relay.split_first()) {
+    fn reached_with(&self, transport: McpTransport, token: &Secret) -> ConnectionDetails {
+        match (transport, self.reach.relay.split_first()) {
             (McpTransport::Stdio, Some((command, args))) => {
                 let mut details = ConnectionDetails::stdio("environment", command, args);
                 if let Transport::Stdio { env, .. } = &mut details.transport {
@@ -136,7 +128,7 @@ fn changed(token: &Secret) -> Secret {
 
 impl RunningEpisode {
     /// Returns the tokens, which must be masked.
-    pub(super) fn secrets(&self) -> impl Iterator<Item = &Secret> {
+    fn secrets(&self) -> impl Iterator<Item = &Secret> {
         let decoy = self.decoy.iter().map(|decoy| &decoy.token);
         let secrets = self.details.secrets().into_iter();
         [&self.opened.token].into_iter().chain(decoy).chain(secrets)
