@@ -190,8 +190,9 @@ fn hex(digest: &str, length: usize) -> String {
     digits.chars().take(length).collect()
 }
 
-/// Returns a name as one segment of a path. Different names stay different: a changed name ends with a digest.
-fn file_name(name: &str) -> String {
+/// Returns a name, such as that of a sample or a role, as one segment of a path. Different names stay different: a changed name
+/// ends with a digest.
+pub(super) fn file_name(name: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || "-_.,=+".contains(c) { c } else { '_' };
     let mut changed: String = name.chars().map(plain).collect();
     if changed.starts_with('.') {

@@ -8,7 +8,7 @@ use std::{
 use mcp_tools::{connection::ConnectionDetails, secret::Secret};
 use url::Url;
 
-use super::hosted::Hosted;
+use super::{hosted::Hosted, plan::file_name};
 use crate::{
     evaluator::pipeline::Keyring,
     participant::{
@@ -89,10 +89,14 @@ pub(super) fn log_path(folder: &Path, role: &str) -> PathBuf {
     folder.join(format!("{}.log", file_name(role)))
 }
 
-/// Returns a role as a file name: a role is free text.
-fn file_name(role: &str) -> String {
-    let plain = |c: char| {
-        if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }
-    };
-    role.chars().map(plain).collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_do_not_share_a_log() {
+        let log = |role| log_path(Path::new("trial"), role);
+        assert_eq!(log("a_b"), Path::new("trial/a_b.log"));
+        assert_ne!(log("a b"), log("a_b"));
+    }
 }
