@@ -166,23 +166,19 @@ impl Run {
     }
 
     pub(super) fn execute(&self) -> Result<Exit, Exit> {
-        self.execute_asked(&self.asked(&stamp())?)
+        self.execute_as(&stamp()).map(|(_, exit)| exit)
     }
 
     /// Runs the scenarios in a folder of this name, and returns the folder with the exit code.
     pub(super) fn execute_as(&self, name: &str) -> Result<(PathBuf, Exit), Exit> {
         let asked = self.asked(name)?;
-        let exit = self.execute_asked(&asked)?;
-        Ok((asked.folder, exit))
-    }
-
-    fn execute_asked(&self, asked: &Asked) -> Result<Exit, Exit> {
         if asked.flags.accept_baseline && asked.found.iter().all(has_no_baseline) {
             complain(&NO_BASELINE);
             return Err(Exit::Usage);
         }
         let runtime = bridge_program::runtime().or_exit(Exit::Infrastructure)?;
-        runtime.block_on(self.run(asked))
+        let exit = runtime.block_on(self.run(&asked))?;
+        Ok((asked.folder, exit))
     }
 
     /// Returns the scenarios and settings of a run: those of the flags in a new folder of this name, or those of the
@@ -318,9 +314,7 @@ impl Run {
         };
         Ok(RunOptions {
             jobs,
-            trials: settings.trials,
-            seed: settings.seed,
-            shard: settings.shard,
+            settings: settings.clone(),
             snapshots,
             accepts_baseline: flags.accept_baseline,
             install: flags.install,
@@ -328,7 +322,6 @@ impl Run {
             folder: asked.folder.clone(),
             working_dir,
             supplied,
-            rewrite_cards: settings.rewrite_cards,
             tls,
             engine: install::engine(),
             installer,

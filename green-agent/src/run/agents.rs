@@ -130,7 +130,7 @@ fn local_server() -> Result<LocalServer, Problem> {
 
 /// Returns the seed of a trial: each trial has the next seed after the one before it.
 pub(super) fn seed(scenario: &Scenario, options: &RunOptions, trial: u32) -> u64 {
-    let seed = options.seed.unwrap_or(scenario.harness.seed);
+    let seed = options.settings.seed.unwrap_or(scenario.harness.seed);
     seed.wrapping_add(u64::from(trial) - 1)
 }
 

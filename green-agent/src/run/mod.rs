@@ -68,7 +68,7 @@ pub use crate::problem::{self, Outcome, Owner, Problem, ProblemKind};
 use crate::{
     install::Installer,
     participant::{Supervisor, ports::PortPool, ready::StartTimes},
-    record::Shard,
+    record::RunSettings,
     scenario::{container::Engine, files::ScenarioFile, supplied::AgentOverrides},
     snapshot::SnapshotMode,
 };
@@ -80,13 +80,9 @@ pub type Listener = Arc<dyn Fn(RunEvent) + Send + Sync>;
 pub struct RunOptions {
     /// The most trials that run at the same time, of one scenario or of several.
     pub jobs: usize,
-    /// The number of trials of each scenario; replaces the file's.
-    pub trials: Option<u32>,
-    /// The seed; replaces the file's.
-    pub seed: Option<u64>,
-    /// The part of the trials to run; all of them if absent.
-    pub shard: Option<Shard>,
-    /// What to do with snapshots.
+    /// The settings that its manifest has.
+    pub settings: RunSettings,
+    /// What to do with snapshots, as the settings say.
     pub snapshots: SnapshotMode,
     /// Whether the run becomes the baseline with which gates compare later runs.
     pub accepts_baseline: bool,
@@ -101,8 +97,6 @@ pub struct RunOptions {
     pub working_dir: PathBuf,
     /// The commands and addresses of agents that files only name.
     pub supplied: AgentOverrides,
-    /// Whether to rewrite all addresses in agents' cards to the recorder's, wherever they lead.
-    pub rewrite_cards: bool,
     /// The certificates of agents that are trusted beside those of public authorities, and the one that is shown to agents.
     pub tls: Tls,
     /// The container engine for images that files name.

@@ -68,9 +68,7 @@ impl Plan {
         let source = found.source().map_err(unreadable)?;
         source.check().map_err(unreadable)?;
         let first = source.first().map_err(unreadable)?;
-        let settings =
-            RunSettings { trials: options.trials, seed: options.seed, ..RunSettings::default() };
-        Ok(Self::of(source, first, &settings, &options.supplied))
+        Ok(Self::of(source, first, &options.settings, &options.supplied))
     }
 
     /// Returns the plan of a scenario that was read; `first` is the scenario of its first cell and its first row.

@@ -94,7 +94,7 @@ impl<'a> RunningScenario<'a> {
     /// Returns the mistake in the gates, if they could not judge the trials of this run. A part of a run has no earlier
     /// run beside it.
     fn gate_mistake(&self) -> Option<Problem> {
-        let is_judged = self.found.sidecar.is_none() && self.queue.options.shard.is_none();
+        let is_judged = self.found.sidecar.is_none() && self.queue.options.settings.shard.is_none();
         if !is_judged || self.planned().all(|one| self.finished(&one).is_some()) {
             return None;
         }
@@ -221,7 +221,7 @@ impl<'a> RunningScenario<'a> {
 
     /// Returns the trials of this run's part.
     fn planned(&self) -> impl Iterator<Item = PlannedTrial<'a>> {
-        let (plan, shard) = (self.plan, self.queue.options.shard);
+        let (plan, shard) = (self.plan, self.queue.options.settings.shard);
         plan.trials().filter(move |one| shard.is_none_or(|shard| shard.has(&one.key)))
     }
 

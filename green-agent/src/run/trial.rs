@@ -190,7 +190,7 @@ impl Trial<'_> {
             transcript.clone(),
             agents.masker.clone(),
             RecorderOptions {
-                rewrite_cards: self.options.rewrite_cards,
+                rewrite_cards: self.options.settings.rewrite_cards,
                 tls: self.options.tls.clone(),
                 patience: self.scenario.harness.timeout.total,
                 ..RecorderOptions::default()
