@@ -38,7 +38,6 @@ mod scenario;
 mod serve;
 mod server_error;
 mod start;
-mod supply;
 mod taking_part;
 mod trial;
 mod trial_agents;

@@ -1,18 +1,19 @@
-//! The trials of one scenario: each sample in each cell, with its number of repetitions.
+//! The trials of one scenario: each sample in each cell, with its number of repetitions, and how its agents are started.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Problem, ProblemKind, RunOptions, TrialReport, supply::supply};
+use super::{Problem, ProblemKind, RunOptions, TrialReport};
 use crate::{
     dataset::{Row, digest},
     record::{RunSettings, Shard},
     scenario::{
         Cell, ScenarioFile, ScenarioSource,
         model::{Retries, Scenario},
+        reuse,
         source::cell_texts,
-        supplied::AgentOverrides,
+        supplied::{self, AgentOverrides},
     },
 };
 
@@ -169,6 +170,25 @@ impl Plan {
             _ => folder.join(format!("try-{attempt}")),
         }
     }
+}
+
+/// Adds the start of the agents to a scenario that does not specify it.
+pub(super) fn supply(scenario: &mut Scenario, options: &RunOptions) -> Result<(), Problem> {
+    let applied = options.supplied.apply(scenario);
+    applied.map_err(|error| ProblemKind::NotStarted.because(error))?;
+    if let Some(engine) = options.engine {
+        supplied::contain(scenario, engine);
+    }
+    if let Some(obstacle) = reuse::obstacle(scenario) {
+        let kept_back = format!("harness.reuse: agents cannot be kept between trials: {obstacle}");
+        return Err(ProblemKind::NotStarted.because(kept_back));
+    }
+    let unknown = supplied::unknown(scenario);
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = unknown.iter().map(ToString::to_string).collect();
+    Err(ProblemKind::NotStarted.because(lines.join("\n")))
 }
 
 /// Returns a path with `/` between its segments on every system.

@@ -1,8 +1,8 @@
 //! `--serve-only`: starts a scenario's agents and keeps them running until the user ends it.
 
 use super::{
-    Owner, Problem, RunEvent, RunOptions, agent_set::AgentSet, hops, requirements, start,
-    supply::supply, trial, trial_agents::TrialAgents, watch,
+    Owner, Problem, RunEvent, RunOptions, agent_set::AgentSet, hops, plan::supply, requirements,
+    start, trial, trial_agents::TrialAgents, watch,
 };
 use crate::scenario::model::Scenario;
 
