@@ -5,8 +5,8 @@
 //! - [`AssessmentRequest`], [`Reporter`], [`EvaluationResult`]: its request, its output while it works, its result
 //! - [`episode`]: has participants work in an environment
 //! - [`pipeline`]: has agents, found by skill, work one after the other
-//! - `conversation`: sends scripted turns; `external`: calls a green agent; `recorded`: reads the evaluation
-//!   that a participant asked for itself
+//! - `conversation`: sends scripted turns
+//! - `green`: calls a green agent, or reads the evaluation that a participant asked for itself
 
 mod admission;
 mod assess_error;
@@ -15,9 +15,8 @@ mod conversation;
 mod custom;
 pub mod episode;
 mod evaluator_agent;
-mod external;
+mod green;
 pub mod pipeline;
-mod recorded;
 mod reporter;
 mod request;
 
@@ -210,7 +209,8 @@ impl Evaluation<'_> {
                 Err(EvaluationError::Evaluator(why))
             }
             (Green::Agent(agent), Some(url), _) => {
-                external::assess(self, &agent.role, url, listener).await
+                let assessment = green::assess(self, &agent.role, url, listener).await;
+                assessment.map_err(EvaluationError::Green)
             }
             (Green::Agent(agent), None, _) => Err(EvaluationError::NoSuchRole(agent.role.clone())),
         };
@@ -256,7 +256,7 @@ impl Evaluation<'_> {
         how: &str,
         entries: &[Entry],
     ) -> Result<Assessment, EvaluationError> {
-        let assessment = recorded::assess(self, role, how, entries).await?;
+        let assessment = green::recorded(self, role, how, entries).await?;
         Ok(without_echoes(assessment, self.config))
     }
 
