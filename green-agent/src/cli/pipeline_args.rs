@@ -8,7 +8,7 @@ use clap::Args;
 use url::Url;
 
 use crate::{
-    evaluator::pipeline::{Key, Keyring, PipelineEvaluator, router},
+    evaluator::pipeline::{Engine, Key, Keyring, PipelineEvaluator, router},
     participant::env_vars::EnvVars,
     scenario::{
         model::{Evaluator, Green},
@@ -53,8 +53,8 @@ impl PipelineArgs {
         public_url: &Url,
     ) -> Result<Router, Box<dyn Error>> {
         let keys = keys(&pipeline)?;
-        let evaluator = PipelineEvaluator::new(pipeline, Limits::default()).with_keys(keys);
-        Ok(router(evaluator, public_url).await?)
+        let engine = Engine::new(pipeline, Limits::default()).with_keys(keys);
+        Ok(router(PipelineEvaluator(engine), public_url).await?)
     }
 
     /// Reads the pipeline from the file. The file's participants are not started: agents are looked for where

@@ -42,7 +42,7 @@ pub use request::AssessmentRequest;
 use self::{
     collect::assessment_of,
     episode::EpisodeEvaluator,
-    pipeline::{AgentMeter, Key, Keyring, PipelineEvaluator},
+    pipeline::{AgentMeter, Engine, Key, Keyring, PipelineEvaluator},
 };
 use crate::{
     assessment::Assessment,
@@ -198,10 +198,10 @@ impl Evaluation<'_> {
                 self.assess_own(&**evaluator, listener).await
             }
             (Green::Builtin(model::Evaluator::Pipeline(pipeline)), _, _) => {
-                let evaluator = PipelineEvaluator::new(pipeline.clone(), self.limits());
+                let engine = Engine::new(pipeline.clone(), self.limits());
                 let keys = self.keys().map_err(EvaluationError::Evaluator)?;
-                let evaluator = evaluator.with_keys(keys).with_meter(self.agent_meter());
-                self.assess_own(&evaluator, listener).await
+                let engine = engine.with_keys(keys).with_meter(self.agent_meter());
+                self.assess_own(&PipelineEvaluator(engine), listener).await
             }
             (Green::Builtin(model::Evaluator::Episode(episode)), _, None) => {
                 let environment = &episode.environment;

@@ -5,53 +5,32 @@
 //! - `request`: the requirements in a message
 
 mod request;
-mod router;
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use bridge_client::Limits;
-pub use bridge_orchestration::pipeline::{AgentMeter, Key, Keyring, KeyringError};
-use bridge_orchestration::pipeline::{Engine, Pipeline, PipelineError, Progress, REQUIREMENTS};
+use axum::Router;
+pub use bridge_orchestration::pipeline::{AgentMeter, Engine, Key, Keyring, KeyringError};
+use bridge_orchestration::pipeline::{PipelineError, Progress, REQUIREMENTS};
 use bridge_protocol::a2a::{AgentCard, Message, Part};
+use bridge_server::host::{Host, HostError};
+use bridge_store::MemoryStore;
 use serde_json::Value;
 use url::Url;
 
 use super::{
+    agent,
     assess_error::AssessError,
     custom::{EvaluationResult, Evaluator},
     reporter::Reporter,
     request::AssessmentRequest,
 };
-pub use router::router;
 
 /// Runs agents through a pipeline, once for each request.
 #[derive(Debug)]
-pub struct PipelineEvaluator(Engine);
+pub struct PipelineEvaluator(pub Engine);
 
 impl PipelineEvaluator {
-    /// Returns an evaluator with these limits for a call to an agent; the pipeline's own limits apply too.
-    pub fn new(pipeline: Pipeline, limits: Limits) -> Self {
-        Self(Engine::new(pipeline, limits))
-    }
-
-    /// Sets the credentials for agents and the registry. Each is sent to its own address only.
-    #[must_use]
-    pub fn with_keys(self, keys: Vec<Key>) -> Self {
-        Self(self.0.with_keys(keys))
-    }
-
-    /// Sets the function that counts what agents send over gRPC.
-    #[must_use]
-    pub fn with_meter(self, meter: AgentMeter) -> Self {
-        Self(self.0.with_meter(meter))
-    }
-
-    /// Returns the time limit of an evaluation.
-    pub fn longest(&self) -> Duration {
-        self.0.longest()
-    }
-
     async fn run(
         &self,
         requirements: Value,
@@ -111,4 +90,15 @@ impl Evaluator for PipelineEvaluator {
         let requirements = request::requirements(message)?;
         self.run(requirements, &[], reporter).await
     }
+}
+
+/// Returns the routes of a pipeline that is reached at `public_url`. Its tasks are kept in memory.
+///
+/// # Errors
+/// If the agent cannot be hosted.
+pub async fn router(evaluator: PipelineEvaluator, public_url: &Url) -> Result<Router, HostError> {
+    let limit = evaluator.0.longest();
+    let pipeline = agent("pipeline", Arc::new(evaluator), limit);
+    let host = Host::new(Arc::new(MemoryStore::new()), [pipeline]);
+    host.router(public_url.as_str()).await
 }
