@@ -123,6 +123,15 @@ pub(crate) fn done() -> Result<Action, String> {
 }
 
 #[tokio::test]
+async fn an_error_does_not_show_the_secrets_in_the_address() {
+    let base_url = "http://me:sesame@127.0.0.1:1/v1?key=sesame";
+    let settings = json!({"model": "m", "base_url": base_url, "retries": 0});
+    let error = ask(&mut *made(&settings)).await.unwrap_err().to_string();
+    let place = "the model at http://127.0.0.1:1/v1/chat/completions cannot be reached";
+    assert!(error.starts_with(place), "{error}");
+}
+
+#[tokio::test]
 async fn a_malformed_call_of_gemini_is_asked_for_again() {
     let finish = "Malformed function call: look(";
     let malformed =

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bridge_client::without_user;
 use bridge_http::{BodyError, read_body, root_cause_with_proxy, with_proxy_for};
 use bridge_program::clock;
 use bridge_protocol::wire::FieldError;
@@ -28,6 +29,8 @@ const MAX_QUOTED: usize = 80;
 pub(super) struct Endpoint {
     client: reqwest::Client,
     url: Url,
+    /// The URL as errors show it, without user, password and query.
+    address: String,
     headers: Vec<(&'static str, Secret)>,
     key: Option<Secret>,
     time_per_call: Duration,
@@ -54,11 +57,15 @@ impl Endpoint {
     ) -> Result<Self, ModelError> {
         let mut url = settings.base_url.clone();
         url.set_path(&format!("{}/{path}", url.path().trim_end_matches('/')));
+        // Both may have a key in them.
+        let mut address = url.clone();
+        address.set_query(None);
+        let address = without_user(&address);
         // A redirect would send the key to another host.
         let builder = reqwest::Client::builder().redirect(redirect::Policy::none());
         let builder = with_proxy_for(&url, builder);
         let unusable = |error: reqwest::Error| ModelError::Unreachable {
-            url: url.to_string(),
+            url: address.clone(),
             attempts: 0,
             cause: error.to_string(),
         };
@@ -70,6 +77,7 @@ impl Endpoint {
             retries: settings.retries,
             longest_pause: settings.longest_pause,
             url,
+            address,
         })
     }
 
@@ -104,7 +112,7 @@ impl Endpoint {
     async fn attempt(&self, number: u32, body: &Value) -> Result<Value, Failure> {
         let limit = self.time_per_call;
         timeout(limit, self.exchange(number, body)).await.unwrap_or_else(|_| {
-            let error = ModelError::Timeout { url: self.url.to_string(), attempts: number, limit };
+            let error = ModelError::Timeout { url: self.address.clone(), attempts: number, limit };
             Err(Failure::Transient { error, wanted: None })
         })
     }
@@ -132,7 +140,7 @@ impl Endpoint {
     async fn read(&self, attempt: u32, reply: Response) -> Result<Vec<u8>, Failure> {
         read_body(reply, MAX_ANSWER).await.map_err(|error| match error {
             BodyError::TooLarge => {
-                let url = self.url.to_string();
+                let url = self.address.clone();
                 Failure::Final(ModelError::TooLarge { url, limit: MAX_ANSWER })
             }
             BodyError::Broken(error) => self.unreachable(attempt, &error),
@@ -146,7 +154,7 @@ impl Endpoint {
         wanted: Option<Duration>,
         body: &[u8],
     ) -> Failure {
-        let url = self.url.to_string();
+        let url = self.address.clone();
         // A key that is cut would not be recognised.
         let message = beginning(&self.masked(&error_message(body)), MAX_MESSAGE);
         let passing = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
@@ -167,11 +175,11 @@ impl Endpoint {
     /// Returns the error for an answer that violates the API's format.
     pub(super) fn invalid(&self, error: FieldError) -> ModelError {
         let error = FieldError { found: self.masked(&error.found), ..error };
-        ModelError::Invalid { url: self.url.to_string(), error }
+        ModelError::Invalid { url: self.address.clone(), error }
     }
 
     fn unreachable(&self, attempt: u32, error: &reqwest::Error) -> Failure {
-        let (url, cause) = (self.url.to_string(), root_cause_with_proxy(error));
+        let (url, cause) = (self.address.clone(), root_cause_with_proxy(error));
         let error = ModelError::Unreachable { url, attempts: attempt, cause };
         Failure::Transient { error, wanted: None }
     }
