@@ -184,7 +184,7 @@ impl Proxy {
     fn rewrite_card(&self, card: &mut Value) -> bool {
         let outcome = card::rewrite(card, &self.origins);
         for url in outcome.elsewhere {
-            let hop = &self.book.hop;
+            let (hop, url) = (&self.book.hop, self.book.masker.mask_path(&url));
             tracing::warn!(%hop, %url, "the agent's card names an address that bypasses the recorder: calls to it \
                                         are recorded only with --rewrite-cards");
         }
