@@ -12,7 +12,7 @@ use std::{
 use bridge_program::lock;
 use serde_json::json;
 
-use super::{chat::ToolDefinition, error::ModelError, settings::LimitField};
+use super::{chat::ToolDefinition, error::ModelError, settings::LIMIT_FIELDS};
 
 /// The learned differences of one server, shared by all conversations with it.
 #[derive(Debug, Default)]
@@ -41,8 +41,9 @@ const CUT: &str = " [..]";
 impl ServerQuirks {
     /// Returns the member that limits the output of chat completions: the configured one, unless the server
     /// rejected it.
-    pub(super) fn limit_field(&self, set: LimitField) -> &'static str {
-        if self.other_limit.load(Relaxed) { set.other().name() } else { set.name() }
+    pub(super) fn limit_field(&self, set: &'static str) -> &'static str {
+        let is_rejected = self.other_limit.load(Relaxed);
+        LIMIT_FIELDS.into_iter().find(|field| (*field == set) != is_rejected).unwrap_or(set)
     }
 
     /// Returns the limit of an answer in tokens: the configured one, or one that suits the model.
@@ -96,7 +97,7 @@ impl ServerQuirks {
     }
 
     /// Learns from an error; returns whether it contained anything new, so that a retry may succeed.
-    pub(super) fn learn(&self, error: &ModelError, set: LimitField) -> bool {
+    pub(super) fn learn(&self, error: &ModelError, set: &'static str) -> bool {
         let ModelError::Refused { status: 400 | 422, message, .. } = error else {
             return false;
         };
@@ -198,7 +199,7 @@ mod tests {
     #[test]
     fn a_refusal_of_the_limits_name_is_learnt_once() {
         let quirks = ServerQuirks::default();
-        let set = LimitField::MaxTokens;
+        let set = LIMIT_FIELDS[0];
         let too_large =
             refused("max_tokens is too large: 9. This model allows 5 completion tokens");
         assert!(!quirks.learn(&too_large, set));
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn descriptions_are_cut_to_the_length_that_a_refusal_names() {
         let quirks = ServerQuirks::default();
-        let set = LimitField::MaxTokens;
+        let set = LIMIT_FIELDS[0];
         let too_long = refused(
             "Invalid 'tools[5].function.description': string too long. Expected a string with maximum length 10, but got a string with length 12 instead.",
         );
@@ -230,13 +231,13 @@ mod tests {
     fn a_schema_that_is_refused_is_told_as_text() {
         let quirks = ServerQuirks::default();
         let error = "Invalid schema for function 'look': In context=('properties', 'a'), array schema missing items.";
-        assert!(quirks.learn(&refused(error), LimitField::MaxTokens));
+        assert!(quirks.learn(&refused(error), LIMIT_FIELDS[0]));
         let tool = tool("Looks.");
         let accepted = quirks.accepted(&tool);
         assert_eq!(accepted.parameters, json!({"type": "object", "properties": {}}));
         let said = "Looks. Its arguments must fit the JSON Schema {\"type\":\"object\"}.";
         assert_eq!(accepted.description, said);
-        assert!(!quirks.learn(&refused(error), LimitField::MaxTokens), "nothing is left to change");
+        assert!(!quirks.learn(&refused(error), LIMIT_FIELDS[0]), "nothing is left to change");
     }
 
     #[test]

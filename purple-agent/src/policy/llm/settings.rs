@@ -26,30 +26,9 @@ pub(super) enum Provider {
     Gemini,
 }
 
-/// The member of a chat completion request that limits its output. OpenAI's newer models reject the old name, and
-/// some other servers know no other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum LimitField {
-    #[default]
-    MaxTokens,
-    MaxCompletionTokens,
-}
-
-impl LimitField {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::MaxTokens => "max_tokens",
-            Self::MaxCompletionTokens => "max_completion_tokens",
-        }
-    }
-
-    pub(super) fn other(self) -> Self {
-        match self {
-            Self::MaxTokens => Self::MaxCompletionTokens,
-            Self::MaxCompletionTokens => Self::MaxTokens,
-        }
-    }
-}
+/// The members of a chat completion request that limit its output, the usual one first. OpenAI's newer models reject it, and some
+/// other servers know no other.
+pub(super) const LIMIT_FIELDS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
 impl Provider {
     /// Returns the environment variables in which the provider's clients look for an address, and the provider's
@@ -89,7 +68,8 @@ pub(super) struct LlmSettings {
     pub(super) key: Option<Secret>,
     /// The limit of one answer; if absent, it depends on the model.
     pub(super) max_output_tokens: Option<u64>,
-    pub(super) limit_field: LimitField,
+    /// One of [`LIMIT_FIELDS`].
+    pub(super) limit_field: &'static str,
     pub(super) max_total_tokens: u64,
     /// The size of the model's context; longer conversations are shortened before the request. If absent, they are
     /// shortened after the model's error.
@@ -182,15 +162,13 @@ fn tls(settings: &mut Settings) -> Result<Tls, FieldError> {
     Tls::trusting(&text).map_err(|error| wrong(error.to_string()))
 }
 
-fn limit_field(settings: &mut Settings) -> Result<LimitField, FieldError> {
-    match settings.string("limit_field")?.as_deref() {
-        None | Some("max_tokens") => Ok(LimitField::MaxTokens),
-        Some("max_completion_tokens") => Ok(LimitField::MaxCompletionTokens),
-        Some(other) => {
-            let expected = "max_tokens or max_completion_tokens";
-            Err(FieldError::new(expected, format!("{other:?}")).inside("limit_field"))
-        }
-    }
+fn limit_field(settings: &mut Settings) -> Result<&'static str, FieldError> {
+    let Some(set) = settings.string("limit_field")? else {
+        return Ok(LIMIT_FIELDS[0]);
+    };
+    let unexpected = || FieldError::new(LIMIT_FIELDS.join(" or "), format!("{set:?}"));
+    let known = LIMIT_FIELDS.into_iter().find(|known| *known == set);
+    known.ok_or_else(|| unexpected().inside("limit_field"))
 }
 
 /// Returns the setting, else the value of the variables that the providers' own clients read, else the provider's
