@@ -1,6 +1,6 @@
 //! Finds the known secret values in texts and JSON, and replaces them.
 
-use std::{borrow::Cow, mem};
+use std::{borrow::Cow, collections::BTreeMap, mem};
 
 use aho_corasick::AhoCorasick;
 use serde_json::{Map, Value};
@@ -104,18 +104,15 @@ impl Known {
         let masked = |(at, (name, value)): (usize, (&String, &Value))| {
             let known = changed(self.mask_known(name));
             let masked = self.masked_member(known.as_ref().unwrap_or(name), value);
-            (known.is_some() || masked.is_some()).then_some((at, known, masked))
+            (known.is_some() || masked.is_some()).then_some((at, (known, masked)))
         };
-        let masked: Vec<_> = members.iter().enumerate().filter_map(masked).collect();
+        let mut masked: BTreeMap<usize, _> =
+            members.iter().enumerate().filter_map(masked).collect();
         if masked.is_empty() {
             return None;
         }
-        let mut masked = masked.into_iter().peekable();
         let members = members.iter().enumerate().map(|(at, (name, value))| {
-            let (new_name, new_value) = match masked.next_if(|(of, ..)| *of == at) {
-                Some((_, name, value)) => (name, value),
-                None => (None, None),
-            };
+            let (new_name, new_value) = masked.remove(&at).unwrap_or_default();
             (new_name.unwrap_or_else(|| name.clone()), new_value.unwrap_or_else(|| value.clone()))
         });
         Some(Value::Object(members.collect()))
