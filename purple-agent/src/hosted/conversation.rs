@@ -11,7 +11,7 @@ use std::sync::{
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use super::acknowledge::{self, StatusAcknowledger};
-use crate::agent::{Notice, Outcome, Progress, PurpleAgent, Work};
+use crate::agent::{Notice, Progress, PurpleAgent, Work};
 
 /// The sender's name in `incoming_messages`.
 const FROM: &str = "green";
@@ -34,10 +34,8 @@ pub(super) enum Answer {
     Queued { by: String },
     /// The message was received before and changes nothing.
     Duplicate,
-    /// The policy waits for a message.
-    Waits { missing: String },
-    /// The policy's work has ended.
-    Ended(Outcome),
+    /// The policy has worked.
+    Worked(Progress),
     /// The task was canceled.
     Canceled,
 }
@@ -84,14 +82,15 @@ impl Conversation {
                 Err(_) => return Answer::Queued { by: self.task() },
             };
             self.begin_turn(turn);
-            let answer = self.work(agent, turn, &mut work_slot).await;
+            let progress = self.work(agent, turn, &mut work_slot).await;
             drop(work_slot);
-            match answer {
+            match progress {
                 // Another turn's message may have been added just before the work ended; this turn then continues
                 // with it.
-                (Answer::Waits { .. }, seen)
+                Some(Progress::Waits { seen, .. })
                     if self.context.incoming_messages().newest() > seen => {}
-                (answer, _) => return answer,
+                Some(progress) => return Answer::Worked(progress),
+                None => return Answer::Canceled,
             }
         }
     }
@@ -106,26 +105,22 @@ impl Conversation {
         }
     }
 
-    /// Runs the work until the policy waits or ends, or the task is canceled. Returns the number of the last
-    /// message that the work has seen.
+    /// Runs the work until the policy waits or ends; returns `None` if the task is canceled first.
     async fn work(
         &self,
         agent: &PurpleAgent,
         turn: &Turn,
         work_slot: &mut AsyncMutexGuard<'_, Option<Work>>,
-    ) -> (Answer, u64) {
+    ) -> Option<Progress> {
         let work = work_slot.get_or_insert_with(|| agent.work(self.context.clone(), Arc::new(log)));
         let progress = tokio::select! {
             progress = work.advance() => Some(progress),
             () = turn.cancel_signal.canceled() => None,
         };
-        let answer = match progress {
-            Some(Progress::Waits { missing, seen }) => return (Answer::Waits { missing }, seen),
-            Some(Progress::Ended(outcome)) => Answer::Ended(outcome),
-            None => Answer::Canceled,
-        };
-        self.end(work_slot).await;
-        (answer, 0)
+        if !matches!(progress, Some(Progress::Waits { .. })) {
+            self.end(work_slot).await;
+        }
+        progress
     }
 
     /// Ends the work. Closing its connection may take seconds, in which further messages are not for this work any more.

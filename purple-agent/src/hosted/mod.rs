@@ -19,7 +19,7 @@ use bridge::{
 };
 use bridge_protocol::a2a::{Message, Part, Role, Task, TaskState};
 
-use crate::agent::{AgentSettings, Outcome, PurpleAgent, StopReason};
+use crate::agent::{AgentSettings, Outcome, Progress, PurpleAgent, StopReason};
 use conversation::Answer;
 use conversations::{Conversations, Key};
 
@@ -66,11 +66,11 @@ impl Executor for Hosted {
                 let text = "This message was received before.".to_owned();
                 named(TaskState::Completed, text)
             }
-            Answer::Waits { missing } => {
+            Answer::Worked(Progress::Waits { missing, .. }) => {
                 let text = format!("Waiting for a message; what is missing: {missing}");
                 named(TaskState::InputRequired, text)
             }
-            Answer::Ended(outcome) => ended(&task, number, outcome),
+            Answer::Worked(Progress::Ended(outcome)) => ended(&task, number, outcome),
             // The task has already ended, so further updates are dropped.
             Answer::Canceled => Vec::new(),
         }
