@@ -2,7 +2,6 @@
 //! trial.
 
 use std::{
-    borrow::Cow,
     collections::BTreeMap,
     hash::{DefaultHasher, Hash, Hasher as _},
     sync::LazyLock,
@@ -54,42 +53,27 @@ pub fn common_text(problem: &Problem) -> String {
         _ => without_ports(told),
     };
     match problem.outcome() == Outcome::Failed {
-        true => without_numbers(&without_quotes(&text)).into_owned(),
+        true => without_numbers(&without_quotes(&text)),
         false => text,
     }
 }
 
-/// The prefixes of this machine's own addresses, before ports.
-const LOOPBACK: [&str; 3] = ["127.0.0.1:", "localhost:", "[::1]:"];
+#[expect(clippy::unwrap_used, reason = "the patterns are constants, which the tests read")]
+fn pattern(regex: &str) -> Regex {
+    Regex::new(regex).unwrap()
+}
 
 /// Returns a text without this machine's ports, which are new in each trial. All other numbers stay.
 fn without_ports(text: &str) -> String {
-    let mut kept = String::new();
-    let mut rest = text;
-    let end = |text: &str| {
-        let ends = LOOPBACK.map(|host| Some(text.find(host)? + host.len()));
-        ends.into_iter().flatten().min()
-    };
-    while let Some(end) = end(rest) {
-        let (host, behind) = rest.split_at(end);
-        kept += host;
-        rest = behind.trim_start_matches(|c: char| c.is_ascii_digit());
-    }
-    kept + rest
+    static PORT: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"(127\.0\.0\.1:|localhost:|\[::1\]:)[0-9]+"));
+    PORT.replace_all(text, "$1").into_owned()
 }
 
 /// Returns a text without the parts between quotation marks. An escaped mark does not count.
 fn without_quotes(text: &str) -> String {
-    let (mut kept, mut is_quoted, mut is_escaped) = (String::new(), false, false);
-    for one in text.chars() {
-        let is_mark = one == '"' && !is_escaped;
-        if is_mark || !is_quoted {
-            kept.push(one);
-        }
-        is_quoted ^= is_mark;
-        is_escaped = is_quoted && one == '\\' && !is_escaped;
-    }
-    kept
+    static QUOTED: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(?s)"(\\.|[^"\\])*\\?("|$)"#));
+    QUOTED.replace_all(text, "\"$2").into_owned()
 }
 
 /// The words before numbers that say where something failed or how, and not what was expected or measured.
@@ -97,17 +81,17 @@ const PLACES: [&str; 6] = ["turn", "line", "step", "status", "code", "error"];
 
 /// Returns a text without its numbers, except those that are parts of words and places, such as `gpt-4`, `a.toml:7` and
 /// `/rounds/0`.
-#[expect(clippy::unwrap_used, reason = "the pattern is a constant, which the tests read")]
-fn without_numbers(text: &str) -> Cow<'_, str> {
+fn without_numbers(text: &str) -> String {
     static NUMBER: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"-?[0-9]+(\.[0-9]+)?([eE]-?[0-9]+)?").unwrap());
-    NUMBER.replace_all(text, |found: &Captures<'_>| {
+        LazyLock::new(|| pattern(r"-?[0-9]+(\.[0-9]+)?([eE]-?[0-9]+)?"));
+    let kept = NUMBER.replace_all(text, |found: &Captures<'_>| {
         let whole = found.get_match();
         match is_value(&text[..whole.start()], &text[whole.end()..]) {
             true => String::new(),
             false => whole.as_str().to_owned(),
         }
-    })
+    });
+    kept.into_owned()
 }
 
 /// Returns whether a number between these texts is one that was expected or measured.
