@@ -19,10 +19,10 @@ pub use self::{
 };
 use crate::{
     record::{RecordError, RunFolder, TrialRecord, read_records},
-    statistics::{counted, number},
+    statistics::{Estimate, Method, counted, number, pass::PassAtK},
     summary::{Difference, Figures, ScenarioSummary, SummaryBuilder},
 };
-use green_agent_scenario::gate::{Comparison, Condition, FigureGate, Gates, RegressionGate};
+use green_agent_scenario::gate::{Comparison, Condition, Gates, RegressionGate};
 
 /// The result of one condition of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -62,7 +62,9 @@ pub fn check(
     let mut results = Vec::new();
     for (cell, figures) in summary.by_cell() {
         for gate in &gates.figures {
-            results.extend(check_figure(gate, cell, figures));
+            let measured = measure(&gate.figure, figures);
+            let conditions = gate.conditions.iter();
+            results.extend(conditions.map(|one| result(&gate.figure, *one, cell, &measured)));
         }
     }
     if let Some(gate) = &gates.regress {
@@ -110,69 +112,41 @@ fn earlier(path: &Path, scenario: &str) -> Result<SummaryBuilder, RecordError> {
         true => RunFolder::read(path)?.records,
         false => read_records(path)?.records,
     };
-    let mut earlier = SummaryBuilder::default();
-    let of_it = records.iter().filter(|record| record.scenario == scenario);
-    of_it.for_each(|record| earlier.add(record));
-    Ok(earlier)
+    Ok(SummaryBuilder::of(records.iter().filter(|record| record.scenario == scenario)))
 }
 
-/// The value of a figure, if it has one.
-struct Measured {
-    value: Option<f64>,
-    lower: Option<f64>,
-    upper: Option<f64>,
-    n: usize,
-}
-
-fn check_figure(
-    gate: &FigureGate,
-    cell: &BTreeMap<String, String>,
-    figures: &Figures,
-) -> Vec<GateResult> {
-    let measured = measure(&gate.figure, figures);
-    let conditions = gate.conditions.iter();
-    conditions.map(|condition| result(&gate.figure, *condition, cell, &measured)).collect()
-}
-
-fn measure(figure: &str, figures: &Figures) -> Measured {
-    let at = |k: &str| {
-        let k: usize = k.parse().ok()?;
-        figures.pass_at_k.iter().find(|at| at.k == k)
+/// Returns the value of a figure, if it has one. pass@k and pass^k have no interval.
+fn measure(figure: &str, figures: &Figures) -> Estimate {
+    let at = |k: &str, share: fn(&PassAtK) -> f64| {
+        let k: Option<usize> = k.parse().ok();
+        let at = figures.pass_at_k.iter().find(|at| Some(at.k) == k);
+        let n = figures.pass_rate.n;
+        Estimate { mean: at.map(share), n, ..Estimate::nothing(Method::default()) }
     };
-    let without_interval =
-        |value: Option<f64>, n: usize| Measured { value, lower: None, upper: None, n };
     if let Some(k) = figure.strip_prefix("pass@") {
-        return without_interval(at(k).map(|at| at.any), figures.pass_rate.n);
+        return at(k, |at| at.any);
     }
     if let Some(k) = figure.strip_prefix("pass^") {
-        return without_interval(at(k).map(|at| at.all), figures.pass_rate.n);
+        return at(k, |at| at.all);
     }
-    match figures.named(figure) {
-        Some(estimate) => Measured {
-            value: estimate.mean,
-            lower: estimate.lower,
-            upper: estimate.upper,
-            n: estimate.n,
-        },
-        None => without_interval(None, 0),
-    }
+    figures.named(figure).cloned().unwrap_or_else(|| Estimate::nothing(Method::default()))
 }
 
 fn result(
     figure: &str,
     condition: Condition,
     cell: &BTreeMap<String, String>,
-    measured: &Measured,
+    measured: &Estimate,
 ) -> GateResult {
     let number = condition.number;
     let holds = |value: Option<f64>, holds: fn(Ordering) -> bool| {
         value.is_some_and(|value| compare(value, number, number.abs()).is_some_and(holds))
     };
     let met = match condition.comparison {
-        Comparison::Ge => holds(measured.value, Ordering::is_ge),
-        Comparison::Gt => holds(measured.value, Ordering::is_gt),
-        Comparison::Le => holds(measured.value, Ordering::is_le),
-        Comparison::Lt => holds(measured.value, Ordering::is_lt),
+        Comparison::Ge => holds(measured.mean, Ordering::is_ge),
+        Comparison::Gt => holds(measured.mean, Ordering::is_gt),
+        Comparison::Le => holds(measured.mean, Ordering::is_le),
+        Comparison::Lt => holds(measured.mean, Ordering::is_lt),
         Comparison::Lower => holds(measured.lower, Ordering::is_ge),
         Comparison::Upper => holds(measured.upper, Ordering::is_le),
     };
@@ -181,7 +155,7 @@ fn result(
         cell: cell.clone(),
         figure: figure.to_owned(),
         met,
-        measured: measured.value,
+        measured: measured.mean,
         lower: measured.lower,
         upper: measured.upper,
         n: measured.n,
@@ -215,16 +189,16 @@ fn check_regression(
     difference: &Difference,
 ) -> GateResult {
     let (figure, place) = (&gate.figure, place(cell));
-    let drop = &difference.difference;
-    let (change, most, [value, lower, upper]) = match gate.max_rise {
-        None => ("drop", gate.max_drop, [drop.mean, drop.lower, drop.upper]),
+    let mut measured = Estimate { n: difference.pairs, ..difference.difference.clone() };
+    let (change, most) = match gate.max_rise {
+        None => ("drop", gate.max_drop),
         Some(most) => {
-            let negated =
-                [drop.mean, drop.upper, drop.lower].map(|bound| bound.map(|bound| 0.0 - bound));
-            ("rise", most, negated)
+            let negated = |bound: Option<f64>| bound.map(|bound| 0.0 - bound);
+            measured.mean = negated(measured.mean);
+            (measured.lower, measured.upper) = (negated(measured.upper), negated(measured.lower));
+            ("rise", most)
         }
     };
-    let measured = Measured { value, lower, upper, n: difference.pairs };
     let values = match (difference.b, difference.a) {
         (Some(before), Some(now)) => format!(" (from {} to {})", number(before), number(now)),
         _ => String::new(),
@@ -234,10 +208,10 @@ fn check_regression(
     GateResult {
         cell: cell.clone(),
         figure: figure.clone(),
-        met: value.is_some_and(|it| compare(it, most, size).is_some_and(Ordering::is_le)),
-        measured: value,
-        lower,
-        upper,
+        met: measured.mean.is_some_and(|it| compare(it, most, size).is_some_and(Ordering::is_le)),
+        measured: measured.mean,
+        lower: measured.lower,
+        upper: measured.upper,
         n: measured.n,
         demand: format!("{change} of {figure}{place} against {against}: at most {most}"),
         message: format!(
@@ -248,8 +222,8 @@ fn check_regression(
 }
 
 /// Says what was measured, of how many of which things.
-fn describe(measured: &Measured, noun: &str, which: &str) -> String {
-    let Some(value) = measured.value else {
+fn describe(measured: &Estimate, noun: &str, which: &str) -> String {
+    let Some(value) = measured.mean else {
         return "but nothing was measured".to_owned();
     };
     let interval = match (measured.lower, measured.upper) {
