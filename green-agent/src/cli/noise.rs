@@ -7,14 +7,12 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
-    OrExit as _, complain, diff,
+    complain, diff,
     run::{self, Conditions, Run},
 };
 use crate::{
-    comparison,
     record::RunFolder,
     statistics::{
-        NotFinite,
         compare::{self, Noise as Figures},
         number,
     },
@@ -76,7 +74,7 @@ impl Noise {
         let (run, second) = runs?;
         let second = second.as_deref().map(diff::read).transpose()?;
         let run = diff::read(&run)?;
-        let findings = self.findings(&run, second.as_ref()).or_exit(Exit::Unreadable)?;
+        let findings = self.findings(&run, second.as_ref());
         match self.json {
             true => outln!("{:#}", Value::from_iter(findings.iter().map(Finding::json))),
             false => findings.iter().for_each(|finding| self.show(finding)),
@@ -101,12 +99,9 @@ impl Noise {
         Ok((once(1)?, Some(once(2)?)))
     }
 
-    fn findings(
-        &self,
-        run: &RunFolder,
-        second: Option<&RunFolder>,
-    ) -> Result<Vec<Finding>, NotFinite> {
-        let (rows, second) = (comparison::rows(run), second.map(comparison::rows));
+    fn findings(&self, run: &RunFolder, second: Option<&RunFolder>) -> Vec<Finding> {
+        let rows = |run: &RunFolder| SummaryBuilder::of(&run.records);
+        let (rows, second) = (rows(run), second.map(rows));
         let names = rows.figures();
         let names = names.into_iter();
         names.map(|name| self.finding(name, &rows, second.as_ref())).collect()
@@ -117,13 +112,13 @@ impl Noise {
         figure: String,
         rows: &SummaryBuilder,
         second: Option<&SummaryBuilder>,
-    ) -> Result<Finding, NotFinite> {
+    ) -> Finding {
         let runs: Vec<&SummaryBuilder> = [rows].into_iter().chain(second).collect();
         let mut samples = SummaryBuilder::by_sample(&runs, &figure);
         samples.retain(|runs| runs.iter().any(|values| values.len() > 1));
         let most = samples.iter().flatten().map(Vec::len).max().unwrap_or(1);
         let trials = self.trials.map_or(most, |trials| trials as usize);
-        let noise = compare::noise(&samples, trials)?;
+        let noise = compare::noise(&samples, trials);
         let difference = second.map(|second| rows.difference(second, &figure, None).difference);
         let needed = |noise: &Figures| {
             let wanted = self.detect.filter(|wanted| *wanted > 0.0)?;
@@ -135,14 +130,14 @@ impl Noise {
             let trials = trials as f64 * (noise.detectable / wanted).powi(2);
             Some(trials.ceil().max(1.0) as u64)
         };
-        Ok(Finding {
+        Finding {
             samples: samples.len(),
             trials,
             seen: difference.and_then(|difference| difference.mean),
             needed: noise.as_ref().and_then(needed),
             figure,
             noise,
-        })
+        }
     }
 
     fn show(&self, finding: &Finding) {

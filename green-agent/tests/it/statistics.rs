@@ -100,15 +100,15 @@ fn tables() -> impl Strategy<Value = Table> {
 /// Returns our figures in the form of the reference's.
 fn figures(table: &Table) -> Value {
     let bounds = |estimate: &Estimate| json!([estimate.mean, estimate.lower, estimate.upper]);
-    let drawn = bootstrap::estimate(&table.metric, DRAWS, table.seed).unwrap();
+    let drawn = bootstrap::estimate(&table.metric, DRAWS, table.seed);
     let drawn =
         (table.spread() && drawn.lower.is_some()).then(|| json!([drawn.lower, drawn.upper]));
     let of_one_run: Vec<_> = table.metric.iter().map(|values| vec![values.clone()]).collect();
-    let noise = compare::noise(&of_one_run, table.trials).unwrap();
+    let noise = compare::noise(&of_one_run, table.trials);
     let noise = noise.map(|it| json!([it.standard_error, it.by_chance, it.detectable]));
     let (p, df) = table.quantile;
     json!({
-        "mean": bounds(&mean::estimate(&table.metric).unwrap()),
+        "mean": bounds(&mean::estimate(&table.metric)),
         "rate": bounds(&rate::estimate(&table.passed)),
         "passes": pass::at_each_k(&table.passed)
             .iter()

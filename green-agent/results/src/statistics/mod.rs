@@ -10,7 +10,7 @@
 //! - [`distribution`]: quantiles of the normal and of Student's distribution
 //!
 //! The input of an estimate is a slice of samples, each with the values of its trials: trials of one sample resemble
-//! each other, so that they carry less information than as many samples.
+//! each other, so that they carry less information than as many samples. With a value that is NaN or infinite, there is no estimate.
 
 pub mod bootstrap;
 pub mod compare;
@@ -18,12 +18,11 @@ pub mod distribution;
 pub mod mean;
 pub mod pass;
 pub mod rate;
-mod text;
+
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-
-pub use text::{counted, number};
 
 /// The probability with which an interval contains the true value.
 pub const LEVEL: f64 = 0.95;
@@ -62,16 +61,12 @@ pub enum Method {
     Bootstrap,
 }
 
-/// A value that cannot be used in a statistic.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("value {index} of sample {sample} is {value}, which is not a finite number")]
-pub struct NotFinite {
-    /// The position of the sample, from 0.
-    pub sample: usize,
-    /// The position of the value in its sample, from 0.
-    pub index: usize,
-    /// The value: NaN or infinite.
-    pub value: f64,
+/// Estimates the mean of a metric: by the bootstrap with this seed, or with Student's interval without one.
+pub fn estimate(samples: &[Vec<f64>], bootstrap: Option<u64>) -> Estimate {
+    match bootstrap {
+        Some(seed) => bootstrap::estimate(samples, bootstrap::DRAWS, seed),
+        None => mean::estimate(samples),
+    }
 }
 
 impl Estimate {
@@ -103,14 +98,49 @@ impl Estimate {
     }
 }
 
-/// Returns an error for NaN and infinite values.
-pub(crate) fn check(samples: &[Vec<f64>]) -> Result<(), NotFinite> {
-    for (sample, values) in samples.iter().enumerate() {
-        for (index, &value) in values.iter().enumerate() {
-            if !value.is_finite() {
-                return Err(NotFinite { sample, index, value });
+/// Returns a number with at most three digits after the point.
+pub fn number(value: f64) -> String {
+    let text = format!("{value:.3}");
+    match text.trim_end_matches('0').trim_end_matches('.') {
+        "-0" => "0".to_owned(),
+        text => text.to_owned(),
+    }
+}
+
+/// Returns a count with its noun, such as `1 trial` or `2 trials`.
+pub fn counted(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
+impl fmt::Display for Estimate {
+    /// Writes the mean with its interval, such as `0.75 (0.6 to 0.86)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(mean) = self.mean else {
+            return f.write_str("-");
+        };
+        f.write_str(&number(mean))?;
+        match (self.lower, self.upper) {
+            (Some(lower), Some(upper)) => {
+                write!(f, " ({} to {})", number(lower), number(upper))
             }
+            _ => Ok(()),
         }
     }
-    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!(number(0.5), "0.5");
+        assert_eq!(number(-0.0001), "0");
+        assert_eq!([counted(1, "trial"), counted(2, "trial")], ["1 trial", "2 trials"]);
+        assert_eq!(number(100.0), "100");
+        let eight = [vec![true; 8], vec![false; 2]].concat();
+        assert_eq!(rate::estimate(&[eight]).to_string(), "0.8 (0.49 to 0.943)");
+        assert_eq!(rate::estimate(&[]).to_string(), "-");
+    }
 }

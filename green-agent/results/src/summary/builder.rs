@@ -6,9 +6,9 @@ use std::{
 };
 
 use super::{
-    CellSummary, Figures, RunSummary, ScenarioSummary, SummaryOptions, VERSION,
+    CellSummary, Figures, RunSummary, ScenarioSummary, SummaryOptions,
     figures::{Group, Units},
-    row::{Row, SharedNames, refused},
+    row::{Row, SharedNames},
 };
 use crate::record::TrialRecord;
 
@@ -34,7 +34,6 @@ pub struct SummaryBuilder {
     retried: Vec<Row>,
     /// The digest of each sample's row of the dataset, by the names of scenario and sample.
     pub(super) digests: BTreeMap<(Arc<str>, Arc<str>), Arc<str>>,
-    refused: Vec<String>,
     names: SharedNames,
 }
 
@@ -49,7 +48,6 @@ impl SummaryBuilder {
     /// Adds a record. Of several attempts at a trial the last one counts, in whatever order they are added.
     pub fn add(&mut self, record: &TrialRecord) {
         let row = Row::new(record, &mut self.names);
-        self.refused.extend(refused(record));
         if let (Some(sample), Some(digest)) = (&row.sample, record.sample_digest.as_deref()) {
             let name = (row.scenario.clone(), sample.clone());
             self.digests.entry(name).or_insert_with(|| digest.into());
@@ -98,14 +96,7 @@ impl SummaryBuilder {
         let parts = whole.split(|row| &row.scenario).into_iter();
         let scenarios: Vec<ScenarioSummary> =
             parts.map(|(name, group)| scenario(name.to_string(), &group, options)).collect();
-        let mut refused = self.refused.clone();
-        refused.sort();
-        RunSummary {
-            version: VERSION,
-            total: total(&scenarios, &whole, options),
-            scenarios,
-            refused,
-        }
+        RunSummary { total: total(&scenarios, &whole, options), scenarios }
     }
 }
 

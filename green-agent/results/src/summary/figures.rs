@@ -6,11 +6,7 @@ use super::{Figures, Retried, SECONDS, SummaryOptions, row::Row};
 use crate::{
     problem::{Outcome, is_worth},
     record::TokenCounts,
-    statistics::{
-        Estimate, Method,
-        bootstrap::{self, DRAWS},
-        mean, pass, rate,
-    },
+    statistics::{self, Estimate, pass, rate},
 };
 
 /// A group of trials, in an order that does not depend on their end times.
@@ -137,12 +133,7 @@ fn estimate(name: &str, values: &[Vec<f64>], options: &SummaryOptions) -> Estima
     if is_worth(name) && is_rate() {
         return rate::of_zeros_and_ones(values);
     }
-    let estimated = match options.bootstrap {
-        Some(seed) => bootstrap::estimate(values, DRAWS, seed),
-        None => mean::estimate(values),
-    };
-    // Values that are not finite were refused when they were added.
-    estimated.unwrap_or_else(|_| Estimate::nothing(Method::StudentT))
+    statistics::estimate(values, options.bootstrap)
 }
 
 fn outcomes(rows: &[&Row]) -> BTreeMap<Outcome, usize> {

@@ -41,9 +41,6 @@ pub fn outcomes_text(outcomes: &BTreeMap<Outcome, usize>, not_needed: usize) -> 
     counts.chain(not_needed).collect::<Vec<_>>().join(", ")
 }
 
-/// The version of this form.
-pub const VERSION: u32 = 1;
-
 /// The options for computing figures.
 #[derive(Clone, Debug, Default)]
 pub struct SummaryOptions {
@@ -54,17 +51,13 @@ pub struct SummaryOptions {
 }
 
 /// The figures of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RunSummary {
-    /// The version of this form, [`VERSION`].
-    pub version: u32,
     /// The figures of each scenario, in the order of their names.
     pub scenarios: Vec<ScenarioSummary>,
     /// The figures of all scenarios together, without those that must fail. A scenario (or each sample of its
     /// dataset) counts as one sample.
     pub total: Figures,
-    /// Metrics that were left out because they are not finite numbers, each described by a sentence.
-    pub refused: Vec<String>,
 }
 
 /// The figures of a scenario.

@@ -11,11 +11,7 @@ use serde::Serialize;
 use super::{PASS_RATE, SummaryBuilder, row::Row};
 use crate::{
     problem::Outcome,
-    statistics::{
-        Estimate, Method,
-        bootstrap::{self, DRAWS},
-        compare, mean,
-    },
+    statistics::{self, Estimate, compare, mean},
 };
 
 /// The p-value below which differences are not chance, as those outside an interval of 95 %.
@@ -183,11 +179,7 @@ fn difference(
         let sum: f64 = pairs.iter().map(of).sum();
         (!pairs.is_empty()).then(|| sum / pairs.len() as f64)
     };
-    let estimated = match bootstrap {
-        Some(seed) => bootstrap::estimate(&clusters(&pairs), DRAWS, seed),
-        None => mean::estimate(&clusters(&pairs)),
-    };
-    let difference = estimated.unwrap_or_else(|_| Estimate::nothing(Method::StudentT));
+    let difference = statistics::estimate(&clusters(&pairs), bootstrap);
     let p_value = compare::sign_test(greater, smaller);
     Difference {
         figure: figure.to_owned(),

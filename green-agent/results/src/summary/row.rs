@@ -47,22 +47,20 @@ pub(super) struct SharedNames {
 
 impl SharedNames {
     fn text(&mut self, text: &str) -> Arc<str> {
-        if let Some(known) = self.texts.get(text) {
-            return known.clone();
-        }
-        let new: Arc<str> = text.into();
-        self.texts.insert(new.clone());
-        new
+        shared(&mut self.texts, text)
     }
+}
 
-    fn cell(&mut self, cell: &BTreeMap<String, String>) -> Arc<BTreeMap<String, String>> {
-        if let Some(known) = self.cells.get(cell) {
-            return known.clone();
-        }
-        let new = Arc::new(cell.clone());
-        self.cells.insert(new.clone());
+fn shared<T>(known: &mut BTreeSet<Arc<T>>, value: &T) -> Arc<T>
+where
+    T: Ord + ToOwned + ?Sized,
+    Arc<T>: From<T::Owned>,
+{
+    known.get(value).cloned().unwrap_or_else(|| {
+        let new = Arc::from(value.to_owned());
+        known.insert(Arc::clone(&new));
         new
-    }
+    })
 }
 
 impl Row {
@@ -77,7 +75,7 @@ impl Row {
             metrics: metrics.into(),
             key: record.key.as_str().into(),
             scenario: names.text(&record.scenario),
-            cell: names.cell(&record.cell),
+            cell: shared(&mut names.cells, &record.cell),
             sample: record.sample.as_ref().map(|sample| names.text(sample)),
             trial: record.trial,
             attempt: record.attempt,
@@ -106,25 +104,6 @@ impl Row {
         let measured = measured.or_else(time);
         self.outcome.counted(name, measured, self.completed)
     }
-}
-
-/// Returns a sentence about each metric that is left out because it is not a finite number.
-pub(super) fn refused(record: &TrialRecord) -> impl Iterator<Item = String> {
-    let metrics = record.metrics.iter().filter(|(_, value)| !value.is_finite());
-    metrics.map(|(name, value)| {
-        let place = place(record);
-        format!(
-            "the metric {name:?} of {place} is {value}, which is not a finite number; it is left out"
-        )
-    })
-}
-
-fn place(record: &TrialRecord) -> String {
-    let cell = record.cell.iter();
-    let cell: String = cell.map(|(axis, value)| format!(", {axis} {value}")).collect();
-    let sample = record.sample.as_ref();
-    let sample = sample.map(|sample| format!(", sample {sample}")).unwrap_or_default();
-    format!("{}{cell}{sample}, trial {}", record.scenario, record.trial)
 }
 
 #[cfg(test)]
