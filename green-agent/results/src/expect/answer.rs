@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{check_values, place, text, written};
+use super::{
+    check_values, place, text,
+    written::{any_of, expected},
+};
 use green_agent_scenario::expectation::{AnswerCheck, Check};
 
 /// An agent's answer to a turn.
@@ -17,22 +20,20 @@ pub struct Answer {
 impl Answer {
     /// Checks the answer. The error says what was expected and what is there.
     pub fn check(&self, wanted: &AnswerCheck) -> Result<(), String> {
-        match wanted.path.is_none().then(|| TextCheck::of(&wanted.check)).flatten() {
-            Some(check) => self.check_text(&check, wanted.not),
+        match wanted.path.is_none().then(|| text_check(&wanted.check)).flatten() {
+            Some(check) => self.check_text(check, wanted.not),
             None => self.check_json(wanted),
         }
     }
 
-    fn check_text(&self, check: &TextCheck<'_>, not: bool) -> Result<(), String> {
+    fn check_text(&self, check: TextCheck<'_>, not: bool) -> Result<(), String> {
         let must_hold = check.must_hold != not;
-        match self.texts.iter().any(|text| check.holds(text)) == must_hold {
-            true => Ok(()),
-            false => Err(format!(
-                "expected an answer {}, got {:?}",
-                check.phrase(must_hold),
-                self.text()
-            )),
+        if self.texts.iter().any(|text| (check.holds)(text)) == must_hold {
+            return Ok(());
         }
+        let [holding, other] = check.phrases;
+        let phrase = if must_hold { holding } else { other };
+        Err(format!("expected an answer {phrase}, got {:?}", self.text()))
     }
 
     fn check_json(&self, wanted: &AnswerCheck) -> Result<(), String> {
@@ -41,7 +42,7 @@ impl Answer {
         let nodes = place::select(&json, path.as_ref());
         let absence = || place::absence(path.as_ref(), "the answer", &json);
         check_values(check, &nodes, path.as_ref(), *not, absence).map_err(|actual| {
-            format!("expected {}, got {actual}", written::expected(check, path.as_ref(), *not))
+            format!("expected {}, got {actual}", expected(check, path.as_ref(), *not))
         })
     }
 
@@ -69,65 +70,49 @@ fn json_in(text: &str) -> Option<Value> {
 
 /// A check of the answer's text.
 struct TextCheck<'a> {
-    relation: Relation<'a>,
-    /// Whether it passes if the relation holds, or if it does not.
+    holds: Box<dyn Fn(&str) -> bool + 'a>,
+    /// Whether it passes if it holds, or if it does not.
     must_hold: bool,
+    /// What an answer is for which it holds, and what one is for which it does not.
+    phrases: [String; 2],
 }
 
-enum Relation<'a> {
-    Is(&'a str),
-    Contains(&'a str),
-    ContainsAny(&'a [String]),
-    Matches(&'a regex::Regex),
-}
-
-impl<'a> TextCheck<'a> {
-    /// Returns the check of a text; `None` if it is about other values too.
-    fn of(check: &'a Check) -> Option<Self> {
-        let (relation, must_hold) = match check {
-            Check::Eq(Value::String(text)) => (Relation::Is(text), true),
-            Check::Ne(Value::String(text)) => (Relation::Is(text), false),
-            Check::Contains(Value::String(text)) => (Relation::Contains(text), true),
-            Check::ContainsAny(texts) => (Relation::ContainsAny(texts), true),
-            Check::Matches(regex) => (Relation::Matches(regex), true),
-            Check::Eq(_)
-            | Check::Ne(_)
-            | Check::Contains(_)
-            | Check::Gt(_)
-            | Check::Ge(_)
-            | Check::Lt(_)
-            | Check::Le(_)
-            | Check::Schema(_)
-            | Check::Exists(_)
-            | Check::Count(_) => return None,
-        };
-        Some(Self { relation, must_hold })
-    }
-
-    fn holds(&self, answer: &str) -> bool {
-        match self.relation {
+/// Returns the check of a text; `None` if it is about other values too.
+fn text_check(check: &Check) -> Option<TextCheck<'_>> {
+    let text_check = match check {
+        Check::Eq(Value::String(wanted)) | Check::Ne(Value::String(wanted)) => TextCheck {
             // Streams often end with a line feed.
-            Relation::Is(text) => text::nfc(answer.trim()) == text::nfc(text.trim()),
-            Relation::Contains(text) => text::contains(answer, text),
-            Relation::ContainsAny(texts) => text::contains_any(answer, texts),
-            Relation::Matches(regex) => text::matches(answer, regex),
-        }
-    }
-
-    fn phrase(&self, must_hold: bool) -> String {
-        match (&self.relation, must_hold) {
-            (Relation::Is(text), true) => format!("that is {text:?}"),
-            (Relation::Is(text), false) => format!("that is not {text:?}"),
-            (Relation::Contains(text), true) => format!("with {text:?}"),
-            (Relation::Contains(text), false) => format!("without {text:?}"),
-            (Relation::ContainsAny(texts), true) => {
-                format!("with one of {}", written::any_of(texts))
-            }
-            (Relation::ContainsAny(texts), false) => format!("without {}", written::any_of(texts)),
-            (Relation::Matches(regex), true) => format!("that matches {regex}"),
-            (Relation::Matches(regex), false) => format!("that does not match {regex}"),
-        }
-    }
+            holds: Box::new(|answer| text::nfc(answer.trim()) == text::nfc(wanted.trim())),
+            must_hold: matches!(check, Check::Eq(_)),
+            phrases: [format!("that is {wanted:?}"), format!("that is not {wanted:?}")],
+        },
+        Check::Contains(Value::String(wanted)) => TextCheck {
+            holds: Box::new(|answer| text::contains(answer, wanted)),
+            must_hold: true,
+            phrases: [format!("with {wanted:?}"), format!("without {wanted:?}")],
+        },
+        Check::ContainsAny(texts) => TextCheck {
+            holds: Box::new(|answer| text::contains_any(answer, texts)),
+            must_hold: true,
+            phrases: ["with one of ", "without "].map(|with| with.to_owned() + &any_of(texts)),
+        },
+        Check::Matches(regex) => TextCheck {
+            holds: Box::new(|answer| text::matches(answer, regex)),
+            must_hold: true,
+            phrases: [format!("that matches {regex}"), format!("that does not match {regex}")],
+        },
+        Check::Eq(_)
+        | Check::Ne(_)
+        | Check::Contains(_)
+        | Check::Gt(_)
+        | Check::Ge(_)
+        | Check::Lt(_)
+        | Check::Le(_)
+        | Check::Schema(_)
+        | Check::Exists(_)
+        | Check::Count(_) => return None,
+    };
+    Some(text_check)
 }
 
 #[cfg(test)]

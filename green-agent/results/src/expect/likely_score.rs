@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use super::{content::are_rows, metric::measured};
+use super::{content::are_rows, place::measured};
 use green_agent_scenario::expectation::ValuePath;
 
 /// The most numbers of a result that are looked at.

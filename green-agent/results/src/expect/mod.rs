@@ -9,13 +9,10 @@ mod answer;
 mod calls;
 mod content;
 mod likely_score;
-mod metric;
 mod place;
 mod sequence;
-mod shown;
 mod target;
 mod text;
-mod unmet_expectation;
 mod verdict;
 mod written;
 
@@ -26,8 +23,8 @@ pub use answer::Answer;
 pub use calls::failed_calls;
 pub use content::{are_rows, results};
 pub use likely_score::{LikelyScore, likely_score, places_of_numbers};
-pub use metric::{measured, number};
-pub use unmet_expectation::UnmetExpectation;
+pub use place::{measured, number};
+pub use written::UnmetExpectation;
 
 use self::{place::Node, verdict::Mismatch};
 use crate::assessment::Assessment;
@@ -109,11 +106,11 @@ fn check_values(
     match check {
         Check::Exists(wanted) if (nodes.is_empty() != *wanted) != not => Ok(()),
         Check::Exists(_) if nodes.is_empty() => Err(absence()),
-        Check::Exists(_) => Err(unmet_expectation::listed(nodes)),
+        Check::Exists(_) => Err(written::listed(nodes)),
         Check::Count(wanted) => match place::count(nodes, path)? {
             count if (count == *wanted) != not => Ok(()),
             _ if nodes.is_empty() => Err(format!("0: {}", absence())),
-            count => Err(format!("{count}: {}", unmet_expectation::listed(nodes))),
+            count => Err(format!("{count}: {}", written::listed(nodes))),
         },
         _ if nodes.is_empty() => Err(absence()),
         check => check_each(check, nodes, not),
@@ -134,12 +131,12 @@ fn check_each(check: &Check, nodes: &[Node<'_>], not: bool) -> Result<(), String
         };
         failing.push(node.clone());
         // Remarks are about the values that are listed.
-        remarks.extend(remark.filter(|_| failing.len() <= unmet_expectation::LISTED));
+        remarks.extend(remark.filter(|_| failing.len() <= written::LISTED));
     }
     remarks.dedup();
     if failing.is_empty() {
         return Ok(());
     }
-    remarks.insert(0, unmet_expectation::listed(&failing));
+    remarks.insert(0, written::listed(&failing));
     Err(remarks.join("\n"))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{UnmetReason, shown::positions};
+use super::{UnmetReason, written::positions};
 use green_agent_transcript::{
     Entry, Hop,
     label::{LabeledEvent, labeled_events},

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::{shown::cut, text};
+use super::{text, written::cut};
 use green_agent_scenario::expectation::Check;
 
 /// A check that is ready to be applied to a value.
@@ -29,24 +29,15 @@ pub(super) fn prepare(check: &Check) -> Result<ValueCheck<'_>, String> {
         Check::Ge(limit) => number(|number| number >= *limit),
         Check::Lt(limit) => number(|number| number < *limit),
         Check::Le(limit) => number(|number| number <= *limit),
-        Check::Contains(wanted) => Box::new(move |value| match (value, wanted) {
-            (Value::String(_), Value::String(_))
-            | (Value::Array(_), _)
-            | (Value::Object(_), Value::Object(_)) => {
-                contains(value, wanted).then_some(()).ok_or(Mismatch::Fails(None))
-            }
-            _ => Err(Mismatch::WrongType("which cannot contain that")),
-        }),
-        Check::ContainsAny(texts) => Box::new(move |value| match value.as_str() {
-            Some(text) => {
-                text::contains_any(text, texts).then_some(()).ok_or(Mismatch::Fails(None))
-            }
-            None => Err(Mismatch::WrongType("which is not a text")),
-        }),
-        Check::Matches(regex) => Box::new(move |value| match value.as_str() {
-            Some(text) => text::matches(text, regex).then_some(()).ok_or(Mismatch::Fails(None)),
-            None => Err(Mismatch::WrongType("which is not a text")),
-        }),
+        Check::Contains(wanted) => {
+            typed("which cannot contain that", |value| contains(value, wanted))
+        }
+        Check::ContainsAny(texts) => {
+            typed("which is not a text", |value| Some(text::contains_any(value.as_str()?, texts)))
+        }
+        Check::Matches(regex) => {
+            typed("which is not a text", |value| Some(text::matches(value.as_str()?, regex)))
+        }
         Check::Schema(schema) => by_schema(schema)?,
         // These two checks are about the selection and not about its values.
         Check::Exists(_) | Check::Count(_) => plain(|_| true),
@@ -54,13 +45,19 @@ pub(super) fn prepare(check: &Check) -> Result<ValueCheck<'_>, String> {
 }
 
 fn plain<'a>(holds: impl Fn(&Value) -> bool + 'a) -> ValueCheck<'a> {
-    Box::new(move |value| holds(value).then_some(()).ok_or(Mismatch::Fails(None)))
+    typed("", move |value| Some(holds(value)))
 }
 
 fn number<'a>(holds: impl Fn(f64) -> bool + 'a) -> ValueCheck<'a> {
-    Box::new(move |value| match value.as_f64() {
-        Some(number) => holds(number).then_some(()).ok_or(Mismatch::Fails(None)),
-        None => Err(Mismatch::WrongType("which is not a number")),
+    typed("which is not a number", move |value| Some(holds(value.as_f64()?)))
+}
+
+/// Returns the check that `holds` makes, which returns `None` for a value of the wrong type.
+fn typed<'a>(wrong: &'static str, holds: impl Fn(&Value) -> Option<bool> + 'a) -> ValueCheck<'a> {
+    Box::new(move |value| match holds(value) {
+        Some(true) => Ok(()),
+        Some(false) => Err(Mismatch::Fails(None)),
+        None => Err(Mismatch::WrongType(wrong)),
     })
 }
 
@@ -98,16 +95,15 @@ fn same_number(a: &Number, b: &Number) -> bool {
     a == b || ((a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64())
 }
 
-fn contains(value: &Value, wanted: &Value) -> bool {
+/// Returns `None` for a value that cannot contain what is wanted.
+fn contains(value: &Value, wanted: &Value) -> Option<bool> {
     match (value, wanted) {
-        (Value::String(text), Value::String(piece)) => text::contains(text, piece),
-        (Value::Array(items), wanted) => items.iter().any(|item| same(item, wanted)),
-        (Value::Object(members), Value::Object(wanted)) => wanted
-            .iter()
-            .all(|(key, wanted)| members.get(key).is_some_and(|member| same(member, wanted))),
-        (
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_),
-            _,
-        ) => false,
+        (Value::String(text), Value::String(piece)) => Some(text::contains(text, piece)),
+        (Value::Array(items), wanted) => Some(items.iter().any(|item| same(item, wanted))),
+        (Value::Object(members), Value::Object(wanted)) => {
+            let has = |(key, wanted)| members.get(key).is_some_and(|member| same(member, wanted));
+            Some(wanted.iter().all(has))
+        }
+        _ => None,
     }
 }

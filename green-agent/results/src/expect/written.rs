@@ -1,9 +1,81 @@
-//! Writes expectations as text: in the form of the file, and as phrases.
+//! Writes expectations as text: in the form of the file, as phrases, and as reports of those that are not met.
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::shown::{cut, shown};
+use super::place::Node;
 use green_agent_scenario::expectation::{Check, Expectation, Rule, Target, ValuePath};
+use green_agent_transcript::layout::layout;
+
+/// The most values that a report shows of several.
+pub(super) const LISTED: usize = 3;
+
+/// An expectation that is not met.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnmetExpectation {
+    /// Line of the scenario file on which the expectation begins, from 1.
+    pub line: usize,
+    /// The expectation as it would be written in the file.
+    pub expectation: String,
+    /// The expected value, for a person.
+    pub expected: String,
+    /// The actual value, for a person; cut after about 400 characters.
+    pub actual: String,
+    /// The `seq` of the transcript entries that show it; empty if no entry does.
+    pub at: Vec<u64>,
+}
+
+/// The text begins with the line number, so that the file's name can be put before it.
+impl fmt::Display for UnmetExpectation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let indented = |text: &str| text.replace('\n', "\n            ");
+        writeln!(f, "{}: {}", self.line, self.expectation)?;
+        writeln!(f, "  expected: {}", indented(&self.expected))?;
+        write!(f, "  actual:   {}", indented(&self.actual))?;
+        if !self.at.is_empty() {
+            write!(f, "\n  seen at:  {}", positions(&self.at))?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the first of the selected values; of several, each with its place.
+pub(super) fn listed(nodes: &[Node<'_>]) -> String {
+    if let [only] = nodes {
+        return shown(only.value);
+    }
+    let first = nodes.iter().take(LISTED);
+    let mut lines: Vec<String> =
+        first.map(|node| format!("{}: {}", node.place, shown(node.value))).collect();
+    if nodes.len() > LISTED {
+        lines.push(format!("and {} more", nodes.len() - LISTED));
+    }
+    lines.join("\n")
+}
+
+/// The most characters of a value that a report shows.
+const SHOWN: usize = 400;
+
+/// Returns positions in the transcript as a list.
+pub(super) fn positions(at: &[u64]) -> String {
+    let at: Vec<String> = at.iter().map(u64::to_string).collect();
+    at.join(", ")
+}
+
+/// Returns a value as text: on one line if it is short, otherwise indented, and cut if it is long.
+pub(super) fn shown(value: &Value) -> String {
+    cut(&layout(value))
+}
+
+/// Returns a text, cut if it is too long.
+pub(super) fn cut(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}... ({} characters)", &text[..end], text.chars().count()),
+    }
+}
 
 /// Returns an expectation in the form of the file, on one line.
 pub(super) fn expectation(expectation: &Expectation) -> String {
@@ -117,5 +189,35 @@ fn toml_key(key: &str) -> String {
         key.to_owned()
     } else {
         Value::from(key).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_are_cut() {
+        let long = shown(&Value::from("ü".repeat(1000)));
+        assert!(long.ends_with("... (1002 characters)"), "{long}");
+        assert!(long.chars().count() < 430);
+    }
+
+    #[test]
+    fn it_reads_well() {
+        let unmet = UnmetExpectation {
+            line: 14,
+            expectation: r#"on = "artifact:Result", path = "/score", ge = 1.0"#.to_owned(),
+            expected: "a number of at least 1.0 at /score".to_owned(),
+            actual: "0.5\nand more".to_owned(),
+            at: vec![17, 23],
+        };
+        insta::assert_snapshot!(unmet, @r#"
+        14: on = "artifact:Result", path = "/score", ge = 1.0
+          expected: a number of at least 1.0 at /score
+          actual:   0.5
+                    and more
+          seen at:  17, 23
+        "#);
     }
 }
