@@ -61,7 +61,7 @@ impl Merge {
                 errln!("note: {}", line(&one.sentence()));
             }
         }
-        let judged = RunFolder::read(&self.into).map(|run| RunReport::of(&(&run).into(), None));
+        let judged = RunFolder::read(&self.into).map(|run| RunReport::of(&run, None));
         let (trials, runs) = (counted(merged.trials, "trial"), counted(self.runs.len(), "run"));
         outln!("{trials} of {runs} in {}", self.into.display());
         judged.map(|report| show_gates(&report)).or_exit(Exit::Unreadable)

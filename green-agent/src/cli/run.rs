@@ -357,7 +357,7 @@ impl Asked {
         let (json, others): (Vec<_>, Vec<_>) = self.reports.iter().partition(is_json);
         let mut written = Vec::new();
         if !json.is_empty() {
-            let report = report.with_recorded(&recorded.into());
+            let report = report.with_recorded(recorded);
             written.extend(json.iter().map(|request| request.write_json(&report)));
         }
         if !others.is_empty() {

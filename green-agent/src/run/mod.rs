@@ -55,8 +55,8 @@ use tokio::sync::Semaphore;
 pub use agents::misplaced;
 pub use criterion::passes_by_completing;
 pub use green_agent_results::run::{
-    FinishedRun, Phase, RunEvent, RunReport, ScenarioReport, ScenarioVerdict, TrialCounts,
-    TrialReport, event, report, tally,
+    Phase, RunEvent, RunReport, ScenarioReport, ScenarioVerdict, TrialCounts, TrialReport, event,
+    report, tally,
 };
 use green_agent_results::run::{completed, judged, now};
 pub use log::{RunLog, RunLogError, scenarios_of};

@@ -13,14 +13,14 @@ const COLUMNS: &str = "\
 /// Returns the table.
 pub(super) fn of(run: &ReportSource) -> io::Result<String> {
     let axes: BTreeSet<&String> =
-        run.records.iter().flat_map(|record| record.cell.keys()).collect();
-    let metrics = run.records.iter().flat_map(|record| record.metrics.keys());
+        run.folder.records.iter().flat_map(|record| record.cell.keys()).collect();
+    let metrics = run.folder.records.iter().flat_map(|record| record.metrics.keys());
     let metrics: BTreeSet<&str> = metrics.map(String::as_str).chain([SECONDS]).collect();
     let mut table = csv::Writer::from_writer(Vec::new());
     let head = COLUMNS.split(' ').map(str::to_owned);
     let head = head.chain(axes.iter().map(|axis| format!("cell.{axis}")));
     table.write_record(head.chain(metrics.iter().map(|name| format!("metric.{name}"))))?;
-    for (at, record) in run.records.iter().enumerate() {
+    for (at, record) in run.folder.records.iter().enumerate() {
         let cells = axes
             .iter()
             .map(|axis| escape_formula(record.cell.get(*axis).map_or("", String::as_str)));

@@ -34,7 +34,7 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
     let mut report = Report::new(&run.name);
     report.set_time(duration(run.seconds()));
     let mut earlier: BTreeMap<&str, Vec<&TrialRecord>> = BTreeMap::new();
-    for record in &run.records[run.counted..] {
+    for record in &run.folder.records[run.counted..] {
         earlier.entry(&record.key).or_default().push(record);
     }
     let decisions = run.decisions();
@@ -46,8 +46,8 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
             None => Decided::Nothing,
         };
         let mut suite = TestSuite::new(group.name());
-        suite.set_time(duration(group.seconds));
-        for record in records.by_ref().take(group.trials) {
+        suite.set_time(duration(group.figures.seconds));
+        for record in records.by_ref().take(group.figures.trials) {
             let reruns = earlier.remove(record.key.as_str()).unwrap_or_default();
             suite.add_test_case(case(record, &reruns, group.name(), decided));
         }

@@ -65,14 +65,16 @@ fn failures<'r>(run: &'r ReportSource, decisions: &[Decision]) -> Vec<Vec<&'r Tr
 
 fn headline(run: &ReportSource, decisions: &[Decision]) -> String {
     let all = &run.all;
-    let rate = all.rate.as_ref().map(|rate| match interval(rate).as_str() {
-        "" => format!(" ({})", percent(rate.mean)),
-        range => format!(" ({}, 95 % interval {range})", percent(rate.mean)),
+    let rate = &all.figures.pass_rate;
+    let share = rate.mean.map(|mean| match interval(rate).as_str() {
+        "" => format!(" ({})", percent(mean)),
+        range => format!(" ({}, 95 % interval {range})", percent(mean)),
     });
-    let mut text = format!("### {} trials passed{}\n\n", all.passed(), rate.unwrap_or_default());
-    let others = all.trials - all.scored - all.not_needed;
+    let mut text = format!("### {} trials passed{}\n\n", all.passed(), share.unwrap_or_default());
+    let not_needed = all.figures.stopped_early;
+    let others = all.figures.trials - rate.n - not_needed;
     for (count, what) in [
-        (all.not_needed, "were not needed."),
+        (not_needed, "were not needed."),
         (others, "ended without fault of the agent and count in no rate."),
     ] {
         if count > 0 {
@@ -108,7 +110,7 @@ fn lines(run: &ReportSource, decisions: &[Decision]) -> Vec<String> {
 }
 
 fn table(run: &ReportSource) -> String {
-    let metrics: Vec<&String> = run.all.metrics.keys().take(METRICS).collect();
+    let metrics: Vec<&str> = run.all.metrics().into_keys().take(METRICS).collect();
     let repeated = run.groups.iter().any(|group| group.pass.is_some());
     let mut text = "| scenario | passed | pass rate | 95 % interval |".to_owned();
     text += if repeated { " pass@k | pass^k | outcomes |" } else { " outcomes |" };
@@ -128,21 +130,22 @@ fn table(run: &ReportSource) -> String {
     text
 }
 
-fn row(group: &Group, metrics: &[&String], repeated: bool) -> String {
-    let rate = group.rate.as_ref();
+fn row(group: &Group, metrics: &[&str], repeated: bool) -> String {
+    let rate = &group.figures.pass_rate;
     let pass = group.pass();
     let cells = [
         cell(&group.name()),
         group.passed(),
-        rate.map(|rate| percent(rate.mean)).unwrap_or_default(),
-        rate.map(interval).unwrap_or_default(),
+        rate.mean.map(percent).unwrap_or_default(),
+        interval(rate),
     ];
     let pass = pass.into_iter().filter(|_| repeated);
     let cells: Vec<String> = cells.into_iter().chain(pass).chain([group.outcomes()]).collect();
     let mut text = format!("| {} |", cells.join(" | "));
     for name in metrics {
-        let value = group.metrics.get(*name).map(|figure| format!("{:.3}", figure.mean));
-        let _ = write!(text, " {} |", value.unwrap_or_default());
+        let mean = group.figures.metrics.get(*name).and_then(|estimate| estimate.mean);
+        let mean = mean.map(|mean| format!("{mean:.3}"));
+        let _ = write!(text, " {} |", mean.unwrap_or_default());
     }
     text.push('\n');
     text

@@ -12,8 +12,8 @@ use green_agent_scenario::ExpectedFailure;
 use super::text::percent;
 use crate::{
     problem::{Outcome, ProblemKind},
-    record::{Manifest, ManifestScenario, RecordError, RunFolder, TrialRecord},
-    run::{FinishedRun, RunReport, ScenarioReport, ScenarioVerdict, tally::NoteTally},
+    record::{ManifestScenario, RecordError, RunFolder, TrialRecord},
+    run::{RunReport, ScenarioReport, ScenarioVerdict, tally::NoteTally},
     statistics::{Estimate, pass::PassAtK},
     summary::{Figures, RunSummary, ScenarioSummary, outcomes_text},
 };
@@ -23,12 +23,8 @@ use crate::{
 pub struct ReportSource {
     /// The name of its folder.
     pub name: String,
-    /// Its folder.
-    pub path: PathBuf,
-    /// The scenarios and settings of the run.
-    pub manifest: Manifest,
-    /// All attempts, those that count first and in the order of scenario, cell, sample and trial.
-    pub records: Vec<TrialRecord>,
+    /// Its folder. Of the records, those that count come first, in the order of scenario, cell, sample and trial.
+    pub folder: RunFolder,
     /// The number of records that count; the others were followed by another attempt of the same trial.
     pub counted: usize,
     /// The figures of each scenario and cell, in the order of the run.
@@ -99,43 +95,16 @@ impl Decision {
 }
 
 /// The figures of the trials of one scenario in one cell of its matrix.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Group {
     /// The scenario's name.
     pub scenario: String,
     /// The cell as text, such as `model=small`; empty without a matrix.
     pub cell: String,
-    /// The number of trials that count.
-    pub trials: usize,
-    /// The number of trials that say something about the agent.
-    pub scored: usize,
-    /// The number of trials that did not run because the interval was narrow enough.
-    pub not_needed: usize,
-    /// The number of trials with each outcome.
-    pub outcomes: BTreeMap<Outcome, usize>,
-    /// The share of scored trials that passed; `None` if there are none.
-    pub rate: Option<Figure>,
+    /// The figures of the trials that count.
+    pub figures: Figures,
     /// pass@k and pass^k for the greatest k, up to 8, for which every sample has enough trials; `None` if that is 1.
     pub pass: Option<PassAtK>,
-    /// The mean of each metric over the scored trials.
-    pub metrics: BTreeMap<String, Figure>,
-    /// The sum of the trials' durations, in seconds.
-    pub seconds: f64,
-    /// The sum of the tokens that agents reported; `None` if none did.
-    pub tokens: Option<u64>,
-}
-
-/// An estimate with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Figure {
-    /// The mean.
-    pub mean: f64,
-    /// The lower bound; `None` if there are too few trials for an interval.
-    pub lower: Option<f64>,
-    /// The upper bound.
-    pub upper: Option<f64>,
-    /// The number of trials.
-    pub n: usize,
 }
 
 impl Group {
@@ -149,8 +118,7 @@ impl Group {
 
     /// Returns the number of passed trials of those that the rate counts: `24 of 32`.
     pub fn passed(&self) -> String {
-        let passed = self.outcomes.get(&Outcome::Passed);
-        format!("{} of {}", passed.copied().unwrap_or_default(), self.scored)
+        format!("{} of {}", self.count(Outcome::Passed), self.figures.pass_rate.n)
     }
 
     /// Returns pass@k and pass^k with their k; empty if there are none.
@@ -163,13 +131,23 @@ impl Group {
 
     /// Returns the number of trials with each outcome.
     pub fn outcomes(&self) -> String {
-        outcomes_text(&self.outcomes, self.not_needed)
+        outcomes_text(&self.figures.outcomes, self.figures.stopped_early)
+    }
+
+    /// Returns the metrics that some trials have.
+    pub fn metrics(&self) -> BTreeMap<&str, &Estimate> {
+        let metrics = self.figures.metrics.iter();
+        let metrics = metrics.filter(|(_, estimate)| estimate.mean.is_some());
+        metrics.map(|(name, estimate)| (name.as_str(), estimate)).collect()
     }
 
     /// Returns the number of trials that have ended and need not run again.
     fn ended(&self) -> usize {
-        let interrupted = self.outcomes.get(&Outcome::Interrupted);
-        self.trials - interrupted.copied().unwrap_or_default()
+        self.figures.trials - self.count(Outcome::Interrupted)
+    }
+
+    fn count(&self, outcome: Outcome) -> usize {
+        self.figures.outcomes.get(&outcome).copied().unwrap_or_default()
     }
 }
 
@@ -193,7 +171,7 @@ impl ReportSource {
     /// Creates the input of reports from a folder that was read.
     pub fn new(folder: &RunFolder, bootstrap: Option<u64>) -> Self {
         let counted = folder.counted();
-        let retried = folder.retried();
+        let records = counted.iter().copied().chain(folder.retried()).cloned().collect();
         let summary = RunSummary::of(folder, bootstrap);
         let groups = groups(&counted, &summary);
         let total = &summary.total;
@@ -202,10 +180,13 @@ impl ReportSource {
         let name = name.file_name().map(|name| name.to_string_lossy().into_owned());
         Self {
             name: name.unwrap_or_else(|| "run".to_owned()),
-            path: folder.path.clone(),
-            manifest: folder.manifest.clone(),
+            folder: RunFolder {
+                path: folder.path.clone(),
+                manifest: folder.manifest.clone(),
+                records,
+                torn: None,
+            },
             counted: counted.len(),
-            records: counted.iter().chain(&retried).map(|&one| one.clone()).collect(),
             groups,
             all,
             bootstrap,
@@ -214,7 +195,7 @@ impl ReportSource {
 
     /// Returns the records that count.
     pub fn counted(&self) -> &[TrialRecord] {
-        &self.records[..self.counted]
+        &self.folder.records[..self.counted]
     }
 
     /// Returns the seed of bootstrap intervals, if these are requested.
@@ -224,20 +205,13 @@ impl ReportSource {
 
     /// Returns the results of all scenarios, with those of their gates.
     pub fn report(&self) -> RunReport {
-        let (counted, retried) = self.records.split_at(self.counted);
-        let run = FinishedRun {
-            path: &self.path,
-            manifest: &self.manifest,
-            counted: counted.iter().collect(),
-            retried: retried.iter().collect(),
-        };
-        RunReport::of(&run, self.bootstrap)
+        RunReport::of(&self.folder, self.bootstrap)
     }
 
     /// Returns the decisions besides trials: for each scenario the number of trials that have not ended, and its gates or its
     /// sidecar.
     pub fn decisions(&self) -> Vec<Decision> {
-        let scenarios = &self.manifest.scenarios;
+        let scenarios = &self.folder.manifest.scenarios;
         let is_decided = |one: &ManifestScenario| !one.gate.is_empty() || one.must_fail.is_some();
         let reports = match scenarios.iter().any(is_decided) {
             true => self.report().scenarios,
@@ -273,7 +247,7 @@ impl ReportSource {
 
     /// Returns whether gates decide about a scenario, instead of single failed trials.
     pub fn has_gates(&self, scenario: &str) -> bool {
-        let scenarios = &self.manifest.scenarios;
+        let scenarios = &self.folder.manifest.scenarios;
         scenarios.iter().any(|one| one.name == scenario && !one.gate.is_empty())
     }
 
@@ -282,7 +256,7 @@ impl ReportSource {
         let groups = self.groups.iter();
         let its = groups.filter(|group| group.scenario == scenario.name);
         let ended: usize = its.map(Group::ended).sum();
-        let path = self.path.display();
+        let path = self.folder.path.display();
         (ended < wanted).then(|| Decision {
             scenario: scenario.name.clone(),
             about: DecisionKind::UnendedTrials,
@@ -296,12 +270,12 @@ impl ReportSource {
 
     /// Returns the folder of a trial's transcript.
     pub fn folder_of(&self, record: &TrialRecord) -> Option<PathBuf> {
-        record.folder_below(&self.path)
+        record.folder_below(&self.folder.path)
     }
 
     /// Returns the duration of the run in seconds: from the first trial's start to the last one's end.
     pub fn seconds(&self) -> f64 {
-        let times = self.records.iter().filter_map(|record| {
+        let times = self.folder.records.iter().filter_map(|record| {
             let started: jiff::Timestamp = record.started.parse().ok()?;
             let started = started.as_millisecond() as f64 / 1000.0;
             Some((started, started + record.seconds))
@@ -366,22 +340,8 @@ fn groups(counted: &[&TrialRecord], summary: &RunSummary) -> Vec<Group> {
 impl Group {
     /// Returns the figures of a cell, with pass@k and pass^k for this k unless it is 1, which is the pass rate.
     fn new(scenario: String, cell: String, figures: &Figures, k: Option<usize>) -> Self {
-        let metrics = figures.metrics.iter();
-        let metrics =
-            metrics.filter_map(|(name, estimate)| Some((name.clone(), figure(estimate)?)));
-        Self {
-            scenario,
-            cell,
-            trials: figures.trials,
-            scored: figures.pass_rate.n,
-            not_needed: figures.stopped_early,
-            outcomes: figures.outcomes.clone(),
-            rate: figure(&figures.pass_rate),
-            pass: figures.pass_at_k.iter().find(|at| at.k > 1 && Some(at.k) == k).cloned(),
-            metrics: metrics.collect(),
-            seconds: figures.seconds,
-            tokens: figures.usage.map(|usage| usage.total_tokens),
-        }
+        let pass = figures.pass_at_k.iter().find(|at| at.k > 1 && Some(at.k) == k).cloned();
+        Self { scenario, cell, figures: figures.clone(), pass }
     }
 }
 
@@ -393,13 +353,4 @@ fn greatest_k(figures: &Figures) -> Option<usize> {
     let samples = figures.pass_at_k.first()?.samples;
     let mut few = figures.pass_at_k.iter().take(MOST_K);
     few.rfind(|at| at.samples == samples).map(|at| at.k)
-}
-
-fn figure(estimate: &Estimate) -> Option<Figure> {
-    Some(Figure {
-        mean: estimate.mean?,
-        lower: estimate.lower,
-        upper: estimate.upper,
-        n: estimate.n,
-    })
 }

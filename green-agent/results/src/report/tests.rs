@@ -236,8 +236,8 @@ fn a_comment_is_never_longer_than_it_may_be() {
         let tail = "x".repeat(trial as usize);
         ProblemKind::GoalMissed.because(format!("{}{tail}", "`".repeat(100_000)))
     };
-    run.records = (0..200).map(|trial| record("shop", trial, Some(long(trial)))).collect();
-    run.counted = run.records.len();
+    run.folder.records = (0..200).map(|trial| record("shop", trial, Some(long(trial)))).collect();
+    run.counted = run.folder.records.len();
     let comment = markdown::of(&run);
     assert!(comment.len() < 65_536, "{}", comment.len());
     assert!(comment.contains("more that did not pass."));

@@ -5,7 +5,8 @@ use std::{fmt::Write as _, io};
 use bridge_program::terminal::line;
 use serde::Serialize;
 
-use super::source::{Figure, Group, ReportSource};
+use super::source::{Group, ReportSource};
+use crate::statistics::Estimate;
 
 /// The columns, and whether their values are aligned to the right.
 const COLUMNS: [(&str, bool); 7] = [
@@ -27,7 +28,7 @@ pub(super) fn of(run: &ReportSource) -> String {
         rows.push(row(&Group { scenario: "all".to_owned(), ..run.all.clone() }));
     }
     let mut text = table(&rows);
-    let retried = run.records.len() - run.counted;
+    let retried = run.folder.records.len() - run.counted;
     if retried > 0 {
         let _ = writeln!(text, "\nattempts that were repeated and are not counted: {retried}");
     }
@@ -42,13 +43,13 @@ pub(super) fn of(run: &ReportSource) -> String {
 }
 
 fn row(group: &Group) -> Row {
-    let rate = group.rate.as_ref();
+    let rate = &group.figures.pass_rate;
     let [any, all] = group.pass();
     [
         line(&group.name()).into_owned(),
         group.passed(),
-        rate.map(|rate| percent(rate.mean)).unwrap_or_default(),
-        rate.map(interval).unwrap_or_default(),
+        rate.mean.map(percent).unwrap_or_default(),
+        interval(rate),
         any,
         all,
         group.outcomes(),
@@ -71,7 +72,7 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// Returns the interval of a rate; empty if there is none.
-pub(super) fn interval(rate: &Figure) -> String {
+pub(super) fn interval(rate: &Estimate) -> String {
     match (rate.lower, rate.upper) {
         (Some(lower), Some(upper)) => format!("{} to {}", percent(lower), percent(upper)),
         _ => String::new(),

@@ -3,27 +3,23 @@
 //! - [`event`]: the events, which terminal and report files consume
 //! - [`report`], [`tally`]: the results of trials, scenarios and runs
 //! - `alike`: finds failures that are reported together
-//! - `completed`: figures and gates; `sidecar`: scenarios that must fail
+//! - `verdict`: figures and gates, and scenarios that must fail
 
 mod alike;
-mod completed;
 pub mod event;
 pub mod report;
-mod sidecar;
 pub mod tally;
+mod verdict;
 
 use std::{sync::OnceLock, time::Instant};
 
 use jiff::Timestamp;
 
 pub use alike::{Failure, common_text};
-pub use completed::completed;
 pub use event::{Phase, RunEvent};
-pub use report::{
-    FinishedRun, RunReport, ScenarioReport, ScenarioVerdict, TRIAL_REPORT, TrialReport,
-};
-pub use sidecar::judged;
+pub use report::{RunReport, ScenarioReport, ScenarioVerdict, TRIAL_REPORT, TrialReport};
 pub use tally::{TrialCounts, TrialTally};
+pub use verdict::{completed, judged};
 
 /// Returns the present time: RFC 3339 in UTC, with milliseconds. Between two calls it advances by the time that really passes,
 /// even if the machine's clock is set meanwhile, because reports compute the duration of a run from such times.

@@ -269,21 +269,22 @@ impl RunReport {
     }
 
     /// Returns the report of a finished run; `bootstrap` is the seed of bootstrap intervals.
-    pub fn of(run: &FinishedRun<'_>, bootstrap: Option<u64>) -> Self {
-        let scenarios = run.manifest.scenarios.iter();
-        let reports = scenarios.filter_map(|one| run.scenario(one, bootstrap));
-        Self::new(reports.collect(), run.seconds())
+    pub fn of(run: &RunFolder, bootstrap: Option<u64>) -> Self {
+        let (counted, scenarios) = (run.counted(), run.manifest.scenarios.iter());
+        let reports = scenarios.filter_map(|one| scenario(run, &counted, one, bootstrap));
+        Self::new(reports.collect(), seconds(run))
     }
 
     /// Returns the report with every recorded trial. Other trials, such as those that could not begin before the run
     /// was interrupted, follow if their reports were kept.
     #[must_use]
-    pub fn with_recorded(mut self, run: &FinishedRun<'_>) -> Self {
+    pub fn with_recorded(mut self, run: &RunFolder) -> Self {
+        let counted = run.counted();
         for scenario in &mut self.scenarios {
             if scenario.trials.len() == scenario.counts.trials {
                 continue;
             }
-            let mut trials = run.trials(&scenario.name);
+            let mut trials = trials(run, &counted, &scenario.name);
             let place =
                 |trial: &TrialReport| (trial.cell.clone(), trial.sample.clone(), trial.trial);
             let recorded: BTreeSet<_> = trials.iter().map(place).collect();
@@ -300,69 +301,44 @@ impl RunReport {
     }
 }
 
-/// The records of a finished run.
-pub struct FinishedRun<'a> {
-    /// Its folder.
-    pub path: &'a Path,
-    /// The scenarios and settings of the run.
-    pub manifest: &'a Manifest,
-    /// The last attempt of each trial.
-    pub counted: Vec<&'a TrialRecord>,
-    /// The other attempts.
-    pub retried: Vec<&'a TrialRecord>,
+/// Returns the report of a scenario of a run, if it has trials.
+fn scenario(
+    run: &RunFolder,
+    counted: &[&TrialRecord],
+    one: &ManifestScenario,
+    bootstrap: Option<u64>,
+) -> Option<ScenarioReport> {
+    let trials = trials(run, counted, &one.name);
+    if trials.is_empty() {
+        return None;
+    }
+    let report = ScenarioReport::new(one.name.clone(), (&one.path).into(), trials);
+    if one.must_fail.is_some() {
+        return Some(judged(report, one.must_fail.as_ref()));
+    }
+    let attempts = run.records.iter().filter(|record| record.scenario == one.name);
+    Some(completed(report, &one.gate, &SummaryBuilder::of(attempts), bootstrap))
 }
 
-impl<'a> From<&'a RunFolder> for FinishedRun<'a> {
-    fn from(run: &'a RunFolder) -> Self {
-        Self {
-            path: &run.path,
-            manifest: &run.manifest,
-            counted: run.counted(),
-            retried: run.retried(),
-        }
-    }
+fn trials(run: &RunFolder, counted: &[&TrialRecord], scenario: &str) -> Vec<TrialReport> {
+    let counted = counted.iter().filter(|record| record.scenario == scenario);
+    let reports = counted.map(|record| TrialReport {
+        // They are in the trial's folder too, which may not have been copied with the records.
+        results: record.results.clone(),
+        parties: record.parties.clone(),
+        ..TrialReport::of(record, &run.path)
+    });
+    reports.collect()
 }
 
-impl FinishedRun<'_> {
-    /// Returns the report of a scenario, if it has trials.
-    fn scenario(&self, one: &ManifestScenario, bootstrap: Option<u64>) -> Option<ScenarioReport> {
-        let of_it = |record: &&&TrialRecord| record.scenario == one.name;
-        let counted = self.counted.iter().filter(of_it);
-        let trials = self.trials(&one.name);
-        if trials.is_empty() {
-            return None;
-        }
-        let report = ScenarioReport::new(one.name.clone(), (&one.path).into(), trials);
-        if one.must_fail.is_some() {
-            return Some(judged(report, one.must_fail.as_ref()));
-        }
-        let mut figures = SummaryBuilder::default();
-        let attempts = counted.chain(self.retried.iter().filter(of_it));
-        attempts.for_each(|record| figures.add(record));
-        Some(completed(report, &one.gate, &figures, bootstrap))
-    }
-
-    fn trials(&self, scenario: &str) -> Vec<TrialReport> {
-        let counted = self.counted.iter();
-        let counted = counted.filter(|record| record.scenario == scenario);
-        let reports = counted.map(|record| TrialReport {
-            // They are in the trial's folder too, which may not have been copied with the records.
-            results: record.results.clone(),
-            parties: record.parties.clone(),
-            ..TrialReport::of(record, self.path)
-        });
-        reports.collect()
-    }
-
-    /// Returns the time from the beginning of the run until its last trial ended, in seconds.
-    fn seconds(&self) -> f64 {
-        let begun: Option<Timestamp> = self.manifest.started.parse().ok();
-        let ends = self.counted.iter().chain(&self.retried).filter_map(|one| {
-            let started: Timestamp = one.started.parse().ok()?;
-            Some(started.duration_since(begun?).as_secs_f64() + one.seconds)
-        });
-        ends.fold(0.0, f64::max)
-    }
+/// Returns the time from the beginning of a run until its last trial ended, in seconds.
+fn seconds(run: &RunFolder) -> f64 {
+    let begun: Option<Timestamp> = run.manifest.started.parse().ok();
+    let ends = run.records.iter().filter_map(|one| {
+        let started: Timestamp = one.started.parse().ok()?;
+        Some(started.duration_since(begun?).as_secs_f64() + one.seconds)
+    });
+    ends.fold(0.0, f64::max)
 }
 
 /// The parts of a trial's report that are kept only in its folder, since they may be large.
@@ -465,8 +441,8 @@ mod tests {
             trials: Some(1),
             gate: Gates::default(),
         });
-        let (path, counted) = (Path::new("nowhere"), vec![&record]);
-        let run = FinishedRun { path, manifest: &manifest, counted, retried: Vec::new() };
+        let (path, records) = ("nowhere".into(), vec![record]);
+        let run = RunFolder { path, manifest, records, torn: None };
         let report = serde_json::to_value(RunReport::of(&run, None)).unwrap();
         assert_eq!(report["scenarios"][0]["trials"][0]["results"], json!([{"score": 1}]));
     }

@@ -10,7 +10,7 @@ use crate::{
 
 /// Returns the differences from `other` to `run`.
 pub(super) fn of(run: &ReportSource, other: &ReportSource) -> Value {
-    let [before, now] = [other, run].map(|run| SummaryBuilder::of(&run.records));
+    let [before, now] = [other, run].map(|run| SummaryBuilder::of(&run.folder.records));
     let differences = before.differences_by_cell(&now, PASS_RATE, run.bootstrap());
     differences.into_iter().map(difference_json).collect()
 }
@@ -52,7 +52,7 @@ mod tests {
     fn three_equal_differences_may_be_chance() {
         let certain = |trials| {
             let mut before = run("a", 20);
-            before.records.truncate(trials);
+            before.folder.records.truncate(trials);
             of(&run("b", 0), &before)[0]["certain"].clone()
         };
         assert_eq!((certain(3), certain(6)), (json!(false), json!(true)));
@@ -67,7 +67,7 @@ mod tests {
         };
         assert_eq!((&one["pairs"], &one["certain"]), (&json!(20), &json!(true)));
         assert_eq!(one["difference"]["mean"], -0.5);
-        let [before, after] = [&other, &now].map(|run| SummaryBuilder::of(&run.records));
+        let [before, after] = [&other, &now].map(|run| SummaryBuilder::of(&run.folder.records));
         let of_diff = before.difference(&after, PASS_RATE, None);
         assert_eq!(one["difference"], json!(of_diff.difference));
     }

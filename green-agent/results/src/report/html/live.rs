@@ -131,7 +131,7 @@ impl Live {
             // This is read before the records, so that records added meanwhile are noticed as new.
             let bytes = self.state()?.bytes;
             let run = self.read()?;
-            let blocks: Vec<Option<String>> = run.records.iter().map(block_name).collect();
+            let blocks: Vec<Option<String>> = run.folder.records.iter().map(block_name).collect();
             let mut table = run_block::of(&run, &blocks, None);
             table["bytes"] = bytes.into();
             return Ok(Some(Content::Plain(serde_json::to_vec(&table)?)));
@@ -140,8 +140,11 @@ impl Live {
         let mut last = lock(&self.last);
         if last.0 != trial {
             let run = self.read()?;
-            let record =
-                run.records.iter().find(|record| block_name(record).as_deref() == Some(trial));
+            let record = run
+                .folder
+                .records
+                .iter()
+                .find(|record| block_name(record).as_deref() == Some(trial));
             let Some((record, folder)) =
                 record.and_then(|record| Some((record, run.folder_of(record)?)))
             else {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     comparison::axis_differences,
     record::TrialRecord,
-    report::source::{Decision, ReportSource, cell_name},
+    report::source::{Decision, Group, ReportSource, cell_name},
     run::common_text,
 };
 
@@ -34,19 +34,16 @@ pub(super) fn of(
     let mut cells = Names::default();
     // The cell of those without a matrix is always the first.
     cells.number("");
-    let groups: Vec<Value> = run
-        .groups
-        .iter()
-        .map(|group| {
-            json!({
-                "scenario": scenarios.number(&group.scenario), "cell": cells.number(&group.cell),
-                "trials": group.trials, "counted": group.scored, "not_needed": group.not_needed, "rate": group.rate, "pass": group.pass, "metrics": group.metrics,
-                "outcomes": group.outcomes, "seconds": group.seconds, "tokens": group.tokens,
-            })
-        })
-        .collect();
+    let groups = run.groups.iter().map(|group| {
+        let mut shown = group_json(group);
+        shown["scenario"] = scenarios.number(&group.scenario).into();
+        shown["cell"] = cells.number(&group.cell).into();
+        shown
+    });
+    let groups: Vec<Value> = groups.collect();
+    let records = &run.folder.records;
     let metrics: BTreeSet<&str> =
-        run.records.iter().flat_map(|record| record.metrics.keys()).map(String::as_str).collect();
+        records.iter().flat_map(|record| record.metrics.keys()).map(String::as_str).collect();
     let values = |name: &&str| -> Vec<Option<f64>> { column(run, |record| metric(record, name)) };
     let values: Vec<Vec<Option<f64>>> = metrics.iter().map(values).collect();
     let first = |record: &TrialRecord| record.problems.first().cloned();
@@ -64,7 +61,7 @@ pub(super) fn of(
         "trial": column(run, |record| record.trial),
         "attempt": column(run, |record| record.attempt),
         "seed": column(run, |record| record.seed.to_string()),
-        "last": (0..run.records.len()).map(|at| u8::from(at < run.counted)).collect::<Vec<_>>(),
+        "last": (0..records.len()).map(|at| u8::from(at < run.counted)).collect::<Vec<_>>(),
         "outcome": column(run, |record| record.outcome),
         "owner": column(run, |record| first(record).map(|problem| problem.owner)),
         "problem": column(run, |record| first(record).map(|problem| problem.to_string().chars().take(PROBLEM).collect::<String>())),
@@ -74,12 +71,23 @@ pub(super) fn of(
         "metric": values,
         "block": blocks,
     });
+    let manifest = &run.folder.manifest;
     json!({
-        "version": 1, "name": run.name, "started": run.manifest.started, "program": run.manifest.program,
-        "seconds": run.seconds(), "retried": run.records.len() - run.counted,
-        "scenarios": scenarios.0, "cells": cells.0, "metrics": metrics, "groups": groups, "all": run.all,
+        "version": 1, "name": run.name, "started": manifest.started, "program": manifest.program,
+        "seconds": run.seconds(), "retried": records.len() - run.counted,
+        "scenarios": scenarios.0, "cells": cells.0, "metrics": metrics, "groups": groups, "all": group_json(&run.all),
         "trials": trials, "comparison": comparison, "decisions": decisions(run), "notes": run.notes(),
         "axes": axis_differences(run.counted(), run.bootstrap()),
+    })
+}
+
+/// Returns the figures of a group. A rate or a metric that no trial has is absent.
+fn group_json(group: &Group) -> Value {
+    let figures = &group.figures;
+    json!({
+        "trials": figures.trials, "counted": figures.pass_rate.n, "not_needed": figures.stopped_early,
+        "rate": figures.pass_rate.mean.map(|_| &figures.pass_rate), "pass": group.pass, "metrics": group.metrics(),
+        "outcomes": figures.outcomes, "seconds": figures.seconds, "tokens": figures.usage.map(|usage| usage.total_tokens),
     })
 }
 
@@ -91,7 +99,7 @@ fn decisions(run: &ReportSource) -> Vec<Value> {
 }
 
 fn column<T>(run: &ReportSource, value: impl FnMut(&TrialRecord) -> T) -> Vec<T> {
-    run.records.iter().map(value).collect()
+    run.folder.records.iter().map(value).collect()
 }
 
 /// Names in the order of their first appearance.

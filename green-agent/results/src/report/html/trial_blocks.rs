@@ -43,11 +43,12 @@ pub(super) fn write<W: Write>(
     prefix: &str,
     blocks: &mut Blocks<W>,
 ) -> io::Result<Vec<Option<String>>> {
-    let mut names = vec![None; run.records.len()];
-    let mut order: Vec<usize> = (0..run.records.len()).collect();
-    order.sort_by_key(|at| run.records[*at].problems.is_empty());
+    let records = &run.folder.records;
+    let mut names = vec![None; records.len()];
+    let mut order: Vec<usize> = (0..records.len()).collect();
+    order.sort_by_key(|at| records[*at].problems.is_empty());
     for at in order {
-        let record = &run.records[at];
+        let record = &records[at];
         let Some(folder) = run.folder_of(record) else {
             continue;
         };
