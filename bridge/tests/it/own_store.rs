@@ -13,7 +13,8 @@ use bridge::{
     jiff::Timestamp,
     store::{
         Append, Deletion, Feed, Head, Idle, ListPosition, ListQuery, Listener, Page, RecordKey,
-        Seq, Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch, testing::Backend,
+        Seq, Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch, backend::PageBuilder,
+        testing::Backend,
     },
 };
 
@@ -123,9 +124,12 @@ impl State {
         ours.sort();
         let total = query.known_total.unwrap_or(ours.len());
         ours.retain(|position| after.as_ref().is_none_or(|after| position > after));
-        let load = |position: &ListPosition| Ok(Some(self.snapshot(heads[position.task.as_str()])));
-        let (tasks, next) = query.fill(ours, load)?;
-        Ok(Page { tasks, next, total })
+        let mut page = PageBuilder::new(query, ours);
+        while let Some(position) = page.next_position() {
+            let snapshot = self.snapshot(heads[position.task.as_str()]);
+            page.add(position, Some(snapshot));
+        }
+        Ok(page.finish(total))
     }
 }
 
