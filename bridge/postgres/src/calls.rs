@@ -4,10 +4,10 @@
 //! notification, and each side also polls, in case a notification is lost. Only programs that can write to the database
 //! can make calls. The size of a call and the size of all waiting calls are limited.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use tokio::{
-    sync::{Notify, Semaphore, broadcast},
+    sync::{Mutex, Notify, Semaphore, broadcast},
     time::{Instant, timeout},
 };
 
@@ -34,7 +34,7 @@ const ANSWER_RETENTION: Duration = Duration::from_secs(120);
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The largest number of calls that one statement takes.
-const MAX_TAKEN: i32 = 16;
+const MAX_TAKEN: i64 = 16;
 
 /// The number of changes that are kept for a waiting caller. A caller that misses some polls at once.
 const MAX_ANSWERS: usize = 64;
@@ -47,6 +47,8 @@ pub(super) struct Calls {
     pub(super) changed: broadcast::Sender<Key>,
     /// Notified when there may be a call for this process.
     pub(super) arrived: Notify,
+    /// The calls that this process has taken and is answering, with the times at which it took them.
+    taken: Mutex<BTreeMap<Key, Instant>>,
 }
 
 impl Default for Calls {
@@ -55,6 +57,7 @@ impl Default for Calls {
             room: Semaphore::new(MAX_WAITING_KIB),
             changed: broadcast::Sender::new(MAX_ANSWERS),
             arrived: Notify::new(),
+            taken: Mutex::default(),
         }
     }
 }
@@ -121,8 +124,16 @@ impl Shared {
 
     pub(super) async fn take_calls(&self) -> Vec<Call> {
         let _ = timeout(POLL_INTERVAL, self.calls.arrived.notified()).await;
-        let take = "SELECT key, body FROM bridge.take_calls_1($1, $2)";
-        let values: Values<'_> = &[&self.membership.replica, &MAX_TAKEN];
+        let mut taken = self.calls.taken.lock().await;
+        taken.retain(|_, at| at.elapsed() < ANSWER_RETENTION);
+        // If the result of this statement is lost, the next one takes the same calls.
+        let take = "UPDATE bridge.calls AS c SET is_taken = true FROM (
+                SELECT w.key FROM bridge.calls AS w
+                WHERE w.replica = $1 AND w.answer IS NULL AND w.key <> ALL($2::bytea[])
+                ORDER BY w.made LIMIT $3 FOR UPDATE SKIP LOCKED
+            ) AS next WHERE c.key = next.key RETURNING c.key, c.body";
+        let known = Vec::from_iter(taken.keys());
+        let values: Values<'_> = &[&self.membership.replica, &known, &MAX_TAKEN];
         match self.connections.write_idempotent(take, values).await {
             Ok(found) => {
                 if !found.is_empty() {
@@ -130,10 +141,13 @@ impl Shared {
                     self.calls.arrived.notify_one();
                 }
                 let call = |row: &tokio_postgres::Row| Call { key: row.get(0), body: row.get(1) };
-                found.iter().map(call).collect()
+                let calls: Vec<Call> = found.iter().map(call).collect();
+                taken.extend(calls.iter().map(|call| (call.key.clone(), Instant::now())));
+                calls
             }
             Err(error) => {
                 tracing::debug!(%error, "calls of other bridges could not be read");
+                drop(taken);
                 tokio::time::sleep(POLL_INTERVAL).await;
                 Vec::new()
             }
@@ -155,6 +169,7 @@ impl Shared {
                 self.connections.write_idempotent(forget, values).await?;
             }
         }
+        self.calls.taken.lock().await.remove(key);
         self.changes.add_answer(key);
         Ok(())
     }

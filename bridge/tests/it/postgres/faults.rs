@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge::store::{Append, Event, PostgresStore, RecordKey, Store, StoreError, testing::Sample};
+use bridge::store::{
+    Append, Call, Event, PostgresStore, RecordKey, Store, StoreError, testing::Sample,
+};
 use bridge_protocol::a2a::{Message, Part, Role};
 use tokio::time::{Instant, timeout};
 
@@ -68,6 +70,23 @@ async fn an_older_bridge_works_beside_a_newer_one() {
     database.execute(held).await;
     let handed = "SELECT count(*) FROM bridge.hand_over_1(-1, '\\x05', '\\x06', '', 60)";
     assert_eq!(database.number(handed).await, 0);
+}
+
+/// The database has marked a call as taken, but its answer to the bridge was lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_is_taken_again_unless_it_is_being_answered() {
+    let database = Server::shared().database().await;
+    let store = PostgresStore::open(&database.settings()).await.unwrap();
+    let leases = store.leases().unwrap();
+    let taken = "INSERT INTO bridge.calls (key, replica, is_taken, body, until)
+        SELECT '\\x01', max(id), true, '\\x02', clock_timestamp() + interval '1 hour' FROM bridge.replicas";
+    database.execute(taken).await;
+    assert_eq!(leases.calls().await, [Call { key: vec![1], body: vec![2] }]);
+    assert_eq!(leases.calls().await, []);
+    leases.answer(&[1], Some(vec![3])).await.unwrap();
+    assert_eq!(leases.calls().await, []);
+    let answered = "SELECT count(*) FROM bridge.calls WHERE answer = '\\x03'";
+    assert_eq!(database.number(answered).await, 1);
 }
 
 /// A bridge whose leases were taken over writes nothing more, neither events nor records.
