@@ -179,10 +179,11 @@ pub(super) async fn find_committed(
     batch: &[QueuedAppend],
 ) -> Result<BTreeSet<usize>> {
     let all = || batch.iter().map(|pending| &pending.prepared);
-    let tasks: Vec<&str> = all().map(|one| one.append.task.as_str()).collect();
-    let last: Vec<i64> = all().map(|one| signed(one.append.last())).collect();
-    let tokens: Vec<i64> = all().map(|one| one.token).collect();
-    let values: Values<'_> = &[&tasks, &last, &tokens];
+    let values: Values<'_> = &[
+        &Vec::from_iter(all().map(|one| one.append.task.as_str())),
+        &Vec::from_iter(all().map(|one| signed(one.append.last()))),
+        &Vec::from_iter(all().map(|one| one.token)),
+    ];
     let found = connections.read(COMMITTED, values).await?;
     Ok(found.iter().map(position).collect())
 }

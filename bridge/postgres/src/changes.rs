@@ -217,7 +217,7 @@ pub(super) async fn receive_notifications(shared: Arc<Shared>) {
         };
         tracing::debug!(error = %ended, "notifications of other bridges are not received");
         // Without notifications, tasks are only polled.
-        poll_watched(&shared).await;
+        publish_all_newer(&shared, shared.feed.awaited()).await;
         sleep(RECONNECT_PAUSE).await;
     }
 }
@@ -287,7 +287,7 @@ where
                         publish_changed(shared, changed.collect()).await;
                     }
                 }
-                _ = poll.tick() => poll_watched(shared).await,
+                _ = poll.tick() => publish_all_newer(shared, shared.feed.awaited()).await,
                 // There may be many webhooks, and each of their tasks is queried.
                 _ = listener_poll.tick() => {
                     publish_all_newer(shared, shared.feed.awaited_by_listeners()).await;
@@ -309,11 +309,7 @@ async fn publish_changed(shared: &Shared, changed: Vec<(String, Seq)>) {
     publish_newer(shared, wanted.map(|(task, seq)| (task, seq - 1)).collect()).await;
 }
 
-/// Publishes the new heads of all watched tasks.
-async fn poll_watched(shared: &Shared) {
-    publish_all_newer(shared, shared.feed.awaited()).await;
-}
-
+/// Publishes the new heads of all awaited tasks.
 async fn publish_all_newer(shared: &Shared, mut awaited: Vec<(String, Seq)>) {
     while !awaited.is_empty() {
         let next = awaited.split_off(awaited.len().saturating_sub(MAX_TASKS));

@@ -4,7 +4,7 @@
 //! waiting appends, so a single append does not wait, and batches grow with the load.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, VecDeque},
     io,
     sync::{Arc, Mutex},
     time::Duration,
@@ -151,53 +151,34 @@ async fn commit(shared: &Shared, mut batch: Vec<QueuedAppend>) {
         if error.is_temporary() {
             shared.queue.record_outcome(Some(&error));
         }
-        fail_all(batch, error);
+        for pending in batch {
+            // The caller may have left.
+            let _ = pending.done.send(Err(Refusal::Failed(replicated(&error))));
+        }
         return;
     }
 }
 
-/// Tries once to write a batch. If an earlier attempt may have been committed, appends that are in the log are left out.
+/// Tries once to write a batch. If an earlier attempt may have been committed, refused appends may be in the log already.
 async fn try_commit(
     shared: &Shared,
     batch: &mut Vec<QueuedAppend>,
     may_be_committed: bool,
 ) -> Result<(), Failure> {
-    if may_be_committed {
-        finish_committed(shared, batch).await?;
-    }
     let refused = batch::write(&shared.connections, shared.membership.replica, batch).await?;
-    let refusals: BTreeMap<usize, Refusal> = refused.into_iter().collect();
-    let mut left = Vec::new();
+    let mut refusals: BTreeMap<usize, Refusal> = refused.into_iter().collect();
+    if may_be_committed && !refusals.is_empty() {
+        let committed = batch::find_committed(&shared.connections, batch).await;
+        let committed = committed.map_err(Failure::Refused)?;
+        refusals.retain(|position, _| !committed.contains(position));
+    }
     for (position, pending) in batch.drain(..).enumerate() {
-        if refusals.contains_key(&position) { left.push(pending) } else { finish(shared, pending) }
-    }
-    let mut committed = BTreeSet::new();
-    if may_be_committed && !left.is_empty() {
-        // The earlier attempt may have been committed meanwhile; then its appends are in the log.
-        *batch = left;
-        let found = batch::find_committed(&shared.connections, batch).await;
-        committed = found.map_err(Failure::Refused)?;
-        left = std::mem::take(batch);
-    }
-    for (position, (pending, refusal)) in left.into_iter().zip(refusals.into_values()).enumerate() {
-        match committed.contains(&position) {
-            true => finish(shared, pending),
+        match refusals.remove(&position) {
+            None => finish(shared, pending),
             // The caller may have left.
-            false => drop(pending.done.send(Err(refusal))),
+            Some(refusal) => drop(pending.done.send(Err(refusal))),
         }
     }
-    Ok(())
-}
-
-/// Removes the appends that are in the log from the batch, and answers their callers.
-async fn finish_committed(shared: &Shared, batch: &mut Vec<QueuedAppend>) -> Result<(), Failure> {
-    let committed = batch::find_committed(&shared.connections, batch).await;
-    let committed = committed.map_err(Failure::Refused)?;
-    let mut left = Vec::new();
-    for (position, pending) in batch.drain(..).enumerate() {
-        if committed.contains(&position) { finish(shared, pending) } else { left.push(pending) }
-    }
-    *batch = left;
     Ok(())
 }
 
@@ -231,19 +212,6 @@ fn replicated(error: &StoreError) -> StoreError {
             error: io::Error::new(error.kind(), error.to_string()),
         },
         other => other.replicate(),
-    }
-}
-
-fn fail_all(batch: Vec<QueuedAppend>, error: StoreError) {
-    let mut error = Some(error);
-    let mut batch = batch.into_iter().peekable();
-    while let Some(pending) = batch.next() {
-        let own = match batch.peek() {
-            Some(_) => error.as_ref().map(replicated),
-            None => error.take(),
-        };
-        let own = own.unwrap_or(StoreError::Closed);
-        let _ = pending.done.send(Err(Refusal::Failed(own)));
     }
 }
 

@@ -1,10 +1,11 @@
 //! Reads all tasks and records of a database, and checks whether they can be read.
 
 use async_trait::async_trait;
+use tokio_postgres::Row;
 
 use crate::{PostgresStore, connections::Values, rows};
 use bridge_store::{
-    DamagedTask, ExportStore, Head, RecordEntry, RecordKey, RecordPage, Result, Seq, Store as _,
+    DamagedTask, ExportStore, RecordEntry, RecordKey, RecordPage, Result, Seq, Store as _,
     StoreError, StoreReport, TaskEntry, TaskPage, caller::Caller,
 };
 
@@ -24,14 +25,19 @@ const SCOPE_BYTES: usize = 16;
 impl ExportStore for PostgresStore {
     async fn all_tasks(&self, after: &[u8], limit: usize) -> Result<TaskPage> {
         let after = String::from_utf8_lossy(after);
-        let found = self.heads(&after, limit).await?;
-        let last = found.last().map(|(task, _)| task.clone().into_bytes());
-        let entry = |(task, head): (String, Result<Head>)| match head {
-            Ok(head) => TaskEntry::Intact(task, head.owner),
-            Err(error) => TaskEntry::Damaged(task, reason(error)),
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let values: Values<'_> = &[&after, &limit];
+        let found = self.shared.connections.read(SELECT_TASKS, values).await?;
+        let entry = |row: &Row| {
+            let task: String = row.get(0);
+            match rows::read_head(&task, row.get(1)) {
+                Ok(head) => TaskEntry::Intact(task, head.owner),
+                Err(StoreError::Damaged { task, reason }) => TaskEntry::Damaged(task, reason),
+                Err(error) => TaskEntry::Damaged(task, error.to_string()),
+            }
         };
-        let tasks = found.into_iter().map(entry).collect();
-        Ok(TaskPage { tasks, last })
+        let last = found.last().map(|row| row.get::<_, String>(0).into_bytes());
+        Ok(TaskPage { tasks: found.iter().map(entry).collect(), last })
     }
 
     async fn all_records(&self, after: &[u8], limit: usize) -> Result<RecordPage> {
@@ -78,30 +84,27 @@ impl PostgresStore {
     /// If the store cannot be read at all.
     pub async fn check(&self) -> Result<StoreReport> {
         let mut report = StoreReport::default();
-        let mut after = String::new();
+        let mut after = Vec::new();
         loop {
-            let heads = self.heads(&after, PAGE).await?;
-            let Some((last, _)) = heads.last() else { break };
-            after.clone_from(last);
-            for (task, head) in heads {
-                report.tasks += 1;
-                let owner = head.as_ref().ok().map(|head| head.owner.clone());
-                let checked = match head {
-                    Ok(head) => self.check_task(&head).await,
-                    Err(error) => Err(error),
+            let page = self.all_tasks(&after, PAGE).await?;
+            for entry in page.tasks {
+                let damaged = match entry {
+                    TaskEntry::Damaged(task, reason) => Some(DamagedTask { task, reason }),
+                    TaskEntry::Intact(task, owner) => match self.check_task(&owner, &task).await {
+                        Ok(()) => None,
+                        // The task was deleted meanwhile.
+                        Err(StoreError::NotFound { .. }) => continue,
+                        Err(StoreError::Damaged { task, reason }) => {
+                            Some(DamagedTask { task, reason })
+                        }
+                        Err(error) => return Err(error),
+                    },
                 };
-                match checked {
-                    Ok(()) => {}
-                    // The task was deleted meanwhile.
-                    Err(StoreError::NotFound { .. }) => report.tasks -= 1,
-                    Err(error @ StoreError::Damaged { .. }) => report.damaged.push(DamagedTask {
-                        task,
-                        owner: owner.unwrap_or_else(Caller::anonymous),
-                        reason: reason(error),
-                    }),
-                    Err(error) => return Err(error),
-                }
+                report.tasks += 1;
+                report.damaged.extend(damaged);
             }
+            let Some(last) = page.last else { break };
+            after = last;
         }
         let mut after = Vec::new();
         loop {
@@ -114,39 +117,21 @@ impl PostgresStore {
     }
 
     /// Checks that all events up to the head exist and can be applied.
-    async fn check_task(&self, head: &Head) -> Result<()> {
+    async fn check_task(&self, owner: &Caller, task: &str) -> Result<()> {
+        let head = self.head(owner, task).await?;
         let mut seen: Seq = 0;
         while seen < head.seq {
-            let events = self.read(&head.owner, &head.task, seen, PAGE).await?;
-            for event in &events {
+            let events = self.read(owner, task, seen, PAGE).await?;
+            if events.is_empty() {
+                return Err(self.shared.missing_events(task).await);
+            }
+            for event in events {
                 if event.seq != seen + 1 {
-                    return Err(rows::damaged(&head.task, "events are missing"));
+                    return Err(rows::damaged(task, "events are missing"));
                 }
                 seen = event.seq;
             }
-            if events.is_empty() {
-                return Err(self.shared.missing_events(&head.task).await);
-            }
         }
-        self.shared.snapshot(head).await.map(drop)
-    }
-
-    async fn heads(&self, after: &str, limit: usize) -> Result<Vec<(String, Result<Head>)>> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let values: Values<'_> = &[&after, &limit];
-        let found = self.shared.connections.read(SELECT_TASKS, values).await?;
-        let head = |row: &tokio_postgres::Row| {
-            let task: String = row.get(0);
-            let head = rows::read_head(&task, row.get(1));
-            (task, head)
-        };
-        Ok(found.iter().map(head).collect())
-    }
-}
-
-fn reason(error: StoreError) -> String {
-    match error {
-        StoreError::Damaged { reason, .. } => reason,
-        error => error.to_string(),
+        self.shared.snapshot(&head).await.map(drop)
     }
 }

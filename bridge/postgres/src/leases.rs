@@ -1,4 +1,4 @@
-//! Manages the leases of conversations and the heartbeats of processes.
+//! Manages the leases of conversations and the heartbeats of processes, and collects statistics of them for operators.
 
 use std::{
     sync::{
@@ -21,9 +21,8 @@ use crate::{
     connections::{Connections, Values},
     failure::unavailable,
     rows::{self, Key},
-    sharing::count_call,
 };
-use bridge_store::{Call, Conversation, Lease, Leases, Result, Sharing};
+use bridge_store::{Call, CallCounts, Conversation, Lease, Leases, Result, Sharing};
 
 /// The longest time for which [`Leases::freed`] waits.
 const FREED_TIMEOUT: Duration = Duration::from_secs(60);
@@ -188,21 +187,62 @@ async fn remove_dead(shared: &Shared, until: f64) -> Result<bool> {
     Ok(!removed.is_empty())
 }
 
-/// Returns the keys of the conversation, of the list of its caller and agent, and of its context.
-fn keys(conversation: &Conversation<'_>) -> (Key, Key, Key) {
-    let list = rows::list_key(conversation.caller, conversation.agent);
-    let key = rows::conversation_key(conversation.caller, conversation.agent, conversation.id);
-    (key, list, rows::context_key(conversation.id))
+/// Updates the statistics, for ever. Heartbeats do not wait for these queries.
+pub(super) async fn poll_sharing(shared: Arc<Shared>) {
+    loop {
+        sleep(shared.membership.lease / 4).await;
+        if let Err(error) = shared.update_sharing().await {
+            tracing::debug!(%error, "the statistics of the bridges could not be read");
+        }
+    }
+}
+
+impl Shared {
+    /// Calls one of the functions in the database about a conversation.
+    async fn call(&self, sql: &'static str, conversation: Conversation<'_>) -> Result<Vec<Row>> {
+        let Conversation { agent, caller, id } = conversation;
+        let key = rows::conversation_key(caller, agent, id);
+        let (list, context) = (rows::list_key(caller, agent), rows::context_key(id));
+        let (replica, task) = (self.membership.replica, rows::storable(id));
+        let values: Values<'_> = &[&replica, &key, &list, &context, &task];
+        self.connections.write_idempotent(sql, values).await
+    }
+
+    /// Reads the statistics. The queries read a few rows for each agent, process and lease of this process, and no tasks.
+    pub(super) async fn update_sharing(&self) -> Result<()> {
+        let own = "SELECT (SELECT count(*) FROM bridge.replicas WHERE until >= clock_timestamp()),
+                (SELECT count(*) FROM bridge.conversations WHERE replica = $1)";
+        let values: Values<'_> = &[&self.membership.replica];
+        let own = self.connections.read(own, values);
+        let open = "SELECT agent, sum(unfinished)::bigint FROM bridge.agents GROUP BY agent";
+        let open = self.connections.read(open, &[]);
+        let (own, open) = tokio::try_join!(own, open)?;
+        let mut sharing = lock(&self.sharing);
+        sharing.processes = own.first().map_or(0, |row| count(row, 0));
+        sharing.leases = own.first().map_or(0, |row| count(row, 1));
+        sharing.open_tasks = open.iter().map(|row| (row.get(0), count(row, 1))).collect();
+        Ok(())
+    }
+}
+
+fn count_call(counts: &mut CallCounts, is_answered: bool) {
+    match is_answered {
+        true => counts.answered += 1,
+        false => counts.failed += 1,
+    }
+}
+
+/// Reads a count from a column.
+fn count(row: &Row, column: usize) -> usize {
+    let count: i64 = row.get(column);
+    usize::try_from(count).unwrap_or_default()
 }
 
 #[async_trait]
 impl Leases for Shared {
     async fn acquire(&self, conversation: Conversation<'_>) -> Result<Lease> {
-        let (key, list, context) = keys(&conversation);
-        let (replica, task) = (self.membership.replica, rows::storable(conversation.id));
         let acquire = "SELECT is_held, task, head FROM bridge.acquire_1($1, $2, $3, $4, $5)";
-        let values: Values<'_> = &[&replica, &key, &list, &context, &task];
-        let found = self.connections.write_idempotent(acquire, values).await?;
+        let found = self.call(acquire, conversation).await?;
         let is_held = found.first().is_some_and(|row| row.get(0));
         let tasks = found.iter().skip(1);
         let head = |row: &Row| self.intact(row.get(1), row.get(2));
@@ -214,11 +254,8 @@ impl Leases for Shared {
     }
 
     async fn release(&self, conversation: Conversation<'_>) -> Result<bool> {
-        let (key, list, context) = keys(&conversation);
-        let (replica, task) = (self.membership.replica, rows::storable(conversation.id));
         let release = "SELECT bridge.release_1($1, $2, $3, $4, $5)";
-        let values: Values<'_> = &[&replica, &key, &list, &context, &task];
-        let found = self.connections.write_idempotent(release, values).await?;
+        let found = self.call(release, conversation).await?;
         Ok(found.first().is_some_and(|row| row.get(0)))
     }
 

@@ -6,10 +6,9 @@
 //! - `limited_pool`: limits a pool to the connections that the server allows
 //! - `schema`: creates and migrates the tables
 //! - `committer`, `batch`: commit waiting appends in one transaction
-//! - `leases`: leases of conversations and heartbeats of processes
+//! - `leases`: leases of conversations, heartbeats of processes, and statistics of both
 //! - `changes`: sends notifications of new events to other processes, and receives theirs
 //! - `calls`: hands calls from one process to another
-//! - `sharing`: statistics of the processes on the database
 //! - `store`: the operations of the store
 //! - `reader`: reads tasks and the pages of lists
 //! - `export`: reads all tasks and records, for copies and checks
@@ -32,7 +31,6 @@ mod recent;
 mod rows;
 mod schema;
 mod servers;
-mod sharing;
 mod store;
 
 use std::sync::{Arc, Mutex};
@@ -107,7 +105,7 @@ impl PostgresStore {
             tokio::spawn(changes::receive_notifications(own())),
             tokio::spawn(leases::send_heartbeats(own())),
             tokio::spawn(leases::clean_up(own())),
-            tokio::spawn(sharing::poll_sharing(own())),
+            tokio::spawn(leases::poll_sharing(own())),
         ];
         let tasks = committers.chain(others).collect();
         Ok(Self { shared, tasks })

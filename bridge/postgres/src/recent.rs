@@ -31,19 +31,11 @@ impl RecentHeads {
 
     /// Stores a head, or removes the task if no events can follow.
     pub(super) fn put(&self, head: &Arc<Head>) {
-        let mut heads = lock(&self.0);
         if !head.is_open() {
-            heads.young.remove(&head.task);
-            heads.old.remove(&head.task);
-            return;
+            return self.forget(&head.task);
         }
-        match heads.young.get_mut(&head.task) {
-            Some(known) => known.clone_from(head),
-            None => {
-                let inserted = (head.task.clone(), Arc::clone(head));
-                heads.young.extend([inserted]);
-            }
-        }
+        let mut heads = lock(&self.0);
+        heads.young.insert(head.task.clone(), Arc::clone(head));
         if heads.young.len() > MAX_HEADS / 2 {
             heads.old = take(&mut heads.young);
         }

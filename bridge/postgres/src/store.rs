@@ -199,7 +199,7 @@ impl Store for PostgresStore {
             heads.extend(self.shared.intact_heads(&found));
             match found.last() {
                 // Damaged tasks must not make a page shorter, which would look like the end.
-                Some(last) if signed_len(&found) == rows && heads.len() < limit => {
+                Some(last) if signed(found.len() as Seq) == rows && heads.len() < limit => {
                     after = last.get(0);
                 }
                 Some(_) | None => return Ok(heads),
@@ -237,7 +237,7 @@ impl Store for PostgresStore {
             let found = self.shared.connections.read(select, values).await?;
             heads.extend(self.shared.intact_heads(&found));
             match found.last() {
-                Some(last) if signed_len(&found) == rows && heads.len() < limit => {
+                Some(last) if signed(found.len() as Seq) == rows && heads.len() < limit => {
                     (task, millis) = (last.get(0), last.get(2));
                 }
                 Some(_) | None => return Ok(heads),
@@ -422,8 +422,4 @@ impl PostgresStore {
         };
         Ok(StoreError::Conflict { task: task.clone(), expected, actual })
     }
-}
-
-fn signed_len(rows: &[Row]) -> i64 {
-    i64::try_from(rows.len()).unwrap_or(i64::MAX)
 }

@@ -4,8 +4,6 @@ use std::{collections::BTreeMap, fmt, ops::Range, sync::Mutex};
 
 use bridge_program::lock;
 
-use crate::caller::Caller;
-
 /// The damaged tasks, with the reason for each. No events are appended to them. Each one is logged once.
 #[derive(Debug, Default)]
 pub struct Quarantine(Mutex<BTreeMap<String, String>>);
@@ -64,8 +62,6 @@ pub struct StoreReport {
 pub struct DamagedTask {
     /// The task's id.
     pub task: String,
-    /// The task's owner.
-    pub owner: Caller,
     /// The reason why the task cannot be read.
     pub reason: String,
 }

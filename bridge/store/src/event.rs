@@ -199,7 +199,10 @@ impl Event {
                 Some(update(present.clone(), Some(metadata)))
             }
             Self::Metadata { metadata, revised: None } if events::reported(&metadata).is_some() => {
-                Some(update(status_of_report(present), Some(metadata)))
+                // The message is left out: clients would show the question of a waiting task twice, and the message of a
+                // working task may become an answer, which streams show at the end.
+                let status = TaskStatus { message: None, ..present.clone() };
+                Some(update(status, Some(metadata)))
             }
             Self::Artifact { artifact, append, last_chunk, metadata } => {
                 Some(StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
@@ -215,12 +218,6 @@ impl Event {
             _ => None,
         }
     }
-}
-
-/// Returns the status that is shown with a reported activity. The message is left out: clients would show the question of a
-/// waiting task twice, and the message of a working task may become an answer, which streams show at the end.
-fn status_of_report(present: &TaskStatus) -> TaskStatus {
-    TaskStatus { message: None, ..present.clone() }
 }
 
 /// Truncates a time to milliseconds, the precision of A2A timestamps (specification 5.6.1).

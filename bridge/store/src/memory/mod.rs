@@ -1,6 +1,5 @@
 //! Stores tasks in memory, for tests and for agents whose tasks need not survive a restart.
 
-mod lists;
 mod tables;
 
 use std::{

@@ -98,13 +98,6 @@ pub(super) struct LoggedAppend<'r> {
     events: &'r [u8],
 }
 
-/// The position of an append among those of its task.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
-    pub(super) number: u32,
-    pub(super) previous: Option<LogOffset>,
-}
-
 pub(super) fn events_json(append: &Append) -> Result<Vec<u8>> {
     write_json(&append.events, || format!("an event of task {}", append.task))
 }
@@ -113,21 +106,22 @@ pub(super) fn head_json(head: &Head) -> Result<Vec<u8>> {
     write_json(head, || format!("the head of task {}", head.task))
 }
 
-/// Writes an append, with its head and its events as JSON.
+/// Writes an append with its number in its task, the offset of the previous one, and its head and its events as JSON.
 pub(super) fn write_append(
     to: &mut Vec<u8>,
     append: &Append,
-    link: Link,
+    number: u32,
+    previous: Option<LogOffset>,
     head: &[u8],
     events: &[u8],
 ) {
-    let previous = link.previous.map_or([0; LogOffset::BYTES], LogOffset::to_bytes);
+    let previous = previous.map_or([0; LogOffset::BYTES], LogOffset::to_bytes);
     to.reserve(1 + HEADER + head.len() + events.len());
     to.push(APPEND);
     to.extend(append.time.as_millisecond().to_be_bytes());
     to.extend(append.last().to_be_bytes());
     to.extend((append.events.len() as u32).to_be_bytes());
-    to.extend(link.number.to_be_bytes());
+    to.extend(number.to_be_bytes());
     to.extend(previous);
     to.extend((head.len() as u32).to_be_bytes());
     to.extend(head);
@@ -358,10 +352,10 @@ mod tests {
         let mut head = Head::after(None, &sample.caller, &created).unwrap();
         head.seq = 6;
         let append = sample.append(4, 7, events);
-        let link = Link { number: 3, previous: Some(LogOffset { at: 16, length: 9 }) };
+        let previous = Some(LogOffset { at: 16, length: 9 });
         let (head, events) = (head_json(&head).unwrap(), events_json(&append).unwrap());
         let mut bytes = Vec::new();
-        write_append(&mut bytes, &append, link, &head, &events);
+        write_append(&mut bytes, &append, 3, previous, &head, &events);
         bytes
     }
 

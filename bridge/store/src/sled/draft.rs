@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    codec::{self, Link, LoggedAppend},
+    codec::{self, LoggedAppend},
     index::Changes,
     keys::{self, Key},
     latest_append::{DataState, LatestAppend, TaskCopy},
@@ -77,16 +77,15 @@ impl<'a> Draft<'a> {
         let json = codec::head_json(&after)?;
         let ids = || format!("the ids and open turns of task {}", after.task);
         StoreError::check_size(json.len(), HEAD_LIMIT, ids)?;
-        let link = Link {
-            number: before.as_ref().map_or(1, |before| before.number + 1),
-            previous: before.as_ref().map(|before| before.offset),
-        };
-        let write = |to: &mut Vec<u8>| codec::write_append(to, append, link, &json, &prepared.json);
-        let offset = log.put(write);
+        let number = before.as_ref().map_or(1, |before| before.number + 1);
+        let previous = before.as_ref().map(|before| before.offset);
+        let offset = log.put(|to| {
+            codec::write_append(to, append, number, previous, &json, &prepared.json);
+        });
         let latest = LatestAppend {
             head: Arc::clone(&after),
             offset,
-            number: link.number,
+            number,
             bytes: bytes_with(before.as_ref(), offset),
             state: DataState::Intact,
         };

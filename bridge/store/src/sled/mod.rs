@@ -13,13 +13,11 @@
 //! - `reader`, `cached_reader`: reading
 //! - `compaction`: frees disk space
 //! - `backup`: copies the folder
-//! - `check`: checks the whole store
-//! - `export`: reads all tasks and records
+//! - `export`: reads all tasks and records, and checks them
 
 mod backup;
 mod cached_reader;
 mod catch_up;
-mod check;
 mod codec;
 mod commit_queue;
 mod committer;
@@ -123,7 +121,7 @@ impl SledStore {
     /// # Errors
     /// If the store cannot be read at all.
     pub fn check(&self) -> Result<StoreReport> {
-        check::check(&self.reader.disk)
+        export::check(&self.reader.disk)
     }
 
     /// Frees the disk space of deleted tasks and replaced records, as far as whole files can be removed. `continues` is
@@ -143,10 +141,16 @@ impl SledStore {
         let json = codec::events_json(&append)?;
         let what = || format!("an append to task {}", append.task);
         StoreError::check_size(json.len(), MAX_APPEND_BYTES, what)?;
-        let messages = match append.message_ids().next() {
-            Some(_) => self.message_keys(caller, &append).await?,
-            None => Vec::new(),
+        let agent = match append.events.first() {
+            Some(Event::Created(created)) => Some(created.agent.clone()),
+            // An append that creates no task at its beginning is refused later.
+            _ if append.expected == 0 || append.message_ids().next().is_none() => None,
+            _ => Some(self.reader.head(caller, &append.task).await?.agent.clone()),
         };
+        let key = |agent: &String| -> Vec<keys::Key> {
+            append.message_ids().map(|(id, _)| keys::message(caller, agent, id)).collect()
+        };
+        let messages = agent.as_ref().map(key).unwrap_or_default();
         Ok(PreparedAppend { caller: caller.clone(), append, messages, json })
     }
 
@@ -156,19 +160,6 @@ impl SledStore {
         read: impl FnOnce(&Reader) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.reader.blocking(|reader| read(&reader.disk)).await
-    }
-
-    async fn message_keys(&self, caller: &Caller, append: &Append) -> Result<Vec<keys::Key>> {
-        let key = |agent: &str| {
-            let ids = append.message_ids();
-            ids.map(|(id, _)| keys::message(caller, agent, id)).collect()
-        };
-        Ok(match append.events.first() {
-            Some(Event::Created(created)) => key(&created.agent),
-            // The append is refused later.
-            _ if append.expected == 0 => Vec::new(),
-            _ => key(&self.reader.head(caller, &append.task).await?.agent),
-        })
     }
 }
 
@@ -284,7 +275,7 @@ impl Store for SledStore {
     }
 
     async fn inspect(&self) -> Result<Option<StoreReport>> {
-        self.read_disk(|reader| check::check_in_use(reader).map(Some)).await
+        self.read_disk(|reader| export::check_in_use(reader).map(Some)).await
     }
 
     async fn disk_use(&self) -> Result<Option<DiskUse>> {

@@ -223,7 +223,8 @@ impl Reader {
         Ok(heads)
     }
 
-    /// Returns the positions of the tasks of a page, see [`PageBuilder`](crate::backend::PageBuilder), and the number of tasks on all pages.
+    /// Returns the positions of the tasks of a page, one more than it has if there are so many, and the number of tasks on
+    /// all pages.
     pub(super) fn page_positions(
         &self,
         caller: &Caller,

@@ -150,7 +150,10 @@ pub async fn transfer(
         }
     }
     let Transfer { target, report, .. } = copy;
-    target.finish(&report).await?;
+    match target {
+        Target::Store(target) => target.finish(&report).await?,
+        Target::File(target) => target.finish(&report)?,
+    }
     Ok(report)
 }
 
@@ -202,13 +205,4 @@ pub enum Target {
     Store(StoreTarget),
     /// A file.
     File(FileTarget),
-}
-
-impl Target {
-    async fn finish(&mut self, report: &TransferReport) -> Result<(), TransferError> {
-        match self {
-            Self::Store(target) => target.finish(report).await,
-            Self::File(target) => target.finish(report),
-        }
-    }
 }

@@ -95,7 +95,7 @@ pub(super) struct Layer {
     pub(super) lists: Lists,
     /// The lists with all tasks, once they were requested of a sealed layer.
     complete: OnceLock<Lists>,
-    appends: usize,
+    pub(super) appends: usize,
     bytes: usize,
     start: End,
     pub(super) end: End,
@@ -148,10 +148,6 @@ impl Layer {
     /// Returns the approximate size in memory.
     pub(super) fn bytes(&self) -> usize {
         self.bytes + self.tasks.len() * TASK_BYTES
-    }
-
-    pub(super) fn appends(&self) -> usize {
-        self.appends
     }
 
     /// Returns whether the layer must be written.

@@ -274,7 +274,7 @@ impl Index {
             match state.phase {
                 Phase::Failed => return None,
                 Phase::Running if state.young.is_full(self.layer_bytes) || state.is_early => break,
-                Phase::Closed if state.young.appends() >= MIN_APPENDS_AT_END => break,
+                Phase::Closed if state.young.appends >= MIN_APPENDS_AT_END => break,
                 Phase::Closed => return None,
                 Phase::Running => state = self.wait(state),
             }
