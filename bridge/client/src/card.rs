@@ -12,7 +12,7 @@ use url::Url;
 use crate::{
     CardCache, Fault, Options, Result, card_url,
     http::{HttpResponse, within},
-    lenient_card,
+    lenient_card, without_user,
 };
 
 /// Finds the card of the agent at `base`, which may be the address of the card itself. If there is none, the error has the
@@ -116,7 +116,7 @@ async fn fetch(http: &Connections, url: &Url, options: &Options) -> Result<Agent
 
 fn read(answer: HttpResponse, url: &Url, cards: &CardCache) -> Result<AgentCard, Fault> {
     let document = wire::from_slice(&answer.body);
-    let read = document.and_then(|document| lenient_card::read(document, url));
+    let read = document.and_then(|document| lenient_card::read(document, without_user(url)));
     let (card, _) = read.map_err(Fault::Invalid)?;
     if let Some(etag) = answer.etag {
         cards.keep(url.as_str(), etag, card.clone());

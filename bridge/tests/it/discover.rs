@@ -112,6 +112,17 @@ async fn failures_are_reported_with_advice() {
 }
 
 #[tokio::test]
+async fn a_remark_about_a_card_contains_no_password() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://me:hunter2@{}/", listener.local_addr().unwrap());
+    let card = json!({"name": "n", "url": "http://h.test/", "skills": [{"id": 7}]});
+    let app = axum::Router::new().fallback(async move || card.to_string());
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let (done, told) = said(&["discover", &url]).await;
+    assert!(done && told.contains("does not follow") && !told.contains("hunter2"), "{told}");
+}
+
+#[tokio::test]
 async fn cards_go_to_a_registry_and_are_found_there() {
     let registry = Program::start().await;
     let host = registry.host();

@@ -150,7 +150,7 @@ fn read(document: Value, found_at: &Url) -> Result<(AgentCard, Generation), Fiel
     {
         return Ok((card?, Generation::Execute));
     }
-    lenient_card::read(document, found_at)
+    lenient_card::read(document, without_user(found_at))
 }
 
 /// Returns the endpoints that this client can use: those of A2A first, each group in the card's order. An invalid
