@@ -1,10 +1,12 @@
 //! The cache of a registry's cards.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, MutexGuard, PoisonError},
+};
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use semver::Version;
-use tokio::time::Instant;
 
 use super::{PulledCard, Registry, RegistryError, Result, version};
 use crate::discovery::Discovered;
@@ -14,17 +16,6 @@ const AT_ONCE: usize = 8;
 
 /// The content of an artifact: an agent, or the reason why it is no agent card.
 type Read = Result<Arc<Discovered>, String>;
-
-/// The cards of a registry when it was last asked.
-#[derive(Debug, Default)]
-pub(super) struct RegistryCache {
-    /// The time when it was last asked.
-    pub(super) asked: Option<Instant>,
-    /// All artifacts in the registry's order; within a repository the newest first.
-    pub(super) entries: Vec<Entry>,
-    /// The content of each digest, which never changes. An artifact that the registry did not send has none.
-    known: BTreeMap<String, Read>,
-}
 
 /// An artifact of a registry.
 #[derive(Clone, Debug)]
@@ -57,21 +48,26 @@ impl Entry {
 }
 
 impl Registry {
-    /// Reads the whole registry again. Cards with known digests are not pulled again, and an artifact that
-    /// cannot be read does not affect the others.
-    pub(super) async fn refresh(&self, cache: &mut RegistryCache) -> Result<()> {
+    /// Returns the artifacts of the registry when it was last asked.
+    pub(super) fn known(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the whole registry again, and returns all artifacts in its order; within a repository the newest first. Cards
+    /// with known digests are not pulled again, and an artifact that cannot be read does not affect the others.
+    pub(super) async fn refresh(&self) -> Result<Vec<Entry>> {
+        // The content of a digest never changes. An artifact that the registry did not send has none.
+        let known = self.known().clone().into_iter();
+        let known = known.filter(|entry| !entry.digest.is_empty());
+        let known = known.map(|entry| (entry.digest, entry.read)).collect();
         let repositories = self.list().await?.into_iter();
-        let known = &cache.known;
         // The futures are created before the stream runs, because a closure inside it would not be known to
         // be Send.
         let asking: Vec<_> =
-            repositories.map(|repository| self.entries(repository, known)).collect();
-        let entries: Vec<Vec<Entry>> = stream::iter(asking).buffered(AT_ONCE).try_collect().await?;
-        cache.entries = entries.into_iter().flatten().collect();
-        let kept = cache.entries.iter().filter(|entry| !entry.digest.is_empty());
-        cache.known = kept.map(|entry| (entry.digest.clone(), entry.read.clone())).collect();
-        cache.asked = Some(Instant::now());
-        Ok(())
+            repositories.map(|repository| self.entries(repository, &known)).collect();
+        let entries: Vec<Entry> = stream::iter(asking).buffered(AT_ONCE).try_concat().await?;
+        self.known().clone_from(&entries);
+        Ok(entries)
     }
 
     async fn entries(

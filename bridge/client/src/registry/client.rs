@@ -1,32 +1,32 @@
 //! The client of one registry, and how it pushes cards.
 
-use std::{collections::BTreeMap, sync};
+use std::{collections::BTreeMap, sync::Mutex};
 
 use bridge_http::is_loopback;
 use bridge_protocol::dialect::card;
 use bytes::Bytes;
 use reqwest::{Client, header::HeaderValue};
 use serde_json::Value;
-use tokio::sync::Mutex;
 use url::Url;
 
 use super::{
     RegistryError, RegistryOptions, Result, artifact,
-    cache::RegistryCache,
+    cache::Entry,
     digest,
     http::{self, Content},
     reference::{self, host_of, shown},
 };
 
 /// A registry with agent cards. Cheap to share behind an `Arc`; every method takes `&self`.
+#[derive(Debug)]
 pub struct Registry {
     pub(super) url: Url,
     pub(super) host: String,
     pub(super) options: RegistryOptions,
     pub(super) http: Client,
     /// The accepted `Authorization` header of each repository.
-    pub(super) shown: sync::Mutex<BTreeMap<String, HeaderValue>>,
-    pub(super) cache: Mutex<RegistryCache>,
+    pub(super) shown: Mutex<BTreeMap<String, HeaderValue>>,
+    pub(super) cache: Mutex<Vec<Entry>>,
 }
 
 impl Registry {
@@ -46,7 +46,7 @@ impl Registry {
             registry: host.clone(),
             cause: error.to_string(),
         })?;
-        let (shown, cache) = (sync::Mutex::default(), Mutex::default());
+        let (shown, cache) = (Mutex::default(), Mutex::default());
         Ok(Self { url: url.clone(), host, options, http, shown, cache })
     }
 
@@ -97,12 +97,6 @@ impl Registry {
         tokio::time::timeout(limit, asked)
             .await
             .unwrap_or_else(|_| Err(RegistryError::Timeout { registry: self.host.clone(), limit }))
-    }
-}
-
-impl std::fmt::Debug for Registry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Registry").field("url", &self.url.as_str()).finish_non_exhaustive()
     }
 }
 

@@ -8,13 +8,11 @@ use reqwest::redirect;
 use tokio::net::TcpStream;
 use url::Url;
 
-use super::{
-    Registry, RegistryError, Result,
-    cache::{Entry, RegistryCache},
-};
+use super::{Registry, RegistryError, Result, cache::Entry};
 use crate::{
     Binding,
     discovery::{AgentEndpoint, Discovered},
+    without_user,
 };
 
 /// An agent found in a registry.
@@ -33,25 +31,30 @@ pub struct RegistryAgent {
 }
 
 impl Registry {
-    /// Finds the agent with this skill; of several, the newest version that is reachable.
-    ///
-    /// Uses the cache while it is fresh. Asks the registry again if no cached agent has the skill or none can
-    /// be reached. If the registry is unreachable, the old cache is used and [`RegistryAgent::stale`] is set.
+    /// Finds the agent with this skill; of several, the newest version that is reachable. If the registry cannot be asked,
+    /// the cards that it had before are used and [`RegistryAgent::stale`] is set.
     ///
     /// # Errors
     /// [`RegistryError::NoSkill`] with all artifacts of the registry, [`RegistryError::NoneHealthy`] with the
-    /// error of each candidate, or the error of the registry if nothing is cached.
+    /// error of each candidate, or the error of the registry if no known card has the skill.
     pub async fn find(&self, skill: &str) -> Result<RegistryAgent> {
-        let (candidates, was_asked, stale) = self.candidates(skill, false).await?;
-        match self.healthy(skill, &candidates).await {
-            Ok(found) => Ok(RegistryAgent { stale, ..found }),
-            Err(error) if was_asked || stale.is_some() => Err(error),
-            Err(_) => {
-                let (candidates, _, stale) = self.candidates(skill, true).await?;
-                let found = self.healthy(skill, &candidates).await?;
-                Ok(RegistryAgent { stale, ..found })
-            }
+        let (entries, stale) = match self.refresh().await {
+            Ok(entries) => (entries, None),
+            Err(error) => (self.known().clone(), Some(error)),
+        };
+        let candidates = candidates(&entries, skill);
+        if candidates.is_empty() {
+            return Err(stale.unwrap_or_else(|| RegistryError::NoSkill {
+                registry: self.host.clone(),
+                skill: skill.to_owned(),
+                looked: entries.iter().map(Entry::described).collect(),
+            }));
         }
+        if let Some(error) = &stale {
+            tracing::warn!(registry = self.host, %error, "the registry cannot be reached; using the cached cards");
+        }
+        let found = self.healthy(skill, &candidates).await?;
+        Ok(RegistryAgent { stale, ..found })
     }
 
     /// Returns all agents of the registry, each in its newest version.
@@ -59,44 +62,10 @@ impl Registry {
     /// # Errors
     /// Returns the error of the registry.
     pub async fn agents(&self) -> Result<Vec<RegistryAgent>> {
-        let mut cache = self.cache.lock().await;
-        self.refresh(&mut cache).await?;
+        let entries = self.refresh().await?;
         let mut repositories = BTreeSet::new();
-        let agents = cache.entries.iter().filter_map(found);
+        let agents = entries.iter().filter_map(found);
         Ok(agents.filter(|one| repositories.insert(one.repository.clone())).collect())
-    }
-
-    /// Returns the candidates for a skill, whether the registry was asked just now, and the error if it could not be
-    /// asked.
-    async fn candidates(
-        &self,
-        skill: &str,
-        anew: bool,
-    ) -> Result<(Vec<RegistryAgent>, bool, Option<RegistryError>)> {
-        let mut cache = self.cache.lock().await;
-        let asked = cache.asked;
-        let is_fresh = !anew && asked.is_some_and(|asked| asked.elapsed() < self.options.fresh);
-        let candidates = cache.candidates(skill);
-        if is_fresh && !candidates.is_empty() {
-            return Ok((candidates, false, None));
-        }
-        match self.refresh(&mut cache).await {
-            Ok(()) => {}
-            Err(error) if candidates.is_empty() => return Err(error),
-            Err(error) => {
-                tracing::warn!(registry = %self.url, %error, "the registry cannot be reached; using the cached cards");
-                return Ok((candidates, true, Some(error)));
-            }
-        }
-        let candidates = cache.candidates(skill);
-        match candidates.is_empty() {
-            false => Ok((candidates, true, None)),
-            true => Err(RegistryError::NoSkill {
-                registry: self.host.clone(),
-                skill: skill.to_owned(),
-                looked: cache.entries.iter().map(Entry::described).collect(),
-            }),
-        }
     }
 
     /// Returns the first candidate that can be reached.
@@ -107,7 +76,7 @@ impl Registry {
                 Ok(()) => return Ok(candidate.clone()),
                 Err(why) => {
                     let RegistryAgent { repository, tag, .. } = candidate;
-                    let url = candidate.agent.endpoint.url();
+                    let url = without_user(candidate.agent.endpoint.url());
                     tried.push(format!("{repository}:{tag} at {url}: {why}"));
                 }
             }
@@ -164,25 +133,23 @@ impl Registry {
     }
 }
 
-impl RegistryCache {
-    /// Returns the agents with a skill, newest version first. Of several versions with the same address only the newest
-    /// is used: the others have been replaced by it.
-    fn candidates(&self, skill: &str) -> Vec<RegistryAgent> {
-        let mut addresses = BTreeSet::new();
-        let mut candidates = Vec::new();
-        for entry in &self.entries {
-            let Some(found) = found(entry) else {
-                continue;
-            };
-            let address = (entry.repository.clone(), found.agent.endpoint.url().clone());
-            let is_newest = addresses.insert(address);
-            if is_newest && found.agent.skills.iter().any(|one| one.id == skill) {
-                candidates.push((entry.version(), found));
-            }
+/// Returns the agents with a skill, newest version first. Of several versions with the same address only the newest
+/// is used: the others have been replaced by it.
+fn candidates(entries: &[Entry], skill: &str) -> Vec<RegistryAgent> {
+    let mut addresses = BTreeSet::new();
+    let mut candidates = Vec::new();
+    for entry in entries {
+        let Some(found) = found(entry) else {
+            continue;
+        };
+        let address = (entry.repository.clone(), found.agent.endpoint.url().clone());
+        let is_newest = addresses.insert(address);
+        if is_newest && found.agent.skills.iter().any(|one| one.id == skill) {
+            candidates.push((entry.version(), found));
         }
-        candidates.sort_by_key(|(version, _)| Reverse(version.clone()));
-        candidates.into_iter().map(|(_, found)| found).collect()
     }
+    candidates.sort_by_key(|(version, _)| Reverse(version.clone()));
+    candidates.into_iter().map(|(_, found)| found).collect()
 }
 
 fn found(entry: &Entry) -> Option<RegistryAgent> {

@@ -42,9 +42,6 @@ pub struct RegistryOptions {
     pub answer: usize,
     /// The largest number of repositories of a registry.
     pub repositories: usize,
-    /// The time for which cached cards are used without a request. Zero sends a request every time, which costs one
-    /// request per tag; cards with a known digest are never pulled again.
-    pub fresh: Duration,
     /// The number of repositories or tags in one page.
     pub page: usize,
     /// The number of tags read of each repository, newest versions first.
@@ -63,7 +60,6 @@ impl Default for RegistryOptions {
             size: 1 << 20,
             answer: 4 << 20,
             repositories: 1000,
-            fresh: Duration::from_secs(30),
             page: 100,
             tags: 8,
             health: Duration::from_secs(2),

@@ -4,7 +4,6 @@ use std::{
     cmp::Reverse,
     collections::BTreeMap,
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -191,7 +190,7 @@ fn skills(found: &[Arc<Discovered>]) -> String {
 /// card is found at once. Cards are cached by digest: they are not pulled again, and are used while the
 /// registry cannot be reached.
 pub(super) fn registry(url: &Url, auth: RegistryAuth) -> Result<Registry, AttemptError> {
-    let options = RegistryOptions { auth, fresh: Duration::ZERO, ..RegistryOptions::default() };
+    let options = RegistryOptions { auth, ..RegistryOptions::default() };
     Registry::new(url, options).map_err(fault)
 }
 

@@ -6,8 +6,6 @@ mod program;
 mod token;
 mod without_head;
 
-use std::time::Duration;
-
 use bridge_client::{
     discovery::AgentEndpoint,
     registry::{
@@ -22,15 +20,10 @@ use program::Program;
 /// The htpasswd entry of `registry` with the password `hunter2`.
 const HTPASSWD: &str = "registry:$2b$04$k6XB6.tpyRFnQ07A6gZgj.TJ32q3x4ium8zkbGSPKq3d/8OYpqgoC\n";
 
-fn registry(program: &Program, fresh: Duration) -> Registry {
-    let options = RegistryOptions { fresh, ..RegistryOptions::default() };
-    Registry::new(&program.url, options).unwrap()
-}
-
-/// Returns a registry client without caching.
-async fn asked_always() -> (Program, Registry) {
+/// Starts a registry.
+async fn registry() -> (Program, Registry) {
     let program = Program::start().await;
-    let registry = registry(&program, Duration::ZERO);
+    let registry = Registry::new(&program.url, RegistryOptions::default()).unwrap();
     (program, registry)
 }
 
@@ -66,7 +59,7 @@ fn url_of(found: &RegistryAgent) -> &str {
 
 #[tokio::test]
 async fn a_card_is_pushed_listed_and_pulled_by_tag_and_by_digest() {
-    let (_program, registry) = asked_always().await;
+    let (_program, registry) = registry().await;
     assert_eq!(registry.list().await.unwrap(), Vec::<String>::new());
     let plan = card("plan-agent", "1.0.0", "create_plan", "http://localhost:8001");
     let digest = registry.push("agents/plan", "v1", &plan).await.unwrap();
@@ -97,7 +90,7 @@ async fn lists_have_pages() {
 
 #[tokio::test]
 async fn missing_and_invalid_cards_are_reported() {
-    let (program, registry) = asked_always().await;
+    let (program, registry) = registry().await;
     let host = program.host();
     let error = registry.pull("agents/plan", "v1").await.unwrap_err();
     assert_eq!(error.to_string(), format!("there is no {host}/agents/plan:v1 in the registry"));
@@ -114,7 +107,7 @@ async fn missing_and_invalid_cards_are_reported() {
 
 #[tokio::test]
 async fn cards_of_oras_and_ours_are_found_alike() {
-    let (program, registry) = asked_always().await;
+    let (program, registry) = registry().await;
     let here = agent().await;
     for (index, form) in oras::FORMS.iter().enumerate() {
         let (repository, skill) = (format!("agents/a{index}"), format!("skill_{index}"));
@@ -136,7 +129,7 @@ async fn cards_of_oras_and_ours_are_found_alike() {
 
 #[tokio::test]
 async fn the_newest_version_that_is_healthy_is_found() {
-    let (_program, registry) = asked_always().await;
+    let (_program, registry) = registry().await;
     let (old, new, broken) = (
         agent().await,
         agent().await,
@@ -156,7 +149,7 @@ async fn the_newest_version_that_is_healthy_is_found() {
 
 #[tokio::test]
 async fn a_missing_skill_and_missing_healthy_agents_are_distinguished() {
-    let (program, registry) = asked_always().await;
+    let (program, registry) = registry().await;
     let host = program.host();
     let error = registry.find("plan").await.unwrap_err();
     assert_eq!(
@@ -188,7 +181,7 @@ async fn a_missing_skill_and_missing_healthy_agents_are_distinguished() {
 #[cfg(feature = "grpc")]
 #[tokio::test]
 async fn an_agent_of_grpc_is_healthy_if_it_takes_a_connection() {
-    let (_program, registry) = asked_always().await;
+    let (_program, registry) = registry().await;
     let here = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     for (skill, listener) in [("plan", &here), ("build", &gone)] {
@@ -205,22 +198,8 @@ async fn an_agent_of_grpc_is_healthy_if_it_takes_a_connection() {
 }
 
 #[tokio::test]
-async fn a_fresh_cache_entry_is_used_and_refetched_if_it_does_not_match() {
-    let program = Program::start().await;
-    let registry = registry(&program, Duration::from_secs(3600));
-    let (old, new) = (agent().await, agent().await);
-    publish(&registry, "agents/plan:v1", "1.0.0", "plan", &old).await;
-    assert_eq!(found_at(&registry, "plan").await, old.url.as_str());
-    publish(&registry, "agents/plan:v2", "2.0.0", "plan", &new).await;
-    assert_eq!(found_at(&registry, "plan").await, old.url.as_str(), "still fresh");
-    publish(&registry, "agents/build:v1", "1.0.0", "build", &new).await;
-    assert_eq!(found_at(&registry, "build").await, new.url.as_str(), "asked anew");
-    assert_eq!(found_at(&registry, "plan").await, new.url.as_str());
-}
-
-#[tokio::test]
 async fn an_unreachable_registry_is_reported_and_tolerated() {
-    let (program, registry) = asked_always().await;
+    let (program, registry) = registry().await;
     let here = agent().await;
     publish(&registry, "agents/plan:v1", "1.0.0", "plan", &here).await;
     let found = tokio::spawn(async move {
@@ -264,7 +243,7 @@ async fn credentials_are_sent_on_a_challenge() {
 
 #[tokio::test]
 async fn a_reference_names_its_registry() {
-    let (program, registry) = asked_always().await;
+    let (program, registry) = registry().await;
     let plan = card("n", "1.0.0", "plan", "http://localhost:1");
     let digest = registry.push("agents/plan", "v1", &plan).await.unwrap();
     let host = program.host();

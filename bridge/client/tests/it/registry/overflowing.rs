@@ -1,4 +1,6 @@
-//! Tests with a registry whose answers exceed the limits.
+//! Tests with a registry whose answers exceed the limits, or come late.
+
+use std::sync::Arc;
 
 use axum::{
     Json, Router,
@@ -6,11 +8,12 @@ use axum::{
     extract::State,
     http::{StatusCode, Uri},
     response::{IntoResponse as _, Response},
+    routing::get,
 };
 use bridge_client::registry::{Registry, RegistryError, RegistryOptions};
 use futures_util::stream;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::Barrier};
 
 use crate::site::{json as answer_with, site};
 
@@ -122,6 +125,25 @@ async fn a_list_without_end_is_given_up() {
 #[tokio::test]
 async fn a_registry_without_pages_is_listed_once() {
     assert_eq!(overflowing("nothing").await.list().await.unwrap(), ["agents/plan"]);
+}
+
+/// The registry answers a request for its list once there are two of them.
+#[tokio::test]
+async fn agents_are_looked_for_at_the_same_time() {
+    let both = Arc::new(Barrier::new(2));
+    let list = async move || {
+        both.wait().await;
+        Json(json!({"repositories": []}))
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let app = Router::new().route("/v2/_catalog", get(list));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let registry = Registry::new(&url.parse().unwrap(), RegistryOptions::default()).unwrap();
+    let (one, other) = tokio::join!(registry.find("plan"), registry.find("build"));
+    for found in [one, other] {
+        assert!(matches!(found, Err(RegistryError::NoSkill { .. })), "{found:?}");
+    }
 }
 
 /// If each repetition were looked for among all tags, this would take minutes.
