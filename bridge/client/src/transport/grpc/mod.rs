@@ -2,10 +2,8 @@
 //! same HTTP client as the other bindings, with the same settings.
 //!
 //! - [`messages`]: sends a request and reads its messages
-//! - [`status`]: converts error statuses
 
 mod messages;
-mod status;
 
 use std::{sync::LazyLock, time::Duration};
 
