@@ -36,7 +36,6 @@ mod fair_queue;
 mod headers;
 mod progress;
 mod resolver;
-mod retry;
 mod seal;
 mod setting;
 mod setting_operations;
