@@ -1,6 +1,6 @@
 //! The addresses that webhooks may have beside the public internet.
 
-use std::{collections::BTreeSet, net::IpAddr, str::FromStr};
+use std::{collections::BTreeSet, net::IpAddr};
 
 use bridge_protocol::address::is_public;
 use ipnet::IpNet;
@@ -35,21 +35,18 @@ pub struct TargetError {
     pub found: String,
 }
 
-impl FromStr for AllowedTarget {
-    type Err = TargetError;
-
-    fn from_str(text: &str) -> Result<Self, TargetError> {
+impl AllowedTarget {
+    fn read(text: &str) -> Option<Self> {
         if text == "loopback" {
-            return Ok(Self::Loopback);
+            return Some(Self::Loopback);
         }
         if let Ok(net) = text.parse::<IpNet>() {
-            return Ok(Self::Network(net.trunc()));
+            return Some(Self::Network(net.trunc()));
         }
-        match host(text) {
-            Some(Host::Domain(name)) if is_plain(&name) => Ok(Self::Host(name)),
-            Some(Host::Ipv4(address)) => Ok(Self::Network(IpAddr::V4(address).into())),
-            Some(Host::Ipv6(address)) => Ok(Self::Network(IpAddr::V6(address).into())),
-            Some(Host::Domain(_)) | None => Err(TargetError { found: text.to_owned() }),
+        match host(text)? {
+            Host::Domain(name) => is_plain(&name).then_some(Self::Host(name)),
+            Host::Ipv4(address) => Some(Self::Network(IpAddr::V4(address).into())),
+            Host::Ipv6(address) => Some(Self::Network(IpAddr::V6(address).into())),
         }
     }
 }
@@ -89,7 +86,8 @@ impl AllowedTargets {
     /// # Errors
     /// If the text is none of these.
     pub fn allow(&mut self, target: &str) -> Result<(), TargetError> {
-        self.targets.insert(target.parse()?);
+        let read = AllowedTarget::read(target);
+        self.targets.insert(read.ok_or_else(|| TargetError { found: target.to_owned() })?);
         Ok(())
     }
 
