@@ -116,7 +116,10 @@ impl KeySource {
             return Ok(());
         }
         let flight = self.flight.lock().await;
-        if satisfies() { Ok(()) } else { judge(&*self.fetch(flight, issuer, now).await?) }
+        if satisfies() {
+            return Ok(());
+        }
+        judge(&*self.fetch(flight, issuer, now).await.map_err(Refusal::Keys)?)
     }
 
     async fn fetch(

@@ -111,12 +111,6 @@ pub enum Refusal {
     Keys(FetchError),
 }
 
-impl From<FetchError> for Refusal {
-    fn from(error: FetchError) -> Self {
-        Self::Keys(error)
-    }
-}
-
 impl Verifier {
     /// Accepts tokens of these issuers for any of these audiences, with every algorithm of [`Algorithm::ALL`]
     /// and five minutes of leeway.
