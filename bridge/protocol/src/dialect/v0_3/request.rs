@@ -1,5 +1,5 @@
 //! The parameters of `message/send` and `message/stream` (0.3, section 7). Those of the other operations have the fields of
-//! 1.0, see [`alike`](crate::dialect::alike).
+//! 1.0 under other names (`dialect/alike.rs`).
 
 use serde_json::Value;
 
