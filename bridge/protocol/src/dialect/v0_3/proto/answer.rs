@@ -3,7 +3,7 @@
 
 use alloc::string::String;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     a2a::{
@@ -20,7 +20,7 @@ use crate::{
 /// Reads the answer to `message:send`.
 pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError> {
     const KINDS: &str = "one of task, message";
-    if value.get("kind").is_some() {
+    if has_kind(&value) {
         return event::send_result_to_v1(value);
     }
     match item(value, KINDS)? {
@@ -33,10 +33,16 @@ pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError
 
 /// Reads one item of a stream.
 pub fn stream_item_to_v1(value: Value) -> Result<StreamResponse, FieldError> {
-    match value.get("kind").is_some() {
+    match has_kind(&value) {
         true => event::stream_item_to_v1(value),
         false => item(value, "exactly one of task, message, statusUpdate, artifactUpdate"),
     }
+}
+
+/// Returns whether an answer, or the object in it, has a `kind`.
+fn has_kind(answer: &Value) -> bool {
+    let mut inner = answer.as_object().into_iter().flat_map(Map::values);
+    answer.get("kind").is_some() || inner.any(|object| object.get("kind").is_some())
 }
 
 fn item(value: Value, kinds: &str) -> Result<StreamResponse, FieldError> {
@@ -168,5 +174,24 @@ mod tests {
         assert!(error.ends_with("artifactUpdate, found none of them"), "{error}");
         let plain = json!({"kind": "task", "id": "t", "status": {"state": "working"}});
         assert!(matches!(stream_item_to_v1(plain), Ok(StreamResponse::Task(_))));
+    }
+
+    #[test]
+    fn the_object_in_an_answer_may_have_the_form_of_json_rpc() {
+        let said = json!({"kind": "message", "messageId": "m", "role": "agent",
+            "parts": [{"kind": "text", "text": "hi"}]});
+        let status = json!({"state": "working", "message": said});
+        let artifact = json!({"artifactId": "a", "parts": [{"kind": "text", "text": "hi"}]});
+        for (wrapper, object) in [
+            ("message", said),
+            ("statusUpdate", json!({"kind": "status-update", "taskId": "t", "status": status})),
+            (
+                "artifactUpdate",
+                json!({"kind": "artifact-update", "taskId": "t", "artifact": artifact}),
+            ),
+        ] {
+            let wrapped = json!({wrapper: object});
+            assert_eq!(stream_item_to_v1(wrapped), event::stream_item_to_v1(object));
+        }
     }
 }
