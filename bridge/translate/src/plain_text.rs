@@ -17,8 +17,8 @@ use bridge_protocol::{
 /// The prefix of a choice.
 pub(crate) const CHOICE: &str = "- ";
 
-/// The most bytes of text that are searched for all lines together. Beyond it, no line counts as said: a long text beside a card of
-/// many lines would take minutes.
+/// The most bytes of text that are searched for all lines together, and for all sources. Beyond it, none of them counts as said: a
+/// long text beside a card of many lines would take minutes.
 const SEARCHED: usize = if cfg!(test) { 1 << 16 } else { 64 << 20 };
 
 /// Returns the part for the sources, the cards and the suggested actions of a message, unless its text says it all.
@@ -32,7 +32,7 @@ pub(crate) fn part(activity: &Activity) -> Option<Part> {
     }
     lines.retain(|line| !line.trim().is_empty());
     let text = activity.text.as_deref().unwrap_or_default().to_lowercase();
-    let is_searched = lines.len().saturating_mul(text.len()) <= SEARCHED;
+    let is_searched = is_searched(lines.len(), &text);
     let is_said = |line: &String| {
         let line = line.trim_start_matches(CHOICE).to_lowercase();
         is_searched && text.contains(&line)
@@ -90,7 +90,14 @@ pub fn of_teams(data: &Value, media_type: &str, name: Option<&str>) -> Option<Ve
 fn sources(activity: &Activity, text: &str) -> Vec<String> {
     let entities = activity.entities.iter();
     let cited = entities.flat_map(|entity| all(entity.extra.get("citation")));
-    cited.filter_map(|one| source(one, text)).collect()
+    let cited: Vec<&Value> = cited.collect();
+    let text = if is_searched(cited.len(), text) { text } else { "" };
+    cited.into_iter().filter_map(|one| source(one, text)).collect()
+}
+
+/// Returns whether the text is searched for this number of pieces.
+fn is_searched(count: usize, text: &str) -> bool {
+    count.saturating_mul(text.len()) <= SEARCHED
 }
 
 fn source(citation: &Value, message: &str) -> Option<String> {
@@ -219,6 +226,20 @@ mod tests {
                 (0..count).map(|n| json!({"type": "TextBlock", "text": format!("{n}")})).collect();
             let card = json!({"contentType": "application/vnd.microsoft.card.adaptive", "content": {"type": "AdaptiveCard", "body": body}});
             let activity = json!({"type": "message", "text": text, "attachments": [card]});
+            part(&Activity::read(activity).unwrap())
+        };
+        let text = "0 1 2 3 4 5 6 7 8 9 ".repeat(1_000);
+        assert!(of(3, &text).is_none());
+        assert!(of(4, &text).is_some());
+    }
+
+    #[test]
+    fn a_long_text_is_not_searched_for_many_sources() {
+        let of = |count: usize, text: &str| {
+            let cited: Vec<_> =
+                (0..count).map(|n| json!({"appearance": {"name": format!("{n}")}})).collect();
+            let activity = json!({"type": "message", "text": text,
+                "entities": [{"type": "https://schema.org/Message", "citation": cited}]});
             part(&Activity::read(activity).unwrap())
         };
         let text = "0 1 2 3 4 5 6 7 8 9 ".repeat(1_000);
