@@ -70,29 +70,22 @@ pub fn carried(message: &Message) -> Result<Option<Activity>, FieldError> {
     }
 }
 
-/// Returns whether a user may send it. Other types come from the channel, and bots rely on that.
+/// The types of activities that come from the channel. Bots rely on that.
+const OF_CHANNEL: [&str; 8] = [
+    "contactRelationUpdate",
+    "conversationUpdate",
+    "endOfConversation",
+    "invokeResponse",
+    "deleteUserData",
+    "messageUpdate",
+    "messageDelete",
+    "installationUpdate",
+];
+
+/// Returns whether a user may send an activity of this type. For some SDKs, a type has neither case nor what follows a slash.
 fn is_sayable(kind: &ActivityType) -> bool {
-    match kind {
-        ActivityType::Message
-        | ActivityType::Typing
-        | ActivityType::Event
-        | ActivityType::Invoke
-        | ActivityType::MessageReaction
-        | ActivityType::Suggestion
-        | ActivityType::Trace
-        | ActivityType::Handoff
-        | ActivityType::Command
-        | ActivityType::CommandResult
-        | ActivityType::Unknown(_) => true,
-        ActivityType::ContactRelationUpdate
-        | ActivityType::ConversationUpdate
-        | ActivityType::EndOfConversation
-        | ActivityType::InvokeResponse
-        | ActivityType::DeleteUserData
-        | ActivityType::MessageUpdate
-        | ActivityType::MessageDelete
-        | ActivityType::InstallationUpdate => false,
-    }
+    let kind = kind.as_str().split('/').next().unwrap_or_default();
+    !OF_CHANNEL.iter().any(|one| one.eq_ignore_ascii_case(kind))
 }
 
 /// Returns the carried activity with the address of the one made from the parts.
@@ -181,6 +174,11 @@ mod tests {
                 json!({"type": "conversationUpdate"}),
                 "type: expected an activity that a user can send, such as a message, an event or an \
                  invoke, found conversationUpdate",
+            ),
+            (
+                json!({"type": "EndOfConversation/x"}),
+                "type: expected an activity that a user can send, such as a message, an event or an \
+                 invoke, found EndOfConversation/x",
             ),
         ] {
             let refused = super::carried(&message(&carried)).unwrap_err();
