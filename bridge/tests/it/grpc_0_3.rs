@@ -10,7 +10,7 @@ use bridge_protocol::{
         SubscribeToTaskRequest,
     },
     dialect::{Call, Losses, Version},
-    protobuf::{path, v0_3::Messages},
+    protobuf::{Messages, path},
     wire::Wire,
 };
 use serde_json::{Value, json};

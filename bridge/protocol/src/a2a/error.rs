@@ -12,7 +12,7 @@ use crate::wire::{FieldError, Unparsed};
 
 /// Makes the kinds of error and the table of their codes.
 macro_rules! kinds {
-    ($( $(#[$meta:meta])* $kind:ident = $code:literal, $reason:literal, $http:literal, $text:literal; )*) => {
+    ($( $(#[$meta:meta])* $kind:ident = $code:literal, $reason:literal, $http:literal, $grpc:literal, $text:literal; )*) => {
         /// The kind of an error.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum ErrorKind {
@@ -38,6 +38,11 @@ macro_rules! kinds {
                 match self { $( Self::$kind => $http, )* }
             }
 
+            /// Returns the status code in gRPC, such as 3 for `INVALID_ARGUMENT`.
+            pub fn grpc_code(self) -> i32 {
+                match self { $( Self::$kind => $grpc, )* }
+            }
+
             /// Returns the default message.
             pub fn text(self) -> &'static str {
                 match self { $( Self::$kind => $text, )* }
@@ -48,39 +53,39 @@ macro_rules! kinds {
 
 kinds! {
     /// The body is not JSON.
-    Parse = -32700, "PARSE_ERROR", 400, "the body is not JSON";
+    Parse = -32700, "PARSE_ERROR", 400, 3, "the body is not JSON";
     /// The body is JSON but not a request.
-    InvalidRequest = -32600, "INVALID_REQUEST", 400, "the body is not a request";
+    InvalidRequest = -32600, "INVALID_REQUEST", 400, 3, "the body is not a request";
     /// The method does not exist.
-    MethodNotFound = -32601, "METHOD_NOT_FOUND", 404, "there is no such method";
+    MethodNotFound = -32601, "METHOD_NOT_FOUND", 404, 12, "there is no such method";
     /// The parameters are not valid.
-    InvalidParams = -32602, "INVALID_PARAMS", 400, "the parameters are not valid";
+    InvalidParams = -32602, "INVALID_PARAMS", 400, 3, "the parameters are not valid";
     /// The agent failed.
-    Internal = -32603, "INTERNAL_ERROR", 500, "the agent failed internally";
+    Internal = -32603, "INTERNAL_ERROR", 500, 13, "the agent failed internally";
     /// The task does not exist, or belongs to another caller.
-    TaskNotFound = -32001, "TASK_NOT_FOUND", 404, "there is no such task";
+    TaskNotFound = -32001, "TASK_NOT_FOUND", 404, 5, "there is no such task";
     /// The task has already ended.
-    TaskNotCancelable = -32002, "TASK_NOT_CANCELABLE", 400, "the task cannot be canceled";
+    TaskNotCancelable = -32002, "TASK_NOT_CANCELABLE", 400, 9, "the task cannot be canceled";
     /// The agent does not support push notifications.
-    PushNotificationNotSupported = -32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", 400, "push notifications are not supported";
+    PushNotificationNotSupported = -32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", 400, 9, "push notifications are not supported";
     /// The agent does not support the operation, or the task's state does not allow it.
-    UnsupportedOperation = -32004, "UNSUPPORTED_OPERATION", 400, "the operation is not supported";
+    UnsupportedOperation = -32004, "UNSUPPORTED_OPERATION", 400, 9, "the operation is not supported";
     /// The agent does not accept the media type.
-    ContentTypeNotSupported = -32005, "CONTENT_TYPE_NOT_SUPPORTED", 400, "the content type is not supported";
+    ContentTypeNotSupported = -32005, "CONTENT_TYPE_NOT_SUPPORTED", 400, 3, "the content type is not supported";
     /// The agent behind the server sent a response that violates the protocol.
-    InvalidAgentResponse = -32006, "INVALID_AGENT_RESPONSE", 500, "the agent's response is not valid";
+    InvalidAgentResponse = -32006, "INVALID_AGENT_RESPONSE", 500, 13, "the agent's response is not valid";
     /// The agent has no extended card.
-    ExtendedAgentCardNotConfigured = -32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", 400, "there is no extended agent card";
+    ExtendedAgentCardNotConfigured = -32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", 400, 9, "there is no extended agent card";
     /// The client does not support an extension that the agent requires.
-    ExtensionSupportRequired = -32008, "EXTENSION_SUPPORT_REQUIRED", 400, "an extension must be supported";
+    ExtensionSupportRequired = -32008, "EXTENSION_SUPPORT_REQUIRED", 400, 9, "an extension must be supported";
     /// The agent does not support the version.
-    VersionNotSupported = -32009, "VERSION_NOT_SUPPORTED", 400, "the protocol version is not supported";
+    VersionNotSupported = -32009, "VERSION_NOT_SUPPORTED", 400, 9, "the protocol version is not supported";
     /// The agent cannot serve the request now. Nothing was changed, and the same request can be sent again later. The
     /// protocol has no code for this, so it has the code of an internal error.
-    Unavailable = -32603, "UNAVAILABLE", 503, "the agent cannot do that now: send the request again later";
+    Unavailable = -32603, "UNAVAILABLE", 503, 14, "the agent cannot do that now: send the request again later";
     /// The caller has used up what it may take. Nothing was changed, and the same request can be sent again later. The
     /// protocol has no code for this, so it has the code of an internal error.
-    ResourceExhausted = -32603, "RESOURCE_EXHAUSTED", 429, "too many requests of the caller: send it again later";
+    ResourceExhausted = -32603, "RESOURCE_EXHAUSTED", 429, 8, "too many requests of the caller: send it again later";
 }
 
 impl ErrorKind {
@@ -112,8 +117,12 @@ impl ErrorKind {
     }
 }
 
+/// The type of the detail with the reason.
+pub(crate) const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
 /// The type of the detail with the delay before a retry.
-const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
+pub(crate) const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
+/// The type of the detail with the invalid fields.
+pub(crate) const BAD_REQUEST: &str = "type.googleapis.com/google.rpc.BadRequest";
 
 /// Returns the detail with the delay before a retry, in seconds.
 pub fn retry_info(seconds: u32) -> Value {
@@ -172,7 +181,7 @@ impl Error {
     /// Returns all details, the `ErrorInfo` first: `error.data` in JSON-RPC, `error.details` in HTTP+JSON.
     pub fn all_details(&self) -> Vec<Value> {
         let info = json!({
-            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+            "@type": ERROR_INFO,
             "reason": self.kind.reason(),
             "domain": "a2a-protocol.org",
         });
@@ -200,7 +209,7 @@ impl From<Unparsed> for Error {
 impl From<FieldError> for Error {
     fn from(error: FieldError) -> Self {
         let violation = json!({
-            "@type": "type.googleapis.com/google.rpc.BadRequest",
+            "@type": BAD_REQUEST,
             "fieldViolations": [{
                 "field": error.path,
                 "description": format!("expected {}, found {}", error.expected, error.found),

@@ -20,6 +20,8 @@ pub use card::{
     AgentCapabilities, AgentCard, AgentCardSignature, AgentExtension, AgentInterface,
     AgentProvider, AgentSkill,
 };
+#[cfg(feature = "protobuf")]
+pub(crate) use error::{BAD_REQUEST, ERROR_INFO, RETRY_INFO};
 pub use error::{Error, ErrorKind, retry_info};
 pub use event::{
     SendMessageResponse, StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent,

@@ -115,9 +115,7 @@ fn name_versions(card: &mut Map<String, Value>, warnings: &mut Vec<FieldError>) 
         }
         interface.remove("protocol_version");
         interface.insert("protocolVersion".into(), Version::V1_0.as_str().into());
-        let warning = FieldError::new("a version of A2A", "nothing, which is taken for 1.0");
-        let warning = warning.inside("protocolVersion").at(place);
-        warnings.push(warning.inside("supportedInterfaces"));
+        warnings.push(no_version(place));
     }
 }
 
@@ -157,14 +155,30 @@ fn keep<T>(
     let Some(Value::Array(entries)) = fields.get_mut(key) else {
         return;
     };
+    keep_valid(entries, key, warnings, |entry| read(entry.clone()));
+}
+
+/// Keeps the valid entries, and adds a warning for each of the others.
+pub(crate) fn keep_valid<E, T>(
+    entries: &mut Vec<E>,
+    key: &str,
+    warnings: &mut Vec<FieldError>,
+    read: impl Fn(&E) -> Result<T, FieldError>,
+) {
     let mut place = 0;
     entries.retain(|entry| {
-        let error = read(entry.clone()).err();
+        let error = read(entry).err();
         let is_good = error.is_none();
         warnings.extend(error.map(|error| error.at(place).inside(key)));
         place += 1;
         is_good
     });
+}
+
+/// Returns the warning for an interface without a version.
+pub(crate) fn no_version(place: usize) -> FieldError {
+    let warning = FieldError::new("a version of A2A", "nothing, which is taken for 1.0");
+    warning.inside("protocolVersion").at(place).inside("supportedInterfaces")
 }
 
 /// Checks the required fields of an additional interface of 0.3.

@@ -1,17 +1,16 @@
 //! Reads and writes the parameters and answers of operations as the bytes of one message.
 
 use alloc::{
-    format,
     string::{String, ToString as _},
     vec::Vec,
 };
 
 use prost::Message;
 
-use super::{PACKAGE, Proto, v0_3, v1, weight};
+use super::{Proto, v1};
 use crate::{
     a2a::{Error, ErrorKind, Operation, with_operations},
-    dialect::{Call, Version},
+    dialect::Call,
     wire::{FieldError, weight::TooMuch},
 };
 
@@ -50,17 +49,10 @@ pub fn write<P: Message, T: Proto<P>>(value: &T) -> Vec<u8> {
     value.to_proto().encode_to_vec()
 }
 
-/// Reads the parameters of an operation, for servers.
-pub fn read_call(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
-    let name = params_name(Version::V1_0, operation);
-    weight::check(&name, bytes).map_err(ReadError::TooMuch)?;
-    read_weighed(operation, bytes)
-}
-
 macro_rules! calls {
     ($( #[doc = $doc:literal] $operation:ident($params:ident) $names:tt, )*) => {
-        /// Does the same for bytes that were [weighed](super::Scales) before.
-        pub fn read_weighed(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
+        /// Reads the parameters of an operation, for servers, which [weigh](super::Messages::weigh) the bytes before.
+        pub fn read_call(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
             Ok(match operation {
                 $( Operation::$operation => Call::$operation(read::<v1::$params, _>(bytes)?), )*
             })
@@ -70,38 +62,30 @@ macro_rules! calls {
         pub fn write_call(call: &Call) -> Vec<u8> {
             match call { $( Call::$operation(params) => write::<v1::$params, _>(params), )* }
         }
-
-        /// Returns the name of the message with the parameters of an operation.
-        fn params(operation: Operation) -> &'static str {
-            match operation { $( Operation::$operation => stringify!($params), )* }
-        }
     };
 }
 
 with_operations!(calls);
 
-/// Returns the full name of the message with the parameters of an operation in a version.
-pub(super) fn params_name(version: Version, operation: Operation) -> String {
-    match version {
-        Version::V0_1 | Version::V0_3 => {
-            format!(".{}.{}", v0_3::PACKAGE, v0_3::params(operation))
-        }
-        Version::V1_0 => format!(".{PACKAGE}.{}", params(operation)),
+/// Returns the tenant in the bytes of an operation's parameters, without reading the rest; empty if the request names none,
+/// `None` if the bytes are invalid.
+pub fn tenant(operation: Operation, bytes: &[u8]) -> Option<String> {
+    if operation == Operation::ListTaskPushNotificationConfigs {
+        return TenantInFieldFour::decode(bytes).ok().map(|request| request.tenant);
     }
+    TenantInFieldOne::decode(bytes).ok().map(|request| request.tenant)
 }
 
-/// Returns the full name of the message that answers an operation in a version, or of an item of its stream. The answer to a
-/// deletion has no fields, and no name here.
-pub(super) fn answer_name(version: Version, operation: Operation) -> String {
-    match (version, operation) {
-        (Version::V0_1 | Version::V0_3, _) => {
-            format!(".{}.{}", v0_3::PACKAGE, v0_3::answered(operation))
-        }
-        (Version::V1_0, Operation::ListTasks) => format!(".{PACKAGE}.ListTasksResponse"),
-        (Version::V1_0, Operation::ListTaskPushNotificationConfigs) => {
-            format!(".{PACKAGE}.ListTaskPushNotificationConfigsResponse")
-        }
-        // The other messages have the names of 0.3.
-        (Version::V1_0, _) => format!(".{PACKAGE}.{}", v0_3::answered(operation)),
-    }
+/// Requests with the tenant in field 1: all but one.
+#[derive(Clone, PartialEq, Message)]
+struct TenantInFieldOne {
+    #[prost(string, tag = "1")]
+    tenant: String,
+}
+
+/// The request with the tenant in field 4.
+#[derive(Clone, PartialEq, Message)]
+struct TenantInFieldFour {
+    #[prost(string, tag = "4")]
+    tenant: String,
 }

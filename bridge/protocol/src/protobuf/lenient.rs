@@ -1,7 +1,7 @@
 //! Reads cards leniently from protocol buffers, for clients: an invalid entry is dropped, not the card, as in
 //! [`dialect::lenient`](crate::dialect::lenient).
 
-use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use alloc::vec::Vec;
 
 use prost::Message as _;
 
@@ -11,7 +11,10 @@ use crate::{
         AgentCard, AgentCardSignature, AgentExtension, AgentInterface, AgentSkill,
         SecurityRequirement, SecurityScheme,
     },
-    dialect::Version,
+    dialect::{
+        Version,
+        lenient::{keep_valid, no_version},
+    },
     wire::FieldError,
 };
 
@@ -23,60 +26,37 @@ use crate::{
 pub fn read_card_leniently(bytes: &[u8]) -> Result<(AgentCard, Vec<FieldError>), ReadError> {
     let mut card = v1::AgentCard::decode(bytes).map_err(ReadError::Bytes)?;
     let mut warnings = Vec::new();
-    name_versions(&mut card.supported_interfaces, &mut warnings);
-    keep::<_, AgentInterface>(&mut card.supported_interfaces, "supportedInterfaces", &mut warnings);
-    keep::<_, AgentSkill>(&mut card.skills, "skills", &mut warnings);
-    keep::<_, AgentCardSignature>(&mut card.signatures, "signatures", &mut warnings);
-    keep::<_, SecurityRequirement>(
-        &mut card.security_requirements,
-        "securityRequirements",
-        &mut warnings,
-    );
-    keep_schemes(&mut card.security_schemes, &mut warnings);
+    for (place, interface) in card.supported_interfaces.iter_mut().enumerate() {
+        if interface.protocol_version.is_empty() {
+            interface.protocol_version = Version::V1_0.as_str().into();
+            warnings.push(no_version(place));
+        }
+    }
+    keep::<AgentInterface, _>(&mut card.supported_interfaces, "supportedInterfaces", &mut warnings);
+    keep::<AgentSkill, _>(&mut card.skills, "skills", &mut warnings);
+    keep::<AgentCardSignature, _>(&mut card.signatures, "signatures", &mut warnings);
+    let requirements = &mut card.security_requirements;
+    keep::<SecurityRequirement, _>(requirements, "securityRequirements", &mut warnings);
+    card.security_schemes.retain(|name, scheme| {
+        let error = SecurityScheme::from_proto(scheme.clone()).err();
+        let is_good = error.is_none();
+        warnings.extend(error.map(|error| error.inside(name).inside("securitySchemes")));
+        is_good
+    });
     if card.capabilities.is_none() {
         warnings.push(FieldError::new("an object", "nothing").inside("capabilities"));
     }
     let before = warnings.len();
     let capabilities = card.capabilities.get_or_insert_default();
-    keep::<_, AgentExtension>(&mut capabilities.extensions, "extensions", &mut warnings);
+    keep::<AgentExtension, _>(&mut capabilities.extensions, "extensions", &mut warnings);
     for warning in &mut warnings[before..] {
         *warning = warning.clone().inside("capabilities");
     }
     Ok((AgentCard::from_proto(card)?, warnings))
 }
 
-fn name_versions(interfaces: &mut [v1::AgentInterface], warnings: &mut Vec<FieldError>) {
-    let nameless = interfaces.iter_mut().enumerate();
-    for (place, interface) in nameless.filter(|(_, one)| one.protocol_version.is_empty()) {
-        interface.protocol_version = Version::V1_0.as_str().into();
-        let warning = FieldError::new("a version of A2A", "nothing, which is taken for 1.0");
-        let warning = warning.inside("protocolVersion").at(place);
-        warnings.push(warning.inside("supportedInterfaces"));
-    }
-}
-
-/// Keeps the valid entries of a list.
-fn keep<P: Clone, T: Proto<P>>(entries: &mut Vec<P>, key: &str, warnings: &mut Vec<FieldError>) {
-    let mut place = 0;
-    entries.retain(|entry| {
-        let error = T::from_proto(entry.clone()).err();
-        let is_good = error.is_none();
-        warnings.extend(error.map(|error| error.at(place).inside(key)));
-        place += 1;
-        is_good
-    });
-}
-
-fn keep_schemes(
-    schemes: &mut BTreeMap<String, v1::SecurityScheme>,
-    warnings: &mut Vec<FieldError>,
-) {
-    schemes.retain(|name, scheme| {
-        let error = SecurityScheme::from_proto(scheme.clone()).err();
-        let is_good = error.is_none();
-        warnings.extend(error.map(|error| error.inside(name).inside("securitySchemes")));
-        is_good
-    });
+fn keep<T: Proto<P>, P: Clone>(entries: &mut Vec<P>, key: &str, warnings: &mut Vec<FieldError>) {
+    keep_valid(entries, key, warnings, |entry| T::from_proto(entry.clone()));
 }
 
 #[cfg(test)]

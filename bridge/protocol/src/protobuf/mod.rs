@@ -16,14 +16,13 @@
 
 mod call;
 mod enumeration;
-mod event;
 pub(crate) mod field;
 mod lenient;
+mod messages;
+mod one_of;
 mod part;
-mod security;
 pub mod status;
 mod structure;
-mod tenant;
 pub mod v0_3;
 mod weight;
 #[rustfmt::skip]
@@ -37,17 +36,13 @@ use alloc::{format, string::String};
 
 use crate::{a2a::Operation, dialect::Version};
 
-pub use call::{ReadError, read, read_call, read_weighed, write, write_call};
+pub use call::{ReadError, read, read_call, tenant, write, write_call};
 pub use field::Proto;
 pub use lenient::read_card_leniently;
-pub use tenant::tenant;
-pub use weight::Scales;
+pub use messages::Messages;
 
 /// The `google.protobuf.FileDescriptorSet` of `a2a.proto`, `a2a_v0_3.proto` and their imports, without annotations.
 pub const DESCRIPTOR: &[u8] = include_bytes!("../../proto/a2a.binpb");
-
-/// The package of the messages.
-const PACKAGE: &str = "lf.a2a.v1";
 
 /// The service's full name.
 pub const SERVICE: &str = "lf.a2a.v1.A2AService";

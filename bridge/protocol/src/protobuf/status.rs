@@ -8,43 +8,14 @@ use alloc::{
     vec::Vec,
 };
 
-use prost::{Message, Name};
+use prost::Message;
 use prost_types::Any;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::{
-    a2a::{Error, ErrorKind},
+    a2a::{BAD_REQUEST, ERROR_INFO, Error, ErrorKind, RETRY_INFO},
     jsonrpc::RpcError,
 };
-
-/// The prefix of all type URLs in `google.protobuf.Any`.
-const TYPES: &str = "type.googleapis.com/";
-
-/// Returns the gRPC status code of an error kind.
-pub fn code(kind: ErrorKind) -> i32 {
-    const INVALID_ARGUMENT: i32 = 3;
-    const NOT_FOUND: i32 = 5;
-    const RESOURCE_EXHAUSTED: i32 = 8;
-    const FAILED_PRECONDITION: i32 = 9;
-    const UNIMPLEMENTED: i32 = 12;
-    const INTERNAL: i32 = 13;
-    const UNAVAILABLE: i32 = 14;
-    match kind {
-        ErrorKind::Parse | ErrorKind::InvalidRequest | ErrorKind::InvalidParams => INVALID_ARGUMENT,
-        ErrorKind::MethodNotFound => UNIMPLEMENTED,
-        ErrorKind::Internal | ErrorKind::InvalidAgentResponse => INTERNAL,
-        ErrorKind::Unavailable => UNAVAILABLE,
-        ErrorKind::ResourceExhausted => RESOURCE_EXHAUSTED,
-        ErrorKind::TaskNotFound => NOT_FOUND,
-        ErrorKind::ContentTypeNotSupported => INVALID_ARGUMENT,
-        ErrorKind::TaskNotCancelable
-        | ErrorKind::PushNotificationNotSupported
-        | ErrorKind::UnsupportedOperation
-        | ErrorKind::ExtendedAgentCardNotConfigured
-        | ErrorKind::ExtensionSupportRequired
-        | ErrorKind::VersionNotSupported => FAILED_PRECONDITION,
-    }
-}
 
 /// Returns the gRPC status code of an error kind in 0.3, which has no table of its own: the one from which the most SDKs of
 /// 0.3 see which error is meant.
@@ -52,7 +23,7 @@ pub fn code_v0_3(kind: ErrorKind) -> i32 {
     const UNIMPLEMENTED: i32 = 12;
     match kind {
         ErrorKind::PushNotificationNotSupported | ErrorKind::UnsupportedOperation => UNIMPLEMENTED,
-        other => code(other),
+        other => other.grpc_code(),
     }
 }
 
@@ -88,7 +59,7 @@ fn kind(code: i32) -> ErrorKind {
 
 /// Returns the `google.rpc.Status` of an error.
 pub fn details(error: &Error) -> Vec<u8> {
-    status(code(error.kind), &error.message, &error.all_details())
+    status(error.kind.grpc_code(), &error.message, &error.all_details())
 }
 
 /// Returns the `google.rpc.Status` of a gRPC code, for errors without a kind in A2A. Details are `google.protobuf.Any`
@@ -160,82 +131,66 @@ struct RetryInfo {
     retry_delay: Option<prost_types::Duration>,
 }
 
-impl Name for RetryInfo {
-    const NAME: &'static str = "RetryInfo";
-    const PACKAGE: &'static str = "google.rpc";
-}
-
-impl Name for ErrorInfo {
-    const NAME: &'static str = "ErrorInfo";
-    const PACKAGE: &'static str = "google.rpc";
-}
-
-impl Name for BadRequest {
-    const NAME: &'static str = "BadRequest";
-    const PACKAGE: &'static str = "google.rpc";
-}
-
 /// Converts a detail from JSON; `None` for types that the protocol does not use.
 fn to_any(detail: &Value) -> Option<Any> {
     let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_string();
-    let name = detail["@type"].as_str()?.strip_prefix(TYPES)?;
-    if name == ErrorInfo::full_name() {
-        let metadata = detail["metadata"].as_object().cloned().unwrap_or_default();
-        let words = |(key, value): (String, Value)| Some((key, value.as_str()?.to_string()));
-        return Some(pack(&ErrorInfo {
-            reason: text(detail, "reason"),
-            domain: text(detail, "domain"),
-            metadata: metadata.into_iter().filter_map(words).collect(),
-        }));
-    }
-    if name == BadRequest::full_name() {
-        let violation = |one: &Value| FieldViolation {
-            field: text(one, "field"),
-            description: text(one, "description"),
-        };
-        let violations = detail["fieldViolations"].as_array()?;
-        return Some(pack(&BadRequest {
-            field_violations: violations.iter().map(violation).collect(),
-        }));
-    }
-    if name == RetryInfo::full_name() {
-        let seconds = detail["retryDelay"].as_str()?.strip_suffix('s')?;
-        let retry_delay = Some(prost_types::Duration { seconds: seconds.parse().ok()?, nanos: 0 });
-        return Some(pack(&RetryInfo { retry_delay }));
-    }
-    None
-}
-
-fn pack<M: Message + Name>(message: &M) -> Any {
-    Any { type_url: format!("{TYPES}{}", M::full_name()), value: message.encode_to_vec() }
+    let type_url = detail["@type"].as_str()?;
+    let value = match type_url {
+        ERROR_INFO => {
+            let metadata = detail["metadata"].as_object().cloned().unwrap_or_default();
+            let words = |(key, value): (String, Value)| Some((key, value.as_str()?.to_string()));
+            let info = ErrorInfo {
+                reason: text(detail, "reason"),
+                domain: text(detail, "domain"),
+                metadata: metadata.into_iter().filter_map(words).collect(),
+            };
+            info.encode_to_vec()
+        }
+        BAD_REQUEST => {
+            let violation = |one: &Value| FieldViolation {
+                field: text(one, "field"),
+                description: text(one, "description"),
+            };
+            let violations = detail["fieldViolations"].as_array()?;
+            let field_violations = violations.iter().map(violation).collect();
+            BadRequest { field_violations }.encode_to_vec()
+        }
+        RETRY_INFO => {
+            let seconds = detail["retryDelay"].as_str()?.strip_suffix('s')?.parse().ok()?;
+            let retry_delay = Some(prost_types::Duration { seconds, nanos: 0 });
+            RetryInfo { retry_delay }.encode_to_vec()
+        }
+        _ => return None,
+    };
+    Some(Any { type_url: type_url.to_string(), value })
 }
 
 /// Converts a detail to JSON.
 fn from_any(detail: &Any) -> Option<Value> {
-    let name = detail.type_url.strip_prefix(TYPES)?;
-    if name == ErrorInfo::full_name() {
-        let info = ErrorInfo::decode(detail.value.as_slice()).ok()?;
-        let mut shown =
-            json!({"@type": detail.type_url, "reason": info.reason, "domain": info.domain});
-        if !info.metadata.is_empty() {
-            let words = info.metadata.into_iter().map(|(key, value)| (key, value.into()));
-            shown["metadata"] = words.collect::<Map<_, _>>().into();
+    let value = detail.value.as_slice();
+    match detail.type_url.as_str() {
+        ERROR_INFO => {
+            let info = ErrorInfo::decode(value).ok()?;
+            let mut shown =
+                json!({"@type": ERROR_INFO, "reason": info.reason, "domain": info.domain});
+            if !info.metadata.is_empty() {
+                shown["metadata"] = json!(info.metadata);
+            }
+            Some(shown)
         }
-        return Some(shown);
+        BAD_REQUEST => {
+            let request = BadRequest::decode(value).ok()?;
+            let shown =
+                |one: FieldViolation| json!({"field": one.field, "description": one.description});
+            let violations: Vec<Value> = request.field_violations.into_iter().map(shown).collect();
+            Some(json!({"@type": BAD_REQUEST, "fieldViolations": violations}))
+        }
+        RETRY_INFO => {
+            let delay = RetryInfo::decode(value).ok()?.retry_delay?;
+            Some(json!({"@type": RETRY_INFO, "retryDelay": format!("{}s", delay.seconds)}))
+        }
+        _ => None,
     }
-    if name == BadRequest::full_name() {
-        let request = BadRequest::decode(detail.value.as_slice()).ok()?;
-        let shown =
-            |one: FieldViolation| json!({"field": one.field, "description": one.description});
-        let violations: Vec<Value> = request.field_violations.into_iter().map(shown).collect();
-        return Some(json!({"@type": detail.type_url, "fieldViolations": violations}));
-    }
-    if name == RetryInfo::full_name() {
-        let retry = RetryInfo::decode(detail.value.as_slice()).ok()?;
-        let delay = format!("{}s", retry.retry_delay?.seconds);
-        return Some(json!({"@type": detail.type_url, "retryDelay": delay}));
-    }
-    None
 }
 
 #[cfg(test)]
@@ -250,7 +205,7 @@ mod tests {
         let others =
             [Error::from(field), Error::task_not_found("t-1"), Error::unavailable("later", 7)];
         for sent in errors.chain(others) {
-            let read = error(code(sent.kind), &sent.message, &details(&sent));
+            let read = error(sent.kind.grpc_code(), &sent.message, &details(&sent));
             assert_eq!(read, RpcError::from(sent));
         }
     }

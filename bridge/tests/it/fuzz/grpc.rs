@@ -11,11 +11,7 @@ use bridge_protocol::{
         TaskPushNotificationConfig,
     },
     dialect::{Call, Losses, Version},
-    protobuf::{
-        self, Proto, SERVICE,
-        v0_3::{Messages, method},
-        v1,
-    },
+    protobuf::{self, Messages, Proto, SERVICE, v0_3::method, v1},
     wire::{Wire, to_value},
 };
 use serde::Serialize;

@@ -10,7 +10,7 @@ use std::{sync::LazyLock, time::Duration};
 use bridge_protocol::{
     a2a::{Operation, StreamResponse},
     dialect::{Call, Losses, Version},
-    protobuf::{ReadError, Scales, path, read, v0_3, v1, write_call},
+    protobuf::{self, ReadError, path, read, v1, write_call},
     wire::{FieldError, weight::TooMuch},
 };
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -27,9 +27,7 @@ use crate::{
     http::{Endpoint, HEAVIEST, LIGHT, too_heavy, within},
 };
 
-static SCALES: LazyLock<Scales> = LazyLock::new(Scales::new);
-
-static MESSAGES_V0_3: LazyLock<v0_3::Messages> = LazyLock::new(v0_3::Messages::new);
+static MESSAGES: LazyLock<protobuf::Messages> = LazyLock::new(protobuf::Messages::new);
 
 /// The time for which a subscription's beginning is waited for, so that a refusal is told at once. Most servers send nothing
 /// before the first event, and those of 0.3 need not begin with the task.
@@ -111,7 +109,7 @@ fn request(to: &Endpoint, call: &Call) -> Result<RequestBuilder, Fault> {
         Version::V1_0 => write_call(call),
         Version::V0_1 | Version::V0_3 => {
             let mut losses = Losses::default();
-            let message = MESSAGES_V0_3.write_call(call, &mut losses);
+            let message = MESSAGES.write_call(call, &mut losses);
             report(to, call, &losses);
             message
         }
@@ -126,7 +124,7 @@ fn answer<T: Answer>(version: Version, operation: Operation, message: &[u8]) -> 
     match version {
         Version::V1_0 => T::read_message(message).map_err(invalid),
         Version::V0_1 | Version::V0_3 => {
-            let value = MESSAGES_V0_3.read_answer(operation, message).map_err(invalid)?;
+            let value = MESSAGES.read_answer(operation, message).map_err(invalid)?;
             version_json::reply(version, value).map_err(Fault::Invalid)
         }
     }
@@ -155,7 +153,7 @@ fn check_weight(version: Version, operation: Operation, message: &[u8]) -> Resul
     if message.len() <= LIGHT {
         return Ok(());
     }
-    match SCALES.weigh_answer(version, operation, message, HEAVIEST) {
+    match MESSAGES.weigh_answer(version, operation, message, HEAVIEST) {
         Err(TooMuch::Values) => Err(too_heavy()),
         // The reader limits the depth, too.
         Ok(_) | Err(TooMuch::Depth | TooMuch::MessageDepth) => Ok(()),
@@ -167,7 +165,7 @@ fn item(version: Version, operation: Operation, message: &[u8]) -> Result<Item, 
     let event = match version {
         Version::V1_0 => read::<v1::StreamResponse, StreamResponse>(message).map_err(invalid)?,
         Version::V0_1 | Version::V0_3 => {
-            let value = MESSAGES_V0_3.read_answer(operation, message).map_err(invalid)?;
+            let value = MESSAGES.read_answer(operation, message).map_err(invalid)?;
             version_json::item(version, value).map_err(Fault::Invalid)?
         }
     };

@@ -5,36 +5,34 @@ use alloc::{format, string::String, vec::Vec};
 
 use serde_json::{Value, json};
 
-use super::Messages;
 use crate::{
-    a2a::{
-        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
-        GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTasksRequest, Operation,
-        SubscribeToTaskRequest,
-    },
+    a2a::{Metadata, Operation},
     dialect::{
-        Call, Losses,
+        Call, Losses, Version,
+        object::CONFIG_ID,
         v0_3::{Form, proto, request},
     },
-    protobuf::ReadError,
+    protobuf::{Messages, ReadError},
     wire::{FieldError, Wire as _},
 };
 
+const V: Version = Version::V0_3;
+
+/// The calls and answers of 0.3.
 impl Messages {
     /// Reads the parameters of an operation, for servers.
     pub fn read_call(&self, operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
-        Ok(call(operation, self.read(params(operation), bytes)?)?)
+        Ok(call(operation, self.read(self.params(V, operation), bytes)?)?)
     }
 
     /// Writes the parameters of a call, for clients. [`super::method`] returns whether 0.3 has a method for it.
     pub fn write_call(&self, call: &Call, losses: &mut Losses) -> Vec<u8> {
-        self.write(params(call.operation()), &written(call, losses))
+        self.write(self.params(V, call.operation()), &written(call, losses))
     }
 
     /// Reads an answer, or one item of a stream, in ProtoJSON; a card in the form that 0.3 has otherwise.
     pub fn read_answer(&self, operation: Operation, bytes: &[u8]) -> Result<Value, ReadError> {
-        let value = self.read(answered(operation), bytes)?;
+        let value = self.read(self.answer(V, operation), bytes)?;
         Ok(match operation {
             Operation::GetExtendedAgentCard => proto::card::read(value),
             _ => value,
@@ -43,101 +41,50 @@ impl Messages {
 
     /// Writes an answer, or one item of a stream, from ProtoJSON. That of a deletion is empty.
     pub fn write_answer(&self, operation: Operation, value: &Value) -> Vec<u8> {
-        self.write(answered(operation), value)
+        self.write(self.answer(V, operation), value)
     }
 }
 
-/// Returns the name of the message with the parameters of an operation; empty if 0.3 does not have it.
-pub(in crate::protobuf) fn params(operation: Operation) -> &'static str {
-    match operation {
-        Operation::SendMessage | Operation::SendStreamingMessage => "SendMessageRequest",
-        Operation::GetTask => "GetTaskRequest",
-        Operation::ListTasks => "",
-        Operation::CancelTask => "CancelTaskRequest",
-        Operation::SubscribeToTask => "TaskSubscriptionRequest",
-        Operation::CreateTaskPushNotificationConfig => "CreateTaskPushNotificationConfigRequest",
-        Operation::GetTaskPushNotificationConfig => "GetTaskPushNotificationConfigRequest",
-        Operation::ListTaskPushNotificationConfigs => "ListTaskPushNotificationConfigRequest",
-        Operation::DeleteTaskPushNotificationConfig => "DeleteTaskPushNotificationConfigRequest",
-        Operation::GetExtendedAgentCard => "GetAgentCardRequest",
-    }
-}
-
-/// Returns the name of the message that answers an operation; empty if the answer has no fields.
-pub(in crate::protobuf) fn answered(operation: Operation) -> &'static str {
-    match operation {
-        Operation::SendMessage => "SendMessageResponse",
-        Operation::SendStreamingMessage | Operation::SubscribeToTask => "StreamResponse",
-        Operation::GetTask | Operation::CancelTask => "Task",
-        Operation::CreateTaskPushNotificationConfig | Operation::GetTaskPushNotificationConfig => {
-            "TaskPushNotificationConfig"
-        }
-        Operation::ListTaskPushNotificationConfigs => "ListTaskPushNotificationConfigResponse",
-        Operation::GetExtendedAgentCard => "AgentCard",
-        Operation::ListTasks | Operation::DeleteTaskPushNotificationConfig => "",
-    }
-}
-
+/// Reads a call. But for those that send or create something, the parameters are those of JSON-RPC, with the ids in a name.
 fn call(operation: Operation, value: Value) -> Result<Call, FieldError> {
-    Ok(match operation {
-        Operation::SendMessage => Call::SendMessage(request::send_to_v1(value, Form::Proto)?),
+    let name = match operation {
+        Operation::SendMessage => {
+            return request::send_to_v1(value, Form::Proto).map(Call::SendMessage);
+        }
         Operation::SendStreamingMessage => {
-            Call::SendStreamingMessage(request::send_to_v1(value, Form::Proto)?)
-        }
-        Operation::GetTask => Call::GetTask(GetTaskRequest {
-            history_length: number(&value, "historyLength"),
-            ..GetTaskRequest::new(resource(&value, "name")?.0)
-        }),
-        Operation::ListTasks => Call::ListTasks(ListTasksRequest::read(value)?),
-        Operation::CancelTask => {
-            Call::CancelTask(CancelTaskRequest::new(resource(&value, "name")?.0))
-        }
-        Operation::SubscribeToTask => {
-            Call::SubscribeToTask(SubscribeToTaskRequest::new(resource(&value, "name")?.0))
+            return request::send_to_v1(value, Form::Proto).map(Call::SendStreamingMessage);
         }
         Operation::CreateTaskPushNotificationConfig => {
             let (task, _) = resource(&value, "parent")?;
-            Call::CreateTaskPushNotificationConfig(proto::create_push_to_v1(value, &task)?)
+            let config = proto::create_push_to_v1(value, &task)?;
+            return Ok(Call::CreateTaskPushNotificationConfig(config));
         }
-        Operation::GetTaskPushNotificationConfig => {
-            // Without an id the first setting is meant.
-            let (task_id, id) = resource(&value, "name")?;
-            Call::GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest::new(
-                task_id, id,
-            ))
+        Operation::ListTasks | Operation::GetExtendedAgentCard => {
+            return V.params_to_v1(operation, json!({}), "");
         }
-        Operation::ListTaskPushNotificationConfigs => {
-            Call::ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest {
-                page_size: number(&value, "pageSize"),
-                page_token: text(&value, "pageToken").map(String::from),
-                ..ListTaskPushNotificationConfigsRequest::new(resource(&value, "parent")?.0)
-            })
-        }
-        Operation::DeleteTaskPushNotificationConfig => {
-            let (task_id, id) = resource(&value, "name")?;
-            Call::DeleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigRequest::new(
-                task_id, id,
-            ))
-        }
-        Operation::GetExtendedAgentCard => {
-            Call::GetExtendedAgentCard(GetExtendedAgentCardRequest::default())
-        }
-    })
-}
-
-fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
-    value.get(key).and_then(Value::as_str)
-}
-
-/// Returns a number, which is absent if it is 0.
-fn number(value: &Value, key: &str) -> Option<i32> {
-    let number = value.get(key).and_then(Value::as_i64)?;
-    i32::try_from(number).ok().filter(|number| *number != 0)
+        Operation::ListTaskPushNotificationConfigs => "parent",
+        Operation::GetTask
+        | Operation::CancelTask
+        | Operation::SubscribeToTask
+        | Operation::GetTaskPushNotificationConfig
+        | Operation::DeleteTaskPushNotificationConfig => "name",
+    };
+    let (task, setting) = resource(&value, name)?;
+    let mut params = Metadata::read(value)?;
+    // A number is absent if it is 0.
+    params.retain(|key, value| key != name && *value != 0);
+    params.insert("id".into(), task.into());
+    let has_setting = operation == Operation::GetTaskPushNotificationConfig
+        || operation == Operation::DeleteTaskPushNotificationConfig;
+    if has_setting {
+        params.insert(CONFIG_ID.into(), setting.into());
+    }
+    V.params_to_v1(operation, params.into(), "")
 }
 
 /// Returns the ids of the task and of the setting that a resource's name contains. The latter is empty if there is none.
 fn resource(value: &Value, key: &str) -> Result<(String, String), FieldError> {
-    let name = text(value, key).unwrap_or_default();
+    let name = value.get(key).and_then(Value::as_str).unwrap_or_default();
     let mut parts = name.split('/');
     let (kind, task) = (parts.next(), parts.next().unwrap_or_default());
     if kind != Some("tasks") || task.is_empty() {

@@ -16,17 +16,19 @@ use prost::{
 use prost_types::{Struct, Timestamp};
 use serde_json::{Map, Value};
 
-use super::shape::{Field, Kind, Messages};
 use crate::{
     a2a::decode_base64,
-    protobuf::{Proto as _, ReadError},
+    protobuf::{
+        Proto as _, ReadError,
+        messages::{Field, Kind, Messages},
+    },
 };
 
 impl Messages {
-    /// Reads the bytes of a message.
-    pub(super) fn read(&self, name: &str, bytes: &[u8]) -> Result<Value, ReadError> {
-        let read = self.object(self.named(name), Bytes::copy_from_slice(bytes));
-        read.map(Value::Object)
+    /// Reads the bytes of the message with this index; one without fields for `None`.
+    pub(super) fn read(&self, message: Option<usize>, bytes: &[u8]) -> Result<Value, ReadError> {
+        let fields = message.map_or(&[][..], |index| self.fields(index));
+        self.object(fields, Bytes::copy_from_slice(bytes)).map(Value::Object)
     }
 
     fn object(&self, shape: &[Field], mut bytes: Bytes) -> Result<Map<String, Value>, ReadError> {
@@ -72,24 +74,26 @@ impl Messages {
             }
             Kind::Number => int32(wire, bytes)?.into(),
             Kind::Choice(names) => named(names, int32(wire, bytes)?),
-            Kind::Time => {
+            Kind::Time(_) => {
                 let time = Timestamp::decode(piece(bytes)?).map_err(ReadError::Bytes)?;
                 time.to_string().into()
             }
-            Kind::FreeForm => {
+            Kind::FreeForm(_) => {
                 let data = Struct::decode(piece(bytes)?).map_err(ReadError::Bytes)?;
                 Value::Object(Map::from_proto(data)?)
             }
             Kind::Message(index) | Kind::Map(index) => {
-                Value::Object(self.object(self.shape(*index), piece(bytes)?)?)
+                Value::Object(self.object(self.fields(*index), piece(bytes)?)?)
             }
         })
     }
 
-    /// Writes the bytes of a message. Members without a field are left out.
-    pub(super) fn write(&self, name: &str, value: &Value) -> Vec<u8> {
+    /// Writes the bytes of the message with this index. Members without a field are left out.
+    pub(super) fn write(&self, message: Option<usize>, value: &Value) -> Vec<u8> {
         let mut bytes = Vec::new();
-        self.put_object(self.named(name), value, &mut bytes);
+        if let Some(index) = message {
+            self.put_object(self.fields(index), value, &mut bytes);
+        }
         bytes
     }
 
@@ -123,7 +127,7 @@ impl Messages {
 
     fn put_message(&self, number: u32, index: usize, value: &Value, to: &mut Vec<u8>) {
         let mut inner = Vec::new();
-        self.put_object(self.shape(index), value, &mut inner);
+        self.put_object(self.fields(index), value, &mut inner);
         encoding::bytes::encode(number, &inner, to);
     }
 
@@ -152,12 +156,12 @@ impl Messages {
                     encoding::int32::encode(number, choice, to);
                 }
             }
-            (Kind::Time, Value::String(text)) => {
+            (Kind::Time(_), Value::String(text)) => {
                 if let Ok(time) = text.parse::<Timestamp>() {
                     encoding::message::encode(number, &time, to);
                 }
             }
-            (Kind::FreeForm, Value::Object(data)) => {
+            (Kind::FreeForm(_), Value::Object(data)) => {
                 encoding::message::encode(number, &data.to_proto(), to);
             }
             (Kind::Message(index) | Kind::Map(index), value) => {

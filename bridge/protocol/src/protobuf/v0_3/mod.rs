@@ -6,20 +6,13 @@
 
 mod call;
 mod json;
-mod shape;
 #[cfg(test)]
 mod tests;
 
 use crate::a2a::Operation;
 
-pub(super) use call::{answered, params};
-pub use shape::Messages;
-
 /// The service's full name.
 pub const SERVICE: &str = "a2a.v1.A2AService";
-
-/// The package of the messages.
-pub(super) const PACKAGE: &str = "a2a.v1";
 
 /// Returns the method of an operation. 0.3 cannot list tasks.
 pub fn method(operation: Operation) -> Option<&'static str> {

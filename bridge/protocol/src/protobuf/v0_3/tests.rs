@@ -7,7 +7,7 @@ use prost::Message as _;
 use prost_types::{FileDescriptorSet, MethodDescriptorProto};
 use serde_json::{Value, json};
 
-use super::{Messages, SERVICE};
+use super::SERVICE;
 use crate::{
     a2a::{AgentCard, Operation, StreamResponse, Task},
     arbitrary,
@@ -19,7 +19,7 @@ use crate::{
             request, task,
         },
     },
-    protobuf::{self, DESCRIPTOR, properties::carried},
+    protobuf::{self, DESCRIPTOR, Messages, properties::carried},
     wire::{Wire as _, to_value},
 };
 
@@ -204,7 +204,7 @@ fn what_is_wrong_is_named() {
             "message.content[0]: expected exactly one of text, file, data, found none of them",
         ),
     ] {
-        let bytes = MESSAGES.write(super::params(operation), &json);
+        let bytes = MESSAGES.write(MESSAGES.params(Version::V0_3, operation), &json);
         let found = MESSAGES.read_call(operation, &bytes).unwrap_err();
         assert_eq!(found.to_string(), error);
     }

@@ -14,7 +14,7 @@ use bridge_program::{self as program, InFlight};
 use bridge_protocol::{
     a2a::{AgentCard, Error, ErrorKind, Operation},
     dialect::{Call, Version, v0_3::proto},
-    protobuf::{ReadError, Scales, called, read_weighed, status, v0_3::Messages, v1, write},
+    protobuf::{Messages, ReadError, called, read_call, status, v1, write},
 };
 use bytes::{Buf as _, BufMut as _};
 use futures_util::{StreamExt as _, stream::BoxStream};
@@ -39,9 +39,7 @@ use crate::{
     service::{Context, Reply, StreamItem},
 };
 
-static SCALES: LazyLock<Scales> = LazyLock::new(Scales::new);
-
-static MESSAGES_V0_3: LazyLock<Messages> = LazyLock::new(Messages::new);
+static MESSAGES: LazyLock<Messages> = LazyLock::new(Messages::new);
 
 /// The refusal of a request over HTTP/1.1. It would be executed, but the status after the answer would be lost on the way, and the
 /// client would report a broken stream.
@@ -148,7 +146,7 @@ impl GrpcCall {
             self.status_of(&error)
         };
         let mut context = self.context.clone().map_err(refused)?;
-        let weight = SCALES.weigh(self.version, self.operation, message);
+        let weight = MESSAGES.weigh(self.version, self.operation, message);
         let weight = weight.map_err(|too_much| refused(ReadError::TooMuch(too_much).into()))?;
         if !reserve_memory(weight).await {
             return Err(refused(BodyError::Full.error()));
@@ -171,8 +169,8 @@ impl GrpcCall {
     /// Reads a message that was weighed.
     fn call(&self, message: &[u8]) -> Result<Call, ReadError> {
         match self.version {
-            Version::V1_0 => read_weighed(self.operation, message),
-            Version::V0_1 | Version::V0_3 => MESSAGES_V0_3.read_call(self.operation, message),
+            Version::V1_0 => read_call(self.operation, message),
+            Version::V0_1 | Version::V0_3 => MESSAGES.read_call(self.operation, message),
         }
     }
 
@@ -200,7 +198,7 @@ impl GrpcCall {
                     Reply::Card(card) => translated(|losses| proto::card::from_v1(&card, losses)),
                     other => ResponseFormat::V0_3Proto.older_reply(other),
                 };
-                Ok(MESSAGES_V0_3.write_answer(self.operation, &value).into())
+                Ok(MESSAGES.write_answer(self.operation, &value).into())
             }
         }
     }
@@ -228,7 +226,7 @@ fn item_message(version: Version, item: StreamItem) -> Bytes {
         Version::V1_0 => write::<v1::StreamResponse, _>(&item.response).into(),
         Version::V0_1 | Version::V0_3 => {
             let value = ResponseFormat::V0_3Proto.older_item(item);
-            let message = MESSAGES_V0_3.write_answer(Operation::SendStreamingMessage, &value);
+            let message = MESSAGES.write_answer(Operation::SendStreamingMessage, &value);
             message.into()
         }
     }
@@ -268,7 +266,7 @@ fn context(
 
 /// Converts an error of the protocol, with its details as `google.rpc.Status` (specification 10.6).
 pub(super) fn status_of(error: &Error) -> Status {
-    let code = Code::from(status::code(error.kind));
+    let code = Code::from(error.kind.grpc_code());
     Status::with_details(code, &error.message, status::details(error).into())
 }
 
