@@ -28,7 +28,6 @@ mod alike;
 mod answer;
 pub mod call;
 pub mod card;
-mod detection;
 #[cfg(feature = "legacy")]
 pub mod execute;
 pub mod lenient;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     a2a::{AgentCard, AgentInterface, AgentSkill},
     dialect::{
-        detection::is_bare,
+        card::is_bare,
         skill::{
             EXECUTE_BINDING,
             schema::{input_of, output_of},

@@ -13,7 +13,7 @@ use crate::{
     a2a::{AgentCard, AgentInterface, AgentProvider, AgentSkill, Binding, Metadata},
     dialect::{
         Losses, Version,
-        detection::PYTHON_FLAGS,
+        card::PYTHON_FLAGS,
         object::{self, Object},
     },
     wire::{FieldError, Fields, Wire, to_value},
