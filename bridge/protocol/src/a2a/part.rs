@@ -1,6 +1,7 @@
 //! The parts of messages and artifacts (specification 4.1.6).
 
 use alloc::{string::String, vec::Vec};
+use core::marker::PhantomData;
 
 use base64::{
     Engine as _,
@@ -17,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::Metadata;
 use crate::wire::{
-    FieldError, FieldName, Fields, ObjectVisitor, ReadMembers, Schemas, Wire, WireSeed, object,
+    FieldError, FieldName, Fields, ObjectVisitor, Read, ReadMembers, Schemas, Wire, object,
 };
 
 /// A piece of content of a message or an artifact.
@@ -134,7 +135,7 @@ impl Wire for Part {
     }
 
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(ObjectVisitor::<Self>::new())
+        from.deserialize_map(ObjectVisitor::<Self>(PhantomData))
     }
 
     fn describe(schemas: &mut Schemas) -> Value {
@@ -172,12 +173,12 @@ impl ReadMembers for Part {
                 "text" => content_fields.text = map.next_value()?,
                 "raw" => content_fields.raw = map.next_value()?,
                 "url" => content_fields.url = map.next_value()?,
-                "data" => content_fields.data = Some(map.next_value_seed(WireSeed::new())?),
-                "metadata" => metadata = map.next_value_seed(WireSeed::new())?,
+                "data" => content_fields.data = Some(map.next_value::<Read<_>>()?.0),
+                "metadata" => metadata = map.next_value::<Read<_>>()?.0,
                 "filename" => filename = map.next_value()?,
                 "mediaType" => media_type = Some(map.next_value()?),
                 _ => {
-                    extra.insert(name.into_owned(), map.next_value_seed(WireSeed::new())?);
+                    extra.insert(name.into_owned(), map.next_value::<Read<_>>()?.0);
                 }
             }
         }

@@ -21,7 +21,7 @@ pub struct Response<T = Value> {
 }
 
 /// An error in the form of JSON-RPC. Codes that A2A does not define are preserved.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Serialize, thiserror::Error)]
 #[error("{message} ({code})")]
 pub struct RpcError {
     /// The code.
@@ -29,6 +29,7 @@ pub struct RpcError {
     /// The message for people.
     pub message: String,
     /// Additional data; in A2A 1.0 a list of details.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
@@ -132,18 +133,6 @@ impl Wire for Response<Value> {
             (None, None) => return Err(FieldError::new("a result or an error", "neither")),
         };
         Ok(Self { id, outcome })
-    }
-}
-
-impl Serialize for RpcError {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("code", &self.code)?;
-        map.serialize_entry("message", &self.message)?;
-        if let Some(data) = &self.data {
-            map.serialize_entry("data", data)?;
-        }
-        map.end()
     }
 }
 

@@ -6,47 +6,29 @@ use alloc::{
     vec::Vec,
 };
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
 /// Writes a value in canonical form: members sorted by their names as UTF-16, numbers as ECMAScript prints
 /// them, no white space.
 pub fn canonical(value: &Value) -> String {
-    let mut text = String::new();
-    write(value, &mut text);
-    text
-}
-
-fn write(value: &Value, text: &mut String) {
     match value {
         // serde_json writes texts and literals as ECMAScript does.
-        Value::Null | Value::Bool(_) | Value::String(_) => text.push_str(&value.to_string()),
-        Value::Number(number) => text.push_str(&printed(number)),
+        Value::Null | Value::Bool(_) | Value::String(_) => value.to_string(),
+        Value::Number(number) => printed(number),
         Value::Array(items) => {
-            text.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                write(item, text);
-            }
-            text.push(']');
+            let items: Vec<String> = items.iter().map(canonical).collect();
+            format!("[{}]", items.join(","))
         }
-        Value::Object(members) => write_members(members, text),
-    }
-}
-
-fn write_members(members: &Map<String, Value>, text: &mut String) {
-    let mut sorted: Vec<_> = members.iter().collect();
-    sorted.sort_by_cached_key(|(name, _)| name.encode_utf16().collect::<Vec<_>>());
-    text.push('{');
-    for (index, (name, value)) in sorted.into_iter().enumerate() {
-        if index > 0 {
-            text.push(',');
+        Value::Object(members) => {
+            let mut sorted: Vec<_> = members.iter().collect();
+            sorted.sort_by_cached_key(|(name, _)| name.encode_utf16().collect::<Vec<_>>());
+            let member = |(name, value): (&String, _)| {
+                format!("{}:{}", Value::from(name.as_str()), canonical(value))
+            };
+            let members: Vec<String> = sorted.into_iter().map(member).collect();
+            format!("{{{}}}", members.join(","))
         }
-        text.push_str(&format!("{}:", Value::from(name.as_str())));
-        write(value, text);
     }
-    text.push('}');
 }
 
 /// Prints a number as IEEE 754 double, which may lose digits.

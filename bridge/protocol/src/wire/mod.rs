@@ -18,7 +18,7 @@ mod write;
 
 pub(crate) use object::{Fields, object};
 pub(crate) use one_of::one_of;
-pub(crate) use one_pass::{FieldName, ObjectVisitor, ReadMembers, WireSeed, read_in_one_pass};
+pub(crate) use one_pass::{FieldName, ObjectVisitor, Read, ReadMembers, read_in_one_pass};
 pub(crate) use open_enum::open_enum;
 pub use plain::json;
 use plain::{PlainObject, PlainValue};
@@ -169,9 +169,7 @@ pub fn to_value<T: Serialize + ?Sized>(object: &T) -> Value {
 pub fn to_object<T: Serialize + ?Sized>(object: &T) -> Map<String, Value> {
     match to_value(object) {
         Value::Object(fields) => fields,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Map::new()
-        }
+        _ => Map::new(),
     }
 }
 
@@ -316,7 +314,8 @@ impl<T: Wire> Wire for Option<T> {
     }
 
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_option(one_pass::OptionVisitor(PhantomData))
+        let read = Option::deserialize(from)?;
+        Ok(read.map(|Read(value)| value))
     }
 
     fn is_absent(&self) -> bool {

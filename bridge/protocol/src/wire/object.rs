@@ -181,7 +181,7 @@ macro_rules! object {
             }
 
             fn read_from<'de, D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                from.deserialize_map($crate::wire::ObjectVisitor::<Self>::new())
+                from.deserialize_map($crate::wire::ObjectVisitor::<Self>(::core::marker::PhantomData))
             }
 
             fn describe(schemas: &mut $crate::wire::Schemas) -> ::serde_json::Value {
@@ -238,14 +238,13 @@ macro_rules! object {
         $crate::wire::object!(@deserialize $name);
     };
     (@next required $map:ident) => {
-        $map.next_value_seed($crate::wire::WireSeed::new())?
+        $map.next_value::<$crate::wire::Read<_>>()?.0
     };
     (@next given $map:ident) => {
         $crate::wire::object!(@next required $map)
     };
     (@next $mode:ident $map:ident) => {
-        $map.next_value_seed($crate::wire::WireSeed::<Option<_>>::new())?
-            .unwrap_or_default()
+        $map.next_value::<$crate::wire::Read<Option<_>>>()?.0.unwrap_or_default()
     };
     (@write optional $map:ident $self:ident.$field:ident, $key:literal) => {
         if !$crate::wire::Wire::is_absent(&$self.$field) {

@@ -3,9 +3,9 @@
 use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, vec::Vec};
 use core::{fmt, marker::PhantomData};
 
-use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess,
-    Unexpected, Visitor,
+use serde::{
+    Deserialize,
+    de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor},
 };
 
 use super::Wire;
@@ -17,53 +17,19 @@ pub(crate) fn read_in_one_pass<T: Wire>(text: &[u8]) -> Option<T> {
     json.end().ok().map(|()| object)
 }
 
-/// Reads a value inside another one by its [`Wire`] implementation.
-pub(crate) struct WireSeed<T>(PhantomData<T>);
+/// A value inside another one, read by its [`Wire`] implementation.
+pub(crate) struct Read<T>(pub(crate) T);
 
-impl<T> WireSeed<T> {
-    pub(crate) const fn new() -> Self {
-        Self(PhantomData)
-    }
-}
-
-impl<'de, T: Wire> DeserializeSeed<'de> for WireSeed<T> {
-    type Value = T;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<T, D::Error> {
-        T::read_from(from)
+impl<'de, T: Wire> Deserialize<'de> for Read<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        T::read_from(from).map(Self)
     }
 }
 
 /// The name of a field. It is only copied if the text contains escapes.
-pub(crate) struct FieldName<'de>(pub(crate) Cow<'de, str>);
-
-impl<'de> Deserialize<'de> for FieldName<'de> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Text;
-
-        impl<'de> Visitor<'de> for Text {
-            type Value = FieldName<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a name")
-            }
-
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<FieldName<'de>, E> {
-                Ok(FieldName(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<FieldName<'de>, E> {
-                self.visit_string(text.into())
-            }
-
-            fn visit_string<E: Error>(self, text: String) -> Result<FieldName<'de>, E> {
-                Ok(FieldName(Cow::Owned(text)))
-            }
-        }
-
-        from.deserialize_str(Text)
-    }
-}
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(crate) struct FieldName<'n>(#[serde(borrow)] pub(crate) Cow<'n, str>);
 
 /// An object whose members are read one by one.
 pub(crate) trait ReadMembers: Sized {
@@ -72,13 +38,7 @@ pub(crate) trait ReadMembers: Sized {
 }
 
 /// Reads an object by its [`ReadMembers`] implementation.
-pub(crate) struct ObjectVisitor<T>(PhantomData<T>);
-
-impl<T> ObjectVisitor<T> {
-    pub(crate) const fn new() -> Self {
-        Self(PhantomData)
-    }
-}
+pub(crate) struct ObjectVisitor<T>(pub(crate) PhantomData<T>);
 
 impl<'de, T: ReadMembers> Visitor<'de> for ObjectVisitor<T> {
     type Value = T;
@@ -124,34 +84,11 @@ impl Visitor<'_> for IntegerVisitor {
     }
 }
 
-/// Reads a value or null.
-pub(super) struct OptionVisitor<T>(pub(super) PhantomData<T>);
-
 /// Reads a list.
 pub(super) struct ListVisitor<T>(pub(super) PhantomData<T>);
 
 /// Reads a map with texts as keys.
 pub(super) struct MapVisitor<T>(pub(super) PhantomData<T>);
-
-impl<'de, T: Wire> Visitor<'de> for OptionVisitor<T> {
-    type Value = Option<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value or null")
-    }
-
-    fn visit_none<E: Error>(self) -> Result<Option<T>, E> {
-        Ok(None)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Option<T>, E> {
-        Ok(None)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Option<T>, D::Error> {
-        T::read_from(from).map(Some)
-    }
-}
 
 impl<'de, T: Wire> Visitor<'de> for ListVisitor<T> {
     type Value = Vec<T>;
@@ -161,13 +98,13 @@ impl<'de, T: Wire> Visitor<'de> for ListVisitor<T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
-        let Some(first) = items.next_element_seed(WireSeed::new())? else {
+        let Some(Read(first)) = items.next_element()? else {
             return Ok(Vec::new());
         };
         // Most lists have one item, and many are stored: do not reserve room for further ones.
         let mut list = Vec::with_capacity(1);
         list.push(first);
-        while let Some(item) = items.next_element_seed(WireSeed::new())? {
+        while let Some(Read(item)) = items.next_element()? {
             list.push(item);
         }
         list.shrink_to_fit();
@@ -185,7 +122,7 @@ impl<'de, T: Wire> Visitor<'de> for MapVisitor<T> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut entries = BTreeMap::new();
         while let Some(key) = map.next_key()? {
-            entries.insert(key, map.next_value_seed(WireSeed::new())?);
+            entries.insert(key, map.next_value::<Read<T>>()?.0);
         }
         Ok(entries)
     }

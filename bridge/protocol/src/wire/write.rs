@@ -4,7 +4,6 @@
 //! thirds of the cost of a send with a long text.
 
 use alloc::vec::Vec;
-use core::fmt;
 
 use serde::{
     Serialize, Serializer,
@@ -179,16 +178,6 @@ fn escape_byte(to: &mut Vec<u8>, byte: u8) {
     to.extend([b'\\', letter]);
 }
 
-/// Escapes what is formatted.
-struct Escaped<'v>(&'v mut Vec<u8>);
-
-impl fmt::Write for Escaped<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        escape(self.0, text.as_bytes());
-        Ok(())
-    }
-}
-
 /// Numbers as `serde_json` writes them.
 macro_rules! integers {
     ($($name:ident: $type:ty,)*) => {
@@ -248,13 +237,6 @@ impl<'v> Serializer for JsonWriter<'v> {
 
     fn serialize_str(self, value: &str) -> Result<(), Error> {
         text(self.0, value);
-        Ok(())
-    }
-
-    fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result<(), Error> {
-        self.0.push(b'"');
-        fmt::write(&mut Escaped(self.0), format_args!("{value}")).map_err(Error::custom)?;
-        self.0.push(b'"');
         Ok(())
     }
 
