@@ -2,14 +2,12 @@
 
 use alloc::{string::String, vec::Vec};
 
-use serde_json::Value;
-
 use super::{
     TranslationContext, full_activity,
-    keys::{ADDRESS, ADDRESS_FIELDS, FIELDS, MESSAGE, SERVICE_URL, STREAM},
+    keys::{ADDRESS, ADDRESS_FIELDS, FIELDS, SERVICE_URL, STREAM},
     markup, media, patch, plain_text, quote,
     service_url::without_secret,
-    sign_in, skeleton, structured, to_activity,
+    sign_in, structured, to_activity,
 };
 use bridge_protocol::{
     a2a::{Message, Metadata, Part, Role},
@@ -31,12 +29,6 @@ pub fn message(activity: &Activity, turn: &TranslationContext, message_id: Strin
     full_activity::name(&mut message, turn);
     message.metadata = Some(metadata).filter(|metadata| !metadata.is_empty());
     message
-}
-
-/// Returns the message from which [`to_activity::message`] made this activity, if it did.
-pub fn request(activity: &Activity) -> Option<Message> {
-    let skeleton = activity.channel_data.as_ref()?.get(MESSAGE)?;
-    skeleton::restore(skeleton, activity)
 }
 
 /// Returns the activity as data, without the fields common to its turn and without the service URL.
@@ -101,7 +93,7 @@ fn is_label(entity: &Entity) -> bool {
 fn metadata(activity: &Activity, turn: &TranslationContext, message: &mut Message) -> Metadata {
     let mut metadata = Metadata::new();
     if let Some(info) = activity.stream_info() {
-        metadata.insert(STREAM.into(), stream_mark(&info));
+        metadata.insert(STREAM.into(), to_object(&info).into());
         message.metadata = Some(metadata.clone());
     }
     let plain = to_object(&to_activity::content(message));
@@ -124,8 +116,4 @@ fn metadata(activity: &Activity, turn: &TranslationContext, message: &mut Messag
         }
     }
     metadata
-}
-
-fn stream_mark(info: &StreamInfo) -> Value {
-    to_object(info).into()
 }

@@ -2,20 +2,20 @@
 
 use alloc::{string::String, vec, vec::Vec};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     TranslationContext, full_activity,
-    keys::{ADDRESS_FIELDS, FIELDS, JSON, MESSAGE, STREAM, TENANT},
-    media, patch, plain_text, skeleton, structured,
+    keys::{ADDRESS_FIELDS, FIELDS, HOLDS, JSON, MESSAGE, STREAM, TENANT},
+    media, patch, plain_text, structured,
 };
 use bridge_protocol::{
-    a2a::{Message, Metadata, Part, Task},
+    a2a::{Content, Message, Metadata, Part, Task},
     activity::{Activity, ActivityType, EndOfConversationCode, Entity, StreamInfo},
     wire::{Wire, to_object, to_value},
 };
 
-/// Converts a user's message to the activity for the bot. [`super::from_activity::request`] is the inverse.
+/// Converts a user's message to the activity for the bot.
 ///
 /// Texts become lines of `text`, since without a break the words of adjacent parts would run together. All
 /// other parts become attachments. A single data part becomes also `value`, unless it is a card, has a name or
@@ -44,13 +44,44 @@ pub fn message(message: &Message, task: &Task, turn: &TranslationContext) -> Act
     let mut channel_data = channel_data(task, turn);
     // An unreadable activity was refused earlier.
     let Ok(Some(carried)) = full_activity::carried(message) else {
-        channel_data.insert(MESSAGE.into(), skeleton::of(message, value));
+        channel_data.insert(MESSAGE.into(), skeleton(message, value));
         activity.channel_data = Some(channel_data.into());
         return activity;
     };
     channel_data.insert(MESSAGE.into(), to_value(&full_activity::rest(message)));
     activity.channel_data = Some(channel_data.into());
     full_activity::readdressed(carried, activity)
+}
+
+/// Returns the message without the content that is in the activity, whose value is the part with index `value`. In place of
+/// its content a part has `attachment`, the index among the activity's attachments, or `value: true` under [`HOLDS`], with the
+/// name of the content's field. Texts are short and stay.
+fn skeleton(message: &Message, value: Option<usize>) -> Value {
+    let mut attachments = 0_usize..;
+    let parts = message.parts.iter().enumerate().map(|(index, part)| {
+        let kind = match part.content {
+            Content::Raw(_) => "raw",
+            Content::Url(_) => "url",
+            Content::Data(_) => "data",
+            Content::Text(_) => return to_value(part),
+            // It is an attachment, and not repeated there.
+            Content::Unknown => {
+                attachments.next();
+                return to_value(part);
+            }
+        };
+        let holds = match Some(index) == value {
+            true => json!({"content": kind, "value": true}),
+            false => json!({"content": kind, "attachment": attachments.next()}),
+        };
+        let mut bare = to_object(&Part { content: Content::Unknown, ..part.clone() });
+        bare.insert(HOLDS.into(), holds);
+        bare.into()
+    });
+    let parts: Value = parts.collect();
+    let mut skeleton = to_object(&Message { parts: Vec::new(), ..message.clone() });
+    skeleton.insert("parts".into(), parts);
+    skeleton.into()
 }
 
 /// Returns the task as channel data. Teams adds the tenant of the conversation.

@@ -11,8 +11,8 @@ use bridge_protocol::{
     activity::{Activity, ActivityType},
 };
 
-/// The number of earlier messages kept, in case later ones are deleted.
-const KEPT: usize = 16;
+/// The number of messages kept, in case later ones are deleted.
+const KEPT: usize = 17;
 
 impl Translation {
     /// Sets the artifacts that the task already has, so that they can be changed.
@@ -38,9 +38,9 @@ impl Translation {
 
     /// Records the last message.
     pub(super) fn show(&mut self, message: Message) {
-        self.before.extend(self.last_message.replace(message));
-        if self.before.len() > KEPT {
-            self.before.pop_front();
+        self.said.push_back(message);
+        if self.said.len() > KEPT {
+            self.said.pop_front();
         }
     }
 
@@ -133,15 +133,11 @@ impl Translation {
         let Some(message) = message else {
             self.streams.forget(id);
             self.artifacts.remove(id);
-            self.before.retain(|one| one.message_id != id);
+            self.said.retain(|one| one.message_id != id);
             self.unsent.retain(|one| one.message_id != id);
-            if self.last_message.as_ref().is_some_and(|one| one.message_id == id) {
-                self.last_message = self.before.pop_back();
-            }
             return;
         };
-        let all = self.before.iter_mut().chain(&mut self.unsent);
-        let all = all.chain(&mut self.last_message);
+        let all = self.said.iter_mut().chain(&mut self.unsent);
         for one in all.filter(|one| one.message_id == id) {
             *one = message.clone();
         }

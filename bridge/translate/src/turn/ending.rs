@@ -3,7 +3,7 @@
 use alloc::{format, string::String, vec::Vec};
 
 use super::{Output, Translation, end_of_conversation, id};
-use crate::{answer, end, question};
+use crate::{answer, question};
 use bridge_protocol::{
     a2a::{Message, Metadata, Part, Role, TaskState},
     activity::Activity,
@@ -12,7 +12,7 @@ use bridge_protocol::{
 impl Translation {
     /// Ends the turn with what the bot waits for, or else as configured for silence.
     pub(super) fn end_in_silence(&mut self) {
-        let is_silent = self.last_message.is_none() && self.streams.is_empty();
+        let is_silent = self.said.is_empty() && self.streams.is_empty();
         // An example is a wrong code from the user, to which SDKs answer nothing.
         if let Some(request) = self.unanswered.take().filter(|_| is_silent) {
             return self.end(TaskState::AuthRequired, Some(request), None);
@@ -21,13 +21,13 @@ impl Translation {
             return self.end_refused(status);
         }
         let state = self.end_state();
-        let message = self.last_message.clone().filter(|one| !self.is_answer(one));
-        let status = (state, message.as_ref().map(id));
+        let message = self.said.back().filter(|one| !self.is_answer(one));
+        let status = (state, message.map(id));
         if self.sent_status.as_ref() == Some(&status) && self.unsent.is_empty() {
             self.close_streams();
             return self.finish();
         }
-        self.end(status.0, self.last_message.clone(), None);
+        self.end(status.0, self.last_message(), None);
     }
 
     /// Ends a turn whose invoke the bot refused without a word. The conversation goes on if it is the task.
@@ -65,14 +65,14 @@ impl Translation {
         if let Some(message) = message {
             self.outputs.push_back(Output::Said(message.clone()));
             self.unsent.push(message.clone());
-            self.last_message = Some(message);
+            self.said.push_back(message);
         }
-        let state = end::state(activity.code.as_ref());
-        let is_explained = self.last_message.is_some() || self.context.in_full;
+        let state = end_of_conversation::state(activity.code.as_ref());
+        let is_explained = !self.said.is_empty() || self.context.in_full;
         let code = activity.code.as_ref();
         let message = match code.filter(|_| state == TaskState::Failed && !is_explained) {
             Some(code) => Some(self.reason(format!("the agent ended the conversation: {code}"))),
-            None => self.last_message.clone(),
+            None => self.last_message(),
         };
         self.end(state, message, Some(event));
     }

@@ -59,14 +59,12 @@ pub struct Translation {
     question_end: QuestionEnd,
     ids: Ids,
     streams: Streams,
-    /// The last message; pieces of streams do not count.
-    last_message: Option<Message>,
+    /// The last messages, oldest first; pieces of streams do not count.
+    said: VecDeque<Message>,
     /// The messages that were not sent to watchers, oldest first.
     unsent: Vec<Message>,
-    /// Whether the bot's last output was a stream and not that message.
+    /// Whether the bot's last output was a stream and not a message.
     is_streamed: bool,
-    /// The messages before it, oldest first, as many as may become the last one again.
-    before: VecDeque<Message>,
     /// The ids of the task's earlier artifacts and of the messages sent as artifacts.
     artifacts: BTreeSet<String>,
     /// Whether ids of messages begin with the id of their task.
@@ -97,10 +95,9 @@ impl Translation {
             silent_end,
             question_end: QuestionEnd::default(),
             streams: Streams::default(),
-            last_message: None,
+            said: VecDeque::new(),
             unsent: Vec::new(),
             is_streamed: false,
-            before: VecDeque::new(),
             artifacts: BTreeSet::new(),
             has_task_ids: false,
             clicked: None,
@@ -153,7 +150,7 @@ impl Translation {
                 if self.has_ended => {}
             Input::TurnEnded => self.end_in_silence(),
             Input::Failed(reason) => self.fail(reason),
-            Input::Canceled => self.end(TaskState::Canceled, self.last_message.clone(), None),
+            Input::Canceled => self.end(TaskState::Canceled, self.last_message(), None),
             // The bot has asked, which ends its part of the turn.
             Input::TimedOut if self.waiting_state.is_some() => self.end_in_silence(),
             Input::TimedOut => self.fail(TIMED_OUT.into()),
@@ -236,6 +233,10 @@ impl Translation {
         self.say(activity, message);
     }
 
+    fn last_message(&self) -> Option<Message> {
+        self.said.back().cloned()
+    }
+
     /// Sends the message made from an activity when its role is known.
     fn say(&mut self, activity: &Activity, message: Message) {
         self.show(message.clone());
@@ -296,8 +297,7 @@ impl Translation {
     /// was clicked.
     fn show_response(&mut self, shown: &Activity, is_card: bool) {
         let mut message = self.as_message(shown);
-        let mut said = self.before.iter().chain(&self.last_message);
-        if said.any(|one| one.parts == message.parts) {
+        if self.said.iter().any(|one| one.parts == message.parts) {
             return;
         }
         if let Some(clicked) = self.clicked.as_deref().filter(|_| is_card) {

@@ -4,6 +4,7 @@
 
 mod arbitrary;
 mod properties;
+mod request;
 mod requests;
 mod turns;
 

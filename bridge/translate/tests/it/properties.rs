@@ -14,7 +14,7 @@ use bridge_translate::{
 use proptest::{collection::vec, prelude::*, test_runner::RngSeed};
 use serde_json::{Value, json};
 
-use super::{arbitrary, context};
+use super::{arbitrary, context, request};
 
 /// Returns a configuration with the same cases in every run, without files for failed cases.
 fn config() -> ProptestConfig {
@@ -101,7 +101,7 @@ proptest! {
         let message = Message::read(document).unwrap();
         let activity = to_activity::message(&message, &task(), &turn);
         let activity = Activity::read(to_value(&activity)).unwrap();
-        prop_assert_eq!(from_activity::request(&activity), Some(message));
+        prop_assert_eq!(request::of(&activity), Some(message));
     }
 
     #[test]
@@ -122,7 +122,6 @@ proptest! {
     ) {
         if let Ok(mut activity) = Activity::read(document) {
             activity.channel_data = Some(json!({ "message": message }));
-            from_activity::request(&activity);
             run(vec![Input::Activity(activity)], SilentEnd::Completed)?;
         }
     }

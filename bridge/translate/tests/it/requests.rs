@@ -5,8 +5,10 @@ use bridge_protocol::{
     activity::Activity,
     wire::{Wire, to_value},
 };
-use bridge_translate::{TranslationContext, from_activity, full_activity, to_activity};
+use bridge_translate::{TranslationContext, full_activity, to_activity};
 use serde_json::{Value, json};
+
+use super::request;
 
 #[test]
 fn each_becomes_an_activity() {
@@ -39,6 +41,6 @@ fn message(case: &Value, task: &Task, turn: &TranslationContext) -> Activity {
         expected.parts.clear();
         expected.metadata.as_mut().unwrap().remove(full_activity::EXTENSION);
     }
-    assert_eq!(from_activity::request(&activity), Some(expected));
+    assert_eq!(request::of(&activity), Some(expected));
     activity
 }
