@@ -2,17 +2,16 @@
 //! can read command lines, and a model must not choose credentials.
 
 use bridge_client::{CredentialError, Credentials, is_loopback};
-use url::Url;
-
 use bridge_program::secret::Secret;
+use url::Url;
 
 /// A secret that is sent to one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
-    host: String,
+    pub(super) host: String,
     /// The name of the header that has the secret; `Authorization: Bearer` if absent.
     header: Option<String>,
-    secret: Secret,
+    pub(super) secret: Secret,
 }
 
 /// The reason why a text is not a valid credential.
@@ -55,14 +54,6 @@ impl Credential {
         let not_set =
             || CredentialFlagError::NotSet { variable: variable.to_owned(), host: host.to_owned() };
         Ok(Self { host: host.to_owned(), header, secret: Secret::new(secret.ok_or_else(not_set)?) })
-    }
-
-    pub(super) fn host(&self) -> &str {
-        &self.host
-    }
-
-    pub(super) fn secret(&self) -> &str {
-        self.secret.expose()
     }
 
     /// Returns whether the credential may be sent to this address: its host must match, and beyond this machine the

@@ -87,8 +87,12 @@ impl Agents {
     /// [`CallError::Discovery`] and [`CallError::Credential`]
     pub async fn look_for(&self, site: &Url, now: Timestamp) -> Result<Discovered, CallError> {
         let target = self.settings.actual_url(site);
-        let found = discover(&target, &self.discovery(&target)?).await?;
-        let found = self.reachable(found);
+        let options = DiscoveryOptions {
+            credentials: self.settings.credentials(&target)?,
+            allow_private: self.settings.may_be_private(&target),
+            ..self.settings.discovery.clone()
+        };
+        let found = self.reachable(discover(&target, &options).await?);
         self.remember(site, &found, now);
         Ok(found)
     }
@@ -125,15 +129,7 @@ impl Agents {
     /// Returns the operator's secrets. An agent was sent one and may repeat it, so its output is masked before it is
     /// shown.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
-        self.settings.credentials.iter().map(Credential::secret)
-    }
-
-    fn discovery(&self, target: &Url) -> Result<DiscoveryOptions, CallError> {
-        Ok(DiscoveryOptions {
-            credentials: self.settings.credentials(target)?,
-            allow_private: self.settings.may_be_private(target),
-            ..self.settings.discovery.clone()
-        })
+        self.settings.credentials.iter().map(|one| one.secret.expose())
     }
 
     /// Replaces the address in the agent's card by the address in the operator's overrides.

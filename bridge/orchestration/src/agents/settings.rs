@@ -66,8 +66,7 @@ impl AgentsSettings {
         let public_url = self.public_url(url);
         let own = self.credentials.iter().filter(|one| one.is_for(url) || one.is_for(&public_url));
         own.into_iter().try_fold(Credentials::default(), |all, one| {
-            one.add_to(all)
-                .map_err(|error| CallError::Credential { host: one.host().to_owned(), error })
+            one.add_to(all).map_err(|error| CallError::Credential { host: one.host.clone(), error })
         })
     }
 }

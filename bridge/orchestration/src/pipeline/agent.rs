@@ -46,10 +46,6 @@ impl PendingCancellations {
         still_working
     }
 
-    fn tell(&self, tasks: JoinHandle<Option<String>>) {
-        lock(&self.0).tasks.push(tasks);
-    }
-
     fn cannot_tell(&self, why: String) {
         tracing::warn!("{why}");
         lock(&self.0).still_working.push(why);
@@ -210,9 +206,9 @@ impl Drop for OpenTask<'_> {
             (false, _, _) => {}
             (true, Some(id), Ok(runtime)) => {
                 let (found, options) = (agent.found.clone(), agent.options.clone());
-                let tasks =
+                let canceling =
                     runtime.spawn(async move { cancel_or_say_why(&found, &options, &id).await });
-                agent.cancellations.tell(tasks);
+                lock(&agent.cancellations.0).tasks.push(canceling);
             }
             (true, None, _) => agent.cancellations.cannot_tell(self.nothing_to_cancel()),
             // Outside a runtime the program is exiting, and nothing can be sent or reported.
@@ -223,7 +219,8 @@ impl Drop for OpenTask<'_> {
 
 /// Cancels a task; if that fails, returns the reason why the task may still be running.
 async fn cancel_or_say_why(found: &Discovered, options: &Options, task: &str) -> Option<String> {
-    let why = match timeout(CANCEL_LIMIT, cancel(found, options, task)).await {
+    let canceling = async { Invoker::new(found, options)?.cancel(task).await };
+    let why = match timeout(CANCEL_LIMIT, canceling).await {
         Ok(Ok(outcome)) if outcome.state != State::Working => return None,
         Ok(Ok(_)) => "it answered that the task continues".to_owned(),
         Ok(Err(error)) if has_ended(&error) => return None,
@@ -243,14 +240,6 @@ fn has_ended(error: &InvocationError) -> bool {
         return false;
     };
     matches!(&error.fault, bridge_client::Fault::Rpc(error) if error.code == ErrorKind::TaskNotCancelable.code())
-}
-
-async fn cancel(
-    found: &Discovered,
-    options: &Options,
-    task: &str,
-) -> Result<Outcome, InvocationError> {
-    Invoker::new(found, options)?.cancel(task).await
 }
 
 #[cfg(test)]
