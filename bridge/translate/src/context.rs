@@ -40,7 +40,7 @@ pub struct TranslationContext {
 
 impl TranslationContext {
     /// Creates an activity of this type from the user to the bot, without content.
-    pub(crate) fn request(&self, kind: ActivityType) -> Activity {
+    pub fn request(&self, kind: ActivityType) -> Activity {
         Activity {
             id: Some(self.activity_id.clone()),
             timestamp: Some(self.now.clone()),

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use bridge_protocol::{
-    a2a::TaskState,
+    a2a::{Metadata, TaskState},
     activity::{Activity, ActivityType},
 };
-use bridge_translate::{SilentEnd, TranslationContext};
+use bridge_translate::SilentEnd;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -18,7 +18,7 @@ use crate::{
     caller::Caller,
     clock,
     executor::{CancelSignal, EmitError, TaskHandle, Update},
-    store::{Append, Created, Event, Head, StoreError},
+    store::{Append, Created, Event, Head, Store, StoreError},
 };
 
 /// The conversations of one bot, for messages that are not answers: results of work that took longer than a turn,
@@ -89,7 +89,10 @@ impl Conversations {
         context: Option<String>,
         talk: impl AsyncFnOnce(&mut TurnContext) -> Result<(), BotError>,
     ) -> Result<ConversationReference, ContinueError> {
-        let reference = self.create(caller, context).await?;
+        let (store, agent) = (&*self.0.store, &self.0.settings.name);
+        let context = context.unwrap_or_else(clock::new_id);
+        let head = create_task(store, agent, caller, context, None).await.map_err(unread)?;
+        let reference = ConversationReference { caller: caller.clone(), task: head.task.clone() };
         let spoken = self.speak(&reference, "CreateConversation", talk).await;
         if let Err(ContinueError::Bot { .. }) = &spoken {
             self.fail(&reference).await?;
@@ -149,32 +152,15 @@ impl Conversations {
         let task = self.0.store.task(caller, task).await.map_err(unread)?.task;
         let place = self.0.translation_context(&task, caller, clock::new_id());
         Ok(TurnInput {
-            activity: event(name, &place),
+            activity: Box::new(Activity {
+                name: Some(name.into()),
+                ..place.request(ActivityType::Event)
+            }),
             place,
             task,
             caller: caller.clone(),
             cancel_signal: CancelSignal::fixed(false),
         })
-    }
-
-    async fn create(
-        &self,
-        caller: &Caller,
-        context: Option<String>,
-    ) -> Result<ConversationReference, ContinueError> {
-        let task = clock::new_id();
-        let created = Event::Created(Created {
-            agent: self.0.settings.name.clone(),
-            owner: caller.clone(),
-            context_id: context.unwrap_or_else(clock::new_id),
-            client_id: None,
-            metadata: None,
-        });
-        let append =
-            Append { task: task.clone(), expected: 0, time: clock::now(), events: vec![created] };
-        self.0.store.append(caller, append).await.map_err(unread)?;
-        let caller = caller.clone();
-        Ok(ConversationReference { caller, task })
     }
 
     async fn fail(&self, reference: &ConversationReference) -> Result<(), ContinueError> {
@@ -191,20 +177,24 @@ pub(super) fn silent_end_for(state: &TaskState) -> SilentEnd {
     if state.is_interrupted() { SilentEnd::InputRequired } else { SilentEnd::Working }
 }
 
-/// Returns the event that starts a turn outside of a user's message.
-fn event(name: &str, place: &TranslationContext) -> Box<Activity> {
-    Box::new(Activity {
-        name: Some(name.into()),
-        id: Some(place.activity_id.clone()),
-        timestamp: Some(place.now.clone()),
-        channel_id: Some(place.channel_id.clone()),
-        service_url: Some(place.service_url.clone()),
-        conversation: Some(place.conversation.clone()),
-        from: Some(place.user.clone()),
-        recipient: Some(place.bot.clone()),
-        locale: place.locale.clone(),
-        ..Activity::new(ActivityType::Event)
-    })
+/// Creates a task for a caller whose agent speaks first.
+pub(super) async fn create_task(
+    store: &dyn Store,
+    agent: &str,
+    caller: &Caller,
+    context: String,
+    metadata: Option<Metadata>,
+) -> Result<Arc<Head>, StoreError> {
+    let created = Event::Created(Created {
+        agent: agent.to_owned(),
+        owner: caller.clone(),
+        context_id: context,
+        client_id: None,
+        metadata,
+    });
+    let events = vec![created];
+    let append = Append { task: clock::new_id(), expected: 0, time: clock::now(), events };
+    store.append(caller, append).await
 }
 
 fn unread(error: StoreError) -> ContinueError {

@@ -16,13 +16,14 @@ use super::{
     files::{ORIGINAL, THUMBNAIL, Upload},
     open_turns,
     recent_activities::CallKey,
+    service_url::ServiceUrlScope,
     turn_placement::{ActivitySource, PostedActivity},
 };
 use crate::{
-    bot::{log_writer, output::log_dropped},
+    bot::{conversations::create_task, log_writer, output::log_dropped},
     clock,
     executor::{EmitError, TaskHandle, Update},
-    store::{Append, Created, Event, Head},
+    store::Head,
 };
 
 impl ConnectorSession {
@@ -178,20 +179,9 @@ impl ConnectorSession {
     }
 
     pub(super) async fn create_task(&self, metadata: Option<Metadata>) -> Result<Arc<Head>> {
-        let created = Event::Created(Created {
-            agent: self.scope.agent.clone(),
-            owner: self.scope.caller.clone(),
-            context_id: self.scope.context.clone(),
-            client_id: None,
-            metadata,
-        });
-        let append = Append {
-            task: clock::new_id(),
-            expected: 0,
-            time: clock::now(),
-            events: vec![created],
-        };
-        Ok(self.channel.store.append(&self.scope.caller, append).await?)
+        let ServiceUrlScope { agent, caller, context } = &self.scope;
+        let store = &*self.channel.store;
+        Ok(create_task(store, agent, caller, context.clone(), metadata).await?)
     }
 }
 
