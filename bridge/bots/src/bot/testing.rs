@@ -5,12 +5,12 @@ use std::sync::Arc;
 use bridge_protocol::a2a::{Message, Part, Role, Task};
 use bridge_translate::question;
 
-use super::{Bot, BotExecutor, BotSettings, ConversationReference, Conversations};
+use super::{Bot, BotError, BotExecutor, BotSettings, ConversationReference, Conversations};
 use crate::{
     agent::Agent,
     caller::Caller,
-    store::{Event, MemoryStore, Store, StoreError},
-    turns::{Follower, IncomingMessage, Submitted, TurnError, Turns},
+    store::{Event, MemoryStore, Store},
+    turns::{Follower, IncomingMessage, Submitted, Turns},
 };
 
 /// A conversation of one caller with one bot, in one or several tasks.
@@ -25,26 +25,6 @@ pub struct Chat {
     /// The context of further tasks.
     context: Option<String>,
     said: usize,
-}
-
-/// The reason why a message could not be sent or answered.
-#[derive(Debug, thiserror::Error)]
-pub enum ChatError {
-    /// The message was refused.
-    #[error("the message was refused: {0}")]
-    Turn(TurnError),
-    /// The log could not be read.
-    #[error("the log could not be read: {0}")]
-    Store(StoreError),
-    /// No message was sent before.
-    #[error("expected that something was said before")]
-    Silent,
-}
-
-impl From<StoreError> for ChatError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
 }
 
 impl Chat {
@@ -89,8 +69,8 @@ impl Chat {
     /// that has ended.
     ///
     /// # Errors
-    /// Returns [`ChatError::Turn`] if the message was refused.
-    pub async fn say(&mut self, text: &str) -> Result<Arc<Task>, ChatError> {
+    /// Returns an error if the message was refused, or the store fails.
+    pub async fn say(&mut self, text: &str) -> Result<Arc<Task>, BotError> {
         let submitted = self.begin(text).await?;
         self.ended(&submitted).await
     }
@@ -99,7 +79,7 @@ impl Chat {
     ///
     /// # Errors
     /// The errors of [`Chat::say`].
-    pub async fn ask(&mut self, text: &str) -> Result<String, ChatError> {
+    pub async fn ask(&mut self, text: &str) -> Result<String, BotError> {
         let task = self.say(text).await?;
         Ok(task.status.message.as_ref().map(Message::text).unwrap_or_default())
     }
@@ -108,7 +88,7 @@ impl Chat {
     ///
     /// # Errors
     /// The errors of [`Chat::say`].
-    pub async fn begin(&mut self, text: &str) -> Result<Submitted, ChatError> {
+    pub async fn begin(&mut self, text: &str) -> Result<Submitted, BotError> {
         self.said += 1;
         let id = format!("message-{}", self.said);
         let mut message = Message::new(id, Role::User, vec![Part::text(text)]);
@@ -123,7 +103,7 @@ impl Chat {
             seen: None,
             is_watched: false,
         };
-        let submitted = self.turns.submit(incoming).await.map_err(ChatError::Turn)?;
+        let submitted = self.turns.submit(incoming).await?;
         self.task = Some(submitted.task.clone());
         Ok(submitted)
     }
@@ -131,8 +111,8 @@ impl Chat {
     /// Waits for the end of a turn.
     ///
     /// # Errors
-    /// Returns [`ChatError::Store`].
-    pub async fn ended(&self, submitted: &Submitted) -> Result<Arc<Task>, ChatError> {
+    /// Returns an error if the store fails.
+    pub async fn ended(&self, submitted: &Submitted) -> Result<Arc<Task>, BotError> {
         let ended = Event::TurnEnded { turn: submitted.turn };
         let mut follower = self.follow()?;
         while let Some(stored) = follower.next().await? {
@@ -146,17 +126,16 @@ impl Chat {
     /// Cancels the last task.
     ///
     /// # Errors
-    /// Returns [`ChatError::Turn`] if the task has ended.
-    pub async fn cancel(&self) -> Result<Arc<Task>, ChatError> {
-        let canceled = self.turns.cancel(&self.agent, &self.caller, self.last()?).await;
-        canceled.map(|canceled| canceled.task).map_err(ChatError::Turn)
+    /// Returns an error if the task has ended.
+    pub async fn cancel(&self) -> Result<Arc<Task>, BotError> {
+        Ok(self.turns.cancel(&self.agent, &self.caller, self.last()?).await?.task)
     }
 
     /// Returns the last task, as callers are shown it.
     ///
     /// # Errors
-    /// Returns [`ChatError::Silent`] before the first message.
-    pub async fn task(&self) -> Result<Arc<Task>, ChatError> {
+    /// Returns an error before the first message.
+    pub async fn task(&self) -> Result<Arc<Task>, BotError> {
         let found = self.turns.store().task(&self.caller, self.last()?).await?;
         Ok(question::joined(found.task))
     }
@@ -164,8 +143,8 @@ impl Chat {
     /// Follows the events of the last task, from the first one.
     ///
     /// # Errors
-    /// Returns [`ChatError::Silent`] before the first message.
-    pub fn follow(&self) -> Result<Follower, ChatError> {
+    /// Returns an error before the first message.
+    pub fn follow(&self) -> Result<Follower, BotError> {
         let (store, caller) = (self.turns.store().clone(), self.caller.clone());
         Ok(Follower::new(store, caller, self.last()?.to_owned(), 0))
     }
@@ -183,16 +162,16 @@ impl Chat {
     /// Returns a reference to the last task.
     ///
     /// # Errors
-    /// Returns [`ChatError::Silent`] before the first message.
-    pub fn reference(&self) -> Result<ConversationReference, ChatError> {
+    /// Returns an error before the first message.
+    pub fn reference(&self) -> Result<ConversationReference, BotError> {
         Ok(ConversationReference { caller: self.caller.clone(), task: self.last()?.to_owned() })
     }
 
-    fn last(&self) -> Result<&str, ChatError> {
-        self.task.as_deref().ok_or(ChatError::Silent)
+    fn last(&self) -> Result<&str, BotError> {
+        self.task.as_deref().ok_or_else(|| "expected that something was said before".into())
     }
 
-    async fn open_task(&self) -> Result<Option<String>, ChatError> {
+    async fn open_task(&self) -> Result<Option<String>, BotError> {
         let Some(task) = &self.task else {
             return Ok(None);
         };
