@@ -11,7 +11,7 @@ use bridge_protocol::{
 use bridge_translate::ids;
 
 use super::{
-    AdmissionError, RemoteBot, channel_state::ChannelInner, service_url::ServiceUrlScope, teams,
+    AdmissionError, RemoteBot, channel::ChannelInner, service_url::ServiceUrlScope, teams,
     turn_placement::has_begun,
 };
 use crate::{

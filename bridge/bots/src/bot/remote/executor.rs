@@ -19,7 +19,7 @@ use super::{
     acceptance_timing::AcceptanceTiming,
     call::{self, CallError},
     call_log::CallLog,
-    channel_state::ChannelInner,
+    channel::ChannelInner,
     open_turns::{OpenTurn, TurnOwner},
     redactor::Redactor,
     request,
@@ -40,8 +40,8 @@ use crate::{
 
 /// Calls a remote bot through its channel.
 pub(super) struct RemoteExecutor {
-    channel: Arc<ChannelInner>,
-    bot: Arc<RemoteBot>,
+    pub(super) channel: Arc<ChannelInner>,
+    pub(super) bot: Arc<RemoteBot>,
     http: Connections,
     /// The timing of the bot's 202.
     acceptance: Arc<AcceptanceTiming>,
@@ -106,7 +106,7 @@ impl RemoteExecutor {
     async fn begin(&self, turn: Turn) -> Result<Vec<Update>> {
         let (mut remote_turn, machine) = self.prepare(turn).await?;
         let RemoteTurn { turn, place, .. } = &remote_turn;
-        let activity = request::message(&self.channel, &self.bot, turn, place).await?;
+        let activity = self.message(turn, place).await?;
         remote_turn.clicked.clone_from(&activity.reply_to_id);
         remote_turn.turn.release_history();
         let remote_turn = &remote_turn;
@@ -120,7 +120,7 @@ impl RemoteExecutor {
     async fn go_on(&self, turn: Turn) -> Result<Vec<Update>> {
         let (mut remote_turn, machine) = self.prepare(turn).await?;
         let RemoteTurn { turn, place, .. } = &remote_turn;
-        remote_turn.clicked = request::clicked(&self.channel, &self.bot, turn, place).await?;
+        remote_turn.clicked = self.message_with_data(turn, place).await?.reply_to_id;
         remote_turn.turn.release_history();
         let turn = &remote_turn.turn;
         // Activities before the restart have lower numbers.

@@ -15,7 +15,6 @@
 //! - `turn_placement`: delivers activities to their turns, in this bridge or another
 //! - `recent_activities`: protection against duplicate activities
 //! - `teams`: what only Teams tells bots
-//! - `tokens`: authentication with tokens
 //! - `service_url`, `service_url_keys`, `files`, `redactor`: service URLs, files, and the removal of their secrets
 
 mod acceptance_timing;
@@ -23,7 +22,6 @@ mod access;
 mod call;
 mod call_log;
 mod channel;
-mod channel_state;
 mod connector_session;
 mod edits;
 mod executor;
@@ -40,13 +38,11 @@ mod service_url;
 mod service_url_keys;
 mod settings;
 mod teams;
-mod tokens;
 mod turn_placement;
 mod turn_progress;
 
 pub use access::{Admission, AdmissionError, Anonymous, BotCall, ConnectorCall, Credential};
-pub use channel::{Channel, ChannelError};
-pub use channel_state::ChannelSettings;
+pub use channel::{Channel, ChannelError, ChannelSettings};
 pub use connector_session::{ConnectorError, ConnectorSession};
 pub use files::{forget_files, have_files};
 pub use remote_bot::RemoteBot;

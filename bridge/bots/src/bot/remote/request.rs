@@ -1,6 +1,6 @@
 //! Builds the activities that are posted to a bot.
 
-use super::{RemoteBot, channel_state::ChannelInner};
+use super::executor::RemoteExecutor;
 use crate::{
     agent::ConversationScope,
     executor::Turn,
@@ -20,79 +20,70 @@ const UNNAMED: &str = "application/octet-stream";
 const SEARCHED_TASKS: usize = 8;
 const SEARCHED_BYTES: usize = 4 << 20;
 
-/// Returns the activity for a user's message. Files in the message become URLs for the bot to download.
-pub(super) async fn message(
-    channel: &ChannelInner,
-    bot: &RemoteBot,
-    turn: &Turn,
-    place: &TranslationContext,
-) -> Result<Activity> {
-    let Turn { message, task, caller, .. } = turn;
-    let mut activity = with_clicked(channel, bot, turn, place).await?;
-    activity.text_format.get_or_insert(TextFormat::Plain);
-    // Files of an activity that was sent as a whole stay unchanged.
-    if full_activity::is_used(message) && matches!(full_activity::carried(message), Ok(Some(_))) {
-        return Ok(activity);
+impl RemoteExecutor {
+    /// Returns the activity for a user's message. Files in the message become URLs for the bot to download.
+    pub(super) async fn message(
+        &self,
+        turn: &Turn,
+        place: &TranslationContext,
+    ) -> Result<Activity> {
+        let Turn { message, task, caller, .. } = turn;
+        let mut activity = self.message_with_data(turn, place).await?;
+        activity.text_format.get_or_insert(TextFormat::Plain);
+        // Files of an activity that was sent as a whole stay unchanged.
+        let is_whole = full_activity::is_used(message);
+        if is_whole && matches!(full_activity::carried(message), Ok(Some(_))) {
+            return Ok(activity);
+        }
+        for attachment in &mut activity.attachments {
+            attachment.content_type.get_or_insert_with(|| UNNAMED.to_owned());
+        }
+        let base = self.channel.file_base(&self.bot);
+        for (index, url) in inline_files(message, &mut activity) {
+            let id = self.channel.files.offer(caller, task, message, index).await?;
+            *url = format!("{base}/v3/attachments/{id}/views/original");
+        }
+        Ok(activity)
     }
-    for attachment in &mut activity.attachments {
-        attachment.content_type.get_or_insert_with(|| UNNAMED.to_owned());
-    }
-    let base = channel.file_base(bot);
-    for (index, url) in inline_files(message, &mut activity) {
-        let id = channel.files.offer(caller, task, message, index).await?;
-        *url = format!("{base}/v3/attachments/{id}/views/original");
-    }
-    Ok(activity)
-}
 
-/// Returns the id of the message whose card or button the user's message clicks, if it clicks one.
-pub(super) async fn clicked(
-    channel: &ChannelInner,
-    bot: &RemoteBot,
-    turn: &Turn,
-    place: &TranslationContext,
-) -> Result<Option<String>> {
-    Ok(with_clicked(channel, bot, turn, place).await?.reply_to_id)
-}
-
-/// Returns the activity for a user's message, which names the message that the user has clicked. Its files are `data:` URLs.
-async fn with_clicked(
-    channel: &ChannelInner,
-    bot: &RemoteBot,
-    turn: &Turn,
-    place: &TranslationContext,
-) -> Result<Activity> {
-    let mut activity = to_activity::message(&turn.message, &slim(&turn.task), place);
-    if activity.reply_to_id.is_none() {
-        activity.reply_to_id = card_message(channel, bot, turn, &activity, place).await?;
+    /// Returns the activity for a user's message, which names the message that the user has clicked, if there is one. Its files
+    /// are `data:` URLs.
+    pub(super) async fn message_with_data(
+        &self,
+        turn: &Turn,
+        place: &TranslationContext,
+    ) -> Result<Activity> {
+        let mut activity = to_activity::message(&turn.message, &slim(&turn.task), place);
+        if activity.reply_to_id.is_none() {
+            activity.reply_to_id = self.clicked(turn, &activity, place).await?;
+        }
+        Ok(activity)
     }
-    Ok(activity)
-}
 
-/// Returns the id of the bot's newest message whose card the activity answers, if there is one.
-async fn card_message(
-    channel: &ChannelInner,
-    bot: &RemoteBot,
-    turn: &Turn,
-    activity: &Activity,
-    place: &TranslationContext,
-) -> Result<Option<String>> {
-    let Some(click) = Click::of(activity) else {
-        return Ok(None);
-    };
-    let found = click.answered(&turn.task, &place.activity_id);
-    if found.is_some() || bot.settings.conversation == ConversationScope::Task {
-        return Ok(found);
+    /// Returns the id of the bot's newest message whose card the activity answers, if there is one.
+    async fn clicked(
+        &self,
+        turn: &Turn,
+        activity: &Activity,
+        place: &TranslationContext,
+    ) -> Result<Option<String>> {
+        let Some(click) = Click::of(activity) else {
+            return Ok(None);
+        };
+        let found = click.answered(&turn.task, &place.activity_id);
+        if found.is_some() || self.bot.settings.conversation == ConversationScope::Task {
+            return Ok(found);
+        }
+        let query = ListQuery {
+            context_id: turn.task.context_id.clone(),
+            page_size: SEARCHED_TASKS,
+            page_bytes: SEARCHED_BYTES,
+            ..ListQuery::of(&self.bot.name)
+        };
+        let page = self.channel.store.list(&turn.caller, &query).await?;
+        let others = page.tasks.iter().filter(|one| one.task.id != turn.task.id);
+        Ok(others.filter_map(|one| click.answered(&one.task, &place.activity_id)).next())
     }
-    let query = ListQuery {
-        context_id: turn.task.context_id.clone(),
-        page_size: SEARCHED_TASKS,
-        page_bytes: SEARCHED_BYTES,
-        ..ListQuery::of(&bot.name)
-    };
-    let page = channel.store.list(&turn.caller, &query).await?;
-    let others = page.tasks.iter().filter(|one| one.task.id != turn.task.id);
-    Ok(others.filter_map(|one| click.answered(&one.task, &place.activity_id)).next())
 }
 
 /// Returns the greeting, which is sent before the message of this turn.

@@ -20,7 +20,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
 use super::{
-    channel_state::ChannelInner,
+    channel::ChannelInner,
     connector_session::{ConnectorError, ConnectorSession, Result},
     open_turns::OpenTurn,
     recent_activities::CallKey,

@@ -135,10 +135,7 @@ pub(super) async fn wait_until_finished(
     loop {
         let now = *state.borrow_and_update();
         let has_spoken_on = now.count != before;
-        let was_over = match (before, has_spoken_on) {
-            (0, false) => None,
-            (_, has_spoken_on) => Some(!has_spoken_on),
-        };
+        let was_over = (before > 0 || has_spoken_on).then_some(!has_spoken_on);
         let wait = match now.progress {
             TurnProgress::Ended => return was_over,
             TurnProgress::Finished if has_spoken_on => END_GRACE,
@@ -157,15 +154,9 @@ pub(super) async fn wait_until_finished(
             TurnProgress::Spoken if has_spoken_on => ending.quiet,
             TurnProgress::Spoken => settle,
         };
-        if wait.is_zero() {
+        // No more activities come in time, or can come.
+        if wait.is_zero() || !matches!(timeout(wait, state.changed()).await, Ok(Ok(()))) {
             return was_over;
-        }
-        match timeout(wait, state.changed()).await {
-            Ok(Ok(())) => {}
-            // No more activities came in time, or can come.
-            Ok(Err(_)) | Err(_) => {
-                return was_over;
-            }
         }
     }
 }
