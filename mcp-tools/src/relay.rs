@@ -83,8 +83,10 @@ fn not_passed(error: CallError) -> ErrorData {
 impl ServerHandler for Relay {
     fn get_info(&self) -> ServerConfig {
         let version = env!("CARGO_PKG_VERSION");
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new(self.connection.name(), version))
+        let mut config = ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new(self.connection.name(), version));
+        config.instructions = self.connection.instructions();
+        config
     }
 
     async fn list_tools(

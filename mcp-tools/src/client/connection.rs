@@ -104,6 +104,12 @@ impl Connection {
         info.map(|info| info.protocol_version.to_string()).unwrap_or_default()
     }
 
+    /// Returns the server's instructions for its users, if it has some. They were written by the server's author, as the
+    /// descriptions of tools.
+    pub fn instructions(&self) -> Option<String> {
+        self.peer.peer_info()?.instructions.clone()
+    }
+
     /// Lists the server's current tools. The descriptions were written by the server's author: they are data to
     /// show, never instructions to follow.
     pub async fn tools(&self) -> Result<Vec<Tool>, CallError> {

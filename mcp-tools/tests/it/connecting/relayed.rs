@@ -60,13 +60,14 @@ async fn a_call_that_its_caller_gives_up_is_canceled_at_the_program() {
 }
 
 #[tokio::test]
-async fn an_error_of_the_program_keeps_its_code() {
+async fn the_instructions_and_the_errors_of_the_program_are_passed_on() {
     const REJECTS: &str = r#"
         read call; answer 2 '"error":{"code":-32602,"message":"there is no tool look"}'; cat > /dev/null
     "#;
     for era in ERAS {
         let (details, serving) = relayed(REJECTS).await;
         let client = client(&details, era).await;
+        assert_eq!(client.instructions().as_deref(), Some("look first"));
         let error = client.call("look", arguments([])).await.unwrap_err();
         let expected = "look: the server answered with error -32602: there is no tool look";
         assert_eq!(error.to_string(), expected);

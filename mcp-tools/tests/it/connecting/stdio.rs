@@ -24,7 +24,7 @@ pub(super) fn begun_server(script: &str) -> ConnectionDetails {
         answer() { echo "{\"jsonrpc\":\"2.0\",\"id\":$1,$2}"; }
         read discover; answer 0 '"error":{"code":-32601,"message":"unknown method"}'
         read initialize
-        answer 1 '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+        answer 1 '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"},"instructions":"look first"}'
         read initialized
     "#;
     ConnectionDetails::stdio("e", "sh", ["-c", &format!("{BEGIN}\n{script}")])
