@@ -54,7 +54,7 @@ const LOOK: Duration = Duration::from_millis(200);
 pub struct Connection {
     details: ConnectionDetails,
     limits: Limits,
-    handler: Handler,
+    tool_changes: Arc<AtomicU64>,
     peer: Peer<RoleClient>,
     /// `None` once the connection is closed.
     service: Mutex<Option<RunningService<RoleClient, Handler>>>,
@@ -81,7 +81,7 @@ impl Connection {
         Ok(Self {
             details: details.clone(),
             limits,
-            handler,
+            tool_changes: handler.0,
             peer: service.peer().clone(),
             service: Mutex::new(Some(service)),
             failures,
@@ -114,14 +114,12 @@ impl Connection {
     /// show, never instructions to follow.
     pub async fn tools(&self) -> Result<Vec<Tool>, CallError> {
         let call = "tools/list";
-        timeout(self.limits.call, self.all_tools(call))
-            .await
-            .map_err(|_| self.failures.call_timed_out(call, self.limits.call))?
+        self.in_time(call, self.all_tools(call)).await?
     }
 
     /// Returns how many times the server has reported that its tools changed.
     pub fn tool_changes(&self) -> u64 {
-        self.handler.tool_changes()
+        self.tool_changes.load(Ordering::Relaxed)
     }
 
     /// Calls a tool. A failure of the tool itself is a result with `is_error`.
@@ -147,13 +145,17 @@ impl Connection {
         }
         let span = trace::outgoing(&mut request);
         let called = self.peer.call_tool_once(request).instrument(span);
-        let response = timeout(self.limits.call, called)
-            .await
-            .map_err(|_| self.failures.call_timed_out(tool, self.limits.call))?
-            .map_err(|error| self.failures.call(tool, error))?;
+        let response = self.in_time(tool, called).await?;
+        let response = response.map_err(|error| self.failures.call(tool, error))?;
         let result = self.complete(tool, response)?;
-        self.failures.check_size(tool, failure::bytes(&result), "bytes", self.limits.result)?;
+        failure::check_size(tool, failure::bytes(&result), "bytes", self.limits.result)?;
         Ok(result)
+    }
+
+    async fn in_time<T>(&self, call: &str, work: impl Future<Output = T>) -> Result<T, CallError> {
+        let limit = self.limits.call;
+        let done = timeout(limit, work).await;
+        done.map_err(|_| CallError::TimedOut { call: call.to_owned(), limit })
     }
 
     /// Waits until the connection has ended, because it was closed or the server has gone.
@@ -194,10 +196,9 @@ impl Connection {
                 |tool: &Tool| !is_last || !tools.iter().any(|known| known.name == tool.name);
             let new: Vec<Tool> = listed.tools.into_iter().filter(is_new).collect();
             tools.extend(new);
-            let (failures, limits) = (&self.failures, &self.limits);
-            failures.check_size(call, tools.len(), "tools", limits.tools)?;
-            failures.check_size(call, size, "bytes", limits.result)?;
-            failures.check_size(call, pages, "pages", limits.tools)?;
+            failure::check_size(call, tools.len(), "tools", self.limits.tools)?;
+            failure::check_size(call, size, "bytes", self.limits.result)?;
+            failure::check_size(call, pages, "pages", self.limits.tools)?;
             if is_last {
                 return Ok(tools);
             }
@@ -314,15 +315,7 @@ fn wrong_tool(list: &Value) -> Option<String> {
 
 /// Offers nothing to servers, neither a model nor a user nor files, and counts how many times the tools changed.
 #[derive(Clone, Default)]
-struct Handler {
-    tool_changes: Arc<AtomicU64>,
-}
-
-impl Handler {
-    fn tool_changes(&self) -> u64 {
-        self.tool_changes.load(Ordering::Relaxed)
-    }
-}
+struct Handler(Arc<AtomicU64>);
 
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
@@ -332,6 +325,6 @@ impl ClientHandler for Handler {
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.tool_changes.fetch_add(1, Ordering::Relaxed);
+        self.0.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -1,6 +1,6 @@
 //! Converts errors of `rmcp` into the errors of this crate.
 
-use std::{error::Error, io, time::Duration};
+use std::{error::Error, io, iter, time::Duration};
 
 use bridge_http::advice_on_tls;
 use rmcp::{
@@ -15,7 +15,6 @@ use serde::{Deserialize as _, Serialize};
 
 use super::{
     error::{CallError, ConnectError},
-    http::BadHeader,
     printed::Printed,
 };
 use crate::connection::{ConnectionDetails, Transport, masked_text, searched};
@@ -61,12 +60,8 @@ impl Failures {
         }
     }
 
-    pub(super) fn header(&self, bad: BadHeader) -> ConnectError {
-        ConnectError::Header {
-            server: self.server.clone(),
-            header: bad.header,
-            expected: bad.expected,
-        }
+    pub(super) fn header(&self, (header, expected): (String, &'static str)) -> ConnectError {
+        ConnectError::Header { server: self.server.clone(), header, expected }
     }
 
     pub(super) fn start(&self, error: io::Error) -> ConnectError {
@@ -102,10 +97,6 @@ impl Failures {
         }
     }
 
-    pub(super) fn call_timed_out(&self, call: &str, limit: Duration) -> CallError {
-        CallError::TimedOut { call: call.to_owned(), limit }
-    }
-
     pub(super) fn unexpected(&self, call: &str, reason: &str) -> CallError {
         CallError::Unexpected { call: call.to_owned(), reason: self.masked(reason) }
     }
@@ -133,19 +124,6 @@ impl Failures {
         }
     }
 
-    pub(super) fn check_size(
-        &self,
-        call: &str,
-        size: usize,
-        unit: &'static str,
-        limit: usize,
-    ) -> Result<(), CallError> {
-        if size <= limit {
-            return Ok(());
-        }
-        Err(CallError::TooLarge { call: call.to_owned(), size, unit, limit })
-    }
-
     /// Returns what is said with what the program printed to standard output, if it printed anything.
     fn with_printed(&self, said: &str) -> Option<String> {
         let text = self.printed.text()?;
@@ -155,12 +133,10 @@ impl Failures {
     /// Returns the text of an error and its causes. The innermost cause usually says most.
     fn reason(&self, error: &(dyn Error + 'static)) -> String {
         let mut reasons: Vec<String> = Vec::new();
-        let mut cause = Some(error);
-        while let Some(error) = cause {
-            let (words, source) = link(error);
-            let is_new = |words: &String| !reasons.iter().any(|known| known.contains(words));
-            reasons.extend(words.filter(is_new));
-            cause = source;
+        for words in causes(error).filter_map(|error| link(error).0) {
+            if !reasons.iter().any(|known| known.contains(&words)) {
+                reasons.push(words);
+            }
         }
         // An answer without a body is quoted as nothing.
         self.masked(reasons.join(": ").trim_end_matches(": "))
@@ -172,6 +148,19 @@ impl Failures {
             Some((end, _)) => format!("{}..", &text[..end]),
             None => text,
         }
+    }
+}
+
+/// Returns an error for an answer that is too large.
+pub(super) fn check_size(
+    call: &str,
+    size: usize,
+    unit: &'static str,
+    limit: usize,
+) -> Result<(), CallError> {
+    match size <= limit {
+        true => Ok(()),
+        false => Err(CallError::TooLarge { call: call.to_owned(), size, unit, limit }),
     }
 }
 
@@ -193,6 +182,11 @@ fn link<'a>(
         }
         Some(_) | None => (Some(error.to_string()), error.source()),
     }
+}
+
+/// Returns an error and its causes.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    iter::successors(Some(error), |error| link(*error).1)
 }
 
 fn transport(error: &ClientInitializeError) -> Option<&DynamicTransportError> {
@@ -255,28 +249,17 @@ pub(super) fn may_know_initialize(
 /// Returns whether a server rejects the first POST of a client, as servers of the older HTTP+SSE transport do.
 pub(super) fn is_of_no_post(error: &ClientInitializeError) -> bool {
     let refused = ["HTTP 400", "HTTP 404", "HTTP 405"];
-    let mut cause = transport(error).map(|error| error.error.as_ref() as &(dyn Error + 'static));
-    while let Some(error) = cause {
-        let words = link(error).0.unwrap_or_default();
-        if refused.iter().any(|status| words.contains(status)) {
-            return true;
-        }
-        cause = link(error).1;
-    }
-    false
+    let is_refused = |words: String| refused.iter().any(|status| words.contains(status));
+    transport(error).is_some_and(|error| {
+        causes(error.error.as_ref()).filter_map(|error| link(error).0).any(is_refused)
+    })
 }
 
 /// Returns whether an error means 401. A response with the challenge that HTTP requires has an error type; a
 /// response without it is recognised by its text.
 fn is_unauthorized(error: &DynamicTransportError) -> bool {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error.error.as_ref());
-    while let Some(error) = cause {
-        if error.is::<AuthRequiredError>()
+    causes(error.error.as_ref()).any(|error| {
+        error.is::<AuthRequiredError>()
             || error.to_string().starts_with("unexpected server response: HTTP 401")
-        {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
+    })
 }

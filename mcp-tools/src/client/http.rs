@@ -27,18 +27,15 @@ const RESERVED: &str = "\
 /// The number of times that a broken stream is resumed before its call fails.
 const RESUMPTIONS: usize = 3;
 
-/// A header that cannot be sent.
-pub(super) struct BadHeader {
-    pub(super) header: String,
-    pub(super) expected: &'static str,
-}
-
 pub(super) type Headers = Vec<(HeaderName, HeaderValue)>;
 
-/// Returns the headers of connection details as they are sent, with their values marked as sensitive.
-pub(super) fn headers(headers: &BTreeMap<String, Secret>) -> Result<Headers, BadHeader> {
+/// Returns the headers of connection details as they are sent, with their values marked as sensitive, or the name of one that
+/// cannot be sent, and what is expected.
+pub(super) fn headers(
+    headers: &BTreeMap<String, Secret>,
+) -> Result<Headers, (String, &'static str)> {
     let header = |(name, value): (&String, &Secret)| {
-        let bad = |expected| BadHeader { header: name.clone(), expected };
+        let bad = |expected| (name.clone(), expected);
         let name = HeaderName::try_from(name).map_err(|_| bad("the name of an HTTP header"))?;
         if RESERVED.split(' ').any(|one| name == one) || name.as_str().starts_with("mcp-") {
             return Err(bad("a header that is not the protocol's own"));
@@ -76,7 +73,7 @@ pub(super) fn client(allowed: &Arc<AllowList>, limits: &Limits) -> Result<Client
         .referer(false)
         .connect_timeout(limits.connect)
         .pool_idle_timeout(IDLE_TIMEOUT)
-        .dns_resolver(Arc::new(Resolver::new(allowed.clone())))
+        .dns_resolver(Arc::new(Resolver(allowed.clone())))
         .build()?;
     Ok(client)
 }

@@ -9,19 +9,11 @@ use crate::allow_list::AllowList;
 /// Resolves names with the system's resolver and drops addresses that are not allowed: a hosts file may point
 /// `localhost` at another machine. The HTTP client does not call the resolver for IP addresses in URLs, so those
 /// are checked beforehand.
-pub(super) struct Resolver {
-    allowed: Arc<AllowList>,
-}
-
-impl Resolver {
-    pub(super) fn new(allowed: Arc<AllowList>) -> Self {
-        Self { allowed }
-    }
-}
+pub(super) struct Resolver(pub(super) Arc<AllowList>);
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let allowed = self.allowed.clone();
+        let allowed = self.0.clone();
         Box::pin(async move {
             let name = name.as_str();
             let found = tokio::net::lookup_host((name, 0)).await?;

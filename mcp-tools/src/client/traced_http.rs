@@ -28,19 +28,16 @@ pub(super) struct TracedClient(pub(super) Client);
 /// The name of the header, W3C Trace Context.
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// Adds the trace context of a tool call, unless the connection details have one.
-fn trace(message: &ClientJsonRpcMessage, headers: &mut Headers) {
+/// Adds the trace context of a tool call, unless the connection details have one. Has the server close the connection after a
+/// request without TLS: a server on Node.js whose only thread was busy for 5 s closes kept connections before it reads the
+/// calls that wait there, and nobody knows whether a call can be repeated.
+fn add_headers(uri: &str, message: &ClientJsonRpcMessage, headers: &mut Headers) {
     if let JsonRpcMessage::Request(request) = message
         && let ClientRequest::CallToolRequest(call) = &request.request
         && let Some(Ok(value)) = call.params.traceparent().map(HeaderValue::from_str)
     {
         headers.entry(TRACEPARENT).or_insert(value);
     }
-}
-
-/// Has the server close the connection after a request without TLS. A server on Node.js whose only thread was busy for 5 s closes
-/// kept connections before it reads the calls that wait there, and nobody knows whether a call can be repeated.
-fn close(uri: &str, headers: &mut Headers) {
     if uri.starts_with("http:") {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
@@ -57,10 +54,8 @@ impl StreamableHttpClient for TracedClient {
         auth: Option<String>,
         mut headers: Headers,
     ) -> Outcome<StreamableHttpPostResponse> {
-        trace(&message, &mut headers);
-        close(&uri, &mut headers);
-        let client = &self.0;
-        client.post_message(uri, message, session, auth, headers).await
+        add_headers(&uri, &message, &mut headers);
+        self.0.post_message(uri, message, session, auth, headers).await
     }
 
     async fn post_message_with_max_sse_event_size(
@@ -72,10 +67,8 @@ impl StreamableHttpClient for TracedClient {
         mut headers: Headers,
         limit: usize,
     ) -> Outcome<StreamableHttpPostResponse> {
-        trace(&message, &mut headers);
-        close(&uri, &mut headers);
-        let client = &self.0;
-        client
+        add_headers(&uri, &message, &mut headers);
+        self.0
             .post_message_with_max_sse_event_size(uri, message, session, auth, headers, limit)
             .await
     }
@@ -98,8 +91,7 @@ impl StreamableHttpClient for TracedClient {
         auth: Option<String>,
         headers: Headers,
     ) -> Outcome<Events> {
-        let client = &self.0;
-        client.get_stream(uri, session, last_event_id, auth, headers).await
+        self.0.get_stream(uri, session, last_event_id, auth, headers).await
     }
 
     async fn get_stream_with_max_sse_event_size(
@@ -111,8 +103,7 @@ impl StreamableHttpClient for TracedClient {
         headers: Headers,
         limit: usize,
     ) -> Outcome<Events> {
-        let client = &self.0;
-        client
+        self.0
             .get_stream_with_max_sse_event_size(uri, session, last_event_id, auth, headers, limit)
             .await
     }
