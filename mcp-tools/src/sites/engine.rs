@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
+use super::Site;
 use crate::client::tls;
 
 /// The time limit of a search. An instance itself waits for other engines.
@@ -27,17 +28,6 @@ const MAX_DESCRIPTION: usize = 500;
 pub struct Engine {
     http: Client,
     search: Url,
-}
-
-/// One search result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SearchResult {
-    /// The address.
-    pub url: Url,
-    /// The title.
-    pub title: String,
-    /// An excerpt of the text.
-    pub description: String,
 }
 
 /// The reason why a search has no results page.
@@ -97,12 +87,13 @@ impl Engine {
         Ok(Self { http, search })
     }
 
-    /// Returns the first page of results in the engine's order. Results without a web address are omitted.
-    pub async fn search(&self, query: &str) -> Result<Vec<SearchResult>, EngineError> {
+    /// Returns the first page of results in the engine's order, each with an excerpt of the text as its description. Results
+    /// without a web address are omitted.
+    pub async fn search(&self, query: &str) -> Result<Vec<Site>, EngineError> {
         let mut url = self.search.clone();
         url.query_pairs_mut().append_pair("q", query).append_pair("format", "json");
         let page = self.page(url).await?;
-        let found: Vec<SearchResult> = page.results.iter().filter_map(found).collect();
+        let found: Vec<Site> = page.results.iter().filter_map(found).collect();
         match found.is_empty() && !page.unresponsive_engines.is_empty() {
             true => Err(EngineError::Unresponsive {
                 engine: self.search.clone(),
@@ -139,14 +130,15 @@ impl Engine {
     }
 }
 
-fn found(result: &Value) -> Option<SearchResult> {
+fn found(result: &Value) -> Option<Site> {
     let url = Url::parse(result["url"].as_str()?).ok()?;
     let text = |key: &str| {
         let text = result[key].as_str().unwrap_or_default();
         text.chars().take(MAX_DESCRIPTION).collect::<String>()
     };
     let is_web = matches!(url.scheme(), "http" | "https");
-    is_web.then(|| SearchResult { title: text("title"), description: text("content"), url })
+    let (title, description) = (text("title"), text("content"));
+    is_web.then(|| Site { url, title, description, keywords: Vec::new() })
 }
 
 /// Formats the list of unresponsive engines; each entry is a list of a name and a reason.

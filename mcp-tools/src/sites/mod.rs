@@ -6,7 +6,7 @@
 mod engine;
 mod rank;
 
-pub use engine::{Engine, EngineError, SearchResult};
+pub use engine::{Engine, EngineError};
 
 use std::{
     fs,
@@ -24,7 +24,7 @@ pub struct Sites {
     sites: Vec<Site>,
 }
 
-/// One site in the index.
+/// One site in the index, or found by an engine.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Site {
@@ -75,20 +75,9 @@ impl Sites {
 impl Site {
     /// Returns the site as a search result.
     pub fn to_json(&self) -> Value {
-        result(&self.url, &self.title, &self.description)
+        let url = self.url.as_str().trim_end_matches('/');
+        json!({"url": url, "title": self.title, "description": self.description})
     }
-}
-
-impl SearchResult {
-    /// Returns the result in the same format as results from the index.
-    pub fn to_json(&self) -> Value {
-        result(&self.url, &self.title, &self.description)
-    }
-}
-
-fn result(url: &Url, title: &str, description: &str) -> Value {
-    let url = url.as_str().trim_end_matches('/');
-    json!({"url": url, "title": title, "description": description})
 }
 
 /// The reason why an index of sites cannot be used.

@@ -1,9 +1,6 @@
 //! Chooses the connection details to try, and their order.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    fmt,
-};
+use std::{collections::BTreeMap, fmt};
 
 use crate::{
     connection::{self, ConnectionDetails, DetailsError, Transport},
@@ -18,46 +15,35 @@ pub(super) struct Candidate {
     pub(super) details: Result<ConnectionDetails, DetailsError>,
 }
 
-/// Headers from a message without a URL.
-struct SeparateHeaders {
-    from: String,
-    number: u64,
-    headers: BTreeMap<String, Secret>,
-}
+/// A message, and headers in it that belong to no URL there.
+type SeparateHeaders<'a> = (&'a Received, BTreeMap<String, Secret>);
 
 /// Returns the candidates, the best first: details that were set beforehand, then those in messages from the
 /// newest message to the oldest. Within a message the last details come first, and examples follow the others.
 /// Details of a URL without headers are tried with the newest headers from a separate message of the same sender
 /// before they are tried without headers. Duplicates are removed.
-pub(super) fn candidates(context: &AgentContext) -> VecDeque<Candidate> {
+pub(super) fn candidates(context: &AgentContext) -> Vec<Candidate> {
     let received = context.incoming_messages().history();
-    let separate_headers: Vec<SeparateHeaders> =
-        received.iter().rev().filter_map(separate_headers).collect();
+    let separate_headers: Vec<SeparateHeaders<'_>> = (received.iter().rev())
+        .filter_map(|one| Some((one, connection::separate_headers(&one.message)?)))
+        .collect();
     let preset = context
         .mcp_connection_details()
         .map(|details| Candidate { source: "pre-set details".to_owned(), details: Ok(details) });
     let from_messages = received.iter().rev().flat_map(|one| candidates_in(one, &separate_headers));
-    let mut all = VecDeque::<Candidate>::new();
+    let mut all = Vec::<Candidate>::new();
     for candidate in preset.into_iter().chain(from_messages) {
         let known = |one: &Candidate| one.details.is_ok() && one.details == candidate.details;
         if !all.iter().any(known) {
-            all.push_back(candidate);
+            all.push(candidate);
         }
     }
     all
 }
 
-fn separate_headers(received: &Received) -> Option<SeparateHeaders> {
-    Some(SeparateHeaders {
-        from: received.from.clone(),
-        number: received.number,
-        headers: connection::separate_headers(&received.message)?,
-    })
-}
-
 /// Returns the candidates in a message, the best first.
-fn candidates_in(received: &Received, separate_headers: &[SeparateHeaders]) -> Vec<Candidate> {
-    let newest = separate_headers.iter().find(|one| one.from == received.from);
+fn candidates_in(received: &Received, separate_headers: &[SeparateHeaders<'_>]) -> Vec<Candidate> {
+    let newest = separate_headers.iter().find(|(other, _)| other.from == received.from);
     let found = connection::find(&received.message).into_iter().rev();
     found
         .flat_map(|details| {
@@ -73,16 +59,16 @@ fn candidates_in(received: &Received, separate_headers: &[SeparateHeaders]) -> V
 fn with_headers_of(
     received: &Received,
     details: &ConnectionDetails,
-    separate_headers: &SeparateHeaders,
+    (other, separate_headers): &SeparateHeaders<'_>,
 ) -> Option<Candidate> {
     let mut details = details.clone();
     match &mut details.transport {
         Transport::Http { headers, .. } if headers.is_empty() => {
-            headers.clone_from(&separate_headers.headers);
+            headers.clone_from(separate_headers);
         }
         Transport::Http { .. } | Transport::Stdio { .. } => return None,
     }
-    let (number, other) = (received.number, separate_headers.number);
+    let (number, other) = (received.number, other.number);
     let source = match number == other {
         true => format!("message {number} with its headers"),
         false => format!("message {number} with the headers of message {other}"),

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     arguments::{Arguments, changing, tool},
     client::Connection,
-    connection::{ConnectionDetails, DetailsError},
+    connection::ConnectionDetails,
     context::AgentContext,
 };
 
@@ -28,13 +28,6 @@ const MAX_ATTEMPTS: usize = 16;
 /// reports the outcome of each attempt.
 #[derive(Debug)]
 pub struct ConnectToMcpServer;
-
-/// The details of the open connection, and messages about those that were skipped or failed.
-struct Choice {
-    source: String,
-    details: ConnectionDetails,
-    passed_over: Vec<String>,
-}
 
 #[async_trait]
 impl Tool for ConnectToMcpServer {
@@ -54,7 +47,10 @@ impl Tool for ConnectToMcpServer {
 }
 
 async fn connect(context: &AgentContext, arguments: JsonObject) -> Result<Value, String> {
-    let server = server(arguments).map_err(|error| error.to_string())?;
+    let mut arguments = Arguments::new(arguments);
+    let server: Result<Option<String>, _> = arguments.optional("server");
+    let server = server.and_then(|server| arguments.done().map(|()| server));
+    let server = server.map_err(|error| error.to_string())?;
     let (mut passed_over, mut attempts) = (Vec::new(), 0);
     for candidate in candidates(context) {
         let shown = candidate.to_string();
@@ -72,12 +68,17 @@ async fn connect(context: &AgentContext, arguments: JsonObject) -> Result<Value,
         attempts += 1;
         match opened(context, details).await {
             Ok((connection, tools)) => {
-                let choice = Choice {
-                    source: candidate.source.clone(),
-                    details: details.clone(),
-                    passed_over,
-                };
-                return Ok(choice.connected(&connection, &tools));
+                return Ok(json!({
+                    "connected": true,
+                    "server": details.name,
+                    "place": details.address(),
+                    "source": candidate.source,
+                    "protocol_version": connection.protocol_version(),
+                    "episode_id": details.episode_id,
+                    "expires_at": details.expires_at.map(|expiry| expiry.to_string()),
+                    "tools": tools.iter().map(|tool| &tool.name).collect::<Vec<_>>(),
+                    "passed_over": passed_over,
+                }));
             }
             Err(reason) => passed_over.push(format!("{shown}: {reason}")),
         }
@@ -99,13 +100,6 @@ async fn opened(
             Err(error.to_string())
         }
     }
-}
-
-fn server(arguments: JsonObject) -> Result<Option<String>, DetailsError> {
-    let mut arguments = Arguments::new(arguments);
-    let server = arguments.optional("server")?;
-    arguments.done()?;
-    Ok(server)
 }
 
 fn usable<'a>(
@@ -141,22 +135,5 @@ fn none(context: &AgentContext, attempts: usize, passed_over: &[String]) -> Stri
         _tried => {
             format!("no MCP connection details led to a connection, ask for new ones; {reasons}")
         }
-    }
-}
-
-impl Choice {
-    fn connected(&self, connection: &Connection, tools: &[rmcp::model::Tool]) -> Value {
-        let details = &self.details;
-        json!({
-            "connected": true,
-            "server": details.name,
-            "place": details.address(),
-            "source": self.source,
-            "protocol_version": connection.protocol_version(),
-            "episode_id": details.episode_id,
-            "expires_at": details.expires_at.map(|expiry| expiry.to_string()),
-            "tools": tools.iter().map(|tool| &tool.name).collect::<Vec<_>>(),
-            "passed_over": self.passed_over,
-        })
     }
 }

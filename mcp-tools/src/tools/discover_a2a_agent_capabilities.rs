@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{
-    ERROR, NOT_FOUND, SUCCESS, Tool, WORKING,
+    ERROR, NOT_FOUND, SUCCESS, Tool, WORKING, not_called,
     pending_calls::{Pending, begin, within},
     with_status, with_status_schema, without_success,
 };
 use crate::{
-    agents::{Agents, CallError},
+    agents::Agents,
     arguments::{Arguments, tool},
     connection::{masked_of, searched},
     context::AgentContext,
@@ -80,10 +80,7 @@ impl DiscoverA2aAgentCapabilities {
 async fn look_for(agents: Arc<Agents>, target: Url, now: Timestamp) -> Value {
     let result = match agents.look_for(&target, now).await {
         Ok(agent) => found(&agent, &agents.shown(agent.endpoint.url())),
-        Err(CallError::Discovery(error)) if error.is_not_found() => {
-            without_success(NOT_FOUND, error)
-        }
-        Err(error) => without_success(ERROR, error),
+        Err(error) => not_called(&error),
     };
     masked_of(&result, &searched(agents.secrets()))
 }

@@ -18,44 +18,39 @@ const MAX_MESSAGE: usize = 16 << 10;
 /// The largest file that is shown within a message, in characters of base64.
 const MAX_FILE: usize = 1 << 10;
 
-/// The secrets of all received messages. They are masked in every message, because one message may repeat the
+/// Returns the secrets of all received messages. They are masked in every message, because one message may repeat the
 /// secret of another.
-pub(super) struct Secrets(Vec<String>);
-
-impl Secrets {
-    pub(super) fn of(context: &AgentContext) -> Self {
-        let history = context.incoming_messages().history();
-        Self(secrets_in(history.iter().map(|received| &received.message)))
-    }
+pub(super) fn secrets(context: &AgentContext) -> Vec<String> {
+    let history = context.incoming_messages().history();
+    secrets_in(history.iter().map(|received| &received.message))
 }
 
 /// Returns a message's metadata and the beginning of its text.
-pub(super) fn summary(received: &Received, secrets: &Secrets) -> Value {
+pub(super) fn summary(received: &Received, secrets: &[String]) -> Value {
     let mut summary = head(received);
-    let text = texts(&masked_of(&received.message, &secrets.0)).join("\n");
+    let text = texts(&masked_of(&received.message, secrets)).join("\n");
     if !text.is_empty() {
-        summary.insert("text".to_owned(), json!(beginning(&text, MAX_TEXT)));
+        summary["text"] = json!(beginning(&text, MAX_TEXT));
     }
-    Value::Object(summary)
+    summary
 }
 
 /// Returns a message's metadata and the message itself; adds its images to `images`.
 pub(super) fn whole(
     received: &Received,
-    secrets: &Secrets,
+    secrets: &[String],
     images: &mut Vec<ContentBlock>,
 ) -> Value {
     let mut whole = head(received);
-    let mut message = masked_of(&received.message, &secrets.0);
+    let mut message = masked_of(&received.message, secrets);
     for_each_part(&mut message, |part| take_file(part, images));
     let written = message.to_string();
     if written.len() <= MAX_MESSAGE {
-        whole.insert("message".to_owned(), message);
+        whole["message"] = message;
     } else {
-        let beginning = beginning(&written, MAX_MESSAGE);
-        whole.insert("beginning_of_message".to_owned(), json!(beginning));
+        whole["beginning_of_message"] = json!(beginning(&written, MAX_MESSAGE));
     }
-    Value::Object(whole)
+    whole
 }
 
 /// Takes the bytes of a large file out of a part: nobody can read them in a text, and they would hide the parts after them. An
@@ -78,22 +73,16 @@ fn take_file(part: &mut Map<String, Value>, images: &mut Vec<ContentBlock>) {
     }
 }
 
-fn head(received: &Received) -> Map<String, Value> {
+fn head(received: &Received) -> Value {
     let kinds: Vec<&str> = received.kinds.iter().map(|kind| kind.name()).collect();
-    let head = json!({
+    json!({
         "number": received.number,
         "message_id": received.message_id,
         "from": received.from,
         "received_at": received.received_at.to_string(),
         "kinds": kinds,
         "acknowledged": received.acknowledged,
-    });
-    match head {
-        Value::Object(head) => head,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Map::new()
-        }
-    }
+    })
 }
 
 fn beginning(text: &str, longest: usize) -> String {

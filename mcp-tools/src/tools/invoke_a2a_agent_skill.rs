@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{
-    ERROR, NOT_FOUND, SUCCESS, Tool, WORKING,
+    AUTH_REQUIRED, ERROR, NOT_FOUND, SUCCESS, Tool, WORKING, not_called,
     pending_calls::{Pending, PendingCalls, within},
     with_status, with_status_schema, without_success,
 };
 use crate::{
-    agents::{Agents, CallError},
+    agents::Agents,
     arguments::{Arguments, tool},
     connection::{masked_of, searched},
     context::AgentContext,
@@ -35,9 +35,8 @@ const CALL_ID: &str = "call_id";
 /// (agno, CAMEL).
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(4);
 
-/// The statuses of tasks that wait for the caller.
+/// The status of a task that waits for the caller.
 const INPUT_REQUIRED: &str = "input_required";
-const AUTH_REQUIRED: &str = "auth_required";
 
 /// Calls a skill of a site's agent.
 ///
@@ -101,18 +100,9 @@ impl InvokeA2aAgentSkill {
 async fn call(agents: Arc<Agents>, base: Url, invocation: Invocation, now: Timestamp) -> Value {
     let result = match agents.call(&base, &invocation, now).await {
         Ok(outcome) => result_of(&outcome),
-        Err(CallError::Discovery(error)) if error.is_not_found() => {
-            without_success(NOT_FOUND, error)
-        }
-        Err(error) if error.wants_credentials() => wanting(&error),
-        Err(error) => without_success(ERROR, error),
+        Err(error) => not_called(&error),
     };
     masked_of(&result, &searched(agents.secrets()))
-}
-
-/// Returns the result for an agent that needs a credential which the operator has not given.
-fn wanting(error: &CallError) -> Value {
-    json!({"status": AUTH_REQUIRED, "text": error.to_string()})
 }
 
 #[async_trait]

@@ -34,8 +34,7 @@ impl Tool for ListMessages {
     }
 
     async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult {
-        let listed = filter(arguments).map(|filter| list(context, &filter));
-        answer(listed.map_err(|error| error.to_string()))
+        answer(filter(arguments).map(|filter| list(context, &filter)))
     }
 }
 
@@ -60,7 +59,7 @@ fn kind(name: String) -> Result<Kind, FieldError> {
 
 fn list(context: &AgentContext, filter: &Filter) -> Value {
     let messages = context.incoming_messages().list(filter);
-    let secrets = format::Secrets::of(context);
+    let secrets = format::secrets(context);
     let first: Vec<&Received> = messages.iter().take(MAX_MESSAGES).collect();
     let mut answer = json!({
         "count": messages.len(),

@@ -18,12 +18,6 @@ const MAX_MESSAGES: usize = 20;
 #[derive(Debug)]
 pub struct MessageHistory;
 
-/// The requested part of the history.
-struct HistoryRange {
-    before: u64,
-    limit: usize,
-}
-
 #[async_trait]
 impl Tool for MessageHistory {
     fn describe(&self) -> rmcp::model::Tool {
@@ -38,28 +32,35 @@ impl Tool for MessageHistory {
 
     async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult {
         let mut images = Vec::new();
-        let history = requested_range(arguments).map(|range| history(context, &range, &mut images));
-        let mut result = answer(history.map_err(|error| error.to_string()));
+        let range = requested_range(arguments);
+        let history = range.map(|(before, limit)| history(context, before, limit, &mut images));
+        let mut result = answer(history);
         result.content.append(&mut images);
         result
     }
 }
 
-fn requested_range(arguments: JsonObject) -> Result<HistoryRange, FieldError> {
+/// Reads the number before which messages are shown, and how many.
+fn requested_range(arguments: JsonObject) -> Result<(u64, usize), FieldError> {
     let mut arguments = Arguments::new(arguments);
     let before = arguments.optional("before")?.unwrap_or(u64::MAX);
     let limit = arguments.limit("limit", MAX_MESSAGES, MAX_MESSAGES)?;
     arguments.done()?;
-    Ok(HistoryRange { before, limit })
+    Ok((before, limit))
 }
 
-/// Returns the messages in a range; adds their images to `images`.
-fn history(context: &AgentContext, wanted: &HistoryRange, images: &mut Vec<ContentBlock>) -> Value {
+/// Returns the newest messages before a number; adds their images to `images`.
+fn history(
+    context: &AgentContext,
+    before: u64,
+    limit: usize,
+    images: &mut Vec<ContentBlock>,
+) -> Value {
     let inbox = context.incoming_messages();
     let mut messages = inbox.history();
-    messages.retain(|received| received.number < wanted.before);
-    let earlier = messages.len().saturating_sub(wanted.limit);
-    let secrets = format::Secrets::of(context);
+    messages.retain(|received| received.number < before);
+    let earlier = messages.len().saturating_sub(limit);
+    let secrets = format::secrets(context);
     let newest = messages[earlier..].iter();
     let newest: Vec<Value> = newest.map(|one| format::whole(one, &secrets, images)).collect();
     json!({ "messages": newest, "earlier": earlier, "dropped": inbox.dropped() })

@@ -31,7 +31,11 @@ pub use list_messages::ListMessages;
 pub use message_history::MessageHistory;
 pub use web_search::WebSearch;
 
-use crate::{agents::Agents, arguments::refused, context::AgentContext};
+use crate::{
+    agents::{Agents, CallError},
+    arguments::refused,
+    context::AgentContext,
+};
 
 /// A tool that the agent executes itself.
 ///
@@ -90,14 +94,28 @@ const NOT_FOUND: &str = "not_found";
 const ERROR: &str = "error";
 /// The status of a call that goes on.
 const WORKING: &str = "working";
+/// The status of a task that waits for credentials.
+const AUTH_REQUIRED: &str = "auth_required";
 
 /// Returns a result with a status other than success and the reason.
 fn without_success(status: &str, reason: impl std::fmt::Display) -> Value {
     json!({"status": status, "error": reason.to_string()})
 }
 
+/// Returns the result for an agent that was not found or could not be called, or that needs a credential which the operator
+/// has not given.
+fn not_called(error: &CallError) -> Value {
+    match error {
+        CallError::Discovery(found) if found.is_not_found() => without_success(NOT_FOUND, found),
+        error if error.wants_credentials() => {
+            json!({"status": AUTH_REQUIRED, "text": error.to_string()})
+        }
+        error => without_success(ERROR, error),
+    }
+}
+
 /// Converts a result or an error message.
-fn answer(result: Result<Value, String>) -> CallToolResult {
+fn answer(result: Result<Value, impl std::fmt::Display>) -> CallToolResult {
     match result {
         Ok(value) => CallToolResult::structured(value),
         Err(reason) => refused(reason),

@@ -11,7 +11,7 @@ use super::{Tool, answer};
 use crate::{
     arguments::{Arguments, tool},
     context::AgentContext,
-    sites::{Engine, SearchResult, Sites},
+    sites::{Engine, Site, Sites},
 };
 
 /// The default and the largest number of results.
@@ -41,14 +41,14 @@ impl WebSearch {
     async fn search(&self, arguments: JsonObject) -> Result<Value, String> {
         let (query, limit) = read(arguments).map_err(|error| error.to_string())?;
         let indexed = self.index.search(&query, limit).into_iter();
-        let mut results: Vec<Value> = indexed.map(|site| site.to_json()).collect();
+        let mut results: Vec<Value> = indexed.map(Site::to_json).collect();
         if let Some(engine) = self.engine.as_ref().filter(|_| results.len() < limit) {
             let found = engine.search(&query).await;
             let found = found.or_else(|error| match results.is_empty() {
                 true => Err(error.to_string()),
                 false => Ok(Vec::new()),
             });
-            for one in found?.iter().map(SearchResult::to_json) {
+            for one in found?.iter().map(Site::to_json) {
                 if results.len() < limit && results.iter().all(|known| known["url"] != one["url"]) {
                     results.push(one);
                 }
