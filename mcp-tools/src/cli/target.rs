@@ -1,6 +1,6 @@
 //! The flags that choose the server a command connects to.
 
-use std::{collections::BTreeSet, env, error::Error};
+use std::{env, error::Error};
 
 use bridge_program::header_and_variable;
 use clap::Args;
@@ -52,20 +52,20 @@ struct Server {
 impl Target {
     /// Connects to the server. A host or program that is named on the command line is allowed by that.
     pub(super) async fn connect(&self) -> Result<Connection, Box<dyn Error>> {
-        let mut allowed = AllowList::default();
         let Server { url, command } = &self.server;
-        let details = match (url, command) {
+        let (details, allowed) = match (url, command) {
             (Some(url), _) => {
+                let mut allowed = AllowList::default();
                 allowed.hosts.extend(url.host_str().map(str::to_owned));
-                over_http(url, &self.headers)?
+                (over_http(url, &self.headers)?, allowed)
             }
             (None, line) => {
-                let mut details = program(line.as_deref().unwrap_or_default(), &self.pass_env)?;
+                let line = line.as_deref().unwrap_or_default();
+                let (mut details, allowed) = program(line, &self.pass_env)?;
                 if let Transport::Stdio { env, .. } = &mut details.transport {
                     env.extend(token().map(|token| (TOKEN.to_owned(), token)));
                 }
-                allowed.commands = commands(&details);
-                details
+                (details, allowed)
             }
         };
         let opened = Connection::open(&details, &allowed, &Options::default()).await;
@@ -98,26 +98,24 @@ fn read_variable(flag: &str, name: &str) -> Result<Secret, String> {
     Ok(Secret::new(value))
 }
 
-/// Returns the details of a program, with the variables that it gets.
-pub(super) fn program(line: &str, pass_env: &[String]) -> Result<ConnectionDetails, String> {
+/// Returns the details of a program, with the variables that it gets, and what allows it.
+pub(super) fn program(
+    line: &str,
+    pass_env: &[String],
+) -> Result<(ConnectionDetails, AllowList), String> {
     let mut words = shlex::split(line).unwrap_or_default().into_iter();
     let command = words.next();
     let command =
         command.ok_or("--command: expected a program and its arguments, as a shell reads them")?;
+    let mut allowed = AllowList::default();
+    allowed.commands.insert(command.clone());
     let mut details = ConnectionDetails::stdio(DEFAULT_NAME, command, words);
     if let Transport::Stdio { env, .. } = &mut details.transport {
         for name in pass_env {
             env.insert(name.clone(), read_variable("--pass-env", name)?);
         }
     }
-    Ok(details)
-}
-
-pub(super) fn commands(details: &ConnectionDetails) -> BTreeSet<String> {
-    match &details.transport {
-        Transport::Stdio { command, .. } => BTreeSet::from([command.clone()]),
-        Transport::Http { .. } => BTreeSet::new(),
-    }
+    Ok((details, allowed))
 }
 
 pub(super) fn token() -> Option<Secret> {

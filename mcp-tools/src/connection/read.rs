@@ -29,7 +29,8 @@ enum TransportName {
 }
 
 impl TransportName {
-    /// Parses a transport's name in any spelling: `streamable-http`, `streamableHttp`.
+    /// Parses a transport's name in any spelling: `streamable-http`, `streamableHttp`. The names of other protocols, such as
+    /// `JSONRPC`, are none.
     fn of(name: &str) -> Option<Self> {
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         match name.to_ascii_lowercase().as_str() {
@@ -41,18 +42,12 @@ impl TransportName {
     }
 }
 
-/// Returns whether a name is that of an MCP transport, and not of another protocol such as `JSONRPC`.
-pub(super) fn is_transport(name: &str) -> bool {
-    TransportName::of(name).is_some()
-}
-
 /// Returns whether an unmarked object is connection details: it has a URL or `command` with an MCP transport, a
 /// URL with headers or a token, or a URL under a name that is only used for MCP servers. The description of an
 /// HTTP request, which has a `method`, is not.
 pub(super) fn is_details(members: &Map<String, Value>) -> bool {
     let is_named = ["transport", "type"].into_iter().any(|name| {
-        let name = members.get(name).and_then(Value::as_str);
-        name.is_some_and(is_transport)
+        members.get(name).and_then(Value::as_str).and_then(TransportName::of).is_some()
     });
     let Some(url) = names::url(members) else {
         return is_named && is_there(members, "command");
@@ -130,17 +125,13 @@ fn transport(members: &Map<String, Value>) -> Result<Transport, DetailsError> {
 }
 
 fn named(members: &Map<String, Value>) -> Result<Option<TransportName>, DetailsError> {
-    let member = named_by(members);
+    // Clients write `type`.
+    let member = if is_there(members, "type") { "type" } else { "transport" };
     let Some(name) = string(members, member)? else {
         return Ok(None);
     };
     let unknown = || DetailsError::new("http or stdio", format!("{name:?}")).inside(member);
     TransportName::of(&name).map(Some).ok_or_else(unknown)
-}
-
-/// Returns the name of the member that names the transport: `type`, as clients write it, or `transport`.
-fn named_by(members: &Map<String, Value>) -> &'static str {
-    if is_there(members, "type") { "type" } else { "transport" }
 }
 
 fn http(members: &Map<String, Value>) -> Result<Transport, DetailsError> {

@@ -54,15 +54,6 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
-    pub(super) fn checked(self) -> Result<Self, OpenError> {
-        if self.time > MAX_TIME {
-            return Err(OpenError::TooLong { wanted: self.time, longest: MAX_TIME });
-        }
-        Ok(self)
-    }
-}
-
 /// An environment that one agent acts in.
 pub struct Episode {
     id: String,
@@ -72,7 +63,8 @@ pub struct Episode {
     began: Instant,
     began_at: Timestamp,
     calls: Semaphore,
-    reached: AtomicBool,
+    /// Whether a request with the episode's token has arrived.
+    pub(super) reached: AtomicBool,
     state: Mutex<State>,
     outcome: watch::Sender<Option<Outcome>>,
 }
@@ -166,10 +158,7 @@ impl Episode {
                 let said = vec![ContentBlock::text("submitted; the episode is over")];
                 (CallToolResult::success(said), Some(EndReason::Submitted))
             }
-            Err(_) if self.is_expired() => {
-                let ended = EndReason::TimeLimit;
-                (refused(self.over(ended)), Some(ended))
-            }
+            Err(_) if self.is_expired() => self.over_now(EndReason::TimeLimit),
             Err(fault) => self.fail(state, format!("taking the answer: {fault}")),
         }
     }
@@ -181,8 +170,7 @@ impl Episode {
         arguments: JsonObject,
     ) -> (CallToolResult, Option<EndReason>) {
         if state.steps >= self.limits.steps {
-            let ended = EndReason::StepLimit;
-            return (refused(self.over(ended)), Some(ended));
+            return self.over_now(EndReason::StepLimit);
         }
         state.steps += 1;
         if !self.tools.iter().any(|known| known.name == tool) {
@@ -193,10 +181,7 @@ impl Episode {
         match called {
             Ok(Ok(result)) => (result, None),
             Ok(Err(panic)) => self.fail(state, format!("{tool}: {panic}")),
-            Err(_) if self.is_expired() => {
-                let ended = EndReason::TimeLimit;
-                (refused(self.over(ended)), Some(ended))
-            }
+            Err(_) if self.is_expired() => self.over_now(EndReason::TimeLimit),
             Err(_) => (refused(format!("{tool} did not end within {limit:?}")), None),
         }
     }
@@ -205,13 +190,12 @@ impl Episode {
     fn fail(&self, state: &mut State, fault: String) -> (CallToolResult, Option<EndReason>) {
         tracing::error!(episode = self.id, fault, "the environment failed");
         state.fault = Some(fault);
-        let ended = EndReason::EnvironmentFailed;
-        (refused(self.over(ended)), Some(ended))
+        self.over_now(EndReason::EnvironmentFailed)
     }
 
-    /// Notes that a request with the episode's token arrived.
-    pub(super) fn mark_reached(&self) {
-        self.reached.store(true, Ordering::Relaxed);
+    /// Returns the result of a call that ends the episode.
+    fn over_now(&self, ended: EndReason) -> (CallToolResult, Option<EndReason>) {
+        (refused(self.over(ended)), Some(ended))
     }
 
     /// Returns whether the episode's time is over.

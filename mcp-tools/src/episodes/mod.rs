@@ -14,7 +14,7 @@ pub use outcome::{EndReason, Outcome, TracedCall};
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::Ordering},
     time::Duration,
 };
 
@@ -94,7 +94,9 @@ impl Episodes {
     ) -> Result<Opened, OpenError> {
         let task = environment.task();
         let id = clock::new_id();
-        let limits = limits.checked()?;
+        if limits.time > MAX_TIME {
+            return Err(OpenError::TooLong { wanted: limits.time, longest: MAX_TIME });
+        }
         let episode = Arc::new(Episode::new(id.clone(), environment, limits, now)?);
         let token = Secret::new(clock::new_secret());
         self.keep(&episode, token_hash(token.expose()))?;
@@ -130,7 +132,7 @@ impl Episodes {
         if episode.is_expired() {
             return Err(TokenError::Expired);
         }
-        episode.mark_reached();
+        episode.reached.store(true, Ordering::Relaxed);
         Ok(episode)
     }
 

@@ -9,7 +9,7 @@ use std::{
 use axum::{
     Router,
     body::Body,
-    extract::{Request, State},
+    extract::Request,
     http::{HeaderMap, Method, StatusCode, header},
     response::{IntoResponse as _, Response},
     routing::any,
@@ -54,22 +54,11 @@ where
     let path = settings.path.clone();
     let gateway =
         Arc::new(McpGateway { authenticator, handler, settings, services: Mutex::default() });
-    Router::new().route(&path, any(enter::<G, H, F>)).with_state(gateway)
-}
-
-async fn enter<G, H, F>(
-    State(gateway): State<Arc<McpGateway<G, H, F>>>,
-    request: Request,
-) -> Response
-where
-    G: Authenticator,
-    H: ServerHandler,
-    F: Fn(G::User) -> H + Clone + Send + Sync + 'static,
-{
-    match gateway.service(request.headers()) {
+    let enter = async move |request: Request| match gateway.service(request.headers()) {
         Ok(service) => service.handle(request).await,
         Err(refusal) => refusal.into_response(),
-    }
+    };
+    Router::new().route(&path, any(enter))
 }
 
 struct McpGateway<G, H, F> {

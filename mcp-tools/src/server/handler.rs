@@ -15,13 +15,7 @@ use rmcp::{
 use crate::{episodes::Episode, trace};
 
 /// The MCP server for the holder of an episode's token.
-pub(super) struct EpisodeHandler(Arc<Episode>);
-
-impl EpisodeHandler {
-    pub(super) fn new(episode: Arc<Episode>) -> Self {
-        Self(episode)
-    }
-}
+pub(super) struct EpisodeHandler(pub(super) Arc<Episode>);
 
 impl ServerHandler for EpisodeHandler {
     fn get_info(&self) -> ServerConfig {

@@ -28,7 +28,7 @@ use handler::EpisodeHandler;
 
 /// Serves episodes: each token reaches its own. The router can be mounted in any axum app, on any path.
 pub fn router(episodes: Episodes, settings: ServerSettings) -> Router {
-    protected(episodes, EpisodeHandler::new, settings)
+    protected(episodes, EpisodeHandler, settings)
 }
 
 /// The address and the limits of a server.

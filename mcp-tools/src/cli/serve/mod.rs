@@ -34,9 +34,9 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) async fn execute(&self) -> Result<Exit, Box<dyn Error>> {
-        match self.program.line() {
+        match &self.program.command {
             Some(line) => self.program.serve(line, self.listen).await,
-            None if self.tools.any() => self.tools.serve(self.listen).await,
+            None if !self.tools.tools.is_empty() => self.tools.serve(self.listen).await,
             None => self.episode.serve(self.listen).await,
         }
     }

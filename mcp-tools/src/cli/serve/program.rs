@@ -7,7 +7,6 @@ use clap::Args;
 
 use super::listening::{serve_with_token, stopped};
 use crate::{
-    allow_list::AllowList,
     cli::target,
     client::{Connection, Limits, Options},
     connection::DEFAULT_NAME,
@@ -23,26 +22,20 @@ pub(super) struct ProgramFlags {
     /// A program that speaks MCP over standard input and output, with its arguments: it is started once, and all clients use its
     /// tools. The bearer token is read from MCP_TOKEN, or is new and random if that is not set
     #[arg(long, value_name = "COMMAND LINE")]
-    command: Option<String>,
+    pub(super) command: Option<String>,
     /// A further environment variable that the program gets, such as its API key; may be given several times
     #[arg(long, value_name = "NAME", conflicts_with_all = ["environment", "tools"])]
     pass_env: Vec<String>,
 }
 
 impl ProgramFlags {
-    /// Returns the command line of the program, if one was chosen.
-    pub(super) fn line(&self) -> Option<&str> {
-        self.command.as_deref()
-    }
-
     pub(super) async fn serve(
         &self,
         line: &str,
         address: SocketAddr,
     ) -> Result<Exit, Box<dyn Error>> {
         let stop = stop_signal()?;
-        let details = target::program(line, &self.pass_env)?;
-        let allowed = AllowList { commands: target::commands(&details), ..AllowList::default() };
+        let (details, allowed) = target::program(line, &self.pass_env)?;
         let limits = Limits { call: CALL, ..Limits::default() };
         let options = Options { limits, ..Options::default() };
         let connection = tokio::select! {

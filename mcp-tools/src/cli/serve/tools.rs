@@ -30,7 +30,7 @@ const OTHERS: [&str; 2] = ["environment", "command"];
 pub(super) struct ToolFlags {
     /// The tools to serve; the bearer token is read from MCP_TOKEN, or is new and random if that is not set
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    tools: Vec<Tools>,
+    pub(super) tools: Vec<Tools>,
     /// The index that web-search reads: a TOML or JSON file with a list `sites` of url, title, description,
     /// keywords
     #[arg(long, value_name = "FILE", conflicts_with_all = OTHERS)]
@@ -58,7 +58,7 @@ pub(super) struct ToolFlags {
 
 /// The groups of tools that can be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Tools {
+pub(super) enum Tools {
     /// The tools discover_a2a_agent_capabilities and invoke_a2a_agent_skill
     A2a,
     /// The tool web_search, which reads the index of --sites and queries the search engine of --searxng
@@ -66,13 +66,10 @@ enum Tools {
 }
 
 impl ToolFlags {
-    /// Returns whether any tools were chosen.
-    pub(super) fn any(&self) -> bool {
-        !self.tools.is_empty()
-    }
-
     pub(super) async fn serve(&self, address: SocketAddr) -> Result<Exit, Box<dyn Error>> {
-        let server = ToolServer::new(self.chosen()?, context());
+        // These tools belong to no agent's conversation.
+        let context = AgentContext::new(Settings::default());
+        let server = ToolServer::new(self.chosen()?, context);
         if self.stdio { over_stdio(server).await } else { over_http(server, address).await }
     }
 
@@ -116,11 +113,6 @@ impl ToolFlags {
             None => search,
         })
     }
-}
-
-/// Returns an empty context: these tools belong to no agent's conversation.
-fn context() -> AgentContext {
-    AgentContext::new(Settings::default())
 }
 
 async fn over_stdio(server: ToolServer) -> Result<Exit, Box<dyn Error>> {

@@ -186,12 +186,6 @@ enum StepError {
     Confirmed,
 }
 
-impl Shop {
-    fn worth(&self) -> Score {
-        order::score(&self.list, &self.cart, self.address.as_deref(), self.confirmed)
-    }
-}
-
 #[async_trait]
 impl Environment for Shop {
     fn task(&self) -> TaskInfo {

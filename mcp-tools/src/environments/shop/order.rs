@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    cart::{Cart, total_of},
+    Shop,
+    cart::{Line, total_of},
     catalogue::Catalogue,
 };
 use crate::environments::{Score, rng::SeededRng};
@@ -67,33 +68,31 @@ impl ShoppingList {
     }
 }
 
-/// Scores an order. A confirmed order gets a quarter each for the right products, the right quantity, a total
-/// within the budget, and the right address. An unconfirmed order gets nothing.
-pub(super) fn score(
-    list: &ShoppingList,
-    cart: &Cart,
-    address: Option<&str>,
-    confirmed: bool,
-) -> Score {
-    let fits = |line: &&super::cart::Line| {
-        line.product.kind == list.kind && line.product.colour == list.colour
-    };
-    let fitting: u32 = cart.content().filter(fits).map(|line| line.quantity).sum();
-    let checks = [
-        ("product", !cart.is_empty() && cart.content().all(|line| fits(&line))),
-        ("quantity", fitting == list.quantity),
-        ("budget", !cart.is_empty() && cart.total() <= list.budget),
-        ("address", address.is_some_and(|address| same(address, &list.address))),
-    ];
-    let met = checks.iter().filter(|(_, met)| *met).count();
-    let mut details: Map<String, Value> =
-        checks.iter().map(|(name, met)| ((*name).into(), json!(met))).collect();
-    details.insert("confirmed".into(), json!(confirmed));
-    let quarters = [0.0, 0.25, 0.5, 0.75, 1.0];
-    Score {
-        reward: if confirmed { quarters[met] } else { 0.0 },
-        success: confirmed && met == checks.len(),
-        details,
+impl Shop {
+    /// Scores the order. A confirmed order gets a quarter each for the right products, the right quantity, a total
+    /// within the budget, and the right address. An unconfirmed order gets nothing.
+    pub(super) fn worth(&self) -> Score {
+        let Self { list, cart, confirmed, .. } = self;
+        let fits =
+            |line: &&Line| line.product.kind == list.kind && line.product.colour == list.colour;
+        let fitting: u32 = cart.content().filter(fits).map(|line| line.quantity).sum();
+        let address = self.address.as_deref();
+        let checks = [
+            ("product", !cart.is_empty() && cart.content().all(|line| fits(&line))),
+            ("quantity", fitting == list.quantity),
+            ("budget", !cart.is_empty() && cart.total() <= list.budget),
+            ("address", address.is_some_and(|address| same(address, &list.address))),
+        ];
+        let met = checks.iter().filter(|(_, met)| *met).count();
+        let mut details: Map<String, Value> =
+            checks.iter().map(|(name, met)| ((*name).into(), json!(met))).collect();
+        details.insert("confirmed".into(), json!(confirmed));
+        let quarters = [0.0, 0.25, 0.5, 0.75, 1.0];
+        Score {
+            reward: if *confirmed { quarters[met] } else { 0.0 },
+            success: *confirmed && met == checks.len(),
+            details,
+        }
     }
 }
 
