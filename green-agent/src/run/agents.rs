@@ -29,7 +29,6 @@ use crate::{
     },
     recorder::Masker,
     scenario::{
-        episode::Direction,
         model::{Agent, Evaluator, Green, Inherits, Ports, Reuse, Scenario, Start},
         placeholder::PORT,
     },
@@ -70,11 +69,12 @@ impl TrialAgents {
             set,
             options,
         };
+        let has_environment = matches!(scenario.green, Green::Builtin(Evaluator::Episode(_)));
         let handles =
             scenario.agents().zip(resolved).map(|(agent, env)| context.handle(agent, env));
         Ok(Self {
             handles: handles.collect::<Result<_, _>>()?,
-            environment_server: environment_server(scenario)?,
+            environment_server: has_environment.then(local_server).transpose()?,
             masker,
             keyring,
             tokens,
@@ -114,16 +114,6 @@ fn resolve(scenario: &Scenario, environment: &EnvVars) -> Result<Vec<ResolvedEnv
     }
 }
 
-/// Reserves the server of the environment that the built-in evaluator offers.
-fn environment_server(scenario: &Scenario) -> Result<Option<LocalServer>, Problem> {
-    match &scenario.green {
-        Green::Builtin(Evaluator::Episode(_)) => local_server().map(Some),
-        Green::Builtin(Evaluator::Conversation(_) | Evaluator::Pipeline(_)) | Green::Agent(_) => {
-            Ok(None)
-        }
-    }
-}
-
 fn local_server() -> Result<LocalServer, Problem> {
     LocalServer::open().map_err(|error| ProblemKind::Harness.because(error))
 }
@@ -157,7 +147,10 @@ impl TrialContext<'_> {
                 let limit = self.scenario.harness.timeout.total;
                 hosted(agent, Hosted::Remote(Remote::new(limit)))?
             }
-            Start::Policy(policy) if self.calls() => (None, AgentStart::Caller(policy.clone())),
+            // It calls the evaluator instead of being called.
+            Start::Policy(policy) if hops::is_asked_for(self.scenario) => {
+                (None, AgentStart::Caller(policy.clone()))
+            }
             Start::Policy(policy) => hosted(agent, Hosted::Policy(policy.clone()))?,
             Start::Client { cmd } => {
                 let launch = self.launch(agent, cmd.clone(), env);
@@ -181,17 +174,6 @@ impl TrialContext<'_> {
             tools: None,
             start,
         })
-    }
-
-    /// Returns whether a policy calls the evaluator instead of being called.
-    fn calls(&self) -> bool {
-        match &self.scenario.green {
-            Green::Builtin(Evaluator::Episode(episode)) => {
-                episode.direction == Direction::PurpleCalls
-            }
-            Green::Builtin(Evaluator::Conversation(_) | Evaluator::Pipeline(_))
-            | Green::Agent(_) => false,
-        }
     }
 
     fn launch(&self, agent: &Agent, argv: Vec<String>, env: ResolvedEnv) -> Launch {
@@ -247,17 +229,9 @@ impl TrialContext<'_> {
         argv: &mut [String],
         env: &mut BTreeMap<String, String>,
     ) -> Result<(Url, Option<PortLease>), Problem> {
-        if endpoint.port() == Some(0) {
-            let lease = self.options.ports.lease();
-            let lease = lease.map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
-            let port = lease.port().to_string();
-            for text in argv.iter_mut().chain(env.values_mut()) {
-                *text = text.replace(PORT, &port);
-            }
-            return Ok((with_port(endpoint, lease.port()), Some(lease)));
-        }
+        let has_placeholder = endpoint.port() == Some(0);
         let from = endpoint.port_or_known_default().unwrap_or_default();
-        if self.scenario.harness.ports == Ports::Fixed {
+        if !has_placeholder && self.scenario.harness.ports == Ports::Fixed {
             return match shared(self.scenario, agent, endpoint) {
                 Some(shared) => Err(ProblemKind::NotStarted.because(shared)),
                 None if is_free(from) => Ok((endpoint.clone(), None)),
@@ -266,10 +240,15 @@ impl TrialContext<'_> {
         }
         let lease = self.options.ports.lease();
         let lease = lease.map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
-        match move_port(argv, env, from, lease.port()) {
-            0 => Err(ProblemKind::NotStarted.because(not_named(agent, from))),
-            _ => Ok((with_port(endpoint, lease.port()), Some(lease))),
+        if has_placeholder {
+            let port = lease.port().to_string();
+            for text in argv.iter_mut().chain(env.values_mut()) {
+                *text = text.replace(PORT, &port);
+            }
+        } else if move_port(argv, env, from, lease.port()) == 0 {
+            return Err(ProblemKind::NotStarted.because(not_named(agent, from)));
         }
+        Ok((with_port(endpoint, lease.port()), Some(lease)))
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     episode_setup::EpisodeSetup,
     hops::{caller, to_green},
     hosted::purple,
-    problem::chain,
+    problem::{chain, last_printed},
     start::started,
     trial_agents::{AgentStart, TrialAgents},
 };
@@ -95,13 +95,7 @@ impl<'a> EvaluationCaller<'a> {
         })?;
         let exit = program.wait().await;
         program.stop(self.stop).await;
-        let lines = program.last_lines();
-        let output = if lines.is_empty() {
-            String::new()
-        } else {
-            format!("; it last printed:\n{}", lines.join("\n"))
-        };
-        Ok(format!("it {exit}{output}"))
+        Ok(format!("it {exit}{}", last_printed(&program.last_lines())))
     }
 
     async fn run_policy(

@@ -37,11 +37,15 @@ pub(super) fn to_green(role: &str) -> Hop {
     Hop::new(role, "green")
 }
 
+/// Returns whether the scenario is an episode that its participant asks for.
+pub(super) fn is_asked_for(scenario: &Scenario) -> bool {
+    matches!(&scenario.green, Green::Builtin(Evaluator::Episode(episode)) if episode.direction == Direction::PurpleCalls)
+}
+
 /// Returns the participant that calls the green agent instead of being called, if there is one.
 pub(super) fn caller(scenario: &Scenario) -> Option<&str> {
     let asks = match &scenario.green {
-        Green::Builtin(Evaluator::Episode(episode)) => episode.direction == Direction::PurpleCalls,
-        Green::Builtin(Evaluator::Conversation(_) | Evaluator::Pipeline(_)) => false,
+        Green::Builtin(_) => is_asked_for(scenario),
         Green::Agent(_) => scenario.participants.iter().any(|agent| agent.start.is_client()),
     };
     let agent = scenario.worker().filter(|_| asks)?;

@@ -111,8 +111,7 @@ fn hung(
         Some(role) => format!("{what}; the others were waiting for {role}"),
         None => format!("{what}; no agent was asked anything"),
     };
-    let program = agents.iter().find(|agent| Some(agent.role()) == awaited);
-    message += &program.map(printed).unwrap_or_default();
+    message += &awaited.map(|role| last_printed(role, agents)).unwrap_or_default();
     let owner = owner::awaited(scenario, &entries);
     ProblemKind::Hung.because(message).owned_by(owner)
 }
