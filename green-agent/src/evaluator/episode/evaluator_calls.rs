@@ -3,20 +3,18 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use bridge_client::{Client, ClientError, Credentials, GrpcMeter, Limits, Options, new_message_id};
+use bridge_client::{Client, ClientError, Credentials, GrpcMeter, Options, new_message_id};
 use bridge_protocol::a2a::{CancelTaskRequest, Message, Part, Role, SendMessageRequest, Task};
-use mcp_tools::{acknowledge::ACKNOWLEDGE_EXTENSION, episodes::Episodes};
+use mcp_tools::acknowledge::ACKNOWLEDGE_EXTENSION;
 use tokio::{
     sync::watch,
     time::{sleep, timeout},
 };
 use url::Url;
 
-use super::{UnrecordedSink, details, running::RunningEpisode};
+use super::{EpisodeEvaluator, details, running::RunningEpisode};
 use crate::{
-    evaluator::{
-        admission, assess_error::AssessError, collect::Collected, evaluator_agent::acknowledged_in,
-    },
+    evaluator::{admission, collect::Collected, evaluator_agent::acknowledged_in},
     scenario::episode::{Acknowledge, Delivery, Episode},
 };
 
@@ -26,19 +24,6 @@ const READY: &str =
 
 /// The time for which a participant may still send messages after its episode has ended.
 pub(super) const LAST_WORDS: Duration = Duration::from_secs(10);
-
-/// The participant to call, and how to send its messages.
-pub(super) struct CallOptions<'a> {
-    pub(super) role: &'a str,
-    pub(super) url: &'a Url,
-    pub(super) settings: &'a Episode,
-    pub(super) limits: Limits,
-    pub(super) credentials: Credentials,
-    /// Gets the size of each answer that came over gRPC, and so past the recorder.
-    pub(super) unrecorded_sink: &'a UnrecordedSink,
-    /// Whether the participant is believed if it refuses its task for want of credentials.
-    pub(super) believes: bool,
-}
 
 /// The end of the participant's own task.
 #[derive(Clone, Debug, Default)]
@@ -51,44 +36,36 @@ pub(super) struct Participant {
     pub(super) model_fault: Option<String>,
 }
 
-impl CallOptions<'_> {
-    /// Runs the participant until its task ends, or until [`LAST_WORDS`] after the end of its episode.
-    pub(super) async fn run(
+impl EpisodeEvaluator {
+    /// Runs the participant in this role until its task ends, or until [`LAST_WORDS`] after the end of its episode.
+    pub(super) async fn call(
         &self,
+        role: &str,
+        url: &Url,
+        credentials: Credentials,
+        settings: &Episode,
         running: &RunningEpisode,
-        episodes: &Episodes,
-    ) -> Result<Participant, AssessError> {
-        let played = self.dialogue(running, episodes).await;
-        played.map_err(|error| AssessError::Participant {
-            role: self.role.to_owned(),
-            error: Box::new(error),
-        })
-    }
-
-    async fn dialogue(
-        &self,
-        running: &RunningEpisode,
-        episodes: &Episodes,
     ) -> Result<Participant, ClientError> {
+        let (sink, metered) = (self.unrecorded_sink.clone(), role.to_owned());
         let options = Options {
             limits: self.limits,
-            credentials: self.credentials.clone(),
-            grpc_meter: Some(self.meter()),
+            credentials,
+            grpc_meter: Some(GrpcMeter::new(move |bytes| sink(&metered, bytes))),
             ..Options::default()
         };
-        let client = Client::connect(self.url, &options).await?;
-        admission::check(&client, &self.credentials).await?;
+        let client = Client::connect(url, &options).await?;
+        admission::check(&client, &options.credentials).await?;
         let declares = client.card().capabilities.extensions.iter();
         let acknowledges = declares.into_iter().any(|one| one.uri == ACKNOWLEDGE_EXTENSION);
-        let acknowledge = self.settings.acknowledge.filter(|_| acknowledges);
-        let request = SendMessageRequest::new(self.message(running, acknowledge.is_some()));
+        let acknowledge = settings.acknowledge.filter(|_| acknowledges);
+        let request = SendMessageRequest::new(message(settings, running, acknowledge.is_some()));
         let mut heard = Collected::default();
         let acknowledged = watch::Sender::default();
         let resending = resend(&client, &request, acknowledge, acknowledged.subscribe());
         let streams = client.card().capabilities.streams();
         let noted = |collected: &Collected, _| note(collected, &acknowledged);
         let over = async {
-            episodes.finished(&running.opened.id).await;
+            self.episodes.finished(&running.opened.id).await;
             sleep(LAST_WORDS).await;
         };
         let ended = tokio::select! {
@@ -114,27 +91,22 @@ impl CallOptions<'_> {
             model_fault: heard.model_fault(),
         })
     }
+}
 
-    fn meter(&self) -> GrpcMeter {
-        let (sink, role) = (self.unrecorded_sink.clone(), self.role.to_owned());
-        GrpcMeter::new(move |bytes| sink(&role, bytes))
-    }
-
-    fn message(&self, running: &RunningEpisode, acknowledge: bool) -> Message {
-        let shape = self.settings.details;
-        let mut parts = vec![Part::text(READY), details::task(&running.opened.task, shape)];
-        match self.settings.delivery {
-            Delivery::Messages | Delivery::Synchronous => {
-                parts.extend(details::details(&running.details, shape));
-            }
-            Delivery::Preset => {}
+fn message(settings: &Episode, running: &RunningEpisode, acknowledge: bool) -> Message {
+    let shape = settings.details;
+    let mut parts = vec![Part::text(READY), details::task(&running.opened.task, shape)];
+    match settings.delivery {
+        Delivery::Messages | Delivery::Synchronous => {
+            parts.extend(details::details(&running.details, shape));
         }
-        let mut message = Message::new(new_message_id(), Role::User, parts);
-        if acknowledge {
-            message.extensions.push(ACKNOWLEDGE_EXTENSION.to_owned());
-        }
-        message
+        Delivery::Preset => {}
     }
+    let mut message = Message::new(new_message_id(), Role::User, parts);
+    if acknowledge {
+        message.extensions.push(ACKNOWLEDGE_EXTENSION.to_owned());
+    }
+    message
 }
 
 /// Cancels the task of a participant whose episode is over. Errors are ignored: it may have ended

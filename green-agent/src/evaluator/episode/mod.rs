@@ -230,18 +230,12 @@ impl Evaluator for EpisodeEvaluator {
         let task = &running.opened.task;
         let text = format!("{role} works on {}: {}", task.task_id, task.goal);
         reporter.say(text).await?;
-        let calling = evaluator_calls::CallOptions {
-            role,
-            url,
-            settings: &settings,
-            limits: self.limits,
-            credentials: credentials(&keys, url),
-            unrecorded_sink: &self.unrecorded_sink,
-            believes: self.believes,
-        };
-        let played = calling.run(&running, &self.episodes).await;
+        let played = self.call(role, url, credentials(&keys, url), &settings, &running).await;
         let outcome = running.close().await;
-        let played = played?;
+        let played = played.map_err(|error| AssessError::Participant {
+            role: role.clone(),
+            error: Box::new(error),
+        })?;
         let verdict = result::verdict(&running, &settings, seed, &outcome, Some(&played))?;
         match played.model_fault {
             Some(fault) if self.believes => Err(AssessError::Model(fault)),
