@@ -337,6 +337,22 @@ fn the_page_holds_no_text_of_the_run_but_its_name() {
     assert!(page.contains("id=\"block-run\""));
     assert!(!page.contains("alert(1)") && !page.contains("somebody"));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+#[cfg(unix)]
+#[test]
+fn a_page_replaces_a_file_and_neither_the_link_to_it_nor_a_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let [page, link] = ["report.html", "link.html"].map(|name| folder.path().join(name));
+    std::fs::write(&page, "old").unwrap();
+    std::os::unix::fs::symlink(&page, &link).unwrap();
+    let run = run(folder.path());
+    html::write(&run, None, &link).unwrap();
+    assert!(link.is_symlink() && std::fs::read_to_string(&page).unwrap().contains("block-run"));
+    let device = folder.path().join("device.html");
+    let _listener = std::os::unix::net::UnixListener::bind(&device).unwrap();
+    assert!(html::write(&run, None, &device).is_err());
+    assert!(!device.is_file());
+}
+
 }
 
 #[test]

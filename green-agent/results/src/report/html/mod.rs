@@ -38,6 +38,11 @@ const MOST_BYTES: u64 = 160 * 1024 * 1024;
 /// # Errors
 /// If the file cannot be written. Its old content then remains.
 pub fn write(run: &ReportSource, other: Option<&ReportSource>, path: &Path) -> io::Result<()> {
+    // The file that a link names is replaced, and neither a device nor a pipe is.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return Err(io::Error::other("expected a file"));
+    }
     let new = path.with_extension("html.new");
     let spool = path.with_extension("html.trials");
     let written = write_new(run, other, &new, &spool).and_then(|()| fs::rename(&new, path));
