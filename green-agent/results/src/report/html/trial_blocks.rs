@@ -183,10 +183,11 @@ impl Reading<'_> {
         let mut note = None;
         loop {
             line.clear();
-            if file.read_until(b'\n', &mut line)? == 0 {
+            let read = file.read_until(b'\n', &mut line);
+            if matches!(read, Ok(0)) {
                 break;
             }
-            match serde_json::from_slice::<Entry>(&line) {
+            match read.and_then(|_| Ok(serde_json::from_slice::<Entry>(&line)?)) {
                 Ok(entry) => self.add(&entry, &line)?,
                 Err(error) => {
                     note = Some(format!(
@@ -289,7 +290,8 @@ fn logs(folder: &Path, name: &str, blocks: &mut Vec<Block>) -> io::Result<Vec<Lo
     files.sort();
     let mut heads = Vec::new();
     for file in files {
-        let (text, cut) = end_of(&file)?;
+        let unreadable = |error: io::Error| (format!("cannot be read: {error}"), false);
+        let (text, cut) = end_of(&file).unwrap_or_else(unreadable);
         let at = heads.len();
         let pieces = pieces(&text);
         for (number, piece) in pieces.iter().enumerate() {
@@ -327,4 +329,23 @@ fn pieces(text: &str) -> Vec<&str> {
         rest = behind;
     }
     pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::record::tests::record;
+
+    #[test]
+    fn files_that_cannot_be_read_do_not_end_the_page() {
+        let folder = tempfile::tempdir().unwrap();
+        // No program can read a folder as a file.
+        fs::create_dir(folder.path().join("transcript.jsonl")).unwrap();
+        fs::create_dir(folder.path().join("purple.log")).unwrap();
+        let blocks = of_trial(&record("a", 1), folder.path(), "t").unwrap().unwrap();
+        let names: Vec<String> = blocks.into_iter().map(|block| block.into_parts().0).collect();
+        assert_eq!(names, ["t", "t.l0.0"]);
+    }
 }
