@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, Read as _},
+    io::{BufRead, BufReader, Read as _},
     path::Path,
 };
 
@@ -21,8 +21,10 @@ pub struct ReadRecords {
     /// The number of an incomplete last line, which was skipped: a program that is killed while it writes
     /// leaves one.
     pub torn: Option<usize>,
-    /// The length of the file up to the end of its last complete line, in bytes.
+    /// The length of the file up to the end of its last record, in bytes.
     pub whole: u64,
+    /// Whether the last record lacks the end of its line, which some editors leave out.
+    pub is_unended: bool,
 }
 
 /// Reads the records of a file, in its order.
@@ -36,41 +38,25 @@ pub fn read_records(path: &Path) -> Result<ReadRecords, RecordError> {
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        match next_line(&mut file, &mut line).map_err(cannot_read)? {
-            Line::End => break,
-            Line::Torn => {
-                read.torn = Some(number);
+        let mut limited = file.by_ref().take(LINE_LIMIT);
+        if limited.read_until(b'\n', &mut line).map_err(cannot_read)? == 0 {
+            break;
+        }
+        read.is_unended = !line.ends_with(b"\n");
+        if read.is_unended && line.len() as u64 == LINE_LIMIT {
+            let path = path.to_owned();
+            return Err(RecordError::TooLong { path, line: number, limit: LINE_LIMIT });
+        }
+        match record(path, number, &line) {
+            Err(RecordError::Line { .. }) if read.is_unended => {
+                (read.torn, read.is_unended) = (Some(number), false);
                 break;
             }
-            Line::TooLong => {
-                return Err(RecordError::TooLong {
-                    path: path.to_owned(),
-                    line: number,
-                    limit: LINE_LIMIT,
-                });
-            }
-            Line::Whole => read.records.push(record(path, number, &line)?),
+            record => read.records.push(record?),
         }
         read.whole += line.len() as u64;
     }
     Ok(read)
-}
-
-enum Line {
-    Whole,
-    Torn,
-    TooLong,
-    End,
-}
-
-fn next_line(file: &mut BufReader<File>, line: &mut Vec<u8>) -> io::Result<Line> {
-    let count = file.by_ref().take(LINE_LIMIT).read_until(b'\n', line)?;
-    Ok(match (count, line.last()) {
-        (0, _) => Line::End,
-        (_, Some(b'\n')) => Line::Whole,
-        _ if line.len() as u64 == LINE_LIMIT => Line::TooLong,
-        _ => Line::Torn,
-    })
 }
 
 /// The part of a record or manifest that every version has.
@@ -119,7 +105,8 @@ mod tests {
         let keys = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect();
         assert_eq!(read(""), Ok((keys(&[]), None)));
         assert_eq!(read(&format!("{a}\n{b}\n")), Ok((keys(&["a", "b"]), None)));
-        for end in [1, 40, b.len()] {
+        assert_eq!(read(&format!("{a}\n{b}")), Ok((keys(&["a", "b"]), None)));
+        for end in [1, 40, b.len() - 1] {
             let torn = format!("{a}\n{}", &b[..end]);
             assert_eq!(read(&torn), Ok((keys(&["a"]), Some(2))));
         }

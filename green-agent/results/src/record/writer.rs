@@ -27,7 +27,7 @@ impl RecordWriter {
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         let cannot_write = |error| RecordError::Write { path: path.to_owned(), error };
         let file = OpenOptions::new().create(true).append(true).open(path);
-        let file = file.map_err(cannot_write)?;
+        let mut file = file.map_err(cannot_write)?;
         lock(&file).map_err(|error| match error {
             TryLockError::WouldBlock => RecordError::InUse(path.to_owned()),
             TryLockError::Error(source) => cannot_write(source),
@@ -35,6 +35,9 @@ impl RecordWriter {
         let read = read_records(path)?;
         if read.torn.is_some() {
             file.set_len(read.whole).map_err(cannot_write)?;
+        }
+        if read.is_unended {
+            file.write_all(b"\n").map_err(cannot_write)?;
         }
         Ok(Self { path: path.to_owned(), file: Mutex::new(file) })
     }
@@ -148,7 +151,7 @@ mod tests {
     use crate::record::tests::record;
 
     #[test]
-    fn records_after_a_torn_line_can_be_read() {
+    fn records_after_a_torn_or_unended_line_can_be_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("records.jsonl");
         let append = |key: &str| {
@@ -161,8 +164,11 @@ mod tests {
         append("b");
         let read = read_records(&path).unwrap();
         let keys: Vec<&str> = read.records.iter().map(|one| one.key.as_str()).collect();
-        assert_eq!((keys, read.torn), (vec!["a", "b"], None));
+        assert_eq!((keys, read.torn), (vec!["a", "b", "c"], None));
     }
+        let length = fs::metadata(&path).unwrap().len();
+        file.set_len(length - 1).unwrap();
+        append("c");
 
     #[test]
     fn only_one_program_at_a_time_appends() {
