@@ -1,6 +1,6 @@
 //! The manifest of a run: its scenarios and settings.
 
-use std::{fmt, fs, io::Write as _, path::Path, str::FromStr};
+use std::{fmt, fs, io, path::Path, str::FromStr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     MANIFEST, RecordError, VERSION,
     reader::{Versioned, check_version},
+    replace_file,
 };
 use green_agent_scenario::{ExpectedFailure, gate::Gates};
 
@@ -201,7 +202,7 @@ impl Manifest {
     pub fn read(folder: &Path) -> Result<Self, RecordError> {
         let path = folder.join(MANIFEST);
         let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => RecordError::NotARun(folder.to_owned()),
+            io::ErrorKind::NotFound => RecordError::NotARun(folder.to_owned()),
             _ => RecordError::Read { path: path.clone(), error },
         })?;
         let wrong = |error| RecordError::Manifest { path: path.clone(), error };
@@ -216,16 +217,9 @@ impl Manifest {
     /// If it cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), RecordError> {
         let path = folder.join(MANIFEST);
-        let new = folder.join("run.json.new");
-        let written = || {
-            let mut text = serde_json::to_string_pretty(self)?;
-            text.push('\n');
-            let mut file = fs::File::create(&new)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_data()?;
-            fs::rename(&new, &path)
-        };
-        written().map_err(|error| RecordError::Write { path, error })
+        let text = serde_json::to_string_pretty(self).map_err(io::Error::from);
+        let written = text.and_then(|text| replace_file(&path, (text + "\n").as_bytes()));
+        written.map_err(|error| RecordError::Write { path, error })
     }
 
     /// Returns the number of trials of all scenarios; `None` if it is not known.

@@ -87,6 +87,7 @@ pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
     fs::create_dir_all(into)
         .map_err(|error| RecordError::Write { path: into.to_owned(), error })?;
     let begun = read.iter().map(|run| &run.manifest.started).min();
+    let scenarios = first.manifest.scenarios.iter().cloned();
     let manifest = Manifest {
         started: begun.cloned().unwrap_or_default(),
         settings: RunSettings { shard: None, ..first.manifest.settings.clone() },
@@ -95,7 +96,8 @@ pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
             reports: Vec::new(),
             ..first.manifest.flags.clone()
         },
-        scenarios: first.manifest.scenarios.iter().map(joined_scenario).collect(),
+        // The number of trials of a part is not that of the whole run.
+        scenarios: scenarios.map(|one| ManifestScenario { trials: None, ..one }).collect(),
         merged: runs.iter().map(|run| run.display().to_string()).collect(),
         ..first.manifest.clone()
     };
@@ -111,11 +113,6 @@ pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
     manifest.write(into)?;
     let keys: BTreeSet<&str> = lines.iter().map(|record| record.key.as_str()).collect();
     Ok(Merged { trials: keys.len(), doubles, missing: missing(&read) })
-}
-
-/// Returns a part's scenario as a scenario of the whole run, without its unknown number of trials.
-fn joined_scenario(one: &ManifestScenario) -> ManifestScenario {
-    ManifestScenario { trials: None, ..one.clone() }
 }
 
 fn check_alike(first: &RunFolder, other: &RunFolder) -> Result<(), MergeError> {

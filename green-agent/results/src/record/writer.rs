@@ -109,7 +109,11 @@ pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     }
     let mut new = path.to_owned().into_os_string();
     new.push(".new");
-    let written = fs::write(&new, content).and_then(|()| fs::rename(&new, path));
+    let written = File::create(&new).and_then(|mut file| {
+        file.write_all(content)?;
+        file.sync_data()?;
+        fs::rename(&new, path)
+    });
     if written.is_err() {
         let _ = fs::remove_file(&new);
     }
@@ -162,13 +166,13 @@ mod tests {
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(b"{\"version\":1,\"key\":\"to").unwrap();
         append("b");
+        let length = fs::metadata(&path).unwrap().len();
+        file.set_len(length - 1).unwrap();
+        append("c");
         let read = read_records(&path).unwrap();
         let keys: Vec<&str> = read.records.iter().map(|one| one.key.as_str()).collect();
         assert_eq!((keys, read.torn), (vec!["a", "b", "c"], None));
     }
-        let length = fs::metadata(&path).unwrap().len();
-        file.set_len(length - 1).unwrap();
-        append("c");
 
     #[test]
     fn only_one_program_at_a_time_appends() {
