@@ -104,12 +104,7 @@ impl Reported {
         }
         let mut all = TokenCounts::default();
         by_role.values().for_each(|counts| all += *counts);
-        (!by_role.is_empty()).then_some(Usage {
-            input_tokens: all.input_tokens,
-            output_tokens: all.output_tokens,
-            total_tokens: all.total_tokens,
-            by_role,
-        })
+        (!by_role.is_empty()).then_some(Usage { all, by_role })
     }
 }
 
@@ -196,7 +191,7 @@ mod tests {
         let counts =
             TokenCounts { input_tokens: input, output_tokens: output, total_tokens: total };
         assert_eq!(usage.by_role, BTreeMap::from([(role.to_owned(), counts)]));
-        assert_eq!(usage.total_tokens, total);
+        assert_eq!(usage.all.total_tokens, total);
     }
 
     #[test]
@@ -280,7 +275,7 @@ mod tests {
         );
         let lie = || json!({"usage": {"prompt_tokens": u64::MAX, "completion_tokens": u64::MAX}});
         let entries = [at(("a", "b"), 1, reply(200, lie())), at(("a", "b"), 2, reply(200, lie()))];
-        assert_eq!(usage(&entries).unwrap().total_tokens, u64::MAX);
+        assert_eq!(usage(&entries).unwrap().all.total_tokens, u64::MAX);
     }
 
     #[test]

@@ -147,24 +147,21 @@ impl TrialRecord {
 /// The tokens of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
+    /// The tokens of all agents.
+    #[serde(flatten)]
+    pub all: TokenCounts,
+    /// The tokens of each agent, by role.
+    pub by_role: BTreeMap<String, TokenCounts>,
+}
+
+/// The tokens of one agent, or of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TokenCounts {
     /// The tokens that models read.
     pub input_tokens: u64,
     /// The tokens that models wrote.
     pub output_tokens: u64,
     /// All tokens; more than the sum of the two if a model counts others too.
-    pub total_tokens: u64,
-    /// The tokens of each agent, by role.
-    pub by_role: BTreeMap<String, TokenCounts>,
-}
-
-/// The tokens of one agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TokenCounts {
-    /// The tokens that its model read.
-    pub input_tokens: u64,
-    /// The tokens that its model wrote.
-    pub output_tokens: u64,
-    /// All its tokens.
     pub total_tokens: u64,
 }
 

@@ -3,7 +3,10 @@
 use std::{collections::BTreeSet, io};
 
 use super::{source::ReportSource, text::name_of};
-use crate::{record::TrialRecord, summary::SECONDS};
+use crate::{
+    record::{TokenCounts, TrialRecord},
+    summary::SECONDS,
+};
 
 /// The columns that every table has, before those of cells and metrics.
 const COLUMNS: &str = "\
@@ -44,8 +47,8 @@ fn measured(record: &TrialRecord, name: &str) -> Option<f64> {
 
 fn columns(record: &TrialRecord, counts: bool) -> [String; 17] {
     let problem = record.problems.first();
-    let tokens = |of: fn(&crate::record::Usage) -> u64| {
-        record.usage.as_ref().map(|usage| of(usage).to_string()).unwrap_or_default()
+    let tokens = |of: fn(&TokenCounts) -> u64| {
+        record.usage.as_ref().map(|usage| of(&usage.all).to_string()).unwrap_or_default()
     };
     [
         escape_formula(&record.scenario),

@@ -40,9 +40,7 @@ fn record(scenario: &str, trial: u32, problem: Option<Problem>) -> TrialRecord {
         )]),
         results: vec![json!({"score": 1.0, "trial": trial})],
         usage: Some(Usage {
-            input_tokens: 40,
-            output_tokens: 2,
-            total_tokens: 42,
+            all: counts,
             by_role: BTreeMap::from([("purple".to_owned(), counts)]),
         }),
         started: format!("2026-01-02T03:04:0{trial}.500Z"),
@@ -337,6 +335,8 @@ fn the_page_holds_no_text_of_the_run_but_its_name() {
     assert!(page.contains("id=\"block-run\""));
     assert!(!page.contains("alert(1)") && !page.contains("somebody"));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_page_replaces_a_file_and_neither_the_link_to_it_nor_a_device() {
@@ -351,8 +351,6 @@ fn a_page_replaces_a_file_and_neither_the_link_to_it_nor_a_device() {
     let _listener = std::os::unix::net::UnixListener::bind(&device).unwrap();
     assert!(html::write(&run, None, &device).is_err());
     assert!(!device.is_file());
-}
-
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl Row {
         let mut problems = record.problems.iter();
         let finite = record.metrics.iter().filter(|(_, value)| value.is_finite());
         let mut metrics: Vec<_> = finite.map(|(name, value)| (names.text(name), *value)).collect();
-        let tokens = record.usage.as_ref().map(|usage| usage.total_tokens as f64);
+        let tokens = record.usage.as_ref().map(|usage| usage.all.total_tokens as f64);
         let tokens = tokens.filter(|_| !record.metrics.contains_key(TOTAL_TOKENS));
         metrics.extend(tokens.map(|tokens| (names.text(TOTAL_TOKENS), tokens)));
         Self {
@@ -83,13 +83,7 @@ impl Row {
             stopped_early: problems.any(|problem| problem.kind == ProblemKind::StoppedEarly),
             was_tried: record.was_tried(),
             completed: record.state.as_deref() == Some(COMPLETED),
-            usage: record.usage.as_ref().map(|usage| {
-                Box::new(TokenCounts {
-                    input_tokens: usage.input_tokens,
-                    output_tokens: usage.output_tokens,
-                    total_tokens: usage.total_tokens,
-                })
-            }),
+            usage: record.usage.as_ref().map(|usage| Box::new(usage.all)),
             seconds: record.seconds,
             evaluating: record.phases.get("evaluating").map(|seconds| *seconds as f32),
         }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use super::{RunSummary, SummaryOptions};
 use crate::{
     problem::{Outcome, ProblemKind},
-    record::{TrialRecord, Usage, tests::record},
+    record::{TokenCounts, TrialRecord, Usage, tests::record},
     statistics::Method,
 };
 
@@ -102,7 +102,10 @@ fn the_trials_of_a_sample_are_no_independent_samples() {
 #[test]
 fn tokens_and_time_are_figures_unless_the_evaluator_has_them_itself() {
     let told = |total_tokens, evaluating| TrialRecord {
-        usage: Some(Usage { total_tokens, ..Usage::default() }),
+        usage: Some(Usage {
+            all: TokenCounts { total_tokens, ..TokenCounts::default() },
+            ..Usage::default()
+        }),
         phases: BTreeMap::from([("evaluating".to_owned(), evaluating)]),
         ..trial(1, Outcome::Passed, None)
     };
@@ -206,7 +209,8 @@ fn trials_that_did_not_run_for_an_early_stop_are_counted() {
 /// The form that programs read.
 #[test]
 fn the_serialized_form() {
-    let usage = Usage { input_tokens: 10, output_tokens: 5, total_tokens: 15, ..Usage::default() };
+    let all = TokenCounts { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+    let usage = Usage { all, ..Usage::default() };
     let told = TrialRecord { usage: Some(usage), ..trial(2, Outcome::Failed, Some(0.25)) };
     let summary =
         summary(&[in_cell("x", trial(1, Outcome::Passed, Some(1.0))), in_cell("x", told)]);

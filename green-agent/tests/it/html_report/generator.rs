@@ -140,9 +140,7 @@ fn record(scenario: usize, cell: usize, sample: usize, trial: usize, shift: usiz
         ]),
         results: vec![json!({"score": score, "note": HOSTILE[number % 8], "link": HOSTILE[2]})],
         usage: Some(Usage {
-            input_tokens: counts.input_tokens,
-            output_tokens: counts.output_tokens,
-            total_tokens: counts.total_tokens,
+            all: counts,
             by_role: BTreeMap::from([("purple".to_owned(), counts)]),
         }),
         started: "2026-01-02T03:04:05.000Z".to_owned(),

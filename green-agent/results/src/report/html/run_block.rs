@@ -67,7 +67,7 @@ pub(super) fn of(
         "problem": column(run, |record| first(record).map(|problem| problem.to_string().chars().take(PROBLEM).collect::<String>())),
         "kind": column(run, &mut kind),
         "seconds": column(run, |record| record.seconds),
-        "tokens": column(run, |record| record.usage.as_ref().map(|usage| usage.total_tokens)),
+        "tokens": column(run, |record| record.usage.as_ref().map(|usage| usage.all.total_tokens)),
         "metric": values,
         "block": blocks,
     });
@@ -77,7 +77,7 @@ pub(super) fn of(
         "seconds": run.seconds(), "retried": records.len() - run.counted,
         "scenarios": scenarios.0, "cells": cells.0, "metrics": metrics, "groups": groups, "all": group_json(&run.all),
         "trials": trials, "comparison": comparison, "decisions": decisions(run), "notes": run.notes(),
-        "axes": axis_differences(run.counted(), run.bootstrap()),
+        "axes": axis_differences(run.counted(), run.bootstrap),
     })
 }
 
