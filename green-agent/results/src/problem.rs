@@ -67,41 +67,12 @@ impl Problem {
     /// Returns the outcome of a trial with only this problem.
     pub fn outcome(&self) -> Outcome {
         match (self.kind, self.owner) {
-            (ProblemKind::Interrupted, _) | (_, Owner::User) => Outcome::Interrupted,
+            (_, Owner::User) => Outcome::Interrupted,
             // It failed before it called an agent.
             (ProblemKind::EvaluationFailed, Owner::Evaluator) => Outcome::EvaluatorError,
             // There is nothing yet that the agent's work could be compared with.
             (ProblemKind::Snapshot, Owner::Harness) => Outcome::Passed,
-            (
-                ProblemKind::Unreadable
-                | ProblemKind::MissingRequirement
-                | ProblemKind::InstallFailed
-                | ProblemKind::NotStarted
-                | ProblemKind::NeverReady
-                | ProblemKind::StoppedEarly,
-                _,
-            ) => Outcome::NotRun,
-            (
-                ProblemKind::Assertion
-                | ProblemKind::Snapshot
-                | ProblemKind::EvaluationFailed
-                | ProblemKind::GoalMissed
-                // An evaluator may have no number for an agent that did nothing: such trials count.
-                | ProblemKind::MissingMetric
-                | ProblemKind::Gate
-                | ProblemKind::UnexpectedEnd,
-                _,
-            ) => Outcome::Failed,
-            (
-                ProblemKind::Crashed
-                | ProblemKind::Hung
-                | ProblemKind::Protocol
-                | ProblemKind::EvaluationRejected
-                | ProblemKind::Environment
-                | ProblemKind::Model
-                | ProblemKind::Harness,
-                owner,
-            ) => owner.error(),
+            (kind, owner) => kind.properties().2.unwrap_or_else(|| owner.error()),
         }
     }
 
@@ -301,36 +272,44 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// Returns the party that is at fault by default, and a short title for people.
-    fn owner_and_title(self) -> (Owner, &'static str) {
+    /// Returns the party that is at fault by default, a short title for people, and the outcome of a trial with only this problem if
+    /// it does not follow from the party at fault.
+    fn properties(self) -> (Owner, &'static str, Option<Outcome>) {
         match self {
-            Self::Assertion => (Owner::Agent, "expectation not met"),
-            Self::Snapshot => (Owner::Agent, "snapshot differs"),
-            Self::EvaluationFailed => (Owner::Agent, "evaluation failed"),
-            Self::EvaluationRejected => (Owner::Evaluator, "evaluation rejected"),
-            Self::MissingMetric => (Owner::Evaluator, "metric missing"),
-            Self::GoalMissed => (Owner::Agent, "goal not reached"),
-            Self::Gate => (Owner::Agent, "gate not met"),
-            Self::UnexpectedEnd => (Owner::Harness, "did not fail as expected"),
-            Self::Unreadable => (Owner::Harness, "scenario cannot be read"),
-            Self::MissingRequirement => (Owner::Harness, "not run: something is missing"),
-            Self::InstallFailed => (Owner::Harness, "not run: installing failed"),
-            Self::NotStarted => (Owner::Harness, "agent cannot be started"),
-            Self::NeverReady => (Owner::Agent, "agent never ready"),
-            Self::Crashed => (Owner::Agent, "agent crashed"),
-            Self::Hung => (Owner::Agent, "hung"),
-            Self::Protocol => (Owner::Agent, "protocol error"),
-            Self::Environment => (Owner::Environment, "environment error"),
-            Self::Model => (Owner::Model, "model error"),
-            Self::Harness => (Owner::Harness, "harness error"),
-            Self::Interrupted => (Owner::User, "interrupted"),
-            Self::StoppedEarly => (Owner::Harness, "not run: stopped early"),
+            Self::Assertion => (Owner::Agent, "expectation not met", Some(Outcome::Failed)),
+            Self::Snapshot => (Owner::Agent, "snapshot differs", Some(Outcome::Failed)),
+            Self::EvaluationFailed => (Owner::Agent, "evaluation failed", Some(Outcome::Failed)),
+            Self::EvaluationRejected => (Owner::Evaluator, "evaluation rejected", None),
+            // An evaluator may have no number for an agent that did nothing: such trials count.
+            Self::MissingMetric => (Owner::Evaluator, "metric missing", Some(Outcome::Failed)),
+            Self::GoalMissed => (Owner::Agent, "goal not reached", Some(Outcome::Failed)),
+            Self::Gate => (Owner::Agent, "gate not met", Some(Outcome::Failed)),
+            Self::UnexpectedEnd => {
+                (Owner::Harness, "did not fail as expected", Some(Outcome::Failed))
+            }
+            Self::Unreadable => (Owner::Harness, "scenario cannot be read", Some(Outcome::NotRun)),
+            Self::MissingRequirement => {
+                (Owner::Harness, "not run: something is missing", Some(Outcome::NotRun))
+            }
+            Self::InstallFailed => {
+                (Owner::Harness, "not run: installing failed", Some(Outcome::NotRun))
+            }
+            Self::NotStarted => (Owner::Harness, "agent cannot be started", Some(Outcome::NotRun)),
+            Self::NeverReady => (Owner::Agent, "agent never ready", Some(Outcome::NotRun)),
+            Self::Crashed => (Owner::Agent, "agent crashed", None),
+            Self::Hung => (Owner::Agent, "hung", None),
+            Self::Protocol => (Owner::Agent, "protocol error", None),
+            Self::Environment => (Owner::Environment, "environment error", None),
+            Self::Model => (Owner::Model, "model error", None),
+            Self::Harness => (Owner::Harness, "harness error", None),
+            Self::Interrupted => (Owner::User, "interrupted", Some(Outcome::Interrupted)),
+            Self::StoppedEarly => (Owner::Harness, "not run: stopped early", Some(Outcome::NotRun)),
         }
     }
 
     /// Returns a short title for people.
     pub fn title(self) -> &'static str {
-        self.owner_and_title().1
+        self.properties().1
     }
 
     /// Returns whether a trial with such a problem has not begun, so that nobody was evaluated.
@@ -347,7 +326,7 @@ impl ProblemKind {
         reason = "callers have made the message for this and need it no more"
     )]
     pub fn because(self, message: impl ToString) -> Problem {
-        Problem { kind: self, owner: self.owner_and_title().0, message: message.to_string() }
+        Problem { kind: self, owner: self.properties().0, message: message.to_string() }
     }
 }
 
