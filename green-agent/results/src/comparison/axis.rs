@@ -72,21 +72,17 @@ pub fn by_axis(
     transcripts: usize,
     bootstrap: Option<u64>,
 ) -> Result<Vec<AxisPair>, AxisError> {
-    let cells = || run.records.iter().map(|record| &record.cell);
-    let values: BTreeSet<&String> = cells().filter_map(|cell| cell.get(axis)).collect();
-    let values = Vec::from_iter(values);
-    let axis_name = || axis.to_owned();
-    match values.len() {
-        0 => {
-            let known = cells().flat_map(|cell| cell.keys().cloned()).collect();
-            return Err(AxisError::NoSuchAxis { axis: axis_name(), known });
-        }
-        2..=MOST_VALUES => {}
-        found => {
-            return Err(AxisError::Values { axis: axis_name(), found });
-        }
+    let axes = axes(&run.records);
+    let Some(values) = axes.get(axis) else {
+        let known = axes.keys().map(|&axis| axis.to_owned()).collect();
+        return Err(AxisError::NoSuchAxis { axis: axis.to_owned(), known });
+    };
+    let found = values.len();
+    if !(2..=MOST_VALUES).contains(&found) {
+        return Err(AxisError::Values { axis: axis.to_owned(), found });
     }
-    let side = |value: &&String| RunFolder {
+    let values = Vec::from_iter(values);
+    let side = |value: &&&str| RunFolder {
         path: run.path.clone(),
         manifest: run.manifest.clone(),
         records: side(&run.records, axis, value),
@@ -94,8 +90,8 @@ pub fn by_axis(
     };
     let sides: Vec<RunFolder> = values.iter().map(side).collect();
     let compared = pairs(sides.len()).map(|(a, b)| AxisPair {
-        value_a: values[a].clone(),
-        value_b: values[b].clone(),
+        value_a: (*values[a]).to_owned(),
+        value_b: (*values[b]).to_owned(),
         comparison: Comparison::new(&sides[a], &sides[b], transcripts, bootstrap),
     });
     Ok(compared.collect())
@@ -104,10 +100,7 @@ pub fn by_axis(
 /// Returns the differences of the figures between the values of each axis, as [`by_axis`] does. Axes that cannot be compared
 /// are omitted.
 pub fn axis_differences(records: &[TrialRecord], bootstrap: Option<u64>) -> Vec<AxisDifference> {
-    let mut axes: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (axis, value) in records.iter().flat_map(|record| &record.cell) {
-        axes.entry(axis).or_default().insert(value);
-    }
+    let mut axes = axes(records);
     axes.retain(|_, values| (2..=MOST_VALUES).contains(&values.len()));
     let of_axis = |(axis, values): (&str, BTreeSet<&str>)| {
         let side = |value: &&str| SummaryBuilder::of(&side(records, axis, value));
@@ -122,6 +115,15 @@ pub fn axis_differences(records: &[TrialRecord], bootstrap: Option<u64>) -> Vec<
         compared.collect::<Vec<_>>()
     };
     axes.into_iter().flat_map(of_axis).collect()
+}
+
+/// Returns the axes with their values.
+fn axes(records: &[TrialRecord]) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut axes: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (axis, value) in records.iter().flat_map(|record| &record.cell) {
+        axes.entry(axis).or_default().insert(value);
+    }
+    axes
 }
 
 /// Returns all pairs of different indexes.
