@@ -34,7 +34,7 @@ pub(super) struct Report {
 impl Report {
     pub(super) fn execute(&self) -> Result<Exit, Exit> {
         let read = |path: &PathBuf| {
-            ReportSource::read_with(path, self.interval.bootstrap()).or_exit(Exit::Unreadable)
+            ReportSource::read(path, self.interval.bootstrap()).or_exit(Exit::Unreadable)
         };
         let (run, other) = (read(&self.run)?, self.against.as_ref().map(read).transpose()?);
         let shows_both = |one: &ReportRequest| one.kind == ReportKind::Html;

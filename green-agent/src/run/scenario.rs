@@ -229,7 +229,7 @@ impl<'a> RunningScenario<'a> {
     fn finished(&self, planned: &PlannedTrial<'_>) -> Option<TrialReport> {
         let earlier = self.queue.log.earlier(&planned.key);
         let last = self.final_record(earlier)?;
-        Some(TrialReport::of(last, self.queue.log.folder()))
+        Some(TrialReport::of(last, self.queue.log.folder()).slim())
     }
 
     /// Returns the last of a trial's attempts, unless another attempt is to follow.

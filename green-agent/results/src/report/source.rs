@@ -32,7 +32,7 @@ pub struct ReportSource {
     /// The figures of all trials together.
     pub all: Group,
     /// The seed of bootstrap intervals; `None` for Student's.
-    bootstrap: Option<u64>,
+    pub bootstrap: Option<u64>,
 }
 
 /// A decision about a run besides its trials: a gate, the sidecar of a scenario that must fail, or trials that have not ended.
@@ -152,19 +152,11 @@ impl Group {
 }
 
 impl ReportSource {
-    /// Reads the folder of a run.
-    ///
-    /// # Errors
-    /// If it is not the folder of a run, or one of its files is damaged.
-    pub fn read(path: &Path) -> Result<Self, RecordError> {
-        Self::read_with(path, None)
-    }
-
     /// Reads the folder of a run, with the seed of bootstrap intervals if these are requested.
     ///
     /// # Errors
-    /// As for [`read`](Self::read).
-    pub fn read_with(path: &Path, bootstrap: Option<u64>) -> Result<Self, RecordError> {
+    /// If it is not the folder of a run, or one of its files is damaged.
+    pub fn read(path: &Path, bootstrap: Option<u64>) -> Result<Self, RecordError> {
         Ok(Self::new(&RunFolder::read(path)?, bootstrap))
     }
 
@@ -196,11 +188,6 @@ impl ReportSource {
     /// Returns the records that count.
     pub fn counted(&self) -> &[TrialRecord] {
         &self.folder.records[..self.counted]
-    }
-
-    /// Returns the seed of bootstrap intervals, if these are requested.
-    pub fn bootstrap(&self) -> Option<u64> {
-        self.bootstrap
     }
 
     /// Returns the results of all scenarios, with those of their gates.

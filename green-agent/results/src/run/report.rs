@@ -163,12 +163,15 @@ impl TrialReport {
                 metrics: record.metrics.clone(),
                 ..Assessment::default()
             }),
+            // They are in the trial's folder too, which may not have been copied with the records.
+            results: record.results.clone(),
+            parties: record.parties.clone(),
             started: record.started.clone(),
             seconds: record.seconds,
             phases: record.phases.clone(),
             usage: record.usage.clone(),
             folder: record.folder_below(folder),
-            ..Self::default()
+            alike: 0,
         }
     }
 
@@ -322,13 +325,7 @@ fn scenario(
 
 fn trials(run: &RunFolder, counted: &[&TrialRecord], scenario: &str) -> Vec<TrialReport> {
     let counted = counted.iter().filter(|record| record.scenario == scenario);
-    let reports = counted.map(|record| TrialReport {
-        // They are in the trial's folder too, which may not have been copied with the records.
-        results: record.results.clone(),
-        parties: record.parties.clone(),
-        ..TrialReport::of(record, &run.path)
-    });
-    reports.collect()
+    counted.map(|record| TrialReport::of(record, &run.path)).collect()
 }
 
 /// Returns the time from the beginning of a run until its last trial ended, in seconds.

@@ -29,7 +29,7 @@ async fn the_report_opens_filters_expands_and_compares_in_a_browser() {
     let _ = fs::remove_dir_all(&folder);
     generator::run(&folder.join("now"), 0);
     generator::run(&folder.join("before"), 1);
-    let read = |name: &str| ReportSource::read(&folder.join(name)).unwrap();
+    let read = |name: &str| ReportSource::read(&folder.join(name), None).unwrap();
     let page = target().join("report.html");
     html::write(&read("now"), Some(&read("before")), &page).unwrap();
     drive("browser.py", &[&page]).await;

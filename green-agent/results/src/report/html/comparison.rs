@@ -11,7 +11,7 @@ use crate::{
 /// Returns the differences from `other` to `run`.
 pub(super) fn of(run: &ReportSource, other: &ReportSource) -> Value {
     let [before, now] = [other, run].map(|run| SummaryBuilder::of(&run.folder.records));
-    let differences = before.differences_by_cell(&now, PASS_RATE, run.bootstrap());
+    let differences = before.differences_by_cell(&now, PASS_RATE, run.bootstrap);
     differences.into_iter().map(difference_json).collect()
 }
 

@@ -171,7 +171,7 @@ impl Live {
     }
 
     fn read(&self) -> io::Result<ReportSource> {
-        ReportSource::read(&self.folder).map_err(io::Error::other)
+        ReportSource::read(&self.folder, None).map_err(io::Error::other)
     }
 }
 

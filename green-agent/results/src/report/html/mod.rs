@@ -63,24 +63,18 @@ fn write_new(
 ) -> io::Result<()> {
     let mut trials = Blocks::new(BufWriter::new(fs::File::create(spool)?), MOST_BYTES);
     let in_page = trial_blocks::write(run, "t", &mut trials)?;
-    let compared = other;
-    let other = match other {
-        Some(other) => {
-            let in_page = trial_blocks::write(other, "o", &mut trials)?;
-            Some(run_block::of(other, &in_page, None))
-        }
-        None => None,
-    };
+    let other_in_page = other.map(|other| trial_blocks::write(other, "o", &mut trials));
+    let other_in_page = other_in_page.transpose()?.unwrap_or_default();
     trials.into_inner().flush()?;
-    let compared = compared.map(|other| comparison::of(run, other));
+    let compared = other.map(|other| comparison::of(run, other));
     let run_table = run_block::of(run, &in_page, compared.as_ref());
 
     let mut page = BufWriter::new(fs::File::create(new)?);
     page::begin(&mut page, &run.name, page::Source::File)?;
     let mut tables = Blocks::new(&mut page, u64::MAX);
     tables.json("run", &run_table)?;
-    if let Some(other) = &other {
-        tables.json("other", other)?;
+    if let Some(other) = other {
+        tables.json("other", &run_block::of(other, &other_in_page, None))?;
     }
     page::script(&mut page)?;
     io::copy(&mut fs::File::open(spool)?, &mut page)?;
