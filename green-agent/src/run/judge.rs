@@ -314,7 +314,7 @@ fn different(path: &Path, outcome: &SnapshotOutcome) -> Option<Problem> {
     let path = path.display();
     let accept = "look at it and accept it with --snapshots accept";
     match outcome {
-        SnapshotOutcome::Same | SnapshotOutcome::NotCompared | SnapshotOutcome::Accepted(_) => None,
+        SnapshotOutcome::Same | SnapshotOutcome::NotCompared | SnapshotOutcome::Accepted => None,
         SnapshotOutcome::Missing { new } => {
             let missing = ProblemKind::Snapshot.because(format!(
                 "{path} does not exist; this run's is {}: {accept}, or write snapshot = false in [harness]",

@@ -34,8 +34,8 @@ pub enum SnapshotOutcome {
     NotCompared,
     /// The text equals the snapshot.
     Same,
-    /// The snapshot was written.
-    Accepted(Accepted),
+    /// The snapshot was written: there was none, or a different one.
+    Accepted,
     /// There is no snapshot.
     Missing {
         /// The `.snap.new` file to which the text was written.
@@ -48,15 +48,6 @@ pub enum SnapshotOutcome {
         /// The `.snap.new` file to which the text was written.
         new: PathBuf,
     },
-}
-
-/// The kind of acceptance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Accepted {
-    /// There was no snapshot before.
-    New,
-    /// There was a different snapshot before.
-    Changed,
 }
 
 /// The reason why a snapshot could not be compared.
@@ -92,59 +83,40 @@ pub fn compare(
     }
     let actual = SnapshotFile::new(path::source_of(path), actual);
     let new = path::new_path(path);
-    match (mode, read(mode, path)?) {
-        (_, ExistingFile::Text(old)) if old.content() == actual.content() => {
+    match read(mode, path)? {
+        Some(old) if old.content() == actual.content() => {
             remove(&new)?;
             Ok(SnapshotOutcome::Same)
         }
-        (SnapshotMode::Accept, old) => {
+        _ if mode == SnapshotMode::Accept => {
             write(path, &actual)?;
             remove(&new)?;
-            Ok(SnapshotOutcome::Accepted(old.accepted()))
+            Ok(SnapshotOutcome::Accepted)
         }
-        (SnapshotMode::Check | SnapshotMode::Off, ExistingFile::Text(old)) => {
+        Some(old) => {
             write(&new, &actual)?;
             let diff = diff(old.content(), actual.content(), ("snapshot", "this run"));
             Ok(SnapshotOutcome::Different { diff, new })
         }
-        (
-            SnapshotMode::Check | SnapshotMode::Off,
-            ExistingFile::Nothing | ExistingFile::Unreadable,
-        ) => {
+        None => {
             write(&new, &actual)?;
             Ok(SnapshotOutcome::Missing { new })
         }
     }
 }
 
-/// The state of the file at a snapshot's path.
-enum ExistingFile {
-    Nothing,
-    Text(SnapshotFile),
-    /// The file is not a snapshot of text. This occurs only if it is going to be replaced.
-    Unreadable,
-}
-
-impl ExistingFile {
-    fn accepted(&self) -> Accepted {
-        match self {
-            Self::Nothing => Accepted::New,
-            Self::Text(_) | Self::Unreadable => Accepted::Changed,
-        }
-    }
-}
-
-fn read(mode: SnapshotMode, path: &Path) -> Result<ExistingFile, SnapshotError> {
+/// Returns the snapshot, if there is one. A file that is no snapshot of text is none if it is going to be replaced.
+fn read(mode: SnapshotMode, path: &Path) -> Result<Option<SnapshotFile>, SnapshotError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ExistingFile::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => {
             return Err(SnapshotError::Read { path: path.to_owned(), source });
         }
     };
     match SnapshotFile::parse(&text) {
-        Ok(file) => Ok(ExistingFile::Text(file)),
-        Err(_) if mode == SnapshotMode::Accept => Ok(ExistingFile::Unreadable),
+        Ok(file) => Ok(Some(file)),
+        Err(_) if mode == SnapshotMode::Accept => Ok(None),
         Err(why) => Err(SnapshotError::Format { path: path.to_owned(), why }),
     }
 }

@@ -25,7 +25,7 @@ fn an_accepted_snapshot_matches_afterwards() {
     let (_folder, path) = folder();
     compare(SnapshotMode::Check, &path, TEXT).unwrap();
     let outcome = compare(SnapshotMode::Accept, &path, TEXT).unwrap();
-    assert_eq!(outcome, SnapshotOutcome::Accepted(Accepted::New));
+    assert_eq!(outcome, SnapshotOutcome::Accepted);
     assert!(!new_path(&path).exists());
     let with_windows_breaks = TEXT.replace('\n', "\r\n") + "\n\n";
     for mode in [SnapshotMode::Check, SnapshotMode::Accept] {
@@ -33,7 +33,7 @@ fn an_accepted_snapshot_matches_afterwards() {
         assert_eq!(outcome, SnapshotOutcome::Same);
     }
     let outcome = compare(SnapshotMode::Accept, &path, "other").unwrap();
-    assert_eq!(outcome, SnapshotOutcome::Accepted(Accepted::Changed));
+    assert_eq!(outcome, SnapshotOutcome::Accepted);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn an_invalid_snapshot_is_an_error_until_it_is_accepted() {
     let error = compare(SnapshotMode::Check, &path, TEXT).unwrap_err();
     assert!(matches!(error, SnapshotError::Format { .. }), "{error}");
     let outcome = compare(SnapshotMode::Accept, &path, TEXT).unwrap();
-    assert_eq!(outcome, SnapshotOutcome::Accepted(Accepted::Changed));
+    assert_eq!(outcome, SnapshotOutcome::Accepted);
 }
 
 fn with_insta(folder: &Path, check: impl FnOnce()) {
