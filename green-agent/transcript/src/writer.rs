@@ -122,12 +122,12 @@ impl Transcript {
     ) {
         let entry = Unnumbered { hop, exchange, direction, content };
         // Serialize before taking the lock, because that is most of the work.
-        let line = Line::of(&entry);
+        let entry = serde_json::to_vec(&entry);
         let mut log = self.log();
         let now = Instant::now();
-        let result = line.and_then(|line| {
-            let bytes = line.0.len();
-            log.append(line, now - self.0.begun)?;
+        let result = entry.map_err(io::Error::from).and_then(|entry| {
+            let bytes = entry.len();
+            log.append(&entry, now - self.0.begun)?;
             let sender = match direction {
                 Direction::Forward => &hop.from,
                 Direction::Back => &hop.to,
@@ -259,43 +259,20 @@ impl Log {
         }
     }
 
-    /// Writes the line of the next entry.
-    fn append(&mut self, mut line: Line, time: Duration) -> io::Result<()> {
+    /// Writes the line of the next entry, which gets its number and its time in place of the brace with which it begins.
+    fn append(&mut self, entry: &[u8], time: Duration) -> io::Result<()> {
         if self.broken.is_some() {
             return Ok(());
         }
         let seq = self.written + 1;
-        self.file.write_all(line.begin(seq, time)?)?;
+        let (seconds, micros) = (time.as_secs(), time.subsec_micros());
+        let mut line = Vec::with_capacity(entry.len() + 64);
+        write!(line, "{{\"seq\":{seq},\"time\":{seconds}.{micros:06},")?;
+        line.extend_from_slice(&entry[1..]);
+        line.push(b'\n');
+        self.file.write_all(&line)?;
         self.written = seq;
         Ok(())
-    }
-}
-
-/// The line of an entry, with room before it for `seq` and `time`, which are known only when it is written.
-struct Line(Vec<u8>);
-
-impl Line {
-    /// The size of the room: two names, and two numbers of at most 20 digits.
-    const ROOM: usize = 64;
-
-    fn of(entry: &Unnumbered<'_>) -> io::Result<Self> {
-        let mut line = vec![0; Self::ROOM];
-        serde_json::to_writer(&mut line, entry)?;
-        line.push(b'\n');
-        Ok(Self(line))
-    }
-
-    /// Completes the line. The serialized text begins with the brace of an object, which is replaced by a comma.
-    fn begin(&mut self, seq: u64, time: Duration) -> io::Result<&[u8]> {
-        let mut beginning = [0; Self::ROOM];
-        let mut rest = &mut beginning[..];
-        let (seconds, micros) = (time.as_secs(), time.subsec_micros());
-        write!(rest, "{{\"seq\":{seq},\"time\":{seconds}.{micros:06}")?;
-        let length = Self::ROOM - rest.len();
-        let from = Self::ROOM - length;
-        self.0[from..Self::ROOM].copy_from_slice(&beginning[..length]);
-        self.0[Self::ROOM] = b',';
-        Ok(&self.0[from..])
     }
 }
 
