@@ -90,12 +90,12 @@ fn sections(entries: &[Entry], names: &Names, settings: &SnapshotSettings) -> Ve
 }
 
 fn section(hop: &Hop, entries: &[&Entry], names: &Names, settings: &SnapshotSettings) -> Section {
-    let collapsed = exchange::collapse(exchange::group(entries));
-    let exchanges = registry::tidy(collapsed.exchanges, &names.origins);
+    let (cards, exchanges) = exchange::collapse(exchange::group(entries));
+    let exchanges = registry::tidy(exchanges, &names.origins);
     let blocks = mcp::fold(exchanges).into_iter();
     Section {
         hop: hop.clone(),
-        cards: card::blocks(&collapsed.cards, &settings.redact),
+        cards: card::blocks(&cards, &settings.redact),
         exchanges: blocks.map(|block| lines(block, settings)).collect(),
     }
 }
@@ -143,15 +143,14 @@ impl Section {
         let cards = self.cards.iter();
         blocks.extend(cards.map(|card| write(&card.title, card.shown.as_ref(), renamer)));
         for lines in &self.exchanges {
-            blocks.push(lines.iter().map(|line| write_line(line, renamer)).collect());
+            let lines = lines.iter();
+            let written = lines.map(|Line { arrow, title, shown, .. }| {
+                write(&format!("{arrow} {title}"), shown.as_ref(), renamer)
+            });
+            blocks.push(written.collect());
         }
         blocks.join("\n")
     }
-}
-
-fn write_line(line: &Line, renamer: &mut Renamer<'_>) -> String {
-    let title = format!("{} {}", line.arrow, line.title);
-    write(&title, line.shown.as_ref(), renamer)
 }
 
 /// Returns the text for a title and the body below it.
@@ -160,9 +159,7 @@ fn write(title: &str, shown: Option<&ShownBody>, renamer: &mut Renamer<'_>) -> S
     match shown {
         None => head,
         Some(ShownBody::Text(text)) => format!("{head}{}\n", renamer.text(text).trim_end()),
-        Some(ShownBody::Json(value)) => {
-            format!("{head}{}\n", layout(&renamer.value(value)))
-        }
+        Some(ShownBody::Json(value)) => format!("{head}{}\n", layout(&renamer.value(value))),
     }
 }
 

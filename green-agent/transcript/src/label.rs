@@ -59,46 +59,33 @@ pub fn labeled_events(entry: &Entry) -> Vec<LabeledEvent> {
 }
 
 fn of_ask(ask: RequestKind<'_>, content: &Content) -> LabeledEvent {
-    match ask {
-        RequestKind::Card => vec!["request:card".to_owned()],
-        RequestKind::A2a(method) => vec![format!("request:{method}")],
-        RequestKind::Mcp { method, params } => of_mcp(method, params),
-        RequestKind::Other => of_http(content),
-    }
-}
-
-fn of_mcp(method: &str, params: Option<&Value>) -> LabeledEvent {
-    let tool =
-        params.filter(|_| method == "tools/call").and_then(|params| params.get("name")?.as_str());
-    let named = tool.map(|tool| [format!("mcp:{tool}"), format!("mcp:{method}:{tool}")]);
-    let method = format!("mcp:{method}");
-    [method].into_iter().chain(named.into_iter().flatten()).collect()
-}
-
-fn of_http(content: &Content) -> LabeledEvent {
-    match content {
-        Content::Request { method, path, .. } => vec![format!("request:{method} {path}")],
-        Content::Reply { .. } | Content::Event { .. } | Content::End | Content::Failure { .. } => {
-            Vec::new()
+    match (ask, content) {
+        (RequestKind::Card, _) => vec!["request:card".to_owned()],
+        (RequestKind::A2a(method), _) => vec![format!("request:{method}")],
+        (RequestKind::Mcp { method, .. }, _) => {
+            let tool = ask.tool();
+            let named = tool.map(|tool| [format!("mcp:{tool}"), format!("mcp:{method}:{tool}")]);
+            [format!("mcp:{method}")].into_iter().chain(named.into_iter().flatten()).collect()
         }
+        (RequestKind::Other, Content::Request { method, path, .. }) => {
+            vec![format!("request:{method} {path}")]
+        }
+        (RequestKind::Other, _) => Vec::new(),
     }
 }
 
 fn of_answer(content: &Content) -> Vec<LabeledEvent> {
     let body = content.body().and_then(|body| body.json());
+    let of_body = body.into_iter().flat_map(of_body);
     match content {
         Content::Request { .. } => Vec::new(),
-        Content::Reply { status, .. } => {
-            of_status_code(*status).into_iter().chain(body.into_iter().flat_map(of_body)).collect()
+        Content::Reply { status: status @ 400.., .. } => {
+            [vec![format!("http:{status}")]].into_iter().chain(of_body).collect()
         }
-        Content::Event { .. } => body.map(of_body).unwrap_or_default(),
+        Content::Reply { .. } | Content::Event { .. } => of_body.collect(),
         Content::End => vec![vec!["end".to_owned()]],
         Content::Failure { .. } => vec![vec!["failure".to_owned()]],
     }
-}
-
-fn of_status_code(status: u16) -> Option<LabeledEvent> {
-    (status >= 400).then(|| vec![format!("http:{status}")])
 }
 
 fn of_body(body: &Value) -> Vec<LabeledEvent> {

@@ -8,7 +8,6 @@
 
 pub mod canonical;
 pub mod entry;
-mod error;
 pub mod label;
 pub mod layout;
 mod polls;
@@ -24,6 +23,5 @@ pub mod fixture;
 
 pub use canonical::{Names, SnapshotSettings, canonical};
 pub use entry::{Body, Content, Direction, Entry, Hop, redirected};
-pub use error::TranscriptError;
-pub use reader::read;
+pub use reader::{TranscriptError, read};
 pub use writer::Transcript;

@@ -24,7 +24,15 @@ pub enum RequestKind<'a> {
     Other,
 }
 
-impl RequestKind<'_> {
+impl<'a> RequestKind<'a> {
+    /// Returns the tool that it calls.
+    pub fn tool(&self) -> Option<&'a str> {
+        match self {
+            Self::Mcp { method: "tools/call", params } => (*params)?.get("name")?.as_str(),
+            _ => None,
+        }
+    }
+
     /// Returns whether it asks for the state of a task, in any version.
     pub fn is_poll(&self) -> bool {
         matches!(self, Self::A2a("GetTask" | "tasks/get"))

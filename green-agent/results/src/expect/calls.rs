@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use green_agent_transcript::{
-    Content, Entry, redirected,
-    wire::{self, RequestKind},
-};
+use green_agent_transcript::{Content, Entry, redirected, wire};
 
 /// One tool call.
 pub(super) struct Call {
@@ -55,12 +52,7 @@ pub fn failed_calls<'a>(entries: &'a [Entry], server: &str) -> Option<(usize, &'
 }
 
 fn called(entry: &Entry) -> Option<&str> {
-    match wire::ask(&entry.content)? {
-        RequestKind::Mcp { method: "tools/call", params } => params?.get("name")?.as_str(),
-        RequestKind::Mcp { .. } | RequestKind::Card | RequestKind::A2a(_) | RequestKind::Other => {
-            None
-        }
-    }
+    wire::ask(&entry.content)?.tool()
 }
 
 fn call(request: &Entry, entries: &[Entry]) -> Call {

@@ -18,14 +18,6 @@ pub(super) struct Exchange<'a> {
     pub(super) answers: Vec<&'a Entry>,
 }
 
-/// The exchanges of a hop after collapsing.
-pub(super) struct Collapsed<'a> {
-    /// The fetches of agent cards.
-    pub(super) cards: Vec<Exchange<'a>>,
-    /// What remains.
-    pub(super) exchanges: Vec<Exchange<'a>>,
-}
-
 /// Groups the entries of one hop into exchanges, in order of their first entries.
 pub(super) fn group<'a>(entries: &[&'a Entry]) -> Vec<Exchange<'a>> {
     let mut exchanges: Vec<Exchange<'a>> = Vec::new();
@@ -48,8 +40,8 @@ pub(super) fn group<'a>(entries: &[&'a Entry]) -> Vec<Exchange<'a>> {
     exchanges
 }
 
-/// Separates card fetches, and removes repeated polls, keep-alives and MCP transport requests.
-pub(super) fn collapse(exchanges: Vec<Exchange<'_>>) -> Collapsed<'_> {
+/// Returns the fetches of agent cards and the other exchanges, without repeated polls, keep-alives and MCP transport requests.
+pub(super) fn collapse(exchanges: Vec<Exchange<'_>>) -> (Vec<Exchange<'_>>, Vec<Exchange<'_>>) {
     let endpoints = mcp_paths(&exchanges);
     let (cards, others): (Vec<_>, Vec<_>) = exchanges.into_iter().partition(Exchange::is_card);
     let mut polls = Polls::default();
@@ -60,7 +52,7 @@ pub(super) fn collapse(exchanges: Vec<Exchange<'_>>) -> Collapsed<'_> {
         .filter(|exchange| !exchange.is_mcp_transport(&endpoints))
         .filter(|exchange| polls.is_news(exchange))
         .collect();
-    Collapsed { cards, exchanges }
+    (cards, exchanges)
 }
 
 impl<'a> Exchange<'a> {
@@ -157,9 +149,7 @@ impl Polls {
         let answer = answer(exchange);
         self.answers.insert(task, answer.clone()) != Some(answer)
     }
-}
 
-impl Polls {
     /// Records the states of tasks in answers other than polls.
     fn record_states(&mut self, exchange: &Exchange<'_>) {
         for said in said_in(exchange) {
