@@ -11,8 +11,7 @@ use super::{DatasetError, rows::RawRow};
 type Record = (usize, Vec<String>);
 
 pub(super) fn rows(path: &Path, text: &str) -> Result<Vec<RawRow>, DatasetError> {
-    let wrong =
-        |line: usize, expected: String| DatasetError::Row { path: path.to_owned(), line, expected };
+    let wrong = |line: usize, expected: String| DatasetError::row(path, line, expected);
     let mut records = records(text).map_err(|(line, expected)| wrong(line, expected))?.into_iter();
     let Some((line, names)) = records.next() else {
         return Ok(Vec::new());

@@ -8,20 +8,17 @@
 //! named by its number from 1.
 
 mod csv;
-mod digest;
-mod error;
 mod rows;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
-    io::Read as _,
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
 use serde_json::{Map, Value};
-
-pub use self::{digest::digest, error::DatasetError};
+use sha2::{Digest as _, Sha256};
 
 /// The largest dataset, in bytes.
 pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -58,6 +55,45 @@ pub struct Row {
     pub fields: Map<String, Value>,
 }
 
+/// The reason why a dataset cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
+pub enum DatasetError {
+    /// The file cannot be read.
+    #[error("{}: cannot be read: {error}", path.display())]
+    Read { path: PathBuf, error: io::Error },
+    /// The name or the size of the file is another than expected.
+    #[error("{}: expected {expected}", path.display())]
+    File { path: PathBuf, expected: String },
+    /// A row that does not have the form of the file.
+    #[error("{}:{line}: expected {expected}", path.display())]
+    Row {
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// A description of what a row must be, and what was found.
+        expected: String,
+    },
+    /// An id that cannot be used as a name, or is that of another row.
+    #[error("{}:{line}: id: {problem}", path.display())]
+    Id {
+        path: PathBuf,
+        /// The line of the row, from 1.
+        line: usize,
+        problem: String,
+    },
+}
+
+impl DatasetError {
+    fn file(path: &Path, expected: String) -> Self {
+        Self::File { path: path.to_owned(), expected }
+    }
+
+    fn row(path: &Path, line: usize, expected: String) -> Self {
+        Self::Row { path: path.to_owned(), line, expected }
+    }
+}
+
 impl Dataset {
     /// Reads the dataset at `path`.
     ///
@@ -72,7 +108,7 @@ impl Dataset {
                 Some("jsonl" | "ndjson") => rows::json_lines,
                 Some("csv") => csv::rows,
                 Some("toml") => rows::toml,
-                _ => return Err(DatasetError::Format(path.to_owned())),
+                _ => return Err(DatasetError::file(path, expected_name(path))),
             };
         Self::new(path, read(path, &text(path)?)?)
     }
@@ -81,10 +117,10 @@ impl Dataset {
     fn new(path: &Path, rows: Vec<(usize, Map<String, Value>)>) -> Result<Self, DatasetError> {
         let path = path.to_owned();
         if rows.is_empty() {
-            return Err(DatasetError::Empty(path));
+            return Err(DatasetError::file(&path, "at least one row".to_owned()));
         }
         if rows.len() > MAX_ROWS {
-            return Err(DatasetError::TooManyRows(path));
+            return Err(DatasetError::file(&path, format!("at most {MAX_ROWS} rows")));
         }
         let id = ID_FIELDS.into_iter().find(|field| names_all(&rows, field)).unwrap_or(ID);
         let mut lines = BTreeMap::new();
@@ -94,11 +130,15 @@ impl Dataset {
                 None => (index + 1).to_string(),
                 Some(id) => match name(id) {
                     Some(name) => name,
-                    None => return Err(DatasetError::Id { path, line }),
+                    None => {
+                        let problem = "expected a text that is not empty, or a number".to_owned();
+                        return Err(DatasetError::Id { path, line, problem });
+                    }
                 },
             };
             if let Some(first) = lines.insert(name.clone(), line) {
-                return Err(DatasetError::DuplicateId { path, line, id: name, first });
+                let problem = format!("{name:?} is the id of the row on line {first} too");
+                return Err(DatasetError::Id { path, line, problem });
             }
             let digest = digest(&Value::Object(fields.clone()));
             named.push(Row { name, line, digest, fields });
@@ -122,6 +162,23 @@ impl Row {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
         })
     }
+}
+
+/// Returns the names that a dataset may have, and how a file of another form becomes one.
+fn expected_name(path: &Path) -> String {
+    let conversion = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("json") => {
+            "rename it to .jsonl if each line is an object; of a list, jq -c '.[]' FILE > rows.jsonl makes lines"
+        }
+        Some("tsv") => {
+            "convert it, with pandas for example: read_csv(FILE, sep=\"\\t\").to_csv(\"rows.csv\", index=False)"
+        }
+        _ => {
+            "unpack or convert it, with pandas for example: \
+             read_parquet(FILE).to_json(\"rows.jsonl\", orient=\"records\", lines=True)"
+        }
+    };
+    format!("a file whose name ends in .jsonl, .ndjson, .csv or .toml; {conversion}")
 }
 
 /// Whether `field` names all rows, which have no `id`, each by a name of its own.
@@ -150,20 +207,26 @@ fn text(path: &Path) -> Result<String, DatasetError> {
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(cannot_read)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(DatasetError::TooLarge(path.to_owned()));
+        return Err(DatasetError::file(path, format!("at most {MAX_BYTES} bytes")));
     }
-    let text = String::from_utf8(bytes).map_err(|error| DatasetError::NotUtf8 {
-        path: path.to_owned(),
-        line: 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count(),
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
+        DatasetError::row(path, line, "UTF-8".to_owned())
     })?;
     // Spreadsheet programs begin their CSV files with a byte order mark.
     Ok(match text.strip_prefix('\u{feff}') {
         Some(rest) => rest.to_owned(),
         None => text,
     })
+}
+
+/// Returns the SHA-256 digest of a value, `sha256:` and 64 hexadecimal digits. It does not depend on the order
+/// of members.
+pub fn digest(value: &Value) -> String {
+    let mut value = value.clone();
+    value.sort_all_objects();
+    format!("sha256:{:x}", Sha256::digest(value.to_string()))
 }
 
 #[cfg(test)]

@@ -18,10 +18,9 @@ pub(super) fn json_lines(path: &Path, text: &str) -> Result<Vec<RawRow>, Dataset
     let lines = (1..).zip(text.lines());
     let rows = lines.filter(|(_, line)| !line.trim().is_empty());
     rows.map(|(number, line)| {
-        let wrong = |found: String| DatasetError::Row {
-            path: path.to_owned(),
-            line: number,
-            expected: format!("an object as JSON on one line: {found}{}", one_line_each(line)),
+        let wrong = |found: String| {
+            let expected = format!("an object as JSON on one line: {found}{}", one_line_each(line));
+            DatasetError::row(path, number, expected)
         };
         match serde_json::from_str(line) {
             Ok(Value::Object(fields)) => Ok((number, fields)),
@@ -62,8 +61,7 @@ fn kind(value: &Value) -> &'static str {
 pub(super) fn toml(path: &Path, text: &str) -> Result<Vec<RawRow>, DatasetError> {
     let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
     let line_at = |offset: usize| breaks.partition_point(|at| *at < offset) + 1;
-    let wrong =
-        |line: usize, expected: String| DatasetError::Row { path: path.to_owned(), line, expected };
+    let wrong = |line: usize, expected: String| DatasetError::row(path, line, expected);
     let root = DeTable::parse(text).map_err(|error| {
         let line = line_at(error.span().map_or(0, |span| span.start));
         wrong(line, format!("TOML: {}", error.message()))
