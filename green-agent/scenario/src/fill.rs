@@ -76,101 +76,8 @@ impl Filling<'_> {
         numbers: &'n Numbers,
         report: Report<'_>,
     ) {
-        if !root.contains_key("harness") {
-            return;
-        }
-        for (name, value) in root.iter_mut() {
-            let name = name.get_ref().as_ref();
-            match (name, value.get_mut()) {
-                ("harness", DeValue::Table(harness)) => {
-                    let others = harness
-                        .iter_mut()
-                        .filter(|(key, _)| !SOURCES.contains(&key.get_ref().as_ref()));
-                    for (key, value) in others {
-                        let key = format!("harness.{}", key.get_ref());
-                        self.value(value, &key, TextKind::Plain, numbers, report);
-                    }
-                }
-                (agents, DeValue::Table(agent)) if AGENTS.contains(&agents) => {
-                    self.agent(agent, agents, numbers, report);
-                }
-                (agents, DeValue::Array(list)) if AGENTS.contains(&agents) => {
-                    for (index, agent) in list.iter_mut().enumerate() {
-                        if let DeValue::Table(agent) = agent.get_mut() {
-                            self.agent(agent, &format!("{agents}[{index}]"), numbers, report);
-                        }
-                    }
-                }
-                _ => self.value(value, name, TextKind::Plain, numbers, report),
-            }
-        }
-    }
-
-    fn agent<'n>(
-        &self,
-        agent: &mut DeTable<'n>,
-        key: &str,
-        numbers: &'n Numbers,
-        report: Report<'_>,
-    ) {
-        for (name, value) in agent.iter_mut() {
-            let name = name.get_ref().as_ref();
-            let place = match name {
-                "cmd" => TextKind::Command,
-                "env" => TextKind::Variable,
-                _ => TextKind::Plain,
-            };
-            self.value(value, &format!("{key}.{name}"), place, numbers, report);
-        }
-    }
-
-    fn value<'n>(
-        &self,
-        value: &mut Spanned<DeValue<'n>>,
-        key: &str,
-        place: TextKind,
-        numbers: &'n Numbers,
-        report: Report<'_>,
-    ) {
-        let span = value.span();
-        match value.get_mut() {
-            DeValue::String(text) => {
-                if !has_placeholder(text) && !text.contains(WHOLE_ROW) {
-                    return;
-                }
-                match self.text(text, place) {
-                    Ok(filled) if place == TextKind::Sought && is_in_all(&filled) => {
-                        let expected = "a text that is not empty, since every answer contains that";
-                        report(span.start, key, self.unusable(text, expected));
-                    }
-                    Ok(filled) => match to_toml(&filled, &span, numbers) {
-                        Some(filled) => *value.get_mut() = filled,
-                        None => report(span.start, key, self.unusable(text, "lists without null")),
-                    },
-                    Err(problem) => report(span.start, key, problem),
-                }
-            }
-            DeValue::Array(items) => {
-                for (index, item) in items.iter_mut().enumerate() {
-                    self.value(item, &format!("{key}[{index}]"), place, numbers, report);
-                }
-            }
-            DeValue::Table(members) => {
-                let table: String = key.chars().filter(|c| !c.is_ascii_digit()).collect();
-                let is_of_answer = ANSWERS.contains(&table.as_str());
-                for (name, member) in members.iter_mut() {
-                    let name = name.get_ref().as_ref();
-                    let place = match name {
-                        "matches" if is_of_answer || table == EXPECTATIONS => TextKind::Pattern,
-                        "contains" | "contains_all" | "contains_any" if is_of_answer => {
-                            TextKind::Sought
-                        }
-                        _ => place,
-                    };
-                    self.value(member, &format!("{key}.{name}"), place, numbers, report);
-                }
-            }
-            _ => {}
+        if root.contains_key("harness") {
+            Filler { filling: self, numbers, report }.file(root);
         }
     }
 
@@ -180,13 +87,11 @@ impl Filling<'_> {
                 Some((_, row)) => Value::Object(row.fields.clone()),
                 None => Value::from(text),
             }),
-            TextKind::Plain | TextKind::Pattern | TextKind::Sought => {
-                match placeholder_only(text) {
-                    Some(placeholder) => Ok(self.look_up(placeholder)?.clone()),
-                    None if place == TextKind::Pattern => self.within(text, regex::escape),
-                    None => self.within(text, str::to_owned),
-                }
-            }
+            TextKind::Plain | TextKind::Pattern | TextKind::Sought => match next(text) {
+                Some(("", placeholder, "")) => Ok(self.look_up(placeholder)?.clone()),
+                _ if place == TextKind::Pattern => self.within(text, regex::escape),
+                _ => self.within(text, str::to_owned),
+            },
             TextKind::Variable => self.within(text, |value| value.replace('$', "$$")),
             TextKind::Command => {
                 // The command is split before it is filled, so that a value with spaces or quotes stays one word.
@@ -279,6 +184,105 @@ impl Filling<'_> {
     }
 }
 
+/// Fills the texts of one file.
+struct Filler<'f, 'n> {
+    filling: &'f Filling<'f>,
+    numbers: &'n Numbers,
+    report: Report<'f>,
+}
+
+impl<'n> Filler<'_, 'n> {
+    fn file(&self, root: &mut DeTable<'n>) {
+        for (name, value) in root.iter_mut() {
+            let name = name.get_ref().as_ref();
+            match (name, value.get_mut()) {
+                ("harness", DeValue::Table(harness)) => {
+                    let others = harness
+                        .iter_mut()
+                        .filter(|(key, _)| !SOURCES.contains(&key.get_ref().as_ref()));
+                    for (key, value) in others {
+                        self.value(value, &format!("harness.{}", key.get_ref()), TextKind::Plain);
+                    }
+                }
+                (agents, DeValue::Table(agent)) if AGENTS.contains(&agents) => {
+                    self.agent(agent, agents);
+                }
+                (agents, DeValue::Array(list)) if AGENTS.contains(&agents) => {
+                    for (index, agent) in list.iter_mut().enumerate() {
+                        if let DeValue::Table(agent) = agent.get_mut() {
+                            self.agent(agent, &format!("{agents}[{index}]"));
+                        }
+                    }
+                }
+                _ => self.value(value, name, TextKind::Plain),
+            }
+        }
+    }
+
+    fn agent(&self, agent: &mut DeTable<'n>, key: &str) {
+        for (name, value) in agent.iter_mut() {
+            let name = name.get_ref().as_ref();
+            let place = match name {
+                "cmd" => TextKind::Command,
+                "env" => TextKind::Variable,
+                _ => TextKind::Plain,
+            };
+            self.value(value, &format!("{key}.{name}"), place);
+        }
+    }
+
+    fn value(&self, value: &mut Spanned<DeValue<'n>>, key: &str, place: TextKind) {
+        let span = value.span();
+        match value.get_mut() {
+            DeValue::String(text) => match self.text(text, place, &span) {
+                Ok(Some(filled)) => *value.get_mut() = filled,
+                Ok(None) => {}
+                Err(problem) => (self.report)(span.start, key, problem),
+            },
+            DeValue::Array(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.value(item, &format!("{key}[{index}]"), place);
+                }
+            }
+            DeValue::Table(members) => {
+                let table: String = key.chars().filter(|c| !c.is_ascii_digit()).collect();
+                let is_of_answer = ANSWERS.contains(&table.as_str());
+                for (name, member) in members.iter_mut() {
+                    let name = name.get_ref().as_ref();
+                    let place = match name {
+                        "matches" if is_of_answer || table == EXPECTATIONS => TextKind::Pattern,
+                        "contains" | "contains_all" | "contains_any" if is_of_answer => {
+                            TextKind::Sought
+                        }
+                        _ => place,
+                    };
+                    self.value(member, &format!("{key}.{name}"), place);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the value of a text with placeholders; `None` for another text.
+    fn text(
+        &self,
+        text: &str,
+        place: TextKind,
+        span: &Range<usize>,
+    ) -> Result<Option<DeValue<'n>>, Problem> {
+        if next(text).is_none() && !text.contains(WHOLE_ROW) {
+            return Ok(None);
+        }
+        let filled = self.filling.text(text, place)?;
+        if place == TextKind::Sought && is_in_all(&filled) {
+            let expected = "a text that is not empty, since every answer contains that";
+            return Err(self.filling.unusable(text, expected));
+        }
+        let unusable = || self.filling.unusable(text, "lists without null");
+        to_toml(&filled, span, self.numbers).ok_or_else(unusable).map(Some)
+    }
+}
+
 /// The words with which placeholders begin, before a dot.
 pub(super) const ROOTS: [&str; 2] = ["row", "matrix"];
 
@@ -317,18 +321,6 @@ fn is_in_all(sought: &Value) -> bool {
         Value::String(text) => text.is_empty(),
         Value::Array(texts) => texts.is_empty() || texts.iter().any(|text| text == ""),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
-    }
-}
-
-fn has_placeholder(text: &str) -> bool {
-    next(text).is_some()
-}
-
-/// Returns the placeholder, if the text consists of nothing else.
-fn placeholder_only(text: &str) -> Option<&str> {
-    match next(text)? {
-        ("", placeholder, "") => Some(placeholder),
-        _ => None,
     }
 }
 
