@@ -73,13 +73,23 @@ impl ScenarioFile {
 /// If a path does not exist, a folder or a sidecar cannot be read, no file was found, or two files would get the same
 /// name.
 pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<ScenarioFile>, CollectError> {
-    let mut found = FoundFiles::default();
+    let mut found: Vec<ScenarioFile> = Vec::new();
+    // The index of each file, by its path without links and `..`.
+    let mut places = BTreeMap::new();
     for path in paths {
         for next in below(path)? {
-            found.add(next);
+            let place = fs::canonicalize(&next.path).unwrap_or_else(|_| next.path.clone());
+            match places.entry(place) {
+                // A file that was both given and found counts as given.
+                Entry::Occupied(known) if next.as_named => found[*known.get()] = next,
+                Entry::Occupied(_) => {}
+                Entry::Vacant(free) => {
+                    free.insert(found.len());
+                    found.push(next);
+                }
+            }
         }
     }
-    let mut found = found.files;
     // Names are chosen before the filter is applied, so that they do not depend on it.
     names::rename_duplicates(&mut found)?;
     found.retain(|file| filter.is_none_or(|text| file.name.contains(text)));
@@ -90,29 +100,6 @@ pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<ScenarioFi
         });
     }
     Ok(found)
-}
-
-/// The files found so far.
-#[derive(Default)]
-struct FoundFiles {
-    files: Vec<ScenarioFile>,
-    /// The index of each file, by its path without links and `..`.
-    places: BTreeMap<PathBuf, usize>,
-}
-
-impl FoundFiles {
-    /// Adds a file unless it was added before. A file that was both given and found counts as given.
-    fn add(&mut self, next: ScenarioFile) {
-        let place = fs::canonicalize(&next.path).unwrap_or_else(|_| next.path.clone());
-        match self.places.entry(place) {
-            Entry::Occupied(known) if next.as_named => self.files[*known.get()] = next,
-            Entry::Occupied(_) => {}
-            Entry::Vacant(free) => {
-                free.insert(self.files.len());
-                self.files.push(next);
-            }
-        }
-    }
 }
 
 fn below(path: &Path) -> Result<Vec<ScenarioFile>, CollectError> {
