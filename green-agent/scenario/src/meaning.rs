@@ -8,7 +8,7 @@ use bridge_client::is_loopback;
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use super::parse;
+use super::{parse, placeholder::change_texts};
 
 /// The keys of `[harness]` that do not affect a single trial.
 const IGNORED_KEYS: &str = "trials seed dataset matrix retries reuse ports gate stop_when version";
@@ -85,16 +85,10 @@ pub(super) fn words(text: &str, ports: &[String]) -> String {
 
 /// Replaces each text that is the address of this machine.
 pub(super) fn without_addresses(value: &mut Value) {
-    match value {
-        Value::String(text) => {
-            if let Some(url) = Url::parse(text).ok().filter(is_loopback) {
-                *text = format!("{{here}}{}", url.path());
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(without_addresses),
-        Value::Object(members) => members.values_mut().for_each(without_addresses),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
+    change_texts(value, &|text: &str| match Url::parse(text).ok().filter(is_loopback) {
+        Some(url) => Value::from(format!("{{here}}{}", url.path())),
+        None => Value::from(text),
+    });
 }
 
 #[cfg(test)]

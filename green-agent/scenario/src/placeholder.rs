@@ -38,24 +38,26 @@ pub fn fill(text: &str, role: &str, address: &str) -> String {
 #[must_use]
 pub fn of_trial(config: &Map<String, Value>, seed: u64, number: u32) -> Map<String, Value> {
     let values = [("{trial.seed}", seed), ("{trial.number}", u64::from(number))];
+    let fill = |text: &str| match values.iter().find(|(name, _)| text == *name) {
+        Some((_, number)) => Value::from(*number),
+        None => {
+            let replace =
+                |text: String, (name, number): (&str, u64)| text.replace(name, &number.to_string());
+            Value::from(values.into_iter().fold(text.to_owned(), replace))
+        }
+    };
     let mut filled = config.clone();
-    filled.values_mut().for_each(|value| fill_trial(value, values));
+    filled.values_mut().for_each(|value| change_texts(value, &fill));
     filled
 }
 
-fn fill_trial(value: &mut Value, values: [(&str, u64); 2]) {
+/// Changes every text of a value.
+pub(super) fn change_texts(value: &mut Value, change: &impl Fn(&str) -> Value) {
     match value {
-        Value::String(text) => match values.iter().find(|(name, _)| text == name) {
-            Some((_, number)) => *value = Value::from(*number),
-            None => {
-                for (name, number) in values {
-                    *text = text.replace(name, &number.to_string());
-                }
-            }
-        },
-        Value::Array(items) => items.iter_mut().for_each(|item| fill_trial(item, values)),
+        Value::String(text) => *value = change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| change_texts(item, change)),
         Value::Object(members) => {
-            members.values_mut().for_each(|member| fill_trial(member, values));
+            members.values_mut().for_each(|member| change_texts(member, change));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
@@ -110,16 +112,7 @@ pub fn value_names(value: &Value, role: &str) -> bool {
 
 /// Replaces the placeholders in every text of this value.
 pub fn fill_value(value: &mut Value, role: &str, address: &str) {
-    match value {
-        Value::String(text) => *text = fill(text, role, address),
-        Value::Array(items) => {
-            for item in items {
-                fill_value(item, role, address);
-            }
-        }
-        Value::Object(members) => fill_settings(members, role, address),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
+    change_texts(value, &|text: &str| Value::from(fill(text, role, address)));
 }
 
 #[cfg(test)]
