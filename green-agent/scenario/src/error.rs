@@ -1,6 +1,9 @@
 //! The errors of scenario files, with their positions.
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 /// One mistake in a file, printed as `path:line:column: key: message`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +36,14 @@ impl std::error::Error for ScenarioError {}
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct ScenarioErrors(pub Vec<ScenarioError>);
+
+impl ScenarioErrors {
+    /// Returns the only mistake in a file, which begins on this line.
+    pub(super) fn one(path: &Path, line: usize, key: &str, problem: Problem) -> Self {
+        let (path, key) = (path.to_owned(), key.to_owned());
+        Self(vec![ScenarioError { path, line, column: 1, key, problem }])
+    }
+}
 
 /// The kinds of mistakes. Each message is one line that names what was expected and what was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,7 +100,7 @@ pub enum Problem {
     Together { other: &'static str, advice: &'static str },
     /// Agents that cannot stay from one trial to the next.
     #[error("agents cannot be kept between trials: {0}")]
-    NotKept(super::reuse::Obstacle),
+    NotKept(String),
     /// A role that the harness itself uses.
     #[error(
         "the role {0:?} is reserved; expected one other than green, runner, environment and those that end with .bot"

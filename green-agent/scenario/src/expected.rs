@@ -48,9 +48,11 @@ impl ExpectedFailure {
 }
 
 fn sidecar(root: &mut Table<'_>) -> Option<ExpectedFailure> {
-    let exit = root.need("exit", "the exit code of the run").and_then(|node| exit_code(&node));
-    let message =
-        root.need("message", "a text that the report must contain").and_then(|node| message(&node));
+    let exit = root.key("exit").need("the exit code of the run").and_then(exit_code);
+    let message = root.key("message");
+    let message = message.need("a text that the report must contain");
+    // Every report contains an empty message.
+    let message = message.and_then(|node| node.filled("a text that is not empty"));
     root.reject_unknown();
     Some(ExpectedFailure { exit: exit?, message: message? })
 }
@@ -61,11 +63,6 @@ fn exit_code(node: &Node<'_>) -> Option<u8> {
         return Some(exit);
     }
     node.expected("1 (evaluation), 3 (scenario file) or 4 (infrastructure)")
-}
-
-/// Reads the message. An empty one is an error, because every report contains it.
-fn message(node: &Node<'_>) -> Option<String> {
-    node.filled("a text that is not empty")
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! - [`parse`](mod@parse): parses text into the model
 //! - `reader`: reads TOML with positions, for `parse` and `expected`
 //! - [`source`](mod@source): a file with its dataset and matrix, from which scenarios are made; `fill`: fills their
-//!   placeholders; `meaning`: the content that enters the digest; [`misspelt`]: texts that are almost placeholders
+//!   placeholders; `meaning`: the content that enters the digest; `misspelt`: texts that are almost placeholders
 //! - [`error`]: mistakes in a file, with positions
 //! - [`dataset`]: the rows that fill scenarios
 //! - [`files`]: finds files from paths on the command line
@@ -29,7 +29,7 @@ mod fill;
 pub mod gate;
 mod inherits;
 mod meaning;
-pub mod misspelt;
+mod misspelt;
 pub mod model;
 pub mod parse;
 pub mod placeholder;

@@ -1,49 +1,21 @@
 //! Finds texts that look like misspelled placeholders, such as `{rwo.input}`. They are no mistakes: they are sent as
 //! they are.
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
 use super::{fill::ROOTS, reader::ALIKE};
 
-/// A text in braces that is almost a placeholder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MisspeltPlaceholder {
-    path: PathBuf,
-    line: usize,
-    column: usize,
-    /// The text in the braces.
-    written: String,
-    /// The placeholder that was probably meant.
-    meant: String,
-}
-
-impl fmt::Display for MisspeltPlaceholder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, line, column, written, meant } = self;
-        let path = path.display();
-        write!(
-            f,
-            "{path}:{line}:{column}: {{{written}}} is no placeholder and stays as it is written; did you mean {{{meant}}}?"
-        )
-    }
-}
-
-/// Returns the texts of a file that are almost placeholders, outside of comments.
-pub(super) fn placeholders(path: &Path, text: &str) -> Vec<MisspeltPlaceholder> {
-    let lines = text.lines().enumerate();
+/// Returns a note about each text of a file that is almost a placeholder, outside of comments.
+pub(super) fn placeholders(path: &Path, text: &str) -> Vec<String> {
+    let path = &path.display();
+    let lines = (1..).zip(text.lines());
     let code = lines.filter(|(_, line)| !line.trim_start().starts_with('#'));
-    let found = code.flat_map(|(at, line)| {
-        braces(line).filter_map(move |(column, written)| {
-            Some(MisspeltPlaceholder {
-                path: path.to_owned(),
-                line: at + 1,
-                column,
-                meant: likely_placeholder(written)?,
-                written: written.to_owned(),
-            })
+    let found = code.flat_map(|(number, line)| {
+        let written = braces(line).filter_map(|(column, text)| Some((column, text, meant(text)?)));
+        written.map(move |(column, text, meant)| {
+            format!(
+                "{path}:{number}:{column}: {{{text}}} is no placeholder and stays as it is written; did you mean {{{meant}}}?"
+            )
         })
     });
     found.collect()
@@ -62,7 +34,7 @@ fn braces(line: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Returns the placeholder that was probably meant by a text whose first word is almost one of the known ones.
-fn likely_placeholder(written: &str) -> Option<String> {
+fn meant(written: &str) -> Option<String> {
     let (root, rest) = written.split_once('.')?;
     if ROOTS.contains(&root) || rest.is_empty() {
         return None;
@@ -79,10 +51,8 @@ mod tests {
     fn a_misspelt_placeholder_is_found_with_its_place() {
         let text = "# {rwo.x}\ntext = 'ä {rwo.input}, {row.target} ${rwo.x}'\n\
                     cmd = 'a --mode {mtrix.mode} --x {plan.result} {agent} { row.x }'\n";
-        let found = placeholders(Path::new("a.toml"), text);
-        let said: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert_eq!(
-            said,
+            placeholders(Path::new("a.toml"), text),
             [
                 "a.toml:2:11: {rwo.input} is no placeholder and stays as it is written; did you mean {row.input}?",
                 "a.toml:3:17: {mtrix.mode} is no placeholder and stays as it is written; did you mean {matrix.mode}?",

@@ -1,32 +1,16 @@
 //! Finds the agents that can be kept from one trial to the next, with `harness.reuse = "agents"`.
 
-use std::fmt;
-
 use super::{
     episode::{Delivery, Direction},
-    model::{Agent, Evaluator, Green, Reuse, Scenario, Start},
+    model::{Agent, Evaluator, Green, Reuse, Scenario},
 };
 
 /// The variables that differ from trial to trial.
 const PER_TRIAL: [&str; 2] = ["HARNESS_SEED", "HARNESS_TRIAL"];
 
-/// The reason why the agents of a scenario cannot be kept: a key of the file, and what is wrong with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Obstacle {
-    /// The key, such as `participants[0].cmd`.
-    pub key: String,
-    /// The part of it that belongs to one trial only.
-    pub why: String,
-}
-
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.key, self.why)
-    }
-}
-
-/// Returns the reason why the agents of a scenario with `reuse = "agents"` cannot be kept, if there is one.
-pub fn obstacle(scenario: &Scenario) -> Option<Obstacle> {
+/// Returns the reason why the agents of a scenario with `reuse = "agents"` cannot be kept, if there is one: a key of the file, such as
+/// `participants[0].cmd`, and which part of it belongs to one trial only.
+pub fn obstacle(scenario: &Scenario) -> Option<String> {
     if scenario.harness.reuse == Reuse::Nothing {
         return None;
     }
@@ -39,30 +23,27 @@ pub fn obstacle(scenario: &Scenario) -> Option<Obstacle> {
     })
 }
 
-fn of_evaluator(evaluator: &Evaluator) -> Option<Obstacle> {
+fn of_evaluator(evaluator: &Evaluator) -> Option<String> {
     let Evaluator::Episode(episode) = evaluator else {
         return None;
     };
-    let (key, why) = match (episode.direction, episode.delivery) {
-        (Direction::PurpleCalls, _) => (
-            "config.direction",
-            "is \"purple-calls\", and a participant that calls is run once for each trial",
-        ),
-        (Direction::GreenCalls, Delivery::Preset) => (
-            "config.delivery",
-            "is \"preset\", which gives a participant the connection details of one trial before it starts",
-        ),
+    let obstacle = match (episode.direction, episode.delivery) {
+        (Direction::PurpleCalls, _) => {
+            "config.direction is \"purple-calls\", and a participant that calls is run once for each trial"
+        }
+        (Direction::GreenCalls, Delivery::Preset) => {
+            "config.delivery is \"preset\", which gives a participant the connection details of one trial before it starts"
+        }
         (Direction::GreenCalls, Delivery::Messages | Delivery::Synchronous) => return None,
     };
-    Some(Obstacle { key: key.to_owned(), why: why.to_owned() })
+    Some(obstacle.to_owned())
 }
 
-fn of_agent(key: &str, agent: &Agent) -> Option<Obstacle> {
-    if let Start::Client { .. } = &agent.start {
-        return Some(Obstacle {
-            key: format!("{key}.cmd"),
-            why: "names {green}, and a program that calls ends with its trial".to_owned(),
-        });
+fn of_agent(key: &str, agent: &Agent) -> Option<String> {
+    if agent.start.is_client() {
+        return Some(format!(
+            "{key}.cmd names {{green}}, and a program that calls ends with its trial"
+        ));
     }
     let words = agent.start.words().iter();
     let words = words.map(|word| (format!("{key}.cmd"), word));
@@ -70,8 +51,7 @@ fn of_agent(key: &str, agent: &Agent) -> Option<Obstacle> {
     let env = env.map(|(name, value)| (format!("{key}.env.{name}"), value));
     words.chain(env).find_map(|(key, text)| {
         let variable = PER_TRIAL.iter().find(|name| text.contains(**name))?;
-        let why = format!("refers to {variable}, which differs from trial to trial");
-        Some(Obstacle { key, why })
+        Some(format!("{key} refers to {variable}, which differs from trial to trial"))
     })
 }
 

@@ -7,14 +7,13 @@ use serde_json::{Value, json};
 use super::{
     error::{Problem, ScenarioError, ScenarioErrors},
     fill::{Cell, Filling, as_text},
-    meaning,
-    misspelt::{self, MisspeltPlaceholder},
+    meaning, misspelt,
     model::Scenario,
     parse,
     reader::{Table, document},
     supplied::AgentOverrides,
 };
-use crate::dataset::{Dataset, Row, digest};
+use crate::dataset::{Dataset, DatasetError, Row, digest};
 
 /// The most cells of a matrix.
 const MAX_CELLS: usize = 10_000;
@@ -93,15 +92,11 @@ impl ScenarioSource {
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = vec![Cell::new()];
         for (name, values) in &self.axes {
-            let longer = |cell: &Cell| {
-                let cell = cell.clone();
-                values.iter().map(move |value| {
-                    let mut cell = cell.clone();
-                    cell.push((name.clone(), value.clone()));
-                    cell
-                })
+            let longer = |cell: Cell| {
+                let with = |value: &Value| [&cell[..], &[(name.clone(), value.clone())]].concat();
+                values.iter().map(with).collect::<Vec<_>>()
             };
-            cells = cells.iter().flat_map(longer).collect();
+            cells = cells.into_iter().flat_map(longer).collect();
         }
         cells
     }
@@ -182,8 +177,8 @@ impl ScenarioSource {
         ScenarioError { problem, ..error }
     }
 
-    /// Returns the texts that are almost placeholders; there are none in a file of another program.
-    pub fn misspelt(&self) -> Vec<MisspeltPlaceholder> {
+    /// Returns a note about each text that is almost a placeholder; there are none in a file of another program.
+    pub fn misspelt(&self) -> Vec<String> {
         match parse::is_manifest(&self.path) {
             true => Vec::new(),
             false => misspelt::placeholders(&self.path, &self.text),
@@ -225,32 +220,20 @@ fn sources(path: &Path, root: &mut Table<'_>) -> Option<Sources> {
     let Some(mut harness) = harness.and_then(|node| node.table()) else {
         return Some((None, Vec::new()));
     };
-    let dataset = match harness.get("dataset") {
-        Some(node) => {
-            let file = path.with_file_name(node.text()?);
-            match Dataset::read(&file) {
-                Ok(dataset) => Some(dataset),
-                Err(error) => {
-                    node.report(Problem::Dataset(error.to_string()));
-                    return None;
-                }
-            }
+    let mut sources: Sources = (None, Vec::new());
+    if let Some(node) = harness.get("dataset") {
+        let dataset = Dataset::read(&path.with_file_name(node.text()?));
+        let report = |error: &DatasetError| node.report(Problem::Dataset(error.to_string()));
+        sources.0 = Some(dataset.inspect_err(report).ok()?);
+    }
+    if let Some(node) = harness.get("matrix") {
+        sources.1 = parse::matrix(&mut node.table()?)?;
+        let cells = sources.1.iter().map(|(_, values)| values.len());
+        if cells.fold(1_usize, usize::saturating_mul) > MAX_CELLS {
+            return node.expected(format!("at most {MAX_CELLS} cells"));
         }
-        None => None,
-    };
-    let axes = match harness.get("matrix") {
-        Some(node) => {
-            let axes = parse::matrix(&mut node.table()?)?;
-            let cells = axes.iter().map(|(_, values)| values.len());
-            let cells = cells.fold(1_usize, usize::saturating_mul);
-            if cells > MAX_CELLS {
-                return node.expected(format!("at most {MAX_CELLS} cells"));
-            }
-            axes
-        }
-        None => Vec::new(),
-    };
-    Some((dataset, axes))
+    }
+    Some(sources)
 }
 
 #[cfg(test)]

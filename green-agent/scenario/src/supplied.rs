@@ -3,7 +3,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
     path::Path,
 };
 
@@ -117,48 +116,27 @@ impl AgentOverrides {
     }
 }
 
-/// An agent that cannot be started, because neither the file nor the command line specifies how.
-#[derive(Debug, PartialEq, Eq)]
-pub struct UnspecifiedAgent {
-    role: String,
-    image: Option<String>,
-    /// The command of its program, as far as the file says it.
-    cmd: String,
-    is_built: bool,
-}
-
-impl fmt::Display for UnspecifiedAgent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let role = match self.role.contains(' ') {
-            true => format!("'{}'", self.role),
-            false => self.role.clone(),
+/// Returns a sentence about each agent of a scenario whose start neither the file nor the command line specifies.
+pub fn unknown(scenario: &Scenario) -> Vec<String> {
+    let absent = scenario.agents().filter_map(|agent| {
+        let Start::Absent { image, entrypoint, is_built } = &agent.start else {
+            return None;
         };
-        write!(f, "{}: the file does not say how it is started", self.role)?;
-        if let Some(image) = &self.image {
-            write!(f, ", but for the image {image}, and neither docker nor podman is installed")?;
-        } else if self.is_built {
-            f.write_str(
-                ", but for how its image is built, which is not done here: build it and name it as image",
-            )?;
-        }
-        write!(
-            f,
-            "; use --agent {role}=\"{}\" or --agent {role}=URL, or in an --overlay file",
-            self.cmd
-        )
-    }
-}
-
-/// Returns the agents of a scenario whose start is not specified.
-pub fn unknown(scenario: &Scenario) -> Vec<UnspecifiedAgent> {
-    let absent = scenario.agents().filter_map(|agent| match &agent.start {
-        Start::Absent { image, entrypoint, is_built } => Some(UnspecifiedAgent {
-            role: agent.role.clone(),
-            image: image.clone(),
-            cmd: cmd(entrypoint),
-            is_built: *is_built,
-        }),
-        _known => None,
+        let (role, cmd) = (&agent.role, cmd(entrypoint));
+        let option = if role.contains(' ') { format!("'{role}'") } else { role.clone() };
+        let but = match image {
+            Some(image) => {
+                format!(", but for the image {image}, and neither docker nor podman is installed")
+            }
+            None if *is_built => {
+                ", but for how its image is built, which is not done here: build it and name it as image".to_owned()
+            }
+            None => String::new(),
+        };
+        Some(format!(
+            "{role}: the file does not say how it is started{but}; use --agent {option}=\"{cmd}\" or --agent {option}=URL, or in \
+             an --overlay file"
+        ))
     });
     absent.collect()
 }
@@ -287,7 +265,7 @@ mod tests {
         let unknown = unknown(&scenario);
         assert_eq!(unknown.len(), 2);
         assert_eq!(
-            unknown[0].to_string(),
+            unknown[0],
             "purple: the file does not say how it is started, but for the image ghcr.io/x/y:1, and neither docker nor \
              podman is installed; use --agent purple=\"CMD --port {port}\" or --agent purple=URL, or in an \
              --overlay file"
@@ -308,7 +286,7 @@ mod tests {
         let mut scenario = scenario_of(
             "[green_agent]\nbuild = '.'\n[[participants]]\nname = 'purple'\nbuild = { context = '.', dockerfile = 'x' }\n",
         );
-        let said = unknown(&scenario)[0].to_string();
+        let said = &unknown(&scenario)[0];
         assert_eq!(
             said,
             "purple: the file does not say how it is started, but for how its image is built, which is not done here: build \
@@ -328,7 +306,7 @@ mod tests {
         let entrypoint = ["serve", "my app.py", "--port", PORT].map(str::to_owned).to_vec();
         purple.start = Start::Absent { image, entrypoint, is_built: false };
         purple.inherits = Inherits::Named(vec!["TOKEN".to_owned(), "AWS_*".to_owned()]);
-        let said = unknown(&scenario)[0].to_string();
+        let said = &unknown(&scenario)[0];
         let cmd = "use --agent purple=\"serve 'my app.py' --port {port}\" or";
         assert!(said.contains(cmd), "{said}");
         contain(&mut scenario, Engine::Docker);

@@ -187,8 +187,7 @@ pub(super) fn supply(scenario: &mut Scenario, options: &RunOptions) -> Result<()
     if unknown.is_empty() {
         return Ok(());
     }
-    let lines: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-    Err(ProblemKind::NotStarted.because(lines.join("\n")))
+    Err(ProblemKind::NotStarted.because(unknown.join("\n")))
 }
 
 /// Returns a path with `/` between its segments on every system.

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::{
-    bot,
     policy::PolicyLimits,
     roles::DeclaredRoles,
     start::{StartFile, server_kind, start},
@@ -13,7 +12,7 @@ use super::{
 };
 use crate::{
     error::Problem,
-    model::{AGENT_UNDER_TEST, Agent, Inherits, Requirement, ServerKind},
+    model::{AGENT_UNDER_TEST, Agent, Inherits, Requirement, ServerKind, Start},
     reader::{Key, Kind as _, Node, Table, kind, table},
 };
 
@@ -232,11 +231,47 @@ pub(super) fn participants<'a>(tables: &Key<'a>, file: StartFile) -> DeclaredRol
         None => tables.tables(read),
     };
     roles.declared = declared;
-    bot::hosted(&mut roles, read);
+    register(&mut roles, read);
     for node in tools {
         check_tools(&node, &roles);
     }
     roles
+}
+
+/// The suffix that the bot's role has after the role of the agent that hosts it. No participant can have such
+/// a role.
+const BOT_SUFFIX: &str = ".bot";
+
+/// Registers the participants; the flag marks bots. Bots are put at the end: the evaluator calls the bot's host, which
+/// gets the role that the file names.
+fn register(roles: &mut DeclaredRoles, participants: Vec<(Agent, bool)>) {
+    let mut bots = Vec::new();
+    for (agent, is_bot) in participants {
+        if !is_bot {
+            roles.agents.push(agent);
+            continue;
+        }
+        let (host, bot) = behind_a_host(agent);
+        let line = roles.roles.get(&host.role).copied();
+        roles.roles.extend(line.map(|line| (bot.role.clone(), line)));
+        roles.agents.push(host);
+        bots.push(bot);
+    }
+    roles.declared += bots.len();
+    roles.agents.extend(bots);
+}
+
+/// Returns the host of a bot, and the bot itself with its settings.
+fn behind_a_host(bot: Agent) -> (Agent, Agent) {
+    let role = format!("{}{BOT_SUFFIX}", bot.role);
+    let host = Agent {
+        agentbeats_id: bot.agentbeats_id,
+        is_trusted: bot.is_trusted,
+        message_only: bot.message_only,
+        ..Agent::new(bot.role, Start::Bot { role: role.clone() })
+    };
+    let bot = Agent { role, agentbeats_id: None, ..bot };
+    (host, bot)
 }
 
 /// Checks that `tools` names a server, which may be defined further down in the file.
@@ -257,7 +292,7 @@ fn role(keys: &AgentKeys<'_>, line: usize, roles: &mut BTreeMap<String, usize>) 
     let role = node.read("a role: a text without \"->\", slashes or blanks around it", |text| {
         is_role(text).then(|| text.to_owned())
     })?;
-    if RESERVED.contains(&role.as_str()) || role.ends_with(bot::SUFFIX) {
+    if RESERVED.contains(&role.as_str()) || role.ends_with(BOT_SUFFIX) {
         node.report(Problem::ReservedRole(role));
         return None;
     }

@@ -5,15 +5,14 @@
 //! `assessment_config` (with the defaults of `config_schema`) and `participant_roles`, the bindings, and the
 //! programs of components whose manifests lie beside it. Proxies and experimental features are ignored.
 
-use std::path::Path;
+use std::{path::Path, sync::LazyLock};
 
+use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::{
-    amber_config, amber_program::ComponentProgram, harness, json5, name, roles::DeclaredRoles,
-};
+use super::{amber_config, amber_program::ComponentProgram, harness, name, roles::DeclaredRoles};
 use crate::{
-    error::{Problem, ScenarioError, ScenarioErrors},
+    error::{Problem, ScenarioErrors},
     inherits::Inherits,
     model::{Agent, Green, Scenario, Start},
     reader::document,
@@ -21,15 +20,7 @@ use crate::{
 
 /// Reads the manifest.
 pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErrors> {
-    let wrong = |key: &str, error: String| {
-        ScenarioErrors(vec![ScenarioError {
-            path: path.to_owned(),
-            line: 1,
-            column: 1,
-            key: key.to_owned(),
-            problem: Problem::Manifest(error),
-        }])
-    };
+    let wrong = |key: &str, error| ScenarioErrors::one(path, 1, key, Problem::Manifest(error));
     let manifest: Value = json5(text).map_err(|error| wrong("", format!("not JSON5: {error}")))?;
     let roles = ComponentRoles::of(&manifest)
         .map_err(|(key, expected)| wrong(key, format!("missing; expected {expected}")))?;
@@ -135,6 +126,37 @@ fn id(manifest: &Value, name: &str) -> Option<String> {
         Value::Number(id) => Some(id.to_string()),
         _unset => None,
     }
+}
+
+/// The deepest nesting of a manifest. The crate json5 recurses for each level, and a text may have any number of them.
+const DEEPEST: usize = 128;
+
+/// Parses JSON5; the error says why it cannot be read.
+pub(crate) fn json5(text: &str) -> Result<Value, String> {
+    match nesting(text) {
+        0..=DEEPEST => ::json5::from_str(text).map_err(|error| error.to_string()),
+        _ => Err(format!("nested more than {DEEPEST} deep")),
+    }
+}
+
+/// Returns the deepest nesting of a text. Brackets in its texts and comments do not count.
+#[expect(clippy::unwrap_used, reason = "the pattern is a constant, which the tests read")]
+fn nesting(text: &str) -> usize {
+    static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
+        let texts = r#""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'"#;
+        let comments = r"//[^\n\r\u{2028}\u{2029}]*|/\*.*?\*/";
+        Regex::new(&format!(r"(?s){texts}|{comments}|[\[{{}}\]]")).unwrap()
+    });
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for token in TOKEN.find_iter(text) {
+        match token.as_str() {
+            "[" | "{" => depth += 1,
+            "]" | "}" => depth = depth.saturating_sub(1),
+            _text_or_comment => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
 }
 
 #[cfg(test)]

@@ -3,10 +3,7 @@
 use bridge_client::is_loopback;
 use serde_json::json;
 
-use super::{
-    agent_address::{AgentAddressText, agent_address},
-    roles::DeclaredRoles,
-};
+use super::roles::{AgentAddressText, DeclaredRoles, agent_address};
 use crate::{
     error::Problem,
     pipeline::{AgentAddress, Credential, CredentialForm, SecretSource},

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     credential::{self, CredentialKeys},
-    evaluator::EPISODE,
+    green::EPISODE,
     roles::DeclaredRoles,
     values::{Positive, choices, one_of},
 };
@@ -18,7 +18,7 @@ use crate::{
         TokenKind,
     },
     model::{Agent, Evaluator, ServerKind, Start},
-    reader::{FlagOrTable, Key, Node, Table, kind, table},
+    reader::{Key, Table, kind, table},
 };
 
 table! {
@@ -67,7 +67,9 @@ kind! { impl TokenKind => one_of; |_| choices::<TokenKind>() }
 
 kind! {
     /// Whether messages are to be acknowledged: true, false, or a table with details.
-    enum Acknowledging as "Acknowledge" => Option<Acknowledge>, acknowledge;
+    enum Acknowledging as "Acknowledge" => Option<Acknowledge>, |node| {
+        node.settings_or_flag("true, false, or a table with after and resend", Acknowledge::of)
+    };
     |generator| {
         let settings = generator.subschema_for::<Acknowledge>();
         json!({"anyOf": [generator.subschema_for::<bool>(), settings]})
@@ -99,13 +101,6 @@ pub(super) fn episode(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<E
     };
     check(&keys, &episode, roles);
     environment.map(|_| Evaluator::Episode(episode))
-}
-
-fn acknowledge(node: &Node<'_>) -> Option<Option<Acknowledge>> {
-    match node.flag_or_table("true, false, or a table with after and resend")? {
-        FlagOrTable::Flag(asked) => Some(asked.then(Acknowledge::default)),
-        FlagOrTable::Table(mut table) => Acknowledge::of(&mut table).map(Some),
-    }
 }
 
 /// Checks that the direction of calls is possible, and that no key is set which the direction ignores.

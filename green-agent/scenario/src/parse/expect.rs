@@ -1,13 +1,17 @@
-//! Reads `[[harness.expect]]`: either a check of a value (`on`, `path`, one check) or a `sequence` of labels.
+//! Reads `[[harness.expect]]`: either a check of a value (`on`, `path`, one check) or a `sequence` of labels. The checks of
+//! `[[config.turn]] expect` have the same keys without a target.
+//!
+//! Expressions are compiled here, so that a wrong one is a mistake in the file and not an error of the run.
 
+use regex::Regex;
 use serde_json::{Value, json};
 use serde_json_path::JsonPath;
 
-use super::{check::APART, roles::DeclaredRoles, values};
+use super::{roles::DeclaredRoles, values};
 use crate::{
     error::Problem,
-    expectation::{Expectation, Rule, Target, ValuePath},
-    reader::{ALIKE, Key, Node, Table, table},
+    expectation::{AnswerCheck, Check, Expectation, Rule, Target, ValuePath},
+    reader::{ALIKE, Key, Keys as _, Node, Table, kind, table},
 };
 use green_agent_transcript::{
     Hop,
@@ -211,6 +215,107 @@ pub(super) fn value_path(node: &Node<'_>) -> Option<ValuePath> {
         return Some(ValuePath::Pointer(text.to_owned()));
     }
     node.expected("a JSON pointer such as \"/score\" or a JSONPath such as \"$.score\"")
+}
+
+/// The advice for two checks in one expectation.
+pub(super) const APART: &str = "write an expectation for each";
+
+type Read = fn(&Node<'_>) -> Option<Check>;
+
+impl<'a> ExpectationKeys<'a> {
+    /// Returns the checks, of which a value expectation has one.
+    pub(super) fn checks(&self) -> [(&Key<'a>, Read); 11] {
+        [
+            (&self.eq, |node| node.json().map(Check::Eq)),
+            (&self.ne, |node| node.json().map(Check::Ne)),
+            (&self.gt, |node| node.number().map(Check::Gt)),
+            (&self.ge, |node| node.number().map(Check::Ge)),
+            (&self.lt, |node| node.number().map(Check::Lt)),
+            (&self.le, |node| node.number().map(Check::Le)),
+            (&self.contains, |node| node.json().map(Check::Contains)),
+            (&self.matches, |node| pattern(node).map(Check::Matches)),
+            (&self.schema, |node| schema(node).map(Check::Schema)),
+            (&self.exists, |node| node.flag().map(Check::Exists)),
+            (&self.count, |node| node.integer(0).map(Check::Count)),
+        ]
+    }
+
+    /// Returns the only check; reports an error if there is none or several.
+    pub(super) fn single_check(&self) -> Option<Check> {
+        let checks = self.checks();
+        let mut found =
+            checks.iter().filter_map(|(key, read)| Some((key.name(), read, key.node()?)));
+        let Some((other, read, node)) = found.next() else {
+            let names = checks.map(|(key, _)| key.name()).join(", ");
+            return self.eq.missing(&format!("exactly one of {names}"));
+        };
+        let others: Vec<_> = found.map(|(_, _, node)| node).collect();
+        for node in &others {
+            node.report(Problem::Together { other, advice: APART });
+        }
+        read(node).filter(|_| others.is_empty())
+    }
+}
+
+pub(super) fn pattern(node: &Node<'_>) -> Option<Regex> {
+    match Regex::new(node.text()?) {
+        Ok(regex) => Some(regex),
+        Err(error) => {
+            // The message draws the expression with a mark below it; its last line says what is wrong.
+            let message = error.to_string();
+            let reason = message.lines().last().unwrap_or_default();
+            let reason = reason.strip_prefix("error: ").unwrap_or(reason);
+            node.malformed("a regular expression", reason)
+        }
+    }
+}
+
+fn schema(node: &Node<'_>) -> Option<Value> {
+    let schema = node.json()?;
+    match jsonschema::validator_for(&schema) {
+        Ok(_) => Some(schema),
+        Err(error) => node.malformed("a JSON Schema", &error.to_string()),
+    }
+}
+
+/// The keys of an expectation that a check of an answer does not have.
+const OF_RUN: [&str; 3] = ["on", "sequence", "hop"];
+
+/// What `path` is in an answer.
+const PATH: &str = "The path in the answer's JSON: a JSON pointer such as \"/city\" or a JSONPath such as \"$.city\". The JSON is \
+    the answer's data, or its text if that is JSON, or has JSON in a fenced block. Without a path, contains, matches, and eq and \
+    ne of a text see the answer's text; other checks see all of the JSON, or the text if there is none.";
+
+kind! {
+    /// A check of the answer: optionally path, and one check.
+    pub(super) enum AnswerKeys as "AnswerCheck"; |generator| {
+        let mut schema = ExpectationKeys::json_schema(generator).to_value();
+        if let Some(keys) = schema["properties"].as_object_mut() {
+            keys.retain(|name, _| !OF_RUN.contains(&name.as_str()));
+        }
+        schema["properties"]["path"]["description"] = PATH.into();
+        let checks = check_names(ExpectationKeys::KEYS);
+        schema["oneOf"] = checks.map(|name| json!({"required": [name]})).collect::<Value>();
+        schema
+    }
+}
+
+/// Reads one check of an answer.
+pub(super) fn answer_check(table: &mut Table<'_>) -> Option<AnswerCheck> {
+    let keys = ExpectationKeys::of(table)?;
+    let of_run = [&keys.on, &keys.sequence, &keys.hop];
+    for node in of_run.into_iter().filter_map(Key::node) {
+        node.expected::<()>("it only in [[harness.expect]], since a turn checks its answer");
+    }
+    let path = keys.path.node().and_then(value_path);
+    let check = match keys.single_check()? {
+        // The text of an answer contains digits and no number. A placeholder may have become one.
+        Check::Contains(sought @ (Value::Number(_) | Value::Bool(_))) if path.is_none() => {
+            Check::Contains(sought.to_string().into())
+        }
+        check => check,
+    };
+    Some(AnswerCheck { line: table.line(), not: keys.not, path, check })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde_json::Map;
 use super::{FileKeys, check_reuse, harness, name, roles::DeclaredRoles};
 use crate::{
     model::{Agent, Green, Scenario, Start},
-    reader::Table,
+    reader::{Node, Table},
 };
 
 /// An agent of such a file.
@@ -28,17 +28,17 @@ pub(super) const EXPECTED: &str = "AgentBeats' [green_agent] and [[participants]
 /// Reads the file. The green agent is the one with `is_green`; otherwise the only one that names the
 /// participants it needs; otherwise the only one whose card is in a folder or file with its name.
 pub(super) fn scenario(path: &Path, root: &mut Table<'_>, keys: &FileKeys<'_>) -> Option<Scenario> {
-    if root.get("agents").is_some_and(|node| node.is_table()) {
+    let agents = root.key("agents");
+    if agents.node().is_some_and(Node::is_table) {
         return keys.green_agent.missing(EXPECTED);
     }
     let mut cards = Vec::new();
-    let listed = root.tables("agents", |table| {
-        cards.push(table.text("card").unwrap_or_default().to_owned());
+    let listed = agents.tables(|table| {
+        cards.push(table.key("card").read::<String>().unwrap_or_default());
         listed(table)
     });
     let Some(green) = green(&listed, &cards) else {
-        return root.missing(
-            "agents",
+        return agents.missing(
             "is_green = true at the one of [[agents]] that evaluates the others; a file that only launches agents \
              evaluates nothing",
         );
@@ -64,14 +64,14 @@ pub(super) fn scenario(path: &Path, root: &mut Table<'_>, keys: &FileKeys<'_>) -
 }
 
 fn listed(table: &mut Table<'_>) -> Option<Listed> {
-    let is_green = table.get("is_green").and_then(|node| node.flag());
-    let needed = table.tables("participant_requirements", |table| {
-        let role = table.text("role")?.to_owned();
-        let agent = table.text("participant_agent").or(table.text("name"))?;
-        Some((agent.to_owned(), role))
+    let is_green = table.key("is_green").read::<bool>();
+    let needed = table.key("participant_requirements").tables(|table| {
+        let role = table.key("role").read::<String>()?;
+        let agent = table.key("participant_agent").read::<String>();
+        Some((agent.or(table.key("name").read::<String>())?, role))
     });
     Some(Listed {
-        name: table.need("name", "the name of this agent")?.text()?.to_owned(),
+        name: table.key("name").need("the name of this agent")?.text()?.to_owned(),
         is_green: is_green.unwrap_or_default(),
         roles: needed.into_iter().collect(),
     })

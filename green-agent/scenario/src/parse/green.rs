@@ -2,15 +2,35 @@
 
 use super::{
     agents::{AgentKeys, agent},
-    evaluator,
+    episode,
     first::EXPECTED,
+    pipeline,
     roles::DeclaredRoles,
     start::{StartFile, is_filled},
+    turns,
 };
 use crate::{
-    model::{Agent, ENVIRONMENT, Green, ServerKind, Start},
-    reader::{Key, Table},
+    model::{Agent, ENVIRONMENT, Evaluator, Green, ServerKind, Start},
+    reader::{Key, Node, Table},
 };
+
+/// The evaluator that sends scripted turns.
+pub(super) const CONVERSATION: &str = "conversation";
+
+/// The evaluator that has participants work in an environment.
+pub(crate) const EPISODE: &str = "episode";
+
+/// The evaluator that has agents, found by skill, work one after the other.
+pub(crate) const PIPELINE: &str = "pipeline";
+
+type Read = fn(&mut Table<'_>, &DeclaredRoles) -> Option<Evaluator>;
+
+/// The built-in evaluators by name, with the functions that read their `[config]`.
+const EVALUATORS: [(&str, Read); 3] = [
+    (CONVERSATION, turns::conversation),
+    (EPISODE, episode::episode),
+    (PIPELINE, pipeline::pipeline),
+];
 
 /// Reads `[green_agent]`: a program, a server, or the built-in evaluator that `[config]` chooses.
 pub(super) fn green(
@@ -42,7 +62,7 @@ pub(super) fn green(
     reject_process_keys(&keys);
     let chosen = config.and_then(|config| Some((config.get("evaluator")?, config)));
     match chosen {
-        Some((name, config)) => evaluator::evaluator(config, &name, roles).map(Green::Builtin),
+        Some((name, config)) => evaluator(config, &name, roles).map(Green::Builtin),
         None => {
             keys.endpoint.missing("the evaluator's URL, or config.evaluator for a built-in one")
         }
@@ -76,6 +96,19 @@ fn reject_process_keys(keys: &AgentKeys<'_>) {
             node.expected::<()>(expected);
         }
     }
+}
+
+/// Reads the evaluator that `[config]` chooses, and its settings.
+pub(super) fn evaluator(
+    config: &mut Table<'_>,
+    chosen: &Node<'_>,
+    roles: &DeclaredRoles,
+) -> Option<Evaluator> {
+    let known = EVALUATORS.map(|(name, _)| name).join(", ");
+    let (_, read) = chosen.read(&format!("a built-in evaluator: {known}"), |chosen| {
+        EVALUATORS.into_iter().find(|(name, _)| *name == chosen)
+    })?;
+    read(config, roles)
 }
 
 #[cfg(test)]
@@ -112,6 +145,30 @@ mod tests {
                 panic!("{text}");
             };
             assert!(matches!(green.start, Start::Absent { .. }), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_evaluator_must_be_known_and_have_something_to_do() {
+        for (config, expected) in [
+            (
+                "",
+                "a.toml:1:1: green_agent.endpoint: missing; expected the evaluator's URL, or config.evaluator",
+            ),
+            ("[config]\nturns = 3\n", "a.toml:1:1: green_agent.endpoint: missing"),
+            (
+                "[config]\nevaluator = 'x'\n",
+                "a.toml:3:13: config.evaluator: expected a built-in evaluator: conversation, episode, pipeline, found \"x\"",
+            ),
+            ("[config]\nevaluator = 'conversation'\n", "a.toml:2:1: config.turn: missing"),
+            (
+                "[config]\nevaluator = 'conversation'\nturn = []\n",
+                "a.toml:4:8: config.turn: expected at least one",
+            ),
+        ] {
+            let errors = errors_of(&format!("[green_agent]\n{config}"));
+            assert!(errors.starts_with(expected), "{errors}");
+            assert_eq!(errors.lines().count(), 1, "{errors}");
         }
     }
 }

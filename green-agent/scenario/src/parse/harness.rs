@@ -16,7 +16,7 @@ use crate::{
     expectation::ValuePath,
     gate::{Gates, StopWhen},
     model::{AgentErrors, Harness, Ports, Requirement, Retries, Reuse, Timeouts},
-    reader::{DefaultValue, FlagOrTable, Key, Kind as _, Node, Table, kind, table},
+    reader::{DefaultValue, Key, Kind as _, Node, Table, kind, table},
 };
 
 /// The only version of the table.
@@ -151,7 +151,10 @@ kind! {
 
 kind! {
     /// Whether and how the transcript is compared with the snapshot.
-    enum Snapshot => Option<SnapshotSettings>, snapshot;
+    enum Snapshot => Option<SnapshotSettings>, |node| {
+        let settings = |keys: SnapshotKeys| SnapshotSettings { redact: keys.redact };
+        node.settings_or_flag("false, or a table with redact", |table| SnapshotKeys::of(table).map(settings))
+    };
     |generator| {
         let settings = generator.subschema_for::<SnapshotKeys>();
         json!({"anyOf": [generator.subschema_for::<bool>(), settings]})
@@ -261,16 +264,6 @@ fn check_version(version: &Key<'_>) {
     if node.json().is_some_and(|version| version != VERSION) {
         node.expected::<()>(format!("{VERSION}, the only version there is"));
     }
-}
-
-fn snapshot(node: &Node<'_>) -> Option<Option<SnapshotSettings>> {
-    Some(match node.flag_or_table("false, or a table with redact")? {
-        FlagOrTable::Flag(asked) => asked.then(SnapshotSettings::default),
-        FlagOrTable::Table(mut table) => {
-            let redact = SnapshotKeys::of(&mut table)?.redact;
-            Some(SnapshotSettings { redact })
-        }
-    })
 }
 
 #[cfg(test)]

@@ -3,24 +3,17 @@
 //! Unknown keys are ignored as AgentBeats ignores them. They are errors inside `[harness]` and the `[config]` of a
 //! built-in evaluator, which only this program reads: there a misspelled key would be a check that never runs.
 
-mod agent_address;
 mod agents;
 mod amber;
 mod amber_config;
 mod amber_program;
-mod answer;
-mod bot;
-mod check;
 mod credential;
 mod episode;
-mod evaluator;
 mod expect;
-mod file;
 mod first;
 mod gate;
 mod green;
 mod harness;
-mod manifest;
 mod part;
 mod pipeline;
 mod policy;
@@ -31,7 +24,26 @@ mod values;
 
 use std::{fs, path::Path};
 
-pub(super) use self::{file::FileKeys, harness::matrix, manifest::json5};
+use serde_json::{Map, Value, json};
+
+use self::{
+    agents::{AgentKeys, GreenAgent},
+    episode::EpisodeKeys,
+    green::{EPISODE, PIPELINE},
+    harness::HarnessKeys,
+    pipeline::PipelineKeys,
+    start::StartFile,
+    turns::ConversationKeys,
+};
+use super::{
+    error::{Problem, ScenarioErrors},
+    fill::Filling,
+    model::{AGENT_UNDER_TEST, Agent, Scenario},
+    reader::{Key, Table, document, filled_document, kind, table},
+    reuse,
+};
+
+pub(super) use self::{amber::json5, harness::matrix};
 
 /// The tables of files whose agents have `cmd` and `env`.
 pub(super) const AGENTS: [&str; 4] = ["green_agent", "participants", EVALUATOR, AGENT_UNDER_TEST];
@@ -39,14 +51,54 @@ pub(super) const AGENTS: [&str; 4] = ["green_agent", "participants", EVALUATOR, 
 /// The table of the green agent in the files of CAR-bench's contest.
 const EVALUATOR: &str = "evaluator";
 
-use self::{agents::AgentKeys, start::StartFile};
-use super::{
-    error::{Problem, ScenarioError, ScenarioErrors},
-    fill::Filling,
-    model::{AGENT_UNDER_TEST, Agent, Scenario},
-    reader::{Table, document, filled_document},
-    reuse,
-};
+table! {
+    /// A scenario: agents, the evaluator's settings, and how the harness runs and judges it. AgentBeats'
+    /// `scenario.toml`, plus the table `[harness]`.
+    pub(crate) struct FileKeys<'a> as "scenario", spelled, with(|_| built_in_evaluator()) {
+        /// The evaluator. Without endpoint and cmd it is the built-in evaluator that config.evaluator names.
+        later_required green_agent: Key<'a> as GreenAgent,
+        /// The agents that are evaluated, and servers that they use.
+        later participants: Key<'a> as Vec<AgentKeys<'a>>,
+        /// The settings of the evaluator.
+        later config: Key<'a> as Config,
+        /// How the harness runs and judges the scenario; AgentBeats' own tools ignore this table.
+        later harness: Key<'a> as HarnessKeys<'a>,
+    }
+}
+
+kind! {
+    /// The settings of the evaluator: of a conversation, an episode or a pipeline for the built-in ones, anything
+    /// for another one.
+    enum Config;
+    |generator| json!({"anyOf": [
+        generator.subschema_for::<ConversationKeys<'_>>(),
+        generator.subschema_for::<EpisodeKeys<'_>>(),
+        generator.subschema_for::<PipelineKeys<'_>>(),
+        generator.subschema_for::<Map<String, Value>>(),
+    ]})
+}
+
+/// Returns conditions on the evaluator's name, so that editors report mistakes in its own keys only.
+fn built_in_evaluator() -> Value {
+    let others = ["endpoint", "image", "agentbeats_id"];
+    let others = others.map(|name| json!({"required": [name]}));
+    let config =
+        |name: &str| json!({"properties": {"config": {"$ref": format!("#/$defs/{name}")}}});
+    let named = |evaluator: &str| {
+        let evaluator =
+            json!({"required": ["evaluator"], "properties": {"evaluator": {"const": evaluator}}});
+        json!({"required": ["config"], "properties": {"config": evaluator}})
+    };
+    json!({
+        "if": {"properties": {"green_agent": {"not": {"anyOf": others}}}},
+        "then": {
+            "required": ["config"],
+            "if": named(EPISODE),
+            "then": config("Episode"),
+            "else": {"if": named(PIPELINE), "then": config("Pipeline"), "else": config("Conversation")},
+        },
+    })
+}
 
 /// Parses the text of a scenario file without a dataset; `path` is used for errors and for the name only.
 ///
@@ -117,24 +169,15 @@ fn folder_name(path: &Path) -> Option<String> {
 
 /// Reads the text of a file.
 pub(super) fn text_of(path: &Path) -> Result<String, ScenarioErrors> {
-    let bytes = fs::read(path).map_err(|error| unreadable(path, 1, error.to_string()))?;
+    let unreadable = |line, what| ScenarioErrors::one(path, line, "", Problem::Unreadable(what));
+    let bytes = fs::read(path).map_err(|error| unreadable(1, error.to_string()))?;
     String::from_utf8(bytes).map_err(|error| {
         let (valid, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
         let byte = rest.first().copied().unwrap_or_default();
         let what = format!("the byte 0x{byte:02x} is not UTF-8; save the file as UTF-8");
-        unreadable(path, line, what)
+        unreadable(line, what)
     })
-}
-
-fn unreadable(path: &Path, line: usize, error: String) -> ScenarioErrors {
-    ScenarioErrors(vec![ScenarioError {
-        path: path.to_owned(),
-        line,
-        column: 1,
-        key: String::new(),
-        problem: Problem::Unreadable(error),
-    }])
 }
 
 /// Returns the tables of a file. In the files of CAR-bench's contest, `[evaluator]` is the green agent and

@@ -1,8 +1,16 @@
-//! The participants of a file, for tables that refer to roles.
+//! The participants of a file, and references to them.
 
 use std::collections::BTreeMap;
 
-use crate::{error::Problem, model::Agent, reader::Node};
+use serde_json::json;
+
+use super::values;
+use crate::{
+    error::Problem,
+    model::Agent,
+    pipeline::AgentAddress,
+    reader::{Node, kind},
+};
 
 /// The participants and the roles that other tables may name.
 #[derive(Default)]
@@ -33,5 +41,20 @@ impl DeclaredRoles {
         let known = self.roles.keys().cloned().chain(own).collect();
         node.report(Problem::UnknownRole { role: role.to_owned(), known });
         None
+    }
+}
+
+kind! {
+    /// A URL, or the role of a participant.
+    pub(super) enum AgentAddressText as "AgentAddress";
+    |_| json!({"type": "string", "minLength": 1})
+}
+
+/// Reads a URL or a role. A text with `://` is a URL.
+pub(super) fn agent_address(node: &Node<'_>, roles: &DeclaredRoles) -> Option<AgentAddress> {
+    let text = node.text()?;
+    match text.contains("://") {
+        true => values::endpoint(node).map(AgentAddress::Url),
+        false => roles.check(text, &[], node).map(AgentAddress::Role),
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     error::Problem,
     model::{GREEN, ServerKind, Start},
     placeholder::PORT,
-    reader::{Key, Kind as _, Node},
+    reader::{Key, Kind as _},
     supplied::anywhere,
 };
 
@@ -36,15 +36,19 @@ pub(super) fn start(
     cmd: Option<Vec<String>>,
     file: StartFile,
 ) -> Option<Start> {
+    const ALONE: &str = "remove one of them, because an agent of the harness has no address, program or variables of its own";
     // The keys of agents that run outside this process.
     let outside = [&keys.endpoint, &keys.server, &keys.bot, &keys.cmd, &keys.env, &keys.pass_env];
     if let Some(node) = keys.builtin.node() {
-        let others = [&keys.policy].into_iter().chain(outside);
-        return alone(&keys.builtin, others).and_then(|()| builtin_bot(node));
+        without(keys.builtin.name(), [&keys.policy].into_iter().chain(outside), ALONE)?;
+        let names = BUILTINS.map(|(name, _)| name);
+        let expected = format!("a built-in bot: {}", names.join(", "));
+        let name = node.read(&expected, |name| names.contains(&name).then(|| name.to_owned()))?;
+        return Some(Start::Builtin { name });
     }
     if let Some(node) = keys.policy.node() {
         let policy = policy::policy(keys, node);
-        return alone(&keys.policy, outside).and(policy.map(Start::Policy));
+        return without(keys.policy.name(), outside, ALONE).and(policy.map(Start::Policy));
     }
     for key in [&keys.settings, &keys.allow, &keys.limits, &keys.tools] {
         if let Some(node) = key.node() {
@@ -53,12 +57,8 @@ pub(super) fn start(
     }
     match cmd {
         Some(cmd) if cmd.iter().any(|word| word.contains(GREEN)) => {
-            let addresses = [&keys.endpoint, &keys.server, &keys.bot];
-            if let Some(node) = addresses.into_iter().find_map(Key::node) {
-                let advice = "an agent whose cmd names {green} calls, and does not listen";
-                node.report(Problem::Together { other: GREEN, advice });
-                return None;
-            }
+            let advice = "an agent whose cmd names {green} calls, and does not listen";
+            without(GREEN, [&keys.endpoint, &keys.server, &keys.bot], advice)?;
             Some(Start::Client { cmd })
         }
         Some(cmd) if file == StartFile::Overlay && cmd.iter().any(|word| word.contains(PORT)) => {
@@ -89,26 +89,12 @@ fn free_port(keys: &AgentKeys<'_>) -> Option<Url> {
     Some(endpoint)
 }
 
-fn builtin_bot(node: &Node<'_>) -> Option<Start> {
-    let names = BUILTINS.map(|(name, _)| name);
-    let expected = format!("a built-in bot: {}", names.join(", "));
-    let name = node.read(&expected, |name| names.contains(&name).then(|| name.to_owned()))?;
-    Some(Start::Builtin { name })
-}
-
-/// Reports keys that say how to start a process, for an agent that runs in this process: its variables are those of the process.
-fn alone<'k, 'a: 'k>(own: &Key<'a>, others: impl IntoIterator<Item = &'k Key<'a>>) -> Option<()> {
-    let advice = "remove one of them, because an agent of the harness has no address, program or variables of its own";
-    without(own, others, advice)
-}
-
-/// Reports the first of the keys that must not stand beside `own`.
+/// Reports the first of the keys that must not stand beside `other`.
 fn without<'k, 'a: 'k>(
-    own: &Key<'a>,
+    other: &'static str,
     others: impl IntoIterator<Item = &'k Key<'a>>,
     advice: &'static str,
 ) -> Option<()> {
-    let other = own.name();
     match others.into_iter().find_map(Key::node) {
         None => Some(()),
         Some(node) => {
@@ -134,7 +120,7 @@ fn endpoint(keys: &AgentKeys<'_>) -> Option<Url> {
         [(&keys.server, [&keys.endpoint, &keys.bot]), (&keys.bot, [&keys.endpoint, &keys.server])]
     {
         if own.node().is_some() {
-            without(own, others, advice)?;
+            without(own.name(), others, advice)?;
         }
     }
     if let Some(node) = addresses.into_iter().find_map(Key::node) {

@@ -5,10 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{
-    answer::{self, AnswerKeys},
-    check,
     credential::{self, CredentialKeys},
-    evaluator::CONVERSATION,
+    expect::{AnswerKeys, answer_check, pattern},
+    green::CONVERSATION,
     part::{self, PartKeys},
     roles::DeclaredRoles,
     values::{choices, quoted, word},
@@ -233,8 +232,8 @@ impl TurnKeys<'_> {
         let contained = self.contains.iter().cloned().chain(all);
         let contained = contained.map(|text| Check::Contains(text.into()));
         let any = self.contains_any.read::<Texts>().map(Check::ContainsAny);
-        let pattern = self.matches.node().and_then(check::pattern).map(Check::Matches);
-        let others = self.expect.tables(answer::check);
+        let pattern = self.matches.node().and_then(pattern).map(Check::Matches);
+        let others = self.expect.tables(answer_check);
         contained.chain(any).chain(pattern).map(of_text).chain(others).collect()
     }
 

@@ -193,7 +193,7 @@ macro_rules! table {
     (@type optional $type:ty) => { Option<$type> };
     (@type $mode:ident $type:ty) => { $type };
     (@read required $table:ident, $key:expr, [$kind:ty $(, $type:ty)?] => $expected:expr) => {
-        $table.need($key, $expected).and_then(|node| <$kind as $crate::reader::Kind>::read(&node))
+        $table.key($key).need($expected).and_then(<$kind as $crate::reader::Kind>::read)
     };
     (@read optional $table:ident, $key:expr, [$kind:ty $(, $type:ty)?]) => {
         Some($table.get($key).and_then(|node| <$kind as $crate::reader::Kind>::read(&node)))

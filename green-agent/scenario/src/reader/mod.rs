@@ -7,7 +7,6 @@
 //! - [`declare`]: the macro `table!`, which makes reader and schema of a table from a list of its keys
 
 mod declare;
-mod json;
 mod kind;
 mod node;
 mod table;
@@ -19,7 +18,7 @@ use toml::de::DeTable;
 pub(super) use self::{
     declare::{DefaultValue, KeySchema, Keys, Rule, described, table, table_schema},
     kind::{Kind, kind},
-    node::{FlagOrTable, Node},
+    node::Node,
     table::{ALIKE, Key, Table},
 };
 use super::{
@@ -158,8 +157,8 @@ mod tests {
     #[test]
     fn errors_come_in_the_files_order() {
         let errors = document(Path::new("a.toml"), "b = 1\na = 2\n", |root| {
-            root.text("a");
-            root.text("b").map(str::to_owned)
+            root.key("a").read::<String>();
+            root.key("b").read::<String>()
         })
         .unwrap_err();
         assert_eq!(

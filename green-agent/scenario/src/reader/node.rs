@@ -1,5 +1,6 @@
 //! Reads one value of the file.
 
+use serde_json::{Number, Value};
 use toml::{
     Spanned,
     de::{DeInteger, DeValue},
@@ -17,14 +18,6 @@ pub(crate) struct Node<'a> {
     pub(super) source: &'a Source<'a>,
     pub(super) key: String,
     pub(super) value: &'a Spanned<DeValue<'a>>,
-}
-
-/// A setting that is either a boolean or a table.
-pub(crate) enum FlagOrTable<'a> {
-    /// `true` or `false`.
-    Flag(bool),
-    /// A table with details.
-    Table(Table<'a>),
 }
 
 impl<'a> Node<'a> {
@@ -89,11 +82,15 @@ impl<'a> Node<'a> {
         self.value.get_ref().as_bool().or_else(|| self.expected("true or false"))
     }
 
-    /// Returns the value as a boolean or a table; `expected` describes both for messages.
-    pub(crate) fn flag_or_table(&self, expected: &str) -> Option<FlagOrTable<'a>> {
+    /// Returns settings that are a table, or a boolean: their defaults, or `None`. `expected` describes both for messages.
+    pub(crate) fn settings_or_flag<T: Default>(
+        &self,
+        expected: &str,
+        read: impl FnOnce(&mut Table<'a>) -> Option<T>,
+    ) -> Option<Option<T>> {
         match self.value.get_ref() {
-            DeValue::Boolean(flag) => Some(FlagOrTable::Flag(*flag)),
-            DeValue::Table(entries) => Some(FlagOrTable::Table(Table::new(self, entries))),
+            DeValue::Boolean(asked) => Some(asked.then(T::default)),
+            DeValue::Table(entries) => read(&mut Table::new(self, entries)).map(Some),
             _ => self.expected(expected),
         }
     }
@@ -182,6 +179,28 @@ impl<'a> Node<'a> {
         matches!(self.value.get_ref(), DeValue::Table(_))
     }
 
+    /// Returns the value as JSON, dates and times as texts; `None` if something in it was reported, such as a number that JSON
+    /// cannot represent.
+    pub(crate) fn json(&self) -> Option<Value> {
+        match self.value.get_ref() {
+            DeValue::String(text) => Some(Value::String(text.to_string())),
+            DeValue::Boolean(flag) => Some(Value::Bool(*flag)),
+            DeValue::Datetime(time) => Some(Value::String(time.to_string())),
+            DeValue::Integer(number) => match to_i64(number) {
+                Some(number) => Some(Value::from(number)),
+                None => self.expected("a whole number of 64 bits"),
+            },
+            DeValue::Float(number) => {
+                match number.as_str().parse().ok().and_then(Number::from_f64) {
+                    Some(number) => Some(Value::Number(number)),
+                    None => self.expected("a finite number, which is all that JSON has"),
+                }
+            }
+            DeValue::Array(_) => Some(Value::Array(self.list_of(Node::json)?)),
+            DeValue::Table(_) => Some(Value::Object(self.table()?.json())),
+        }
+    }
+
     /// Returns the value in the form for messages.
     fn found(&self) -> String {
         match self.value.get_ref() {
@@ -197,7 +216,7 @@ impl<'a> Node<'a> {
 }
 
 /// Returns the number, if it fits.
-pub(super) fn to_i64(number: &DeInteger<'_>) -> Option<i64> {
+fn to_i64(number: &DeInteger<'_>) -> Option<i64> {
     i64::from_str_radix(number.as_str(), number.radix()).ok()
 }
 
@@ -205,5 +224,47 @@ fn quoted(text: &str) -> String {
     match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{:?}...", &text[..end]),
         None => format!("{text:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::{Value, json};
+
+    use crate::reader::document;
+
+    fn to_json(text: &str) -> Result<Value, String> {
+        document(Path::new("a.toml"), text, |root| root.get("v")?.json())
+            .map_err(|errors| errors.to_string())
+    }
+
+    #[test]
+    fn every_kind_of_value_has_its_json() {
+        for (toml, expected) in [
+            ("'a'", json!("a")),
+            ("0x1F", json!(31)),
+            ("-1_000", json!(-1000)),
+            ("1e3", json!(1000.0)),
+            ("2026-11-21", json!("2026-11-21")),
+            ("[1, [true]]", json!([1, [true]])),
+            ("{ a.b = 1 }", json!({"a": {"b": 1}})),
+        ] {
+            assert_eq!(to_json(&format!("v = {toml}")), Ok(expected), "{toml}");
+        }
+    }
+
+    #[test]
+    fn values_that_json_lacks_are_reported_with_their_place() {
+        for (toml, place) in [
+            ("nan", "a.toml:1:5: v: "),
+            ("[1, -inf]", "a.toml:1:9: v[1]: "),
+            ("1e999", "a.toml:1:5: v: "),
+            ("{ a = 99999999999999999999 }", "a.toml:1:11: v.a: "),
+        ] {
+            let message = to_json(&format!("v = {toml}")).unwrap_err();
+            assert!(message.starts_with(place), "{message}");
+        }
     }
 }

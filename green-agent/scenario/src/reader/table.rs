@@ -108,14 +108,6 @@ impl<'a> Table<'a> {
         self.source.report(self.start, &self.key, problem);
     }
 
-    /// Reports that a key is missing; always returns `None`.
-    pub(crate) fn missing<T>(&self, name: &str, expected: &str) -> Option<T> {
-        let expected = expected.to_owned();
-        let key = self.key_of(name);
-        self.source.report(self.start, &key, Problem::Missing(expected));
-        None
-    }
-
     /// Returns whether the table has a key, without recording it as known.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.entries.contains_key(name)
@@ -136,24 +128,6 @@ impl<'a> Table<'a> {
         self.asked.push(name);
         let value = self.entries.get(name)?;
         Some(self.node(name, value))
-    }
-
-    /// Returns the value of a required key; `expected` describes it for the message.
-    pub(crate) fn need(&mut self, name: &'static str, expected: &str) -> Option<Node<'a>> {
-        self.get(name).or_else(|| self.missing(name, expected))
-    }
-
-    pub(crate) fn text(&mut self, name: &'static str) -> Option<&'a str> {
-        self.get(name)?.text()
-    }
-
-    /// Returns the tables of a list, converted by `read`; empty if the list is absent.
-    pub(crate) fn tables<T>(
-        &mut self,
-        name: &'static str,
-        read: impl FnMut(&mut Table<'a>) -> Option<T>,
-    ) -> Vec<T> {
-        self.key(name).tables(read)
     }
 
     /// Returns the keys and their values, in alphabetical order.

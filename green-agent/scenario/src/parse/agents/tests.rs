@@ -210,3 +210,53 @@ fn a_program_that_calls_the_green_agent_has_no_address() {
         assert!(errors.starts_with(&expected), "{errors}");
     }
 }
+
+const BEHIND_GREEN: &str = "[green_agent]\nendpoint = 'http://h'\n[[participants]]\nrole = 'a'\n";
+
+#[test]
+fn a_bot_and_its_host_know_each_other() {
+    let scenario = scenario_of(&format!(
+        "{BEHIND_GREEN}bot = 'http://127.0.0.1:9/api'\ncmd = 'x 9'\nagentbeats_id = 'i'\nenv = {{ A = 'b' }}\nmessage_only = true\n\
+         [[participants]]\nrole = 'b'\nbot = 'http://127.0.0.1:8/api'\n\
+         [[harness.expect]]\nsequence = ['end']\nhop = 'a -> a.bot'\n[harness]\nversion = 1\n"
+    ));
+    let roles: Vec<_> = scenario.participants.iter().map(|agent| agent.role.as_str()).collect();
+    assert_eq!(roles, ["a", "b", "a.bot", "b.bot"]);
+    let [a, b, a_bot, b_bot] = &scenario.participants[..] else {
+        panic!("two bots are four participants");
+    };
+    assert!(a.knows("a.bot") && !a.knows("b.bot") && a_bot.answers(a) && !b_bot.answers(a));
+    assert_eq!((a.server_kind, a_bot.server_kind), (ServerKind::Agent, ServerKind::Server));
+    assert_eq!((a.agentbeats_id.as_deref(), &a_bot.agentbeats_id), (Some("i"), &None));
+    assert!(a.message_only && !b.message_only);
+    assert_eq!((a.env.len(), a_bot.env["A"].as_str()), (0, "b"));
+    assert!(matches!(&a_bot.start, Start::Program { cmd, .. } if cmd == &["x", "9"]));
+    assert!(matches!(&b.start, Start::Bot { role } if role == "b.bot"));
+    assert!(matches!(b_bot.start, Start::Running { .. }));
+}
+
+#[test]
+fn a_bot_is_nothing_else_and_its_role_is_its_own() {
+    for (participant, expected) in [
+        (
+            "bot = 'http://h'\nendpoint = 'http://h'",
+            "a.toml:6:12: participants[0].endpoint: expected it without bot",
+        ),
+        (
+            "bot = 'http://h'\nserver = 'http://h'",
+            "a.toml:5:7: participants[0].bot: expected it without server",
+        ),
+        (
+            "bot = 'http://h'\nbuiltin = 'sample'",
+            "a.toml:5:7: participants[0].bot: expected it without builtin",
+        ),
+        ("bot = 'h:1'", "a.toml:5:7: participants[0].bot: expected an http"),
+        (
+            "bot = 'http://h'\n[[participants]]\nrole = 'a.bot'\nendpoint = 'http://h'",
+            "a.toml:7:8: participants[1].role: the role \"a.bot\" is reserved",
+        ),
+    ] {
+        let errors = errors_of(&format!("{BEHIND_GREEN}{participant}\n"));
+        assert!(errors.starts_with(expected), "{errors}");
+    }
+}
