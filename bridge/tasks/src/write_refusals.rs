@@ -2,7 +2,6 @@
 //! The refused writes of a period are counted instead of logged one by one.
 
 use std::{
-    fmt,
     sync::{
         Mutex,
         atomic::{AtomicBool, Ordering},
@@ -38,10 +37,13 @@ struct RefusalPeriod {
 }
 
 /// A log line about a period.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RefusalReport {
+    #[error("the store refuses writes: {0}")]
     Begins(String),
+    #[error("the store still refuses writes, {0} times so far: {1}")]
     GoesOn(u64, String),
+    #[error("the store accepts writes again, after {0} refusals")]
     IsOver(u64),
 }
 
@@ -85,20 +87,6 @@ impl RefusalReport {
         match self {
             Self::Begins(_) | Self::GoesOn(..) => tracing::error!("{self}"),
             Self::IsOver(_) => tracing::warn!("{self}"),
-        }
-    }
-}
-
-impl fmt::Display for RefusalReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Begins(error) => write!(f, "the store refuses writes: {error}"),
-            Self::GoesOn(count, error) => {
-                write!(f, "the store still refuses writes, {count} times so far: {error}")
-            }
-            Self::IsOver(count) => {
-                write!(f, "the store accepts writes again, after {count} refusals")
-            }
         }
     }
 }
