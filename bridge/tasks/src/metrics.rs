@@ -8,7 +8,6 @@ mod text_format;
 use std::{
     borrow::Cow,
     collections::BTreeMap,
-    fmt,
     sync::{Arc, PoisonError, RwLock, atomic::Ordering},
     time::Duration,
 };
@@ -37,11 +36,12 @@ const PUSHES: [f64; 8] = [0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 15.0, 30.0];
 const RECENT: usize = 32;
 
 /// All metrics, shared by clones.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Metrics(Arc<Families>);
 
 /// A cache of the metrics of one kind, by agent and two other labels: every message uses some of them, and should not
 /// create and hash labels for each.
+#[derive(Debug)]
 struct Recent<M>(RwLock<Vec<(String, [&'static str; 2], M)>>);
 
 impl<M> Default for Recent<M> {
@@ -68,6 +68,7 @@ impl<M: Clone> Recent<M> {
     }
 }
 
+#[derive(Debug)]
 struct Families {
     registry: Registry,
     requests: Family<Labels<3>, Counter>,
@@ -370,10 +371,4 @@ fn of_agent(agent: &str) -> Labels<1> {
 
 fn of_outcome(agent: &str, outcome: &'static str) -> Labels<2> {
     [("agent", owned(agent)), ("outcome", outcome.into())]
-}
-
-impl fmt::Debug for Metrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Metrics")
-    }
 }
