@@ -52,16 +52,6 @@ impl MeteredStore {
         }
         self.count_failure(result)
     }
-
-    /// Counts the beginning and the end of a task. Nothing follows a terminal state, so each end is counted once.
-    fn count_tasks(&self, agent: &str, began: bool, ended: bool) {
-        if began && !self.reports_open_tasks {
-            self.metrics.tasks_open(agent).inc();
-        }
-        if ended && !self.reports_open_tasks {
-            self.metrics.tasks_open(agent).dec();
-        }
-    }
 }
 
 /// Returns whether the store reports the number of open tasks.
@@ -109,7 +99,11 @@ impl Store for MeteredStore {
         let span = span(Kind::Internal, || "store append".into());
         let head = self.count_write(self.store.append(caller, append).instrument(span).await)?;
         self.metrics.append(begun.elapsed());
-        self.count_tasks(&head.agent, began, ended);
+        // Nothing follows a terminal state, so each end is counted once.
+        let change = i64::from(began) - i64::from(ended);
+        if change != 0 && !self.reports_open_tasks {
+            self.metrics.tasks_open(&head.agent).inc_by(change);
+        }
         Ok(head)
     }
 
@@ -184,8 +178,10 @@ impl Store for MeteredStore {
             Deletion::Forced => self.store.head(caller, task).await.ok(),
         };
         self.count_write(self.store.delete(caller, task, deletion).await)?;
-        if let Some(head) = head.filter(|head| !head.state.is_terminal()) {
-            self.count_tasks(&head.agent, false, true);
+        if let Some(head) = head.filter(|head| !head.state.is_terminal())
+            && !self.reports_open_tasks
+        {
+            self.metrics.tasks_open(&head.agent).dec();
         }
         Ok(())
     }
