@@ -37,33 +37,26 @@ fn conversation(key: &ConversationKey) -> Conversation<'_> {
 }
 
 impl ConversationSlot {
-    /// Takes the conversation's lease for a turn that is in the log, and returns whether this process has it. If not,
-    /// the slot is given up, because the process with the lease finds the turn.
-    pub(super) async fn hold(&mut self) -> bool {
-        let Some(leases) = self.turns.leases() else {
-            return true;
+    /// Takes the conversation's lease for turns that are in the log, and queues them. Returns their number; `None` if
+    /// another process has the lease. Then the slot is given up, because that process finds the turns.
+    pub(super) async fn hold(&mut self) -> Option<usize> {
+        let turns = self.turns.clone();
+        let Some(leases) = turns.leases().filter(|_| !self.is_leased) else {
+            return Some(0);
         };
-        if self.is_leased {
-            return true;
-        }
         match Box::pin(leases.acquire(conversation(&self.key))).await {
             Ok(Lease::Held(heads)) => {
                 self.is_leased = true;
-                let turns = self.turns.clone();
-                Box::pin(turns.queue_open(&heads)).await;
-                true
+                return Some(Box::pin(turns.queue_open(&heads)).await);
             }
-            Ok(Lease::Elsewhere(_)) => {
-                self.abandon();
-                false
-            }
+            Ok(Lease::Elsewhere(_)) => {}
             Err(error) => {
                 tracing::debug!(%error, "a conversation waits for the next check of the log");
-                self.abandon();
-                self.turns.0.look_again.notify_one();
-                false
+                turns.0.look_again.notify_one();
             }
         }
+        self.abandon();
+        None
     }
 
     /// Takes the lease for a turn that is not in the log yet. Returns `None` if the turn can start, else the number of
@@ -114,17 +107,7 @@ impl ConversationSlot {
                 self.is_released = true;
                 return None;
             }
-            let heads = match leases.acquire(conversation(&self.key)).await {
-                Ok(Lease::Held(heads)) => heads,
-                Ok(Lease::Elsewhere(_)) => break,
-                Err(error) => {
-                    tracing::debug!(%error, "a conversation waits for the next check of the log");
-                    turns.0.look_again.notify_one();
-                    break;
-                }
-            };
-            self.is_leased = true;
-            if turns.queue_open(&heads).await == 0 {
+            if self.hold().await? == 0 {
                 // The remaining turns cannot be continued here, such as a turn of an agent that is not hosted any more.
                 match turns.0.queues.next_waiting(&self.key) {
                     NextTurn::Nothing => {}
@@ -187,7 +170,7 @@ impl Turns {
             return;
         }
         let mut slot = ConversationSlot::new(self, key);
-        if slot.hold().await {
+        if slot.hold().await.is_some() {
             slot.go_on_later();
         }
     }

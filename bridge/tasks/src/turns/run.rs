@@ -77,7 +77,7 @@ impl Turns {
     /// Runs a turn and those that wait behind it.
     pub(super) async fn run_all(&self, ready: ReadyTurn) {
         let ReadyTurn { mut slot, job, cancel_signal, mut begun } = ready;
-        if !slot.hold().await {
+        if slot.hold().await.is_none() {
             return;
         }
         let mut next = Some((job, cancel_signal));
