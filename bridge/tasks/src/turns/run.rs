@@ -175,7 +175,13 @@ impl Turns {
         let mut start = if known.is_some() { Start::Logged } else { Start::Unknown };
         let mut retry = StoreRetry::new(&self.0.unlogged_ends, job);
         let prepared = loop {
-            let tried = self.begin(agent, job, known.take(), &mut held, &mut start).await;
+            let prepared = async {
+                if held.is_none() {
+                    held = Some(Box::pin(self.reserve(job)).await?);
+                }
+                self.prepare(agent, job, known.take(), &mut start).await
+            };
+            let tried = prepared.await;
             if start == Start::Tried {
                 break tried?;
             }
@@ -190,21 +196,6 @@ impl Turns {
             // The task ended while the turn waited.
             None => Ok(()),
         }
-    }
-
-    /// Reserves the resources of a turn unless it has them, and prepares it.
-    async fn begin(
-        &self,
-        agent: &Agent,
-        job: &TurnJob,
-        known: Option<Arc<Head>>,
-        held: &mut Option<Held>,
-        start: &mut Start,
-    ) -> Result<Option<PreparedTurn>, EmitError> {
-        if held.is_none() {
-            *held = Some(Box::pin(self.reserve(job)).await?);
-        }
-        self.prepare(agent, job, known, start).await
     }
 
     /// Logs the start of a turn if necessary, and collects the input of the agent.
