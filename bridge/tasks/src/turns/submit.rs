@@ -215,7 +215,6 @@ impl Turns {
     ) -> Result<SubmitResult, TurnError> {
         let target = Target::of(incoming, self.addressed(incoming).await?);
         let bytes = size::message(&incoming.message);
-        self.check_size(&target, bytes)?;
         let unended = match self.0.places.enter(&agent.name, bytes) {
             Ok(unended) => unended,
             Err(turns) => {
@@ -268,17 +267,6 @@ impl Turns {
         }
     }
 
-    /// Refuses a message to a task that has no room for it.
-    fn check_size(&self, target: &Target, message: usize) -> Result<(), TurnError> {
-        let limit = self.0.limits.task;
-        match target.head.as_ref().map(|_| target.size + message) {
-            Some(bytes) if bytes > limit => {
-                Err(TurnError::TaskTooLarge { task: target.task.clone(), bytes, limit })
-            }
-            Some(_) | None => Ok(()),
-        }
-    }
-
     /// Returns the task that the message names, if it names one, with its size in bytes.
     async fn addressed(
         &self,
@@ -314,7 +302,11 @@ impl Turns {
                 // The turn will need the whole task, so a damaged one is not continued.
                 let snapshot = self.0.store.task(caller, &task).await?;
                 self.has_seen_all(incoming, &head).await?;
-                Ok(Some((head, snapshot.size())))
+                let (size, limit) = (snapshot.size(), self.0.limits.task);
+                match size + size::message(message) {
+                    bytes if bytes > limit => Err(TurnError::TaskTooLarge { task, bytes, limit }),
+                    _ => Ok(Some((head, size))),
+                }
             }
         }
     }
