@@ -19,9 +19,7 @@ use tokio::time::sleep;
 use tower::{Layer, Service};
 
 use super::{
-    Access, Credentials, PeerCertificate, Refusal,
-    credential_location::Head,
-    decision::{CheckResults, Decision},
+    Access, Credentials, PeerCertificate, Refusal, credential_location::Head, decision::Decision,
 };
 use crate::{
     caller::Caller,
@@ -145,7 +143,12 @@ impl AccessLayer {
         let decision = self.access.decide(&results);
         self.learn(&head, source, &decision);
         match decision {
-            Decision::Granted(caller) => self.vouch(request, caller, results),
+            Decision::Granted(caller) => {
+                // The body may need more credentials.
+                let credentials = Credentials::new(self.access.clone(), caller.clone(), results);
+                request.extensions_mut().insert(credentials);
+                request.extensions_mut().insert(caller);
+            }
             refused => {
                 let refusal = Refusal::of(&self.access.demand(), &refused);
                 return refusal.map_or_else(|| Ok(Admission::default()), Err);
@@ -194,14 +197,6 @@ impl AccessLayer {
             metrics.refused(agent, refusal.name(), refusal.scheme());
         }
         refusal.response(self.binding, headers, None)
-    }
-
-    /// Sets the caller of a request and keeps its credentials, because the body may need more.
-    fn vouch<B>(&self, request: &mut Request<B>, caller: Caller, results: CheckResults) {
-        let credentials = Credentials::new(self.access.clone(), caller.clone(), results);
-        let extensions = request.extensions_mut();
-        extensions.insert(credentials);
-        extensions.insert(caller);
     }
 }
 

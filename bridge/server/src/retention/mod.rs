@@ -156,7 +156,13 @@ impl Retention {
     }
 
     async fn delete_by_rules(&self, now: &Present) -> Result<usize, StoreError> {
-        self.begin();
+        {
+            let mut progress = self.progress();
+            progress.passes += 1;
+            if progress.passes.is_multiple_of(AGAIN) {
+                progress.last.clear();
+            }
+        }
         let pace = Pace::begin();
         let counts = self.0.store.counts().await?.into_iter();
         let ended = counts.filter(|(_, counts)| counts.ended.tasks > 0);
@@ -225,12 +231,17 @@ impl Retention {
         let have_belongings = self.have_belongings(&due).await?;
         let due = due.into_iter().zip(have_belongings);
         let deletions = stream::iter(due).map(|(head, has_belongings)| async move {
-            let deleted = self.delete_ended(&head, has_belongings).await;
-            (head, deleted)
+            let deleted = async {
+                if has_belongings {
+                    self.delete_belongings(&head.owner, &head.task).await?;
+                }
+                self.0.store.delete(&head.owner, &head.task, Deletion::Ended).await
+            };
+            (deleted.await, head)
         });
         let (mut count, mut failed) = (0, None);
         let mut deletions = deletions.buffer_unordered(TOGETHER);
-        while let Some((head, deleted)) = deletions.next().await {
+        while let Some((deleted, head)) = deletions.next().await {
             match deleted {
                 Ok(()) => {
                     count += 1;
@@ -260,22 +271,6 @@ impl Retention {
             found.zip(have_settings).for_each(|(found, has)| *found |= has);
         }
         Ok(found)
-    }
-
-    async fn delete_ended(&self, head: &Head, has_belongings: bool) -> Result<(), StoreError> {
-        if has_belongings {
-            self.delete_belongings(&head.owner, &head.task).await?;
-        }
-        let store = &self.0.store;
-        store.delete(&head.owner, &head.task, Deletion::Ended).await
-    }
-
-    fn begin(&self) {
-        let mut progress = self.progress();
-        progress.passes += 1;
-        if progress.passes.is_multiple_of(AGAIN) {
-            progress.last.clear();
-        }
     }
 
     fn progress(&self) -> MutexGuard<'_, Progress> {

@@ -77,18 +77,15 @@ impl BareReply {
                     is_behind: false,
                 }));
             }
-            if head.turns.is_empty() || !is_at_work(&snapshot.task) {
+            // The task may still end with a single message of the agent while it is at work.
+            let state = &snapshot.task.status.state;
+            let is_at_work = matches!(state, TaskState::Submitted | TaskState::Working);
+            if head.turns.is_empty() || !is_at_work || !is_bare_message(&snapshot.task) {
                 return Ok(None);
             }
         }
         Ok(None)
     }
-}
-
-/// Returns whether the task may still end with a single message of the agent.
-fn is_at_work(task: &Task) -> bool {
-    let state = &task.status.state;
-    matches!(state, TaskState::Submitted | TaskState::Working) && is_bare_message(task)
 }
 
 /// Returns the agent's messages that are not artifacts.

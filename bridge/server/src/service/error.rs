@@ -73,6 +73,7 @@ pub(super) fn of_unlogged_end(end: UnloggedEnd) -> Error {
 
 /// Converts a store error. Details of the store are only logged: clients need not know paths and causes.
 pub(super) fn of_store(error: StoreError) -> Error {
+    let later = |message: &str| Error::unavailable(message, STORE_RETRY_SECONDS);
     match error {
         StoreError::NotFound { task } => Error::task_not_found(&task),
         StoreError::PageToken { .. } => {
@@ -86,18 +87,13 @@ pub(super) fn of_store(error: StoreError) -> Error {
         StoreError::Ended { .. } | StoreError::Open { .. } => {
             Error::new(ErrorKind::UnsupportedOperation, error.to_string())
         }
-        StoreError::Full { .. } => {
-            let message = "the agent's disk is full: send the request again later";
-            Error::unavailable(message, STORE_RETRY_SECONDS)
-        }
+        StoreError::Full { .. } => later("the agent's disk is full: send the request again later"),
         StoreError::Rebuilding => {
-            let message = "the agent's task log is being rebuilt: send the request again later";
-            Error::unavailable(message, STORE_RETRY_SECONDS)
+            later("the agent's task log is being rebuilt: send the request again later")
         }
-        StoreError::Unavailable { .. } => {
-            let message = "the agent cannot reach its task log: send the request again later, with the same messageId";
-            Error::unavailable(message, STORE_RETRY_SECONDS)
-        }
+        StoreError::Unavailable { .. } => later(
+            "the agent cannot reach its task log: send the request again later, with the same messageId",
+        ),
         StoreError::Damaged { task, reason } => {
             // The damage was reported when it was found.
             tracing::debug!(task, reason, "a damaged task was requested");
