@@ -1,4 +1,5 @@
-//! The credentials that the agents demand, and the errors of those that demand any (specification 7.3, 7.4). A2A 0.3 writes schemes and requirements in OpenAPI's form.
+//! The credentials that the agents demand, and the errors of those that demand any (specification 7.3, 7.4). A2A 0.3 writes
+//! schemes and requirements in OpenAPI's form.
 
 use bridge_protocol::dialect::{Losses, card};
 use serde_json::{Map, Value, json};
