@@ -19,7 +19,7 @@ use crate::{
     assessment::{Assessment, COMPLETED},
     gate::GateResult,
     problem::{Outcome, Problem},
-    record::{Manifest, ManifestScenario, RunFolder, TrialRecord, Usage},
+    record::{ManifestScenario, RunFolder, TrialRecord, Usage},
     summary::{self, ScenarioSummary, SummaryBuilder},
 };
 use bridge_program::Exit;
@@ -373,7 +373,10 @@ fn means(trials: &[TrialReport]) -> BTreeMap<String, f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::{Owner, ProblemKind};
+    use crate::{
+        problem::{Owner, ProblemKind},
+        record::Manifest,
+    };
     use green_agent_scenario::gate::Gates;
     use serde_json::json;
 
