@@ -5,25 +5,30 @@
 use std::{
     mem::take,
     sync::{
-        Arc, Mutex, Weak,
+        Arc, Mutex, OnceLock, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::lock;
 
 use tokio::{sync::Notify, time::sleep};
 
-use super::{
-    Limits, large_responses, moment::now, monitored_body::MonitoredBody, request_limits::Permits,
-};
+use super::{Limits, large_responses, request_limits::Permits, response_body::SharedBody};
 
 /// The interval at which a connection is checked while a request on it is answered.
 const CHECK: Duration = Duration::from_secs(5);
 
 /// The interval at which a connection is checked while bytes wait for its client.
 const CHECK_BEHIND: Duration = Duration::from_millis(500);
+
+/// Returns the milliseconds since the first call, plus one: atomics can hold them, and 0 stands for no moment.
+pub(super) fn now() -> u64 {
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    let since = FIRST.get_or_init(Instant::now).elapsed();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX).saturating_add(1)
+}
 
 /// The state of one connection.
 #[derive(Debug, Default)]
@@ -51,7 +56,7 @@ pub(super) struct ConnectionMonitor {
     is_evicted: AtomicBool,
     evicted: Notify,
     /// The response bodies that HTTP/2 is sending, each of which can stall on its own.
-    bodies: Mutex<Vec<Weak<MonitoredBody>>>,
+    bodies: Mutex<Vec<Weak<SharedBody>>>,
     /// The permits for the bytes of the request head that is being read.
     head_permits: Mutex<Vec<Permits>>,
 }
@@ -155,7 +160,7 @@ impl ConnectionMonitor {
     }
 
     /// Monitors a response body that can stall although the connection does not.
-    pub(super) fn watch(&self, body: Weak<MonitoredBody>) {
+    pub(super) fn watch(&self, body: Weak<SharedBody>) {
         let mut bodies = lock(&self.bodies);
         if bodies.len() == bodies.capacity() {
             bodies.retain(|body| body.strong_count() > 0);

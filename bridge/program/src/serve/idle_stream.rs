@@ -7,10 +7,7 @@
 use std::{
     io,
     pin::Pin,
-    sync::{
-        Arc, Mutex, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, Weak},
     task::{Context, Poll, ready},
 };
 
@@ -23,10 +20,13 @@ use axum::{
         header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE},
     },
 };
-use hyper::body::{Body, Frame, SizeHint};
+use hyper::body::Frame;
 use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 
-use super::{monitored_body::PolledFrame, monitored_io::MonitoredIo, response_body::ResponseBody};
+use super::{
+    monitored_io::MonitoredIo,
+    response_body::{SentBody, SharedBody, SplitBody},
+};
 
 /// The number of unwritten bytes from which no further events are taken.
 const MAX_UNWRITTEN: usize = 16 << 10;
@@ -43,83 +43,24 @@ pub(super) fn is_detachable<B>(response: &Response<B>) -> bool {
     is_stream && !headers.contains_key(CONNECTION) && !headers.contains_key(CONTENT_LENGTH)
 }
 
-/// The body of a response as hyper sends it.
-pub(super) enum SentBody {
-    Attached(ResponseBody),
-    Detachable(Arc<DetachableBody>),
-}
-
-impl Body for SentBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> PolledFrame {
-        match &mut *self {
-            Self::Attached(body) => Pin::new(body).poll_frame(context),
-            Self::Detachable(body) => body.poll(context),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Attached(body) => body.is_end_stream(),
-            Self::Detachable(body) => lock(&body.body).as_ref().is_none_or(Body::is_end_stream),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Attached(body) => body.size_hint(),
-            // With an exact size hyper would not send it in chunks.
-            Self::Detachable(_) => SizeHint::default(),
-        }
-    }
-}
-
-/// A body that hyper is sending and that can be detached from it.
-pub(super) struct DetachableBody {
-    /// `None` once the body was detached.
-    body: Mutex<Option<ResponseBody>>,
-    /// Whether the body had no frame when hyper asked for one.
-    is_idle: AtomicBool,
-}
-
-impl DetachableBody {
-    fn poll(&self, context: &mut Context<'_>) -> PolledFrame {
-        let mut body = lock(&self.body);
-        let Some(body) = body.as_mut() else {
-            return Poll::Ready(None);
-        };
-        let polled = Pin::new(body).poll_frame(context);
-        self.is_idle.store(polled.is_pending(), Ordering::Relaxed);
-        polled
-    }
-}
-
 /// Holds the detachable body that a connection is sending, if there is one.
 #[derive(Clone, Default)]
-pub(super) struct StreamSlot(Arc<Mutex<Weak<DetachableBody>>>);
+pub(super) struct StreamSlot(Arc<Mutex<Weak<SharedBody>>>);
 
 impl StreamSlot {
     /// Makes a body detachable.
-    pub(super) fn attach(&self, body: ResponseBody) -> Arc<DetachableBody> {
-        let body = Arc::new(DetachableBody {
-            body: Mutex::new(Some(body)),
-            is_idle: AtomicBool::new(false),
-        });
+    pub(super) fn attach(&self, body: SplitBody) -> SentBody {
+        let body = SharedBody::new(body);
         *lock(&self.0) = Arc::downgrade(&body);
-        body
+        SentBody::Detachable(body)
     }
 
     /// Detaches the body that hyper is sending, if it is idle.
-    pub(super) fn detach_idle(&self) -> Option<ResponseBody> {
+    pub(super) fn detach_idle(&self) -> Option<SplitBody> {
         let mut slot = lock(&self.0);
-        let body = slot.upgrade()?;
-        if !body.is_idle.load(Ordering::Relaxed) {
-            return None;
-        }
+        let body = slot.upgrade()?.take_idle()?;
         *slot = Weak::new();
-        lock(&body.body).take()
+        Some(body)
     }
 }
 
@@ -127,7 +68,7 @@ impl StreamSlot {
 pub(super) struct IdleStream {
     io: MonitoredIo,
     /// `None` once the body has ended.
-    body: Option<ResponseBody>,
+    body: Option<SplitBody>,
     /// The chunks that are being written, and the number of bytes that were.
     chunks: Vec<u8>,
     written: usize,
@@ -137,7 +78,7 @@ pub(super) struct IdleStream {
 }
 
 impl IdleStream {
-    pub(super) fn new(io: MonitoredIo, body: ResponseBody, read_ahead: &[u8]) -> Self {
+    pub(super) fn new(io: MonitoredIo, body: SplitBody, read_ahead: &[u8]) -> Self {
         Self {
             io: io.without_head(),
             body: Some(body),
@@ -214,7 +155,7 @@ impl IdleStream {
         while let Some(body) = &mut self.body
             && self.chunks.len() < MAX_UNWRITTEN
         {
-            match Pin::new(body).poll_frame(context) {
+            match body.poll(context) {
                 Poll::Pending => return Ok(Poll::Pending),
                 Poll::Ready(Some(Ok(frame))) => self.push_chunk(frame),
                 Poll::Ready(Some(Err(error))) => return Err(io::Error::other(error)),
@@ -248,7 +189,7 @@ impl IdleStream {
 mod tests {
     use std::{convert::Infallible, future::poll_fn};
 
-    use axum::body::Body as AnyBody;
+    use axum::body::Body;
     use futures_util::{FutureExt as _, StreamExt as _, stream};
     use tokio::io::{AsyncReadExt as _, duplex};
 
@@ -267,7 +208,7 @@ mod tests {
         let io = MonitoredIo::new(Io::new(near), monitor.clone(), limits, app.reject);
         let events = stream::iter([Ok::<_, Infallible>("hello")]).chain(stream::pending());
         let guard = RequestGuard::new(monitor, None);
-        let body = ResponseBody::new(AnyBody::from_stream(events), None, guard, false);
+        let body = SplitBody::new(Body::from_stream(events), None, guard);
         // A buffer whose bytes were all used.
         let mut buffer = Bytes::from(vec![0; 8 << 10]);
         let mut stream = IdleStream::new(io, body, &buffer.split_off(8 << 10));

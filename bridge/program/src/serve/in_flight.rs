@@ -5,10 +5,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use axum::http::StatusCode;
 use tokio::task_local;
 
 use super::{
-    body_error::BodyError,
     large_responses::{LARGE_RESPONSE, ResponsePermit},
     request_limits::{AddressLimits, Permits},
 };
@@ -20,6 +20,25 @@ task_local! {
 
 /// The memory that any request may use beside its body without a permit, in bytes.
 const FREE: usize = 16 << 10;
+
+/// The reason for which a body was not read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyError {
+    /// The client sent the body too slowly.
+    TooSlow,
+    /// Other requests use all the memory for bodies.
+    NoMemory,
+}
+
+impl BodyError {
+    /// Returns the status of the response.
+    pub fn status(self) -> StatusCode {
+        match self {
+            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::NoMemory => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+}
 
 /// A request that is being answered, with its part of the memory that all requests have together. The memory is released with
 /// the last clone: work that goes on after the response keeps one.

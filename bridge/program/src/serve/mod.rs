@@ -10,14 +10,12 @@
 //! - `in_flight`: the request as its handler sees it
 //! - `request_limits`: limits the number of requests and the bytes of their bodies
 //! - `request_body`, `response_body`: enforce the limits of bodies
-//! - `monitored_body`: splits large frames, and aborts a response that nobody reads
 //! - `idle_stream`: sends event streams without the buffers of hyper
 //! - `large_responses`: limits the memory of large responses
-//! - `rejection`, `body_error`: the reasons for which a request or its body is refused
+//! - `rejection`: the reasons for which a request is refused
 //! - `early_response`: responds to a head that was not read to its end
 
 mod acceptor;
-mod body_error;
 mod connection_monitor;
 mod connections;
 mod early_response;
@@ -27,8 +25,6 @@ mod in_flight;
 mod large_responses;
 mod limits;
 mod listen;
-mod moment;
-mod monitored_body;
 mod monitored_io;
 mod rejection;
 mod request_body;
@@ -48,8 +44,7 @@ use tokio::{
 };
 
 pub use acceptor::{Acceptor, Io, PlainTcp};
-pub use body_error::BodyError;
-pub use in_flight::InFlight;
+pub use in_flight::{BodyError, InFlight};
 pub use large_responses::{
     COUNTED_RESPONSE, LARGE_RESPONSE, LargeResponses, ResponseMemory, ResponsePermit,
     large_responses, read_response,

@@ -18,7 +18,11 @@ use tokio::{
     time::{Instant, Sleep, sleep_until, timeout},
 };
 
-use super::{Limits, body_error::BodyError, in_flight::InFlight, request_limits::Permits};
+use super::{
+    Limits,
+    in_flight::{BodyError, InFlight},
+    request_limits::Permits,
+};
 
 /// The bytes that any body may have without a permit.
 const FREE: u64 = 16 << 10;

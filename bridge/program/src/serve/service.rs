@@ -21,15 +21,14 @@ use tower::ServiceExt as _;
 
 use super::{
     Limits,
-    body_error::BodyError,
     connection_monitor::ConnectionMonitor,
-    idle_stream::{self, SentBody, StreamSlot},
-    in_flight::InFlight,
+    idle_stream::{self, StreamSlot},
+    in_flight::{BodyError, InFlight},
     monitored_io::FREE,
     rejection::{Rejection, RejectionResponse},
     request_body::RequestBody,
     request_limits::{AddressLimits, Permits},
-    response_body::{RequestGuard, ResponseBody},
+    response_body::{RequestGuard, SentBody, SplitBody},
 };
 
 /// A router, and the responses to requests that it does not get.
@@ -118,12 +117,9 @@ impl Service<Request<Incoming>> for ConnectionService {
             // hyper has to read the body of the request to its end.
             let slot =
                 slot.filter(|_| in_flight.is_body_read() && idle_stream::is_detachable(&response));
-            Ok(response.map(|body| {
-                let body = ResponseBody::new(body, permit, guard, is_http2);
-                match slot {
-                    None => SentBody::Attached(body),
-                    Some(slot) => SentBody::Detachable(slot.attach(body)),
-                }
+            Ok(response.map(|body| match slot {
+                None => SentBody::new(body, permit, guard, is_http2),
+                Some(slot) => slot.attach(SplitBody::new(body, permit, guard)),
             }))
         })
     }

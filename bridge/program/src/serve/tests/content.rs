@@ -1,6 +1,6 @@
 //! Tests with content that looks like HTTP.
 
-use super::{monitored_body::PIECE, *};
+use super::{response_body::PIECE, *};
 
 #[tokio::test]
 async fn content_that_looks_like_a_response_is_sent_as_it_is() {
