@@ -12,7 +12,6 @@ mod bot_auth;
 mod caller_access;
 mod card;
 mod check;
-mod drain;
 mod error;
 mod grpc;
 mod limits;
@@ -34,7 +33,6 @@ pub use bot_auth::{
 };
 pub use caller_access::{CertificateConfig, CheckConfig, TokenConfig};
 pub use card::{CardConfig, ProviderConfig, SkillConfig};
-pub use drain::DrainConfig;
 pub use error::{ConfigError, ConfigErrors, Problem};
 pub use grpc::{GrpcConfig, GrpcForm, HostPort};
 pub use limits::LimitsConfig;
@@ -44,7 +42,7 @@ pub use read::{parse, read};
 pub use schema::schema;
 pub use secret::SecretText;
 pub use store::{RetentionConfig, StoreConfig, StorePlace, StoreTable};
-pub use top::{Config, CorsConfig, IssuerConfig, KeyConfig, TlsConfig};
+pub use top::{Config, CorsConfig, DrainConfig, IssuerConfig, KeyConfig, TlsConfig};
 pub use value::{Age, AgentName, AgentPath, HostName, HttpUrl, Network, PageOrigin, Period, Size};
 pub(crate) use value::{listening, parsed};
 
