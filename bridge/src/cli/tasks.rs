@@ -11,6 +11,7 @@ use super::{
     runtime,
     store::StoreChoice,
 };
+use crate::config::value_name;
 
 /// List, show, cancel, delete and export the tasks of a running bridge
 #[derive(Debug, Args)]
@@ -84,16 +85,6 @@ enum StateFilter {
     Ended,
 }
 
-impl StateFilter {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Waiting => "waiting",
-            Self::Ended => "ended",
-        }
-    }
-}
-
 impl TasksCommand {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
         runtime()?.block_on(self.carry_out())
@@ -109,7 +100,7 @@ impl TasksCommand {
                     query.append_pair("agent", agent);
                 }
                 if let Some(state) = state {
-                    query.append_pair("state", state.name());
+                    query.append_pair("state", &value_name(state));
                 }
                 let listed = bridge.get(&format!("/tasks?{}", query.finish())).await?;
                 let tasks = listed["tasks"].as_array().map(Vec::as_slice).unwrap_or_default();

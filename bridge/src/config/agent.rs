@@ -113,7 +113,7 @@ impl AgentConfig {
         ];
         let over = over.iter().filter(|(_, is_said)| *is_said);
         let over: String = over.map(|(key, _)| format!("; {key} overrides it")).collect();
-        format!("turns = \"{}\": {}{over}", turns.name(), turns.meaning())
+        format!("turns = \"{}\": {}{over}", value_name(&turns), turns.meaning())
     }
 }
 
@@ -148,12 +148,6 @@ pub enum TurnPreset {
 }
 
 impl TurnPreset {
-    /// Returns the name of the value in the file.
-    fn name(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-
     /// Returns the meaning in one line.
     fn meaning(self) -> String {
         let value = self.to_possible_value();
@@ -164,7 +158,7 @@ impl TurnPreset {
     /// Returns the key with each of its values, as comments for a configuration.
     pub(crate) fn explained() -> String {
         let line = |one: &Self| {
-            let value = format!("\"{}\"", one.name());
+            let value = format!("\"{}\"", value_name(one));
             format!("# turns = {value:<10} # {}\n", one.meaning())
         };
         let lines: String = Self::value_variants().iter().map(line).collect();
@@ -172,6 +166,12 @@ impl TurnPreset {
             "# The meaning of the end of a running bot's turn; the default is answers:\n{lines}"
         )
     }
+}
+
+/// Returns the name of a value, in the file and on the command line.
+pub(crate) fn value_name(value: &impl ValueEnum) -> String {
+    let value = value.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// The scope of a bot's conversations.

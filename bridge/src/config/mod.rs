@@ -24,6 +24,7 @@ mod store;
 mod top;
 mod value;
 
+pub(crate) use agent::value_name;
 pub use agent::{
     AgentConfig, ConversationScopeConfig, DeliveryMode, EndingConfig, QuestionState,
     RepeatedMessages, SilentTurn, TurnPreset,
