@@ -26,7 +26,10 @@ use std::{
 use bridge_client::{Binding, Client, ClientError, Fault, Limits, Options};
 use bridge_program::{Exit, err, errln, terminal};
 use bridge_protocol::{a2a::Part, dialect::Version, signing::SignatureState};
-use clap::{Args, ValueEnum};
+use clap::{
+    Args, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin, stdin};
 use url::Url;
 
@@ -74,8 +77,8 @@ pub(super) struct Chat {
     #[arg(long)]
     json: bool,
     /// Use this version, instead of the newest that both sides support
-    #[arg(long, value_enum)]
-    version: Option<VersionChoice>,
+    #[arg(long, value_parser = versions())]
+    version: Option<Version>,
     /// Use this binding, instead of the best that both sides support
     #[arg(long, value_enum)]
     binding: Option<BindingChoice>,
@@ -94,24 +97,13 @@ pub(super) struct Chat {
     wait: u64,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum VersionChoice {
-    #[value(name = "1.0")]
-    V1_0,
-    #[value(name = "0.3")]
-    V0_3,
-    #[value(name = "0.1")]
-    V0_1,
-}
-
-impl From<VersionChoice> for Version {
-    fn from(spoken: VersionChoice) -> Self {
-        match spoken {
-            VersionChoice::V1_0 => Self::V1_0,
-            VersionChoice::V0_3 => Self::V0_3,
-            VersionChoice::V0_1 => Self::V0_1,
-        }
-    }
+/// Parses a version that this build speaks, by its name.
+fn versions() -> impl TypedValueParser<Value = Version> {
+    let names = Version::ALL.iter().rev().map(|version| version.as_str());
+    PossibleValuesParser::new(names).try_map(|name| {
+        let mut versions = Version::ALL.into_iter();
+        versions.find(|version| version.as_str() == name).ok_or("expected a version of A2A")
+    })
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -180,7 +172,7 @@ impl Chat {
     async fn talk(&self) -> Result<Exit, Box<dyn Error>> {
         let wait = Duration::from_secs(self.wait);
         let options = Options {
-            version: self.version.map(Version::from),
+            version: self.version,
             binding: self.binding.map(Binding::from),
             extensions: self.extension.clone(),
             credentials: self.shown.credentials(&|name| std::env::var(name).ok())?,
