@@ -78,8 +78,9 @@ impl RegistryCommand {
             Action::List { registry } => {
                 let registry = self.login.open(registry, Tls::default())?;
                 for found in registry.agents().await? {
+                    let place = terminal::line(&format!("{}:{}", found.repository, found.tag));
                     let name = terminal::line(&found.agent.card.name);
-                    outln!("{}:{}  {name}  {}", found.repository, found.tag, found.digest);
+                    outln!("{place}  {name}  {}", found.digest);
                 }
             }
             Action::Pull { reference } => {

@@ -1,6 +1,6 @@
 //! Reads files to send.
 
-use std::{fs, path::Path};
+use std::{fs::File, io::Read as _, path::Path};
 
 use bridge_protocol::a2a::{Content, Part};
 
@@ -28,11 +28,12 @@ const TYPES: [(&str, &str); 14] = [
 /// Reads a file as a part of a message.
 pub(super) fn part(path: &Path) -> Result<Part, String> {
     let message = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let size = fs::metadata(path).map_err(|error| message(&error))?.len();
-    if size > LIMIT {
-        return Err(message(&format!("expected at most {LIMIT} bytes, found {size}")));
+    let mut bytes = Vec::new();
+    // The size of a device or pipe is not in its metadata.
+    let read = File::open(path).and_then(|file| file.take(LIMIT + 1).read_to_end(&mut bytes));
+    if read.map_err(|error| message(&error))? as u64 > LIMIT {
+        return Err(message(&format!("expected at most {LIMIT} bytes, found more")));
     }
-    let bytes = fs::read(path).map_err(|error| message(&error))?;
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
     let known = TYPES.iter().find(|(name, _)| Some(*name) == ending.as_deref());
     let media_type = known.map_or("application/octet-stream", |(_, kind)| kind);
@@ -41,4 +42,16 @@ pub(super) fn part(path: &Path) -> Result<Part, String> {
         media_type: Some(media_type.to_owned()),
         ..Part::new(Content::Raw(bytes))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_without_an_end_is_refused() {
+        let error = part(Path::new("/dev/zero")).unwrap_err();
+        assert_eq!(error, "/dev/zero: expected at most 16777216 bytes, found more");
+    }
 }
