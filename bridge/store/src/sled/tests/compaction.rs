@@ -217,39 +217,6 @@ async fn a_step_that_is_dropped_keeps_no_disk_space() {
     assert!(used as u64 <= 2 * live + 3 * SEGMENT, "{used} of {live}");
 }
 
-/// An agent that answers in many pieces changes its task faster than the whole task is copied. Each attempt leaves copies
-/// that nothing uses.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_task_that_keeps_changing_is_not_copied_again_at_once() {
-    const STEPS: usize = 8;
-    let (small, busy) = (Small::new(), sample(0));
-    let store = small.open();
-    busy.create(&store, 1).await;
-    for _ in 0..60 {
-        let event = status(TaskState::Working, &"x".repeat(900));
-        busy.then(&store, 2, event).await;
-    }
-    for _ in 0..120 {
-        store.put_record(&busy.caller, &record(0), vec![7; 60_000]).await.unwrap();
-    }
-    let steps = async {
-        let mut steps = 0;
-        while steps < STEPS && store.maintain().await.unwrap() {
-            steps += 1;
-        }
-        steps
-    };
-    let changes = async {
-        loop {
-            busy.then(&store, 3, status(TaskState::Working, "more")).await;
-        }
-    };
-    tokio::select! {
-        steps = steps => assert!(steps < STEPS),
-        () = changes => {}
-    }
-}
-
 #[tokio::test]
 async fn a_log_without_segments_continues_at_its_beginning() {
     let backend = Sled::new();
