@@ -78,9 +78,9 @@ impl RegistryCommand {
             Action::List { registry } => {
                 let registry = self.login.open(registry, Tls::default())?;
                 for found in registry.agents().await? {
-                    let place = terminal::line(&format!("{}:{}", found.repository, found.tag));
+                    let place = format!("{}:{}", found.repository, found.tag);
                     let name = terminal::line(&found.agent.card.name);
-                    outln!("{place}  {name}  {}", found.digest);
+                    outln!("{}  {name}  {}", terminal::line(&place), found.digest);
                 }
             }
             Action::Pull { reference } => {
