@@ -73,11 +73,10 @@ const ORCHESTRATION: Modules = &[("agents", &[]), ("pipeline", &[])];
 const CLIENT: Modules = &[
     ("message_id", &[]),
     ("invocation", &["client", "connect", "discovery", "error", "http", "options", "sequence"]),
-    ("registry", &["body", "credentials", "discovery", "error"]),
+    ("registry", &["credentials", "discovery", "error"]),
     (
         "discovery",
         &[
-            "body",
             "certificate",
             "credentials",
             "error",
@@ -116,8 +115,7 @@ const CLIENT: Modules = &[
     ("negotiation", &["error", "interface"]),
     ("transport", &["error", "http", "lenient_card", "options", "sequence"]),
     ("card", &["cache", "error", "http", "lenient_card", "options", "card_url"]),
-    ("http", &["body", "credentials", "error", "options", "sequence"]),
-    ("body", &[]),
+    ("http", &["credentials", "error", "options", "sequence"]),
     ("options", &["cache", "check", "credentials", "guard", "tls"]),
     ("cache", &[]),
     ("check", &[]),
@@ -164,7 +162,6 @@ const POSTGRES: Modules = &[
     ("changes", &["connections", "failure", "rows"]),
     ("committer", &["batch", "failure"]),
     ("connections", &["failure", "limited_pool", "schema", "servers"]),
-    ("deletion", &["failure", "rows"]),
     ("failure", &[]),
     ("leases", &["connections", "failure", "rows"]),
     ("limited_pool", &["failure"]),
@@ -173,8 +170,8 @@ const POSTGRES: Modules = &[
     ("rows", &[]),
     ("schema", &["failure"]),
     ("servers", &["address", "failure"]),
-    ("sharing", &["connections"]),
     ("export", &["connections", "rows"]),
+    ("store", &["batch", "connections", "failure", "reader", "rows"]),
 ];
 
 const TASKS: Modules = &[
@@ -266,7 +263,6 @@ const PURPLE: Modules = &[
     ("agent", &["clock", "policy", "toolbox"]),
     ("policy", &["clock", "toolbox"]),
     ("toolbox", &[]),
-    ("clock", &[]),
 ];
 
 /// Packages below `green-agent` hold the arrows between scenarios, transcripts, participants and results.
