@@ -3,7 +3,7 @@
 //! The specification of 0.3 has two JSON forms. Over JSON-RPC objects have a `kind`. Its `a2a.proto`, whose
 //! annotations are the paths of HTTP+JSON, has none, calls a message's parts `content`, and names states and
 //! roles as 1.0 does. The SDKs of 0.3 use the second form over HTTP+JSON and refuse unknown fields. So only
-//! known fields are written here; the others are reported in [`Losses`](crate::dialect::Losses).
+//! known fields are written here; the others are reported in [`Losses`].
 //!
 //! [`Form::Proto`](super::Form) has the readers and writers of the [other modules](super) use this form. Here is what has another
 //! structure in it: [`part`]s, push notification settings, the wrappers of [`answer`]s, and the [`card`]s of gRPC.
