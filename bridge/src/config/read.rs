@@ -24,7 +24,7 @@ pub fn read(path: &Path, builtins: &[&'static str]) -> Result<Config, ConfigErro
     read_changed(path, builtins, |_| {})
 }
 
-/// Does the same, and changes the configuration before it is checked, as flags do.
+/// Reads a file as [`read`] does. `change` changes the configuration before it is checked, as flags do.
 pub(crate) fn read_changed(
     path: &Path,
     builtins: &[&'static str],

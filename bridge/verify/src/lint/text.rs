@@ -32,7 +32,7 @@ impl Linter<'_> {
         }
     }
 
-    /// Reports the same in the name of a member.
+    /// Reports a member whose name has control characters or overrides of the writing direction.
     pub(super) fn name_characters(&mut self, name: &str, path: &str) {
         if name.chars().any(|one| commands(one, true)) {
             let message = format!("the name {name:?} has characters that control terminals");

@@ -105,7 +105,8 @@ pub fn compare(
     }
 }
 
-/// Returns the snapshot, if there is one. A file that is no snapshot of text is none if it is going to be replaced.
+/// Returns the snapshot; `None` if there is no file. In mode `Accept`, a file in another format also counts as absent, because the
+/// caller replaces it.
 fn read(mode: SnapshotMode, path: &Path) -> Result<Option<SnapshotFile>, SnapshotError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,

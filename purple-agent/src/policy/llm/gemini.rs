@@ -107,7 +107,7 @@ fn read_candidate(candidate: &Value, answer: &Value) -> Result<Reply, FieldError
     let is_malformed = matches!(reason, "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL");
     let why = || candidate["finishMessage"].as_str().unwrap_or(reason).to_owned();
     let parts = match content.get("parts") {
-        // The model used all its output for thinking, ended with an empty text, or wrote what is no call.
+        // The model used all its output for thinking, ended with an empty text, or wrote a malformed call.
         None if is_malformed || matches!(reason, "STOP" | "MAX_TOKENS") => Vec::new(),
         None => {
             let found = format!("the end {reason}");

@@ -57,7 +57,7 @@ impl Endpoint {
     ) -> Result<Self, ModelError> {
         let mut url = settings.base_url.clone();
         url.set_path(&format!("{}/{path}", url.path().trim_end_matches('/')));
-        // Both may have a key in them.
+        // User information and query may contain a key.
         let mut address = url.clone();
         address.set_query(None);
         let address = without_user(&address);

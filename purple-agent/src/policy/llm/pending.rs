@@ -20,7 +20,7 @@ pub(super) struct Pending(Vec<Slot>);
 
 #[derive(Debug)]
 struct Slot {
-    /// As long as the call is open, that it was not carried out.
+    /// The result of the call. While the call is open, this is the text that it was not carried out.
     result: ToolResult,
     is_open: bool,
 }

@@ -45,7 +45,8 @@ impl Messages {
     }
 }
 
-/// Reads a call. But for those that send or create something, the parameters are those of JSON-RPC, with the ids in a name.
+/// Reads a call. Calls that send or create something have their own readers. The other parameters are those of JSON-RPC, except
+/// that the ids are parts of a resource name.
 fn call(operation: Operation, value: Value) -> Result<Call, FieldError> {
     let name = match operation {
         Operation::SendMessage => {

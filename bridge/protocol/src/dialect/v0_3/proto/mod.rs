@@ -5,8 +5,8 @@
 //! roles as 1.0 does. The SDKs of 0.3 use the second form over HTTP+JSON and refuse unknown fields. So only
 //! known fields are written here; the others are reported in [`Losses`].
 //!
-//! [`Form::Proto`](super::Form) has the readers and writers of the [other modules](super) use this form. Here is what has another
-//! structure in it: [`part`]s, push notification settings, the wrappers of [`answer`]s, and the [`card`]s of gRPC.
+//! With [`Form::Proto`](super::Form), the readers and writers of the [other modules](super) use this form. The modules here convert
+//! what has another structure in it: [`part`]s, push notification settings, the wrappers of [`answer`]s, and the [`card`]s of gRPC.
 
 pub mod answer;
 pub mod card;
