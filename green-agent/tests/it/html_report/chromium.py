@@ -1,7 +1,9 @@
 """A headless Chromium that notes whatever goes wrong in its pages, and its screenshots. The first argument is their folder."""
 
+import signal
 import sys
 import time
+import traceback
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -10,6 +12,9 @@ from playwright.sync_api import sync_playwright
 
 SHOTS = Path(sys.argv[1])
 SHOTS.mkdir(parents=True, exist_ok=True)
+
+# Long: with other tests beside it, a browser on a busy machine may need a minute to begin.
+LIMIT_SECONDS = 300
 
 # Errors of scripts, requests that lead elsewhere, dialogs: of these there must be none.
 wrong = []
@@ -28,9 +33,25 @@ new PerformanceObserver((list) => {
 @contextmanager
 def chromium():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        yield browser
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox"], timeout=LIMIT_SECONDS * 1000
+        )
+        try:
+            yield browser
+        except Exception:
+            describe(browser)
+            raise
         browser.close()
+
+
+def describe(browser):
+    """Prints the error of a test, what went wrong in the pages before, and what they show if they still answer."""
+    traceback.print_exc()
+    print(wrong, file=sys.stderr, flush=True)
+    signal.alarm(30)
+    for page in [page for context in browser.contexts for page in context.pages]:
+        state = page.evaluate("[document.readyState, document.body?.innerText.slice(0, 1000)]")
+        print(page.url, *state, sep="\n", file=sys.stderr)
 
 
 def open_page(browser, place, dark=False, width=1440, height=900):
@@ -44,7 +65,7 @@ def open_page(browser, place, dark=False, width=1440, height=900):
     page.on("console", lambda said: wrong.append(f"console {said.text}") if said.type == "error" else None)
     page.on("pageerror", lambda error: wrong.append(f"error {error}"))
     page.on("request", lambda asked: wrong.append(f"request {asked.url[:100]}") if not asked.url.startswith(place) else None)
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(LIMIT_SECONDS * 1000)
     return page
 
 
@@ -66,7 +87,7 @@ def shot(page, name):
 
 def wait_until(page, what):
     """Waits for an expression. The page's policy forbids the way in which Playwright does it."""
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + LIMIT_SECONDS
     while not page.evaluate(f"Boolean({what})"):
         assert time.monotonic() < limit, f"{what} did not come about: {page.inner_text('body')[:500]}"
         page.wait_for_timeout(20)

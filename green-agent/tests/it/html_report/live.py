@@ -14,7 +14,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from chromium import chromium, open_page, shot, wait_until, wrong
+from chromium import LIMIT_SECONDS, chromium, open_page, shot, wait_until, wrong
 
 PROGRAM, FOLDER = sys.argv[2], Path(sys.argv[3])
 
@@ -42,7 +42,7 @@ def address(view):
 
 def begun(run):
     """Waits until the run has a folder."""
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + LIMIT_SECONDS
     while not list(FOLDER.glob("runs/*/run.json")):
         assert run.poll() is None and time.monotonic() < limit, (FOLDER / "said.txt").read_text()
         time.sleep(0.01)
