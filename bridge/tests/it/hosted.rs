@@ -2,13 +2,19 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use axum::Router;
+use axum::{
+    Router,
+    body::{Body, Bytes, to_bytes},
+    http::{Request, StatusCode},
+};
 use bridge::{
     access::Access,
     host::{Host, HostError},
     store::MemoryStore,
 };
 use bridge_protocol::a2a::AgentCard;
+use serde_json::Value;
+use tower::ServiceExt as _;
 
 use crate::app::agent;
 
@@ -67,4 +73,30 @@ async fn paths_and_urls_that_cannot_be_served_are_refused() {
         let host = Host::new(Arc::new(MemoryStore::new()), [agent("echo")]);
         drop(host.path("echo", path).router(URL).await.unwrap());
     }
+}
+
+#[tokio::test]
+async fn a_path_of_no_agent_says_where_agents_are_listed() {
+    let echo = || Host::new(Arc::new(MemoryStore::new()), [agent("echo")]);
+    let hosted = echo().start(URL).await.unwrap();
+    for replaced in [false, true] {
+        if replaced {
+            hosted.replace(echo()).unwrap();
+        }
+        let (status, told) = posted(hosted.router(), "/echo").await;
+        assert_eq!(status, StatusCode::NOT_FOUND);
+        let told: Value = serde_json::from_slice(&told).unwrap();
+        let expected = "there is nothing at /echo: all agents are listed at /a2a/catalog";
+        assert_eq!(told["error"]["message"], expected);
+    }
+    // The app in which the routes are mounted answers for other paths.
+    let app = Router::new().fallback(async || "other").merge(echo().router(URL).await.unwrap());
+    assert_eq!(posted(app, "/echo").await, (StatusCode::OK, "other".into()));
+}
+
+async fn posted(app: Router, path: &str) -> (StatusCode, Bytes) {
+    let request = Request::post(path).body(Body::from("{}")).unwrap();
+    let response = app.oneshot(request).await.unwrap();
+    let status = response.status();
+    (status, to_bytes(response.into_body(), 10_000).await.unwrap())
 }

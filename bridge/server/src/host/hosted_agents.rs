@@ -10,7 +10,12 @@ use axum::{Router, extract::Request};
 use tokio::time::{Instant, sleep};
 use tower::{ServiceExt as _, service_fn};
 
-use super::{Host, HostError, HostOptions, agent_routes::AgentRoute, bot_guesses, routes::routes};
+use super::{
+    Host, HostError, HostOptions,
+    agent_routes::AgentRoute,
+    bot_guesses,
+    routes::{routes, unknown_path},
+};
 use crate::{metrics::Metrics, service::Service, trace, turns::Turns};
 
 /// The interval at which the number of turns is checked.
@@ -32,11 +37,12 @@ impl HostedAgents {
         options: HostOptions,
         agent_routes: &[AgentRoute],
     ) -> Self {
-        let app = routes(&service, &public_url, &options, agent_routes);
+        let app = routes(&service, &public_url, &options, agent_routes).fallback(unknown_path);
         Self { service, public_url, options, current: Arc::new(RwLock::new(app)) }
     }
 
-    /// Returns the routes of the current agents, evaluated at each request.
+    /// Returns the routes of the current agents, evaluated at each request. Other paths are answered with the place where
+    /// all agents are listed.
     pub fn router(&self) -> Router {
         let current = self.current.clone();
         let service = service_fn(move |request: Request| {
@@ -62,7 +68,8 @@ impl HostedAgents {
     /// Returns an error if a name or path is invalid or occurs twice; then nothing has changed.
     pub fn replace(&self, host: Host) -> Result<(), HostError> {
         let agent_routes = host.agent_routes()?;
-        let app = routes(&self.service, &self.public_url, &self.options, &agent_routes);
+        let app = routes(&self.service, &self.public_url, &self.options, &agent_routes)
+            .fallback(unknown_path);
         let turns = self.service.turns();
         let added = turns.replace(host.agents);
         self.service.extend_cards(host.extended);
@@ -105,9 +112,10 @@ impl HostedAgents {
         self.service.turns().running()
     }
 
-    /// Returns the routes of the current agents, which will not be replaced.
+    /// Returns the routes of the current agents, which will not be replaced. Other paths are left to the app in which the
+    /// routes are mounted.
     pub(super) fn current(&self) -> Router {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone().reset_fallback()
     }
 }
 

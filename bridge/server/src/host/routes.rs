@@ -1,6 +1,11 @@
 //! The router of all agents and the routes beside them.
 
-use axum::Router;
+use axum::{
+    Router,
+    http::{HeaderMap, Uri},
+    response::Response,
+};
+use bridge_protocol::a2a::{Error, ErrorKind};
 
 use super::{
     HostOptions,
@@ -9,7 +14,9 @@ use super::{
 };
 use crate::{
     auth, clock,
-    server::{BODY_LIMIT, Endpoint, Readiness, agent_catalog, health, openapi, router},
+    server::{
+        BODY_LIMIT, Endpoint, Readiness, agent_catalog, error_response, health, openapi, router,
+    },
     service::Service,
     trace,
 };
@@ -94,4 +101,11 @@ fn with_grpc(app: Router, readiness: Readiness, agents: &[Endpoint]) -> Router {
 #[cfg(not(feature = "grpc"))]
 fn with_grpc(app: Router, _: Readiness, _: &[Endpoint]) -> Router {
     app
+}
+
+/// Answers requests to paths of no agent.
+pub(super) async fn unknown_path(uri: Uri, headers: HeaderMap) -> Response {
+    let message =
+        format!("there is nothing at {}: all agents are listed at {CATALOGUE}", uri.path());
+    error_response(&headers, Error::new(ErrorKind::MethodNotFound, message))
 }

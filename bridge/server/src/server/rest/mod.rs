@@ -185,7 +185,7 @@ fn version_mismatch(named: Version, served: Version) -> Error {
 }
 
 /// Returns the error for a request for a document, such as a card.
-pub(super) fn error_response(headers: &HeaderMap, error: Error) -> Response {
+pub(crate) fn error_response(headers: &HeaderMap, error: Error) -> Response {
     ResponseWriter::for_request(headers, ResponseFormat::V1_0).error(&error.into())
 }
 
