@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::process::Command;
 
 use crate::{
-    app::{app, get, text},
+    app::{app, get, post, text},
     program::{Bridge, run},
     venv,
 };
@@ -58,6 +58,31 @@ async fn every_reference_leads_somewhere_and_every_schema_is_used() {
     assert!(validator.is_valid(&said));
     said["message"]["parts"][0]["text"] = 7.into();
     assert!(!validator.is_valid(&said));
+}
+
+#[tokio::test]
+async fn every_example_is_answered() {
+    let app = app().await;
+    let document = document().await;
+    let server = document["servers"][0]["url"].as_str().unwrap();
+    let own = server.strip_prefix("http://localhost:3978").unwrap();
+    let mut sent = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let content = item["post"]["requestBody"]["content"].as_object();
+        for (media_type, body) in content.into_iter().flatten() {
+            let Some(example) = body.get("example") else { continue };
+            let path = path.replace("{tenant}", "acme");
+            let response =
+                post(&app, &format!("{own}{path}"), &[("content-type", media_type)], example).await;
+            assert_eq!(response.status(), StatusCode::OK, "{path}");
+            assert!(text(response).await.contains("Hello"), "{path}");
+            sent.push(path);
+        }
+    }
+    sent.dedup();
+    let sends = |below: &str| ["send", "stream"].map(|how| format!("{below}/message:{how}"));
+    let expected = [vec!["/".into()], sends("").into(), sends("/v1").into(), sends("/acme").into()];
+    assert_eq!(sent, expected.concat());
 }
 
 fn references(value: &Value, named: &mut BTreeSet<String>) {

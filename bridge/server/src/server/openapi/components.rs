@@ -176,8 +176,8 @@ pub(super) fn body(version: Version, operation: Operation, schema: Value) -> Val
         Version::V0_1 | Version::V0_3 => json!({"type": "object"}),
     };
     let mut content = json!({"schema": schema});
-    if version == Version::V1_0 && sends {
-        content["example"] = example();
+    if sends {
+        content["example"] = example(version);
     }
     let content: Value = match version {
         Version::V1_0 => json!({"application/a2a+json": content, "application/json": content}),
@@ -187,10 +187,16 @@ pub(super) fn body(version: Version, operation: Operation, schema: Value) -> Val
 }
 
 /// Returns an example of a message.
-pub(super) fn example() -> Value {
-    json!({"message": {
-        "messageId": "message-1", "role": "ROLE_USER", "parts": [{"text": "Hello"}],
-    }})
+pub(super) fn example(version: Version) -> Value {
+    match version {
+        Version::V1_0 => json!({"message": {
+            "messageId": "message-1", "role": "ROLE_USER", "parts": [{"text": "Hello"}],
+        }}),
+        Version::V0_1 | Version::V0_3 => json!({"message": {
+            "kind": "message", "messageId": "message-1", "role": "user",
+            "parts": [{"kind": "text", "text": "Hello"}],
+        }}),
+    }
 }
 
 /// Returns the responses: an object with this schema or a stream of them, and the errors.

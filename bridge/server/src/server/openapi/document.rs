@@ -98,7 +98,7 @@ fn json_rpc() -> Value {
                 "schema": components::common("JsonRpcRequest"),
                 "example": {
                     "jsonrpc": "2.0", "id": 1, "method": "SendMessage",
-                    "params": components::example(),
+                    "params": components::example(Version::V1_0),
                 },
             }},
         },
