@@ -51,7 +51,7 @@ async def talk(checks):
             sys.executable, "-m", "a2a_bridge.server", cwd=folder, env=dict(os.environ, **settings)
         )
         try:
-            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=120) as http:
                 await listening(http)
 
                 async def to(name, said):

@@ -18,7 +18,7 @@ DIALOG = [("dialog", "What shall it be?"), ("tea", "How many?"), ("7", "7 of tea
 
 async def langchain():
     card = f"{agent(NAME)}/.well-known/agent-card.json"
-    remote = RemoteAgent(name="remote", description="answers", agent_card_url=card, timeout=30.0)
+    remote = RemoteAgent(name="remote", description="answers", agent_card_url=card, timeout=120.0)
     thread = {"configurable": {"thread_id": str(uuid4())}}
     messages = []
 
@@ -32,7 +32,7 @@ async def langchain():
 
 async def agent_framework():
     url = agent(NAME)
-    http = httpx.AsyncClient(timeout=30.0)
+    http = httpx.AsyncClient(timeout=120.0)
     card = await A2ACardResolver(httpx_client=http, base_url=url).get_agent_card()
     remote = A2AAgent(name="remote", agent_card=card, url=url)
     session = remote.create_session()

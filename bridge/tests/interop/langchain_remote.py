@@ -10,7 +10,7 @@ from shown import card, each, once
 async def talk(checks):
     async def to(name, said):
         remote = RemoteAgent(
-            name="remote", description="answers", agent_card_url=card(name), timeout=30.0
+            name="remote", description="answers", agent_card_url=card(name), timeout=120.0
         )
         thread = {"configurable": {"thread_id": name}}
         for text, answer in said:

@@ -41,7 +41,7 @@ const SCRIPT: [Line; 8] = [
 const REPEATED: usize = 5;
 
 /// The time limit after a restart until no task is running.
-const SETTLE: Duration = Duration::from_secs(30);
+const SETTLE: Duration = Duration::from_secs(120);
 
 /// The numbers of answers after which a round is killed, a moment later.
 const ANSWERS: [usize; 5] = [40, 5, 90, 20, 150];

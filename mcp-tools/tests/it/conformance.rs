@@ -126,7 +126,7 @@ async fn the_fixture_answers_itself_and_behind_the_door_only() {
 
 #[tokio::test]
 async fn a_world_of_ones_own_is_worked_in() {
-    let limit = Duration::from_secs(30);
+    let limit = Duration::from_secs(120);
     let (done, said) = run(&mut Command::new(example("own_environment")), limit).await;
     assert!(done && said.contains("reward 1"), "{said}");
 }

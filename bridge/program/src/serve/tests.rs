@@ -20,7 +20,7 @@ mod busy;
 mod content;
 
 /// The time that a test waits for what must happen.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A request without a body.
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";

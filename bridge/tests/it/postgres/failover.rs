@@ -18,7 +18,7 @@ use tokio::{
 use super::server::{Database, Server};
 
 /// The time in which a store must work again.
-const RECOVERY: Duration = Duration::from_secs(30);
+const RECOVERY: Duration = Duration::from_secs(120);
 
 fn said(id: &str) -> Event {
     Event::Message(Message::new(id, Role::User, vec![Part::text(id)]))

@@ -265,11 +265,11 @@ async fn a_database_that_comes_back_is_used_again() {
     server.start_again();
     let back = Instant::now();
     while let Err(error) = store.ready().await {
-        assert!(back.elapsed() < Duration::from_secs(30), "{error}");
+        assert!(back.elapsed() < Duration::from_secs(120), "{error}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let other = PostgresStore::open(&database.settings()).await.unwrap();
     let seq = sample.then(&other, 3, said("found")).await;
-    let head = timeout(Duration::from_secs(30), watch.after(seq - 1)).await.unwrap();
+    let head = timeout(Duration::from_secs(120), watch.after(seq - 1)).await.unwrap();
     assert_eq!(head.unwrap().seq, seq);
 }

@@ -19,7 +19,7 @@ use super::{
     strained::write_at_once,
 };
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn said(id: &str) -> Event {
     Event::Message(Message::new(id, Role::User, vec![Part::text(id)]))

@@ -31,7 +31,7 @@ async fn never_ready(endpoint: &Url) -> CardProbe {
 }
 
 async fn card_of(endpoint: &Url) -> Value {
-    let (awaited, limit) = (ReadyCheck::Card, Duration::from_secs(20));
+    let (awaited, limit) = (ReadyCheck::Card, Duration::from_secs(60));
     let tls = Tls::default();
     wait_ready("purple", endpoint, awaited, None, Duration::ZERO, limit, &tls).await.unwrap()
 }
@@ -131,7 +131,7 @@ async fn a_server_is_ready_when_it_opens_a_stream() {
         ReadyCheck::Answer,
         None,
         Duration::ZERO,
-        Duration::from_secs(5),
+        Duration::from_secs(60),
         &Tls::default(),
     )
     .await;
@@ -141,7 +141,7 @@ async fn a_server_is_ready_when_it_opens_a_stream() {
 #[tokio::test]
 async fn a_server_is_ready_when_it_answers_anything() {
     let endpoint = served(Router::new()).await;
-    let limit = Duration::from_secs(20);
+    let limit = Duration::from_secs(60);
     let answered = wait_ready(
         "bot",
         &endpoint,

@@ -77,7 +77,7 @@ fn said<T>(result: Result<T, impl std::fmt::Display>) -> String {
 
 /// Waits until a condition holds; fails the test at the time limit.
 async fn eventually(what: &str, mut look: impl FnMut() -> bool) {
-    let limit = std::time::Instant::now() + Duration::from_secs(20);
+    let limit = std::time::Instant::now() + Duration::from_secs(60);
     while !look() {
         assert!(std::time::Instant::now() < limit, "{what} did not come about");
         tokio::time::sleep(Duration::from_millis(10)).await;
