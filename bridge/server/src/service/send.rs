@@ -102,7 +102,14 @@ impl Service {
         };
         match &context.last_event {
             Some(last) if last.task == submitted.task => {
-                Ok(task_stream::after(self, context, last.clone(), end))
+                // A store that was restored from a copy may have fewer events than the client has seen, and its next
+                // events have the same numbers.
+                let known = match submitted.repeated {
+                    true => self.head(context, &submitted.task).await?.seq,
+                    false => submitted.last,
+                };
+                let position = Position { task: submitted.task, seq: last.seq.min(known) };
+                Ok(task_stream::after(self, context, position, end))
             }
             Some(_) | None => {
                 let Submitted { task, last: seq, .. } = submitted;

@@ -110,9 +110,10 @@ impl Service {
             return;
         }
         if let Ok(mut watch) = self.turns.store().watch(&context.caller, &head.task).await {
+            // A store that was restored from a copy may have fewer events than the client has seen: the next one is news.
             // At the limit, GetTask returns the task in its current state.
             let limit = LONGEST.min(self.settings.wait);
-            let _ = timeout(limit, watch.after(last.seq)).await;
+            let _ = timeout(limit, watch.after(head.seq)).await;
         }
     }
 }

@@ -197,6 +197,54 @@ async fn a_stream_after_an_event_that_the_log_does_not_have_shows_later_ones() {
     assert!(waiting.await.unwrap().is_ok());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_message_after_an_event_that_the_log_does_not_have_is_answered_in_its_stream() {
+    for message in ["m-1", "m-2"] {
+        let (service, patient) = serving(Arc::new(MemoryStore::new()));
+        let waiting = tokio::spawn(hello(service.clone()));
+        patient.has_begun.acquire().await.unwrap().forget();
+        let mut context = Context::new("patient", Caller::anonymous());
+        let listed = service.list_tasks(&context, ListTasksRequest::default()).await.unwrap();
+        let task = listed.tasks[0].id.clone();
+        context.last_event = Some(Position { task: task.clone(), seq: 1_000 });
+        let mut message = Message::new(message, Role::User, vec![Part::text("hello")]);
+        message.task_id = (message.message_id != "m-1").then_some(task);
+        let request = SendMessageRequest::new(message);
+        let items = service.send_streaming_message(&context, request).await;
+        patient.may_answer.add_permits(1);
+        let items = timeout(Duration::from_secs(60), items.unwrap().collect::<Vec<_>>()).await;
+        let items = items.expect("the stream ends with its task");
+        let last = items.last().map(|item| &item.as_ref().unwrap().response);
+        assert!(
+            matches!(last, Some(StreamResponse::StatusUpdate(end)) if end.status.state == TaskState::Completed),
+            "{last:?}"
+        );
+        assert!(waiting.await.unwrap().is_ok());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_for_news_after_an_event_that_the_log_does_not_have_gets_the_next() {
+    let (service, patient) = serving(Arc::new(MemoryStore::new()));
+    let waiting = tokio::spawn(hello(service.clone()));
+    patient.has_begun.acquire().await.unwrap().forget();
+    let mut context = Context::new("patient", Caller::anonymous());
+    let listed = service.list_tasks(&context, ListTasksRequest::default()).await.unwrap();
+    let task = listed.tasks[0].id.clone();
+    context.last_event = Some(Position { task: task.clone(), seq: 1_000 });
+    context.extensions.insert(sequence::EXTENSION.to_owned());
+    let begun = tokio::time::Instant::now();
+    let asking = service.get_task(&context, GetTaskRequest::new(task));
+    let answering = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        patient.may_answer.add_permits(1);
+    };
+    let (task, ()) = tokio::join!(asking, answering);
+    assert_eq!(task.unwrap().status.state, TaskState::Completed);
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    assert!(waiting.await.unwrap().is_ok());
+}
+
 #[tokio::test]
 async fn a_request_makes_no_room_for_what_it_does_not_ask() {
     let (service, _) = serving(Arc::new(MemoryStore::new()));
