@@ -12,10 +12,11 @@ use super::{
     operation::{self, PathGroup},
     security,
 };
-use crate::server::{Endpoint, Origin};
+use crate::server::Endpoint;
 
-/// Returns the document for these agents. Paths are relative to an agent's own address; each agent is a server.
-pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
+/// Returns the document for these agents, if the bridge is at `base`. Paths are relative to an agent's own address; each agent is a
+/// server.
+pub(super) fn of(endpoints: &[Endpoint], base: &str) -> Value {
     let mut schemas = Schemas::new();
     let mut paths = Map::new();
     add(&mut paths, "/", "post", json_rpc());
@@ -33,7 +34,7 @@ pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
     add(&mut paths, &places::below("", places::CURRENT), "get", self::card(&card));
     for (path, operation) in beside(&card) {
         add(&mut paths, path, "get", operation);
-        paths[path]["servers"] = json!([{"url": base(endpoints, origin)}]);
+        paths[path]["servers"] = json!([{"url": base}]);
     }
     let mut schemas = components::with_common(schemas);
     if endpoints.iter().any(|one| !one.access.is_open()) {
@@ -49,7 +50,7 @@ pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
             "description": "Agents behind the Agent2Agent protocol: HTTP+JSON in 1.0 and in 0.3, and JSON-RPC at \
                             each agent's address. Paths are below the address of an agent.",
         },
-        "servers": servers(endpoints, origin),
+        "servers": servers(endpoints, base),
         "tags": tags.map(|name| json!({"name": name})).collect::<Vec<_>>(),
         "paths": paths,
         "components": {"schemas": schemas},
@@ -63,16 +64,7 @@ fn add(paths: &mut Map<String, Value>, path: &str, method: &str, operation: Valu
     item[method] = operation;
 }
 
-fn base(endpoints: &[Endpoint], origin: Option<&Origin>) -> String {
-    match (origin, endpoints.first()) {
-        (Some(Origin(origin)), _) => origin.clone(),
-        (None, Some(first)) => first.public_url.clone(),
-        (None, None) => String::new(),
-    }
-}
-
-fn servers(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
-    let base = base(endpoints, origin);
+fn servers(endpoints: &[Endpoint], base: &str) -> Value {
     let server = |one: &Endpoint| {
         let mut server =
             json!({"url": format!("{base}{}", one.own_path), "description": one.agent});

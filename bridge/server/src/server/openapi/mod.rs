@@ -14,7 +14,7 @@ mod document;
 mod operation;
 mod security;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use axum::{
     Extension, Router,
@@ -27,6 +27,8 @@ use axum::{
     response::{Html, IntoResponse},
     routing::get,
 };
+use bridge_program::lock;
+use serde_json::Value;
 
 use super::{Endpoint, Origin};
 
@@ -37,16 +39,21 @@ const PAGE: &str = include_str!("page.html");
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The agents, and the last requested document with the origin in it. Many callers that do not read their answers share
-/// its bytes.
+/// The character that stands for the address of the bridge in the text that all documents are made of.
+const BASE: &str = "\u{e000}";
+
+/// The agents, the text that all documents are made of, and the last requested document with the address of the bridge. Many
+/// callers that do not read their answers share its bytes.
 struct Described {
     endpoints: Vec<Endpoint>,
-    last: Mutex<Option<(Option<Origin>, Bytes)>>,
+    text: OnceLock<String>,
+    last: Mutex<Option<(String, Bytes)>>,
 }
 
 /// Returns the routes `/openapi.json` and `/docs` for these agents.
 pub fn openapi(endpoints: Vec<Endpoint>) -> Router {
-    let described = Arc::new(Described { endpoints, last: Mutex::default() });
+    let described =
+        Arc::new(Described { endpoints, text: OnceLock::new(), last: Mutex::default() });
     Router::new()
         .route("/openapi.json", get(document))
         .route("/docs", get(page))
@@ -63,15 +70,21 @@ async fn document(
 
 impl Described {
     fn document(&self, origin: Option<&Origin>) -> Bytes {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, bytes)) = &*last
-            && known.as_ref() == origin
+        let base = match (origin, self.endpoints.first()) {
+            (Some(Origin(origin)), _) => origin,
+            (None, Some(first)) => &first.public_url,
+            (None, None) => "",
+        };
+        if let Some((known, bytes)) = &*lock(&self.last)
+            && known == base
         {
             return bytes.clone();
         }
-        let document = document::of(&self.endpoints, origin);
-        let bytes = Bytes::from(document.to_string());
-        *last = Some((origin.cloned(), bytes.clone()));
+        // Callers decide how often the address changes, so only the address is replaced then.
+        let text = self.text.get_or_init(|| document::of(&self.endpoints, BASE).to_string());
+        let escaped = Value::from(base).to_string();
+        let bytes = Bytes::from(text.replace(BASE, escaped.trim_matches('"')));
+        *lock(&self.last) = Some((base.to_owned(), bytes.clone()));
         bytes
     }
 }
@@ -81,4 +94,35 @@ async fn page() -> impl IntoResponse {
     let sniffing =
         (HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
     ([policy, sniffing], Html(PAGE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{agent::Agent, executor::FnExecutor, host::Host, store::MemoryStore};
+    use axum::{body::to_bytes, http::Request};
+    use bridge_protocol::a2a::AgentCard;
+    use tower::ServiceExt as _;
+
+    #[tokio::test]
+    async fn each_address_of_the_bridge_has_its_own_document() {
+        let card = AgentCard::named("A", "Echoes");
+        let agent = Agent::new("a", card, Arc::new(FnExecutor(str::to_owned)));
+        let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
+        let app = host.router("http://localhost").await.unwrap();
+        for origin in [None, Some("https://one.example"), Some("https://two.example:8443"), None] {
+            let mut request =
+                Request::get("/openapi.json").body(axum::body::Body::empty()).unwrap();
+            if let Some(origin) = origin {
+                request.extensions_mut().insert(Origin(origin.to_owned()));
+            }
+            let body = app.clone().oneshot(request).await.unwrap().into_body();
+            let text = to_bytes(body, 1 << 20).await.unwrap();
+            let document: Value = serde_json::from_slice(&text).unwrap();
+            let base = origin.unwrap_or("http://localhost");
+            assert_eq!(document["servers"][0]["url"], format!("{base}/a2a/a"));
+            assert_eq!(document["paths"]["/healthz"]["servers"][0]["url"], base);
+            assert!(!String::from_utf8_lossy(&text).contains(BASE));
+        }
+    }
 }
