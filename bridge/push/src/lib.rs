@@ -58,6 +58,7 @@ pub use signature::Signature;
 pub use undelivered::Undelivered;
 
 use std::{
+    collections::BTreeMap,
     // The modules that `interleavings` compiles again find replacements under these names.
     sync::{self, Arc, Weak},
     time::Duration,
@@ -152,9 +153,6 @@ impl Push {
     /// # Errors
     /// If the store cannot be read.
     pub async fn resume(&self) -> Result<usize> {
-        if let Some(leases) = self.0.repository.store().leases() {
-            tokio::spawn(take_up_freed(leases, Arc::downgrade(&self.0)));
-        }
         let mut open = 0;
         for (key, progress) in self.0.repository.all_progress().await? {
             if progress.is_given_up() {
@@ -178,6 +176,10 @@ impl Push {
                 }
                 Err(error) => return Err(error),
             }
+        }
+        // Not earlier: what it counts has been counted here.
+        if let Some(leases) = self.0.repository.store().leases() {
+            tokio::spawn(take_up_freed(leases, Arc::downgrade(&self.0)));
         }
         Ok(open)
     }
@@ -224,13 +226,21 @@ impl Push {
         Ok(progress)
     }
 
-    /// Starts the open deliveries that this process does not know yet.
-    async fn take_up(&self) -> Result<()> {
+    /// Counts the settings of all processes again, because each process notices only its own changes. If deliveries were freed,
+    /// starts the open ones that this process does not know yet.
+    async fn take_up(&self, are_freed: bool) -> Result<()> {
+        let mut counts = BTreeMap::<String, (i64, i64)>::new();
         for (key, progress) in self.0.repository.all_progress().await? {
-            if !progress.is_given_up() {
+            let (open, given_up) = counts.entry(progress.agent.clone()).or_default();
+            match progress.is_given_up() {
+                true => *given_up += 1,
+                false => *open += 1,
+            }
+            if are_freed && !progress.is_given_up() {
                 self.0.workers.start_unknown(key);
             }
         }
+        self.0.metrics.set_pushes(&counts);
         Ok(())
     }
 
@@ -242,25 +252,25 @@ impl Push {
     }
 }
 
-/// Continues the deliveries of processes that have ended, as long as these settings exist.
+/// Continues the deliveries of processes that have ended, and counts the settings of all processes, as long as these
+/// settings exist.
 async fn take_up_freed(leases: Arc<dyn Leases>, shared: Weak<Shared>) {
     let (mut seen, mut done) = (0, 0);
     loop {
+        // This returns at least once a minute.
         seen = leases.freed(seen).await;
-        while done < seen {
+        loop {
             let Some(shared) = shared.upgrade() else {
                 return;
             };
-            match Push(shared).take_up().await {
-                Ok(()) => done = seen,
-                Err(error) => {
+            match Push(shared).take_up(done < seen).await {
+                Err(error) if done < seen => {
                     tracing::warn!(%error, "the webhooks of other bridges are taken up later");
                     sleep(AGAIN).await;
                 }
+                Ok(()) | Err(_) => break,
             }
         }
-        if shared.strong_count() == 0 {
-            return;
-        }
+        done = seen;
     }
 }

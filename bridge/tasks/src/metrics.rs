@@ -327,6 +327,16 @@ impl Metrics {
         self.0.pushes_given_up.get_or_create(&of_agent(agent)).inc_by(more);
     }
 
+    /// Sets the numbers of settings with events to deliver, and of those whose delivery was given up, of each agent.
+    pub fn set_pushes(&self, counts: &BTreeMap<String, (i64, i64)>) {
+        self.0.pushes_open.clear();
+        self.0.pushes_given_up.clear();
+        for (agent, (open, given_up)) in counts {
+            self.0.pushes_open.get_or_create(&of_agent(agent)).set(*open);
+            self.0.pushes_given_up.get_or_create(&of_agent(agent)).set(*given_up);
+        }
+    }
+
     /// Sets the extent of the store's damage.
     pub fn damage(&self, tasks: usize, bytes: u64) {
         self.0.damaged_tasks.set(gauge(tasks));

@@ -50,6 +50,28 @@ async fn a_given_up_setting_waits_for_a_retry_on_request() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn settings_that_another_process_changed_are_counted_again() {
+    let world = world();
+    let head = world.begin("t").await;
+    world.answer("one.test", &[Answer::Gone]);
+    world.set(&head, hook("one.test")).await.unwrap();
+    world.status("t", TaskState::Working).await;
+    world.let_pass(SECOND).await;
+    let given_up = |count| format!("push_settings_given_up{{agent=\"agent\"}} {count}\n");
+    let text = |push: &Push| push.0.metrics.text(TextFormat::Prometheus);
+    assert!(text(&world.push).contains(&given_up(1)), "{}", text(&world.push));
+    let other = started(&world.store, &world.sender, Seal::default());
+    other.take_up(false).await.unwrap();
+    assert!(text(&other).contains(&given_up(1)), "{}", text(&other));
+    let undelivered = other.undelivered().await.unwrap();
+    assert!(other.retry(&undelivered[0]).await.unwrap());
+    world.push.take_up(false).await.unwrap();
+    let text = text(&world.push);
+    assert!(text.contains(&given_up(0)), "{text}");
+    assert!(text.contains("push_settings_open{agent=\"agent\"} 1\n"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn status_410_gives_up_at_once_and_the_owner_can_set_the_webhook_again() {
     let world = world();
     let head = world.begin("t").await;

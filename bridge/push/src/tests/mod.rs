@@ -33,7 +33,7 @@ use super::{
 use crate::{
     caller::Caller,
     clock,
-    metrics::Metrics,
+    metrics::{Metrics, TextFormat},
     store::{Append, Created, Event, Head, MemoryStore, Store},
 };
 
