@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 
 use super::{
     admin::{AdminClient, AdminClientError, LONG_LIMIT, SOCKET},
-    exit_code::failure,
+    exit_code::{Failure, failure},
     migrate::{self, Location, Use},
     runtime,
     store::{StoreChoice, StoreMissing},
@@ -20,7 +20,7 @@ use super::{
 use crate::store::PostgresStore;
 use crate::{
     bot::remote::rotate_service_url_keys,
-    store::{SledSettings, SledStore, Store as _, StoreError, StoreReport, copy_store},
+    store::{SledSettings, SledStore, Store as _, StoreError, copy_store},
 };
 
 /// Maintain the store of tasks
@@ -48,7 +48,7 @@ Examples:
   bridge store check --admin /run/bridge/admin.sock
   bridge store turn-keys --store sled:bridge-data --withdraw
 
-Exit codes: 0 no damage, 1 damage, 4 the store cannot be read or written.";
+Exit codes: 0 no damage, 1 damage, 2 the command line is wrong, 4 the store cannot be read or written.";
 
 #[derive(Debug, Subcommand)]
 enum Action {
@@ -102,7 +102,11 @@ enum Action {
 
 impl StoreCommand {
     pub(super) fn execute(&self) -> Result<Exit, Box<dyn Error>> {
-        Ok(self.carry_out().map_err(failure(Exit::Infrastructure))?)
+        let failed = |error: Box<dyn Error>| match error.downcast::<Failure>() {
+            Ok(failure) => *failure,
+            Err(error) => failure(Exit::Infrastructure)(error),
+        };
+        Ok(self.carry_out().map_err(failed)?)
     }
 
     fn carry_out(&self) -> Result<Exit, Box<dyn Error>> {
@@ -244,8 +248,8 @@ async fn turn_keys(store: &StoreChoice, withdraws: bool) -> Result<(), Box<dyn E
 
 fn check(choice: &StoreChoice) -> Result<Exit, Box<dyn Error>> {
     let report = match choice {
-        // A store in memory does not outlive its process.
-        StoreChoice::Memory => StoreReport::default(),
+        // "No damage" would be true of no store that anybody means.
+        StoreChoice::Memory => return Err(failure(Exit::Usage)(StoreMissing::Memory).into()),
         StoreChoice::Sled(_) => {
             let store = open(choice)?;
             let report = store.check()?;
