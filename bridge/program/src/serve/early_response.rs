@@ -7,12 +7,14 @@ use std::{
 
 use axum::http::{
     HeaderName, HeaderValue, Method, Request, Uri,
-    header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE},
+    header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DATE},
     request::Parts,
 };
 use http_body_util::BodyExt as _;
+use jiff::fmt::rfc2822;
 
 use super::rejection::{Rejection, RejectionResponse};
+use crate::clock;
 
 /// The number of bytes of a head that are kept: enough for the first line and, usually, the content type.
 pub(super) const HEAD_PREFIX: usize = 1 << 10;
@@ -33,6 +35,11 @@ pub(super) fn early_response(
     let headers = &mut parts.headers;
     headers.insert(CONTENT_LENGTH, body.len().into());
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    // hyper adds the time to all other responses (RFC 9110, 6.6.1).
+    let date = rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&clock::now());
+    if let Some(date) = date.ok().and_then(|date| HeaderValue::from_str(&date).ok()) {
+        headers.insert(DATE, date);
+    }
     let mut response = format!("HTTP/1.1 {}\r\n", parts.status).into_bytes();
     for (name, value) in headers.iter() {
         response.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
@@ -92,6 +99,7 @@ mod tests {
             let response = String::from_utf8(response).unwrap();
             assert!(response.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{response}");
             assert!(response.contains("connection: close\r\n"), "{response}");
+            assert!(response.contains("date: ") && response.contains(" GMT\r\n"), "{response}");
             assert!(response.ends_with(&format!("\r\n\r\n{shown}")), "{response}");
         }
     }
