@@ -9,7 +9,10 @@ use axum::{
     extract::State,
     http::{
         HeaderMap, HeaderValue, StatusCode, Uri,
-        header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LAST_MODIFIED, VARY},
+        header::{
+            CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED,
+            VARY,
+        },
     },
     response::{IntoResponse as _, Response},
 };
@@ -181,7 +184,7 @@ pub(super) fn serve_document(
     };
     let body = document.to_string();
     let etag = format!("\"{:x}\"", Sha256::digest(&body));
-    let mut response = match is_known(headers, &etag) {
+    let mut response = match is_known(headers, &etag, since) {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => Body::from(body).into_response(),
     };
@@ -198,8 +201,13 @@ pub(super) fn serve_document(
 }
 
 /// Returns whether the client has this version of the document. `If-None-Match` may contain a weak tag, which caches
-/// make when they compress a document, or `*` (RFC 9110, 13.1.2).
-fn is_known(headers: &HeaderMap, etag: &str) -> bool {
+/// make when they compress a document, or `*` (RFC 9110, 13.1.2). Without it, `If-Modified-Since` counts (13.1.3).
+fn is_known(headers: &HeaderMap, etag: &str, since: Timestamp) -> bool {
+    if !headers.contains_key(IF_NONE_MATCH) {
+        let date = headers.get(IF_MODIFIED_SINCE).and_then(|value| value.to_str().ok());
+        let date = date.and_then(|date| rfc2822::parse(date).ok());
+        return date.is_some_and(|date| date.timestamp().as_second() >= since.as_second());
+    }
     let known = headers.get_all(IF_NONE_MATCH).iter();
     let known = known.filter_map(|value| value.to_str().ok());
     let mut known = known.flat_map(|value| value.split(',')).map(str::trim);
@@ -264,6 +272,7 @@ mod tests {
 
     #[test]
     fn a_known_document_is_not_sent_again() {
+        let since = "2026-01-31T12:00:00.9Z".parse().unwrap();
         for (said, expected) in [
             ("\"a\"", true),
             ("W/\"a\"", true),
@@ -274,7 +283,19 @@ mod tests {
         ] {
             let value = HeaderValue::from_static(said);
             let headers = HeaderMap::from_iter([(IF_NONE_MATCH, value)]);
-            assert_eq!(is_known(&headers, "\"a\""), expected, "{said}");
+            assert_eq!(is_known(&headers, "\"a\"", since), expected, "{said}");
+        }
+        for (said, expected) in [
+            ("Sat, 31 Jan 2026 12:00:00 GMT", true),
+            ("Sun, 01 Feb 2026 00:00:00 GMT", true),
+            ("Sat, 31 Jan 2026 11:59:59 GMT", false),
+            ("yesterday", false),
+        ] {
+            let value = HeaderValue::from_static(said);
+            let mut headers = HeaderMap::from_iter([(IF_MODIFIED_SINCE, value)]);
+            assert_eq!(is_known(&headers, "\"a\"", since), expected, "{said}");
+            headers.insert(IF_NONE_MATCH, HeaderValue::from_static("\"b\""));
+            assert!(!is_known(&headers, "\"a\"", since), "{said}");
         }
     }
 
