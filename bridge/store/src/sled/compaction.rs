@@ -12,11 +12,12 @@ use std::{
     fs, io,
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
 use bridge_program::system;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::Instant};
 
 use super::{
     cached_reader::{CachedReader, LARGE},
@@ -42,6 +43,9 @@ const EXTRA_SEGMENTS: u64 = 2;
 const MAX_EMPTIED: usize = 4;
 /// The number of attempts of one step to copy a task that changes meanwhile.
 const MAX_ATTEMPTS: usize = 5;
+/// The time after the last step of a compaction with [`CompactionGoal::All`] from which the next step begins another one. A step
+/// does not know that the one before was the last, because the command of the operator was interrupted.
+const INTERRUPTED: Duration = Duration::from_secs(10 * 60);
 /// The number of tasks and records that are copied concurrently. Tests need a deterministic order.
 const CONCURRENT_COPIES: usize = if cfg!(test) { 1 } else { 64 };
 
@@ -58,6 +62,8 @@ struct Progress {
     /// The end of the log when a compaction with [`CompactionGoal::All`] began. Later records are not copied: they may be
     /// copies, so that the compaction would never end.
     all_before: Option<u64>,
+    /// The time of the last step of that compaction.
+    last_step: Option<Instant>,
 }
 
 /// A task or a small record with data in the segment.
@@ -90,6 +96,10 @@ impl Compaction {
         let before = match goal {
             CompactionGoal::Bounded => u64::MAX,
             CompactionGoal::All => {
+                let last = progress.last_step.replace(Instant::now());
+                if last.is_none_or(|last| last.elapsed() > INTERRUPTED) {
+                    progress.all_before = None;
+                }
                 *progress.all_before.get_or_insert_with(|| reader.disk.index().end().at)
             }
         };

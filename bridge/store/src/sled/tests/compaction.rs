@@ -218,6 +218,29 @@ async fn a_step_that_is_dropped_keeps_no_disk_space() {
 }
 
 #[tokio::test]
+async fn a_compaction_long_after_an_interrupted_one_frees_everything() {
+    let small = Small::new();
+    let store = small.open();
+    fill(&store).await;
+    for number in 0..TASKS {
+        let Sample { caller, task, .. } = sample(number);
+        store.delete(&caller, &task, Deletion::Forced).await.unwrap();
+    }
+    assert!(store.compact_step().await.unwrap());
+    let later = Sample::new("later");
+    later.create(&store, 0).await;
+    for step in 0..500 {
+        later.then(&store, 1 + step, status(TaskState::Working, "later")).await;
+    }
+    store.delete(&later.caller, &later.task, Deletion::Forced).await.unwrap();
+    tokio::time::pause();
+    tokio::time::advance(std::time::Duration::from_secs(3600)).await;
+    store.compact(|| true).await.unwrap();
+    let found = store.disk_use().await.unwrap().unwrap();
+    assert!(found.log <= 2 * found.live + 3 * SEGMENT, "{found:?}");
+}
+
+#[tokio::test]
 async fn a_log_without_segments_continues_at_its_beginning() {
     let backend = Sled::new();
     let log = backend.0.path().join("log");
