@@ -10,7 +10,11 @@ use std::{
 use bridge_program::outln;
 use clap::{Args, Subcommand};
 
-use super::{card_file::CardFileError, runtime, serve};
+use super::{
+    card_file::CardFileError,
+    exit_code::{self, failure},
+    runtime, serve,
+};
 use crate::{
     builtin,
     config::{self, TEMPLATE},
@@ -48,9 +52,12 @@ impl ConfigCommand {
                 let config = config::read(file, &builtin::names())?;
                 let judged = runtime()?.block_on(serve::judge(&config));
                 judged.map_err(|error| match error.is::<CardFileError>() {
-                    // It names its own file, and has another exit code.
+                    // It names its own file.
                     true => error,
-                    false => format!("{}: {error}", file.display()).into(),
+                    false => {
+                        failure(exit_code::of(&*error))(format!("{}: {error}", file.display()))
+                            .into()
+                    }
                 })?;
                 let names = config.agents.iter().map(|agent| agent.name.text.as_str());
                 let names: Vec<&str> = names.collect();

@@ -10,6 +10,7 @@ use super::{
     discover::NotDiscovered, doctor::BotUnreachable, serve, store::StoreMissing,
 };
 use crate::{
+    auth::{FetchError, TokenError},
     config::{ConfigErrors, Problem},
     host::HostError,
     store::StoreError,
@@ -41,7 +42,12 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> Exit {
             false => Exit::Failed,
         };
     }
-    if error.is::<CardFileError>() || error.is::<TlsFileError>() {
+    let is_assertion = matches!(error.downcast_ref(), Some(TokenError::Assertion { .. }));
+    if error.is::<CardFileError>()
+        || error.is::<TlsFileError>()
+        || is_assertion
+        || is_unreadable_tls(error)
+    {
         return Exit::Unreadable;
     }
     if error.is::<CredentialArgsError>() {
@@ -55,6 +61,17 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> Exit {
         || error.is::<BotUnreachable>()
         || matches!(error.downcast_ref(), Some(HostError::Recover(_)));
     if is_missing || is_unreachable(error) { Exit::Infrastructure } else { Exit::Failed }
+}
+
+/// Returns whether the bridge's own certificate, or a file beside it, cannot be read.
+#[cfg(feature = "tls")]
+fn is_unreadable_tls(error: &(dyn Error + 'static)) -> bool {
+    matches!(error.downcast_ref(), Some(crate::tls::TlsError::File { .. }))
+}
+
+#[cfg(not(feature = "tls"))]
+fn is_unreadable_tls(_: &(dyn Error + 'static)) -> bool {
+    false
 }
 
 /// Returns whether the error means that another program did not answer.
@@ -73,5 +90,11 @@ fn is_unreachable(error: &(dyn Error + 'static)) -> bool {
                 | RegistryError::Failing { .. }
         )
     );
-    registry || matches!(error.downcast_ref(), Some(AdminClientError::Absent { .. }))
+    let token_endpoint = matches!(
+        error.downcast_ref(),
+        Some(TokenError::Endpoint(FetchError::Unreachable { .. } | FetchError::Timeout { .. }))
+    );
+    registry
+        || token_endpoint
+        || matches!(error.downcast_ref(), Some(AdminClientError::Absent { .. }))
 }

@@ -106,6 +106,14 @@ async fn mistakes_have_an_exit_code() {
     let carded =
         file("carded.toml", "[[agents]]\nname = 'a'\nbuiltin = 'echo'\ncard_file = 'bad.json'\n");
     let clear = file("clear.toml", "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n");
+    let secret = file(
+        "secret.toml",
+        "[[agents]]\nname = 'a'\nbuiltin = 'echo'\naccess.bearer.secrets.me = { file = 'nope' }\n",
+    );
+    let encrypted = file(
+        "encrypted.toml",
+        "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n[tls]\ncertificate = 'nope.pem'\nkey = 'nope.pem'\n",
+    );
     let nowhere = "http://127.0.0.1:9/a2a";
     for (arguments, code, expected) in [
         (&[good.as_str()][..], 0, "errors: 0, warnings: 1"),
@@ -121,6 +129,8 @@ async fn mistakes_have_an_exit_code() {
         (&[&config], 1, "error 2:8 agents[0].name [configuration]"),
         (&[&carded], 1, "bad.json: skills[0].id [placeholder]"),
         (&["--strict", &clear], 0, "note push.seal [configuration]"),
+        (&[&secret], 3, "error 4:28 agents[0].access.bearer.secrets.me [configuration]"),
+        (&[&encrypted], 3, "nope.pem: expected a certificate in PEM"),
         (&[nowhere], 4, "cannot be reached"),
         (&["--json", &bad], 1, r#""rule":"placeholder""#),
         (&[], 2, "Usage"),

@@ -50,8 +50,33 @@ async fn a_missing_store_is_exit_code_4_and_an_unreadable_file_3() {
     )
     .await;
     command_ends(&["config", "check", missing], 3, "no-card.json: ").await;
+    let encrypted =
+        "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n[tls]\ncertificate = 'no.pem'\nkey = 'no.pem'\n";
+    std::fs::write(missing, encrypted).unwrap();
+    let memory = [&anywhere[..], &["--store", "memory", "--config", missing]].concat();
+    ends(&memory, 3, "no.pem: expected a certificate in PEM").await;
+    command_ends(&["config", "check", missing], 3, "no.pem: expected a certificate in PEM").await;
     std::fs::write(missing, "agents = 7").unwrap();
     ends(&["--config", missing], 1, "agents").await;
+}
+
+#[tokio::test]
+async fn a_token_that_the_doctor_does_not_get_has_the_exit_code_of_its_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bridge.toml");
+    let auth = "app_id = 'a'\nclient_id = 'c'\ntoken_endpoint = 'http://127.0.0.1:1/token'\n";
+    for (auth, code, words) in [
+        (
+            format!("auth.client_secret]\nsecret = {{ env = 'PATH' }}\n{auth}"),
+            4,
+            "cannot be reached",
+        ),
+        (format!("auth.federated]\nassertion.file = 'no.jwt'\n{auth}"), 3, "the assertion in"),
+    ] {
+        let agent = format!("[[agents]]\nname = 'a'\nbot = 'http://127.0.0.1:1/'\n[agents.{auth}");
+        std::fs::write(&file, agent).unwrap();
+        command_ends(&["doctor", "--config", file.to_str().unwrap()], code, words).await;
+    }
 }
 
 #[tokio::test]

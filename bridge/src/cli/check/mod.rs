@@ -92,6 +92,7 @@ impl Check {
             Level::Note => false,
         };
         match &checked.found {
+            Ok(report) if report.is_unreadable => Exit::Unreadable,
             Ok(report) if report.findings.iter().any(is_wrong) => Exit::Failed,
             Ok(_) => Exit::Passed,
             Err(error) => exit_code::of(&**error),

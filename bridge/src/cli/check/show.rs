@@ -17,6 +17,8 @@ pub(super) struct Report {
     pub(super) findings: Vec<Finding>,
     /// Whether it is a configuration and not a card.
     pub(super) is_configuration: bool,
+    /// Whether one of the mistakes is that a file which the configuration names cannot be read.
+    pub(super) is_unreadable: bool,
 }
 
 /// A subject with its result.

@@ -23,10 +23,10 @@ use crate::{
     cli::{
         address::{self, shown},
         card_file,
-        exit_code::failure,
+        exit_code::{self, failure},
         serve,
     },
-    config::{self, AgentConfig, Config, ConfigError, ConfigErrors},
+    config::{self, AgentConfig, Config, ConfigError},
 };
 use serde_json::Value;
 
@@ -89,7 +89,7 @@ impl Subject {
                 Err(finding) => findings.insert(0, finding),
             }
         }
-        Ok(Report { generation, signed, findings, is_configuration: false })
+        Ok(Report { generation, signed, findings, ..Report::default() })
     }
 }
 
@@ -131,14 +131,18 @@ pub(super) async fn document(
 async fn configuration(path: &Path) -> Result<Report, Box<dyn Error>> {
     let mut report = Report { is_configuration: true, ..Report::default() };
     match config::read(path, &builtin::names()) {
-        Err(ConfigErrors(errors)) => {
-            if let Some(unreadable) = errors.iter().find(|error| error.is_unreadable()) {
+        Err(errors) => {
+            if let Some(unreadable) = errors.0.iter().find(|error| error.is_unreadable()) {
                 return Err(failure(Exit::Unreadable)(unreadable.problem.to_string()).into());
             }
-            report.findings.extend(errors.iter().map(mistake));
+            report.is_unreadable = exit_code::of(&errors) == Exit::Unreadable;
+            report.findings.extend(errors.0.iter().map(mistake));
         }
         Ok(config) => {
-            report.findings.extend(refused(&config).await);
+            if let Err(error) = serve::judge(&config).await {
+                report.is_unreadable = exit_code::of(&*error) == Exit::Unreadable;
+                report.findings.push(refused(&*error));
+            }
             report.findings.extend(config.agents.iter().filter_map(waits));
             report.findings.extend(in_the_clear(&config));
             report.findings.extend(certificate(&config));
@@ -157,16 +161,15 @@ async fn configuration(path: &Path) -> Result<Report, Box<dyn Error>> {
     Ok(report)
 }
 
-/// Returns the reason why the configuration could not be served.
-async fn refused(config: &Config) -> Option<Finding> {
-    let error = serve::judge(config).await.err()?;
-    Some(Finding {
+/// Reports why the configuration could not be served.
+fn refused(error: &dyn Error) -> Finding {
+    Finding {
         level: Level::Error,
         rule: "configuration",
         path: "bridge serve".to_owned(),
         message: error.to_string(),
         fix: "correct it: bridge serve refuses to start with this configuration".to_owned(),
-    })
+    }
 }
 
 /// Warns about a bot whose turns do not end with its HTTP answer, because clients have to wait longer.

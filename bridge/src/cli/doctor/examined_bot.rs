@@ -12,6 +12,7 @@ use crate::{
     bot::remote::{Admission, Anonymous, BotCall, ConnectorCall, Credential, WEBCHAT},
     builtin,
     cli::{
+        exit_code::{self, failure},
         serve::{Addresses, BotCredentials, encryption, issuer_settings, listen},
         store::StoreChoice,
     },
@@ -116,7 +117,7 @@ impl ExaminedBot {
         let shown = self.credential.authorization(&call).await;
         let source = self.tried.as_ref().and_then(|tried| tried.proof.as_ref());
         let source = source.map_or("", |proof| proof.source.as_str());
-        Ok(shown.map_err(|error| format!("{error}\n{source}"))?)
+        Ok(shown.map_err(|error| failure(exit_code::of(&*error))(format!("{error}\n{source}")))?)
     }
 
     /// Returns the reason why the bridge would refuse a call of the bot.
