@@ -120,8 +120,16 @@ impl Init {
         fs::create_dir_all(&self.folder).map_err(|error| {
             format!("cannot make the folder {}: {error}", self.folder.display())
         })?;
-        for (name, text) in &files {
-            write(&path(name), text)?;
+        for (index, (name, text)) in files.iter().enumerate() {
+            if let Err(error) = write(&path(name), text) {
+                // The next attempt would refuse to replace the files that were written.
+                for (written, _) in &files[..index] {
+                    let _ = fs::remove_file(path(written));
+                }
+                return Err(error.into());
+            }
+        }
+        for (name, _) in &files {
             outln!("wrote {}", path(name).display());
         }
         let configuration = path("bridge.toml");
@@ -278,10 +286,14 @@ fn check_card(document: &Value) -> Result<(), String> {
     wrong.map_or(Ok(()), |one| Err(format!("{} {}: {}", one.path, one.message, one.fix)))
 }
 
-/// Writes a new file that only the user can read, because it may have a secret.
+/// Writes a new file that only the user can read, because it may have a secret. A file that cannot be written whole is removed.
 fn write(path: &Path, text: &str) -> Result<(), String> {
     let opened = system::private_file().write(true).create_new(true).open(path);
-    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    let written = opened.and_then(|mut file| {
+        file.write_all(text.as_bytes()).inspect_err(|_| {
+            let _ = fs::remove_file(path);
+        })
+    });
     written.map_err(|error| format!("{}: {error}", path.display()))
 }
 

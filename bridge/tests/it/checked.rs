@@ -73,6 +73,19 @@ async fn init_writes_nothing_that_is_wrong() {
     assert!(!place.exists());
 }
 
+/// A link that leads nowhere is in the way of the last file.
+#[cfg(unix)]
+#[tokio::test]
+async fn init_that_fails_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let token = folder.path().join("token");
+    std::os::unix::fs::symlink("/no/such/file", &token).unwrap();
+    let (code, said) = exit(bridge(&["init", text(folder.path())])).await;
+    assert!(code == 1 && said.contains("token: ") && !said.contains("wrote"), "{said}");
+    fs::remove_file(token).unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 #[tokio::test]
 async fn init_tells_why_its_configuration_is_not_served_yet() {
     let folder = tempfile::tempdir().unwrap();
