@@ -7,7 +7,7 @@
 //! - [`listen`], [`serve()`]: accept and serve connections within [`Limits`]
 //! - [`InFlight`]: the request that is being answered, with its memory
 //! - [`large_responses()`]: limits the memory of large responses that are being sent
-//! - [`stop_signal`], [`serve_until`]: end a program gracefully on Ctrl-C and SIGTERM
+//! - [`stop_signal`], [`stop_or_end`], [`serve_until`]: end a program gracefully on Ctrl-C and SIGTERM
 //! - [`supervisor`]: ends the processes that a program started, however the program ends
 //! - [`secret`]: values that must never be shown
 //! - [`header_and_variable`]: reads a header and the environment variable that has its value
@@ -53,4 +53,4 @@ pub use serve::{
     large_responses, listen, network, read_response, serve, serve_within,
 };
 pub use split_mix::SplitMix64;
-pub use stop::{StopFuture, serve_until, stop_signal};
+pub use stop::{StopFuture, serve_until, stop_or_end, stop_signal};

@@ -2,9 +2,9 @@
 
 use std::{io, time::Duration};
 
-use tokio::{sync::watch, time::sleep};
+use tokio::{signal::ctrl_c, sync::watch, time::sleep};
 
-use crate::system::StopSignals;
+use crate::{Exit, system::StopSignals};
 
 /// The time that open requests have to end after a stop signal.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -22,6 +22,22 @@ pub fn stop_signal() -> io::Result<watch::Receiver<bool>> {
         sender.send_replace(true);
     });
     Ok(receiver)
+}
+
+/// Does the same for a program whose user may not want to wait: a Ctrl-C after the first signal ends the program at once, with
+/// the exit code 4. A further SIGTERM changes nothing, because service managers may repeat it.
+///
+/// # Errors
+/// If the signal handlers cannot be installed.
+pub fn stop_or_end() -> io::Result<watch::Receiver<bool>> {
+    let stop = stop_signal()?;
+    let mut first = stop.clone();
+    tokio::spawn(async move {
+        if first.wait_for(|stopped| *stopped).await.is_ok() && ctrl_c().await.is_ok() {
+            std::process::exit(u8::from(Exit::Infrastructure).into());
+        }
+    });
+    Ok(stop)
 }
 
 /// Serves until `stop` becomes true; open requests then have five seconds to end. `serving` gets a future that

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use tokio::process::Command;
+use tokio::{
+    process::Command,
+    time::{sleep, timeout},
+};
 
 use crate::{program::Bridge, running};
 
@@ -89,6 +92,35 @@ async fn an_address_that_does_not_lead_to_an_agent_is_explained() {
         command_ends(&[command, &[https.as_str()]].concat(), 4, words).await;
     }
     command_ends(&["doctor", "http://127.0.0.1:1/"], 4, "is it running").await;
+}
+
+#[tokio::test]
+async fn ctrl_c_ends_a_bridge_that_is_already_stopping() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bridge.toml");
+    std::fs::write(&file, "[drain]\nnotice = '3600s'\n[[agents]]\nname = 'a'\nbuiltin = 'echo'\n")
+        .unwrap();
+    let mut bridge = Bridge::serve(&["--store", "memory", "--config", file.to_str().unwrap()]);
+    bridge.terminate();
+    let ready = async || {
+        let answer = reqwest::get(format!("{}/readyz", bridge.url())).await;
+        answer.unwrap().status().is_success()
+    };
+    while ready().await {
+        sleep(Duration::from_millis(10)).await;
+    }
+    bridge.terminate();
+    assert!(!ready().await);
+    // It may not listen for a further signal yet.
+    let ends = async {
+        loop {
+            bridge.interrupt();
+            if let Ok(code) = timeout(Duration::from_millis(100), bridge.ended()).await {
+                return code;
+            }
+        }
+    };
+    assert_eq!(timeout(LIMIT, ends).await.expect("it ends"), Some(4));
 }
 
 #[tokio::test]

@@ -76,6 +76,12 @@ impl Bridge {
         kill(pid, Signal::SIGTERM).unwrap();
     }
 
+    /// Sends Ctrl-C.
+    pub(crate) fn interrupt(&self) {
+        let pid = Pid::from_raw(self.child.id().cast_signed());
+        kill(pid, Signal::SIGINT).unwrap();
+    }
+
     /// Pauses the process.
     pub(crate) fn pause(&self) {
         let pid = Pid::from_raw(self.child.id().cast_signed());

@@ -3,7 +3,7 @@
 use std::{error::Error, net::SocketAddr};
 
 use bridge::{agent::AnswerKind, cli::StoreChoice, host::Host};
-use bridge_program::{Exit, errln, serve, serve_until, stop_signal};
+use bridge_program::{Exit, errln, serve, serve_until, stop_or_end};
 use clap::Args;
 
 use super::{agent::AgentFlags, complain};
@@ -60,7 +60,7 @@ async fn listen(
     address: SocketAddr,
     public_url: Option<&str>,
 ) -> Result<(), Box<dyn Error>> {
-    let stop = stop_signal()?;
+    let stop = stop_or_end()?;
     let listener = bridge_program::listen(address).await?;
     let own = format!("http://{}", listener.local_addr()?);
     let host = host.stopping(stop.clone());

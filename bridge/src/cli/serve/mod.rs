@@ -31,7 +31,7 @@ pub(super) mod run;
 
 use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
-use bridge_program::system::ReloadSignals;
+use bridge_program::{stop_or_end, system::ReloadSignals};
 use tokio::net::TcpListener;
 use tracing::Level;
 use url::Url;
@@ -53,7 +53,6 @@ use crate::{
     clock,
     config::{Auth, Config, IssuerConfig, Period},
     host::{Host, HostedAgents, HttpGuard},
-    stop_signal,
     store::{Store, transfer},
 };
 use agent_factory::AgentFactory;
@@ -93,7 +92,7 @@ impl Serve {
         }
         let agent_factory = agent_factory(&config, &place, store.clone(), &choice, true).await?;
         // From here on there are parts to shut down in order.
-        let stop = stop_signal()?;
+        let stop = stop_or_end()?;
         let host = assembled(&config, &agent_factory, &place, grpc_address)?.stopping(stop.clone());
         let hosted = host.start(place.public_url.as_str()).await?;
         let stop = drain::drain(stop, hosted.clone(), &config.drain);

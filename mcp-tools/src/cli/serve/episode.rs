@@ -2,7 +2,7 @@
 
 use std::{error::Error, io, net::SocketAddr, time::Duration};
 
-use bridge_program::{Exit, errln, listen, outln, stop_signal};
+use bridge_program::{Exit, errln, listen, outln, stop_or_end};
 use clap::{Args, builder::PossibleValue};
 use jiff::Timestamp;
 use serde_json::json;
@@ -61,7 +61,7 @@ impl EpisodeFlags {
 
         // The signal handler is installed first, because a client that reads the printed address may stop the
         // program at once.
-        let stop = stop_signal()?;
+        let stop = stop_or_end()?;
         outln!("{:#}", opened.details(url).to_mcp_servers());
         errln!("listening on http://{address}");
         let outcome = serve_to_the_end(listener, app, ended(&episodes, &opened.id, stop)).await?;

@@ -2,7 +2,7 @@
 
 use std::{error::Error, net::SocketAddr, time::Duration};
 
-use bridge_program::{Exit, stop_signal};
+use bridge_program::{Exit, stop_or_end};
 use clap::Args;
 
 use super::listening::{serve_with_token, stopped};
@@ -34,7 +34,7 @@ impl ProgramFlags {
         line: &str,
         address: SocketAddr,
     ) -> Result<Exit, Box<dyn Error>> {
-        let stop = stop_signal()?;
+        let stop = stop_or_end()?;
         let (details, allowed) = target::program(line, &self.pass_env)?;
         let limits = Limits { call: CALL, ..Limits::default() };
         let options = Options { limits, ..Options::default() };

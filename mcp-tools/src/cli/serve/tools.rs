@@ -2,7 +2,7 @@
 
 use std::{env, error::Error, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use bridge_program::{Exit, stop_signal};
+use bridge_program::{Exit, stop_or_end};
 use clap::{Args, ValueEnum};
 use url::Url;
 
@@ -116,7 +116,7 @@ impl ToolFlags {
 }
 
 async fn over_stdio(server: ToolServer) -> Result<Exit, Box<dyn Error>> {
-    let stop = stop_signal()?;
+    let stop = stop_or_end()?;
     let served = async {
         let running = server.over_stdio().await;
         let running = running.map_err(|error| format!("expected an MCP client: {error}"))?;
@@ -130,7 +130,7 @@ async fn over_stdio(server: ToolServer) -> Result<Exit, Box<dyn Error>> {
 }
 
 async fn over_http(server: ToolServer, address: SocketAddr) -> Result<Exit, Box<dyn Error>> {
-    let stop = stop_signal()?;
+    let stop = stop_or_end()?;
     let make = |token: &Secret, settings| server.router(token, settings);
     serve_with_token(NAME, address, make, async {
         stopped(stop).await;
