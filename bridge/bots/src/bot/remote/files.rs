@@ -9,6 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use bridge_protocol::a2a::{Content, Message, Task};
 use futures_util::future::{try_join, try_join_all};
 use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
 
 use super::{connector_session::ConnectorError, service_url::records_owner};
 use crate::{
@@ -76,6 +77,8 @@ pub(super) struct FileStore {
     store: Arc<dyn Store>,
     limit: usize,
     per_task: usize,
+    /// Is held while an upload is checked and listed, so that two at once cannot both use the last bytes of a task.
+    reserving: Mutex<()>,
 }
 
 impl File {
@@ -88,7 +91,7 @@ impl File {
 impl FileStore {
     /// Creates a store for files of at most `limit` bytes each and `per_task` bytes for each task.
     pub(super) fn new(store: Arc<dyn Store>, limit: usize, per_task: usize) -> Self {
-        Self { store, limit, per_task }
+        Self { store, limit, per_task, reserving: Mutex::default() }
     }
 
     /// Returns an id for a file that is a part of a message in the task's log.
@@ -119,11 +122,13 @@ impl FileStore {
     /// Stores an upload and returns its id.
     pub(super) async fn keep(&self, head: &Head, upload: Upload) -> Result<String, ConnectorError> {
         let size: usize = upload.views.values().map(Vec::len).sum();
-        self.check(head, size).await?;
         let id = clock::new_secret();
+        let reserving = self.reserving.lock().await;
+        self.check(head, size).await?;
         // The list is written first: a file whose writing is interrupted counts against the limit, but is not found.
         let index = key(OF_TASK, &head.task, &id);
         self.put(&index, size.to_string().into_bytes()).await?;
+        drop(reserving);
         for (view, bytes) in &upload.views {
             let scope = &format!("{id}.{view}");
             let pieces = bytes.chunks(PIECE_SIZE).enumerate();
@@ -255,10 +260,10 @@ fn key(kind: &str, scope: &str, id: &str) -> RecordKey {
 
 #[cfg(test)]
 mod tests {
-    use bridge_protocol::a2a::{Part, Role};
+    use bridge_protocol::a2a::{Part, Role, TaskState};
 
     use super::*;
-    use crate::store::MemoryStore;
+    use crate::store::{MemoryStore, SledSettings, SledStore};
 
     #[tokio::test]
     async fn a_file_of_a_deleted_task_is_not_found() {
@@ -271,5 +276,33 @@ mod tests {
         assert_eq!(files.bytes(&id, &file, ORIGINAL).await.unwrap(), None);
         forget_files(&*files.store, &task.id).await.unwrap();
         assert_eq!(files.find(&id).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn uploads_at_the_same_time_do_not_exceed_the_limit_of_their_task() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SledStore::open(&SledSettings::in_folder(folder.path())).unwrap();
+        let files = FileStore::new(Arc::new(store), 10, 10);
+        let head = Head {
+            task: "t".into(),
+            owner: Caller::anonymous(),
+            agent: "a".into(),
+            context_id: "c".into(),
+            client_id: None,
+            seq: 1,
+            state: TaskState::Working,
+            status_time: "2026-01-01T00:00:00Z".parse().unwrap(),
+            last_turn: 0,
+            turns: Vec::new(),
+            traceparent: None,
+        };
+        let upload = || Upload {
+            name: None,
+            media_type: None,
+            views: BTreeMap::from([(ORIGINAL.into(), b"123456".to_vec())]),
+        };
+        let kept = tokio::join!(files.keep(&head, upload()), files.keep(&head, upload()));
+        assert!(kept.0.is_ok(), "{:?}", kept.0);
+        assert!(matches!(kept.1, Err(ConnectorError::TooLarge { size: 12, .. })), "{:?}", kept.1);
     }
 }
