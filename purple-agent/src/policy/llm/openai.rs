@@ -31,7 +31,7 @@ pub(super) fn request(
 ) -> Value {
     let mut messages = vec![json!({"role": "system", "content": system})];
     messages.extend(entries.iter().flat_map(|entry| messages_of(entry, quirks)));
-    let tools: Value = tools.iter().map(|tool| function(tool, quirks)).collect();
+    let tools: Value = quirks.fitting(tools).map(|tool| function(tool, quirks)).collect();
     json!({
         "model": settings.model,
         "messages": messages,

@@ -25,6 +25,8 @@ pub(super) struct ServerQuirks {
     no_encrypted: AtomicBool,
     /// The largest length of a tool's description in characters; 0 if none is known.
     longest_description: AtomicUsize,
+    /// The largest number of tools; 0 if none is known.
+    most_tools: AtomicUsize,
     /// The names of tools whose schemas were rejected.
     rejected_schemas: Mutex<BTreeSet<String>>,
 }
@@ -96,6 +98,20 @@ impl ServerQuirks {
         tool
     }
 
+    /// Returns the tools of a request, as many as the server takes: the agent's own are the first ones, and the last one is for
+    /// waiting.
+    pub(super) fn fitting<'a>(
+        &self,
+        tools: &'a [ToolDefinition],
+    ) -> impl Iterator<Item = &'a ToolDefinition> {
+        let most = match self.most_tools.load(Relaxed) {
+            0 => tools.len(),
+            most => most,
+        };
+        let (first, last) = tools.split_at(tools.len().saturating_sub(1));
+        first.iter().take(most.saturating_sub(last.len())).chain(last)
+    }
+
     /// Learns from an error; returns whether it contained anything new, so that a retry may succeed.
     pub(super) fn learn(&self, error: &ModelError, set: &'static str) -> bool {
         let ModelError::Refused { status: 400 | 422, message, .. } = error else {
@@ -109,8 +125,15 @@ impl ServerQuirks {
         if message.contains(self.limit_field(set)) && is_unknown(&message) {
             return is_new(&self.other_limit);
         }
-        if let Some(longest) = longest_description(&message) {
+        if let Some(longest) = limit_in(&message, "description'") {
             return self.longest_description.swap(longest, Relaxed) != longest;
+        }
+        if let Some(most) = limit_in(&message, "'tools': array too long") {
+            tracing::warn!(
+                most,
+                "the model takes no more tools, so the last tools of the server are left out"
+            );
+            return self.most_tools.swap(most, Relaxed) != most;
         }
         if message.contains("reasoning_content") {
             return is_new(&self.no_reasoning);
@@ -119,12 +142,13 @@ impl ServerQuirks {
     }
 }
 
-/// Returns the limit in an error such as "Invalid 'tools[5].function.description': string too long. Expected a string
-/// with maximum length 1024, but got a string with length 2357 instead."
-fn longest_description(message: &str) -> Option<usize> {
-    let (_, limit) = message.split_once("description'")?.1.split_once("maximum length ")?;
+/// Returns the limit of this in an error such as "Invalid 'tools[5].function.description': string too long. Expected a string
+/// with maximum length 1024, but got a string with length 2357 instead." or "Invalid 'tools': array too long. Expected an array
+/// with maximum length 128, but got an array with length 200 instead."
+fn limit_in(message: &str, of: &str) -> Option<usize> {
+    let (_, limit) = message.split_once(of)?.1.split_once("maximum length ")?;
     let end = limit.find(|c: char| !c.is_ascii_digit()).unwrap_or(limit.len());
-    limit[..end].parse().ok().filter(|longest| *longest > 0)
+    limit[..end].parse().ok().filter(|limit| *limit > 0)
 }
 
 /// Returns the tool in an error such as "Invalid schema for function 'read_pdf': True is not of type 'number'."
@@ -225,6 +249,22 @@ mod tests {
         assert_eq!(described("éverything is"), "évery [..]");
         assert_eq!(described("éverything"), "éverything");
         assert!(!quirks.learn(&too_long, set), "the same refusal again is no news");
+    }
+
+    #[test]
+    fn tools_beyond_the_number_that_a_refusal_names_are_left_out() {
+        let quirks = ServerQuirks::default();
+        let error = "Invalid 'tools': array too long. Expected an array with maximum length 3, but got an array with length 5 instead.";
+        let tools = ["own", "a", "b", "c", "wait"].map(tool);
+        let fitting = |tools: &[ToolDefinition]| {
+            let fitting = quirks.fitting(tools).map(|tool| tool.description.clone());
+            fitting.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(fitting(&tools), "own a b c wait");
+        assert!(quirks.learn(&refused(error), LIMIT_FIELDS[0]));
+        assert_eq!(fitting(&tools), "own a wait");
+        assert_eq!((fitting(&tools[..1]), fitting(&[])), ("own".to_owned(), String::new()));
+        assert!(!quirks.learn(&refused(error), LIMIT_FIELDS[0]), "nothing is left to change");
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(super) fn request(
         "input": input,
         "max_output_tokens": quirks.output_limit(settings.max_output_tokens),
         "store": false,
-        "tools": tools.iter().map(|tool| function(tool, quirks)).collect::<Value>(),
+        "tools": quirks.fitting(tools).map(|tool| function(tool, quirks)).collect::<Value>(),
     });
     if encrypted {
         body["include"] = json!(["reasoning.encrypted_content"]);
