@@ -1,15 +1,17 @@
 //! An MCP server that has the tools of another one: over standard input and output, for clients that can only start programs, and
 //! over HTTP, for servers that are programs.
 
-use std::sync::Arc;
+use std::{future::pending, sync::Arc};
 
 use axum::Router;
 use bridge_telemetry::Instrument as _;
+use futures_util::StreamExt as _;
 use rmcp::{
-    ErrorData, RoleServer, ServerHandler, ServiceExt as _,
+    ErrorData, Peer, RoleServer, ServerHandler, ServiceExt as _,
+    handler::client::progress::ProgressSubscriber,
     model::{
         CallToolRequestParams, CallToolResponse, ErrorCode, Implementation, ListToolsResult,
-        PaginatedRequestParams, ServerCapabilities, ServerConfig,
+        PaginatedRequestParams, ProgressToken, ServerCapabilities, ServerConfig,
     },
     service::RequestContext,
     transport::stdio,
@@ -49,15 +51,20 @@ impl Relay {
     /// Forwards the calls of the client on standard input, until standard input ends; then closes the connection, because a server
     /// keeps a session that is not ended.
     pub async fn over_stdio(self) -> Result<(), RelayError> {
-        let connection = self.connection.clone();
+        let relay = self.clone();
         let served = async {
             let serving = self.serve(stdio()).await;
             let serving = serving.map_err(|error| RelayError::Begin(error.to_string()))?;
             serving.waiting().await.map_err(RelayError::Broken)
         };
         let served = served.await;
-        connection.close().await;
+        relay.close().await;
         served.map(drop)
+    }
+
+    /// Closes the connection, which ends the session at the server.
+    pub(crate) async fn close(&self) {
+        self.connection.close().await;
     }
 
     /// Returns the server over HTTP, for callers that have the token.
@@ -70,6 +77,24 @@ impl Relay {
     pub async fn ended(&self) {
         self.connection.ended().await;
     }
+}
+
+/// Passes on the reports of progress, with the caller's token. `rmcp` may hand them over in another order; then an older one is left
+/// out.
+async fn pass_on(reports: Option<(ProgressToken, ProgressSubscriber)>, caller: &Peer<RoleServer>) {
+    if let Some((token, mut reports)) = reports {
+        let mut progress = f64::NEG_INFINITY;
+        while let Some(mut report) = reports.next().await {
+            if report.progress >= progress {
+                progress = report.progress;
+                report.progress_token = token.clone();
+                if let Err(error) = caller.notify_progress(report).await {
+                    tracing::debug!(%error, "the caller gets no progress");
+                }
+            }
+        }
+    }
+    pending::<()>().await;
 }
 
 /// Returns the error for the caller: the server's own, or the reason why there is no answer.
@@ -106,9 +131,15 @@ impl ServerHandler for Relay {
         let arguments = request.arguments.unwrap_or_default();
         let span = trace::incoming(&request.name, &context);
         let caller = context.meta.get_traceparent();
-        let calling = self.connection.call_for(caller, &request.name, arguments);
+        let reports = match context.meta.get_progress_token() {
+            Some(token) => Some((token, self.connection.reports().await)),
+            None => None,
+        };
+        let followed = reports.as_ref().map(|(_, reports)| reports.progress_token().clone());
+        let calling = self.connection.call_for(caller, followed, &request.name, arguments);
         let result = tokio::select! {
             result = calling.instrument(span) => result,
+            () = pass_on(reports, &context.peer) => unreachable!("it never ends"),
             // A call that is dropped is cancelled at the server. Nobody gets this error.
             () = context.ct.cancelled() => {
                 return Err(ErrorData::internal_error("the call was cancelled", None));

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use bridge_program::Exit;
+use bridge_program::{Exit, stop_or_end};
 use clap::Args;
 use url::Url;
 
@@ -36,8 +36,17 @@ impl Relay {
         let mut allowed = AllowList::default();
         allowed.hosts.extend(self.allow_host.iter().cloned());
         let details = target::over_http(&self.url, &self.headers)?;
-        let connection = Connection::open(&details, &allowed, &Options::default()).await?;
-        Relayed::new(connection).over_stdio().await?;
+        let (options, mut stop) = (Options::default(), stop_or_end()?);
+        let connection = tokio::select! {
+            opened = Connection::open(&details, &allowed, &options) => opened?,
+            _ = stop.wait_for(|stopped| *stopped) => return Ok(Exit::Passed),
+        };
+        let relay = Relayed::new(connection);
+        tokio::select! {
+            served = relay.clone().over_stdio() => served?,
+            // The server would keep a session that is not ended.
+            _ = stop.wait_for(|stopped| *stopped) => relay.close().await,
+        }
         Ok(Exit::Passed)
     }
 }

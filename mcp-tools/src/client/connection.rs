@@ -10,13 +10,16 @@ use std::{
 };
 
 use bridge_telemetry::Instrument as _;
+use futures_util::FutureExt as _;
 use reqwest_0_13::Client;
 use rmcp::{
     ClientHandler, Peer, RoleClient,
+    handler::client::progress::{ProgressDispatcher, ProgressSubscriber},
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig,
-        ClientRequest, CustomResult, Implementation, JsonObject, ListToolsRequest,
-        PaginatedRequestParams, ProtocolVersion, RequestParamsMeta as _, ServerResult, Tool,
+        ClientRequest, CustomResult, Implementation, JsonObject, ListToolsRequest, NumberOrString,
+        PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ProtocolVersion,
+        RequestParamsMeta as _, ServerResult, Tool,
     },
     service::{
         ClientInitializeError, NotificationContext, RunningService, ServiceError,
@@ -54,7 +57,7 @@ const LOOK: Duration = Duration::from_millis(200);
 pub struct Connection {
     details: ConnectionDetails,
     limits: Limits,
-    tool_changes: Arc<AtomicU64>,
+    handler: Handler,
     peer: Peer<RoleClient>,
     /// `None` once the connection is closed.
     service: Mutex<Option<RunningService<RoleClient, Handler>>>,
@@ -81,8 +84,8 @@ impl Connection {
         Ok(Self {
             details: details.clone(),
             limits,
-            tool_changes: handler.0,
             peer: service.peer().clone(),
+            handler,
             service: Mutex::new(Some(service)),
             failures,
         })
@@ -119,7 +122,7 @@ impl Connection {
 
     /// Returns how many times the server has reported that its tools changed.
     pub fn tool_changes(&self) -> u64 {
-        self.tool_changes.load(Ordering::Relaxed)
+        self.handler.tool_changes.load(Ordering::Relaxed)
     }
 
     /// Calls a tool. A failure of the tool itself is a result with `is_error`.
@@ -128,13 +131,21 @@ impl Connection {
         tool: &str,
         arguments: JsonObject,
     ) -> Result<CallToolResult, CallError> {
-        self.call_for(None, tool, arguments).await
+        self.call_for(None, None, tool, arguments).await
+    }
+
+    /// Returns the reports of progress that the server sends for one call, which has their token.
+    pub(crate) async fn reports(&self) -> ProgressSubscriber {
+        let number = self.handler.calls.fetch_add(1, Ordering::Relaxed);
+        let token = ProgressToken(NumberOrString::String(format!("call-{number}").into()));
+        self.handler.progress.subscribe(token).await
     }
 
     /// Calls a tool for another caller, whose `traceparent` is passed on where no spans are exported.
     pub(crate) async fn call_for(
         &self,
         traceparent: Option<&str>,
+        reports: Option<ProgressToken>,
         tool: &str,
         arguments: JsonObject,
     ) -> Result<CallToolResult, CallError> {
@@ -142,6 +153,9 @@ impl Connection {
             CallToolRequestParams::new(Cow::Owned(tool.to_owned())).with_arguments(arguments);
         if let Some(traceparent) = traceparent {
             request.set_traceparent(traceparent);
+        }
+        if let Some(token) = reports {
+            request.set_progress_token(token);
         }
         let span = trace::outgoing(&mut request);
         let called = self.peer.call_tool_once(request).instrument(span);
@@ -313,9 +327,15 @@ fn wrong_tool(list: &Value) -> Option<String> {
     })
 }
 
-/// Offers nothing to servers, neither a model nor a user nor files, and counts how many times the tools changed.
+/// Offers nothing to servers, neither a model nor a user nor files.
 #[derive(Clone, Default)]
-struct Handler(Arc<AtomicU64>);
+struct Handler {
+    /// The number of times that the tools changed.
+    tool_changes: Arc<AtomicU64>,
+    /// The number of calls whose progress somebody followed.
+    calls: Arc<AtomicU64>,
+    progress: ProgressDispatcher,
+}
 
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
@@ -325,6 +345,15 @@ impl ClientHandler for Handler {
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.tool_changes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    async fn on_progress(
+        &self,
+        report: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        // A report for which a slow reader has no place is left out, because the next one says more.
+        let _ = self.progress.handle_notification(report).now_or_never();
     }
 }

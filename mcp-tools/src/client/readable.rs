@@ -1,17 +1,22 @@
-//! Tool results with content that `rmcp` does not know, of which it would discard everything.
+//! What `rmcp` does otherwise with the messages of tool calls: it discards results with content that it does not know, and
+//! replaces tokens of progress by its own.
 
 use std::borrow::Cow;
 
 use rmcp::{
     RoleClient,
-    model::{CallToolResult, ContentBlock, CustomResult, JsonRpcMessage, ServerResult},
+    model::{
+        CallToolResult, ClientRequest, ContentBlock, CustomResult, GetMeta as _, JsonRpcMessage,
+        RequestParamsMeta as _, ServerResult,
+    },
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-/// A transport that makes a text of each content block of an unknown kind, so that the other blocks of the result count.
+/// A transport that makes a text of each content block of an unknown kind, so that the other blocks of the result count, and that
+/// keeps the token of progress that the parameters of a call have.
 pub(super) struct Readable<T>(pub(super) T);
 
 impl<T: Transport<RoleClient>> Transport<RoleClient> for Readable<T> {
@@ -23,8 +28,14 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Readable<T> {
 
     fn send(
         &mut self,
-        message: TxJsonRpcMessage<RoleClient>,
+        mut message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
+        if let JsonRpcMessage::Request(request) = &mut message
+            && let ClientRequest::CallToolRequest(call) = &request.request
+            && let Some(token) = call.params.progress_token()
+        {
+            request.request.get_meta_mut().set_progress_token(token);
+        }
         self.0.send(message)
     }
 

@@ -3,7 +3,7 @@
 use std::{
     process::Stdio,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -22,8 +22,17 @@ use mcp_tools::{
     secret::Secret,
     server::ServerSettings,
 };
+use rmcp::{
+    ClientHandler, RoleClient, ServiceExt as _,
+    model::{CallToolRequestParams, ProgressNotificationParam},
+    service::NotificationContext,
+};
 use serde_json::{Value, json};
-use tokio::{io::AsyncWriteExt as _, net::TcpListener, task::JoinHandle};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    net::TcpListener,
+    task::JoinHandle,
+};
 
 use super::{arguments, eventually, impatient, open, short, stdio::begun_server};
 use crate::{agent::ERAS, program::mcp_tools};
@@ -75,6 +84,44 @@ async fn the_instructions_and_the_errors_of_the_program_are_passed_on() {
     }
 }
 
+/// A client that keeps the reports of progress.
+#[derive(Clone, Default)]
+struct Following(Arc<Mutex<Vec<ProgressNotificationParam>>>);
+
+impl ClientHandler for Following {
+    async fn on_progress(
+        &self,
+        report: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.0.lock().unwrap().push(report);
+    }
+}
+
+#[tokio::test]
+async fn the_progress_that_a_program_reports_is_passed_on() {
+    const REPORTS: &str = r#"
+        read call; token=$(echo "$call" | sed 's/.*"progressToken":\("[^"]*"\).*/\1/')
+        echo "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":$token,\"progress\":0.5,\"total\":1,\"message\":\"half\"}}"
+        cat > /dev/null
+    "#;
+    let relay = Relay::new(open(&begun_server(REPORTS), &short()).await);
+    let (here, there) = tokio::io::duplex(4096);
+    let serving = tokio::spawn(relay.serve(there));
+    let following = Following::default();
+    let client = following.clone().serve(here).await.unwrap();
+    let calling = client.call_tool(CallToolRequestParams::new("look"));
+    let reported = || !following.0.lock().unwrap().is_empty();
+    tokio::select! {
+        result = calling => panic!("it never answers: {result:?}"),
+        () = eventually("the report", reported) => {}
+    }
+    let report = following.0.lock().unwrap().remove(0);
+    assert_eq!((report.progress, report.total), (0.5, Some(1.0)));
+    assert_eq!(report.message.as_deref(), Some("half"));
+    drop(serving.await.unwrap());
+}
+
 /// A server with sessions, which tells whether one was ended.
 async fn answer(
     State(is_ended): State<Arc<AtomicBool>>,
@@ -102,21 +149,34 @@ async fn answer(
 }
 
 #[tokio::test]
-async fn a_relay_ends_its_session_with_its_client() {
+async fn a_relay_ends_its_session_with_its_client_and_when_it_is_stopped() {
+    for is_stopped in [false, true] {
+        ends_its_session(is_stopped).await;
+    }
+}
+
+async fn ends_its_session(is_stopped: bool) {
     let is_ended = Arc::new(AtomicBool::new(false));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let app = Router::new().route("/mcp", any(answer)).with_state(is_ended.clone());
     let serving = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
     let mut command = mcp_tools(&["relay", "--url", &url]);
-    let mut relay = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut relay = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let begin = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"},
     }});
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     let mut stdin = relay.stdin.take().unwrap();
     stdin.write_all(format!("{begin}\n{initialized}\n").as_bytes()).await.unwrap();
-    drop(stdin);
+    let mut answers = BufReader::new(relay.stdout.take().unwrap()).lines();
+    assert!(answers.next_line().await.unwrap().is_some());
+    if is_stopped {
+        let id = nix::unistd::Pid::from_raw(relay.id().unwrap().try_into().unwrap());
+        nix::sys::signal::kill(id, nix::sys::signal::SIGTERM).unwrap();
+    } else {
+        drop(stdin);
+    }
     assert_eq!(relay.wait().await.unwrap().code(), Some(0));
     assert!(is_ended.load(Ordering::Relaxed));
     serving.abort();
