@@ -1,11 +1,12 @@
 //! Tests real installations: of a Python package from PyPI, and what happens when that fails.
 
-use std::{collections::BTreeSet, path::Path, process::Command, sync::Mutex};
+use std::{collections::BTreeSet, path::Path, process::Command, sync::Mutex, time::Duration};
 
 use green_agent::{
     install::{InstallError, InstallEvent, InstallStep, Installer},
     scenario::model::Requirement,
 };
+use tokio::time::sleep;
 
 use super::support::supervisor;
 
@@ -97,6 +98,43 @@ async fn a_failed_installation_says_what_failed_and_is_no_installation() {
     );
     assert!(log.is_file() && !last_lines.is_empty());
     assert!(installer.check(&wanted).is_err());
+}
+
+/// The checkout is built by a program that does not end.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_given_up_installation_stays_locked_until_its_programs_have_ended() {
+    let dir = tempfile::tempdir().unwrap();
+    let (checkout, pid) = (dir.path().join("slow"), dir.path().join("pid"));
+    std::fs::create_dir(&checkout).unwrap();
+    let project = "[project]\nname = 'slow'\nversion = '1'\n\
+                   [build-system]\nrequires = []\nbuild-backend = 'slow'\nbackend-path = ['.']\n";
+    std::fs::write(checkout.join("pyproject.toml"), project).unwrap();
+    let build = format!(
+        "import os, time\nopen({pid:?}, 'w').write(f'{{os.getpid()}}\\n')\ntime.sleep(3600)\n"
+    );
+    std::fs::write(checkout.join("slow.py"), build).unwrap();
+    let installer = installer(dir.path());
+    let wanted = BTreeSet::from([Requirement::Checkout("slow".to_owned())]);
+    let lock = installer.plan(&wanted).unwrap()[0].beside("lock");
+    let builds = async {
+        loop {
+            let written = std::fs::read_to_string(&pid).unwrap_or_default();
+            match written.strip_suffix('\n') {
+                Some(pid) => return Path::new("/proc").join(pid),
+                None => sleep(Duration::from_millis(10)).await,
+            }
+        }
+    };
+    let builder = tokio::select! {
+        (told, result) = steps(&installer, &wanted) => panic!("{told}: {result:?}"),
+        builder = builds => builder,
+    };
+    let lock = std::fs::File::open(lock).unwrap();
+    while lock.try_lock().is_err() {
+        sleep(Duration::from_millis(1)).await;
+    }
+    assert!(!builder.exists());
 }
 
 #[tokio::test]

@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::time::{sleep, timeout};
+use tokio::{
+    runtime::Handle,
+    time::{sleep, timeout},
+};
 
 use super::{
     error::InstallError,
@@ -42,15 +45,20 @@ pub(super) async fn complete(
     supervisor: &Supervisor,
     progress: Progress<'_>,
 ) -> Result<(), InstallError> {
-    let _lock = if spec.is_ready() { None } else { Some(lock(spec, progress).await?) };
+    let reused = || progress(event(spec, InstallStep::Reused));
+    if spec.is_ready() {
+        reused();
+        return Ok(());
+    }
+    let lock = lock(spec, progress).await?;
     // Another run may have filled the folder while it held the lock.
     if spec.is_ready() {
-        progress(event(spec, InstallStep::Reused));
+        reused();
         return Ok(());
     }
     progress(event(spec, InstallStep::Started));
     let begun = Instant::now();
-    fill(spec, supervisor).await?;
+    fill(spec, supervisor, &lock).await?;
     progress(event(spec, InstallStep::Finished(begun.elapsed())));
     Ok(())
 }
@@ -64,7 +72,11 @@ fn event(spec: &PackageFolder, step: InstallStep) -> InstallEvent {
     InstallEvent { what: spec.to_string(), folder: spec.folder.clone(), step }
 }
 
-async fn fill(spec: &PackageFolder, supervisor: &Supervisor) -> Result<(), InstallError> {
+async fn fill(
+    spec: &PackageFolder,
+    supervisor: &Supervisor,
+    lock: &File,
+) -> Result<(), InstallError> {
     let program = match spec.manager {
         PackageManager::Python => spec.python.as_str(),
         PackageManager::Npm => spec.manager.program(),
@@ -79,7 +91,7 @@ async fn fill(spec: &PackageFolder, supervisor: &Supervisor) -> Result<(), Insta
     let deadline = Instant::now() + INSTALL_LIMIT;
     let mut outcome = Ok(());
     for way in spec.ways(is_on_path("uv")) {
-        outcome = fill_by(spec, supervisor, way, deadline).await;
+        outcome = fill_by(spec, supervisor, lock, way, deadline).await;
         if outcome.is_ok() {
             break;
         }
@@ -91,19 +103,50 @@ async fn fill(spec: &PackageFolder, supervisor: &Supervisor) -> Result<(), Insta
 async fn fill_by(
     spec: &PackageFolder,
     supervisor: &Supervisor,
+    lock: &File,
     commands: Vec<Vec<String>>,
     deadline: Instant,
 ) -> Result<(), InstallError> {
     spec.clear().map_err(cache_error(spec, &spec.folder))?;
     for argv in commands {
-        run(spec, &launch(spec, supervisor, argv), deadline).await?;
+        run(spec, &launch(spec, supervisor, argv), lock, deadline).await?;
     }
     spec.mark_ready().map_err(cache_error(spec, &spec.folder))
 }
 
-async fn run(spec: &PackageFolder, launch: &Launch, deadline: Instant) -> Result<(), InstallError> {
+/// A command that fills the folder. If the installation is given up, the folder stays locked until the command has ended, because
+/// it would otherwise write into what another run fills.
+struct Filling {
+    process: Arc<AgentProcess>,
+    lock: Option<File>,
+}
+
+impl Drop for Filling {
+    fn drop(&mut self) {
+        let (process, lock) = (self.process.clone(), self.lock.take());
+        if process.exited().is_none()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(async move {
+                process.stop(GRACE).await;
+                drop(lock);
+            });
+        }
+    }
+}
+
+async fn run(
+    spec: &PackageFolder,
+    launch: &Launch,
+    lock: &File,
+    deadline: Instant,
+) -> Result<(), InstallError> {
+    // The copy is the same lock, which ends with the last of them.
+    let lock = lock.try_clone().map_err(cache_error(spec, &spec.beside("lock")))?;
     let process = AgentProcess::start(launch)
         .map_err(|source| InstallError::Start { what: spec.to_string(), source })?;
+    let process = Arc::new(process);
+    let _filling = Filling { process: process.clone(), lock: Some(lock) };
     let time_left = deadline.saturating_duration_since(Instant::now());
     let exit = timeout(time_left, process.wait()).await.ok();
     if exit == Some(AgentExit::Code(0)) {
