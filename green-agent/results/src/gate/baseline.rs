@@ -6,8 +6,9 @@ use std::{
 };
 
 use super::against;
-use crate::record::{RecordError, RunFolder, TrialRecord, lines, read_records, replace_file};
+use crate::record::{RecordError, RunFolder, TrialRecord, lines, read_records};
 use green_agent_scenario::gate::RegressionGate;
+use green_agent_transcript::replace_file;
 
 /// The reason why a run could not be kept.
 #[derive(Debug, thiserror::Error)]

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{
     MANIFEST, RecordError, VERSION,
     reader::{Versioned, check_version},
-    replace_file,
 };
 use green_agent_scenario::{ExpectedFailure, gate::Gates};
+use green_agent_transcript::replace_file;
 
 /// The scenarios and settings of a run, as in `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use bridge_program::Exit;
 
-pub(crate) use self::writer::{lines, replace_file};
+pub(crate) use self::writer::lines;
 pub use self::{
     folder::RunFolder,
     manifest::{Manifest, ManifestScenario, RunFlags, RunSettings, Shard},

@@ -1,7 +1,7 @@
 //! Writes `records.jsonl` and other files.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{File, OpenOptions, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
     sync::Mutex,
@@ -98,28 +98,6 @@ fn add_line(lines: &mut Vec<u8>, record: &TrialRecord, limit: u64) -> io::Result
     Ok(())
 }
 
-/// Replaces a file atomically, and creates its folder: if the disk is full, the old file stays. A device, pipe or link
-/// is written in place.
-pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    if fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
-        return fs::write(path, content);
-    }
-    let mut new = path.to_owned().into_os_string();
-    new.push(".new");
-    let written = File::create(&new).and_then(|mut file| {
-        file.write_all(content)?;
-        file.sync_data()?;
-        fs::rename(&new, path)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&new);
-    }
-    written
-}
-
 /// The number of attempts to get the lock, which a program that checks whether a run is running holds for a moment.
 const TRIES: u32 = 50;
 
@@ -166,7 +144,7 @@ mod tests {
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(b"{\"version\":1,\"key\":\"to").unwrap();
         append("b");
-        let length = fs::metadata(&path).unwrap().len();
+        let length = path.metadata().unwrap().len();
         file.set_len(length - 1).unwrap();
         append("c");
         let read = read_records(&path).unwrap();

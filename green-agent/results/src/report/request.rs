@@ -5,9 +5,10 @@ use std::{fmt, fs, io, path::PathBuf, str::FromStr};
 use bridge_program::outln;
 use clap::ValueEnum;
 use green_agent_scenario::episode::{name_of, names};
+use green_agent_transcript::replace_file;
 
 use super::{agentbeats, atif, csv, html, junit, markdown, source::ReportSource, text};
-use crate::{record::replace_file, run::RunReport};
+use crate::run::RunReport;
 
 /// The kinds of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -12,6 +12,8 @@ use std::{
 
 use similar::TextDiff;
 
+use crate::replaced::replace_file;
+
 pub use file::SnapshotFile;
 pub use path::{new_path, path_for};
 
@@ -123,9 +125,7 @@ fn read(mode: SnapshotMode, path: &Path) -> Result<Option<SnapshotFile>, Snapsho
 }
 
 fn write(path: &Path, file: &SnapshotFile) -> Result<(), SnapshotError> {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::write(path, file.to_string()))
+    replace_file(path, file.to_string().as_bytes())
         .map_err(|source| SnapshotError::Write { path: path.to_owned(), source })
 }
 

@@ -37,6 +37,19 @@ fn an_accepted_snapshot_matches_afterwards() {
 }
 
 #[test]
+fn a_snapshot_is_replaced_as_a_whole() {
+    let (_folder, path) = folder();
+    compare(SnapshotMode::Accept, &path, TEXT).unwrap();
+    let former = fs::read_to_string(&path).unwrap();
+    // Another name of the old file shows whether that file was written to.
+    let old = path.with_extension("old");
+    fs::hard_link(&path, &old).unwrap();
+    compare(SnapshotMode::Accept, &path, "other").unwrap();
+    assert_eq!(fs::read_to_string(&old).unwrap(), former);
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 2);
+}
+
+#[test]
 fn a_difference_is_written_and_removed_when_it_is_resolved() {
     let (_folder, path) = folder();
     compare(SnapshotMode::Accept, &path, TEXT).unwrap();
