@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::reader::{kind, table};
+use crate::reader::{is_misspelled, kind, table};
 
 /// The demands on a scenario's figures. If there are any, they decide whether the scenario passes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -91,7 +91,7 @@ table! {
         required against: PathBuf as RunPath => RUN_PATH,
         /// The figure: pass_rate or a metric.
         #[serde(rename = "metric", alias = "figure")]
-        default figure("metric"): String = "pass_rate",
+        default figure("metric"): String as OwnFigure = "pass_rate",
         /// The most that the figure may drop.
         default max_drop: f64 as NotNegative = 0.0,
         /// The most that the figure may rise, for figures that are better when they are lower, such as total_tokens; it
@@ -108,7 +108,7 @@ table! {
         /// Half the width of the 95 % interval at which no more trials are started.
         required half_width: f64 as NotNegative => "half the width of the interval, such as 0.05",
         /// The figure: pass_rate or a metric.
-        default figure("metric"): String = "pass_rate",
+        default figure("metric"): String as OwnFigure = "pass_rate",
         /// The number of trials that run in any case.
         default min_trials: u32 as AtLeastTwo = 10,
     }
@@ -116,6 +116,22 @@ table! {
 
 /// The description of an earlier run in messages.
 const RUN_PATH: &str = "the folder of a run, or a file of records";
+
+/// The figure that every scenario has.
+const PASS_RATE: &str = "pass_rate";
+
+kind! {
+    /// A figure that has an interval: pass_rate or a metric, whose name is not known before the trials.
+    inline OwnFigure => String, |node| {
+        let figure = node.text()?;
+        let is_wrong = figure != PASS_RATE && is_misspelled(figure, &[PASS_RATE]);
+        match is_wrong || written_k(figure).is_some() {
+            true => node.expected("pass_rate or the name of a metric"),
+            false => Some(figure.to_owned()),
+        }
+    };
+    |_| json!({"type": "string"})
+}
 
 kind! {
     /// The path of an earlier run.

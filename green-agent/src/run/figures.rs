@@ -80,6 +80,9 @@ impl ScenarioFigures {
 
     /// Returns the report with its figures and, if the scenario has gates, their results.
     pub(super) fn complete(&self, gates: &Gates, report: ScenarioReport) -> ScenarioReport {
-        completed(report, gates, &lock(&self.summary), None)
+        let stopper = self.stopper.as_ref().and_then(|stopper| lock(stopper).note());
+        let notes: Vec<String> = report.note.into_iter().chain(stopper).collect();
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
+        completed(ScenarioReport { note, ..report }, gates, &lock(&self.summary), None)
     }
 }

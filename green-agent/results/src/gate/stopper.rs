@@ -46,6 +46,20 @@ impl Stopper {
     pub fn reason(&self, cell: &BTreeMap<String, String>) -> Option<&str> {
         self.cells.get(cell)?.reason.as_deref()
     }
+
+    /// Tells the author of the scenario that trials were judged, and none of them has the figure.
+    pub fn note(&self) -> Option<String> {
+        let cells = self.cells.values();
+        let mut totals = cells.map(|cell| cell.records.finish(&SummaryOptions::default()).total);
+        let is_judged = totals.clone().any(|total| total.pass_rate.n > 0);
+        let is_absent = totals.all(|total| total.named(&self.when.figure).is_none());
+        (is_judged && is_absent).then(|| {
+            format!(
+                "stop_when ended no trials early: no trial has the metric {:?}",
+                self.when.figure
+            )
+        })
+    }
 }
 
 impl Cell {

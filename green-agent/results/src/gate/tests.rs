@@ -213,6 +213,22 @@ fn trials_end_when_the_interval_is_narrow_and_not_before() {
 }
 
 #[test]
+fn a_metric_that_no_trial_has_is_noted() {
+    let noted = |figure: &str, records: &[TrialRecord]| {
+        let figure = figure.to_owned();
+        let mut stopper = Stopper::new(StopWhen { figure, half_width: 0.1, min_trials: 10 });
+        records.iter().for_each(|record| stopper.add(record));
+        stopper.note()
+    };
+    let text = "stop_when ended no trials early: no trial has the metric \"scor\"";
+    assert_eq!(noted("scor", &trials(2, 0)).as_deref(), Some(text));
+    assert_eq!(noted("scor", &[]), None);
+    for known in ["score", "pass_rate", "seconds"] {
+        assert_eq!(noted(known, &trials(2, 0)), None, "{known}");
+    }
+}
+
+#[test]
 fn cells_end_on_their_own() {
     let mut stopper =
         Stopper::new(StopWhen { figure: "score".to_owned(), half_width: 0.2, min_trials: 5 });

@@ -112,7 +112,8 @@ pub struct ScenarioReport {
     /// The results of its gates, which decide instead of single failed trials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateResult>,
-    /// Tells the author of the scenario how many trials passed without a score, and how the score is named.
+    /// Tells the author of the scenario how many trials passed without a score, and how the score is named; and that no trial
+    /// has the metric of `stop_when`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// A problem for each gate that is not met.

@@ -133,6 +133,18 @@ mod tests {
             ("gate = { regress = { against = 'a', max_drop = -1 } }", "a number of at least 0"),
             ("stop_when = { min_trials = 5 }", "missing; expected half the width"),
             ("stop_when = { half_width = 0.1, min_trials = 1 }", "at least 2"),
+            (
+                "stop_when = { half_width = 0.1, metric = 'pass-rate' }",
+                "harness.stop_when.metric: expected pass_rate or the name of a metric, found \"pass-rate\"",
+            ),
+            (
+                "stop_when = { half_width = 0.1, metric = 'pass@2' }",
+                "expected pass_rate or the name of a metric, found \"pass@2\"",
+            ),
+            (
+                "gate = { regress = { against = 'a', metric = 'pass^2' } }",
+                "expected pass_rate or the name of a metric, found \"pass^2\"",
+            ),
         ] {
             let errors = errors_of(&format!("{HEAD}{line}\n"));
             assert!(errors.contains(error), "{line}: {errors}");

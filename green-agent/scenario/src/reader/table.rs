@@ -150,10 +150,7 @@ impl<'a> Table<'a> {
 
     /// Reports every key that was not requested before, but is almost one that was: others may be meant for other programs.
     pub(crate) fn reject_misspelled(&self) {
-        self.reject(|name| {
-            !similar::get_close_matches(name, &self.asked, 1, MISSPELLED).is_empty()
-                || self.asked.iter().any(|known| is_swapped(name, known))
-        });
+        self.reject(|name| is_misspelled(name, &self.asked));
     }
 
     fn reject(&self, is_wrong: impl Fn(&str) -> bool) {
@@ -188,6 +185,12 @@ impl<'a> Table<'a> {
         };
         if self.key.is_empty() { name } else { format!("{}.{name}", self.key) }
     }
+}
+
+/// Returns whether a name is almost one of the known ones.
+pub(crate) fn is_misspelled(name: &str, known: &[&str]) -> bool {
+    !similar::get_close_matches(name, known, 1, MISSPELLED).is_empty()
+        || known.iter().any(|known| is_swapped(name, known))
 }
 
 /// Returns whether two neighbouring letters of a known key are in the wrong order. The similarity of short words does not
