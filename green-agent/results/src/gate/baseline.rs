@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::against;
-use crate::record::{RecordError, RunFolder, TrialRecord, lines, read_records};
+use crate::record::{RecordError, RunFolder, TrialRecord, lines, read_whole_records};
 use green_agent_scenario::gate::RegressionGate;
 use green_agent_transcript::replace_file;
 
@@ -56,7 +56,7 @@ pub(super) fn kept_so_far(
         let path = path.display().to_string();
         return Err(BaselineError::Folder { path });
     }
-    let kept = if path.exists() { read_records(&path)?.records } else { Vec::new() };
+    let kept = if path.exists() { read_whole_records(&path)? } else { Vec::new() };
     Ok((path, kept))
 }
 

@@ -85,14 +85,18 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
+    use crate::record::tests::record;
     use green_agent_scenario::testing::scenario_of;
 
-    fn mistakes_of(folder: &Path, gate: &str, trials: u32) -> Vec<String> {
+    fn scenario(folder: &Path, gate: &str) -> Scenario {
         let scenario = scenario_of(&format!(
             "[green_agent]\nendpoint = 'http://h'\n[harness]\nversion = 1\n[harness.gate]\n{gate}\n"
         ));
-        let scenario = Scenario { path: folder.join("a.toml"), ..scenario };
-        let found = mistakes(&scenario, trials);
+        Scenario { path: folder.join("a.toml"), ..scenario }
+    }
+
+    fn mistakes_of(folder: &Path, gate: &str, trials: u32) -> Vec<String> {
+        let found = mistakes(&scenario(folder, gate), trials);
         found.iter().map(ToString::to_string).collect()
     }
 
@@ -132,5 +136,20 @@ mod tests {
             found.contains("has no trial of the scenario") && found.starts_with(&place),
             "{found}"
         );
+    }
+
+    #[test]
+    fn a_baseline_whose_last_line_is_cut_is_neither_used_nor_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let gate = "regress = { against = 'base' }";
+        let base = folder.path().join("base");
+        let kept = serde_json::to_string(&record("a", 1)).unwrap();
+        std::fs::write(&base, format!("{kept}\n{}", &kept[..40])).unwrap();
+        let scenario = scenario(folder.path(), gate);
+        let cut = format!("{}:2: expected a trial's record as JSON: EOF while", base.display());
+        for mistake in [mistakes(&scenario, 1).pop(), not_kept(&scenario)] {
+            let found = mistake.unwrap().to_string();
+            assert!(found.contains(&cut), "{found}");
+        }
     }
 }

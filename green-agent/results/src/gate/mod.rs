@@ -18,7 +18,7 @@ pub use self::{
     stopper::Stopper,
 };
 use crate::{
-    record::{RecordError, RunFolder, TrialRecord, read_records},
+    record::{RecordError, RunFolder, TrialRecord, read_whole_records},
     statistics::{Estimate, Method, counted, number, pass::PassAtK},
     summary::{Difference, Figures, ScenarioSummary, SummaryBuilder},
 };
@@ -110,7 +110,7 @@ fn against(gate: &RegressionGate, scenario: &Path) -> PathBuf {
 fn earlier(path: &Path, scenario: &str) -> Result<SummaryBuilder, RecordError> {
     let records: Vec<TrialRecord> = match path.is_dir() {
         true => RunFolder::read(path)?.records,
-        false => read_records(path)?.records,
+        false => read_whole_records(path)?,
     };
     Ok(SummaryBuilder::of(records.iter().filter(|record| record.scenario == scenario)))
 }

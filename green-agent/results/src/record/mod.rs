@@ -24,7 +24,6 @@ use serde_json::Value;
 
 use bridge_program::Exit;
 
-pub(crate) use self::writer::lines;
 pub use self::{
     folder::RunFolder,
     manifest::{Manifest, ManifestScenario, RunFlags, RunSettings, Shard},
@@ -32,6 +31,7 @@ pub use self::{
     reader::{ReadRecords, read_records},
     writer::{RecordWriter, is_written},
 };
+pub(crate) use self::{reader::read_whole_records, writer::lines};
 use crate::problem::{Outcome, Problem};
 
 /// The version of records and manifests that this program writes. It reads this version and older ones.

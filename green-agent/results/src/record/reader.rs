@@ -32,6 +32,18 @@ pub struct ReadRecords {
 /// # Errors
 /// If the file cannot be read, or a line other than an incomplete last one is not a record.
 pub fn read_records(path: &Path) -> Result<ReadRecords, RecordError> {
+    read(path, true)
+}
+
+/// Reads the records of a file to which no program appends, so that an incomplete last line is a mistake.
+///
+/// # Errors
+/// If the file cannot be read, or a line is not a record.
+pub(crate) fn read_whole_records(path: &Path) -> Result<Vec<TrialRecord>, RecordError> {
+    read(path, false).map(|read| read.records)
+}
+
+fn read(path: &Path, may_be_torn: bool) -> Result<ReadRecords, RecordError> {
     let cannot_read = |error| RecordError::Read { path: path.to_owned(), error };
     let mut file = BufReader::new(File::open(path).map_err(cannot_read)?);
     let mut read = ReadRecords::default();
@@ -48,7 +60,7 @@ pub fn read_records(path: &Path) -> Result<ReadRecords, RecordError> {
             return Err(RecordError::TooLong { path, line: number, limit: LINE_LIMIT });
         }
         match record(path, number, &line) {
-            Err(RecordError::Line { .. }) if read.is_unended => {
+            Err(RecordError::Line { .. }) if read.is_unended && may_be_torn => {
                 (read.torn, read.is_unended) = (Some(number), false);
                 break;
             }
