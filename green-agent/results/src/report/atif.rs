@@ -42,26 +42,41 @@ pub(super) fn write(run: &ReportSource, folder: &Path) -> io::Result<()> {
         };
         let target = folder.join(record.folder.as_deref().unwrap_or_default());
         fs::create_dir_all(&target)?;
-        for (role, trajectory) in trajectories(record, &entries) {
-            let path = target.join(format!("{}.json", file_name(&role)));
-            fs::write(path, text::json(&trajectory)?)?;
+        for (name, trajectory) in trajectories(record, &entries) {
+            fs::write(target.join(name), text::json(&trajectory)?)?;
         }
     }
     Ok(())
 }
 
-fn file_name(role: &str) -> String {
+/// Returns the name of each agent's file: its role without special characters, with a number if another agent has that name.
+fn file_names(agents: BTreeSet<String>) -> BTreeMap<String, String> {
     let allowed = |c: char| {
         if c.is_alphanumeric() || "-_".contains(c) { c } else { '_' }
     };
-    role.chars().map(allowed).collect()
+    let plain = |role: &str| role.chars().map(allowed).collect::<String>();
+    // A role without special characters gets its own name in any case.
+    let (kept, changed): (Vec<_>, Vec<_>) =
+        agents.into_iter().partition(|role| plain(role) == *role);
+    let mut taken = BTreeSet::new();
+    let named = |role: String| {
+        let mut name = plain(&role);
+        for number in 2.. {
+            if taken.insert(name.clone()) {
+                break;
+            }
+            name = format!("{}-{number}", plain(&role));
+        }
+        (role, name + ".json")
+    };
+    kept.into_iter().chain(changed).map(named).collect()
 }
 
-/// Returns the trajectory of each agent that took part.
+/// Returns the trajectory of each agent that took part, by the name of its file.
 fn trajectories(record: &TrialRecord, entries: &[Entry]) -> BTreeMap<String, Value> {
-    let agents = agents(entries);
+    let agents = file_names(agents(entries));
     let redirected = transcript::redirected(entries);
-    let of = |role: &String| {
+    let of = |(role, name): (&String, &String)| {
         let mut steps = Steps {
             role,
             agents: &agents,
@@ -75,7 +90,7 @@ fn trajectories(record: &TrialRecord, entries: &[Entry]) -> BTreeMap<String, Val
             steps.add(entry);
         }
         (!steps.steps.is_empty())
-            .then(|| (role.clone(), trajectory(record, role, entries, steps.steps)))
+            .then(|| (name.clone(), trajectory(record, role, entries, steps.steps)))
     };
     agents.iter().filter_map(of).collect()
 }
@@ -130,7 +145,8 @@ fn card_of<'a>(entry: &'a Entry, role: &str) -> Option<&'a Value> {
 /// The steps of one agent, as they are found in a transcript.
 struct Steps<'a> {
     role: &'a str,
-    agents: &'a BTreeSet<String>,
+    /// The agents, each with the name of its file.
+    agents: &'a BTreeMap<String, String>,
     record: &'a TrialRecord,
     steps: Vec<Value>,
     /// The steps of calls whose result is not known yet, by exchange.
@@ -208,9 +224,8 @@ impl Steps<'_> {
             return;
         }
         let mut result = json!({"source_call_id": call_id(entry), "content": content});
-        if self.agents.contains(&entry.hop.to) {
-            result["subagent_trajectory_ref"] =
-                json!([{"trajectory_path": format!("{}.json", file_name(&entry.hop.to))}]);
+        if let Some(name) = self.agents.get(&entry.hop.to) {
+            result["subagent_trajectory_ref"] = json!([{"trajectory_path": name}]);
         }
         match step.pointer_mut("/observation/results").and_then(Value::as_array_mut) {
             Some(results) => results.push(result),
@@ -281,5 +296,18 @@ fn gather(value: &Value, all: &mut Vec<String>, depth: usize) {
         }
         Value::Array(items) => items.iter().for_each(|item| gather(item, all, depth + 1)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_agents_share_a_file() {
+        let roles = ["a b", "a.b", "a_b", "a_b-2", "ä"];
+        let names = file_names(roles.map(str::to_owned).into());
+        let names = roles.map(|role| names[role].as_str());
+        assert_eq!(names, ["a_b-3.json", "a_b-4.json", "a_b.json", "a_b-2.json", "ä.json"]);
     }
 }
