@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use jiff::Timestamp;
+
 use super::{Manifest, RECORDS, RecordError, TrialRecord, reader::ReadRecords};
 
 /// A run's folder: its manifest, and the records of the trials that have ended.
@@ -51,6 +53,16 @@ impl RunFolder {
             last.get(record.key.as_str()).is_some_and(|last| std::ptr::eq(*last, record))
         };
         self.records.iter().filter(|one| one.was_tried() && !is_last(one)).collect()
+    }
+
+    /// Returns the duration of the run in seconds: from its beginning, before anything is installed, until its last trial ended.
+    pub fn seconds(&self) -> f64 {
+        let begun: Option<Timestamp> = self.manifest.started.parse().ok();
+        let ends = self.records.iter().filter_map(|one| {
+            let started: Timestamp = one.started.parse().ok()?;
+            Some(started.duration_since(begun?).as_secs_f64() + one.seconds)
+        });
+        ends.fold(0.0, f64::max)
     }
 
     /// Returns the records by key. Of several, the one with the highest attempt is returned; of the same attempt, the

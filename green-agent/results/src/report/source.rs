@@ -260,19 +260,9 @@ impl ReportSource {
         record.folder_below(&self.folder.path)
     }
 
-    /// Returns the duration of the run in seconds: from the first trial's start to the last one's end.
+    /// Returns the duration of the run in seconds.
     pub fn seconds(&self) -> f64 {
-        let times = self.folder.records.iter().filter_map(|record| {
-            let started: jiff::Timestamp = record.started.parse().ok()?;
-            let started = started.as_millisecond() as f64 / 1000.0;
-            Some((started, started + record.seconds))
-        });
-        let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
-        for (started, ended) in times {
-            first = first.min(started);
-            last = last.max(ended);
-        }
-        (last - first).max(0.0)
+        self.folder.seconds()
     }
 }
 

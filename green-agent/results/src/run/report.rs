@@ -6,7 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -132,7 +131,7 @@ pub struct RunReport {
     /// The exit code of the program.
     #[schemars(with = "u8")]
     pub exit: Exit,
-    /// The duration in seconds.
+    /// The duration in seconds, from the beginning of the run, before anything is installed, until its last trial has ended.
     pub seconds: f64,
 }
 
@@ -276,7 +275,7 @@ impl RunReport {
     pub fn of(run: &RunFolder, bootstrap: Option<u64>) -> Self {
         let (counted, scenarios) = (run.counted(), run.manifest.scenarios.iter());
         let reports = scenarios.filter_map(|one| scenario(run, &counted, one, bootstrap));
-        Self::new(reports.collect(), seconds(run))
+        Self::new(reports.collect(), run.seconds())
     }
 
     /// Returns the report with every recorded trial. Other trials, such as those that could not begin before the run
@@ -327,16 +326,6 @@ fn scenario(
 fn trials(run: &RunFolder, counted: &[&TrialRecord], scenario: &str) -> Vec<TrialReport> {
     let counted = counted.iter().filter(|record| record.scenario == scenario);
     counted.map(|record| TrialReport::of(record, &run.path)).collect()
-}
-
-/// Returns the time from the beginning of a run until its last trial ended, in seconds.
-fn seconds(run: &RunFolder) -> f64 {
-    let begun: Option<Timestamp> = run.manifest.started.parse().ok();
-    let ends = run.records.iter().filter_map(|one| {
-        let started: Timestamp = one.started.parse().ok()?;
-        Some(started.duration_since(begun?).as_secs_f64() + one.seconds)
-    });
-    ends.fold(0.0, f64::max)
 }
 
 /// The parts of a trial's report that are kept only in its folder, since they may be large.

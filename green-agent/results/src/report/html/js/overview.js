@@ -50,7 +50,7 @@ function figures(run, outcomes) {
     figure(all.rate ? percent(all.rate.mean) : '–', `passed, of ${counted(scored, 'scored trial')}${range && `; ${range}`}`, '95 % interval'),
     figure(count(total), `trials of ${counted(run.scenarios.length, 'scenario')}`),
     figure(count(total - scored - notNeeded), 'not scored: errors of others, or not run', 'They are not included in rates and means'),
-    figure(seconds(run.seconds), `from the first to the last; ${seconds(all.seconds)} for all trials`));
+    figure(seconds(run.seconds), `from the beginning of the run; ${seconds(all.seconds)} for all trials`));
   if (notNeeded) box.append(figure(count(notNeeded), 'not needed: the interval was narrow enough'));
   if (all.tokens) box.append(figure(count(all.tokens), 'tokens reported by agents and models'));
   if (run.retried) box.append(figure(count(run.retried), 'repeated attempts, not counted'));
