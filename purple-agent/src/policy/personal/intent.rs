@@ -88,7 +88,9 @@ pub(super) fn asked(text: &str) -> BTreeSet<Intent> {
 /// Returns the purposes of the words in a text; empty if none is found.
 pub(super) fn intents(text: &str) -> BTreeSet<Intent> {
     let tokens = tokens(text);
-    let found: BTreeSet<Intent> = (0..tokens.len()).filter_map(|at| clear(&tokens, at)).collect();
+    let title = title(&tokens);
+    let found = (0..tokens.len()).filter_map(|at| clear(&tokens, at, title));
+    let found: BTreeSet<Intent> = found.collect();
     if found.contains(&Intent::Fees) && is_only_to_join(&tokens) {
         return found.into_iter().filter(|one| *one != Intent::Join).collect();
     }
@@ -101,13 +103,14 @@ pub(super) fn intents(text: &str) -> BTreeSet<Intent> {
     if found.is_empty() && is_unclear { [Intent::Join].into() } else { found }
 }
 
-fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
+/// Returns the purpose of a token; `title` is the number of tokens with which the text begins like a title.
+fn clear(tokens: &[Token], at: usize, title: usize) -> Option<Intent> {
     let token = &tokens[at];
     // A capitalised word inside a sentence is a name: `12 Park Road`.
     if token.is_capital()
         && !token.begins()
         && token.raw.chars().skip(1).all(char::is_lowercase)
-        && !is_title(tokens, at)
+        && at > title
     {
         return None;
     }
@@ -148,10 +151,10 @@ fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
     }
 }
 
-/// Returns whether the text is a title: in the name of a skill all words are capitalised.
-fn is_title(tokens: &[Token], at: usize) -> bool {
-    let is_capital = |token: &Token| token.is_capital() || token.number.is_some();
-    tokens[..at].iter().all(is_capital)
+/// Returns the number of tokens with which a text begins like a title: in the name of a skill all words are capitalised.
+fn title(tokens: &[Token]) -> usize {
+    let is_capital = |token: &&Token| token.is_capital() || token.number.is_some();
+    tokens.iter().take_while(is_capital).count()
 }
 
 /// Recognises `what does it cost to join`.
@@ -182,6 +185,8 @@ mod tests {
             ("What does she wear to training?", vec![Intent::Kit]),
             ("Any spaec?", vec![Intent::Join]),
             ("We live in Park Road", vec![]),
+            ("Park 2 Road Fees", vec![Intent::Fees, Intent::Where]),
+            ("We like Training", vec![]),
             ("Tell me a joke", vec![]),
         ] {
             let found: Vec<Intent> = asked(text).into_iter().collect();
