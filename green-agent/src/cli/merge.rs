@@ -55,8 +55,8 @@ impl Merge {
         for part in &merged.missing {
             errln!("note: no run has the part {part}");
         }
-        for run in self.runs.iter().map(|path| ReportSource::read(path, None)) {
-            let decisions = run.or_exit(Exit::Unreadable)?.decisions();
+        for run in &merged.runs {
+            let decisions = ReportSource::new(run, None).decisions();
             for one in decisions.iter().filter(|one| one.about == DecisionKind::UnendedTrials) {
                 errln!("note: {}", line(&one.sentence()));
             }

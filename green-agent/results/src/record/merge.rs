@@ -20,6 +20,8 @@ pub struct Merged {
     pub doubles: Vec<DuplicateTrial>,
     /// The parts that no run has, such as `2/8`.
     pub missing: Vec<String>,
+    /// The runs that were joined.
+    pub runs: Vec<RunFolder>,
 }
 
 /// A trial that two runs have.
@@ -112,7 +114,7 @@ pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
     RecordWriter::open(&path)?.append_all(&lines)?;
     manifest.write(into)?;
     let keys: BTreeSet<&str> = lines.iter().map(|record| record.key.as_str()).collect();
-    Ok(Merged { trials: keys.len(), doubles, missing: missing(&read) })
+    Ok(Merged { trials: keys.len(), doubles, missing: missing(&read), runs: read })
 }
 
 fn check_alike(first: &RunFolder, other: &RunFolder) -> Result<(), MergeError> {
