@@ -289,10 +289,8 @@ fn role(keys: &AgentKeys<'_>, line: usize, roles: &mut BTreeMap<String, usize>) 
     let Some(node) = keys.role.node().or_else(|| keys.name.node()) else {
         return keys.role.missing("the name of this participant");
     };
-    let role = node.read("a role: a text without \"->\", slashes or blanks around it", |text| {
-        is_role(text).then(|| text.to_owned())
-    })?;
-    if RESERVED.contains(&role.as_str()) || role.ends_with(BOT_SUFFIX) {
+    let role = node.read(ROLE, |text| is_role(text).then(|| text.to_owned()))?;
+    if is_reserved(&role) {
         node.report(Problem::ReservedRole(role));
         return None;
     }
@@ -304,8 +302,16 @@ fn role(keys: &AgentKeys<'_>, line: usize, roles: &mut BTreeMap<String, usize>) 
     Some(role)
 }
 
+/// What a role has to be, in messages.
+pub(super) const ROLE: &str = "a role: a text without \"->\", slashes or blanks around it";
+
+/// Returns whether a role is one of the harness's own parties, or looks like that of a hosted bot.
+pub(super) fn is_reserved(role: &str) -> bool {
+    RESERVED.contains(&role) || role.ends_with(BOT_SUFFIX)
+}
+
 /// Returns whether a text can be a role. Roles are parts of hops (`green -> purple`) and of file names.
-fn is_role(text: &str) -> bool {
+pub(super) fn is_role(text: &str) -> bool {
     let is_plain = |c: char| !c.is_control() && c != '/' && c != '\\';
     !text.is_empty()
         && text.trim() == text

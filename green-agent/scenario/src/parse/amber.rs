@@ -5,12 +5,18 @@
 //! `assessment_config` (with the defaults of `config_schema`) and `participant_roles`, the bindings, and the
 //! programs of components whose manifests lie beside it. Proxies and experimental features are ignored.
 
-use std::{path::Path, sync::LazyLock};
+use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::{amber_config, amber_program::ComponentProgram, harness, name, roles::DeclaredRoles};
+use super::{
+    agents::{ROLE, is_reserved, is_role},
+    amber_config,
+    amber_program::ComponentProgram,
+    harness, name,
+    roles::DeclaredRoles,
+};
 use crate::{
     error::{Problem, ScenarioErrors},
     inherits::Inherits,
@@ -24,6 +30,9 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
     let manifest: Value = json5(text).map_err(|error| wrong("", format!("not JSON5: {error}")))?;
     let roles = ComponentRoles::of(&manifest)
         .map_err(|(key, expected)| wrong(key, format!("missing; expected {expected}")))?;
+    if let Some((component, mistake)) = roles.mistake() {
+        return Err(wrong(&format!("components.{component}"), mistake));
+    }
     let config = amber_config::filled(&roles.config, &manifest["config_schema"]);
     let config = config.map_err(|path| {
         let expected =
@@ -98,6 +107,22 @@ impl ComponentRoles {
         }
         let config = config["assessment_config"].as_object().cloned();
         Ok(Self { green, participants, config: config.unwrap_or_default() })
+    }
+
+    /// Returns the first participant whose role cannot be used, with the reason.
+    fn mistake(&self) -> Option<(&str, String)> {
+        let mut known = BTreeMap::new();
+        self.participants.iter().find_map(|(component, role)| {
+            let mistake = match known.insert(role, component) {
+                _ if !is_role(role) => format!("expected {ROLE}, found {role:?}"),
+                _ if is_reserved(role) => Problem::ReservedRole(role.clone()).to_string(),
+                Some(other) => format!(
+                    "the role {role:?} is taken by the component {other:?}; expected a role for each participant"
+                ),
+                None => return None,
+            };
+            Some((component.as_str(), mistake))
+        })
     }
 }
 
@@ -226,6 +251,37 @@ mod tests {
         ] {
             let errors = parse(Path::new("a.json5"), text).unwrap_err().to_string();
             assert!(errors.starts_with(expected), "{errors}");
+        }
+    }
+
+    #[test]
+    fn roles_that_cannot_be_used_are_reported() {
+        let text = |role: &str| {
+            MANIFEST
+                .replace("\"debater\"", &format!("{role:?}, purple2: \"judged\""))
+                .replace("one:", "two: {}, one:")
+                .replace(
+                    "bindings: [",
+                    "bindings: [{ to: \"#gateway.purple2\", from: \"#two.a2a\" },",
+                )
+        };
+        parse(Path::new("a.json5"), &text("debater")).unwrap();
+        for (role, expected) in [
+            (
+                "../debater",
+                "expected a role: a text without \"->\", slashes or blanks around it, found \"../debater\"",
+            ),
+            ("green -> debater", "expected a role: a text without"),
+            ("", "expected a role: a text without"),
+            ("environment", "the role \"environment\" is reserved; expected one other than green,"),
+            (
+                "judged",
+                "the role \"judged\" is taken by the component \"two\"; expected a role for each",
+            ),
+        ] {
+            let errors = parse(Path::new("a.json5"), &text(role)).unwrap_err().to_string();
+            let expected = format!("a.json5:1:1: components.one: {expected}");
+            assert!(errors.starts_with(&expected), "{errors}");
         }
     }
 
