@@ -82,7 +82,7 @@ fn judge(number: usize, turn: &ConversationTurn, talk: &Collected) -> Option<Str
         };
         return Some(format!("{place}: expected {wanted}, got {state}{reply}"));
     }
-    let answer = talk.answer();
+    let answer = talk.answer().with_json();
     let unmet = |check: &AnswerCheck| Some((check.line, answer.check(check).err()?));
     let (line, unmet) = turn.expect.iter().find_map(unmet)?;
     let of = match state.as_str() {

@@ -1,5 +1,7 @@
 //! Checks the answer to a turn of a conversation.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::{
@@ -18,6 +20,15 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Returns the answer with the JSON in its text as its data, so that several checks do not read the text again.
+    #[must_use]
+    pub fn with_json(mut self) -> Self {
+        if self.data.is_none() {
+            self.data = Some(self.json().into_owned());
+        }
+        self
+    }
+
     /// Checks the answer. The error says what was expected and what is there.
     pub fn check(&self, wanted: &AnswerCheck) -> Result<(), String> {
         match wanted.path.is_none().then(|| text_check(&wanted.check)).flatten() {
@@ -51,9 +62,10 @@ impl Answer {
     }
 
     /// Returns the data, or the JSON in the text, or the text if it has none.
-    fn json(&self) -> Value {
-        let in_text = || self.texts.iter().find_map(|text| json_in(text));
-        self.data.clone().or_else(in_text).unwrap_or_else(|| self.text().into())
+    fn json(&self) -> Cow<'_, Value> {
+        let in_text = || self.texts.iter().find_map(|text| json_in(text)).map(Cow::Owned);
+        let data = self.data.as_ref().map(Cow::Borrowed);
+        data.or_else(in_text).unwrap_or_else(|| Cow::Owned(self.text().into()))
     }
 }
 
@@ -174,6 +186,7 @@ mod tests {
         ] {
             let check = wanted(Some("/city"), Check::Eq(json!("Paris")));
             assert_eq!(found.check(&check), Ok(()), "{found:?}");
+            assert_eq!(found.with_json().check(&check), Ok(()));
         }
         let number = answer(&["41"]);
         assert_eq!(number.check(&wanted(None, Check::Ge(41.0))), Ok(()));
