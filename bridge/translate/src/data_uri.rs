@@ -13,6 +13,9 @@ use bridge_protocol::a2a::decode_base64;
 /// The media type used where none is given.
 const BYTES: &str = "application/octet-stream";
 
+/// The mark of data in base64.
+const BASE64: &str = ";base64";
+
 /// Writes a URI with these bytes.
 pub(crate) fn write(media_type: Option<&str>, bytes: &[u8]) -> String {
     let media_type = media_type.unwrap_or(BYTES);
@@ -24,9 +27,12 @@ pub(crate) fn read(uri: &str) -> Option<(Option<String>, Vec<u8>)> {
     let scheme = uri.get(..5)?;
     let rest = uri.get(5..).filter(|_| scheme.eq_ignore_ascii_case("data:"))?;
     let (head, data) = rest.split_once(',')?;
-    let (media_type, bytes) = match head.strip_suffix(";base64") {
-        Some(media_type) => (media_type, decode_base64(data).ok()?),
-        None => (head, decode_percent(data)?),
+    let end = head.len().saturating_sub(BASE64.len());
+    let (media_type, bytes) = match head.split_at_checked(end) {
+        Some((media_type, mark)) if mark.eq_ignore_ascii_case(BASE64) => {
+            (media_type, decode_base64(data).ok()?)
+        }
+        Some(_) | None => (head, decode_percent(data)?),
     };
     let media_type = Some(media_type).filter(|kind| !kind.is_empty());
     Some((media_type.map(ToString::to_string), bytes))
@@ -59,6 +65,8 @@ mod tests {
         for (uri, expected) in [
             ("data:image/png;base64,AAEC", Some((Some("image/png"), &[0_u8, 1, 2][..]))),
             ("DATA:;base64,AAEC", Some((None, &[0, 1, 2]))),
+            ("data:image/png;BASE64,AAEC", Some((Some("image/png"), &[0, 1, 2]))),
+            ("data:äbase64,a", Some((Some("äbase64"), b"a"))),
             (
                 "data:text/plain;charset=utf-8,a%20b",
                 Some((Some("text/plain;charset=utf-8"), b"a b")),
