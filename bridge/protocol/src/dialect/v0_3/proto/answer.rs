@@ -78,7 +78,7 @@ pub fn task_to_v1(value: Value) -> Result<Task, FieldError> {
 }
 
 /// Reads a push notification configuration, whose name contains its task:
-/// `tasks/TASK/pushNotificationConfigs/ID`.
+/// `tasks/TASK/pushNotificationConfigs/ID`. The form of JSON-RPC has a `taskId` instead.
 pub fn push_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
     let mut fields = Fields::of(value)?;
     let name: String = fields.optional("name")?;
@@ -87,7 +87,7 @@ pub fn push_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError
     let config = fields.required_by("pushNotificationConfig", push::config_to_v1)?;
     let given = |part: Option<&str>| part.filter(|part| !part.is_empty()).map(String::from);
     Ok(TaskPushNotificationConfig {
-        task_id: given(task),
+        task_id: given(task).or(fields.filled("taskId")?).or(config.task_id),
         id: config.id.or_else(|| given(id)),
         ..config
     })
@@ -161,7 +161,9 @@ mod tests {
         let written = push_from_v1(&config, &mut Losses::new());
         assert_eq!(push_to_v1(written.clone()).unwrap(), config);
         let all = pushes_to_v1(json!({"configs": [written]})).unwrap();
-        assert_eq!(all.configs, [config]);
+        assert_eq!(all.configs, std::slice::from_ref(&config));
+        let nested = push::from_v1(&config, &mut Losses::new());
+        assert_eq!(push_to_v1(nested).unwrap(), config);
     }
 
     #[test]
