@@ -119,8 +119,15 @@ fn answer_to_v1(mut value: Value) -> Result<Message, FieldError> {
 
 /// Returns the task in an answer of the form `{"task": {..}}`, as in 1.0.
 fn wrapped_task(value: &Value) -> Option<&Value> {
-    let task = value.get("task").filter(|task| task.is_object());
-    task.filter(|_| value.get("kind").is_none())
+    value.get("task").filter(|task| task.is_object() && !is_answer(value))
+}
+
+/// Returns whether an object is an answer itself. Its further members may have the names of wrappers.
+fn is_answer(value: &Value) -> bool {
+    let has_state = value.get("status").is_some_and(|status| status.get("state").is_some());
+    let has_parts = value.get("parts").is_some_and(Value::is_array);
+    let has_artifact = value.get("artifact").is_some_and(Value::is_object);
+    value.get("kind").is_some() || has_state || has_parts || has_artifact
 }
 
 /// Reads a wrapped task, which follows no version: often its state is in place of its status and its
@@ -134,7 +141,8 @@ fn wrapped_task_to_v1(task: &Value) -> Result<Task, FieldError> {
 /// Returns the answer inside `{"statusUpdate": {..}}` and the like, the form of 1.0, which some agents use in 0.3 too.
 fn unwrapped(mut value: Value) -> Value {
     const WRAPPERS: [&str; 4] = ["task", "message", "statusUpdate", "artifactUpdate"];
-    let Some(fields) = value.as_object_mut().filter(|fields| !fields.contains_key("kind")) else {
+    let is_answer = is_answer(&value);
+    let Some(fields) = value.as_object_mut().filter(|_| !is_answer) else {
         return value;
     };
     let wrapper = WRAPPERS.into_iter().find(|name| fields.get(*name).is_some_and(Value::is_object));
@@ -233,6 +241,8 @@ mod tests {
         let status = json!({"state": "working"});
         for (item, kind) in [
             (json!({"id": "t", "status": status}), "task"),
+            (json!({"id": "t", "status": status, "message": {"text": "hi"}}), "task"),
+            (json!({"messageId": "m", "parts": [], "task": {"id": "t"}}), "message"),
             (json!({"messageId": "m", "role": "agent", "parts": []}), "message"),
             (json!({"messageId": "m", "parts": []}), "message"),
             (json!({"taskId": "t", "status": status}), "status-update"),
