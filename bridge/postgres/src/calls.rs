@@ -78,8 +78,18 @@ impl Shared {
         };
         let mut changed = self.calls.changed.subscribe();
         let deadline = Instant::now() + ANSWER_TIMEOUT;
+        let mut is_sent = false;
         while Instant::now() < deadline {
-            match self.ensure_call(conversation, call).await? {
+            let mut waiting = None;
+            if is_sent {
+                waiting = self.waiting_call(conversation, call).await?;
+            }
+            // The body may be large, so it is sent again only if the row is missing or belongs to the wrong process.
+            if waiting.is_none() {
+                waiting = self.ensure_call(conversation, call).await?;
+                is_sent = true;
+            }
+            match waiting {
                 None => return Ok(None),
                 Some((_, Some(answer))) => return Ok(Some(answer)),
                 Some((replica, None)) if *notified != Some(replica) => {
@@ -93,6 +103,29 @@ impl Shared {
             let _ = timeout(POLL_INTERVAL, own_change).await;
         }
         self.withdraw_call(call).await
+    }
+
+    /// Returns the same as [`ensure_call`](Self::ensure_call) if the call's row can stay as it is, or else `None`.
+    async fn waiting_call(
+        &self,
+        conversation: Conversation<'_>,
+        call: &Call,
+    ) -> Result<Option<(i64, Option<Vec<u8>>)>> {
+        let Conversation { agent, caller, id } = conversation;
+        let conversation = rows::conversation_key(caller, agent, id);
+        let own = self.membership.replica;
+        let select = "SELECT c.replica, c.answer FROM bridge.calls AS c WHERE c.key = $1 AND (
+                c.answer IS NOT NULL
+                OR EXISTS (SELECT FROM bridge.replicas AS r WHERE r.id = c.replica AND (
+                    c.is_taken
+                    OR r.id <> $3 AND r.answers_calls AND EXISTS (
+                        SELECT FROM bridge.conversations AS h WHERE h.key = $2 AND h.replica = r.id
+                    )
+                ))
+            )";
+        let values: Values<'_> = &[&call.key, &conversation, &own];
+        let found = self.connections.write_idempotent(select, values).await?;
+        Ok(found.first().map(|row| (row.get(0), row.get(1))))
     }
 
     /// Writes the call's row if there is none for the process that has the conversation. Returns the process that has to
