@@ -7,7 +7,7 @@ use super::{
     problem::{Problem, ProblemKind},
 };
 use crate::{
-    install::Prepared,
+    install::{Prepared, given_up_have_ended},
     scenario::model::{Agent, Requirement, Scenario, Start},
 };
 
@@ -66,6 +66,9 @@ async fn provide(
     let install = options.installer.install(set, &emit);
     tokio::select! {
         done = install => done.map_err(|error| ProblemKind::InstallFailed.because(error)),
-        () = options.interrupted() => Err(ProblemKind::Interrupted.because("while installing")),
+        () = options.interrupted() => {
+            given_up_have_ended().await;
+            Err(ProblemKind::Interrupted.because("while installing"))
+        }
     }
 }

@@ -5,12 +5,13 @@ use std::{
     fs::{File, TryLockError},
     io,
     path::Path,
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
 use tokio::{
     runtime::Handle,
+    task::JoinHandle,
     time::{sleep, timeout},
 };
 
@@ -114,6 +115,19 @@ async fn fill_by(
     spec.mark_ready().map_err(cache_error(spec, &spec.folder))
 }
 
+/// The ends of commands whose installation was given up.
+static GIVEN_UP: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
+
+/// Waits until all commands have ended whose installation was given up. A program that ends earlier unlocks their folders too
+/// early.
+pub async fn given_up_have_ended() {
+    let ends = std::mem::take(&mut *bridge_program::lock(&GIVEN_UP));
+    for end in ends {
+        // A command cannot be waited for if its task has panicked.
+        let _ = end.await;
+    }
+}
+
 /// A command that fills the folder. If the installation is given up, the folder stays locked until the command has ended, because
 /// it would otherwise write into what another run fills.
 struct Filling {
@@ -127,10 +141,11 @@ impl Drop for Filling {
         if process.exited().is_none()
             && let Ok(runtime) = Handle::try_current()
         {
-            runtime.spawn(async move {
+            let ends = runtime.spawn(async move {
                 process.stop(GRACE).await;
                 drop(lock);
             });
+            bridge_program::lock(&GIVEN_UP).push(ends);
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod package_folder;
 
 pub use error::{InstallError, Missing};
 pub use event::{InstallEvent, InstallStep};
+pub use fill::given_up_have_ended;
 pub use installer::{Installer, Prepared, default_cache, engine};
 pub use interpreter::MissingPython;
 pub use package_folder::{PackageFolder, PackageManager};
