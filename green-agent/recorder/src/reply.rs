@@ -212,3 +212,24 @@ fn form(asked: RequestInfo, status: StatusCode, headers: &HeaderMap, limit: usiz
         Form::Whole
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_without_a_body_is_no_stream() {
+        let content_type = (header::CONTENT_TYPE, "text/event-stream".parse().unwrap());
+        let headers = HeaderMap::from_iter([content_type]);
+        for (head_only, status, is_whole) in [
+            (false, StatusCode::OK, false),
+            (true, StatusCode::OK, true),
+            (false, StatusCode::NO_CONTENT, true),
+            (false, StatusCode::NOT_MODIFIED, true),
+        ] {
+            let asked = RequestInfo { head_only, document: Document::None };
+            let form = form(asked, status, &headers, 100);
+            assert_eq!(matches!(form, Form::Whole), is_whole, "{status}");
+        }
+    }
+}

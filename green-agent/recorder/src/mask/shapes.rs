@@ -88,6 +88,8 @@ mod tests {
         for (text, expected) in [
             ("my key is sk-proj-4fT7xQ9bZr2LmN8wA1, ok?", "my key is [masked], ok?"),
             ("use sk-ant-api03-Zr2LmN8w4fT7xQ9bZr2LmN8w-x_yAA.", "use [masked]."),
+            ("sk-4fT7xQ9bZr2LmN8w", "[masked]"),
+            ("sk-4fT7xQ9bZr2LmN8", "sk-4fT7xQ9bZr2LmN8"),
             ("(ghp_16C7e42F292c6912E7710c838347Ae178B4a)", "([masked])"),
             (
                 "glpat-4fT7xQ9bZr2LmN8wA1bc AIzaSyA1bC4fT7xQ9bZr2LmN8wA1bc4fT7xQ9b",
