@@ -55,6 +55,26 @@ fn a_rate_or_its_bound_is_demanded() {
 }
 
 #[test]
+fn each_condition_is_about_its_own_number() {
+    // One of ten trials passed: 0.1, with an interval from 0.018 to 0.404.
+    for (condition, passed, failed, met) in [
+        ("le = 0.2", 1, 9, true),
+        ("le = 0.05", 1, 9, false),
+        ("ge = 0.05", 1, 9, true),
+        ("ge = 0.2", 1, 9, false),
+        ("lower = 0.01", 1, 9, true),
+        ("lower = 0.05", 1, 9, false),
+        ("upper = 0.5", 1, 9, true),
+        ("upper = 0.3", 1, 9, false),
+        ("lower = 0", 0, 10, true),
+        ("upper = 1", 10, 0, true),
+    ] {
+        let gate = scenario(&format!("pass_rate = {{ {condition} }}"));
+        assert_eq!(checked(&gate, &trials(passed, failed))[0].met, met, "{condition}");
+    }
+}
+
+#[test]
 fn a_figure_that_was_not_measured_meets_no_gate() {
     let results = checked(&scenario("cost = { le = 3 }\n'pass@9' = { ge = 0 }"), &trials(1, 1));
     assert!(results.iter().all(|one| !one.met), "{results:?}");
@@ -208,6 +228,7 @@ fn trials_end_when_the_interval_is_narrow_and_not_before() {
     assert_eq!(after, 16);
     let text = "the interval of pass_rate was narrow enough: ±0.097 after 16 trials, wanted ±0.1";
     assert_eq!(reason.as_deref(), Some(text));
+    assert_eq!(ended_after(when(0.1, 11)).0, 16);
     assert_eq!(ended_after(when(0.1, 40)).0, 40);
     assert_eq!(ended_after(when(0.0, 10)).1, None);
 }
@@ -226,6 +247,17 @@ fn a_metric_that_no_trial_has_is_noted() {
     for known in ["score", "pass_rate", "seconds"] {
         assert_eq!(noted(known, &trials(2, 0)), None, "{known}");
     }
+}
+
+#[test]
+fn trials_end_when_the_interval_has_just_the_width() {
+    let figure = "steps".to_owned();
+    let mut stopper = Stopper::new(StopWhen { figure, half_width: 0.0, min_trials: 2 });
+    for record in trials(2, 0) {
+        assert!(stopper.reason(&BTreeMap::new()).is_none());
+        stopper.add(&TrialRecord { metrics: [("steps".to_owned(), 3.0)].into(), ..record });
+    }
+    assert!(stopper.reason(&BTreeMap::new()).is_some());
 }
 
 #[test]

@@ -112,6 +112,15 @@ mod tests {
     }
 
     #[test]
+    fn the_interval_of_skewed_values_reaches_further_to_their_long_side() {
+        let skewed: Vec<Vec<f64>> = (0..12).map(|n| vec![f64::from(n).powi(4)]).collect();
+        let estimate = estimate(&skewed, DRAWS, 1);
+        // Another program found 1354 to 6868 in 100,000 draws, and 1158 to 6359 without the acceleration.
+        assert!((1_300.0..1_410.0).contains(&estimate.lower.unwrap()), "{estimate:?}");
+        assert!((6_650.0..7_100.0).contains(&estimate.upper.unwrap()), "{estimate:?}");
+    }
+
+    #[test]
     fn few_and_equal_values_need_no_draw() {
         assert_eq!(estimate(&[], 10, 0).mean, None);
         assert_eq!(estimate(&[vec![2.0]], 10, 0).lower, None);

@@ -114,5 +114,6 @@ mod tests {
     fn noise_needs_repeated_trials() {
         assert_eq!(noise(&[vec![vec![1.0]], vec![vec![0.0]]], 1), None);
         assert_eq!(noise(&[vec![vec![f64::NAN, 1.0]]], 1), None);
+        assert_eq!(noise(&[vec![vec![0.0, 1.0]]], 0), None);
     }
 }

@@ -240,3 +240,68 @@ fn value(row: &Row, figure: &str) -> Option<f64> {
         metric => row.metric(metric),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        record::{TrialRecord, tests::record},
+        statistics::Method,
+    };
+
+    #[test]
+    fn a_difference_is_certain_if_its_interval_excludes_0() {
+        for (lower, upper, p_value, certain) in [
+            (0.1, 0.3, 1.0, true),
+            (-0.3, -0.1, 1.0, true),
+            (-0.1, 0.3, 0.01, false),
+            (0.0, 0.3, 0.01, false),
+            (-0.3, 0.0, 0.01, false),
+            // The sign test decides about an interval without a width.
+            (1.0, 1.0, 0.04, true),
+            (1.0, 1.0, 0.06, false),
+        ] {
+            let bounds = Some((lower, upper));
+            let difference = Estimate::of(&[], 0.0, bounds, Method::StudentT);
+            assert_eq!(is_certain(&difference, p_value), certain, "{lower} to {upper}, {p_value}");
+        }
+    }
+
+    #[test]
+    fn tasks_that_only_one_run_has_are_counted() {
+        let run = |trials: &[u32]| {
+            let record =
+                |trial: &u32| TrialRecord { trial: *trial, ..record(&trial.to_string(), 1) };
+            SummaryBuilder::of(&trials.iter().map(record).collect::<Vec<_>>())
+        };
+        let (a, b) = (run(&[1, 2, 3]), run(&[3, 4]));
+        let found = a.difference(&b, PASS_RATE, None);
+        assert_eq!((found.pairs, found.only_a, found.only_b), (1, 2, 1));
+        let by_cell = a.differences_by_cell(&b, PASS_RATE, None);
+        assert_eq!(by_cell.into_values().collect::<Vec<_>>(), [found]);
+        assert!(a.differences_by_cell(&run(&[4]), PASS_RATE, None).is_empty());
+    }
+
+    #[test]
+    fn cells_share_the_trials_of_one_scenario_and_several_scenarios_share_nothing() {
+        let pair = |scenario: &str, model: &str, trial, b| Pair {
+            task: Task {
+                scenario: scenario.to_owned(),
+                cell: BTreeMap::from([("model".to_owned(), model.to_owned())]),
+                sample: None,
+                trial: Some(trial),
+            },
+            a: 1.0,
+            b,
+        };
+        let mut pairs = vec![
+            pair("shop", "small", 1, 2.0),
+            pair("shop", "small", 2, 3.0),
+            pair("shop", "large", 1, 4.0),
+            pair("shop", "large", 2, 5.0),
+        ];
+        assert_eq!(clusters(&pairs), [[1.0, 3.0], [2.0, 4.0]]);
+        pairs.push(pair("club", "small", 1, 9.0));
+        assert_eq!(clusters(&pairs), [vec![8.0], vec![1.0, 2.0, 3.0, 4.0]]);
+    }
+}
