@@ -1,6 +1,8 @@
 //! Checks values against the JSON Schemas of skills, which
 //! [`bridge_protocol::dialect::skill::schema`] finds in cards.
 
+mod cost;
+
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
@@ -21,6 +23,10 @@ pub enum SchemaError {
     Schema(String),
 }
 
+/// The reason why a schema is refused whose check would take too long.
+const ENDLESS: &str =
+    "its references multiply, so that the check of this value would not end in time";
+
 /// Checks a value against a schema; without one every value matches. References to other documents are not
 /// followed.
 ///
@@ -32,6 +38,11 @@ pub fn check(schema: Option<&Value>, value: &Value) -> Result<(), SchemaError> {
     };
     let validator = jsonschema::validator_for(schema)
         .map_err(|error| SchemaError::Schema(error.to_string()))?;
+    match cost::is_bounded(schema, value) {
+        Ok(true) => {}
+        Ok(false) => return Err(SchemaError::Schema(ENDLESS.to_owned())),
+        Err(error) => return Err(SchemaError::Schema(error.to_string())),
+    }
     let violations = validator.iter_errors(value).take(TOLD);
     let violations: Vec<String> = violations.map(|error| describe(&error)).collect();
     match violations.is_empty() {
@@ -111,6 +122,18 @@ mod tests {
             let error = check(Some(&schema), &json!({})).unwrap_err();
             assert!(matches!(error, SchemaError::Schema(_)), "{error}");
         }
+    }
+
+    #[test]
+    fn a_schema_that_doubles_at_each_step_is_refused() {
+        let mut definitions = json!({"d64": {"type": "object"}});
+        for step in 0..64 {
+            let next = json!({"$ref": format!("#/$defs/d{}", step + 1)});
+            definitions[format!("d{step}")] = json!({"allOf": [next, next]});
+        }
+        let schema = json!({"$ref": "#/$defs/d0", "$defs": definitions});
+        let error = check(Some(&schema), &json!(7)).unwrap_err();
+        assert_eq!(error, SchemaError::Schema(ENDLESS.to_owned()));
     }
 
     fn document(name: &str) -> Value {
