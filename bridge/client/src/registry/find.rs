@@ -4,16 +4,23 @@ use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 
 use bridge_http::{root_cause_with_proxy, with_proxy_for};
 use bridge_protocol::dialect::places;
+use futures_util::{StreamExt as _, stream};
 use reqwest::redirect;
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, time::timeout};
 use url::Url;
 
-use super::{Registry, RegistryError, Result, cache::Entry};
+use super::{
+    Registry, RegistryError, Result,
+    cache::{AT_ONCE, Entry},
+};
 use crate::{
     Binding,
     discovery::{AgentEndpoint, Discovered},
     without_user,
 };
+
+/// The limit for all agents together, as a multiple of that for one.
+const ROUNDS: u32 = 5;
 
 /// An agent found in a registry.
 #[derive(Clone, Debug)]
@@ -68,17 +75,31 @@ impl Registry {
         Ok(agents.filter(|one| repositories.insert(one.repository.clone())).collect())
     }
 
-    /// Returns the first candidate that can be reached.
+    /// Returns the first candidate that can be reached. Several are asked at the same time, and all within a limit: each of
+    /// them may be silent.
     async fn healthy(&self, skill: &str, candidates: &[RegistryAgent]) -> Result<RegistryAgent> {
+        // The futures are created before the stream runs, as in `refresh`.
+        let checks: Vec<_> = candidates.iter().map(|one| self.check(&one.agent)).collect();
+        let mut checks = stream::iter(checks).buffered(AT_ONCE);
         let mut tried = Vec::new();
-        for candidate in candidates {
-            match self.check(&candidate.agent).await {
-                Ok(()) => return Ok(candidate.clone()),
-                Err(why) => {
-                    let RegistryAgent { repository, tag, .. } = candidate;
-                    let url = without_user(candidate.agent.endpoint.url());
-                    tried.push(format!("{repository}:{tag} at {url}: {why}"));
-                }
+        let asking = async {
+            for candidate in candidates {
+                let RegistryAgent { repository, tag, agent, .. } = candidate;
+                let Err(why) = checks.next().await? else {
+                    return Some(candidate.clone());
+                };
+                let url = without_user(agent.endpoint.url());
+                tried.push(format!("{repository}:{tag} at {url}: {why}"));
+            }
+            None
+        };
+        let limit = self.options.health.saturating_mul(ROUNDS);
+        match timeout(limit, asking).await {
+            Ok(Some(found)) => return Ok(found),
+            Ok(None) => {}
+            Err(_) => {
+                let others = candidates.len() - tried.len();
+                tried.push(format!("{others} others: no answer within {limit:?}"));
             }
         }
         let skill = skill.to_owned();
@@ -105,7 +126,7 @@ impl Registry {
             url.port_or_known_default().unwrap_or_default()
         );
         let limit = self.options.health;
-        match tokio::time::timeout(limit, TcpStream::connect(place)).await {
+        match timeout(limit, TcpStream::connect(place)).await {
             Ok(connected) => connected.map(drop).map_err(|error| error.to_string()),
             Err(_) => Err(format!("no connection within {limit:?}")),
         }
@@ -171,4 +192,65 @@ fn card_of(agent: &Discovered) -> Url {
     };
     url.set_path(&places::below(url.path(), path));
     url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::RegistryOptions;
+    use serde_json::json;
+    use std::time::Duration;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
+
+    /// Returns a registry, and agents at this listener with these tags.
+    fn agents(
+        listener: &TcpListener,
+        tags: std::ops::Range<usize>,
+        health: Duration,
+    ) -> (Registry, Vec<RegistryAgent>) {
+        let address = listener.local_addr().unwrap();
+        let agent = |tag: usize| {
+            let url = format!("http://{address}/{tag}");
+            let card = json!({"name": "n", "url": url, "version": "1", "skills": [
+                {"id": "plan", "input_schema": {"type": "object"}}]});
+            let agent = Discovered::from_card(card, Url::parse(&url).unwrap()).unwrap();
+            let (repository, tag, digest) = ("a".to_owned(), tag.to_string(), String::new());
+            RegistryAgent { agent: Arc::new(agent), repository, tag, digest, stale: None }
+        };
+        let options = RegistryOptions { health, ..RegistryOptions::default() };
+        let registry = Registry::new(&Url::parse("http://localhost:5000").unwrap(), options);
+        (registry.unwrap(), tags.map(agent).collect())
+    }
+
+    /// The server answers once two agents are asked.
+    #[tokio::test]
+    async fn agents_are_asked_at_the_same_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (registry, agents) = agents(&listener, 0..2, Duration::from_secs(5));
+        let answering = tokio::spawn(async move {
+            let (mut one, mut other) =
+                (listener.accept().await.unwrap().0, listener.accept().await.unwrap().0);
+            for socket in [&mut one, &mut other] {
+                socket.read_u8().await.unwrap();
+            }
+            for socket in [&mut one, &mut other] {
+                let _gone = socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+            }
+            (one, other)
+        });
+        let found = registry.healthy("plan", &agents).await.unwrap();
+        assert_eq!(found.tag, "0");
+        answering.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn silent_agents_are_given_up_together() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (registry, agents) = agents(&listener, 0..200, Duration::from_millis(20));
+        let error = registry.healthy("plan", &agents).await.unwrap_err().to_string();
+        assert!(error.ends_with(" others: no answer within 100ms"), "{error}");
+    }
 }
