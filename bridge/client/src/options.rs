@@ -157,7 +157,7 @@ pub struct Limits {
     /// The time between two events of a stream.
     pub idle: Duration,
     /// The size of the largest answer, event or card, in bytes. Whatever it is, the values in one take at most 256 MiB of
-    /// memory beside their texts.
+    /// memory beside their texts. A task that comes in pieces may take as much memory as both together.
     pub body: usize,
 }
 

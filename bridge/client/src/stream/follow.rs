@@ -18,6 +18,7 @@ use super::reported::ReportedTask;
 use crate::{
     Fault, Polls,
     agent::Agent,
+    http::HEAVIEST,
     transport::{Item, Items},
     without_user,
 };
@@ -104,10 +105,7 @@ impl Follower {
 
     async fn take(&mut self, item: Option<Result<Item, Fault>>) -> Result<(), Fault> {
         match item {
-            Some(Ok(item)) => {
-                self.hear(item);
-                Ok(())
-            }
+            Some(Ok(item)) => self.hear(item),
             Some(Err(fault)) => self.broken(fault).await,
             // The end of the first stream ends the turn. The end of a resumed stream does so only if the
             // task's state agrees.
@@ -119,17 +117,24 @@ impl Follower {
         }
     }
 
-    fn hear(&mut self, item: Item) {
+    fn hear(&mut self, item: Item) -> Result<(), Fault> {
         // A message is a whole answer, unless it comes in the stream of a task: some agents of 0.3 send texts so.
         let is_answer =
             matches!(item.event, StreamResponse::Message(_)) && self.reported.task().is_none();
         let events = self.reported.take(item);
+        // One answer with the whole task may not be larger, either.
+        let most = self.agent.endpoint.limits.body.saturating_add(HEAVIEST);
+        if self.reported.is_larger_than(most) {
+            let expected = format!("a task that takes at most {} MiB of memory", most >> 20);
+            return Err(Fault::Invalid(FieldError::new(expected, "more")));
+        }
         self.show(events);
         // The first stream ends by itself, possibly with further events after the state that ends the turn.
         let is_streaming = matches!(self.source, Source::Stream(_)) && !self.again;
         if is_answer || (!is_streaming && self.is_over()) {
             self.source = Source::Ended;
         }
+        Ok(())
     }
 
     /// Ends the following if its condition is met.
@@ -213,7 +218,7 @@ impl Follower {
         }
         self.source = Source::Stream(items);
         match first {
-            Some(Ok(item)) => self.hear(item),
+            Some(Ok(item)) => self.hear(item)?,
             // A stream that breaks before its first event counts as a failed attempt; the next round makes
             // another.
             Some(Err(fault)) => {

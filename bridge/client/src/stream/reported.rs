@@ -9,7 +9,7 @@ use std::{
 
 use bridge_protocol::{
     a2a::{Message, StreamResponse, Task, TaskStatus, TaskStatusUpdateEvent},
-    wire::to_value,
+    wire::{to_value, weight, write_json},
 };
 use serde::Serialize;
 
@@ -33,6 +33,8 @@ pub(super) struct ReportedTask {
     statuses: RecentSet,
     /// The stream was resumed, so events may be repeated.
     again: bool,
+    /// The most memory that the task can take beside what came as a whole task, in bytes.
+    grown: usize,
 }
 
 impl ReportedTask {
@@ -52,6 +54,16 @@ impl ReportedTask {
     /// Returns the task as far as it was reported.
     pub(super) fn task(&self) -> Option<&Task> {
         self.task.as_ref()
+    }
+
+    /// Returns whether the events have made the task take more memory than this, in bytes. Events may replace what was
+    /// there, so the task is measured when all of them together are twice as large.
+    pub(super) fn is_larger_than(&mut self, most: usize) -> bool {
+        if self.grown <= most.saturating_mul(2) {
+            return false;
+        }
+        self.grown = self.task.as_ref().map_or(0, memory);
+        self.grown > most
     }
 
     /// Returns the id after which the server resumes the stream, if it assigns ids.
@@ -107,6 +119,7 @@ impl ReportedTask {
         }
         // The removal of an artifact is the only change without an event.
         self.task = Some(now);
+        self.grown = 0;
         events
     }
 
@@ -154,15 +167,19 @@ impl ReportedTask {
                 }
                 task.history.iter().for_each(|one| self.note_message(one));
                 self.note_status(&task.status);
+                self.grown = 0;
             }
             StreamResponse::StatusUpdate(update) => {
                 self.note_status(&update.status);
                 if update.metadata.is_some() {
                     self.statuses.insert(written(update));
                 }
+                self.grown = self.grown.saturating_add(memory(update));
             }
             StreamResponse::Message(message) => self.note_message(message),
-            StreamResponse::ArtifactUpdate(_) => {}
+            StreamResponse::ArtifactUpdate(update) => {
+                self.grown = self.grown.saturating_add(memory(update));
+            }
         }
         match &mut self.task {
             Some(task) => task.apply(event.clone()),
@@ -186,6 +203,15 @@ impl ReportedTask {
 /// Returns the text by which a status, or an update with metadata, is compared.
 fn written(status: &impl Serialize) -> String {
     to_value(status).to_string()
+}
+
+/// Returns the memory that an object takes, in bytes.
+fn memory(object: &impl Serialize) -> usize {
+    let mut json = Vec::new();
+    match write_json(&mut json, object) {
+        Ok(()) => json.len().saturating_add(weight::weigh(&json)),
+        Err(_) => usize::MAX,
+    }
 }
 
 /// The number of items. Resumed streams have rarely missed more.
@@ -232,7 +258,7 @@ fn digest(shown: impl Hash) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use bridge_protocol::wire::Wire as _;
+    use bridge_protocol::{a2a::TaskArtifactUpdateEvent, wire::Wire as _};
     use serde_json::json;
 
     use super::*;
@@ -253,6 +279,29 @@ mod tests {
         }
         assert!(sizes.iter().all(|size| *size == sizes[0]), "{sizes:?}");
         assert_eq!(reported.last_id(), Some("t/60000"));
+    }
+
+    #[test]
+    fn a_task_that_grows_without_end_is_noticed() {
+        const MOST: usize = 1 << 20;
+        let pieces = |append: bool, apart: bool| {
+            let mut reported = ReportedTask::default();
+            let is_too_large = |number: usize| {
+                let id = if apart { number } else { 0 };
+                let piece = json!({"taskId": "t", "contextId": "c", "append": append,
+                    "artifact": {"artifactId": format!("{id}"), "parts": [{"text": "x".repeat(16 << 10)}]}});
+                let event =
+                    StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent::read(piece).unwrap());
+                reported.take(Item { id: None, number: None, event });
+                reported.is_larger_than(MOST)
+            };
+            (0..1_000).position(is_too_large)
+        };
+        for (append, apart) in [(true, false), (false, true)] {
+            let noticed = pieces(append, apart).unwrap();
+            assert!((64..=128).contains(&noticed), "{noticed}");
+        }
+        assert_eq!(pieces(false, false), None);
     }
 
     #[test]
