@@ -94,6 +94,11 @@ impl RegistryCommand {
 }
 
 impl RegistryLogin {
+    /// Returns whether no login was given.
+    pub(super) fn is_empty(&self) -> bool {
+        self.registry_user.is_none() && self.registry_password_env.is_none()
+    }
+
     /// Opens the registry at a host or address: http on this machine, https elsewhere.
     pub(super) fn open(&self, host: &str, tls: Tls) -> Result<Registry, Box<dyn Error>> {
         let url = match host.contains("://") {

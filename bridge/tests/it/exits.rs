@@ -124,6 +124,21 @@ async fn ctrl_c_ends_a_bridge_that_is_already_stopping() {
 }
 
 #[tokio::test]
+async fn options_that_an_address_does_not_use_are_refused() {
+    for (arguments, words) in [
+        (&["oci://localhost:1", "--bearer-env", "PATH"][..], "use --registry-user NAME"),
+        (&["oci://localhost:1", "--header-env", "A=PATH"], "use --registry-user NAME"),
+        (&["oci://localhost:1", "--follow"], "--follow is for agents"),
+        (
+            &["localhost:1", "--registry-user", "me", "--registry-password-env", "PATH"],
+            "--registry-user is for a registry",
+        ),
+    ] {
+        command_ends(&[&["discover"], arguments].concat(), 2, words).await;
+    }
+}
+
+#[tokio::test]
 async fn a_secret_that_is_not_there_is_a_mistake_of_the_command_line() {
     for command in [&["chat", "-m", "hi"][..], &["discover"], &["check"]] {
         let arguments = [command, &["--bearer-env", "NO_SUCH", "http://127.0.0.1:1"]].concat();

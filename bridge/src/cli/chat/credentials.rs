@@ -26,6 +26,11 @@ pub(in crate::cli) enum CredentialArgsError {
 }
 
 impl CredentialArgs {
+    /// Returns whether no credentials were given.
+    pub(in crate::cli) fn is_empty(&self) -> bool {
+        self.bearer_env.is_none() && self.header_env.is_empty()
+    }
+
     /// Looks the secrets up in `environment`.
     pub(in crate::cli) fn credentials(
         &self,

@@ -3,15 +3,36 @@
 use std::error::Error;
 
 use bridge_client::discovery::{Discovered, DiscoveryError, discover_all};
+use bridge_program::Exit;
 use url::{Position, Url};
 
 use super::{Discover, Listed};
-use crate::cli::{address, registry};
+use crate::cli::{address, exit_code::failure, registry};
+
+/// The beginning of a registry's address.
+const REGISTRY: &str = "oci://";
 
 impl Discover {
+    /// Refuses options that this kind of address does not use.
+    fn check_options(&self) -> Result<(), &'static str> {
+        match self.target.starts_with(REGISTRY) {
+            true if !self.shown.is_empty() => Err(
+                "--bearer-env and --header-env are for agents: for a registry, use --registry-user NAME and --registry-password-env NAME",
+            ),
+            true if self.follow => {
+                Err("--follow is for agents: redirects of a registry are followed anyway")
+            }
+            false if !self.login.is_empty() => {
+                Err("--registry-user is for a registry, such as oci://localhost:5000")
+            }
+            true | false => Ok(()),
+        }
+    }
+
     /// Finds the agents, or those with the requested skill.
     pub(super) async fn find(&self) -> Result<Vec<Listed>, Box<dyn Error>> {
-        if let Some(host) = self.target.strip_prefix("oci://") {
+        self.check_options().map_err(failure(Exit::Usage))?;
+        if let Some(host) = self.target.strip_prefix(REGISTRY) {
             let registry = self.login.open(host, self.trust.tls()?)?;
             return registry::agents(&registry, self.skill.as_deref()).await;
         }
