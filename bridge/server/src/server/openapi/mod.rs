@@ -14,7 +14,7 @@ mod document;
 mod operation;
 mod security;
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use axum::{
     Extension, Router,
@@ -22,22 +22,37 @@ use axum::{
     extract::State,
     http::{
         HeaderName, HeaderValue,
-        header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE},
+        header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS},
     },
     response::{Html, IntoResponse},
     routing::get,
 };
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bridge_program::lock;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::{Endpoint, Origin};
 
 /// The page. This file contains all of it, so that it works without internet access.
 const PAGE: &str = include_str!("page.html");
 
-/// The content security policy of the page: it may run its own script and send requests to its own server.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
-                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// The headers of the page: no other site may show it, and it may run its own script and send requests to its own
+/// server.
+static PAGE_HEADERS: LazyLock<[(HeaderName, HeaderValue); 3]> = LazyLock::new(|| {
+    let policy = format!(
+        "default-src 'none'; script-src {}; style-src {}; connect-src 'self'; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'",
+        digest("<script>", "</script>"),
+        digest("<style>", "</style>"),
+    );
+    let policy = HeaderValue::try_from(policy).expect("a policy is ASCII");
+    [
+        (CONTENT_SECURITY_POLICY, policy),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+    ]
+});
 
 /// The character that stands for the address of the bridge in the text that all documents are made of.
 const BASE: &str = "\u{e000}";
@@ -90,10 +105,14 @@ impl Described {
 }
 
 async fn page() -> impl IntoResponse {
-    let policy = (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    let sniffing =
-        (HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
-    ([policy, sniffing], Html(PAGE))
+    (PAGE_HEADERS.clone(), Html(PAGE))
+}
+
+/// Returns the digest of what is between two tags of the page, as a content security policy has it.
+fn digest(begin: &str, end: &str) -> String {
+    let (_, rest) = PAGE.split_once(begin).unwrap_or_default();
+    let (text, _) = rest.split_once(end).unwrap_or_default();
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)))
 }
 
 #[cfg(test)]
