@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import httpx
 
 # Longer than any conversation here takes; a client that waits for ever would hide what it waits for.
-LIMIT_SECONDS = 240
+LIMIT_SECONDS = 600
 
 # A message of this word has this file with it.
 FILE = SimpleNamespace(word="look", name="note.txt", media_type="text/plain", content=b"Read this.")

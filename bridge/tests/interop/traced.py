@@ -36,7 +36,7 @@ from starlette.applications import Starlette
 
 PROGRAM = sys.argv[1]
 SECRET = "the text of a message"
-LIMIT_SECONDS = 240
+LIMIT_SECONDS = 600
 
 
 class Collector:

@@ -15,7 +15,6 @@ const agent = new AgentApplication({ storage: new MemoryStorage() })
 agent.onTurn('afterTurn', async () => true)
 
 const promised = new Map()
-const pause = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds))
 
 const asks = (context, text) => context.sendActivity(MessageFactory.text(text, undefined, 'expectingInput'))
 
@@ -37,7 +36,8 @@ const does = {
     answer.queueInformativeUpdate('thinking')
     for (const word of ['one ', 'two ', 'three']) {
       answer.queueTextChunk(word)
-      await pause(700)
+      // Otherwise pieces are combined, all of them on a busy machine.
+      await answer.waitForQueue()
     }
     await answer.endStream()
   },

@@ -54,7 +54,8 @@ async def stream(context: TurnContext, _: TurnState):
     answer.queue_informative_update("thinking")
     for word in ("one ", "two ", "three"):
         answer.queue_text_chunk(word)
-        await asyncio.sleep(0.7)
+        # Otherwise pieces are combined, all of them on a busy machine.
+        await answer.wait_for_queue()
     await answer.end_stream()
 
 

@@ -30,8 +30,10 @@ const does = {
   async stream ({ stream }) {
     stream.update('thinking')
     for (const word of ['one ', 'two ', 'three']) {
+      // Otherwise pieces are combined, all of them on a busy machine.
+      const sent = new Promise(resolve => stream.events.once('chunk', resolve))
       stream.emit(word)
-      await pause(700)
+      await sent
     }
   },
   async count ({ activity, send }) {

@@ -35,8 +35,11 @@ def asks(text):
 async def stream(context):
     context.stream.update("thinking")
     for word in ("one ", "two ", "three"):
+        sent = context.stream.sequence
         context.stream.emit(word)
-        await asyncio.sleep(0.7)
+        # Otherwise pieces are combined, all of them on a busy machine.
+        while context.stream.sequence == sent:
+            await asyncio.sleep(0.02)
 
 
 async def count(context):
