@@ -108,7 +108,12 @@ impl Client {
     /// [`Options::polls`] sets the interval, [`Limits::idle`](crate::Limits::idle) how long the task may stay
     /// unchanged.
     pub fn poll_task(&self, task: Task) -> EventStream {
-        stream::poll(self.interfaces.agent().clone(), task)
+        stream::poll(self.interfaces.agent().clone(), None, task)
+    }
+
+    /// Follows a task as [`Client::poll_task`] does, in the tenant of its message (specification 4.4.6).
+    pub fn poll_task_in(&self, tenant: &str, task: Task) -> EventStream {
+        stream::poll(self.interfaces.agent().clone(), Some(tenant.to_owned()), task)
     }
 
     /// CreateTaskPushNotificationConfig (3.1.7).

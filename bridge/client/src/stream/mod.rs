@@ -58,9 +58,10 @@ pub(crate) async fn open(agent: Arc<Agent>, call: Call) -> Result<EventStream> {
     }
 }
 
-/// Follows a task in a known state by polling.
-pub(crate) fn poll(agent: Arc<Agent>, task: Task) -> EventStream {
-    let call = agent.with_tenant(Call::GetTask(GetTaskRequest::new(task.id.as_str())));
+/// Follows a task in a known state by polling, in this tenant or that of the interface.
+pub(crate) fn poll(agent: Arc<Agent>, tenant: Option<String>, task: Task) -> EventStream {
+    let request = GetTaskRequest { tenant, ..GetTaskRequest::new(task.id.as_str()) };
+    let call = agent.with_tenant(Call::GetTask(request));
     EventStream::named(start::at(agent.clone(), &call, task), agent, call)
 }
 

@@ -153,6 +153,19 @@ async fn a_task_is_followed_in_the_tenant_of_its_message() {
     assert_eq!(tenants.collect::<Vec<_>>(), ["acme"; 3]);
 }
 
+#[tokio::test]
+async fn a_known_task_is_polled_in_its_tenant() {
+    let task = |state: &str| json!({"id": "t", "contextId": "c", "status": {"state": state}});
+    let done = json!({"jsonrpc": "2.0", "id": "ASKED", "result": task("TASK_STATE_COMPLETED")});
+    let card = ("GET /.well-known/agent-card.json", site::json(&card_1_0()));
+    let site = site::site(&[card, ("POST /", site::json(&done))]).await;
+    let client = Client::connect(&site.url, &options()).await.unwrap();
+    let known = Task::read(task("TASK_STATE_WORKING")).unwrap();
+    assert_eq!(client.poll_task_in("acme", known).map(Result::unwrap).count().await, 1);
+    let asked = site.asked().pop().unwrap().body;
+    assert_eq!((&asked["method"], &asked["params"]["tenant"]), (&json!("GetTask"), &json!("acme")));
+}
+
 /// Servers that are full, or that stop, say so in an error of the protocol.
 #[tokio::test]
 async fn an_agent_that_is_busy_is_waited_for() {
