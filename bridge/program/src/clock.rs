@@ -2,7 +2,7 @@
 
 mod present;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, fmt::rfc2822};
 use uuid::{NoContext, Uuid};
 
 pub use present::{Present, present};
@@ -10,6 +10,12 @@ pub use present::{Present, present};
 /// Returns the current time.
 pub fn now() -> Timestamp {
     Timestamp::now()
+}
+
+/// Formats a time for HTTP headers (RFC 9110, 5.6.7).
+pub fn http_date(time: Timestamp) -> String {
+    let printer = rfc2822::DateTimePrinter::new();
+    printer.timestamp_to_rfc9110_string(&time).unwrap_or_default()
 }
 
 /// Returns a new, unguessable id. It begins with the time, so that data created at the same time is stored close

@@ -11,7 +11,6 @@ use axum::http::{
     request::Parts,
 };
 use http_body_util::BodyExt as _;
-use jiff::fmt::rfc2822;
 
 use super::rejection::{Rejection, RejectionResponse};
 use crate::clock;
@@ -36,8 +35,7 @@ pub(super) fn early_response(
     headers.insert(CONTENT_LENGTH, body.len().into());
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
     // hyper adds the time to all other responses (RFC 9110, 6.6.1).
-    let date = rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&clock::now());
-    if let Some(date) = date.ok().and_then(|date| HeaderValue::from_str(&date).ok()) {
+    if let Ok(date) = HeaderValue::try_from(clock::http_date(clock::now())) {
         headers.insert(DATE, date);
     }
     let mut response = format!("HTTP/1.1 {}\r\n", parts.status).into_bytes();

@@ -27,7 +27,7 @@ use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::{Endpoint, Grpc, GrpcAddress, Origin, rest, service_parameters};
-use crate::service::Reply;
+use crate::{clock, service::Reply};
 
 /// The caching of cards by clients.
 const CACHE: &str = "public, max-age=60";
@@ -192,7 +192,7 @@ pub(super) fn serve_document(
     found.insert(CACHE_CONTROL, HeaderValue::from_static(CACHE));
     found.insert(VARY, HeaderValue::from_static("A2A-Version"));
     found.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    for (name, value) in [(ETAG, etag), (LAST_MODIFIED, http_date(since))] {
+    for (name, value) in [(ETAG, etag), (LAST_MODIFIED, clock::http_date(since))] {
         if let Ok(value) = HeaderValue::from_str(&value) {
             found.insert(name, value);
         }
@@ -212,12 +212,6 @@ fn is_known(headers: &HeaderMap, etag: &str, since: Timestamp) -> bool {
     let known = known.filter_map(|value| value.to_str().ok());
     let mut known = known.flat_map(|value| value.split(',')).map(str::trim);
     known.any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == etag)
-}
-
-/// Formats a time for HTTP headers (RFC 9110, 5.6.7).
-fn http_date(time: Timestamp) -> String {
-    let printer = rfc2822::DateTimePrinter::new();
-    printer.timestamp_to_rfc9110_string(&time).unwrap_or_default()
 }
 
 #[cfg(test)]
