@@ -154,8 +154,7 @@ impl Registry {
             Err(RegistryError::NotACard { why, .. }) => return Ok(entry(digest, Err(why), 0)),
             Err(error) => return Ok(entry(String::new(), Err(error.to_string()), 0)),
         };
-        let json = card.to_string();
-        let size = json.len().saturating_add(weight::weigh(json.as_bytes()));
+        let size = weight::memory(card.to_string().as_bytes());
         let agent = Discovered::from_card(card, self.artifact(&repository, &tag)?.url);
         Ok(entry(digest, agent.map(Arc::new).map_err(|error| error.to_string()), size))
     }

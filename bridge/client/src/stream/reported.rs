@@ -209,7 +209,7 @@ fn written(status: &impl Serialize) -> String {
 fn memory(object: &impl Serialize) -> usize {
     let mut json = Vec::new();
     match write_json(&mut json, object) {
-        Ok(()) => json.len().saturating_add(weight::weigh(&json)),
+        Ok(()) => weight::memory(&json),
         Err(_) => usize::MAX,
     }
 }

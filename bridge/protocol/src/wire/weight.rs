@@ -67,6 +67,11 @@ pub fn weigh(body: &[u8]) -> usize {
     scan(body, usize::MAX, usize::MAX).unwrap_or(usize::MAX)
 }
 
+/// Returns the memory that JSON takes with its texts, in bytes.
+pub fn memory(body: &[u8]) -> usize {
+    body.len().saturating_add(weigh(body))
+}
+
 /// Returns the weight, if it and the nesting are within these limits.
 fn scan(body: &[u8], deepest: usize, most: usize) -> Result<usize, TooMuch> {
     let (mut weight, mut depth, mut is_object, mut at) = (0, 0_usize, false, 0);
