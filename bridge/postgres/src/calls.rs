@@ -76,17 +76,19 @@ impl Shared {
         let Ok(Ok(_room)) = room else {
             return Err(unavailable("too many calls wait for other bridges"));
         };
+        let Conversation { agent, caller, id } = conversation;
+        let conversation = rows::conversation_key(caller, agent, id);
         let mut changed = self.calls.changed.subscribe();
         let deadline = Instant::now() + ANSWER_TIMEOUT;
         let mut is_sent = false;
         while Instant::now() < deadline {
             let mut waiting = None;
             if is_sent {
-                waiting = self.waiting_call(conversation, call).await?;
+                waiting = self.waiting_call(&conversation, call).await?;
             }
             // The body may be large, so it is sent again only if the row is missing or belongs to the wrong process.
             if waiting.is_none() {
-                waiting = self.ensure_call(conversation, call).await?;
+                waiting = self.ensure_call(&conversation, call).await?;
                 is_sent = true;
             }
             match waiting {
@@ -108,11 +110,9 @@ impl Shared {
     /// Returns the same as [`ensure_call`](Self::ensure_call) if the call's row can stay as it is, or else `None`.
     async fn waiting_call(
         &self,
-        conversation: Conversation<'_>,
+        conversation: &rows::Key,
         call: &Call,
     ) -> Result<Option<(i64, Option<Vec<u8>>)>> {
-        let Conversation { agent, caller, id } = conversation;
-        let conversation = rows::conversation_key(caller, agent, id);
         let own = self.membership.replica;
         let select = "SELECT c.replica, c.answer FROM bridge.calls AS c WHERE c.key = $1 AND (
                 c.answer IS NOT NULL
@@ -123,7 +123,7 @@ impl Shared {
                     )
                 ))
             )";
-        let values: Values<'_> = &[&call.key, &conversation, &own];
+        let values: Values<'_> = &[&call.key, conversation, &own];
         let found = self.connections.write_idempotent(select, values).await?;
         Ok(found.first().map(|row| (row.get(0), row.get(1))))
     }
@@ -132,14 +132,12 @@ impl Shared {
     /// answer, and the answer.
     async fn ensure_call(
         &self,
-        conversation: Conversation<'_>,
+        conversation: &rows::Key,
         call: &Call,
     ) -> Result<Option<(i64, Option<Vec<u8>>)>> {
-        let Conversation { agent, caller, id } = conversation;
-        let conversation = rows::conversation_key(caller, agent, id);
         let (own, kept) = (self.membership.replica, ANSWER_RETENTION.as_secs_f64());
         let hand_over = "SELECT replica, answer FROM bridge.hand_over_1($1, $2, $3, $4, $5)";
-        let values: Values<'_> = &[&own, &conversation, &call.key, &call.body, &kept];
+        let values: Values<'_> = &[&own, conversation, &call.key, &call.body, &kept];
         let found = self.connections.write_idempotent(hand_over, values).await?;
         Ok(found.first().map(|row| (row.get(0), row.get(1))))
     }
