@@ -117,8 +117,8 @@ table! {
 /// The description of an earlier run in messages.
 const RUN_PATH: &str = "the folder of a run, or a file of records";
 
-/// The figure that every scenario has.
-const PASS_RATE: &str = "pass_rate";
+/// The name of the pass rate beside the metrics' names.
+pub const PASS_RATE: &str = "pass_rate";
 
 kind! {
     /// A figure that has an interval: pass_rate or a metric, whose name is not known before the trials.

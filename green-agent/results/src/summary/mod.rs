@@ -16,6 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use green_agent_scenario::gate::PASS_RATE;
+
 pub use self::{
     builder::SummaryBuilder,
     paired::{Difference, Pair, ScenarioCell, Task},
@@ -169,9 +171,6 @@ impl Figures {
         }
     }
 }
-
-/// The name of the pass rate beside the metrics' names.
-pub const PASS_RATE: &str = "pass_rate";
 
 /// The name of the time for which trials were evaluated, unless an evaluator has a metric of this name.
 pub const SECONDS: &str = "seconds";
