@@ -169,17 +169,13 @@ pub(super) fn update(output: Output) -> Option<Update> {
 mod tests {
     use std::sync::{Arc, atomic::Ordering};
 
-    use bridge_protocol::{
-        a2a::TaskState,
-        activity::{Activity, ChannelAccount, ConversationAccount},
-    };
+    use bridge_protocol::activity::{Activity, ChannelAccount, ConversationAccount};
     use bridge_translate::{SilentEnd, TranslationContext};
 
     use super::*;
     use crate::{
-        bot::output::BotOutput,
-        caller::Caller,
-        store::{Head, MemoryStore, testing::FailingStore},
+        bot::{output::BotOutput, tests::head},
+        store::{MemoryStore, testing::FailingStore},
     };
 
     fn machine() -> Translation {
@@ -204,20 +200,7 @@ mod tests {
     async fn a_failing_log_is_reported_to_the_bot_and_ends_the_turn() {
         let store = FailingStore::new(Arc::new(MemoryStore::new()));
         store.unwritable.store(usize::MAX, Ordering::SeqCst);
-        let head = Head {
-            task: "t".into(),
-            owner: Caller::anonymous(),
-            agent: "a".into(),
-            context_id: "c".into(),
-            client_id: None,
-            seq: 1,
-            state: TaskState::Submitted,
-            status_time: "2026-01-01T00:00:00Z".parse().unwrap(),
-            last_turn: 0,
-            turns: Vec::new(),
-            traceparent: None,
-        };
-        let handle = TaskHandle::new(Arc::new(store), Arc::new(head));
+        let handle = TaskHandle::new(Arc::new(store), Arc::new(head()));
         let (output, queue) = BotOutput::open("t", "a");
         let mut log_writer = LogWriter::new(machine(), handle, queue);
         let message = || Box::new(Activity::message("hi"));

@@ -8,7 +8,7 @@ use bridge_protocol::a2a::{
     SendMessageRequest, SendMessageResponse, StreamResponse, SubscribeToTaskRequest, TaskState,
 };
 use futures_util::StreamExt as _;
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, task::JoinHandle};
 
 use super::*;
 use crate::{
@@ -175,31 +175,18 @@ async fn a_stopping_service_ends_streams_and_finishes_turns() {
     assert!(service.call(&context, call).await.is_ok());
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_stream_after_an_event_that_the_log_does_not_have_shows_later_ones() {
-    let (service, patient) = serving(Arc::new(MemoryStore::new()));
-    let waiting = tokio::spawn(hello(service.clone()));
-    patient.has_begun.acquire().await.unwrap().forget();
-    let mut context = Context::new("patient", Caller::anonymous());
-    let listed = service.list_tasks(&context, ListTasksRequest::default()).await.unwrap();
-    let task = listed.tasks[0].id.clone();
-    // A store that was restored from a copy has fewer events than its clients have seen.
-    context.last_event = Some(Position { task: task.clone(), seq: 1_000 });
-    let items = service.subscribe_to_task(&context, SubscribeToTaskRequest::new(task)).await;
-    patient.may_answer.add_permits(1);
-    let items = timeout(Duration::from_secs(60), items.unwrap().collect::<Vec<_>>()).await;
-    let items = items.expect("the stream ends with its task");
-    let last = items.last().map(|item| &item.as_ref().unwrap().response);
-    assert!(
-        matches!(last, Some(StreamResponse::StatusUpdate(end)) if end.status.state == TaskState::Completed),
-        "{last:?}"
-    );
-    assert!(waiting.await.unwrap().is_ok());
+/// A turn that waits for its permission, and the context of a client that has seen more events of its task than the log has: the store
+/// was restored from a copy.
+struct Ahead {
+    service: Service,
+    patient: Arc<Patient>,
+    waiting: JoinHandle<Result<Arc<Task>, Error>>,
+    context: Context,
+    task: String,
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_message_after_an_event_that_the_log_does_not_have_is_answered_in_its_stream() {
-    for message in ["m-1", "m-2"] {
+impl Ahead {
+    async fn new() -> Self {
         let (service, patient) = serving(Arc::new(MemoryStore::new()));
         let waiting = tokio::spawn(hello(service.clone()));
         patient.has_begun.acquire().await.unwrap().forget();
@@ -207,31 +194,47 @@ async fn a_message_after_an_event_that_the_log_does_not_have_is_answered_in_its_
         let listed = service.list_tasks(&context, ListTasksRequest::default()).await.unwrap();
         let task = listed.tasks[0].id.clone();
         context.last_event = Some(Position { task: task.clone(), seq: 1_000 });
+        Self { service, patient, waiting, context, task }
+    }
+}
+
+/// Asserts that a stream ends, and that the last it shows is that the task is completed.
+async fn shows_the_end(items: StreamItems) {
+    let items = timeout(Duration::from_secs(60), items.collect::<Vec<_>>()).await;
+    let items = items.expect("the stream ends with its task");
+    let last = items.last().map(|item| &item.as_ref().unwrap().response);
+    assert!(
+        matches!(last, Some(StreamResponse::StatusUpdate(end)) if end.status.state == TaskState::Completed),
+        "{last:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_after_an_event_that_the_log_does_not_have_shows_later_ones() {
+    let Ahead { service, patient, waiting, context, task } = Ahead::new().await;
+    let items = service.subscribe_to_task(&context, SubscribeToTaskRequest::new(task)).await;
+    patient.may_answer.add_permits(1);
+    shows_the_end(items.unwrap()).await;
+    assert!(waiting.await.unwrap().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_after_an_event_that_the_log_does_not_have_is_answered_in_its_stream() {
+    for message in ["m-1", "m-2"] {
+        let Ahead { service, patient, waiting, context, task } = Ahead::new().await;
         let mut message = Message::new(message, Role::User, vec![Part::text("hello")]);
         message.task_id = (message.message_id != "m-1").then_some(task);
         let request = SendMessageRequest::new(message);
         let items = service.send_streaming_message(&context, request).await;
         patient.may_answer.add_permits(1);
-        let items = timeout(Duration::from_secs(60), items.unwrap().collect::<Vec<_>>()).await;
-        let items = items.expect("the stream ends with its task");
-        let last = items.last().map(|item| &item.as_ref().unwrap().response);
-        assert!(
-            matches!(last, Some(StreamResponse::StatusUpdate(end)) if end.status.state == TaskState::Completed),
-            "{last:?}"
-        );
+        shows_the_end(items.unwrap()).await;
         assert!(waiting.await.unwrap().is_ok());
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_for_news_after_an_event_that_the_log_does_not_have_gets_the_next() {
-    let (service, patient) = serving(Arc::new(MemoryStore::new()));
-    let waiting = tokio::spawn(hello(service.clone()));
-    patient.has_begun.acquire().await.unwrap().forget();
-    let mut context = Context::new("patient", Caller::anonymous());
-    let listed = service.list_tasks(&context, ListTasksRequest::default()).await.unwrap();
-    let task = listed.tasks[0].id.clone();
-    context.last_event = Some(Position { task: task.clone(), seq: 1_000 });
+    let Ahead { service, patient, waiting, mut context, task } = Ahead::new().await;
     context.extensions.insert(sequence::EXTENSION.to_owned());
     let begun = tokio::time::Instant::now();
     let asking = service.get_task(&context, GetTaskRequest::new(task));

@@ -260,10 +260,13 @@ fn key(kind: &str, scope: &str, id: &str) -> RecordKey {
 
 #[cfg(test)]
 mod tests {
-    use bridge_protocol::a2a::{Part, Role, TaskState};
+    use bridge_protocol::a2a::{Part, Role};
 
     use super::*;
-    use crate::store::{MemoryStore, SledSettings, SledStore};
+    use crate::{
+        bot::tests::head,
+        store::{MemoryStore, SledSettings, SledStore},
+    };
 
     #[tokio::test]
     async fn a_file_of_a_deleted_task_is_not_found() {
@@ -283,25 +286,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = SledStore::open(&SledSettings::in_folder(folder.path())).unwrap();
         let files = FileStore::new(Arc::new(store), 10, 10);
-        let head = Head {
-            task: "t".into(),
-            owner: Caller::anonymous(),
-            agent: "a".into(),
-            context_id: "c".into(),
-            client_id: None,
-            seq: 1,
-            state: TaskState::Working,
-            status_time: "2026-01-01T00:00:00Z".parse().unwrap(),
-            last_turn: 0,
-            turns: Vec::new(),
-            traceparent: None,
-        };
+        let head = &head();
         let upload = || Upload {
             name: None,
             media_type: None,
             views: BTreeMap::from([(ORIGINAL.into(), b"123456".to_vec())]),
         };
-        let kept = tokio::join!(files.keep(&head, upload()), files.keep(&head, upload()));
+        let kept = tokio::join!(files.keep(head, upload()), files.keep(head, upload()));
         assert!(kept.0.is_ok(), "{:?}", kept.0);
         assert!(matches!(kept.1, Err(ConnectorError::TooLarge { size: 12, .. })), "{:?}", kept.1);
     }

@@ -17,7 +17,10 @@ use bridge_protocol::{
 use futures_util::future::BoxFuture;
 
 use super::{BUILTINS, Bot, BotError, TurnContext, builtin, card, testing::Chat};
-use crate::store::Event;
+use crate::{
+    caller::Caller,
+    store::{Event, Head},
+};
 
 /// A bot that is a function.
 struct FnBot<F>(F);
@@ -30,6 +33,23 @@ where
 {
     async fn on_activity(&self, turn: &mut TurnContext) -> Result<(), BotError> {
         (self.0)(turn).await
+    }
+}
+
+/// Returns the head of a new task, which is in no store.
+pub(super) fn head() -> Head {
+    Head {
+        task: "t".into(),
+        owner: Caller::anonymous(),
+        agent: "a".into(),
+        context_id: "c".into(),
+        client_id: None,
+        seq: 1,
+        state: TaskState::Submitted,
+        status_time: "2026-01-01T00:00:00Z".parse().unwrap(),
+        last_turn: 0,
+        turns: Vec::new(),
+        traceparent: None,
     }
 }
 
