@@ -24,8 +24,8 @@ pub fn stop_signal() -> io::Result<watch::Receiver<bool>> {
     Ok(receiver)
 }
 
-/// Does the same for a program whose user may not want to wait: a Ctrl-C after the first signal ends the program at once, with
-/// the exit code 4. A further SIGTERM changes nothing, because service managers may repeat it.
+/// Returns what [`stop_signal`] returns, for a program whose user may not want to wait: a Ctrl-C after the first signal ends the
+/// program at once, with the exit code 4. A further SIGTERM changes nothing, because service managers may repeat it.
 ///
 /// # Errors
 /// If the signal handlers cannot be installed.

@@ -142,9 +142,9 @@ impl ServerQuirks {
     }
 }
 
-/// Returns the limit of this in an error such as "Invalid 'tools[5].function.description': string too long. Expected a string
-/// with maximum length 1024, but got a string with length 2357 instead." or "Invalid 'tools': array too long. Expected an array
-/// with maximum length 128, but got an array with length 200 instead."
+/// Returns the limit that an error names behind the words `of`. Such errors are "Invalid 'tools[5].function.description': string too
+/// long. Expected a string with maximum length 1024, but got a string with length 2357 instead." and "Invalid 'tools': array too
+/// long. Expected an array with maximum length 128, but got an array with length 200 instead."
 fn limit_in(message: &str, of: &str) -> Option<usize> {
     let (_, limit) = message.split_once(of)?.1.split_once("maximum length ")?;
     let end = limit.find(|c: char| !c.is_ascii_digit()).unwrap_or(limit.len());
