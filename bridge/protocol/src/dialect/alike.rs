@@ -82,8 +82,11 @@ impl ObjectDialect {
             let value = object.take(name);
             object.some(older, value);
         }
-        let setting = object.take(CONFIG_ID).filter(|id| *id != "");
-        object.some(CONFIG_ID, setting);
+        if call.operation() == Operation::GetTaskPushNotificationConfig {
+            // An empty id means the task's first setting; these versions leave it out.
+            let setting = object.take(CONFIG_ID).filter(|id| *id != "");
+            object.some(CONFIG_ID, setting);
+        }
         for key in self.new_params {
             let value = object.take(key);
             object.skipped(key, value, losses);

@@ -5,6 +5,8 @@ const CASES: &[(&str, &str)] = &[
     ("params", r#"{"params":{"id":"t","pushNotificationConfig":{"taskId":true,"url":""}}}"#),
     // An empty id names no context, and is not written as one.
     ("params", r#"{"params":{"message":{"role":"user","parts":[{"text":""}],"contextId":""}}}"#),
+    // Only a call that reads a setting may leave out its id.
+    ("params", r#"{"params":{"id":"","pushNotificationConfigId":""}}"#),
     // A part is identified by `kind` or by `type`, and is written with `type`.
     ("params", r#"{"params":{"message":{"role":"user","parts":[{"kind":"error","":1}]}}}"#),
     (
