@@ -51,10 +51,21 @@ type ListName = (Option<Arc<str>>, TaskState);
 /// costs no more than its tasks.
 #[derive(Debug, Default)]
 struct TaskLists {
+    lists: BTreeMap<ListName, TaskList>,
     /// The tasks of each list, by the time of their status in milliseconds, newest first.
-    entries: BTreeSet<(ListName, Reverse<i64>, Arc<str>)>,
-    counts: BTreeMap<ListName, usize>,
+    entries: BTreeSet<(ListNumber, Reverse<i64>, Arc<str>)>,
+    last_number: ListNumber,
 }
+
+/// A list that is not empty.
+#[derive(Debug)]
+struct TaskList {
+    /// The number by which each of its entries names the list, because a number is smaller than the list's name.
+    number: ListNumber,
+    count: usize,
+}
+
+type ListNumber = u64;
 
 /// A task with its log.
 #[derive(Clone, Debug)]
@@ -284,20 +295,24 @@ impl TaskLists {
             self.remove(task, before);
         }
         let time = Reverse(after.status_time.as_millisecond());
-        for list in list_names(after) {
-            *self.counts.entry(list.clone()).or_default() += 1;
-            self.entries.insert((list, time, Arc::clone(task)));
+        for name in list_names(after) {
+            let list = self.lists.entry(name).or_insert_with(|| {
+                self.last_number += 1;
+                TaskList { number: self.last_number, count: 0 }
+            });
+            list.count += 1;
+            self.entries.insert((list.number, time, Arc::clone(task)));
         }
     }
 
     fn remove(&mut self, task: &Arc<str>, head: &Head) {
         let time = Reverse(head.status_time.as_millisecond());
-        for list in list_names(head) {
-            self.entries.remove(&(list.clone(), time, Arc::clone(task)));
-            if let Entry::Occupied(mut count) = self.counts.entry(list) {
-                *count.get_mut() -= 1;
-                if *count.get() == 0 {
-                    count.remove();
+        for name in list_names(head) {
+            if let Entry::Occupied(mut list) = self.lists.entry(name) {
+                self.entries.remove(&(list.get().number, time, Arc::clone(task)));
+                list.get_mut().count -= 1;
+                if list.get().count == 0 {
+                    list.remove();
                 }
             }
         }
@@ -307,17 +322,17 @@ impl TaskLists {
     /// all.
     fn page(&self, from: Option<&ListPosition>, query: &ListQuery) -> (Vec<ListPosition>, usize) {
         let context: Option<Arc<str>> = query.context_id.as_deref().map(Arc::from);
-        let lists = self.counts.range((context.clone(), TaskState::Unspecified)..);
+        let lists = self.lists.range((context.clone(), TaskState::Unspecified)..);
         let lists = lists.take_while(|((of, _), _)| *of == context);
         let (mut found, mut total) = (Vec::new(), 0);
-        for (list, count) in lists {
-            if query.state.as_ref().is_some_and(|wanted| *wanted != list.1) {
+        for ((_, state), TaskList { number, count }) in lists {
+            if query.state.as_ref().is_some_and(|wanted| wanted != state) {
                 continue;
             }
-            found.extend(self.positions(list, from, query).take(query.page_size + 1));
+            found.extend(self.positions(*number, from, query).take(query.page_size + 1));
             total += match query.after {
                 Some(_) if query.known_total.is_some() => 0,
-                Some(_) => self.positions(list, None, query).count(),
+                Some(_) => self.positions(*number, None, query).count(),
                 None => *count,
             };
         }
@@ -328,15 +343,16 @@ impl TaskLists {
     /// Returns the positions in a list after `from` whose times the query includes.
     fn positions(
         &self,
-        list: &ListName,
+        list: ListNumber,
         from: Option<&ListPosition>,
         query: &ListQuery,
     ) -> impl Iterator<Item = ListPosition> {
         let (millis, task) = from.map_or((i64::MAX, ""), |from| (from.millis, &from.task));
-        let start = (list.clone(), Reverse(millis), Arc::from(task));
+        let start = (list, Reverse(millis), Arc::from(task));
         let later = self.entries.range((Bound::Excluded(start), Bound::Unbounded));
-        let later = later
-            .take_while(move |(of, Reverse(millis), _)| of == list && query.includes_time(*millis));
+        let later = later.take_while(move |(of, Reverse(millis), _)| {
+            *of == list && query.includes_time(*millis)
+        });
         later.map(|(_, Reverse(millis), task)| ListPosition {
             millis: *millis,
             task: task.to_string(),
