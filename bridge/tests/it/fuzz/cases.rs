@@ -13,6 +13,11 @@ const CASES: &[(&str, &str)] = &[
         "results",
         r#"{"id":"","artifacts":[{"parts":[{"kind":"function_response","":{"":3}}]}],"status":{"state":"","":""}}"#,
     ),
+    // An empty id of a message names no task, in no version.
+    (
+        "results",
+        r#"{"result":{"task":{"id":"","status":{"message":{"parts":[{}],"role":"","taskId":""},"state":""}}}}"#,
+    ),
     // A card was refused in plain text.
     ("http_requests", "GET /a2a/agent/.well-known/agent-card.json\nA2A-Version: 1"),
     // Names of schemes are no fields.

@@ -22,11 +22,11 @@ pub fn to_v1(value: Value, id: MessageId<'_>) -> Result<Message, FieldError> {
     let mut fields: Metadata = Wire::read(value)?;
     python::rewrite_message(&mut fields);
     let mut fields = Fields::of(Value::Object(fields))?;
-    let own: Option<String> = fields.optional("messageId")?;
+    let own = fields.filled("messageId")?;
     let mut message = Message {
         message_id: String::new(),
-        context_id: fields.optional("contextId")?,
-        task_id: fields.optional("taskId")?,
+        context_id: fields.filled("contextId")?,
+        task_id: fields.filled("taskId")?,
         role: fields.required_by("role", v0_3::role_to_v1)?,
         parts: fields.required_by("parts", |parts| list(parts, part::to_v1))?,
         metadata: fields.optional("metadata")?,
@@ -34,7 +34,6 @@ pub fn to_v1(value: Value, id: MessageId<'_>) -> Result<Message, FieldError> {
         reference_task_ids: fields.optional("referenceTaskIds")?,
         extra: object::V0_1.extra(fields, &[], Metadata::new()),
     };
-    let own = own.filter(|own| !own.is_empty());
     let own = own.or_else(|| python::message_id(&message).map(String::from));
     message.message_id = own.unwrap_or_else(|| id.of(&message));
     Ok(message)
