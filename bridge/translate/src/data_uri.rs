@@ -30,7 +30,9 @@ pub(crate) fn read(uri: &str) -> Option<(Option<String>, Vec<u8>)> {
     let end = head.len().saturating_sub(BASE64.len());
     let (media_type, bytes) = match head.split_at_checked(end) {
         Some((media_type, mark)) if mark.eq_ignore_ascii_case(BASE64) => {
-            (media_type, decode_base64(data).ok()?)
+            // `+`, `/` and `=` may be escaped in a URI.
+            let escaped = || decode_base64(str::from_utf8(&decode_percent(data)?).ok()?).ok();
+            (media_type, decode_base64(data).ok().or_else(escaped)?)
         }
         Some(_) | None => (head, decode_percent(data)?),
     };
@@ -66,6 +68,7 @@ mod tests {
             ("data:image/png;base64,AAEC", Some((Some("image/png"), &[0_u8, 1, 2][..]))),
             ("DATA:;base64,AAEC", Some((None, &[0, 1, 2]))),
             ("data:image/png;BASE64,AAEC", Some((Some("image/png"), &[0, 1, 2]))),
+            ("data:;base64,%2B%2f8%3D", Some((None, &[0xfb, 0xff]))),
             ("data:äbase64,a", Some((Some("äbase64"), b"a"))),
             (
                 "data:text/plain;charset=utf-8,a%20b",
@@ -76,6 +79,7 @@ mod tests {
             ("data:,%4", None),
             ("data:,%zz", None),
             ("data:x;base64,*", None),
+            ("data:x;base64,%ff", None),
             ("https://example.com/a,b", None),
             ("dätä:,", None),
             ("", None),
