@@ -69,10 +69,16 @@ pub enum RegistryError {
 /// The number of characters of an answer kept in an error.
 const TOLD: usize = 300;
 
+/// The number of artifacts that a message lists.
+const LISTED: usize = 20;
+
 fn looked_at(looked: &[String]) -> String {
-    match looked.is_empty() {
-        true => "it is empty".to_owned(),
-        false => format!("looked at {}", looked.join("; ")),
+    match looked.split_at_checked(LISTED) {
+        None if looked.is_empty() => "it is empty".to_owned(),
+        Some((listed, others @ [_, ..])) => {
+            format!("looked at {}; and {} more", listed.join("; "), others.len())
+        }
+        Some((_, [])) | None => format!("looked at {}", looked.join("; ")),
     }
 }
 
@@ -96,5 +102,19 @@ impl RegistryError {
                 | Self::Address(_)
                 | Self::PlainHttp(_)
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_lists_some_artifacts_and_counts_the_others() {
+        let looked = |count: usize| looked_at(&vec!["a".to_owned(); count]);
+        assert_eq!(looked(0), "it is empty");
+        assert_eq!(looked(2), "looked at a; a");
+        assert!(looked(LISTED).ends_with("a; a"));
+        assert!(looked(LISTED + 7).ends_with("a; a; and 7 more"));
     }
 }
