@@ -2,7 +2,7 @@
 
 use std::{
     error::Error,
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::{ErrorKind, Write as _},
     path::PathBuf,
 };
@@ -68,7 +68,12 @@ impl ConfigCommand {
             }
             Action::New { file } => {
                 let opened = OpenOptions::new().write(true).create_new(true).open(file);
-                let written = opened.and_then(|mut new| new.write_all(TEMPLATE.as_bytes()));
+                let written = opened.and_then(|mut new| {
+                    new.write_all(TEMPLATE.as_bytes()).inspect_err(|_| {
+                        // An incomplete file would be in the way of the next attempt.
+                        let _ = fs::remove_file(file);
+                    })
+                });
                 written.map_err(|error| match error.kind() {
                     ErrorKind::AlreadyExists => {
                         format!("{} exists already: name another file", file.display())
