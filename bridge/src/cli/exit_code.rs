@@ -50,7 +50,9 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> Exit {
     {
         return Exit::Unreadable;
     }
-    if error.is::<CredentialArgsError>() {
+    if error.is::<CredentialArgsError>()
+        || matches!(error.downcast_ref(), Some(StoreMissing::Memory))
+    {
         return Exit::Usage;
     }
     // A service manager starts the program again, which may succeed then.

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 
 use super::{
     admin::{AdminClient, AdminClientError, LONG_LIMIT, SOCKET},
-    exit_code::{Failure, failure},
+    exit_code::{self, Failure, failure},
     migrate::{self, Location, Use},
     runtime,
     store::{StoreChoice, StoreMissing},
@@ -104,6 +104,7 @@ impl StoreCommand {
     pub(super) fn execute(&self) -> Result<Exit, Box<dyn Error>> {
         let failed = |error: Box<dyn Error>| match error.downcast::<Failure>() {
             Ok(failure) => *failure,
+            Err(error) if exit_code::of(&*error) == Exit::Usage => failure(Exit::Usage)(error),
             Err(error) => failure(Exit::Infrastructure)(error),
         };
         Ok(self.carry_out().map_err(failed)?)
@@ -133,13 +134,14 @@ impl StoreCommand {
 }
 
 /// Returns the folder of a store on the disk.
-fn settings(store: &StoreChoice) -> Result<&SledSettings, &'static str> {
+fn settings(store: &StoreChoice) -> Result<&SledSettings, Failure> {
+    let wrong = failure(Exit::Usage);
     match store {
         StoreChoice::Sled(settings) => Ok(settings),
-        StoreChoice::Memory => Err("expected sled:FOLDER, found memory"),
+        StoreChoice::Memory => Err(wrong("expected sled:FOLDER, found memory")),
         #[cfg(feature = "postgres")]
         StoreChoice::Postgres(_) => {
-            Err("expected sled:FOLDER: PostgreSQL frees the space of deleted rows itself")
+            Err(wrong("expected sled:FOLDER: PostgreSQL frees the space of deleted rows itself"))
         }
     }
 }
@@ -249,7 +251,7 @@ async fn turn_keys(store: &StoreChoice, withdraws: bool) -> Result<(), Box<dyn E
 fn check(choice: &StoreChoice) -> Result<Exit, Box<dyn Error>> {
     let report = match choice {
         // "No damage" would be true of no store that anybody means.
-        StoreChoice::Memory => return Err(failure(Exit::Usage)(StoreMissing::Memory).into()),
+        StoreChoice::Memory => return Err(StoreMissing::Memory.into()),
         StoreChoice::Sled(_) => {
             let store = open(choice)?;
             let report = store.check()?;

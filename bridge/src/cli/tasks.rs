@@ -2,12 +2,13 @@
 
 use std::{error::Error, path::PathBuf};
 
-use bridge_program::{errln, out, outln, terminal};
+use bridge_program::{Exit, errln, out, outln, terminal};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
 use super::{
     admin::{AdminClient, LIMIT, SOCKET},
+    exit_code::{Failure, failure},
     runtime,
     store::StoreChoice,
 };
@@ -131,11 +132,13 @@ impl TasksCommand {
         Ok(())
     }
 
-    fn socket(&self) -> Result<PathBuf, String> {
+    fn socket(&self) -> Result<PathBuf, Failure> {
         let path = self.admin.clone().or_else(|| self.store.beside(SOCKET));
         path.ok_or_else(|| {
             let store = &self.store;
-            format!("{store} has no folder for a socket: name it with --admin, as for bridge serve")
+            failure(Exit::Usage)(format!(
+                "{store} has no folder for a socket: name it with --admin, as for bridge serve"
+            ))
         })
     }
 

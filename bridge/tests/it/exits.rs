@@ -64,6 +64,24 @@ async fn a_missing_store_is_exit_code_4_and_an_unreadable_file_3() {
 }
 
 #[tokio::test]
+async fn a_command_that_needs_a_stored_store_refuses_memory_as_a_wrong_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().to_str().unwrap();
+    let new = folder.path().join("copy");
+    for (command, words) in [
+        (&["store", "check"][..], "a store in memory is gone"),
+        (&["store", "compact"], "expected sled:FOLDER, found memory"),
+        (&["store", "turn-keys"], "a store in memory is gone"),
+        (&["store", "backup", new.to_str().unwrap()], "a store in memory is gone"),
+        (&["store", "restore", copy], "expected sled:FOLDER, found memory"),
+        (&["push", "list"], "a store in memory is gone"),
+        (&["tasks", "list"], "memory has no folder for a socket"),
+    ] {
+        command_ends(&[command, &["--store", "memory"]].concat(), 2, words).await;
+    }
+}
+
+#[tokio::test]
 async fn a_token_that_the_doctor_does_not_get_has_the_exit_code_of_its_cause() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("bridge.toml");
