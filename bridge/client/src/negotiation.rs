@@ -78,6 +78,8 @@ fn is_as_required(
     wanted: &Options,
 ) -> bool {
     let has_version = match Version::of(&interface.protocol_version) {
+        // A card has this version by its form only, and agents of 0.3 write such cards too.
+        Some(Version::V0_1) => version == Version::V0_3 && wanted.version == Some(version),
         Some(named) => named == version,
         None => wanted.version.or_else(|| presumed_version(interface)) == Some(version),
     };

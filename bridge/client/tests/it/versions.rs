@@ -106,6 +106,17 @@ async fn cards_of_0_2_are_found() {
     assert_eq!((client.card().name.as_str(), client.version()), ("Oldest", Version::V0_3));
 }
 
+/// What makes a card one of 0.1 is also in cards of agents that speak 0.3.
+#[tokio::test]
+async fn a_card_that_looks_like_0_1_may_be_used_in_0_3() {
+    let card = json!({"name": "Old", "url": "URL", "authentication": {"scheme": "none"}});
+    let (url, _) = serve(CARD, card, || result(&json!({}))).await;
+    let client = Client::connect(&url, &options(Some(Version::V0_3))).await.unwrap();
+    assert_eq!(client.version(), Version::V0_3);
+    let error = Client::connect(&url, &options(Some(Version::V1_0))).await.unwrap_err();
+    assert!(error.to_string().contains("the card offers JSONRPC 0.1"), "{error}");
+}
+
 #[tokio::test]
 async fn a_message_is_said_in_1_0() {
     let answer = || {
