@@ -140,6 +140,7 @@ impl EnvVars {
             if secret::says_secret(key) && !template.contains("${") {
                 secret::add(&mut resolved.secrets, key, &value);
             }
+            secret::add_password(&mut resolved.secrets, &value);
             resolved.values.insert(key.clone(), value);
         }
         match missing.is_empty() {
@@ -367,9 +368,10 @@ mod tests {
             ("C_API_KEY", "literal-key"),
             ("D_API_KEY", "${NONE:-public}"),
             ("SHOP_TOKEN", "${FLAG}-${HOME}"),
+            ("SHOP_DB", "postgres://me:in-a-url@db/x"),
         ]);
         let resolved = environment().resolve("purple", &Inherits::Everything, &table).unwrap();
-        let expected = ["/home/me", "from-dotenv", "inherited", "literal-key"];
+        let expected = ["/home/me", "from-dotenv", "in-a-url", "inherited", "literal-key"];
         assert_eq!(resolved.secrets, BTreeSet::from(expected.map(str::to_owned)));
         assert_eq!(resolved.values["KEY"], "from-dotenv");
     }
