@@ -136,6 +136,10 @@ fn hint(program: &str) -> &'static str {
             "write `python3`, or add `requires = [\"python:PACKAGE==VERSION\"]`, which brings a `python`"
         }
         "node" | "npm" | "npx" => "install Node.js",
+        "cd" | "export" | "source" => {
+            "no shell runs `cmd`; for commands of a shell, write `sh -c '...'`"
+        }
+        _ if program.contains('=') => "no shell runs `cmd`; write the variable into `env`",
         _ => {
             "install it, or add what brings it to `requires`, such as \"python:PACKAGE==VERSION\" or \"npm:PACKAGE@VERSION\""
         }

@@ -116,6 +116,10 @@ async fn a_program_that_cannot_be_started_explains_why() {
         "{error}"
     );
     assert!(error.contains("requires"), "{error}");
+    for shell in ["source", "PORT=9019"] {
+        let error = start(&[shell, "agent.py"]).to_string();
+        assert!(error.contains("; no shell runs `cmd`; "), "{error}");
+    }
     let error = start(&["./agent.py"]).to_string();
     assert!(error.contains(dir.path().to_str().unwrap()), "{error}");
     let error = start(&["/no/such/program"]).to_string();
