@@ -14,7 +14,7 @@ use crate::{
     record::RunFolder,
     statistics::{
         compare::{self, Noise as Figures},
-        number,
+        counted, number,
     },
     summary::SummaryBuilder,
 };
@@ -142,15 +142,15 @@ impl Noise {
 
     fn show(&self, finding: &Finding) {
         let name = line(&finding.figure);
-        let (samples, trials) = (finding.samples, finding.trials);
+        let (samples, trials) = (counted(finding.samples, "sample"), finding.trials);
         match &finding.noise {
             None => outln!("{name}: unknown, because the run has only one trial of each sample"),
             Some(noise) if noise.standard_error == 0.0 => outln!(
-                "{name}: all trials of each sample gave the same value ({samples} samples). Such a run cannot show how \
+                "{name}: all trials of each sample gave the same value ({samples}). Such a run cannot show how \
                  much two runs differ; rare differences need more trials."
             ),
             Some(noise) => outln!(
-                "{name}: two runs of the same agent with {trials} trials of each of {samples} samples differ by up to \
+                "{name}: two runs of the same agent with {trials} trials of each of {samples} differ by up to \
                  {} by chance (in 95 of 100 cases).\n  A smaller difference between two runs says nothing. A true \
                  difference of {} would be found in 4 of 5 comparisons.",
                 number(noise.by_chance),
