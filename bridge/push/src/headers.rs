@@ -96,6 +96,7 @@ mod tests {
             (auth("Bearer", ""), None),
             (auth("Bearer", "abc"), Some(("authorization", "Bearer abc"))),
             (auth("Basic", "bWU6d29yZA=="), Some(("authorization", "Basic bWU6d29yZA=="))),
+            (auth("basic", "me:word"), Some(("authorization", "basic bWU6d29yZA=="))),
             (auth("Basic", "me:word"), Some(("authorization", "Basic bWU6d29yZA=="))),
             (auth("X-Own", "a=\"b\", c=d"), Some(("authorization", "X-Own a=\"b\", c=d"))),
         ] {
@@ -105,8 +106,18 @@ mod tests {
     }
 
     #[test]
+    fn values_of_the_largest_size_are_accepted() {
+        let (token, scheme) = ("x".repeat(TOKEN_LIMIT), "x".repeat(SCHEME_LIMIT));
+        let authentication =
+            json!({"scheme": scheme, "credentials": "x".repeat(CREDENTIALS_LIMIT)});
+        let config = json!({"url": "u", "token": token, "authentication": authentication});
+        assert_eq!(headers(config).unwrap().len(), 2);
+    }
+
+    #[test]
     fn values_that_headers_cannot_carry_are_refused() {
         let long = "x".repeat(CREDENTIALS_LIMIT + 1);
+        let scheme = "x".repeat(SCHEME_LIMIT + 1);
         for (config, expected) in [
             (
                 json!({"url": "u", "token": "a\r\nX: y"}),
@@ -122,6 +133,10 @@ mod tests {
             ),
             (
                 json!({"url": "u", "authentication": {"scheme": "a b", "credentials": "c"}}),
+                "authentication.scheme: expected an HTTP scheme such as Bearer or Basic, found something else",
+            ),
+            (
+                json!({"url": "u", "authentication": {"scheme": scheme, "credentials": "c"}}),
                 "authentication.scheme: expected an HTTP scheme such as Bearer or Basic, found something else",
             ),
             (

@@ -229,8 +229,32 @@ mod tests {
     }
 
     #[test]
+    fn an_encrypted_setting_is_of_one_caller_task_and_id() {
+        let mut seal = Seal::default();
+        let key = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+        seal.add(&crate::auth::Secret::new(key)).unwrap();
+        let setting = checked(json!({"id": "a", "url": "https://h.test/"}), Version::V1_0).unwrap();
+        let key = |caller: &str, task, id| SettingKey::new(&Caller::new(caller), task, id);
+        let opened = |other: &SettingKey| {
+            let stored = StoredSetting::of(&key("me", "t", "a"), &setting, &seal).unwrap();
+            stored.open(other, &seal)
+        };
+        assert_eq!(opened(&key("me", "t", "a")).unwrap(), setting);
+        for other in [key("you", "t", "a"), key("me", "u", "a"), key("me", "t", "b")] {
+            assert!(matches!(opened(&other), Err(StoreError::Corrupt { .. })), "{other:?}");
+        }
+    }
+
+    #[test]
     fn every_field_has_a_limit() {
         let url = "https://h.test/";
+        let id = "x".repeat(ID_LIMIT);
+        let sized = |more: usize| json!({"url": url, "id": id, "more": "x".repeat(more)});
+        let empty = TaskPushNotificationConfig::read(sized(0)).unwrap();
+        let left = LIMIT - serde_json::to_vec(&empty).unwrap().len();
+        checked(sized(left), Version::V1_0).unwrap();
+        let error = checked(sized(left + 1), Version::V1_0).unwrap_err();
+        assert_eq!(error, "expected at most 32768 bytes, found 32769 bytes");
         for (config, expected) in [
             (json!({"url": "http://10.0.0.1/"}), "url: expected a host on the public internet"),
             (
