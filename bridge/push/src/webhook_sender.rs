@@ -165,6 +165,60 @@ mod tests {
 
     use super::*;
 
+    /// Answers one request, and returns the URL for it.
+    async fn answering(head: &'static str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.read_exact(&mut [0; 4]).await.unwrap();
+            let answer = format!("HTTP/1.1 {head}\r\ncontent-length: 0\r\n\r\n");
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        });
+        url
+    }
+
+    fn delivery(url: String) -> DeliveryRequest {
+        DeliveryRequest { url, task: "t".to_owned(), headers: HeaderMap::new(), body: Vec::new() }
+    }
+
+    #[tokio::test]
+    async fn an_answer_decides_whether_a_delivery_is_tried_again() {
+        let mut settings = PushSettings::default();
+        settings.allowed.allow("loopback").unwrap();
+        let sender = HttpSender::new(&settings, None).unwrap();
+        let failed = |status: u16, again: Option<u64>| Outcome::Failed {
+            reason: format!("HTTP status {status}"),
+            again: again.map(Duration::from_secs),
+        };
+        for (head, expected) in [
+            ("200 OK", Outcome::Delivered),
+            ("202 Accepted", Outcome::Delivered),
+            ("204 No Content", Outcome::Delivered),
+            ("307 Temporary Redirect\r\nlocation: /", failed(307, None)),
+            ("404 Not Found", failed(404, None)),
+            ("410 Gone", Outcome::Refused { reason: "HTTP status 410".to_owned() }),
+            ("429 Too Many Requests\r\nretry-after: 7", failed(429, Some(7))),
+            ("503 Service Unavailable\r\nretry-after: soon", failed(503, None)),
+        ] {
+            let delivery = delivery(answering(head).await);
+            assert_eq!(sender.send(&delivery).await, expected, "{head}");
+        }
+    }
+
+    /// What was allowed when the setting was made may not be allowed any more.
+    #[tokio::test]
+    async fn an_address_that_is_not_allowed_is_refused_for_good() {
+        let sender = HttpSender::new(&PushSettings::default(), None).unwrap();
+        let by_address = delivery(answering("200 OK").await);
+        let outcome = sender.send(&by_address).await;
+        assert!(matches!(outcome, Outcome::Refused { .. }), "{outcome:?}");
+        let by_name = by_address.url.replace("127.0.0.1", "localhost");
+        let outcome = sender.post(by_name.parse().unwrap(), &by_address).await;
+        let reason = resolver::NotAllowed.to_string();
+        assert_eq!(outcome, Outcome::Refused { reason });
+    }
+
     #[tokio::test]
     async fn a_status_is_an_acknowledgement_before_its_body() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -181,9 +235,7 @@ mod tests {
         let mut settings = PushSettings { timeout, ..PushSettings::default() };
         settings.allowed.allow("loopback").unwrap();
         let sender = HttpSender::new(&settings, None).unwrap();
-        let (task, headers) = ("t".to_owned(), HeaderMap::new());
-        let delivery = DeliveryRequest { url, task, headers, body: Vec::new() };
-        assert_eq!(sender.send(&delivery).await, Outcome::Delivered);
+        assert_eq!(sender.send(&delivery(url)).await, Outcome::Delivered);
         webhook.abort();
     }
 }
