@@ -71,3 +71,19 @@ async fn a_worker_told_to_stop_delivers_nothing_more() {
         assert!(world.sent("one.test").is_empty());
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_restart_does_not_forget_failed_attempts() {
+    let world = world();
+    let head = world.begin("t").await;
+    world.answer("one.test", &[const { Answer::Fail }; 9]);
+    world.set(&head, hook("one.test")).await.unwrap();
+    world.status("t", TaskState::Completed).await;
+    world.let_pass(SECOND).await;
+    assert_eq!(world.sent("one.test").len(), 2);
+    let world = world.restarted(Seal::default());
+    assert_eq!(world.push.resume().await.unwrap(), 1);
+    world.let_pass(100 * SECOND).await;
+    assert_eq!(world.sent("one.test").len(), 4);
+    assert_eq!(world.push.undelivered().await.unwrap()[0].attempts, 4);
+}

@@ -1,6 +1,7 @@
 //! Failing deliveries: they are retried, given up, and retried on request.
 
-use super::*;
+use super::{super::Undelivered, *};
+use crate::store::RecordKey;
 
 #[tokio::test(start_paused = true)]
 async fn a_failed_event_is_retried_before_the_next_one() {
@@ -69,6 +70,35 @@ async fn settings_that_another_process_changed_are_counted_again() {
     let text = text(&world.push);
     assert!(text.contains(&given_up(0)), "{text}");
     assert!(text.contains("push_settings_open{agent=\"agent\"} 1\n"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_of_a_store_without_a_bridge_is_made_at_its_next_start() {
+    let world = world();
+    let head = world.begin("t").await;
+    world.answer("one.test", &[Answer::Gone]);
+    world.set(&head, hook("one.test")).await.unwrap();
+    world.status("t", TaskState::Completed).await;
+    world.let_pass(SECOND).await;
+    let undelivered = Undelivered::all(&world.store).await.unwrap();
+    assert!(undelivered[0].retry_later(&world.store).await.unwrap());
+    assert!(!undelivered[0].retry_later(&world.store).await.unwrap());
+    assert!(Undelivered::all(&world.store).await.unwrap().is_empty());
+    let world = world.restarted(Seal::default());
+    assert_eq!(world.push.resume().await.unwrap(), 1);
+    world.let_pass(SECOND).await;
+    assert_eq!(world.sent("one.test"), ["TASK_STATE_COMPLETED"; 2]);
+
+    // Without its setting nothing can be delivered.
+    let head = world.begin("u").await;
+    world.answer("one.test", &[Answer::Gone]);
+    let id = world.set(&head, hook("one.test")).await.unwrap();
+    world.status("u", TaskState::Completed).await;
+    world.let_pass(SECOND).await;
+    assert_eq!(Undelivered::all(&world.store).await.unwrap().len(), 1);
+    let name = RecordKey { kind: "push".into(), scope: "u".into(), id };
+    assert!(world.store.delete_record(&me(), &name).await.unwrap());
+    assert!(Undelivered::all(&world.store).await.unwrap().is_empty());
 }
 
 #[tokio::test(start_paused = true)]

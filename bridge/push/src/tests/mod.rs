@@ -1,7 +1,8 @@
 //! Tests of deliveries with a sender that does not use the network, in virtual time.
 //!
-//! - `notifications`, `failing`, `ending`, `limits`, `sealed`: one concern each
+//! - `notifications`, `failing`, `ending`, `limits`, `sealed`, `counted`, `with_messages`: one concern each
 
+mod counted;
 mod ending;
 mod failing;
 mod interleavings;
@@ -9,6 +10,7 @@ mod limits;
 mod notifications;
 mod sealed;
 mod slots;
+mod with_messages;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -34,7 +36,7 @@ use crate::{
     caller::Caller,
     clock,
     metrics::{Metrics, TextFormat},
-    store::{Append, Created, Event, Head, MemoryStore, Store},
+    store::{Append, Created, Event, Head, MemoryStore, Store, testing::FailingStore},
 };
 
 /// Records deliveries. It answers with the outcomes set for the host, then with success; at `/hangs` it times out.
@@ -103,6 +105,14 @@ fn world() -> World {
     World { store, sender, push }
 }
 
+/// Returns a test setup whose store can fail.
+fn failing_world() -> (World, Arc<FailingStore>) {
+    let failing = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+    let (store, sender): (Arc<dyn Store>, _) = (failing.clone(), Arc::default());
+    let push = started(&store, &sender, Seal::default());
+    (World { store, sender, push }, failing)
+}
+
 fn started(store: &Arc<dyn Store>, sender: &Arc<RecordingSender>, seal: Seal) -> Push {
     let settings = PushSettings {
         seal,
@@ -162,6 +172,17 @@ impl World {
         let checked = self.push.check(config, version)?;
         let stored = self.push.set(head, checked, head.seq).await?;
         Ok(stored.id.unwrap())
+    }
+
+    /// Returns the numbers of open and of given up settings in the metrics.
+    fn counted(&self) -> (i64, i64) {
+        let text = self.push.0.metrics.text(TextFormat::Prometheus);
+        let count = |kind| {
+            let name = format!("push_settings_{kind}{{agent=\"agent\"}} ");
+            let line = text.lines().find_map(|line| line.split_once(&name));
+            line.map_or(0, |(_, count)| count.parse().unwrap())
+        };
+        (count("open"), count("given_up"))
     }
 
     fn answer(&self, host: &str, answers: &[Answer]) {

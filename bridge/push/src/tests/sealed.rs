@@ -88,6 +88,7 @@ async fn a_setting_without_its_key_waits_for_the_key() {
     assert_eq!((one.host.as_str(), one.seq), ("one.test:443", 3));
     let expected = "which is not configured: add it to push.seal";
     assert!(one.reason.ends_with(expected), "{}", one.reason);
+    assert_eq!(world.counted(), (0, 1));
     assert!(world.push.get(&me(), "t", "a").await.is_err());
     assert!(world.push.retry(one).await.is_err());
 

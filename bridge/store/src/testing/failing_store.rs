@@ -50,6 +50,8 @@ pub struct FailingStore {
     pub maintained: AtomicUsize,
     /// The number of stored small records.
     pub stored: AtomicUsize,
+    /// The number of next small records that are refused with [`StoreError::Unavailable`].
+    pub unrecordable: AtomicUsize,
 }
 
 impl FailingStore {
@@ -70,6 +72,7 @@ impl FailingStore {
             deleted_before_list: AtomicUsize::new(0),
             maintained: AtomicUsize::new(0),
             stored: AtomicUsize::new(0),
+            unrecordable: AtomicUsize::new(0),
         }
     }
 }
@@ -202,6 +205,9 @@ impl Store for FailingStore {
     }
 
     async fn put_record(&self, caller: &Caller, key: &RecordKey, value: Vec<u8>) -> Result<()> {
+        if decrement(&self.unrecordable) {
+            return Err(StoreError::Unavailable { reason: "a test says so".to_owned() });
+        }
         self.stored.fetch_add(1, Ordering::SeqCst);
         self.store.put_record(caller, key, value).await
     }
