@@ -69,7 +69,7 @@ fn unread(gate: &RegressionGate, scenario: &Scenario) -> Option<String> {
     const HOW: &str = "green-agent run --accept-baseline stores a run there";
     let path = against(gate, &scenario.path);
     match earlier(&path, &scenario.name) {
-        Ok(run) if run.trials() > 0 => None,
+        Ok((run, _)) if run.trials() > 0 => None,
         Ok(_) => Some(format!(
             "{} has no trial of the scenario {:?} to compare with; {HOW}",
             path.display(),

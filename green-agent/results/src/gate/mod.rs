@@ -18,7 +18,7 @@ pub use self::{
     stopper::Stopper,
 };
 use crate::{
-    record::{RecordError, RunFolder, TrialRecord, read_whole_records},
+    record::{RecordError, RunFolder, read_whole_records},
     statistics::{Estimate, Method, counted, number, pass::PassAtK},
     summary::{Difference, Figures, ScenarioSummary, SummaryBuilder},
 };
@@ -68,8 +68,15 @@ pub fn check(
         }
     }
     if let Some(gate) = &gates.regress {
-        let earlier = earlier(&against(gate, path), &summary.scenario)?;
-        results.extend(check_regressions(gate, &earlier, run));
+        let (earlier, torn) = earlier(&against(gate, path), &summary.scenario)?;
+        let mut checked = check_regressions(gate, &earlier, run);
+        if let Some(line) = torn {
+            for result in &mut checked {
+                result.message +=
+                    &format!("; line {line} of the earlier records is incomplete and was left out");
+            }
+        }
+        results.extend(checked);
     }
     Ok(results)
 }
@@ -106,13 +113,15 @@ fn against(gate: &RegressionGate, scenario: &Path) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
-/// Reads the records of a scenario from a run's folder or from a file.
-fn earlier(path: &Path, scenario: &str) -> Result<SummaryBuilder, RecordError> {
-    let records: Vec<TrialRecord> = match path.is_dir() {
-        true => RunFolder::read(path)?.records,
-        false => read_whole_records(path)?,
+/// Reads the records of a scenario from a run's folder or from a file. Returns them with the number of an incomplete last line,
+/// which a folder has if its run was killed.
+fn earlier(path: &Path, scenario: &str) -> Result<(SummaryBuilder, Option<usize>), RecordError> {
+    let (records, torn) = match path.is_dir() {
+        true => RunFolder::read(path).map(|run| (run.records, run.torn))?,
+        false => (read_whole_records(path)?, None),
     };
-    Ok(SummaryBuilder::of(records.iter().filter(|record| record.scenario == scenario)))
+    let records = records.iter().filter(|record| record.scenario == scenario);
+    Ok((SummaryBuilder::of(records), torn))
 }
 
 /// Returns the value of a figure, if it has one. pass@k and pass^k have no interval.

@@ -3,7 +3,7 @@ use std::path::Path;
 use super::*;
 use crate::{
     problem::Outcome,
-    record::{RecordWriter, tests::record},
+    record::{Manifest, RecordWriter, TrialRecord, tests::record},
     summary::SummaryOptions,
 };
 use green_agent_scenario::model::Scenario;
@@ -125,6 +125,24 @@ fn a_drop_against_an_earlier_run_is_found() {
                 (95 % interval -0.126 to 0.326, 10 pairs of the same sample or trial)";
     assert_eq!((results[0].met, results[0].message.as_str()), (false, text));
     assert!(checked_path(&scenario, &trials(10, 0))[0].met);
+}
+
+#[test]
+fn a_regression_says_that_a_record_of_the_earlier_run_is_incomplete() {
+    let folder = tempfile::tempdir().unwrap();
+    Manifest::begun(String::new()).write(folder.path()).unwrap();
+    let path = folder.path().join("records.jsonl");
+    let writer = RecordWriter::open(&path).unwrap();
+    trials(3, 0).iter().for_each(|record| writer.append(record).unwrap());
+    drop(writer);
+    let mut scenario = scenario("regress = { against = '.' }");
+    scenario.path = folder.path().join("a.toml");
+    let said = || checked_path(&scenario, &trials(3, 0))[0].message.clone();
+    assert!(said().ends_with("3 pairs of the same sample or trial)"), "{}", said());
+    let records = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, &records[..records.len() - 9]).unwrap();
+    let words = "2 pairs of the same sample or trial); line 3 of the earlier records is incomplete and was left out";
+    assert!(said().ends_with(words), "{}", said());
 }
 
 #[test]
