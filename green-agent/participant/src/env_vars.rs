@@ -369,6 +369,7 @@ mod tests {
             ("D_API_KEY", "${NONE:-public}"),
             ("SHOP_TOKEN", "${FLAG}-${HOME}"),
             ("SHOP_DB", "postgres://me:in-a-url@db/x"),
+            ("SHOP_CACHE", "redis://default-user:default-user@cache/0"),
         ]);
         let resolved = environment().resolve("purple", &Inherits::Everything, &table).unwrap();
         let expected = ["/home/me", "from-dotenv", "in-a-url", "inherited", "literal-key"];

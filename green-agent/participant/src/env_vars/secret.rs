@@ -25,10 +25,14 @@ pub(super) fn add(secrets: &mut BTreeSet<String>, name: &str, value: &str) {
 
 /// Adds the password of a URL.
 pub(super) fn add_password(secrets: &mut BTreeSet<String>, value: &str) {
-    let url = url::Url::parse(value).ok();
-    let password = url.as_ref().and_then(url::Url::password);
-    let password = password.filter(|password| password.chars().count() >= SHORTEST_SECRET);
-    secrets.extend(password.map(str::to_owned));
+    let Ok(url) = url::Url::parse(value) else {
+        return;
+    };
+    // A password that repeats the user's name, as in `postgres:postgres`, is a default and no secret.
+    let is_secret = |password: &&str| {
+        password.chars().count() >= SHORTEST_SECRET && *password != url.username()
+    };
+    secrets.extend(url.password().filter(is_secret).map(str::to_owned));
 }
 
 /// Returns whether a variable's name suggests that its value is secret.
