@@ -15,7 +15,7 @@ use bridge_protocol::{
 use bridge_telemetry::{Instrument as _, Kind, TraceContext, fail, set, span};
 use reqwest::{
     Method, RequestBuilder, Response, StatusCode,
-    header::{ACCEPT, AUTHORIZATION, RETRY_AFTER},
+    header::{ACCEPT, AUTHORIZATION, HeaderValue, RETRY_AFTER},
 };
 use tokio::{
     sync::watch,
@@ -193,16 +193,16 @@ fn hint(status: StatusCode) -> &'static str {
     }
 }
 
-/// Posts an activity and returns the answer with any status, before its body is read. The activity is dropped as
-/// soon as it is serialized, because a bot may take minutes to answer. Each change of `progress` shows that the bot is at
-/// work.
+/// Posts an activity and returns the answer with any status, before its body is read, and the credential that the bot was shown.
+/// The activity is dropped as soon as it is serialized, because a bot may take minutes to answer. Each change of `progress` shows
+/// that the bot is at work.
 pub(super) async fn post(
     http: &Connections,
     bot: &RemoteBot,
     service_url: &str,
     activity: Activity,
     progress: Option<watch::Receiver<ProgressState>>,
-) -> Result<Response, CallError> {
+) -> Result<(Response, Option<HeaderValue>), CallError> {
     let call = BotCall { bot: &bot.url, service_url };
     let credential = bot.credential.authorization(&call).await.map_err(CallError::Credential)?;
     let mut request = http
@@ -210,7 +210,7 @@ pub(super) async fn post(
         .header(ACCEPT, "application/json, text/event-stream")
         .json(&activity);
     drop(activity);
-    if let Some(credential) = credential {
+    if let Some(credential) = &credential {
         request = request.header(AUTHORIZATION, credential);
     }
     let span = span(Kind::Client, || "POST bot".into());
@@ -227,7 +227,7 @@ pub(super) async fn post(
         Ok(answer) => set(&span, "http.response.status_code", answer.status().as_u16()),
         Err(error) => fail(&span, error.name()),
     }
-    sent
+    sent.map(|answer| (answer, credential))
 }
 
 async fn send(http: &Connections, request: RequestBuilder) -> Result<Response, CallError> {

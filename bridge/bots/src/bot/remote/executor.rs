@@ -378,7 +378,7 @@ impl RemoteExecutor {
     ) -> Result<ResponseOutcome, CallError> {
         let is_invoke = activity.kind == ActivityType::Invoke;
         let service_url = &remote_turn.place.service_url;
-        let answer =
+        let (answer, credential) =
             call::post(&self.http, &self.bot, service_url, activity, Some(open_turn.progress()))
                 .await?;
         let listener = ResponseReader {
@@ -386,6 +386,7 @@ impl RemoteExecutor {
             open_turn,
             expects_replies: remote_turn.place.delivery_mode == Some(DeliveryMode::ExpectReplies),
             redactor: &remote_turn.redactor,
+            credential,
             is_invoke,
         };
         listener.read(answer).await
@@ -419,7 +420,7 @@ impl RemoteExecutor {
         let place = self.channel.translation_context(&self.bot, caller, task, &secret, id);
         let activity = request::cancel(task, &place);
         let answer = call::post(&self.http, &self.bot, &place.service_url, activity, None).await;
-        let answer = answer.map_err(|error| error.logged(&self.bot))?;
+        let (answer, _) = answer.map_err(|error| error.logged(&self.bot))?;
         tracing::debug!(task = task.id, status = %answer.status(), "a bot was notified of a cancelation");
         Ok(())
     }

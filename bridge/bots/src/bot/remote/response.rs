@@ -12,13 +12,17 @@ use std::pin::pin;
 
 use bridge_auth::display_url;
 use bridge_http::redirect_target;
+use bridge_program::secret::Secret;
 use bridge_protocol::{
     activity::{Activity, ActivityType},
     sse::{SseData, SseParser},
     wire::{FieldError, Unparsed, Wire as _, parse},
 };
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
+use reqwest::{
+    Response, StatusCode,
+    header::{CONTENT_TYPE, HeaderValue},
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -48,6 +52,8 @@ pub(super) struct ResponseReader<'a> {
     /// Whether the bot was asked for a list of replies.
     pub(super) expects_replies: bool,
     pub(super) redactor: &'a Redactor,
+    /// The credential that the bot was shown.
+    pub(super) credential: Option<HeaderValue>,
     /// Whether the request was an invoke.
     pub(super) is_invoke: bool,
 }
@@ -180,13 +186,22 @@ impl ResponseReader<'_> {
             return CallError::Redirected { status, target: display_url(&target) };
         }
         let body = call::body(self.bot, answer).await.unwrap_or_default();
-        CallError::Status { status, body: excerpt(&body, self.redactor) }
+        CallError::Status { status, body: excerpt(&body, self.redactor, self.credential.as_ref()) }
     }
 }
 
-/// Returns the beginning of an error response for the log. A secret that is cut before it is masked would be shown in part.
-fn excerpt(body: &[u8], redactor: &Redactor) -> String {
-    redactor.text(&String::from_utf8_lossy(body)).chars().take(EXCERPT).collect()
+/// Returns the beginning of an error response for the log, without the credential, which error pages may repeat. A secret that
+/// is cut before it is masked would be shown in part.
+fn excerpt(body: &[u8], redactor: &Redactor, credential: Option<&HeaderValue>) -> String {
+    let text = redactor.text(&String::from_utf8_lossy(body));
+    let text = match credential.and_then(|credential| credential.to_str().ok()) {
+        Some(credential) => {
+            let token = credential.split_once(' ').map_or(credential, |(_, token)| token);
+            Secret::new(token).mask_in(&text)
+        }
+        None => text,
+    };
+    text.chars().take(EXCERPT).collect()
 }
 
 /// Returns whether a status comes from the handler of an invoke, and not from the server in front of it.
@@ -218,6 +233,12 @@ mod tests {
     fn a_secret_at_the_end_of_an_excerpt_is_masked() {
         let redactor = Redactor::new("s3cret", "http://box:1", "http://box:1", "https://public");
         let body = format!("{}s3cret and more", "x".repeat(EXCERPT - 3));
-        assert_eq!(excerpt(body.as_bytes(), &redactor), "x".repeat(EXCERPT - 3) + "***");
+        let masked = "x".repeat(EXCERPT - 3) + "***";
+        assert_eq!(excerpt(body.as_bytes(), &redactor, None), masked);
+        let redactor = Redactor::new("other", "http://box:1", "http://box:1", "https://public");
+        for credential in ["Bearer s3cret", "s3cret"] {
+            let credential = HeaderValue::from_static(credential);
+            assert_eq!(excerpt(body.as_bytes(), &redactor, Some(&credential)), masked);
+        }
     }
 }
