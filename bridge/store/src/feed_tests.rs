@@ -113,6 +113,45 @@ fn events_are_queued_for_watchers_that_request_them() {
 }
 
 #[test]
+fn events_after_a_gap_are_read_from_the_log() {
+    let feed = Feed::default();
+    let mut watch = feed.watch("a").with_events();
+    publish(&feed, [5], 10);
+    assert_eq!(queued(&mut watch, 3), None);
+    assert_eq!(queued(&mut watch, 4), Some(vec![5]));
+}
+
+#[test]
+fn an_append_is_queued_once_if_it_is_published_twice() {
+    let feed = Feed::default();
+    let mut watch = feed.watch("a").with_events();
+    let third = MAX_WATCHER_BYTES / 3;
+    for seq in [2, 2, 3] {
+        publish(&feed, [seq], third);
+    }
+    assert_eq!(queued(&mut watch, 1), Some(vec![2]));
+    assert_eq!(queued(&mut watch, 2), Some(vec![3]));
+}
+
+#[test]
+fn a_watcher_that_has_caught_up_gets_events_again() {
+    let feed = Feed::default();
+    let mut watch = feed.watch("a").with_events();
+    for seq in 1..=9 {
+        publish(&feed, [seq], MAX_WATCHER_BYTES / 2);
+        assert_eq!(queued(&mut watch, seq - 1), Some(vec![seq]));
+    }
+}
+
+#[test]
+fn a_task_is_awaited_from_the_last_event_that_all_watchers_know() {
+    let feed = Feed::default();
+    let watches = [2, 4, 3].map(|seq| feed.watch("a").with_head(&head("a", seq)));
+    assert_eq!(feed.awaited(), [("a".into(), 2)]);
+    drop(watches);
+}
+
+#[test]
 fn a_watcher_that_falls_behind_reads_the_log() {
     let feed = Feed::default();
     let mut watch = feed.watch("a").with_events();

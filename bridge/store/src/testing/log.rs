@@ -1,6 +1,6 @@
 //! Tests of the log: order, conflicts, owners, and the computed tasks.
 
-use bridge_protocol::a2a::{Content, Part, TaskState};
+use bridge_protocol::a2a::{Content, Metadata, Part, TaskState};
 use serde_json::json;
 
 use super::{
@@ -151,6 +151,8 @@ pub async fn invalid_events_are_refused(backend: &impl Backend) {
     let sample = Sample::new("t");
     sample.create(&*store, 1).await;
     let started = |turn| Event::TurnStarted { turn, open_until: None, reference: None };
+    let received =
+        |turn| Event::TurnStarted { turn, open_until: None, reference: Some(Metadata::new()) };
     let queued = |turn| Event::TurnQueued {
         turn,
         message_id: "t-1".into(),
@@ -163,6 +165,8 @@ pub async fn invalid_events_are_refused(backend: &impl Backend) {
         vec![said("kept", "?"), started(2)],
         vec![queued(3)],
         vec![started(1), started(1)],
+        vec![received(1), received(1)],
+        vec![received(1), started(1)],
         vec![Event::TurnEnded { turn: 9 }],
         vec![said("same", "a"), said("same", "b")],
     ] {
