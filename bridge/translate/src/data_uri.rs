@@ -47,9 +47,11 @@ fn decode_percent(text: &str) -> Option<Vec<u8>> {
         rest = tail;
         match byte {
             b'%' => {
-                let (digits, tail) = rest.split_at_checked(2)?;
-                let digits = core::str::from_utf8(digits).ok()?;
-                bytes.push(u8::from_str_radix(digits, 16).ok()?);
+                let [high, low, tail @ ..] = rest else {
+                    return None;
+                };
+                let digit = |byte: &u8| char::from(*byte).to_digit(16);
+                bytes.push(u8::try_from(16 * digit(high)? + digit(low)?).ok()?);
                 rest = tail;
             }
             plain => bytes.push(plain),
@@ -78,6 +80,7 @@ mod tests {
             ("data:text/plain", None),
             ("data:,%4", None),
             ("data:,%zz", None),
+            ("data:,%+1", None),
             ("data:x;base64,*", None),
             ("data:x;base64,%ff", None),
             ("https://example.com/a,b", None),
