@@ -17,6 +17,11 @@ impl Secret {
         Self(value.into())
     }
 
+    /// Wraps the credential in the value of an `Authorization` header, without its scheme. It is empty if there is none.
+    pub fn of_authorization(value: &str) -> Self {
+        Self::new(value.split_once(' ').map_or(value, |(_, credential)| credential))
+    }
+
     /// Returns the value. The caller must not print or log it.
     pub fn expose(&self) -> &str {
         &self.0

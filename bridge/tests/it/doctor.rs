@@ -50,10 +50,14 @@ async fn on_activity(headers: HeaderMap, Json(activity): Json<Value>) -> (Status
     (StatusCode::OK, Json(json!({})))
 }
 
-async fn shut(State(seen): State<Arc<Mutex<Vec<String>>>>, headers: HeaderMap) -> StatusCode {
+/// Repeats the request's credential in its refusal, as some servers' error pages do.
+async fn shut(
+    State(seen): State<Arc<Mutex<Vec<String>>>>,
+    headers: HeaderMap,
+) -> (StatusCode, String) {
     let shown = headers.get(AUTHORIZATION).map(|value| value.to_str().unwrap().to_owned());
-    seen.lock().unwrap().extend(shown);
-    StatusCode::FORBIDDEN
+    seen.lock().unwrap().extend(shown.clone());
+    (StatusCode::FORBIDDEN, shown.unwrap_or_default())
 }
 
 #[tokio::test]
@@ -106,6 +110,7 @@ async fn an_agents_settings_are_tried() {
             false,
             "the bot refuses a token for bot-app that client bridge gets for the secret (403): the bot must",
         ),
+        ("shut", false, "refused with 403: Bearer ***"),
         ("bare", false, "[agents.auth.issuer]"),
         ("own", false, "issuer.json yet: start the bridge with this configuration once"),
         ("echo", false, "agent echo is built in"),

@@ -4,6 +4,7 @@ use std::{error::Error, fmt, time::Duration};
 
 use bridge_auth::display_url;
 use bridge_http::{redirect_target, root_cause, with_shared_tls};
+use bridge_program::secret::Secret;
 use bridge_protocol::{
     activity::{
         Activity, ActivityType, ChannelAccount, ConversationAccount, DeliveryMode, StreamType,
@@ -123,6 +124,13 @@ impl<'a> Prober<'a> {
         })
     }
 
+    /// Returns the beginning of a refusal, without the credential, which error pages may repeat.
+    fn refusal(&self, body: &[u8]) -> String {
+        let shown = self.authorization.as_ref().and_then(|shown| shown.to_str().ok());
+        let credential = Secret::of_authorization(shown.unwrap_or_default());
+        short(&credential.mask_in(&String::from_utf8_lossy(body)))
+    }
+
     pub(super) async fn probe(
         &mut self,
         mode: DeliveryMode,
@@ -146,7 +154,7 @@ impl<'a> Prober<'a> {
                 let body = body(reply).await;
                 match status.is_success() {
                     false => {
-                        let said = || short(&String::from_utf8_lossy(&body));
+                        let said = || self.refusal(&body);
                         Outcome::Refused(status.as_u16(), target.unwrap_or_else(said))
                     }
                     true => {
