@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use axum::http::HeaderValue;
 use serde::{Deserialize, Serialize};
 
 /// A token or another value that is sent to one peer and shown to nobody else. `Debug` and `Display` print `***`.
@@ -17,8 +18,9 @@ impl Secret {
         Self(value.into())
     }
 
-    /// Wraps the credential in the value of an `Authorization` header, without its scheme. It is empty if there is none.
-    pub fn of_authorization(value: &str) -> Self {
+    /// Wraps the credential of an `Authorization` header, without its scheme. It is empty if there is no header.
+    pub fn of_authorization(header: Option<&HeaderValue>) -> Self {
+        let value = header.and_then(|header| header.to_str().ok()).unwrap_or_default();
         Self::new(value.split_once(' ').map_or(value, |(_, credential)| credential))
     }
 

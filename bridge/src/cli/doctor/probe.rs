@@ -126,8 +126,7 @@ impl<'a> Prober<'a> {
 
     /// Returns the beginning of a refusal, without the credential, which error pages may repeat.
     fn refusal(&self, body: &[u8]) -> String {
-        let shown = self.authorization.as_ref().and_then(|shown| shown.to_str().ok());
-        let credential = Secret::of_authorization(shown.unwrap_or_default());
+        let credential = Secret::of_authorization(self.authorization.as_ref());
         short(&credential.mask_in(&String::from_utf8_lossy(body)))
     }
 

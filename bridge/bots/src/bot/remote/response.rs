@@ -194,7 +194,6 @@ impl ResponseReader<'_> {
 /// is cut before it is masked would be shown in part.
 fn excerpt(body: &[u8], redactor: &Redactor, credential: Option<&HeaderValue>) -> String {
     let text = redactor.text(&String::from_utf8_lossy(body));
-    let credential = credential.and_then(|credential| credential.to_str().ok()).unwrap_or_default();
     let text = Secret::of_authorization(credential).mask_in(&text);
     text.chars().take(EXCERPT).collect()
 }
