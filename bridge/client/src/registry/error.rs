@@ -73,12 +73,11 @@ const TOLD: usize = 300;
 const LISTED: usize = 20;
 
 fn looked_at(looked: &[String]) -> String {
-    match looked.split_at_checked(LISTED) {
-        None if looked.is_empty() => "it is empty".to_owned(),
-        Some((listed, others @ [_, ..])) => {
-            format!("looked at {}; and {} more", listed.join("; "), others.len())
-        }
-        Some((_, [])) | None => format!("looked at {}", looked.join("; ")),
+    let listed = looked.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join("; ");
+    match looked.len().saturating_sub(LISTED) {
+        0 if looked.is_empty() => "it is empty".to_owned(),
+        0 => format!("looked at {listed}"),
+        others => format!("looked at {listed}; and {others} more"),
     }
 }
 

@@ -69,13 +69,11 @@ pub fn check(
     }
     if let Some(gate) = &gates.regress {
         let (earlier, torn) = earlier(&against(gate, path), &summary.scenario)?;
+        let left_out = torn.map_or_else(String::new, |line| {
+            format!("; line {line} of the earlier records is incomplete and was left out")
+        });
         let mut checked = check_regressions(gate, &earlier, run);
-        if let Some(line) = torn {
-            for result in &mut checked {
-                result.message +=
-                    &format!("; line {line} of the earlier records is incomplete and was left out");
-            }
-        }
+        checked.iter_mut().for_each(|result| result.message += &left_out);
         results.extend(checked);
     }
     Ok(results)
