@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// What was allowed when the setting was made may not be allowed any more.
+    /// The bridge checks the address again, because it may have been allowed only when the setting was made.
     #[tokio::test]
     async fn an_address_that_is_not_allowed_is_refused_for_good() {
         let sender = HttpSender::new(&PushSettings::default(), None).unwrap();

@@ -106,7 +106,7 @@ async fn cards_of_0_2_are_found() {
     assert_eq!((client.card().name.as_str(), client.version()), ("Oldest", Version::V0_3));
 }
 
-/// What makes a card one of 0.1 is also in cards of agents that speak 0.3.
+/// An agent that speaks 0.3 may have a card with the fields by which the client recognises 0.1.
 #[tokio::test]
 async fn a_card_that_looks_like_0_1_may_be_used_in_0_3() {
     let card = json!({"name": "Old", "url": "URL", "authentication": {"scheme": "none"}});
