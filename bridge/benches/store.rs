@@ -199,7 +199,7 @@ async fn append_at(store: &dyn Store, task: String, expected: Seq, number: u64) 
         }
         _ => vec![Event::Message(message)],
     };
-    let append = Append { task, expected, time: Timestamp::now(), events };
+    let append = Append { task: task.into(), expected, time: Timestamp::now(), events };
     store.append(&caller(), append).await.expect("it is appended");
 }
 

@@ -79,7 +79,7 @@ async fn host(
     conversation: ConversationScope,
 ) -> Outcome<()> {
     let agent = Agent {
-        name: "echo".to_owned(),
+        name: "echo".into(),
         card: AgentCard::named("Echo", "Repeats the message."),
         executor: Arc::new(Echo(log)),
         settings: TurnSettings { conversation, ..TurnSettings::default() },

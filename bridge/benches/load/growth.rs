@@ -131,7 +131,7 @@ fn appends(number: u64, waiting: NonZeroU64) -> [Append; 2] {
         Event::Created(Created {
             agent: AGENT.into(),
             owner: caller(number),
-            context_id: format!("context-{number}"),
+            context_id: format!("context-{number}").into(),
             client_id: None,
             metadata: None,
         }),
@@ -142,7 +142,7 @@ fn appends(number: u64, waiting: NonZeroU64) -> [Append; 2] {
     let metadata = None;
     let end = vec![Event::Status { status, metadata }, Event::TurnEnded { turn: 1 }];
     let append = |expected, events| Append {
-        task: id(number),
+        task: id(number).into(),
         expected,
         time: Timestamp::from_millisecond(1_700_000_000_000 + number as i64).unwrap_or_default(),
         events,

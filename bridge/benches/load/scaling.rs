@@ -84,7 +84,7 @@ fn open(name: &str, folder: &Path) -> Outcome<Arc<dyn Store>> {
 async fn turns(store: Arc<dyn Store>, length: u64) -> Outcome<String> {
     grow(&*store, length).await?;
     let agent = Agent {
-        name: AGENT.to_owned(),
+        name: AGENT.into(),
         card: AgentCard::named("Asks", "Asks again and again."),
         executor: Arc::new(Asks),
         settings: TurnSettings::default(),
@@ -205,7 +205,7 @@ async fn grow(store: &dyn Store, length: u64) -> Outcome<()> {
         let end = vec![status(asked), Event::TurnEnded { turn }];
         for events in [begin, end] {
             let append =
-                Append { task: TASK.to_owned(), expected: seq, time: Timestamp::now(), events };
+                Append { task: TASK.into(), expected: seq, time: Timestamp::now(), events };
             seq = store.append(&caller(), append).await?.seq;
         }
     }
@@ -223,7 +223,7 @@ async fn create(store: &dyn Store, number: u64) -> Outcome<()> {
             Event::Message(message(&task, Role::User)),
             status(message("asked", Role::Agent)),
         ],
-        task,
+        task: task.into(),
     };
     store.append(&caller(), append).await?;
     Ok(())
@@ -231,9 +231,9 @@ async fn create(store: &dyn Store, number: u64) -> Outcome<()> {
 
 fn created() -> Event {
     Event::Created(Created {
-        agent: AGENT.to_owned(),
+        agent: AGENT.into(),
         owner: caller(),
-        context_id: CONTEXT.to_owned(),
+        context_id: CONTEXT.into(),
         client_id: None,
         metadata: None,
     })

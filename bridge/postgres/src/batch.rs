@@ -137,7 +137,7 @@ pub(super) async fn write(
             APPEND,
             &[
                 &replica,
-                &Vec::from_iter(all().map(|one| one.append.task.as_str())),
+                &Vec::from_iter(all().map(|one| &*one.append.task)),
                 &Vec::from_iter(all().map(|one| rows::storable(&one.head.agent))),
                 &Vec::from_iter(all().map(|one| one.list.as_slice())),
                 &Vec::from_iter(all().map(|one| rows::context_key(&one.head.context_id))),
@@ -180,7 +180,7 @@ pub(super) async fn find_committed(
 ) -> Result<BTreeSet<usize>> {
     let all = || batch.iter().map(|pending| &pending.prepared);
     let values: Values<'_> = &[
-        &Vec::from_iter(all().map(|one| one.append.task.as_str())),
+        &Vec::from_iter(all().map(|one| &*one.append.task)),
         &Vec::from_iter(all().map(|one| signed(one.append.last()))),
         &Vec::from_iter(all().map(|one| one.token)),
     ];

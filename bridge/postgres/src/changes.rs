@@ -97,7 +97,7 @@ impl Default for Changes {
 impl Changes {
     pub(super) fn add(&self, head: &Head) {
         self.change(|pending| {
-            pending.tasks.insert(head.task.clone(), head.seq);
+            pending.tasks.insert(head.task.to_string(), head.seq);
         });
     }
 

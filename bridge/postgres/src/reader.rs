@@ -52,7 +52,7 @@ impl Shared {
         let mut cached = known.unwrap_or_else(|| CachedTask::empty(head));
         while cached.snapshot.seq < *seq {
             let after = signed(cached.snapshot.seq);
-            let values: Values<'_> = &[task, &after, &PAGE_ROWS];
+            let values: Values<'_> = &[&&**task, &after, &PAGE_ROWS];
             let found = self.connections.read(SELECT_EVENTS, values).await?;
             for row in &found {
                 let last: i64 = row.get(4);

@@ -17,8 +17,8 @@ pub(super) struct RecentHeads(Mutex<Generations>);
 
 #[derive(Debug, Default)]
 struct Generations {
-    young: Unordered<String, Arc<Head>>,
-    old: Unordered<String, Arc<Head>>,
+    young: Unordered<Arc<str>, Arc<Head>>,
+    old: Unordered<Arc<str>, Arc<Head>>,
 }
 
 impl RecentHeads {
@@ -35,7 +35,7 @@ impl RecentHeads {
             return self.forget(&head.task);
         }
         let mut heads = lock(&self.0);
-        heads.young.insert(head.task.clone(), Arc::clone(head));
+        heads.young.insert(Arc::clone(&head.task), Arc::clone(head));
         if heads.young.len() > MAX_HEADS / 2 {
             heads.old = take(&mut heads.young);
         }

@@ -327,7 +327,7 @@ impl Store for PostgresStore {
             SET value = excluded.value, owner = excluded.owner, kind = excluded.kind, within = excluded.within
             RETURNING true";
         let [id, owner, kind, within] =
-            [&key.id, &caller.id, &key.kind, &key.scope].map(|name| name.as_bytes());
+            [&*key.id, &*caller.id, &*key.kind, &*key.scope].map(str::as_bytes);
         let own = self.shared.membership.replica;
         let connections = &self.shared.connections;
         let values: Values<'_> = &[&scope, &record, &id, &value, &owner, &kind, &within, &own];
@@ -420,6 +420,6 @@ impl PostgresStore {
                 Err(error) => return Err(error),
             },
         };
-        Ok(StoreError::Conflict { task: task.clone(), expected, actual })
+        Ok(StoreError::Conflict { task: task.to_string(), expected, actual })
     }
 }

@@ -87,7 +87,7 @@ impl EventReader {
             return Ok(None);
         };
         let (task, response) = match self.version {
-            Version::V1_0 => (self.head.task.clone(), response),
+            Version::V1_0 => (self.head.task.to_string(), response),
             Version::V0_3 | Version::V0_1 => self.last_task().await?,
         };
         Ok(Some(Notification {

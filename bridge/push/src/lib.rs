@@ -229,9 +229,9 @@ impl Push {
     /// Counts the settings of all processes again, because each process notices only its own changes. If deliveries were freed,
     /// starts the open ones that this process does not know yet.
     async fn take_up(&self, are_freed: bool) -> Result<()> {
-        let mut counts = BTreeMap::<String, (i64, i64)>::new();
+        let mut counts = BTreeMap::<Arc<str>, (i64, i64)>::new();
         for (key, progress) in self.0.repository.all_progress().await? {
-            let (open, given_up) = counts.entry(progress.agent.clone()).or_default();
+            let (open, given_up) = counts.entry(Arc::clone(&progress.agent)).or_default();
             match progress.is_given_up() {
                 true => *given_up += 1,
                 false => *open += 1,

@@ -1,5 +1,7 @@
 //! The progress of a setting's deliveries.
 
+use std::sync::Arc;
+
 use bridge_program::clock::Present;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -17,7 +19,7 @@ pub(super) struct DeliveryProgress {
     /// The owner of the task.
     pub(super) owner: Caller,
     /// The agent that works on it.
-    pub(super) agent: String,
+    pub(super) agent: Arc<str>,
     /// The number of the last event that was delivered or need not be.
     pub(super) seq: Seq,
     /// The failed attempts to deliver the next event, if there were any.
@@ -45,7 +47,7 @@ pub(super) struct FailedDelivery {
 impl DeliveryProgress {
     /// Creates the progress of a setting that gets the events after `seq` of this task.
     pub(super) fn at(head: &Head, seq: Seq) -> Self {
-        Self { owner: head.owner.clone(), agent: head.agent.clone(), seq, failing: None }
+        Self { owner: head.owner.clone(), agent: Arc::clone(&head.agent), seq, failing: None }
     }
 
     /// Returns whether delivery was given up: nothing is sent until it is retried by hand or the setting is made again.

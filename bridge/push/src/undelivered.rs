@@ -59,7 +59,7 @@ impl Undelivered {
             };
             all.push(Self {
                 caller: key.caller,
-                agent: progress.agent,
+                agent: progress.agent.to_string(),
                 task: key.task,
                 id: key.id,
                 host,

@@ -1,6 +1,6 @@
 //! Appends: events that are added to a task's log together.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use jiff::Timestamp;
 
@@ -13,7 +13,7 @@ use super::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct Append {
     /// The task's id.
-    pub task: String,
+    pub task: Arc<str>,
     /// The number of the last event that the writer knows of; 0 creates the task.
     pub expected: Seq,
     /// The time of the events, stored in milliseconds. A status among them gets it as its timestamp.
@@ -49,7 +49,7 @@ impl Append {
 
     /// Returns the error for events that cannot follow.
     pub fn invalid(&self, reason: impl Into<String>) -> StoreError {
-        StoreError::Invalid { task: self.task.clone(), reason: reason.into() }
+        StoreError::Invalid { task: self.task.to_string(), reason: reason.into() }
     }
 
     /// Returns the events with their numbers, as [`Store::read`](super::Store::read) does.

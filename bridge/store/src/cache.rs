@@ -33,10 +33,10 @@ pub struct Cache {
 
 #[derive(Debug, Default)]
 pub(super) struct CacheGenerations {
-    pub(super) young: Unordered<String, CachedTask>,
-    old: Unordered<String, CachedTask>,
+    pub(super) young: Unordered<Arc<str>, CachedTask>,
+    old: Unordered<Arc<str>, CachedTask>,
     /// The large task that was used last.
-    large: Option<(String, CachedTask)>,
+    large: Option<(Arc<str>, CachedTask)>,
     /// The size of the young generation.
     pub(super) bytes: usize,
 }
@@ -141,7 +141,7 @@ impl Cache {
         if let Some(cached) = generations.young.get_mut(task) {
             return cached.at(seq);
         }
-        if let Some((_, large)) = generations.large.as_mut().filter(|(large, _)| large == task) {
+        if let Some((_, large)) = generations.large.as_mut().filter(|(large, _)| **large == *task) {
             return large.at(seq);
         }
         let (task, mut cached) = generations.old.remove_entry(task)?;
@@ -171,7 +171,7 @@ impl Cache {
         let known = generations.find(task).map(CachedTask::seq);
         if known.is_none_or(|known| known < cached.seq()) {
             generations.remove(task);
-            self.insert(generations, task.to_owned(), cached);
+            self.insert(generations, task.into(), cached);
         }
     }
 
@@ -189,7 +189,7 @@ impl Cache {
     pub(super) fn advance(&self, head: &Head, append: Append) {
         let mut generations = self.lock();
         let known = match append.expected {
-            0 => Some((head.task.clone(), CachedTask::empty(head))),
+            0 => Some((Arc::clone(&head.task), CachedTask::empty(head))),
             expected => {
                 let known = generations.remove(&head.task);
                 known.filter(|(_, known)| known.seq() == expected)
@@ -205,7 +205,7 @@ impl Cache {
     fn insert(
         &self,
         mut generations: MutexGuard<'_, CacheGenerations>,
-        task: String,
+        task: Arc<str>,
         cached: CachedTask,
     ) {
         let half = self.limit / 2;
@@ -236,12 +236,12 @@ impl Cache {
 
 impl CacheGenerations {
     fn find(&self, task: &str) -> Option<&CachedTask> {
-        let large = self.large.as_ref().filter(|(large, _)| large == task);
+        let large = self.large.as_ref().filter(|(large, _)| **large == *task);
         let in_generation = self.young.get(task).or_else(|| self.old.get(task));
         in_generation.or_else(|| large.map(|(_, cached)| cached))
     }
 
-    fn remove(&mut self, task: &str) -> Option<(String, CachedTask)> {
+    fn remove(&mut self, task: &str) -> Option<(Arc<str>, CachedTask)> {
         match self.young.remove_entry(task) {
             Some((task, cached)) => {
                 self.bytes -= cached.bytes;
@@ -249,7 +249,7 @@ impl CacheGenerations {
             }
             None => {
                 let old = self.old.remove_entry(task);
-                old.or_else(|| self.large.take_if(|(large, _)| large == task))
+                old.or_else(|| self.large.take_if(|(large, _)| **large == *task))
             }
         }
     }

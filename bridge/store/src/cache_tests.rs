@@ -49,7 +49,7 @@ fn created_append(task: &str) -> Append {
 }
 
 fn head_after(created: &Append) -> Head {
-    Head::after(None, &Sample::new(&created.task).caller, created).unwrap()
+    Head::after(None, &Sample::new(&*created.task).caller, created).unwrap()
 }
 
 /// Advances a cached task by this event, the one after `seq`.

@@ -21,7 +21,7 @@ const SEPARATOR: char = '\u{1f}';
 pub struct Caller {
     /// The id, as determined by authentication, such as issuer and subject of a token. Empty for callers without
     /// authentication; no authenticated caller has an empty id.
-    pub id: String,
+    pub id: Arc<str>,
     /// The tenants that the caller may use; `None` for all.
     #[serde(skip)]
     tenants: Option<Arc<BTreeSet<String>>>,
@@ -29,7 +29,7 @@ pub struct Caller {
 
 impl Caller {
     /// Creates a caller with this id.
-    pub fn new(id: impl Into<String>) -> Self {
+    pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self { id: id.into(), tenants: None }
     }
 

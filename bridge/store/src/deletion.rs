@@ -68,7 +68,7 @@ impl Deletion {
     /// `Open`.
     pub fn check(self, head: &Head) -> Result<()> {
         match self {
-            Self::Ended if head.is_open() => Err(StoreError::Open { task: head.task.clone() }),
+            Self::Ended if head.is_open() => Err(StoreError::Open { task: head.task.to_string() }),
             Self::Ended | Self::Forced => Ok(()),
         }
     }

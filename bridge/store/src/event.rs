@@ -1,6 +1,6 @@
 //! The events of a task.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::Arc};
 
 use bridge_protocol::{
     a2a::{
@@ -124,11 +124,11 @@ pub struct Revised {
 #[serde(rename_all = "camelCase")]
 pub struct Created {
     /// The name of the agent that works on the task.
-    pub agent: String,
+    pub agent: Arc<str>,
     /// The task's owner: the caller of the append.
     pub owner: Caller,
     /// The conversation that the task belongs to.
-    pub context_id: String,
+    pub context_id: Arc<str>,
     /// The id that the client chose for the task (A2A 0.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,

@@ -1,5 +1,7 @@
 //! The head of a task: the data that is needed to continue it, and the rules for the events that can follow.
 
+use std::sync::Arc;
+
 use bridge_protocol::a2a::{Metadata, TaskState};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,13 +17,13 @@ use crate::caller::Caller;
 #[serde(rename_all = "camelCase")]
 pub struct Head {
     /// The task's id.
-    pub task: String,
+    pub task: Arc<str>,
     /// The task's owner.
     pub owner: Caller,
     /// The name of the agent that works on the task.
-    pub agent: String,
+    pub agent: Arc<str>,
     /// The conversation that the task belongs to.
-    pub context_id: String,
+    pub context_id: Arc<str>,
     /// The id that the client chose for the task (A2A 0.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
@@ -112,7 +114,7 @@ impl Head {
         }
         if self.seq != append.expected {
             return Err(StoreError::Conflict {
-                task: append.task.clone(),
+                task: append.task.to_string(),
                 expected: append.expected,
                 actual: self.seq,
             });
@@ -144,7 +146,7 @@ impl Head {
 
     fn apply(&mut self, time: Timestamp, event: &Event) -> Result<()> {
         if self.state.is_terminal() && !matches!(event, Event::TurnEnded { .. }) {
-            let task = self.task.clone();
+            let task = self.task.to_string();
             return Err(StoreError::Ended { task });
         }
         match event {
@@ -218,6 +220,6 @@ impl Head {
     }
 
     fn invalid(&self, reason: String) -> StoreError {
-        StoreError::Invalid { task: self.task.clone(), reason }
+        StoreError::Invalid { task: self.task.to_string(), reason }
     }
 }

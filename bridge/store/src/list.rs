@@ -89,7 +89,7 @@ impl ListQuery {
 
     /// Returns whether the query selects this task of the agent.
     pub fn matches(&self, head: &Head) -> bool {
-        self.context_id.as_ref().is_none_or(|wanted| *wanted == head.context_id)
+        self.context_id.as_ref().is_none_or(|wanted| **wanted == *head.context_id)
             && self.state.as_ref().is_none_or(|wanted| *wanted == head.state)
             && self.includes_time(head.status_time.as_millisecond())
     }
@@ -183,7 +183,7 @@ pub struct ListPosition {
 impl ListPosition {
     /// Returns the position of a task.
     pub fn of(head: &Head) -> Self {
-        Self { millis: head.status_time.as_millisecond(), task: head.task.clone() }
+        Self { millis: head.status_time.as_millisecond(), task: head.task.to_string() }
     }
 
     /// Returns the token of the page that begins after this position.

@@ -71,8 +71,8 @@ impl Snapshot {
     /// Creates the task before its first event, to which [`Snapshot::apply`] adds events.
     pub fn empty(head: &Head) -> Self {
         let task = Task {
-            context_id: Some(head.context_id.clone()),
-            ..Task::new(&head.task, TaskStatus::new(TaskState::Submitted))
+            context_id: Some(head.context_id.to_string()),
+            ..Task::new(&*head.task, TaskStatus::new(TaskState::Submitted))
         };
         Self::new(Arc::new(task), 0)
     }

@@ -10,7 +10,7 @@ use crate::executor::Executor;
 #[derive(Clone)]
 pub struct Agent {
     /// The name of the agent in URLs and in the store.
-    pub name: String,
+    pub name: Arc<str>,
     /// The card without interfaces, which the host adds.
     pub card: AgentCard,
     /// Runs the agent's turns.
@@ -21,7 +21,7 @@ pub struct Agent {
 
 impl Agent {
     /// Returns an agent with the default settings for its turns.
-    pub fn new(name: impl Into<String>, card: AgentCard, executor: Arc<dyn Executor>) -> Self {
+    pub fn new(name: impl Into<Arc<str>>, card: AgentCard, executor: Arc<dyn Executor>) -> Self {
         Self { name: name.into(), card, executor, settings: TurnSettings::default() }
     }
 }

@@ -252,7 +252,7 @@ impl Metrics {
 
     /// Sets the numbers of running and waiting turns by agent, in place of earlier ones, and shows failed turns even if there
     /// are none yet: Prometheus sees no increase in a series that begins with the first failure.
-    pub fn load(&self, load: &BTreeMap<String, (usize, usize)>) {
+    pub fn load(&self, load: &BTreeMap<Arc<str>, (usize, usize)>) {
         let Families { turns, turns_running, turns_queued, .. } = &*self.0;
         turns_running.clear();
         turns_queued.clear();
@@ -328,7 +328,7 @@ impl Metrics {
     }
 
     /// Sets the numbers of settings with events to deliver, and of those whose delivery was given up, of each agent.
-    pub fn set_pushes(&self, counts: &BTreeMap<String, (i64, i64)>) {
+    pub fn set_pushes(&self, counts: &BTreeMap<Arc<str>, (i64, i64)>) {
         self.0.pushes_open.clear();
         self.0.pushes_given_up.clear();
         for (agent, (open, given_up)) in counts {

@@ -44,7 +44,7 @@ async fn app_of(agent: Agent) -> Router {
 /// Returns an agent that repeats the message.
 pub(crate) fn agent(name: &str) -> Agent {
     Agent {
-        name: name.to_owned(),
+        name: name.into(),
         card: AgentCard::named("Echo", "Says it again."),
         executor: Arc::new(FnExecutor(|text: &str| format!("You said: {text}"))),
         settings: TurnSettings::default(),

@@ -45,7 +45,7 @@ impl Executor for Planner {
 fn agent(name: &str, skills: &Value) -> Agent {
     let skills = skills.as_array().unwrap().iter();
     Agent {
-        name: name.to_owned(),
+        name: name.into(),
         card: AgentCard {
             skills: skills.map(|skill| AgentSkill::read(skill.clone()).unwrap()).collect(),
             ..AgentCard::named(name, "Does as it is told")

@@ -39,7 +39,7 @@ struct Appended {
 impl State {
     fn heads(&self) -> BTreeMap<&str, &Arc<Head>> {
         let heads = self.appends.iter().map(|append| &append.head);
-        heads.map(|head| (head.task.as_str(), head)).collect()
+        heads.map(|head| (&*head.task, head)).collect()
     }
 
     fn head(&self, caller: &Caller, task: &str) -> Result<&Arc<Head>, StoreError> {
@@ -49,30 +49,31 @@ impl State {
     }
 
     fn events<'k>(&'k self, task: &str) -> impl Iterator<Item = &'k StoredEvent> {
-        let ours = move |append: &&Appended| append.head.task == task;
+        let ours = move |append: &&Appended| *append.head.task == *task;
         self.appends.iter().filter(ours).flat_map(|append| &append.events)
     }
 
     fn message(&self, caller: &Caller, agent: &str, id: &str) -> Option<(String, Seq)> {
-        let ours = |append: &&Appended| append.head.owner == *caller && append.head.agent == agent;
+        let ours =
+            |append: &&Appended| append.head.owner == *caller && *append.head.agent == *agent;
         self.appends.iter().filter(ours).find_map(|append| {
             let has_id = |stored: &&StoredEvent| matches!(&stored.event, bridge::store::Event::Message(message) if message.message_id == id);
             let stored = append.events.iter().find(has_id)?;
-            Some((append.head.task.clone(), stored.seq))
+            Some((append.head.task.to_string(), stored.seq))
         })
     }
 
     fn client_task(&self, caller: &Caller, agent: &str, id: &str) -> Option<String> {
         let heads = self.heads().into_values();
         let has_id = |head: &&Arc<Head>| {
-            head.owner == *caller && head.agent == agent && head.client_id.as_deref() == Some(id)
+            head.owner == *caller && *head.agent == *agent && head.client_id.as_deref() == Some(id)
         };
-        Some(heads.into_iter().find(has_id)?.task.clone())
+        Some(heads.into_iter().find(has_id)?.task.to_string())
     }
 
     fn append(&mut self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
         let heads = self.heads();
-        let before = heads.get(append.task.as_str()).map(|head| &***head);
+        let before = heads.get(&*append.task).map(|head| &***head);
         let head = Arc::new(Head::after(before, caller, &append)?);
         for (id, _) in append.message_ids() {
             if let Some((task, seq)) = self.message(caller, &head.agent, id) {
@@ -99,7 +100,7 @@ impl State {
         limit: usize,
     ) -> Vec<Head> {
         let heads = self.heads().into_values();
-        let place = |head: &&Arc<Head>| (head.status_time.as_millisecond(), head.task.clone());
+        let place = |head: &&Arc<Head>| (head.status_time.as_millisecond(), head.task.to_string());
         let after = after.map(|after| (after.millis, after.task.clone()));
         let due = heads.filter(|head| head.status_time <= until && Some(place(head)) > after);
         let mut due: Vec<&Arc<Head>> = due.filter(|head| is_meant(head)).collect();
@@ -116,7 +117,7 @@ impl State {
 
     fn page(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
         let heads = self.heads();
-        let is_own = |head: &&&Arc<Head>| head.owner == *caller && head.agent == query.agent;
+        let is_own = |head: &&&Arc<Head>| head.owner == *caller && *head.agent == *query.agent;
         let after = query
             .start(|position| Ok(heads.get(position.task.as_str()).filter(is_own).is_some()))?;
         let ours = heads.values().filter(is_own).filter(|head| query.matches(head));
@@ -201,7 +202,7 @@ impl Store for ListStore {
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         let kept = self.kept();
         let heads = kept.heads().into_values();
-        let open = heads.filter(|head| !head.turns.is_empty() && head.task.as_str() > after);
+        let open = heads.filter(|head| !head.turns.is_empty() && *head.task > *after);
         Ok(open.take(limit).map(|head| head.as_ref().clone()).collect())
     }
 
@@ -213,7 +214,7 @@ impl Store for ListStore {
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
-        let is_wanted = |head: &Head| head.agent == agent && kind.has(head);
+        let is_wanted = |head: &Head| *head.agent == *agent && kind.has(head);
         Ok(self.kept().since(is_wanted, after, until, limit))
     }
 
@@ -225,7 +226,7 @@ impl Store for ListStore {
     ) -> Result<(), StoreError> {
         let mut kept = self.kept();
         deletion.check(kept.head(caller, task)?)?;
-        kept.appends.retain(|append| append.head.task != task);
+        kept.appends.retain(|append| *append.head.task != *task);
         drop(kept);
         self.feed.end(task);
         Ok(())
@@ -235,7 +236,7 @@ impl Store for ListStore {
         let kept = self.kept();
         let mut counts = BTreeMap::<String, TaskCounts>::new();
         for head in kept.heads().into_values() {
-            let TaskCounts { open, ended } = counts.entry(head.agent.clone()).or_default();
+            let TaskCounts { open, ended } = counts.entry(head.agent.to_string()).or_default();
             *open += usize::from(!head.state.is_terminal());
             if !head.is_open() {
                 ended.tasks += 1;

@@ -92,7 +92,7 @@ async fn an_unfinished_streamed_answer_is_closed_by_a_cancelation() {
     let mut items = stream(&world, say("begin and slow", None)).await;
     let first = items.next().await.unwrap().unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let cancel = CancelTaskRequest::new(first.position.task.as_str());
+    let cancel = CancelTaskRequest::new(&*first.position.task);
     world.service.cancel_task(&me(), cancel).await.unwrap();
     let told = told(items).await;
     let expected = [
@@ -223,9 +223,9 @@ async fn left_open(store: &dyn Store) {
     };
     let created = |context: &str| {
         Event::Created(Created {
-            agent: "agent".to_owned(),
+            agent: "agent".into(),
             owner: Caller::new("me"),
-            context_id: context.to_owned(),
+            context_id: context.into(),
             client_id: None,
             metadata: None,
         })
@@ -235,7 +235,7 @@ async fn left_open(store: &dyn Store) {
     let waiting = vec![created("c-2"), Event::Message(message("two")), queued(1, "two")];
     for (task, events) in [("begun", begun), ("waiting", waiting)] {
         let append = Append {
-            task: task.to_owned(),
+            task: task.into(),
             expected: 0,
             time: "2026-01-01T00:00:00Z".parse().unwrap(),
             events,

@@ -101,7 +101,7 @@ pub(crate) fn world(store: Arc<dyn Store>, conversation: ConversationScope) -> W
 pub(crate) fn world_with(store: Arc<dyn Store>, settings: TurnSettings) -> World {
     let agent = CommandAgent::default();
     let hosted = Agent {
-        name: "agent".to_owned(),
+        name: "agent".into(),
         card: AgentCard::named("Obedient", "Does what it is told."),
         executor: Arc::new(agent.clone()),
         settings,

@@ -35,7 +35,7 @@ pub(super) const RESULT: &str = "Result";
 /// evaluation of its context, and the sender of any other message wants to be evaluated.
 pub fn agent(name: &str, evaluator: Arc<dyn Evaluator>, limit: Duration) -> Agent {
     Agent {
-        name: name.to_owned(),
+        name: name.into(),
         card: evaluator.card(plain_card(name)),
         executor: Arc::new(EvaluatorExecutor { evaluator, running: Mutex::default() }),
         settings: TurnSettings { limit, ..TurnSettings::default() },

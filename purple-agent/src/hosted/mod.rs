@@ -33,7 +33,7 @@ impl PurpleAgent {
         let limit = limits.time.saturating_add(CLOSING);
         let conversations = Conversations::new(conversations);
         Agent {
-            name: name.to_owned(),
+            name: name.into(),
             card: card::card(name),
             executor: Arc::new(Hosted { agent: self, conversations }),
             settings: TurnSettings { limit, ..TurnSettings::default() },

@@ -268,7 +268,7 @@ async fn a_green_agent_that_waits_for_an_answer_gets_one() {
         let mut card = AgentCard::named("Asking", "Asks");
         card.capabilities.streaming = Some(streams);
         let url = host(Agent {
-            name: "asking".to_owned(),
+            name: "asking".into(),
             card,
             executor: Arc::new(Asking(green.agent.clone())),
             settings: TurnSettings::default(),
@@ -294,7 +294,7 @@ impl Executor for Ending {
 #[tokio::test]
 async fn a_green_agent_that_refuses_is_not_worked_for() {
     let url = host(Agent {
-        name: "refusing".to_owned(),
+        name: "refusing".into(),
         card: AgentCard::named("Refusing", "Refuses"),
         executor: Arc::new(Ending(TaskState::Rejected)),
         settings: TurnSettings::default(),

@@ -132,7 +132,7 @@ impl Green {
             heard: Mutex::default(),
         });
         let url = host(Agent {
-            name: "green".to_owned(),
+            name: "green".into(),
             card,
             executor: Arc::new(Shared(agent.clone())),
             settings: TurnSettings::default(),

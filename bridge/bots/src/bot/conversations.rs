@@ -92,7 +92,8 @@ impl Conversations {
         let (store, agent) = (&*self.0.store, &self.0.settings.name);
         let context = context.unwrap_or_else(clock::new_id);
         let head = create_task(store, agent, caller, context, None).await.map_err(unread)?;
-        let reference = ConversationReference { caller: caller.clone(), task: head.task.clone() };
+        let reference =
+            ConversationReference { caller: caller.clone(), task: head.task.to_string() };
         let spoken = self.speak(&reference, "CreateConversation", talk).await;
         if let Err(ContinueError::Bot { .. }) = &spoken {
             self.fail(&reference).await?;
@@ -133,7 +134,7 @@ impl Conversations {
         let ConversationReference { caller, task } = reference;
         let store = &self.0.store;
         let head = store.head(caller, task).await.map_err(unread)?;
-        if head.agent != self.0.settings.name {
+        if *head.agent != *self.0.settings.name {
             return Err(ContinueError::NotFound { task: task.clone() });
         }
         if head.state.is_terminal() {
@@ -186,14 +187,15 @@ pub(super) async fn create_task(
     metadata: Option<Metadata>,
 ) -> Result<Arc<Head>, StoreError> {
     let created = Event::Created(Created {
-        agent: agent.to_owned(),
+        agent: agent.into(),
         owner: caller.clone(),
-        context_id: context,
+        context_id: context.into(),
         client_id: None,
         metadata,
     });
     let events = vec![created];
-    let append = Append { task: clock::new_id(), expected: 0, time: clock::now(), events };
+    let task = clock::new_id().into();
+    let append = Append { task, expected: 0, time: clock::now(), events };
     store.append(caller, append).await
 }
 

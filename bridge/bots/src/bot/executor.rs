@@ -45,7 +45,7 @@ impl BotExecutor {
     pub fn into_agent(self) -> Agent {
         let settings = &self.0.settings;
         Agent {
-            name: settings.name.clone(),
+            name: settings.name.as_str().into(),
             card: self.0.bot.card(card::plain(&settings.name)),
             settings: TurnSettings {
                 conversation: settings.conversation,

@@ -18,7 +18,7 @@ use crate::{
 pub struct Chat {
     turns: Turns,
     conversations: Conversations,
-    agent: String,
+    agent: Arc<str>,
     caller: Caller,
     /// The last task.
     task: Option<String>,
@@ -104,7 +104,7 @@ impl Chat {
             is_watched: false,
         };
         let submitted = self.turns.submit(incoming).await?;
-        self.task = Some(submitted.task.clone());
+        self.task = Some(submitted.task.to_string());
         Ok(submitted)
     }
 

@@ -232,7 +232,9 @@ mod tests {
     async fn ask(binding: Binding, token: &str) -> Response<Body> {
         let inner = service_fn(async |request: Request<u8>| {
             let caller = request.extensions().get::<Caller>().cloned();
-            Ok::<_, String>(Response::new(caller.map_or_else(String::new, |one| one.id)))
+            Ok::<_, String>(Response::new(
+                caller.map_or_else(String::new, |one| one.id.to_string()),
+            ))
         });
         let request = Request::get("/").header("authorization", format!("Bearer {token}"));
         let guarded = access().layer(binding).layer(inner);

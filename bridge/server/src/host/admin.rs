@@ -119,7 +119,7 @@ async fn of_kind(
     limit: usize,
 ) -> Result<Vec<Head>, StoreError> {
     let (store, now) = (turns.store(), clock::now());
-    let is_wanted = |name: &String| wanted.agent.as_ref().is_none_or(|agent| agent == name);
+    let is_wanted = |name: &str| wanted.agent.as_deref().is_none_or(|agent| agent == name);
     let mut found = Vec::new();
     match kind {
         Kind::Running => {
@@ -129,7 +129,7 @@ async fn of_kind(
                 let Some(last) = heads.last() else {
                     break;
                 };
-                after.clone_from(&last.task);
+                after = last.task.to_string();
                 found.extend(heads.into_iter().filter(|head| is_wanted(&head.agent)));
             }
         }

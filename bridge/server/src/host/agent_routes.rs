@@ -1,6 +1,6 @@
 //! Assigns names and paths to agents without conflicts, and knows the paths at which agents can be served.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::{Host, HostError};
 use crate::{access::Access, agent::Agent};
@@ -21,7 +21,7 @@ const CATALOGUE: &str = "catalog";
 
 /// An agent with its own path.
 pub(super) struct AgentRoute {
-    pub(super) agent: String,
+    pub(super) agent: Arc<str>,
     pub(super) path: String,
     pub(super) access: Access,
     pub(super) flat_results: bool,
@@ -40,28 +40,29 @@ impl Host {
         for Agent { name, .. } in &self.agents {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
             if name.is_empty() || !name.chars().all(plain) {
-                return Err(HostError::Name(name.clone()));
+                return Err(HostError::Name(name.to_string()));
             }
             if is_own_name(name) {
-                return Err(HostError::Reserved(name.clone()));
+                return Err(HostError::Reserved(name.to_string()));
             }
             if !names.insert(name) {
-                return Err(HostError::Twice(name.clone()));
+                return Err(HostError::Twice(name.to_string()));
             }
-            let path = self.paths.get(name).cloned();
+            let path = self.paths.get(&**name).cloned();
             let path = path.unwrap_or_else(|| format!("/a2a/{name}"));
-            check_path(&path).map_err(|reason| HostError::Path { agent: name.clone(), reason })?;
+            check_path(&path)
+                .map_err(|reason| HostError::Path { agent: name.to_string(), reason })?;
             // The first agent's operations of 0.3 are at this path, unless the first agent itself is there.
             let is_asked = path == CLIENT_0_3_PATH && !agent_routes.is_empty();
             if is_asked || !taken.insert(path.clone()) {
                 return Err(HostError::SamePath(path));
             }
             agent_routes.push(AgentRoute {
-                agent: name.clone(),
+                agent: Arc::clone(name),
                 path,
-                access: self.accesses.get(name).cloned().unwrap_or_default(),
-                flat_results: self.flat_results.contains(name),
-                turns: self.turns.get(name).cloned(),
+                access: self.accesses.get(&**name).cloned().unwrap_or_default(),
+                flat_results: self.flat_results.contains(&**name),
+                turns: self.turns.get(&**name).cloned(),
             });
         }
         check_nested(&agent_routes)?;
@@ -79,7 +80,7 @@ impl Host {
         ];
         for (setting, agents) in settings {
             let is_unknown =
-                |name: &&&String| self.agents.iter().all(|agent| agent.name != ***name);
+                |name: &&&String| self.agents.iter().all(|agent| *agent.name != ***name);
             if let Some(agent) = agents.iter().find(is_unknown) {
                 return Err(HostError::NoSuchAgent { agent: (*agent).clone(), setting });
             }
@@ -97,7 +98,7 @@ fn check_nested(agent_routes: &[AgentRoute]) -> Result<(), HostError> {
                 "{path:?} has an operation of agent {:?}, whose path is {:?}; expected another path",
                 owner.agent, owner.path
             );
-            return Err(HostError::Path { agent: agent.clone(), reason });
+            return Err(HostError::Path { agent: agent.to_string(), reason });
         }
     }
     Ok(())

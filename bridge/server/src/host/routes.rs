@@ -1,5 +1,7 @@
 //! The router of all agents and the routes beside them.
 
+use std::sync::Arc;
+
 use axum::{
     Router,
     http::{HeaderMap, Uri},
@@ -53,13 +55,13 @@ pub(super) fn routes(
         };
         let endpoint = Endpoint {
             service: service.clone(),
-            agent: agent_route.agent.clone(),
+            agent: Arc::clone(&agent_route.agent),
             public_url: public_url.to_owned(),
             path: home.to_owned(),
             own_path: own.to_owned(),
             since: clock::now(),
             grpc: options.grpc.clone(),
-            grpc_tenant: (index > 0).then(|| agent_route.agent.clone()),
+            grpc_tenant: (index > 0).then(|| agent_route.agent.to_string()),
             access: agent_route.access.clone(),
             flat_results: agent_route.flat_results,
             turns: agent_route.turns.clone(),
@@ -88,7 +90,7 @@ pub(super) fn routes(
 fn with_grpc(app: Router, readiness: Readiness, agents: &[Endpoint]) -> Router {
     use crate::server::{Grpc, grpc};
     let spoken = agents.iter().filter(|one| one.grpc != Grpc::Nowhere);
-    let spoken = spoken.map(|one| (one.agent.clone(), grpc::agent(one.clone())));
+    let spoken = spoken.map(|one| (one.agent.to_string(), grpc::agent(one.clone())));
     match spoken.collect::<Vec<_>>() {
         none if none.is_empty() => app,
         named => {

@@ -251,7 +251,7 @@ impl Retention {
                 Err(StoreError::NotFound { .. }) => {}
                 Err(error) if error.is_temporary() => failed = Some(error),
                 Err(error) => {
-                    tracing::warn!(task = head.task, %error, "an old task could not be deleted");
+                    tracing::warn!(task = &*head.task, %error, "an old task could not be deleted");
                 }
             }
         }
@@ -261,10 +261,10 @@ impl Retention {
     /// Returns, for each of these tasks, whether something belongs to it. One query for all of them is much cheaper
     /// than one for each, and few tasks have anything.
     async fn have_belongings(&self, tasks: &[Head]) -> Result<Vec<bool>, StoreError> {
-        let ids = tasks.iter().map(|head| head.task.as_str());
+        let ids = tasks.iter().map(|head| &*head.task);
         let mut found = have_files(&*self.0.store, ids).await?;
         if let Some(push) = &self.0.push {
-            let named = |head: &Head| (head.owner.clone(), head.task.clone());
+            let named = |head: &Head| (head.owner.clone(), head.task.to_string());
             let named: Vec<(Caller, String)> = tasks.iter().map(named).collect();
             let have_settings = push.have_settings(&named).await?;
             let found = found.iter_mut();
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(retention.pass(at(401)).await.unwrap(), 0);
         assert_eq!(counted_tasks(&store).await.tasks, 299);
         let rest = store.idle_tasks(Idle::Ended, AGENT, None, at(302), 9).await.unwrap();
-        assert_eq!(rest[0].task, "t302");
+        assert_eq!(&*rest[0].task, "t302");
         assert_eq!(store.counts().await.unwrap()[AGENT].open, 1);
     }
 
@@ -361,7 +361,7 @@ mod tests {
         let rule = RetentionRule { age: None, tasks: Some(10), bytes: None };
         assert_eq!(retention(&store, rule).pass(at(9_999)).await.unwrap(), 590);
         let rest = store.idle_tasks(Idle::Ended, AGENT, None, at(9_999), 99).await.unwrap();
-        assert_eq!((rest.len(), rest[0].task.as_str()), (10, "t591"));
+        assert_eq!((rest.len(), &*rest[0].task), (10, "t591"));
         let half = counted_tasks(&store).await.bytes / 2;
         let rule = RetentionRule { age: None, tasks: None, bytes: Some(half) };
         retention(&store, rule).pass(at(9_999)).await.unwrap();

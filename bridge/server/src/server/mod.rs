@@ -56,7 +56,7 @@ pub struct Endpoint {
     /// The operations.
     pub service: Service,
     /// The agent's name.
-    pub agent: String,
+    pub agent: Arc<str>,
     /// The public URL of all agents, without a slash at the end. Cards contain it, unless the request has an
     /// [`Origin`].
     pub public_url: String,

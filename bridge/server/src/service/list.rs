@@ -29,7 +29,7 @@ impl Service {
         history::check(request.history_length)?;
         let token = PageToken::read(request.page_token.as_deref().unwrap_or_default());
         let query = ListQuery {
-            agent: context.agent.clone(),
+            agent: context.agent.to_string(),
             context_id: request.context_id,
             state: state(request.status)?,
             after: after(request.status_timestamp_after.as_deref())?,

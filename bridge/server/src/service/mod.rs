@@ -80,7 +80,7 @@ impl Default for Settings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context {
     /// The agent's name.
-    pub agent: String,
+    pub agent: Arc<str>,
     /// The caller.
     pub caller: Caller,
     /// The address from which the request came, if known. It stands for callers without credentials where callers have
@@ -105,7 +105,7 @@ pub struct Context {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The task.
-    pub task: String,
+    pub task: Arc<str>,
     /// The event.
     pub seq: Seq,
 }
@@ -173,7 +173,7 @@ impl Reply {
 
 impl Context {
     /// Returns a context with defaults for everything else.
-    pub fn new(agent: impl Into<String>, caller: Caller) -> Self {
+    pub fn new(agent: impl Into<Arc<str>>, caller: Caller) -> Self {
         Self {
             agent: agent.into(),
             caller,
@@ -222,7 +222,7 @@ impl std::str::FromStr for Position {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let parsed = text.rsplit_once('/').and_then(|(task, seq)| {
-            let (task, seq) = (task.to_owned(), seq.parse().ok()?);
+            let (task, seq) = (task.into(), seq.parse().ok()?);
             Some(Self { task, seq })
         });
         parsed.ok_or_else(|| {

@@ -153,7 +153,7 @@ impl Service {
         }
         let message_id = request.message.message_id.clone();
         let incoming = IncomingMessage {
-            agent: context.agent.clone(),
+            agent: Arc::clone(&context.agent),
             caller: context.caller.clone(),
             message: request.message,
             client_id: context.client_id.clone(),
@@ -302,7 +302,7 @@ impl Service {
                     page_size: 1,
                     artifacts: false,
                     history: Some(0),
-                    ..ListQuery::of(agent)
+                    ..ListQuery::of(&**agent)
                 };
                 open += self.turns.store().list(owner, &query).await?.total;
             }

@@ -82,7 +82,7 @@ impl Service {
         match &context.last_event {
             Some(last) if last.task == head.task => {
                 // A store that was restored from a copy may have fewer events than the client has seen.
-                let (task, seq) = (head.task.clone(), last.seq.min(head.seq));
+                let (task, seq) = (Arc::clone(&head.task), last.seq.min(head.seq));
                 let end = task_stream::StreamEnd::Task;
                 return Ok(task_stream::after(self, context, Position { task, seq }, end));
             }
@@ -92,7 +92,7 @@ impl Service {
             let message = format!("task {} has ended: get it instead", head.task);
             return Err(Error::new(ErrorKind::UnsupportedOperation, message));
         }
-        let (task, seq) = (head.task.clone(), head.seq);
+        let (task, seq) = (Arc::clone(&head.task), head.seq);
         task_stream::from(self, context, Position { task, seq }, task_stream::StreamEnd::Task, None)
             .await
     }

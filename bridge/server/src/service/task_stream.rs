@@ -85,7 +85,7 @@ struct TaskStream {
 /// Data that is read once, with the first event.
 #[derive(Clone)]
 struct StreamBounds {
-    context_id: String,
+    context_id: Arc<str>,
     /// The last event to read, if the log already had the end of the stream when the stream began.
     last: Option<Seq>,
 }
@@ -237,7 +237,7 @@ impl TaskStream {
         };
         let bounds = StreamBounds {
             last: (over || head.state.is_terminal()).then_some(head.seq),
-            context_id: head.context_id.clone(),
+            context_id: Arc::clone(&head.context_id),
         };
         self.bounds = Some(bounds.clone());
         Ok(bounds)
@@ -266,7 +266,7 @@ mod tests {
         let seq = sample.then(&*store, 1, large).await;
         let service = Service::new(Turns::new(store, []), super::super::Settings::default());
         let context = Context::new("sample", sample.caller);
-        let task = sample.task;
+        let task = sample.task.into();
         let position = Position { task, seq };
         let mut stream = TaskStream::after(&service, &context, position, StreamEnd::Task);
         let others = ResponseMemory::of_client().reserve(usize::MAX).await;

@@ -193,7 +193,7 @@ impl Ahead {
         let mut context = Context::new("patient", Caller::anonymous());
         let listed = service.list_tasks(&context, ListTasksRequest::default()).await.unwrap();
         let task = listed.tasks[0].id.clone();
-        context.last_event = Some(Position { task: task.clone(), seq: 1_000 });
+        context.last_event = Some(Position { task: task.as_str().into(), seq: 1_000 });
         Self { service, patient, waiting, context, task }
     }
 }

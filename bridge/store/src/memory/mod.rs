@@ -155,7 +155,7 @@ impl Store for MemoryStore {
         let tables = self.lock();
         let after = after.map(|after| (after.millis, Arc::from(after.task.as_str())));
         let after = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let tasks = tables.idle.get(&(kind, agent.to_owned())).into_iter();
+        let tasks = tables.idle.get(&(kind, agent.into())).into_iter();
         let later = tasks.flat_map(|tasks| tasks.range((after.clone(), Bound::Unbounded)));
         let due = later.take_while(|(millis, _)| *millis <= until.as_millisecond());
         Ok(tables.heads(due.take(limit).map(|(_, task)| task)))
@@ -163,6 +163,7 @@ impl Store for MemoryStore {
 
     async fn counts(&self) -> Result<BTreeMap<String, TaskCounts>> {
         let counts = self.lock().counts.clone().into_iter();
+        let counts = counts.map(|(agent, counts)| (agent.to_string(), counts));
         Ok(counts.filter(|(_, counts)| *counts != TaskCounts::default()).collect())
     }
 

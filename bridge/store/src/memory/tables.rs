@@ -26,11 +26,11 @@ pub(super) type TasksByTime = BTreeSet<(i64, Arc<str>)>;
 pub(super) struct MemoryTables {
     pub(super) tasks: BTreeMap<Arc<str>, TaskEntry>,
     /// The tasks and ids of each caller at each agent.
-    caller_indexes: BTreeMap<(Caller, String), CallerIndex>,
+    caller_indexes: BTreeMap<(Caller, Arc<str>), CallerIndex>,
     /// The tasks with turns that have not ended.
     pub(super) turns: BTreeSet<Arc<str>>,
-    pub(super) idle: BTreeMap<(Idle, String), TasksByTime>,
-    pub(super) counts: BTreeMap<String, TaskCounts>,
+    pub(super) idle: BTreeMap<(Idle, Arc<str>), TasksByTime>,
+    pub(super) counts: BTreeMap<Arc<str>, TaskCounts>,
     pub(super) records: BTreeMap<(Caller, RecordKey), Vec<u8>>,
 }
 
@@ -138,16 +138,16 @@ impl MemoryTables {
         append: &Append,
         written: StoredAppend,
     ) -> Result<Arc<Head>> {
-        let known = self.tasks.get_key_value(append.task.as_str());
-        let task = known.map_or_else(|| append.task.as_str().into(), |(task, _)| Arc::clone(task));
-        let before = known.map(|(_, entry)| Arc::clone(&entry.head));
+        let known = self.tasks.get(&append.task);
+        let before = known.map(|entry| Arc::clone(&entry.head));
         let after = Arc::new(Head::after(before.as_deref(), caller, append)?);
+        let task = Arc::clone(&after.task);
         let caller_index = (after.owner.clone(), after.agent.clone());
         let caller_index = self.caller_indexes.entry(caller_index).or_default();
         caller_index.check_ids(&after, append)?;
         caller_index.add_ids(&task, &after, append);
         caller_index.lists.update(&task, before.as_deref(), &after);
-        let before_bytes = known.map_or(0, |(_, entry)| entry.bytes);
+        let before_bytes = known.map_or(0, |entry| entry.bytes);
         if let Some(before) = &before {
             self.count(&task, before, before_bytes, false);
         }
@@ -214,7 +214,7 @@ impl MemoryTables {
     }
 
     pub(super) fn caller_index(&self, caller: &Caller, agent: &str) -> Option<&CallerIndex> {
-        self.caller_indexes.get(&(caller.clone(), agent.to_owned()))
+        self.caller_indexes.get(&(caller.clone(), agent.into()))
     }
 
     /// Returns the positions of the tasks of a page, one more than it has if there are so many, and the number of tasks on
@@ -226,8 +226,9 @@ impl MemoryTables {
     ) -> Result<(Vec<ListPosition>, usize)> {
         let from = query.start(|position| {
             let entry = self.tasks.get(position.task.as_str());
-            let is_own =
-                |entry: &TaskEntry| entry.head.owner == *caller && entry.head.agent == query.agent;
+            let is_own = |entry: &TaskEntry| {
+                entry.head.owner == *caller && *entry.head.agent == *query.agent
+            };
             Ok(entry.is_some_and(is_own))
         })?;
         let index = self.caller_index(caller, &query.agent);
@@ -362,7 +363,7 @@ impl TaskLists {
 
 /// Returns the lists that have a task.
 fn list_names(head: &Head) -> [ListName; 2] {
-    let context = Some(head.context_id.as_str().into());
+    let context = Some(Arc::clone(&head.context_id));
     [(None, head.state.clone()), (context, head.state.clone())]
 }
 

@@ -32,7 +32,7 @@
 //!
 //! JSON takes a third more bytes than a binary format would, but it keeps all unknown fields of the protocol's objects.
 
-use std::fmt::Display;
+use std::{fmt::Display, sync::Arc};
 
 use bridge_protocol::wire;
 use jiff::Timestamp;
@@ -276,7 +276,7 @@ impl<'r> LoggedAppend<'r> {
 }
 
 /// Guesses the task of a damaged append, and its head if it can still be read. The result may be wrong.
-pub(super) fn guess_task(record: &[u8]) -> Option<(String, Option<Head>)> {
+pub(super) fn guess_task(record: &[u8]) -> Option<(Arc<str>, Option<Head>)> {
     let body = match record.split_first()? {
         (&APPEND, body) => body,
         (&LAST_COPY, body) => body.get(TOTAL..)?,
@@ -289,7 +289,7 @@ pub(super) fn guess_task(record: &[u8]) -> Option<(String, Option<Head>)> {
     }
     let id = rest.strip_prefix(b"{\"task\":\"")?;
     let end = id.iter().position(|byte| *byte == b'"')?;
-    Some((str::from_utf8(&id[..end]).ok()?.to_owned(), None))
+    Some((str::from_utf8(&id[..end]).ok()?.into(), None))
 }
 
 /// Returns the value of a small record.
@@ -414,7 +414,7 @@ mod tests {
     fn the_task_of_a_damaged_append_is_guessed() {
         let whole = record();
         let (task, head) = guess_task(&whole).unwrap();
-        assert_eq!((task.as_str(), head.map(|head| head.seq)), ("t", Some(6)));
+        assert_eq!((&*task, head.map(|head| head.seq)), ("t", Some(6)));
         let mut torn = whole.clone();
         torn[41] = 0;
         assert_eq!(guess_task(&torn), None);

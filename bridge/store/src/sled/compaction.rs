@@ -70,7 +70,7 @@ struct Progress {
 #[derive(Debug)]
 enum LiveItem {
     /// A task, with the size of its appends.
-    Task(String, u64),
+    Task(Arc<str>, u64),
     Record(Key, LogOffset),
 }
 
@@ -295,7 +295,7 @@ async fn copy_item(
             }
             return Ok(true);
         }
-        LiveItem::Task(task, _) => Arc::<str>::from(task),
+        LiveItem::Task(task, _) => task,
     };
     for _ in 0..MAX_ATTEMPTS {
         let Some(copy) = read_task(reader, &task, end).await? else {

@@ -53,7 +53,7 @@ pub(super) enum ReplayedRecord {
     /// A small record was stored at an offset, or removed.
     Small(Key, Option<LogOffset>),
     /// An append that cannot be read, with its task, and its head if it is known.
-    Lost(LogOffset, String, Option<Arc<Head>>),
+    Lost(LogOffset, Arc<str>, Option<Arc<Head>>),
 }
 
 impl<'a> Draft<'a> {
@@ -144,7 +144,7 @@ impl<'a> Draft<'a> {
         let before = before.ok_or_else(|| StoreError::not_found(task))?;
         if before.offset != copy.latest.offset {
             return Err(StoreError::Conflict {
-                task: task.clone(),
+                task: task.to_string(),
                 expected: copy.latest.head.seq,
                 actual: before.head.seq,
             });

@@ -71,9 +71,9 @@ pub(super) struct IndexedTask {
     pub(super) bytes: u64,
     /// The time of the status, in milliseconds.
     pub(super) millis: i64,
-    pub(super) owner: String,
-    pub(super) agent: String,
-    pub(super) context_id: String,
+    pub(super) owner: Arc<str>,
+    pub(super) agent: Arc<str>,
+    pub(super) context_id: Arc<str>,
     pub(super) state: String,
 }
 
@@ -81,7 +81,7 @@ impl IndexedTask {
     /// Returns the known data of a task whose latest append cannot be read.
     pub(super) fn damaged_append(self, task: &str) -> LatestAppend {
         let head = Head {
-            task: task.to_owned(),
+            task: task.into(),
             owner: Caller::new(self.owner),
             agent: self.agent,
             context_id: self.context_id,
@@ -193,8 +193,7 @@ pub(super) fn time(key: &[u8]) -> Option<i64> {
 
 /// Returns the smallest possible key of this time in a list.
 pub(super) fn start_of_time(list: &[u8], order: Order, millis: i64) -> Key {
-    let task = String::new();
-    ordered_key(list.to_vec(), order, &ListPosition { millis, task })
+    ordered_key(list.to_vec(), order, &ListPosition { millis, task: String::new() })
 }
 
 /// Returns the text at the end of a list's key: the id of a task or of a small record.
@@ -245,7 +244,7 @@ pub(super) fn states(
     state: Option<&str>,
 ) -> Key {
     let kind = context.map_or(COUNT, |_| CONTEXT_COUNT);
-    let names = [caller.id.as_str(), agent].into_iter();
+    let names = [&*caller.id, agent].into_iter();
     prefix(kind, &Vec::from_iter(names.chain(context).chain(state)))
 }
 

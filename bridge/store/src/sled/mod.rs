@@ -147,7 +147,7 @@ impl SledStore {
             _ if append.expected == 0 || append.message_ids().next().is_none() => None,
             _ => Some(self.reader.head(caller, &append.task).await?.agent.clone()),
         };
-        let key = |agent: &String| -> Vec<keys::Key> {
+        let key = |agent: &Arc<str>| -> Vec<keys::Key> {
             append.message_ids().map(|(id, _)| keys::message(caller, agent, id)).collect()
         };
         let messages = agent.as_ref().map(key).unwrap_or_default();

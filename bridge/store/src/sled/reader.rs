@@ -100,7 +100,7 @@ impl Reader {
         let record = self.log.read(offset)?;
         let append = LoggedAppend::open(&record)?;
         let head = append.head()?;
-        if head.task != task {
+        if *head.task != *task {
             let reason = "it is of another task";
             return Err(StoreError::corrupt("a record of the log", reason));
         }
@@ -234,7 +234,7 @@ impl Reader {
         let from = query.start(|position| {
             // The last task of the previous page may be damaged, so only the index is read.
             let indexed = self.indexed_task(&position.task)?;
-            Ok(indexed.is_some_and(|task| task.owner == caller.id && task.agent == *agent))
+            Ok(indexed.is_some_and(|task| task.owner == caller.id && *task.agent == **agent))
         })?;
         let (mut found, mut total) = (Vec::new(), 0);
         let state = query.state.as_ref().map(|state| state.as_str());

@@ -144,7 +144,7 @@ pub async fn ended_tasks_are_listed_by_time(backend: &impl Backend) {
     let ended = async |after: Option<(i64, &str)>, until, limit| {
         let after = after.map(|(millis, task)| ListPosition { millis, task: task.into() });
         let found = store.idle_tasks(Idle::Ended, AGENT, after.as_ref(), at(until), limit);
-        let found = found.await.unwrap().into_iter().map(|head| head.task);
+        let found = found.await.unwrap().into_iter().map(|head| head.task.to_string());
         found.collect::<Vec<_>>()
     };
     assert_eq!(ended(None, 99, 99).await, ["b", "a", "c", "d"]);

@@ -48,7 +48,7 @@ struct ChannelListener(mpsc::UnboundedSender<(String, Seq)>);
 
 impl Listener for ChannelListener {
     fn appended(&self, head: &Head) {
-        let _ = self.0.send((head.task.clone(), head.seq));
+        let _ = self.0.send((head.task.to_string(), head.seq));
     }
 }
 

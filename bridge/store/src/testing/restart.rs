@@ -71,7 +71,7 @@ pub async fn waiting_tasks_are_listed_by_time(backend: &impl Backend) {
     let waiting = async |after: Option<(i64, &str)>, until, limit| {
         let after = after.map(|(millis, task)| ListPosition { millis, task: task.into() });
         let found = store.idle_tasks(Idle::Waiting, AGENT, after.as_ref(), at(until), limit);
-        let found = found.await.unwrap().into_iter().map(|head| head.task);
+        let found = found.await.unwrap().into_iter().map(|head| head.task.to_string());
         found.collect::<Vec<_>>()
     };
     assert_eq!(waiting(None, 99, 99).await, ["b", "a", "c", "f"]);

@@ -45,7 +45,7 @@ impl Sample {
         Event::Created(Created {
             agent: AGENT.into(),
             owner: self.caller.clone(),
-            context_id: self.context.clone(),
+            context_id: self.context.as_str().into(),
             client_id: None,
             metadata: None,
         })
@@ -53,7 +53,7 @@ impl Sample {
 
     /// Returns an append of these events, `millis` milliseconds after 1970.
     pub fn append(&self, expected: Seq, millis: i64, events: Vec<Event>) -> Append {
-        Append { task: self.task.clone(), expected, time: at(millis), events }
+        Append { task: self.task.as_str().into(), expected, time: at(millis), events }
     }
 
     /// Creates the task with a first message `TASK-1` and its queued turn: events 1 to 3.

@@ -7,6 +7,7 @@ use std::{
     fs::{self, File},
     io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write as _},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -40,7 +41,7 @@ enum Line {
     },
     Append {
         owner: Caller,
-        task: String,
+        task: Arc<str>,
         expected: Seq,
         #[serde(with = "millis")]
         time: Timestamp,

@@ -172,9 +172,9 @@ impl Transfer<'_> {
         match &item {
             Item::Record(_) => report.records += 1,
             Item::Append(_, append) => {
-                if append.task != self.last {
+                if *append.task != *self.last {
                     report.tasks += 1;
-                    self.last.clone_from(&append.task);
+                    self.last = append.task.to_string();
                 }
                 report.events += append.events.len() as u64;
             }

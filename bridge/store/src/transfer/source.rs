@@ -137,7 +137,7 @@ fn appends(task: &str, events: Vec<StoredEvent>) -> Vec<Append> {
             Some(_) | None => {
                 size = event.size();
                 appends.push(Append {
-                    task: task.to_owned(),
+                    task: task.into(),
                     expected: seq - 1,
                     time,
                     events: vec![event],

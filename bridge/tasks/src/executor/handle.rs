@@ -224,7 +224,7 @@ impl TaskHandle {
             }
         }
         Err(EmitError::Store(StoreError::Conflict {
-            task: head.task.clone(),
+            task: head.task.to_string(),
             expected: head.seq,
             actual: head.seq,
         }))
@@ -243,14 +243,14 @@ impl TaskHandle {
     pub async fn earlier_tasks(&self, limit: usize) -> Result<Vec<Arc<Task>>, EmitError> {
         let Head { owner, agent, context_id, task, .. } = &*self.task;
         let query = ListQuery {
-            context_id: Some(context_id.clone()),
+            context_id: Some(context_id.to_string()),
             // The number of all of them is not needed.
             known_total: Some(0),
             page_size: limit.saturating_add(1),
-            ..ListQuery::of(agent)
+            ..ListQuery::of(&**agent)
         };
         let page = self.store.list(owner, &query).await.map_err(EmitError::Store)?;
-        let others = page.tasks.into_iter().map(|one| one.task).filter(|one| one.id != *task);
+        let others = page.tasks.into_iter().map(|one| one.task).filter(|one| *one.id != **task);
         let mut tasks: Vec<_> = others.take(limit).collect();
         tasks.reverse();
         Ok(tasks)

@@ -32,7 +32,7 @@ impl Turns {
         task: &str,
     ) -> Result<Snapshot, TurnError> {
         let head = self.0.store.head(caller, task).await?;
-        if head.agent != agent {
+        if *head.agent != *agent {
             return Err(TurnError::NotFound { task: task.into() });
         }
         let handle = TaskHandle::new(self.0.store.clone(), Arc::clone(&head));

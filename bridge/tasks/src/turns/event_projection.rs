@@ -47,7 +47,7 @@ impl Follower {
             }
             other => other,
         };
-        event.into_stream_response(self.task.clone(), context_id.to_owned(), &status)
+        event.into_stream_response(self.task.to_string(), context_id.to_owned(), &status)
     }
 
     /// Returns the task as of the last event that was returned, in the form for its caller.

@@ -73,13 +73,13 @@ impl Turns {
                     Ok(is_canceled) => expired += usize::from(is_canceled),
                     Err(error) => {
                         have_failed = true;
-                        tracing::warn!(task = head.task, %error, "a waiting task could not be canceled");
+                        tracing::warn!(task = &*head.task, %error, "a waiting task could not be canceled");
                     }
                 }
             }
             let last = ListPosition::of(last);
             if !have_failed {
-                self.last_checked().insert(agent.name.clone(), last.clone());
+                self.last_checked().insert(Arc::clone(&agent.name), last.clone());
             }
             after = Some(last);
         }
@@ -95,7 +95,7 @@ impl Turns {
         last_checked.get(agent).cloned()
     }
 
-    fn last_checked(&self) -> MutexGuard<'_, BTreeMap<String, ListPosition>> {
+    fn last_checked(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, ListPosition>> {
         lock(&self.0.last_checked)
     }
 
@@ -120,7 +120,7 @@ impl Turns {
         }
         match store.task(owner, task).await {
             Ok(snapshot) => notify_agent(Arc::clone(agent), snapshot.task, owner.clone()),
-            Err(error) => tracing::warn!(task, %error, "an expired task cannot be read"),
+            Err(error) => tracing::warn!(task = &**task, %error, "an expired task cannot be read"),
         }
         Ok(true)
     }
@@ -212,7 +212,7 @@ mod tests {
             let head = watch.after(seen).await.unwrap();
             seen = head.seq;
             if head.turns.is_empty() {
-                return submitted.task;
+                return submitted.task.to_string();
             }
         }
     }

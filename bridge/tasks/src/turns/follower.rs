@@ -21,7 +21,7 @@ const PAGE: usize = 256;
 pub struct Follower {
     pub(super) store: Arc<dyn Store>,
     pub(super) caller: Caller,
-    pub(super) task: String,
+    pub(super) task: Arc<str>,
     pub(super) seen: Seq,
     read: VecDeque<StoredEvent>,
     watch: Option<Watch>,
@@ -37,11 +37,16 @@ pub struct Follower {
 
 impl Follower {
     /// Follows a task's events after `seen`. Nothing is read before the first call of [`next`](Self::next).
-    pub fn new(store: Arc<dyn Store>, caller: Caller, task: String, seen: Seq) -> Self {
+    pub fn new(
+        store: Arc<dyn Store>,
+        caller: Caller,
+        task: impl Into<Arc<str>>,
+        seen: Seq,
+    ) -> Self {
         Self {
             store,
             caller,
-            task,
+            task: task.into(),
             seen,
             read: VecDeque::new(),
             watch: None,
@@ -138,7 +143,7 @@ impl Follower {
         let Some(memory) = self.memory.as_ref().filter(|_| size >= COUNTED_RESPONSE) else {
             return Ok(page);
         };
-        large_responses().remember_size(|| self.task.as_str(), size);
+        large_responses().remember_size(|| &*self.task, size);
         self.permit = memory.try_reserve(size);
         if self.permit.is_some() {
             return Ok(page);

@@ -160,7 +160,7 @@ impl Turns {
         let nothing = Arc::new(TurnJob {
             agent: agent.clone(),
             caller: caller.clone(),
-            task: String::new(),
+            task: Arc::default(),
             turn: 0,
             is_watched: false,
             cause: TraceContext::default(),
@@ -183,7 +183,7 @@ impl Turns {
             match self.recover_task(head).await {
                 Ok(recovered) => count += recovered,
                 Err(error) => {
-                    tracing::error!(task = head.task, %error, "an open task was not recovered");
+                    tracing::error!(task = &*head.task, %error, "an open task was not recovered");
                     self.0.look_again.notify_one();
                 }
             }

@@ -86,7 +86,7 @@ const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct Turns(Arc<TurnsInner>);
 
-type Agents = BTreeMap<String, Arc<Agent>>;
+type Agents = BTreeMap<Arc<str>, Arc<Agent>>;
 
 #[derive(Debug)]
 struct TurnsInner {
@@ -103,7 +103,7 @@ struct TurnsInner {
     metrics: Metrics,
     expiry_started: Once,
     /// The last task of each agent that was checked for expiry; none before it is waiting.
-    last_checked: Mutex<BTreeMap<String, ListPosition>>,
+    last_checked: Mutex<BTreeMap<Arc<str>, ListPosition>>,
     heartbeat: Once,
 }
 
@@ -272,8 +272,8 @@ impl Turns {
             std::mem::replace(&mut *current, agents.clone())
         };
         before.values().for_each(|agent| agent.executor.on_removed());
-        let is_new = |name: &&String| !before.contains_key(*name);
-        agents.keys().filter(is_new).cloned().collect()
+        let is_new = |name: &&Arc<str>| !before.contains_key(*name);
+        agents.keys().filter(is_new).map(ToString::to_string).collect()
     }
 
     /// Keeps a timer set as long as these turns exist, which makes all other timers cheap: each message sets timers of
@@ -296,5 +296,5 @@ impl Turns {
 
 fn named(agents: impl IntoIterator<Item = Agent>) -> Arc<Agents> {
     let agents = agents.into_iter();
-    Arc::new(agents.map(|agent| (agent.name.clone(), Arc::new(agent))).collect())
+    Arc::new(agents.map(|agent| (Arc::clone(&agent.name), Arc::new(agent))).collect())
 }

@@ -38,7 +38,7 @@ pub(super) async fn append_closing(
         }
     }
     Err(EmitError::Store(StoreError::Conflict {
-        task: head.task.clone(),
+        task: head.task.to_string(),
         expected: head.seq,
         actual: head.seq,
     }))

@@ -24,9 +24,9 @@ use crate::{
 /// A queued or running turn.
 #[derive(Debug)]
 pub(super) struct TurnJob {
-    pub(super) agent: String,
+    pub(super) agent: Arc<str>,
     pub(super) caller: Caller,
-    pub(super) task: String,
+    pub(super) task: Arc<str>,
     pub(super) turn: u64,
     /// Whether the caller streams the answer; false after a restart.
     pub(super) is_watched: bool,
@@ -45,27 +45,27 @@ impl TurnJob {
 }
 
 /// Identifies a conversation: turns with the same key run one at a time.
-pub(super) type ConversationKey = Arc<(String, Caller, String)>;
+pub(super) type ConversationKey = Arc<(Arc<str>, Caller, Arc<str>)>;
 
 /// Returns the key of the conversation to which a task belongs.
 pub(super) fn conversation_key(
     agent: &Agent,
     caller: &Caller,
-    task: &str,
-    context: &str,
+    task: &Arc<str>,
+    context: &Arc<str>,
 ) -> ConversationKey {
     let conversation = match agent.settings.conversation {
         ConversationScope::Task => task,
         ConversationScope::Context => context,
     };
-    Arc::new((agent.name.clone(), caller.clone(), conversation.to_owned()))
+    Arc::new((Arc::clone(&agent.name), caller.clone(), Arc::clone(conversation)))
 }
 
 /// Returns the keys under which the turns of a task may run: the agent's conversation scope may have changed since they
 /// began, and the agent may not be hosted any more.
 pub(super) fn possible_keys(head: &Head) -> [ConversationKey; 2] {
     [&head.task, &head.context_id].map(|conversation| {
-        Arc::new((head.agent.clone(), head.owner.clone(), conversation.clone()))
+        Arc::new((Arc::clone(&head.agent), head.owner.clone(), Arc::clone(conversation)))
     })
 }
 
@@ -218,18 +218,18 @@ impl ConversationQueues {
     /// Signals the cancelation to a task's running turn and removes its waiting turns.
     pub(super) fn cancel(&self, key: &ConversationKey, task: &str) {
         if let Some(queue) = self.lock().get_mut(key) {
-            queue.waiting.retain(|one| one.job.task != task);
-            if queue.running.task == task {
+            queue.waiting.retain(|one| *one.job.task != *task);
+            if *queue.running.task == *task {
                 queue.cancel_signal.cancel();
             }
         }
     }
 
     /// Returns the numbers of running and waiting turns of each agent.
-    pub(super) fn load(&self) -> BTreeMap<String, (usize, usize)> {
+    pub(super) fn load(&self) -> BTreeMap<Arc<str>, (usize, usize)> {
         let mut load = BTreeMap::<_, (usize, usize)>::new();
         for (key, queue) in &*self.lock() {
-            let (running, waiting) = load.entry(key.0.clone()).or_default();
+            let (running, waiting) = load.entry(Arc::clone(&key.0)).or_default();
             *running += 1;
             *waiting += queue.waiting.len();
         }

@@ -46,7 +46,7 @@ impl Turns {
     /// # Errors
     /// Returns an error if the store fails.
     pub async fn recover_agents(&self, agents: &BTreeSet<String>) -> Result<usize, TurnError> {
-        self.recover_open_tasks(|head| agents.contains(&head.agent)).await
+        self.recover_open_tasks(|head| agents.contains(&*head.agent)).await
     }
 
     pub(super) async fn recover_open_tasks(
@@ -54,13 +54,13 @@ impl Turns {
         wanted: impl Fn(&Head) -> bool,
     ) -> Result<usize, TurnError> {
         let mut seen = 0;
-        let mut after = String::new();
+        let mut after: Arc<str> = Arc::default();
         loop {
             let heads = self.0.store.open_turns(&after, PAGE).await?;
             let Some(last) = heads.last() else {
                 return Ok(seen);
             };
-            after = last.task.clone();
+            after = Arc::clone(&last.task);
             if let Some(leases) = self.leases() {
                 let heads: Vec<Head> = heads.into_iter().filter(|head| wanted(head)).collect();
                 seen += self.take_up_unheld(leases, &heads).await?;
@@ -84,17 +84,17 @@ impl Turns {
         let mut recovered = 0;
         let Some(agent) = self.agent(&head.agent) else {
             tracing::warn!(
-                task = head.task,
-                agent = head.agent,
+                task = &*head.task,
+                agent = &*head.agent,
                 "an open task of an unknown agent"
             );
             return Ok(0);
         };
         for turn in &head.turns {
             let job = Arc::new(TurnJob {
-                agent: head.agent.clone(),
+                agent: Arc::clone(&head.agent),
                 caller: head.owner.clone(),
-                task: head.task.clone(),
+                task: Arc::clone(&head.task),
                 turn: turn.turn,
                 is_watched: false,
                 cause: trace::of_message(turn.traceparent.as_deref()),

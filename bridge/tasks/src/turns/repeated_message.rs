@@ -36,7 +36,7 @@ impl Turns {
             });
         }
         Ok(Submitted {
-            task,
+            task: task.into(),
             message,
             last: message + 1,
             turn: logged.turn,
@@ -102,7 +102,7 @@ impl<'e> LoggedMessage<'e> {
     fn difference(&self, other: &IncomingMessage, head: &Head) -> Option<&'static str> {
         let repeated = &other.message;
         let is_same_task = match (&repeated.task_id, &other.client_id) {
-            (Some(task), _) => *task == head.task && !self.creates,
+            (Some(task), _) => **task == *head.task && !self.creates,
             (None, Some(_)) => other.client_id == head.client_id,
             (None, None) => self.creates && head.client_id.is_none(),
         };

@@ -85,7 +85,7 @@ impl Turns {
             let span = trace::turn(&job.agent, &job.task, job.turn, &job.cause);
             let running = self.run(&job, cancel_signal, begun.take()).instrument(span);
             if AssertUnwindSafe(running).catch_unwind().await.is_err() {
-                tracing::error!(task = job.task, turn = job.turn, "the work on a turn panicked");
+                tracing::error!(task = &*job.task, turn = job.turn, "the work on a turn panicked");
                 let text = "The bridge failed while the agent worked on this message.";
                 // Boxed, like all rare steps: their state would enlarge the future of every turn for its whole duration.
                 Box::pin(self.fail(&job, text)).await;
@@ -106,7 +106,7 @@ impl Turns {
         match ended {
             Ok(()) | Err(EmitError::Ended { .. }) => {}
             Err(EmitError::Store(error)) => {
-                tracing::error!(task = job.task, turn = job.turn, %error, "a turn was lost");
+                tracing::error!(task = &*job.task, turn = job.turn, %error, "a turn was lost");
                 self.0.unlogged_ends.add(job, UnloggedEnd::Lost);
             }
         }
@@ -130,7 +130,7 @@ impl Turns {
             Ok(()) | Err(EmitError::Ended { .. }) => {}
             Err(EmitError::Store(error)) => {
                 if !error.is_reported_by_store() {
-                    tracing::error!(task = job.task, turn = job.turn, %error, "the result of a turn could not be \
+                    tracing::error!(task = &*job.task, turn = job.turn, %error, "the result of a turn could not be \
                          stored");
                 }
                 let text = "The bridge could not store the result of this message.";
@@ -290,7 +290,7 @@ impl Turns {
                     if last.iter().any(fails) { "failed" } else { "answered" }
                 }
                 Err(error) => {
-                    tracing::warn!(task = job.task, %error, "the agent's output is not valid in A2A");
+                    tracing::warn!(task = &*job.task, %error, "the agent's output is not valid in A2A");
                     last = failing(&format!("The agent's output is not valid in A2A: {error}."));
                     "invalid"
                 }

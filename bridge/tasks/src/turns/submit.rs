@@ -33,7 +33,7 @@ const MEMORY_WAIT: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub struct IncomingMessage {
     /// The agent's name.
-    pub agent: String,
+    pub agent: Arc<str>,
     /// The sender.
     pub caller: Caller,
     /// The message.
@@ -52,7 +52,7 @@ pub struct IncomingMessage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submitted {
     /// The task.
-    pub task: String,
+    pub task: Arc<str>,
     /// The event of the message.
     pub message: Seq,
     /// The last event that was appended with the message.
@@ -71,8 +71,8 @@ pub(super) struct Target {
     pub(super) head: Option<Arc<Head>>,
     /// The size of the task in bytes.
     pub(super) size: usize,
-    pub(super) task: String,
-    pub(super) context: String,
+    pub(super) task: Arc<str>,
+    pub(super) context: Arc<str>,
 }
 
 impl Target {
@@ -80,18 +80,18 @@ impl Target {
     fn of(incoming: &IncomingMessage, named: Option<(Arc<Head>, usize)>) -> Self {
         match named {
             Some((head, size)) => Self {
-                task: head.task.clone(),
-                context: head.context_id.clone(),
+                task: Arc::clone(&head.task),
+                context: Arc::clone(&head.context_id),
                 size,
                 head: Some(head),
             },
             None => {
-                let context = incoming.message.context_id.clone();
+                let context = incoming.message.context_id.as_deref().map(Arc::from);
                 Self {
                     head: None,
                     size: 0,
-                    task: clock::new_id(),
-                    context: context.unwrap_or_else(clock::new_id),
+                    task: clock::new_id().into(),
+                    context: context.unwrap_or_else(|| clock::new_id().into()),
                 }
             }
         }
@@ -173,7 +173,7 @@ impl Turns {
         &self,
         incoming: &IncomingMessage,
     ) -> Result<SubmitResult, TurnError> {
-        let no_agent = || TurnError::NoAgent { agent: incoming.agent.clone() };
+        let no_agent = || TurnError::NoAgent { agent: incoming.agent.to_string() };
         let agent = self.agent(&incoming.agent).ok_or_else(no_agent)?;
         let mut incoming = Cow::Borrowed(incoming);
         let (mut reservation, mut has_waited) = (None, false);
@@ -223,9 +223,9 @@ impl Turns {
             }
         };
         let job = Arc::new(TurnJob {
-            agent: agent.name.clone(),
+            agent: Arc::clone(&agent.name),
             caller: incoming.caller.clone(),
-            task: target.task.clone(),
+            task: Arc::clone(&target.task),
             turn: target.turn(),
             is_watched: incoming.is_watched,
             cause: TraceContext::current(),
@@ -235,7 +235,7 @@ impl Turns {
         let placement = placing.await?;
         let has_begun = placement.runs_at_once();
         let append = Append {
-            task: target.task.clone(),
+            task: Arc::clone(&target.task),
             expected: target.seq(),
             time: clock::now(),
             events: submission_events(agent, incoming, &target, &job, has_begun),
@@ -293,9 +293,9 @@ impl Turns {
             return Err(self.unless_repeated(incoming, TurnError::Ended { task }).await);
         }
         match &message.context_id {
-            Some(named) if *named != head.context_id => Err(TurnError::OtherContext {
+            Some(named) if **named != *head.context_id => Err(TurnError::OtherContext {
                 task,
-                actual: head.context_id.clone(),
+                actual: head.context_id.to_string(),
                 named: named.clone(),
             }),
             Some(_) | None => {
@@ -328,7 +328,7 @@ impl Turns {
         if !has_moved {
             return Ok(());
         }
-        let moved = TurnError::MovedOn { task: head.task.clone(), newest: head.seq, seen };
+        let moved = TurnError::MovedOn { task: head.task.to_string(), newest: head.seq, seen };
         Err(self.unless_repeated(incoming, moved).await)
     }
 }

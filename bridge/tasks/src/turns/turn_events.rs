@@ -1,5 +1,7 @@
 //! Builds the events for a message and the start of its turn.
 
+use std::sync::Arc;
+
 use bridge_protocol::a2a::{TaskState, TaskStatus};
 use bridge_translate::keys::{EVENT, EVENTS};
 
@@ -23,17 +25,17 @@ pub(super) fn submission_events(
     let Target { task, context, .. } = target;
     if target.head.is_none() {
         events.push(Event::Created(Created {
-            agent: agent.name.clone(),
+            agent: Arc::clone(&agent.name),
             owner: incoming.caller.clone(),
-            context_id: context.clone(),
+            context_id: Arc::clone(context),
             client_id: incoming.client_id.clone(),
             metadata: incoming.metadata.clone(),
         }));
     }
     let mut message = incoming.message.clone();
     let names_context = Some(message.context_id.is_some());
-    message.task_id = Some(task.clone());
-    message.context_id = Some(context.clone());
+    message.task_id = Some(task.to_string());
+    message.context_id = Some(context.to_string());
     let (turn, message_id) = (job.turn, message.message_id.clone());
     events.push(Event::Message(message));
     let traceparent = job.cause.traceparent();

@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -51,7 +51,7 @@ impl UnloggedEnd {
 /// The turns whose end was refused, by task.
 #[derive(Debug, Default)]
 pub(super) struct UnloggedEnds {
-    turns: Mutex<BTreeMap<String, BTreeMap<u64, UnloggedEnd>>>,
+    turns: Mutex<BTreeMap<Arc<str>, BTreeMap<u64, UnloggedEnd>>>,
     /// Notified when a turn is added.
     added: Notify,
 }
@@ -59,7 +59,7 @@ pub(super) struct UnloggedEnds {
 impl UnloggedEnds {
     pub(super) fn add(&self, job: &TurnJob, unlogged_end: UnloggedEnd) {
         let mut tasks = self.lock();
-        let turns = tasks.entry(job.task.clone()).or_default();
+        let turns = tasks.entry(Arc::clone(&job.task)).or_default();
         turns.insert(job.turn, unlogged_end);
         drop(tasks);
         self.added.notify_waiters();
@@ -82,7 +82,7 @@ impl UnloggedEnds {
         Some(*unlogged_end)
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, BTreeMap<u64, UnloggedEnd>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, BTreeMap<u64, UnloggedEnd>>> {
         lock(&self.turns)
     }
 }
@@ -137,7 +137,7 @@ impl<'a> StoreRetry<'a> {
             Err(EmitError::Store(error)) if error.is_temporary() => {
                 let TurnJob { task, turn, .. } = self.job;
                 if !error.is_reported_by_store() {
-                    tracing::warn!(task, turn, %error, "a turn waits until the store accepts its events");
+                    tracing::warn!(task = &**task, turn, %error, "a turn waits until the store accepts its events");
                 }
                 if self.is_reported || self.since.elapsed() >= REPORT_AFTER {
                     self.is_reported = true;

@@ -178,7 +178,7 @@ async fn anothers_task_is_answered_as_one_that_never_was() {
 #[tokio::test]
 async fn a_task_is_only_seen_under_its_tenant() {
     let agent = Agent {
-        name: "echo".to_owned(),
+        name: "echo".into(),
         card: AgentCard::named("Echo", "Says it again."),
         executor: Arc::new(FnExecutor(|text: &str| format!("You said: {text}"))),
         settings: TurnSettings::default(),

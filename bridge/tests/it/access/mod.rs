@@ -115,8 +115,7 @@ fn host(more: &Value, checks: &[(&str, Check)], executor: Arc<dyn Executor>) -> 
     );
     let access = Access::new(&card, "echo", checks).unwrap();
     let access = access.extended(&card, &extended).unwrap();
-    let agent =
-        Agent { name: "echo".to_owned(), card, executor, settings: TurnSettings::default() };
+    let agent = Agent { name: "echo".into(), card, executor, settings: TurnSettings::default() };
     Host::new(Arc::new(MemoryStore::new()), [agent])
         .access("echo", access)
         .extended_card("echo", extended)

@@ -119,7 +119,7 @@ async fn app() -> Router {
     allowed.allow("localhost").unwrap();
     allowed.nowhere_else = true;
     let agent = Agent {
-        name: "agent".to_owned(),
+        name: "agent".into(),
         card: AgentCard::named("Obedient", "Does what it is told."),
         executor: Arc::new(CommandAgent::default()),
         settings: TurnSettings::default(),

@@ -44,7 +44,7 @@ async fn open_turns_are_found_despite_damaged_tasks() {
         traceparent: None,
     };
     let names = |heads: Vec<bridge::store::Head>| -> Vec<String> {
-        heads.into_iter().map(|head| head.task).collect()
+        heads.into_iter().map(|head| head.task.to_string()).collect()
     };
     for (events, which) in [
         ([queued], "turns"),

@@ -95,7 +95,7 @@ struct EventListener(mpsc::UnboundedSender<(String, u64)>);
 
 impl Listener for EventListener {
     fn appended(&self, head: &Head) {
-        let _ = self.0.send((head.task.clone(), head.seq));
+        let _ = self.0.send((head.task.to_string(), head.seq));
     }
 }
 

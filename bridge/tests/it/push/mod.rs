@@ -29,7 +29,7 @@ async fn app() -> Router {
 
 async fn app_with(store: Arc<dyn Store>, settings: PushSettings) -> Router {
     let agent = |name: &str| Agent {
-        name: name.to_owned(),
+        name: name.into(),
         card: AgentCard::named("Obedient", "Does what it is told."),
         executor: Arc::new(CommandAgent::default()),
         settings: TurnSettings::default(),

@@ -83,7 +83,7 @@ async fn cards_list_every_way() {
 #[tokio::test]
 async fn an_agent_is_not_called_like_an_operation() {
     for name in ["v1", "tasks", "extendedAgentCard", "catalog"] {
-        let other = Agent { name: name.to_owned(), ..agent("echo") };
+        let other = Agent { name: name.into(), ..agent("echo") };
         let host = Host::new(Arc::new(MemoryStore::new()), [agent("echo"), other]);
         let refused = host.router("http://localhost:3978").await.unwrap_err();
         let expected =

@@ -108,7 +108,7 @@ impl Channel {
         };
         let bot = Arc::new(bot);
         Agent {
-            name: bot.name.clone(),
+            name: bot.name.as_str().into(),
             card: card::plain(&bot.name),
             executor: Arc::new(RemoteExecutor::new(self.0.clone(), bot)),
             settings,

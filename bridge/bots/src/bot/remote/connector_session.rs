@@ -159,7 +159,7 @@ impl ConnectorSession {
     }
 
     fn is_own(&self, head: &Head) -> bool {
-        head.agent == self.scope.agent && head.context_id == self.scope.context
+        *head.agent == *self.scope.agent && *head.context_id == *self.scope.context
     }
 
     /// Returns the task of an activity.

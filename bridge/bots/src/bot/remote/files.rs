@@ -142,7 +142,7 @@ impl FileStore {
         let views = upload.views.into_iter();
         let file = File {
             caller: head.owner.clone(),
-            task: head.task.clone(),
+            task: head.task.to_string(),
             name: upload.name,
             media_type: upload.media_type,
             views: views.map(|(name, bytes)| (name, view(bytes))).collect(),

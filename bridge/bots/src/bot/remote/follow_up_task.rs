@@ -71,7 +71,7 @@ impl ConnectorSession {
         let beginning = self.channel.creation_locks.of(self.secret.expose());
         let _one_by_one = beginning.lock().await;
         let answered = activity.reply_to_id.as_deref().and_then(ids::task_of);
-        let answered = answered.filter(|task| *task == meant.task).map(|_| &**meant);
+        let answered = answered.filter(|task| *task == &*meant.task).map(|_| &**meant);
         let Some(leases) = self.channel.store.leases() else {
             return self.newest_open_task(key, answered).await;
         };

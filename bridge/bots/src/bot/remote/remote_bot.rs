@@ -66,7 +66,7 @@ impl RemoteBot {
     ) -> Cow<'a, str> {
         match self.settings.conversation {
             ConversationScope::Context if !caller.is_anonymous() => {
-                let digest = Sha256::digest(&caller.id);
+                let digest = Sha256::digest(&*caller.id);
                 let digest = digest.first_chunk().map_or(0, |head| u64::from_be_bytes(*head));
                 Cow::Owned(format!("{context}-{digest:016x}"))
             }

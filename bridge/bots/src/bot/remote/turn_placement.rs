@@ -220,7 +220,7 @@ impl ConnectorSession {
         };
         let handed = HandedActivity {
             scope: self.scope.clone(),
-            task: head.task.clone(),
+            task: head.task.to_string(),
             activity: to_value(activity),
             is_repeatable: key.is_repeatable,
         };

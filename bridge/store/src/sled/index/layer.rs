@@ -33,7 +33,7 @@ pub(in crate::sled) struct Changes {
     pub(in crate::sled) entries: Unordered<Key, Value>,
     /// The change of the size of small records, if any was written.
     pub(in crate::sled) record_bytes: Option<i64>,
-    tasks: Unordered<String, TaskChange>,
+    tasks: Unordered<Arc<str>, TaskChange>,
     appends: usize,
 }
 
@@ -56,10 +56,10 @@ impl Changes {
         latest: LatestAppend,
     ) {
         self.appends += 1;
-        match self.tasks.get_mut(&latest.head.task) {
+        match self.tasks.get_mut(&*latest.head.task) {
             Some(known) => known.latest = latest,
             None => {
-                let task = latest.head.task.clone();
+                let task = Arc::clone(&latest.head.task);
                 let change = TaskChange { listed: before, latest, is_rewritten: false };
                 self.tasks.insert(task, change);
             }
@@ -72,9 +72,9 @@ impl Changes {
         before: Option<LatestAppend>,
         latest: LatestAppend,
     ) {
-        let task = latest.head.task.clone();
+        let task = Arc::clone(&latest.head.task);
         self.update_task(before, latest);
-        if let Some(change) = self.tasks.get_mut(&task) {
+        if let Some(change) = self.tasks.get_mut(&*task) {
             change.is_rewritten = true;
         }
     }
@@ -87,7 +87,7 @@ impl Changes {
 /// The entries that result from a range of the log.
 #[derive(Debug, Default)]
 pub(super) struct Layer {
-    tasks: Unordered<String, TaskChange>,
+    tasks: Unordered<Arc<str>, TaskChange>,
     /// The tasks that have changed since the lists were updated.
     unlisted: Vec<Arc<Head>>,
     /// Entries that are only looked up by their whole keys.
@@ -129,7 +129,7 @@ impl Layer {
             };
         }
         for (task, change) in changes.tasks {
-            match self.tasks.get_mut(&task) {
+            match self.tasks.get_mut(&*task) {
                 Some(known) => {
                     if known.is_listed() {
                         self.unlisted.push(Arc::clone(&change.latest.head));
@@ -162,7 +162,7 @@ impl Layer {
             let Some(head) = self.unlisted.pop() else {
                 return true;
             };
-            if let Some(change) = self.tasks.get_mut(&head.task) {
+            if let Some(change) = self.tasks.get_mut(&*head.task) {
                 let Lists { entries, counts } = &mut self.lists;
                 update(change, counts, |key, value| {
                     entries.insert(key, value);

@@ -180,14 +180,14 @@ impl Pair {
             (vec![keys::STATE_LIST], |_| true),
         ] {
             let appends = self.tasks.values().filter(|latest| is_in(&latest.head));
-            let expected: BTreeSet<String> = appends.map(|one| one.head.task.clone()).collect();
+            let expected: BTreeSet<Arc<str>> = appends.map(|one| one.head.task.clone()).collect();
             let found = scan(&index, &list);
             assert!(found.is_sorted());
             check_windows(&index, &list, &found);
             let tasks = found.iter().map(|key| keys::last_name(key).unwrap());
             let tasks: Vec<String> = tasks.collect();
             assert_eq!(tasks.len(), expected.len());
-            assert_eq!(tasks.into_iter().collect::<BTreeSet<_>>(), expected);
+            assert_eq!(tasks.into_iter().map(Arc::from).collect::<BTreeSet<Arc<str>>>(), expected);
         }
         let records: Vec<Key> = self.records.keys().cloned().collect();
         let scopes = ["0", "1", "2"].map(|scope| keys::records(&Caller::new("alice"), "k", scope));
@@ -216,7 +216,7 @@ impl Pair {
         }
         for context in ["x", "y", "z"] {
             let own = |latest: &&LatestAppend| {
-                latest.head.owner == *caller && latest.head.context_id == context
+                latest.head.owner == *caller && *latest.head.context_id == *context
             };
             let appends = self.tasks.values().filter(own);
             let mut expected: Vec<Key> =

@@ -82,7 +82,7 @@ impl Conversation {
         Arc::new(TurnJob {
             agent: AGENT.into(),
             caller: Caller::anonymous(),
-            task: task.to_owned(),
+            task: task.into(),
             turn,
             is_watched: false,
             cause: TraceContext::default(),

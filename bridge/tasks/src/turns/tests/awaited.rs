@@ -29,7 +29,7 @@ async fn told(turns: &Turns, id: &str, text: &str, task: Option<&str>) -> (Strin
     let submitted = turns.submit(incoming(id, text, task)).await.unwrap();
     settled(turns, &submitted.task).await;
     let told = said(turns, &submitted.task).await;
-    (submitted.task, told)
+    (submitted.task.to_string(), told)
 }
 
 #[tokio::test]

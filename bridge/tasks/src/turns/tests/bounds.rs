@@ -98,7 +98,7 @@ async fn a_task_that_has_grown_too_large_takes_no_further_message() {
     let turns = with_small_tasks();
     let task = turns.submit(large("m-1", 48 << 10, "")).await.unwrap().task;
     let mut more = large("m-2", 32 << 10, "");
-    (more.message.task_id, more.message.context_id) = (Some(task.clone()), None);
+    (more.message.task_id, more.message.context_id) = (Some(task.to_string()), None);
     let before = turns.store().head(&Caller::anonymous(), &task).await;
     let refused = turns.submit(more).await;
     let limit = 64 << 10;
@@ -109,7 +109,7 @@ async fn a_task_that_has_grown_too_large_takes_no_further_message() {
     let after = turns.store().head(&Caller::anonymous(), &task).await;
     assert_eq!(before.unwrap().seq, after.unwrap().seq);
     let mut small = large("m-3", 1, "");
-    (small.message.task_id, small.message.context_id) = (Some(task), None);
+    (small.message.task_id, small.message.context_id) = (Some(task.to_string()), None);
     turns.submit(small).await.unwrap();
 }
 

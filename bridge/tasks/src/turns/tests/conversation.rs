@@ -34,7 +34,7 @@ async fn send(turns: &Turns, text: &str, task: Option<&str>) -> String {
     while Timestamp::now().as_millisecond() <= ended {
         tokio::task::yield_now().await;
     }
-    task
+    task.to_string()
 }
 
 #[tokio::test]
