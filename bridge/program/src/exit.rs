@@ -11,9 +11,11 @@
 //! If several apply, 4 takes precedence over 3, 3 over 1, and 1 over 0: work that could not be carried out says
 //! nothing about the agents, and must not look as if it did.
 
+use std::fmt::Display;
+
 use serde::{Deserialize, Serialize};
 
-use crate::terminal::is_cut;
+use crate::{errln, terminal::is_cut};
 
 /// The exit code of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -56,6 +58,24 @@ impl TryFrom<u8> for Exit {
             4 => Ok(Self::Infrastructure),
             other => Err(format!("expected an exit code from 0 to 4, found {other}")),
         }
+    }
+}
+
+/// Ends a command at an error.
+pub trait OrExit<T> {
+    /// Prints the error on standard error, and gives this exit code in its place.
+    ///
+    /// # Errors
+    /// The exit code, if there is an error.
+    fn or_exit(self, exit: Exit) -> Result<T, Exit>;
+}
+
+impl<T, E: Display> OrExit<T> for Result<T, E> {
+    fn or_exit(self, exit: Exit) -> Result<T, Exit> {
+        self.map_err(|error| {
+            errln!("error: {error}");
+            exit
+        })
     }
 }
 

@@ -40,7 +40,7 @@ pub mod supervisor;
 pub mod system;
 pub mod terminal;
 
-pub use exit::Exit;
+pub use exit::{Exit, OrExit};
 pub use header_flag::header_and_variable;
 pub use invalid_http::is_invalid_http;
 pub use json::Json;

@@ -3,13 +3,13 @@
 use std::{fmt::Display, path::PathBuf};
 
 use bridge_program::{
-    Exit, errln, outln,
+    Exit, OrExit as _, errln, outln,
     terminal::{line, lines},
 };
 use clap::Args;
 use serde::Serialize;
 
-use super::{OrExit as _, interval::IntervalFlag};
+use super::interval::IntervalFlag;
 use crate::{
     comparison::{Comparison, Flip, by_axis},
     record::RunFolder,
@@ -75,7 +75,8 @@ impl Diff {
         })?;
         let is_apart = comparison.is_apart();
         if is_apart {
-            errln!("{}: {NOTHING_IN_COMMON}", self.severity());
+            let severity = if self.fail_on_regression { "error" } else { "note" };
+            errln!("{severity}: {NOTHING_IN_COMMON}");
         }
         let is_worse = comparison.regressions().next().is_some();
         let fails = self.fail_on_regression && (is_worse || is_apart);
@@ -110,11 +111,6 @@ impl Diff {
         let text = serde_json::to_string_pretty(compared).or_exit(Exit::Infrastructure)?;
         outln!("{text}");
         Ok(())
-    }
-
-    /// Returns the severity of a comparison in which nothing could be compared.
-    fn severity(&self) -> &'static str {
-        if self.fail_on_regression { "error" } else { "note" }
     }
 }
 

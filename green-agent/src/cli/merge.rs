@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{OrExit as _, complain};
+use super::complain;
 use crate::{
     record::{MergeError, RunFolder, merge},
     report::source::{DecisionKind, ReportSource},
@@ -12,7 +12,7 @@ use crate::{
     statistics::counted,
 };
 use bridge_program::{
-    Exit, errln, outln,
+    Exit, OrExit as _, errln, outln,
     terminal::{line, lines},
 };
 

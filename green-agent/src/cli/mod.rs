@@ -102,7 +102,7 @@ struct Paths {
 }
 
 /// Flags that set how agents are started, in place of the scenario file.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 struct Agents {
     /// The command that starts the agent of a role, or the URL of a running agent; overrides the file. The role
     /// "green" is the evaluator; {port} becomes a free port
@@ -174,21 +174,6 @@ impl Paths {
                 CollectError::Sidecar(_) => Exit::Unreadable,
                 _ => Exit::Usage,
             };
-            complain(&error);
-            exit
-        })
-    }
-}
-
-/// Ends a command at an error.
-trait OrExit<T> {
-    /// Prints the error, and gives this exit code in its place.
-    fn or_exit(self, exit: Exit) -> Result<T, Exit>;
-}
-
-impl<T, E: Display> OrExit<T> for Result<T, E> {
-    fn or_exit(self, exit: Exit) -> Result<T, Exit> {
-        self.map_err(|error| {
             complain(&error);
             exit
         })

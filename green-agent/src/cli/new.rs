@@ -8,9 +8,8 @@ use std::{
 
 use clap::Args;
 
-use super::OrExit as _;
 use crate::scenario::template::Template;
-use bridge_program::{Exit, outln};
+use bridge_program::{Exit, OrExit as _, outln};
 
 /// Write a new scenario file to start from
 #[derive(Debug, Args)]

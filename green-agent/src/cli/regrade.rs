@@ -4,13 +4,12 @@ use std::{fs, path::PathBuf};
 
 use clap::Args;
 
-use super::OrExit as _;
 use crate::{
     record::{Manifest, RECORDS, RecordWriter, RunFolder, TrialRecord, copy_trial},
     run::{Regraded, regrade},
     statistics::counted,
 };
-use bridge_program::{Exit, outln};
+use bridge_program::{Exit, OrExit as _, outln};
 
 /// Judge a finished run again by the current expectations of its scenarios, from its transcripts
 #[derive(Debug, Args)]

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use bridge_program::{Exit, errln};
+use bridge_program::{Exit, OrExit as _, errln};
 use clap::Args;
 
-use super::{OrExit as _, complain, interval::IntervalFlag};
+use super::{complain, interval::IntervalFlag};
 use crate::report::{ReportKind, ReportRequest, source::ReportSource};
 
 const EXAMPLES: &str = "\

@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum as _};
 
-use super::{Agents, OrExit as _, Paths, complain, machine, stop};
+use super::{Agents, Paths, complain, machine, stop};
 use crate::{
     install::{self, Installer},
     participant::{Supervisor, ports::PortPool, ready::StartTimes},
@@ -19,7 +19,7 @@ use crate::{
     snapshot::SnapshotMode,
 };
 use bridge_client::Tls;
-use bridge_program::Exit;
+use bridge_program::{Exit, OrExit as _};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,7 +53,7 @@ fn usual_jobs() -> usize {
 }
 
 /// Run scenarios and report the results
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Run {
     /// Scenario files, or folders to search for them
@@ -94,7 +94,7 @@ pub(super) struct Run {
 }
 
 /// The conditions under which scenarios run.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(super) struct Conditions {
     /// The number of trials that run at the same time, over all scenarios [default: one for each processor]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
@@ -152,16 +152,11 @@ impl Run {
     ) -> Self {
         Self {
             paths,
-            filter: None,
-            resume: None,
-            shard: None,
             snapshots: SnapshotMode::Off,
-            accept_baseline: false,
             trials,
             conditions,
-            serve_only: false,
-            report: Vec::new(),
             is_quiet,
+            ..Self::default()
         }
     }
 

@@ -3,7 +3,7 @@
 use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
-use bridge_program::{Exit, errln, listen, serve, serve_until};
+use bridge_program::{Exit, OrExit as _, errln, listen, serve, serve_until};
 use clap::{ArgGroup, Args, builder::PossibleValue};
 use mcp_tools::{
     environments::BUILTINS,
@@ -11,7 +11,7 @@ use mcp_tools::{
 };
 use url::Url;
 
-use super::{OrExit as _, block_on, pipeline_args::PipelineArgs, stop};
+use super::{block_on, pipeline_args::PipelineArgs, stop};
 use crate::{
     evaluator::episode::{EnvironmentAccess, EpisodeEvaluator, MCP_PATH, router},
     scenario::{
@@ -89,9 +89,7 @@ pub(super) struct Serve {
 }
 
 fn environments() -> Vec<PossibleValue> {
-    let named =
-        |(name, purpose): (&'static str, &'static str)| PossibleValue::new(name).help(purpose);
-    BUILTINS.into_iter().map(named).collect()
+    BUILTINS.into_iter().map(|(name, purpose)| PossibleValue::new(name).help(purpose)).collect()
 }
 
 /// Returns the values of `--delivery`. Only the runner can give a participant its details in advance, so that
@@ -120,8 +118,7 @@ impl Serve {
             Some(_) => None,
             None => Some(self.pipeline.read().or_exit(Exit::Unreadable)?),
         };
-        block_on(self.serve(pipeline)).or_exit(Exit::Infrastructure)?;
-        Ok(Exit::Passed)
+        block_on(self.serve(pipeline)).or_exit(Exit::Infrastructure).map(|()| Exit::Passed)
     }
 
     async fn serve(&self, pipeline: Option<Pipeline>) -> Result<(), Box<dyn Error>> {

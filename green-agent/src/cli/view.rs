@@ -7,10 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bridge_program::{Exit, listen, outln, serve, serve_until};
+use bridge_program::{Exit, OrExit as _, listen, outln, serve, serve_until};
 use clap::Args;
 
-use super::{OrExit as _, block_on, stop};
+use super::{block_on, stop};
 use crate::{record::MANIFEST, report::html};
 
 const EXAMPLES: &str = "\
@@ -43,8 +43,7 @@ fn loopback(text: &str) -> Result<SocketAddr, String> {
 impl View {
     pub(super) fn execute(&self) -> Result<Exit, Exit> {
         let run = self.run().or_exit(Exit::Unreadable)?;
-        block_on(self.serve(&run)).or_exit(Exit::Infrastructure)?;
-        Ok(Exit::Passed)
+        block_on(self.serve(&run)).or_exit(Exit::Infrastructure).map(|()| Exit::Passed)
     }
 
     /// Returns the folder of the run to show.

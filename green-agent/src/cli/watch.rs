@@ -11,12 +11,11 @@ use std::{
 
 use clap::Args;
 
-use super::OrExit as _;
 use crate::{
     record::{Manifest, RECORDS, TrialRecord, is_written},
     run::Outcome,
 };
-use bridge_program::{Exit, outln, terminal::line};
+use bridge_program::{Exit, OrExit as _, outln, terminal::line};
 
 /// The interval at which the records are read again.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -34,8 +33,7 @@ impl Watch {
         Manifest::read(&self.run).or_exit(Exit::Unreadable)?;
         let followed = follow(&self.run.join(RECORDS));
         let named = |error| format!("cannot read {}: {error}", self.run.display());
-        followed.map_err(named).or_exit(Exit::Unreadable)?;
-        Ok(Exit::Passed)
+        followed.map_err(named).or_exit(Exit::Unreadable).map(|()| Exit::Passed)
     }
 }
 

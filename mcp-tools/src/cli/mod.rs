@@ -10,7 +10,7 @@ mod target;
 use std::{error::Error, process::ExitCode};
 
 use bridge_program::{
-    Exit, errln,
+    Exit, OrExit as _,
     log::{self, LogFormat},
 };
 use clap::{Parser, Subcommand};
@@ -56,11 +56,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     // Standard error is read by people, and by MCP clients that start this program.
     let _log = log::init("mcp-tools", cli.log_format, Level::ERROR);
-    let done = run(&cli.command).unwrap_or_else(|error| {
-        errln!("error: {error}");
-        Exit::Infrastructure
-    });
-    done.into()
+    run(&cli.command).or_exit(Exit::Infrastructure).unwrap_or_else(|exit| exit).into()
 }
 
 fn run(command: &Command) -> Result<Exit, Box<dyn Error>> {

@@ -8,7 +8,7 @@ mod serve;
 use std::process::ExitCode;
 
 use bridge_program::{
-    Exit, errln,
+    Exit, OrExit as _,
     log::{self, LogFormat},
 };
 use clap::{Parser, Subcommand};
@@ -51,20 +51,14 @@ enum Command {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let _log = log::init("purple-agent", cli.log_format, Level::WARN);
-    let exit = match bridge_program::runtime() {
-        Ok(runtime) => runtime.block_on(async {
+    let runtime = bridge_program::runtime().or_exit(Exit::Infrastructure);
+    let exit = runtime.and_then(|runtime| {
+        runtime.block_on(async {
             match cli.command {
                 Command::Serve(serve) => serve.execute().await,
                 Command::Run(run) => run.execute().await,
             }
-        }),
-        Err(error) => Err(complain(&error, Exit::Infrastructure)),
-    };
+        })
+    });
     exit.unwrap_or_else(|exit| exit).into()
-}
-
-/// Prints an error on standard error.
-fn complain(error: &dyn std::fmt::Display, exit: Exit) -> Exit {
-    errln!("error: {error}");
-    exit
 }

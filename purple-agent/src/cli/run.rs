@@ -3,12 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use bridge_client::web_url;
-use bridge_program::{Exit, errln, outln, stop_signal, terminal};
+use bridge_program::{Exit, OrExit as _, errln, outln, stop_signal, terminal};
 use clap::Args;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{agent::AgentFlags, complain};
+use super::agent::AgentFlags;
 use crate::{
     agent::{Listener, Outcome, PurpleAgent, StopReason},
     run::{self, Report, RequestSettings, RunSettings, Verdict},
@@ -53,14 +53,13 @@ fn web_address(text: &str) -> Result<Url, &'static str> {
 
 impl Run {
     pub(super) async fn execute(&self) -> Result<Exit, Exit> {
-        let agent = self.agent.agent().map_err(|error| complain(&error, Exit::Usage))?;
-        let stop = stop_signal();
-        let mut stop = stop.map_err(|error| complain(&error, Exit::Infrastructure))?;
+        let agent = self.agent.agent().or_exit(Exit::Usage)?;
+        let mut stop = stop_signal().or_exit(Exit::Infrastructure)?;
         // A signal drops the run, which closes the connection and ends a started server.
         tokio::select! {
             exit = self.run(&agent) => exit,
             _ = stop.wait_for(|stopped| *stopped) => {
-                Err(complain(&"stopped before there was a result", Exit::Infrastructure))
+                Err("stopped before there was a result").or_exit(Exit::Infrastructure)
             }
         }
     }
@@ -69,7 +68,7 @@ impl Run {
         let listener: Listener =
             Arc::new(|notice| errln!("{}", terminal::line(&notice.to_string())));
         let report = run::run(&self.green, agent, &self.settings(), listener).await;
-        let report = report.map_err(|error| complain(&error, Exit::Infrastructure))?;
+        let report = report.or_exit(Exit::Infrastructure)?;
         match self.json {
             true => outln!("{:#}", to_json(&report)),
             false => outln!("{}", summary(&report)),

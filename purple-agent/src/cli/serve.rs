@@ -3,10 +3,10 @@
 use std::{error::Error, net::SocketAddr};
 
 use bridge::{agent::AnswerKind, cli::StoreChoice, host::Host};
-use bridge_program::{Exit, errln, serve, serve_until, stop_or_end};
+use bridge_program::{Exit, OrExit as _, errln, serve, serve_until, stop_or_end};
 use clap::Args;
 
-use super::{agent::AgentFlags, complain};
+use super::agent::AgentFlags;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,17 +40,15 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) async fn execute(&self) -> Result<Exit, Exit> {
-        let agent = self.agent.agent().map_err(|error| complain(&error, Exit::Usage))?;
-        let store = self.store.open().await;
-        let store = store.map_err(|error| complain(&error, Exit::Infrastructure))?;
+        let agent = self.agent.agent().or_exit(Exit::Usage)?;
+        let store = self.store.open().await.or_exit(Exit::Infrastructure)?;
         let mut agent = agent.into_agent(&self.name);
         if self.message_only {
             agent.settings.answers = AnswerKind::Messages;
         }
         let host = Host::new(store, [agent]);
         let served = listen(host, self.listen, self.public_url.as_deref()).await;
-        served.map_err(|error| complain(&error, Exit::Infrastructure))?;
-        Ok(Exit::Passed)
+        served.or_exit(Exit::Infrastructure).map(|()| Exit::Passed)
     }
 }
 

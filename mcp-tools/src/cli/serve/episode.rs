@@ -40,9 +40,7 @@ pub(super) struct EpisodeFlags {
 }
 
 fn environment_names() -> Vec<PossibleValue> {
-    let named =
-        |(name, purpose): (&'static str, &'static str)| PossibleValue::new(name).help(purpose);
-    BUILTINS.into_iter().map(named).collect()
+    BUILTINS.into_iter().map(|(name, purpose)| PossibleValue::new(name).help(purpose)).collect()
 }
 
 impl EpisodeFlags {
