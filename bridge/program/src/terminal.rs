@@ -96,14 +96,12 @@ static IS_CUT: AtomicBool = AtomicBool::new(false);
 /// such as a full disk, is reported once, and a program that would have passed ends with
 /// [`Exit::Infrastructure`](crate::Exit::Infrastructure).
 pub fn note_printed(printed: &io::Result<()>) {
-    match printed {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            if !IS_CUT.swap(true, Ordering::Relaxed) {
-                // Standard error may be closed too.
-                let _ = writeln!(io::stderr(), "cannot print: {error}");
-            }
-        }
-        Ok(()) | Err(_) => {}
+    if let Err(error) = printed
+        && error.kind() != io::ErrorKind::BrokenPipe
+        && !IS_CUT.swap(true, Ordering::Relaxed)
+    {
+        // Standard error may be closed too.
+        let _ = writeln!(io::stderr(), "cannot print: {error}");
     }
 }
 
