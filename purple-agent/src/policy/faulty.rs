@@ -72,7 +72,7 @@ impl Policy for Faulty {
 /// Connects once with details whose token was changed, and reports the result.
 fn wrong_token(observation: &Observation<'_>) -> Action {
     if let Some(tried) = observation.last() {
-        return Action::Finish { text: tried.text(), data: None };
+        return Action::finish(tried.text());
     }
     let context = observation.context;
     let details =

@@ -39,6 +39,13 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// Ends the work with a text alone.
+    pub(super) fn finish(text: String) -> Self {
+        Self::Finish { text, data: None }
+    }
+}
+
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {

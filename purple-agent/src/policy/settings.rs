@@ -58,6 +58,19 @@ impl Settings {
         self.read(name, "a whole number from 1", positive)
     }
 
+    /// Reads a whole number from 0 to `most`.
+    pub(super) fn up_to(
+        &mut self,
+        name: &'static str,
+        most: u32,
+    ) -> Result<Option<u32>, FieldError> {
+        let count = |value: &Value| {
+            let count = u32::try_from(value.as_u64()?).ok();
+            count.filter(|count| *count <= most)
+        };
+        self.read(name, &format!("a whole number from 0 to {most}"), count)
+    }
+
     /// Reads a time in seconds, which may have a fraction.
     pub(super) fn seconds(&mut self, name: &'static str) -> Result<Option<Duration>, FieldError> {
         const DAY: f64 = 86_400.0;
@@ -92,6 +105,17 @@ impl Settings {
         let unexpected = || FieldError::unexpected(expected, &value).inside(name);
         read(&value).map(Some).ok_or_else(unexpected)
     }
+}
+
+/// Reads the settings of a policy that has one, a flag.
+pub(super) fn only_flag(
+    settings: &Value,
+    name: &'static str,
+    default: bool,
+) -> Result<bool, FieldError> {
+    let mut settings = Settings::of(settings)?;
+    let flag = settings.flag(name)?.unwrap_or(default);
+    settings.end().map(|()| flag)
 }
 
 #[cfg(test)]

@@ -186,10 +186,7 @@ impl Endpoint {
 
     /// Masks the key, because some servers repeat a rejected key.
     fn masked(&self, text: &str) -> String {
-        match &self.key {
-            Some(key) => text.replace(key.expose(), "***"),
-            None => text.to_owned(),
-        }
+        self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.mask_in(text))
     }
 }
 

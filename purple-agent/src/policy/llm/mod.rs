@@ -138,7 +138,7 @@ impl Policy for Llm {
                 continue;
             }
             if reply.calls.is_empty() {
-                return Ok(Action::Finish { text: reply.text, data: None });
+                return Ok(Action::finish(reply.text));
             }
             self.entries.push(Entry::Assistant(reply.raw));
             match self.pending.take(reply.calls, &names) {

@@ -88,14 +88,9 @@ impl Pending {
 
     /// Returns the results for the model, if it waits for any, each limited in bytes.
     pub(super) fn results(&mut self, limit: usize) -> Option<Entry> {
-        let results: Vec<ToolResult> = self
-            .0
-            .drain(..)
-            .map(|Slot { result, .. }| ToolResult {
-                text: truncated(&result.text, limit),
-                ..result
-            })
-            .collect();
+        let results = self.0.drain(..).map(|Slot { result, .. }| result);
+        let short = |one: ToolResult| ToolResult { text: truncated(&one.text, limit), ..one };
+        let results: Vec<ToolResult> = results.map(short).collect();
         (!results.is_empty()).then_some(Entry::Results(results))
     }
 }

@@ -123,8 +123,8 @@ impl LlmSettings {
                 .map_or(MAX_RESULT, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
             max_total_tokens: settings.count("max_total_tokens")?.unwrap_or(500_000),
             time_per_call: seconds(&mut settings, "time_per_call", 240)?,
-            images: few(&mut settings, "images", 3, 100)? as usize,
-            retries: few(&mut settings, "retries", 4, 20)?,
+            images: settings.up_to("images", 100)?.unwrap_or(3) as usize,
+            retries: settings.up_to("retries", 20)?.unwrap_or(4),
             longest_pause: seconds(&mut settings, "longest_pause", 30)?,
             parameters: settings.object("parameters")?.unwrap_or_default(),
             instructions: settings.string("instructions")?,
@@ -208,21 +208,6 @@ fn key_of(
         None if needed => Err(SettingsError::NoKey(variable)),
         key => Ok(key.map(Secret::new)),
     }
-}
-
-/// Reads a whole number from 0 to `most`.
-fn few(
-    settings: &mut Settings,
-    name: &'static str,
-    default: u32,
-    most: u32,
-) -> Result<u32, FieldError> {
-    let Some(value) = settings.take(name) else {
-        return Ok(default);
-    };
-    let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
-    let unexpected = || FieldError::unexpected(format!("a whole number from 0 to {most}"), &value);
-    count.filter(|count| *count <= most).ok_or_else(|| unexpected().inside(name))
 }
 
 #[cfg(test)]

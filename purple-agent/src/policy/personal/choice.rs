@@ -64,7 +64,9 @@ impl Choice {
             let parameters = read_parameters(&skill["parameters_schema"], request);
             Some(Candidate { agent, skill, fit, parameters })
         });
-        let fitting = fitting.filter(Candidate::is_suitable);
+        let is_told =
+            |one: &Candidate<'_>| one.parameters.as_ref().is_ok_and(|known| known.is_certain);
+        let fitting = fitting.filter(|one| !one.fit.is_by_name() || is_told(one));
         let best = fitting.min_by_key(|one| (Reverse(one.fit), one.parameters.is_err()));
         match best {
             None => Self::None,
@@ -89,11 +91,6 @@ pub(super) fn is_for(agent: &Agent, wanted: &WantedNames) -> bool {
 }
 
 impl Candidate<'_> {
-    fn is_suitable(&self) -> bool {
-        let is_told = self.parameters.as_ref().is_ok_and(|known| known.is_certain);
-        !self.fit.is_by_name() || is_told
-    }
-
     fn chosen(&self, parameters: Option<Map<String, Value>>) -> Chosen {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         Chosen {

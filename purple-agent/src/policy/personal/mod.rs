@@ -28,13 +28,12 @@ mod words;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bridge_protocol::wire::FieldError;
-use rmcp::model::JsonObject;
+use rmcp::model::object;
 use serde_json::{Value, json};
 
 use super::{
     Action, CompletedCall, NewPolicy, Observation, Policy, PolicyError, SettingsError, ToolCall,
-    settings::Settings,
+    settings::only_flag,
 };
 use choice::{Choice, Chosen};
 use request::Request;
@@ -49,14 +48,9 @@ const INVOKE: &str = "invoke_a2a_agent_skill";
 const MAX_SITES: usize = 3;
 
 pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
-    let words_only = read(settings).map_err(SettingsError::of("personal"))?;
+    let words_only = only_flag(settings, "words_only", false);
+    let words_only = words_only.map_err(SettingsError::of("personal"))?;
     Ok(Arc::new(move || Box::new(Personal { words_only, first: None, heard: 0, chosen: None })))
-}
-
-fn read(settings: &Value) -> Result<bool, FieldError> {
-    let mut settings = Settings::of(settings)?;
-    let words_only = settings.flag("words_only")?.unwrap_or(false);
-    settings.end().map(|()| words_only)
 }
 
 /// The policy with its decisions; everything else is in the observation.
@@ -100,7 +94,7 @@ impl Personal {
             return call(SEARCH, json!({"query": request.subject()}));
         };
         if let Err(why) = found {
-            return report::finish(report::no_search(&why), None);
+            return Action::finish(report::no_search(&why));
         }
         if let Some(site) = search.next_site(MAX_SITES) {
             return call(DISCOVER, json!({"target_url": site}));
@@ -109,7 +103,7 @@ impl Personal {
         match Choice::of(&agents, request, self.words_only) {
             Choice::Skill(chosen) => self.invoke(chosen, request, newest),
             Choice::Missing(what) => wait(&what),
-            Choice::None => report::finish(report::none_suitable(&search, &request.wanted()), None),
+            Choice::None => Action::finish(report::none_suitable(&search, &request.wanted())),
         }
     }
 
@@ -144,7 +138,7 @@ impl Personal {
         if outcome["status"] != "input_required" {
             let text = report::outcome(chosen, &outcome, &called.text());
             let data = outcome.get("result_data").filter(|_| outcome["status"] == "success");
-            return report::finish(text, data.cloned());
+            return Action::Finish { text, data: data.cloned() };
         }
         let answer = request.since_message(self.heard);
         if answer.is_empty() {
@@ -165,10 +159,8 @@ impl Personal {
 /// Connects to the server with the tools, which all further steps need.
 fn connect(observation: &Observation<'_>) -> Action {
     match observation.last() {
-        Some(failed) if failed.failed() => report::finish(report::no_tools(&failed.text()), None),
-        Some(_) => {
-            report::finish(report::no_tools("the server that I know does not have them"), None)
-        }
+        Some(failed) if failed.failed() => Action::finish(report::no_tools(&failed.text())),
+        Some(_) => Action::finish(report::no_tools("the server that I know does not have them")),
         None => call(CONNECT, json!({})),
     }
 }
@@ -178,11 +170,7 @@ fn wait(missing: &str) -> Action {
 }
 
 fn call(tool: &str, arguments: Value) -> Action {
-    let arguments = match arguments {
-        Value::Object(members) => members,
-        _ => JsonObject::new(),
-    };
-    Action::Call(vec![ToolCall::new(tool, arguments)])
+    Action::Call(vec![ToolCall::new(tool, object(arguments))])
 }
 
 #[cfg(test)]

@@ -7,12 +7,6 @@ use super::{
     name::WantedNames,
     search::SearchProgress,
 };
-use crate::policy::Action;
-
-/// Returns the action that ends the work with this text and result.
-pub(super) fn finish(text: String, data: Option<Value>) -> Action {
-    Action::Finish { text, data }
-}
 
 /// Reports that the tools are not available.
 pub(super) fn no_tools(why: &str) -> String {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mcp_tools::context::{AgentContext, Settings as ContextSettings};
-use rmcp::model::{CallToolResult, Tool};
+use rmcp::model::{CallToolResult, JsonObject, Tool};
 
 use super::*;
 use crate::{

@@ -89,7 +89,7 @@ impl Scripted {
                 let missing = last.text();
                 Some(Action::Wait { missing })
             }
-            OnError::Finish => Some(Action::Finish { text: last.text(), data: None }),
+            OnError::Finish => Some(Action::finish(last.text())),
         }
     }
 }

@@ -25,10 +25,6 @@ impl<'a> CallHistory<'a> {
         self.newest_first().find(|called| called.call.name == tool)
     }
 
-    pub(super) fn has_succeeded(self, tool: &str) -> bool {
-        self.succeeded(&[tool]).next().is_some()
-    }
-
     /// Returns the successful calls of these tools, newest first.
     pub(super) fn succeeded(self, tools: &[&str]) -> impl Iterator<Item = &'a CompletedCall> {
         self.newest_first()

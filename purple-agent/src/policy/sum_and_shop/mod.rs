@@ -10,14 +10,13 @@ mod sum;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bridge_protocol::wire::FieldError;
 use mcp_tools::inbox::Filter;
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value};
 
 use super::{
     Action, NewPolicy, Observation, Policy, PolicyError, SettingsError, ToolCall,
-    settings::Settings,
+    settings::only_flag,
 };
 use history::CallHistory;
 
@@ -49,14 +48,9 @@ const SOLVERS: [Solver; 2] = [
 ];
 
 pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
-    let acknowledges = read(settings).map_err(SettingsError::of("sum-and-shop"))?;
+    let acknowledges = only_flag(settings, "acknowledge", true);
+    let acknowledges = acknowledges.map_err(SettingsError::of("sum-and-shop"))?;
     Ok(Arc::new(move || Box::new(SumAndShop { acknowledges, waited: false })))
-}
-
-fn read(settings: &Value) -> Result<bool, FieldError> {
-    let mut settings = Settings::of(settings)?;
-    let acknowledges = settings.flag("acknowledge")?.unwrap_or(true);
-    settings.end().map(|()| acknowledges)
 }
 
 /// The policy. Everything else that it needs is in the observation.
@@ -77,9 +71,9 @@ impl Policy for SumAndShop {
             return Ok(call(ACKNOWLEDGE, JsonObject::new()));
         }
         let history = CallHistory::of(observation.steps);
-        Ok(match history.has_succeeded(CONNECT) {
-            true => choose(observation, history),
-            false => self.connect(history),
+        Ok(match history.succeeded(&[CONNECT]).next() {
+            Some(_) => choose(observation, history),
+            None => self.connect(history),
         })
     }
 }
@@ -109,15 +103,15 @@ fn unacknowledged(observation: &Observation<'_>) -> bool {
 /// Chooses the next action in the connected environment.
 fn choose(observation: &Observation<'_>, history: CallHistory<'_>) -> Action {
     if let Some(submitted) = history.last_of(SUBMIT) {
-        return finish(submitted.text());
+        return Action::finish(submitted.text());
     }
     if let Some(failed) = history.last().filter(|called| called.failed()) {
         let text = format!("{} failed: {}", failed.call.name, failed.text());
-        return finish(text);
+        return Action::finish(text);
     }
     let solver = SOLVERS.iter().find(|solver| observation.has_tool(solver.known_by));
     let Some(solver) = solver else {
-        return finish("this environment is neither sum nor shop, the ones that I can solve; policy llm works in any".to_owned());
+        return Action::finish("this environment is neither sum nor shop, the ones that I can solve; policy llm works in any".to_owned());
     };
     match (solver.next)(history) {
         NextMove::Call(tool, arguments) => call(tool, arguments),
@@ -125,14 +119,10 @@ fn choose(observation: &Observation<'_>, history: CallHistory<'_>) -> Action {
             let answer = answer.map(|answer| ("answer".to_owned(), answer));
             call(SUBMIT, answer.into_iter().collect())
         }
-        NextMove::GiveUp(text) => finish(text),
+        NextMove::GiveUp(text) => Action::finish(text),
     }
 }
 
 fn call(tool: &str, arguments: Map<String, Value>) -> Action {
     Action::Call(vec![ToolCall::new(tool, arguments)])
-}
-
-fn finish(text: String) -> Action {
-    Action::Finish { text, data: None }
 }

@@ -1,6 +1,6 @@
 //! Fulfils the shopping list with the cheapest fitting product that is in stock in the wanted quantity.
 
-use rmcp::model::JsonObject;
+use rmcp::model::{JsonObject, object};
 use serde_json::{Value, json};
 
 use super::{CallHistory, NextMove};
@@ -75,8 +75,5 @@ fn text(value: &Value) -> &str {
 }
 
 fn call(tool: &'static str, arguments: Value) -> NextMove {
-    match arguments {
-        Value::Object(arguments) => NextMove::Call(tool, arguments),
-        _ => NextMove::Call(tool, JsonObject::new()),
-    }
+    NextMove::Call(tool, object(arguments))
 }
