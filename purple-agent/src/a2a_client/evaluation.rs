@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use bridge_client::{Client, ClientError, EventStream, Fault, new_message_id};
 use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest, Task, TaskState};
 use futures_util::StreamExt as _;
+use mcp_tools::context::AgentContext;
 use serde_json::Value;
 use tokio::{
     task::JoinHandle,
@@ -63,6 +64,16 @@ impl Evaluation {
     /// Waits until no further event arrives unless the agent sends a message.
     pub async fn quiet(&self) {
         self.until(|stage| *stage != EvaluationStage::Open).await;
+    }
+
+    /// Waits for a message after this one. Returns `false` if none comes unless the agent sends one.
+    pub(crate) async fn has_more(&self, context: &AgentContext, newest: u64) -> bool {
+        let inbox = context.incoming_messages();
+        tokio::select! {
+            biased;
+            () = inbox.wait_after(newest) => true,
+            () = self.quiet() => inbox.newest() > newest,
+        }
     }
 
     async fn until(&self, reached: impl FnMut(&EvaluationStage) -> bool) {

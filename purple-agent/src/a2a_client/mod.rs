@@ -129,20 +129,11 @@ async fn first_messages(
             return Ok(());
         }
         let limit = if newest == 0 { settings.wait } else { settings.pause };
-        let more = async {
-            tokio::select! {
-                biased;
-                () = inbox.wait_after(newest) => true,
-                () = evaluation.quiet() => inbox.newest() > newest,
-            }
-        };
-        match timeout(limit, more).await {
+        match timeout(limit, evaluation.has_more(context, newest)).await {
             Ok(true) => {}
             Ok(false) | Err(_) if newest > 0 => return Ok(()),
             Ok(false) => return Err(evaluation.no_message_error(green)),
-            Err(_) => {
-                return Err(RequestError::NoMessage { green: green.clone(), limit });
-            }
+            Err(_) => return Err(RequestError::NoMessage { green: green.clone(), limit }),
         }
     }
 }

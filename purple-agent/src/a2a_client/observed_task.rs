@@ -6,7 +6,10 @@ use std::{
 };
 
 use bridge_program::lock;
-use bridge_protocol::a2a::{Artifact, Message, Role, StreamResponse, Task};
+use bridge_protocol::{
+    a2a::{Artifact, Message, Role, StreamResponse, Task},
+    wire::to_value,
+};
 use mcp_tools::{
     context::AgentContext,
     inbox::{Filter, Receipt},
@@ -75,7 +78,10 @@ impl ObservedTask {
             StreamResponse::ArtifactUpdate(_) => {}
         }
         let stage = self.apply(item);
-        self.receive_artifacts();
+        // Artifacts have no message id: one that is unchanged or repeats a message is not received again.
+        for artifact in self.changed_artifacts() {
+            self.put(&artifact);
+        }
         self.stage.send_if_modified(|now| {
             let changed = *now != stage;
             *now = stage;
@@ -98,20 +104,12 @@ impl ObservedTask {
         self.put(message);
     }
 
-    /// Adds changed artifacts to the inbox. Artifacts have no message id: one that is unchanged or repeats a
-    /// message is not received again.
-    fn receive_artifacts(&self) {
-        for artifact in self.changed_artifacts() {
-            self.put(&artifact);
-        }
-    }
-
     fn changed_artifacts(&self) -> Vec<Artifact> {
         let mut state = lock(&self.state);
         let State { task, artifacts, .. } = &mut *state;
         let all = task.iter().flat_map(Task::produced);
         let changed = all.filter(|artifact| {
-            let now = to_json(artifact);
+            let now = to_value(artifact);
             artifacts.insert(artifact.artifact_id.clone(), now.clone()) != Some(now)
         });
         changed.cloned().collect()
@@ -119,7 +117,7 @@ impl ObservedTask {
 
     fn put(&self, message: &impl Serialize) {
         let inbox = self.context.incoming_messages();
-        let receipt = inbox.receive(FROM, to_json(message), self.context.now());
+        let receipt = inbox.receive(FROM, to_value(message), self.context.now());
         let Receipt::New(number) = receipt else {
             return;
         };
@@ -191,9 +189,4 @@ impl ObservedTask {
 pub(super) fn word(state: &str) -> String {
     let plain = state.strip_prefix("TASK_STATE_").unwrap_or(state);
     plain.to_lowercase().replace('_', "-")
-}
-
-/// Protocol objects have string keys and finite numbers, so writing them cannot fail.
-fn to_json(object: &impl Serialize) -> Value {
-    serde_json::to_value(object).unwrap_or_default()
 }

@@ -73,15 +73,7 @@ pub enum StopReason {
 impl StopReason {
     /// Returns whether a language model's service failed, which says nothing about the agent.
     pub fn is_model_fault(&self) -> bool {
-        match self {
-            Self::Policy { error: PolicyError::Model(error), .. } => !error.is_the_agents(),
-            Self::Policy { .. }
-            | Self::Finished
-            | Self::StepLimit(_)
-            | Self::TimeLimit(_)
-            | Self::MessageMissing(_)
-            | Self::EvaluationOver => false,
-        }
+        matches!(self, Self::Policy { error: PolicyError::Model(error), .. } if !error.is_the_agents())
     }
 }
 

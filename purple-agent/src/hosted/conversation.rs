@@ -2,7 +2,10 @@
 
 use bridge::executor::Turn;
 use bridge_program::lock;
-use bridge_protocol::a2a::{Message, Role, Task};
+use bridge_protocol::{
+    a2a::{Message, Role, Task},
+    wire::to_value,
+};
 use mcp_tools::{context::AgentContext, inbox::Receipt};
 use std::sync::{
     Arc, Mutex,
@@ -64,9 +67,7 @@ fn log(notice: &Notice) {
 }
 
 fn receive(context: &AgentContext, message: &Message) -> Receipt {
-    // A protocol object has string keys and finite numbers, so writing it cannot fail.
-    let message = serde_json::to_value(message).unwrap_or_default();
-    context.incoming_messages().receive(FROM, message, context.now())
+    context.incoming_messages().receive(FROM, to_value(message), context.now())
 }
 
 impl Conversation {

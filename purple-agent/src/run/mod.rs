@@ -117,24 +117,23 @@ pub async fn run(
             outcome.map_or_else(|| "refused".to_owned(), |outcome| outcome.ended.to_string());
         return Err(RunError::NoResult { green: green.clone(), limit, ended });
     }
-    let messages = context.incoming_messages().newest();
     let task = evaluation.task();
-    Ok(report(task.as_ref(), outcome, messages, given_at_once))
+    let result = task.as_ref().and_then(verdict::result);
+    let said = task.as_ref().and_then(|task| task.status.message.as_ref());
+    Ok(Report {
+        verdict: verdict::verdict(task.as_ref(), result.as_ref(), given_at_once),
+        said: said.map(|message| message.text()).filter(|text| !text.is_empty()),
+        outcome,
+        result,
+        messages: context.incoming_messages().newest(),
+    })
 }
 
 /// Returns whether the evaluator wants no work to be done. A task that was completed at once is not a refusal but
 /// an answer with the details.
 fn refused(task: Option<&Task>) -> bool {
-    task.is_some_and(|task| match task.status.state {
-        TaskState::Failed | TaskState::Rejected | TaskState::Canceled => true,
-        TaskState::Unspecified
-        | TaskState::Submitted
-        | TaskState::Working
-        | TaskState::Completed
-        | TaskState::InputRequired
-        | TaskState::AuthRequired
-        | TaskState::Unknown(_) => false,
-    })
+    let state = task.map(|task| &task.status.state);
+    state.is_some_and(|state| state.is_terminal() && *state != TaskState::Completed)
 }
 
 /// Works until the policy ends, an expected message does not arrive in time, or the evaluator ends the evaluation.
@@ -170,33 +169,9 @@ async fn working(
             Progress::Ended(outcome) => return outcome,
             Progress::Waits { missing, seen } => (missing, seen),
         };
-        let inbox = context.incoming_messages();
-        let more = async {
-            tokio::select! {
-                biased;
-                () = inbox.wait_after(seen) => true,
-                () = evaluation.quiet() => false,
-            }
-        };
+        let more = evaluation.has_more(context, seen);
         if !timeout(wait, more).await.unwrap_or(false) {
             return work.stopped(StopReason::MessageMissing(missing));
         }
-    }
-}
-
-fn report(
-    task: Option<&Task>,
-    outcome: Option<Outcome>,
-    messages: u64,
-    given_at_once: bool,
-) -> Report {
-    let result = task.and_then(verdict::result);
-    let said = task.and_then(|task| task.status.message.as_ref());
-    Report {
-        verdict: verdict::verdict(task, result.as_ref(), given_at_once),
-        said: said.map(|message| message.text()).filter(|text| !text.is_empty()),
-        outcome,
-        result,
-        messages,
     }
 }
