@@ -61,7 +61,17 @@ impl AllowList {
     pub fn check(&self, details: &ConnectionDetails) -> Result<(), NotAllowed> {
         match &details.transport {
             Transport::Http { url, .. } => self.check_url(url),
-            Transport::Stdio { command, env, .. } => self.check_command(command, env.keys()),
+            Transport::Stdio { command, .. } if !self.commands.contains(command) => {
+                Err(NotAllowed::Command(command.clone()))
+            }
+            Transport::Stdio { command, env, .. } => {
+                match env.keys().find(|variable| changes_the_program(variable)).cloned() {
+                    None => Ok(()),
+                    Some(variable) => {
+                        Err(NotAllowed::Environment { command: command.clone(), variable })
+                    }
+                }
+            }
         }
     }
 
@@ -84,21 +94,6 @@ impl AllowList {
             (false, true) if self.loopback => Ok(()),
             (false, true) => Err(NotAllowed::Loopback(name)),
             (false, false) => Err(NotAllowed::Host(name)),
-        }
-    }
-
-    fn check_command<'a>(
-        &self,
-        command: &str,
-        mut variables: impl Iterator<Item = &'a String>,
-    ) -> Result<(), NotAllowed> {
-        let command = command.to_owned();
-        if !self.commands.contains(&command) {
-            return Err(NotAllowed::Command(command));
-        }
-        match variables.find(|variable| changes_the_program(variable)) {
-            None => Ok(()),
-            Some(variable) => Err(NotAllowed::Environment { command, variable: variable.clone() }),
         }
     }
 

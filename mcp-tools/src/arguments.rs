@@ -19,6 +19,16 @@ impl Arguments {
         Self(arguments)
     }
 
+    /// Reads all arguments of a call with `read`, and checks that there are no others.
+    pub(crate) fn read_all<T>(
+        arguments: JsonObject,
+        read: impl FnOnce(&mut Self) -> Result<T, FieldError>,
+    ) -> Result<T, FieldError> {
+        let mut arguments = Self::new(arguments);
+        let read = read(&mut arguments)?;
+        arguments.done().map(|()| read)
+    }
+
     /// Removes empty strings.
     pub(crate) fn without_empty(mut self) -> Self {
         self.0.retain(|_, value| value.as_str() != Some(""));
@@ -38,15 +48,10 @@ impl Arguments {
         self.required(name)
     }
 
-    /// Reads an optional count from 1 to `most`; `usual` is the default.
-    pub(crate) fn limit(
-        &mut self,
-        name: &str,
-        usual: usize,
-        most: usize,
-    ) -> Result<usize, FieldError> {
+    /// Reads the optional count `limit`, from 1 to `most`; `usual` is the default.
+    pub(crate) fn limit(&mut self, usual: usize, most: usize) -> Result<usize, FieldError> {
         let expected = format!("a number from 1 to {most}");
-        let limit = self.read(name, &expected, |value| {
+        let limit = self.read("limit", &expected, |value| {
             let limit = usize::try_from(value.as_u64()?).ok()?;
             (1..=most).contains(&limit).then_some(limit)
         })?;
@@ -160,7 +165,7 @@ mod tests {
         let mut written =
             arguments(&json!({"page": 2.0, "limit": 3.0, "answer": -4.0, "half": 0.5}));
         assert_eq!(written.required::<i32>("page"), Ok(2));
-        assert_eq!(written.limit("limit", 5, 20), Ok(3));
+        assert_eq!(written.limit(5, 20), Ok(3));
         assert_eq!(written.required::<Value>("answer"), Ok(json!(-4)));
         assert_eq!(written.required::<Value>("half"), Ok(json!(0.5)));
     }

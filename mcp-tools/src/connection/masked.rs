@@ -105,17 +105,14 @@ fn mask_values(value: &mut Value) {
 fn without_bearer(text: &str) -> String {
     let mut parts = text.split("Bearer ");
     let mut masked = parts.next().unwrap_or_default().to_owned();
+    // The characters of RFC 6750's `b64token`.
+    let is_of_token = |c: char| c.is_ascii_alphanumeric() || "-._~+/=".contains(c);
     for part in parts {
         let end = part.find(|c: char| !is_of_token(c)).unwrap_or(part.len());
         let token = if end == 0 { "" } else { MASK };
         masked.extend(["Bearer ", token, &part[end..]]);
     }
     masked
-}
-
-/// Returns whether a character belongs to RFC 6750's `b64token`.
-fn is_of_token(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "-._~+/=".contains(c)
 }
 
 #[cfg(test)]

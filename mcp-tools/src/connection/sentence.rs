@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, iter, ops::Range, sync::LazyLock};
 
-use regex::Regex;
+use regex::{Match, Regex};
 use serde_json::{Map, json};
 
 use super::{
@@ -106,14 +106,11 @@ fn token_in(text: &str) -> Option<&str> {
     let token = TOKEN.as_ref()?;
     let mut found = token.captures_iter(text).filter_map(|found| {
         let quoted = found.name("quoted");
-        let bare = found.name("bare").filter(|bare| has_digit(bare.as_str()));
+        let has_digit = |bare: &Match<'_>| bare.as_str().contains(|c: char| c.is_ascii_digit());
+        let bare = found.name("bare").filter(has_digit);
         Some(quoted.or(bare)?.as_str().trim_end_matches(['.', ',']))
     });
     found.next()
-}
-
-fn has_digit(word: &str) -> bool {
-    word.chars().any(|c| c.is_ascii_digit())
 }
 
 /// Returns the headers in a text without a URL, for a URL in another message.

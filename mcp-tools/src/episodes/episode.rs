@@ -144,10 +144,8 @@ impl Episode {
         state: &mut State,
         arguments: JsonObject,
     ) -> (CallToolResult, Option<EndReason>) {
-        let mut arguments = Arguments::new(arguments);
-        let answer = arguments.optional::<Value>("answer");
-        let answer = answer.and_then(|answer| arguments.done().map(|()| answer));
-        let answer = match answer {
+        let read = |given: &mut Arguments| given.optional::<Value>("answer");
+        let answer = match Arguments::read_all(arguments, read) {
             Ok(answer) => answer,
             Err(error) => return (refused(error), None),
         };
@@ -328,10 +326,8 @@ impl State {
 
 /// Runs code of the environment within a time limit. A panic in it is an error.
 async fn with_limit<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, String> {
-    match timeout(limit, catch_panic(work)).await {
-        Ok(done) => done,
-        Err(_) => Err(format!("it did not end within {limit:?}")),
-    }
+    let done = timeout(limit, catch_panic(work)).await;
+    done.unwrap_or_else(|_| Err(format!("it did not end within {limit:?}")))
 }
 
 /// Runs code of the environment; a panic is an error with the panic's message. The environment is not called again

@@ -37,10 +37,7 @@ impl Tool for AcknowledgeMessages {
 }
 
 fn requested_ids(context: &AgentContext, arguments: JsonObject) -> Result<Vec<String>, FieldError> {
-    let mut arguments = Arguments::new(arguments);
-    let asked = arguments.optional("message_ids")?;
-    arguments.done()?;
-    match asked {
+    match Arguments::read_all(arguments, |given| given.optional("message_ids"))? {
         Some(asked) => known(context, asked),
         None => Ok(waiting(context)),
     }

@@ -47,9 +47,7 @@ impl Tool for ConnectToMcpServer {
 }
 
 async fn connect(context: &AgentContext, arguments: JsonObject) -> Result<Value, String> {
-    let mut arguments = Arguments::new(arguments);
-    let server: Result<Option<String>, _> = arguments.optional("server");
-    let server = server.and_then(|server| arguments.done().map(|()| server));
+    let server = Arguments::read_all(arguments, |given| given.optional::<String>("server"));
     let server = server.map_err(|error| error.to_string())?;
     let (mut passed_over, mut attempts) = (Vec::new(), 0);
     for candidate in candidates(context) {

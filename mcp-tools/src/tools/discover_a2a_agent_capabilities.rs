@@ -49,10 +49,7 @@ impl DiscoverA2aAgentCapabilities {
     }
 
     async fn discover(&self, context: &AgentContext, arguments: JsonObject) -> Value {
-        let mut arguments = Arguments::new(arguments);
-        let target = arguments.url("target_url");
-        let target = target.and_then(|url| arguments.done().map(|()| url));
-        let target = match target {
+        let target = match Arguments::read_all(arguments, |given| given.url("target_url")) {
             Ok(target) => target,
             Err(error) => return without_success(ERROR, error),
         };

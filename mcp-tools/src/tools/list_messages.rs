@@ -39,14 +39,13 @@ impl Tool for ListMessages {
 }
 
 fn filter(arguments: JsonObject) -> Result<Filter, FieldError> {
-    let mut arguments = Arguments::new(arguments);
-    let filter = Filter {
-        kind: arguments.optional("kind")?.map(kind).transpose()?,
-        acknowledged: arguments.optional("acknowledged")?,
-        after: arguments.optional("after")?.unwrap_or(0),
-    };
-    arguments.done()?;
-    Ok(filter)
+    Arguments::read_all(arguments, |given| {
+        Ok(Filter {
+            kind: given.optional("kind")?.map(kind).transpose()?,
+            acknowledged: given.optional("acknowledged")?,
+            after: given.optional("after")?.unwrap_or(0),
+        })
+    })
 }
 
 fn kind(name: String) -> Result<Kind, FieldError> {

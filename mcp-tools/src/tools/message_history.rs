@@ -42,11 +42,10 @@ impl Tool for MessageHistory {
 
 /// Reads the number before which messages are shown, and how many.
 fn requested_range(arguments: JsonObject) -> Result<(u64, usize), FieldError> {
-    let mut arguments = Arguments::new(arguments);
-    let before = arguments.optional("before")?.unwrap_or(u64::MAX);
-    let limit = arguments.limit("limit", MAX_MESSAGES, MAX_MESSAGES)?;
-    arguments.done()?;
-    Ok((before, limit))
+    Arguments::read_all(arguments, |given| {
+        let before = given.optional("before")?.unwrap_or(u64::MAX);
+        Ok((before, given.limit(MAX_MESSAGES, MAX_MESSAGES)?))
+    })
 }
 
 /// Returns the newest messages before a number; adds their images to `images`.

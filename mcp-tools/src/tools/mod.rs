@@ -20,7 +20,7 @@ mod web_search;
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use rmcp::model::{CallToolResult, JsonObject};
+use rmcp::model::{CallToolResult, JsonObject, object};
 use serde_json::{Value, json};
 
 pub use acknowledge_messages::AcknowledgeMessages;
@@ -71,12 +71,9 @@ pub fn a2a(agents: Agents, answer_within: Duration) -> Vec<Arc<dyn Tool>> {
 
 /// Adds an output schema to a tool: an object with one of these statuses.
 fn with_status_schema(mut tool: rmcp::model::Tool, statuses: &[&str]) -> rmcp::model::Tool {
-    let schema = [
-        ("type".to_owned(), json!("object")),
-        ("properties".to_owned(), json!({"status": {"enum": statuses}})),
-        ("required".to_owned(), json!(["status"])),
-    ];
-    tool.output_schema = Some(Arc::new(schema.into_iter().collect()));
+    let properties = json!({"status": {"enum": statuses}});
+    let schema = json!({"type": "object", "properties": properties, "required": ["status"]});
+    tool.output_schema = Some(Arc::new(object(schema)));
     tool
 }
 

@@ -62,7 +62,7 @@ impl WebSearch {
 fn read(arguments: JsonObject) -> Result<(String, usize), FieldError> {
     let mut arguments = Arguments::new(arguments);
     let query: Option<String> = arguments.optional("query")?;
-    let limit = arguments.limit("limit", DEFAULT_RESULTS, MAX_RESULTS)?;
+    let limit = arguments.limit(DEFAULT_RESULTS, MAX_RESULTS)?;
     arguments.done()?;
     let missing = || FieldError::new("words to look for", "nothing").inside("query");
     let query = query.filter(|query| !query.trim().is_empty());
