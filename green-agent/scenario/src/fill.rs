@@ -14,7 +14,7 @@ use toml::{
     de::{DeArray, DeString, DeTable, DeValue},
 };
 
-use super::{error::Problem, parse::AGENTS, reader::ALIKE};
+use super::{error::Problem, parse::AGENTS, reader::nearest};
 use crate::dataset::{Dataset, Row};
 
 /// One cell of a matrix: the value of each axis.
@@ -291,11 +291,6 @@ const ROW: &str = "row.";
 const WHOLE_ROW: &str = "{row}";
 const MATRIX: &str = "matrix.";
 
-/// Returns the known name that is most similar to what was written.
-fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
-    similar::get_close_matches(written, known, 1, ALIKE).first().copied()
-}
-
 /// Returns the field that is most similar to `field`, whose steps are separated by dots.
 fn nearest_field(members: &Map<String, Value>, field: &str) -> Option<String> {
     let (first, rest) = match field.split_once('.') {
@@ -341,7 +336,7 @@ fn next(text: &str) -> Option<(&str, &str, &str)> {
 }
 
 /// Returns a value as a part of a text: a text unchanged, anything else as JSON.
-pub(super) fn as_text(value: &Value) -> String {
+pub(crate) fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{fill::ROOTS, reader::ALIKE};
+use super::{fill::ROOTS, reader::nearest};
 
 /// Returns a note about each text of a file that is almost a placeholder, outside of comments.
 pub(super) fn placeholders(path: &Path, text: &str) -> Vec<String> {
@@ -39,8 +39,7 @@ fn meant(written: &str) -> Option<String> {
     if ROOTS.contains(&root) || rest.is_empty() {
         return None;
     }
-    let nearest = similar::get_close_matches(root, &ROOTS, 1, ALIKE);
-    Some(format!("{}.{rest}", nearest.first()?))
+    Some(format!("{}.{rest}", nearest(root, &ROOTS)?))
 }
 
 #[cfg(test)]

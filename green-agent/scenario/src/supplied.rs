@@ -84,13 +84,10 @@ impl AgentOverrides {
     /// If a role is not among them.
     pub fn check_roles(&self, known: &BTreeSet<String>) -> Result<(), AgentOverridesError> {
         let stranger = self.agents.keys().find(|role| !known.contains(*role));
-        match stranger.filter(|_| !known.is_empty()) {
-            Some(role) => Err(AgentOverridesError::NoSuchRole {
-                role: role.clone(),
-                known: known.iter().cloned().collect(),
-            }),
-            None => Ok(()),
-        }
+        let Some(role) = stranger.filter(|_| !known.is_empty()).cloned() else {
+            return Ok(());
+        };
+        Err(AgentOverridesError::NoSuchRole { role, known: known.iter().cloned().collect() })
     }
 
     /// Applies the settings to a scenario.
@@ -156,13 +153,9 @@ fn cmd(entrypoint: &[String]) -> String {
 /// Sets agents that have an image and no other way to be started to run as containers.
 pub fn contain(scenario: &mut Scenario, engine: Engine) {
     for agent in scenario.agents_mut() {
-        let started = match &agent.start {
-            Start::Absent { image: Some(image), entrypoint, .. } => {
-                contained(agent, image, entrypoint, engine)
-            }
-            _other => continue,
-        };
-        agent.start = started;
+        if let Start::Absent { image: Some(image), entrypoint, .. } = &agent.start {
+            agent.start = contained(agent, image, entrypoint, engine);
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::fill::as_text;
+
 /// What a placeholder begins with. It ends with a brace.
 const PLACEHOLDER: &str = "${config.";
 
@@ -46,11 +48,7 @@ fn text_filled(text: &str, schema: &Value) -> Result<Option<Value>, String> {
             return Ok(default);
         }
         filled.push_str(before);
-        match default {
-            Some(Value::String(text)) => filled.push_str(&text),
-            Some(other) => filled.push_str(&other.to_string()),
-            None => {}
-        }
+        filled.push_str(&default.as_ref().map(as_text).unwrap_or_default());
         rest = behind;
     }
     Ok(Some(Value::String(filled + rest)))

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use serde_json::{Map, Value, json};
 
 use super::{amber_config, json5};
-use crate::placeholder::PORT;
+use crate::{fill::as_text, placeholder::PORT};
 
 /// The largest manifest of a component that is read, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -89,10 +89,7 @@ fn schema_with(own: &Value, given: &Value, scenario: &Value) -> Value {
 fn text(value: &Value, schema: &Value) -> Option<String> {
     const NAME: &str = "text";
     let one = Map::from_iter([(NAME.to_owned(), value.clone())]);
-    match amber_config::filled(&one, schema).ok()?.remove(NAME)? {
-        Value::String(text) => Some(text),
-        other => Some(other.to_string()),
-    }
+    amber_config::filled(&one, schema).ok()?.get(NAME).map(as_text)
 }
 
 /// Returns the words of the entrypoint, for the network of this machine and for a port of the caller's choice. `None` if it has

@@ -11,7 +11,7 @@ use super::{roles::DeclaredRoles, values};
 use crate::{
     error::Problem,
     expectation::{AnswerCheck, Check, Expectation, Rule, Target, ValuePath},
-    reader::{ALIKE, Key, Keys as _, Node, Table, kind, table},
+    reader::{Key, Keys as _, Node, Table, kind, nearest, table},
 };
 use green_agent_transcript::{
     Hop,
@@ -181,12 +181,6 @@ fn target(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Target> {
         None if TARGETS.contains(&text) => named(node, "").map(Target::Metric),
         None => named(node, text).map(Target::Metric),
     }
-}
-
-/// Returns the known word that is most similar to what was written.
-fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
-    let nearest = similar::get_close_matches(written, known, 1, ALIKE);
-    nearest.first().copied()
 }
 
 fn named(node: &Node<'_>, name: &str) -> Option<String> {

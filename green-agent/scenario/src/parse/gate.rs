@@ -60,7 +60,8 @@ fn gates(node: &Node<'_>) -> Option<Gates> {
 
 fn figure_gate(figure: &str, node: &Node<'_>) -> Option<FigureGate> {
     let mut table = node.table_of(Bounds::KEYS)?;
-    if !is_figure(figure) {
+    let has_valid_k = |k: &str| k.parse::<usize>().is_ok_and(|k| k > 0);
+    if !written_k(figure).is_none_or(has_valid_k) {
         return node.expected("a figure: pass_rate, pass@K or pass^K with K from 1, or a metric");
     }
     let bounds = Bounds::of(&mut table)?;
@@ -80,11 +81,6 @@ fn figure_gate(figure: &str, node: &Node<'_>) -> Option<FigureGate> {
         .into_iter()
         .filter_map(|(comparison, number)| number.map(|number| Condition { comparison, number }));
     Some(FigureGate { figure: figure.to_owned(), conditions: conditions.collect() })
-}
-
-/// Returns whether a name that looks like pass@K or pass^K has a valid K.
-fn is_figure(name: &str) -> bool {
-    written_k(name).is_none_or(|k| k.parse::<usize>().is_ok_and(|k| k > 0))
 }
 
 #[cfg(test)]

@@ -97,12 +97,7 @@ fn check_participants(keys: &PipelineKeys<'_>, pipeline: &Pipeline, roles: &Decl
     let Some(node) = keys.evaluator.node() else {
         return;
     };
-    if let Some(client) = roles.agents.iter().find(|agent| agent.start.is_client()) {
-        let role = &client.role;
-        node.expected::<()>(format!(
-            "another one for {role:?}, which does not listen and cannot be called"
-        ));
-    }
+    roles.reject_clients(node);
     if pipeline.agents.is_empty() && roles.declared == 0 {
         keys.agents
             .missing::<()>("agents or registry where there are no participants to look among");
@@ -177,10 +172,9 @@ kind! {
 
 /// Reads the step on a line; `ids` are those of all steps.
 fn step(line: usize, keys: &StepKeys<'_>, ids: &BTreeSet<String>) -> Option<Step> {
-    let id = keys
-        .id
-        .need("the name of the step's output")
-        .and_then(|node| node.read(&id_expected(), |text| is_id(text).then(|| text.to_owned())));
+    let expected = format!("letters, digits, dashes and underscores, and not {REQUIREMENTS:?}");
+    let id = keys.id.need("the name of the step's output");
+    let id = id.and_then(|node| node.read(&expected, |text| is_id(text).then(|| text.to_owned())));
     let skill = keys.skill.need("the id of the skill that does it");
     let skill = skill.and_then(|node| node.filled("the id of a skill"));
     let input = keys.input.node().and_then(|node| input(node, ids));
@@ -195,10 +189,6 @@ fn step(line: usize, keys: &StepKeys<'_>, ids: &BTreeSet<String>) -> Option<Step
         backoff: keys.backoff,
         timeout: keys.timeout,
     })
-}
-
-fn id_expected() -> String {
-    format!("letters, digits, dashes and underscores, and not {REQUIREMENTS:?}")
 }
 
 /// Returns whether a text can be an id. Ids are parts of pointers and paths, so they contain nothing that

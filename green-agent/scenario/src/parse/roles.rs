@@ -31,6 +31,15 @@ impl DeclaredRoles {
         self.agents.len() < self.declared
     }
 
+    /// Reports an evaluator that calls participants if one of them cannot be called.
+    pub(super) fn reject_clients(&self, evaluator: &Node<'_>) {
+        if let Some(Agent { role, .. }) = self.agents.iter().find(|agent| agent.start.is_client()) {
+            let other =
+                format!("another one for {role:?}, which does not listen and cannot be called");
+            evaluator.expected::<()>(other);
+        }
+    }
+
     /// Returns the role if a participant has it or it is one of `others`, the harness's own parties;
     /// otherwise reports an error.
     pub(super) fn check(&self, role: &str, others: &[&str], node: &Node<'_>) -> Option<String> {

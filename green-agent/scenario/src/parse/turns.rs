@@ -155,13 +155,8 @@ fn endings() -> Vec<&'static str> {
 pub(super) fn conversation(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Evaluator> {
     const EXPECTED: &str = "at least one [[config.turn]] with a message";
     let keys = ConversationKeys::of(config)?;
-    if let Some(client) = roles.agents.iter().find(|agent| agent.start.is_client())
-        && let Some(node) = keys.evaluator.node()
-    {
-        let role = &client.role;
-        node.expected::<()>(format!(
-            "another one for {role:?}, which does not listen and cannot be called"
-        ));
+    if let Some(node) = keys.evaluator.node() {
+        roles.reject_clients(node);
     }
     let node = keys.turn.need(EXPECTED)?;
     let tables = node.list()?;

@@ -19,7 +19,7 @@ pub(super) use self::{
     declare::{DefaultValue, KeySchema, Keys, Rule, described, table, table_schema},
     kind::{Kind, kind},
     node::Node,
-    table::{ALIKE, Key, Table, is_misspelled},
+    table::{Key, Table, is_misspelled, nearest},
 };
 use super::{
     error::{Problem, ScenarioError, ScenarioErrors},

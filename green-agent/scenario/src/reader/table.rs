@@ -9,8 +9,8 @@ use toml::{
 use super::{Kind, Node, Source};
 use crate::error::Problem;
 
-/// The similarity, from 0 to 1, from which a known key is suggested in place of an unknown one.
-pub(crate) const ALIKE: f32 = 0.6;
+/// The similarity, from 0 to 1, from which a known name is suggested in place of an unknown one.
+const ALIKE: f32 = 0.6;
 
 /// The similarity from which an unknown key is taken for a misspelled one.
 const MISSPELLED: f32 = 0.85;
@@ -169,8 +169,8 @@ impl<'a> Table<'a> {
         known.sort_unstable();
         known.dedup();
         let swapped = known.iter().find(|known| is_swapped(name, known)).copied();
-        let nearest = || similar::get_close_matches(name, &known, 1, ALIKE).first().copied();
-        Problem::UnknownKey { nearest: swapped.or_else(nearest).map(str::to_owned), known }
+        let nearest = swapped.or_else(|| nearest(name, &known)).map(str::to_owned);
+        Problem::UnknownKey { nearest, known }
     }
 
     fn node(&self, name: &str, value: &'a Spanned<DeValue<'a>>) -> Node<'a> {
@@ -185,6 +185,11 @@ impl<'a> Table<'a> {
         };
         if self.key.is_empty() { name } else { format!("{}.{name}", self.key) }
     }
+}
+
+/// Returns the known name that is most similar to what was written.
+pub(crate) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    similar::get_close_matches(written, known, 1, ALIKE).first().copied()
 }
 
 /// Returns whether a name is almost one of the known ones.
