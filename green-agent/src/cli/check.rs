@@ -12,6 +12,7 @@ use crate::{
         parse::is_manifest,
         supplied::{self, AgentOverrides},
     },
+    statistics::counted,
 };
 use bridge_program::{Exit, errln, outln};
 
@@ -29,11 +30,7 @@ impl Check {
         let found = self.paths.collect()?;
         let supplied = self.agents.supplied_to(&found)?;
         let wrong = found.iter().filter(|one| !check(one, &supplied)).count();
-        let scenarios = match found.len() {
-            1 => "scenario",
-            _ => "scenarios",
-        };
-        outln!("{} {scenarios} read, {wrong} with errors", found.len());
+        outln!("{} read, {wrong} with errors", counted(found.len(), "scenario"));
         Ok(if wrong == 0 { Exit::Passed } else { Exit::Unreadable })
     }
 }

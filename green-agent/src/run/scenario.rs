@@ -193,7 +193,12 @@ impl<'a> RunningScenario<'a> {
                 ended(at, report);
                 continue;
             }
-            let report = match self.queue.place_after(place.take()).await {
+            let kept = place.take().filter(|_| !self.queue.is_ending());
+            let found = match kept {
+                Some(kept) => Ok(kept),
+                None => self.queue.place().await,
+            };
+            let report = match found {
                 Ok(found) => {
                     let report = self.carry_out(&planned, &installed[planned.at]).await;
                     // Otherwise trials of other scenarios would run in between, and would have the agents stopped.
@@ -355,17 +360,6 @@ impl<'a> RunningScenario<'a> {
 }
 
 impl Queue<'_> {
-    /// Returns the place of the previous trial, or waits for one.
-    async fn place_after<'p>(
-        &'p self,
-        before: Option<SemaphorePermit<'p>>,
-    ) -> Result<SemaphorePermit<'p>, Problem> {
-        match before.filter(|_| !self.is_ending()) {
-            Some(place) => Ok(place),
-            None => self.place().await,
-        }
-    }
-
     /// Waits for a place in the queue. Returns none once the run was interrupted or cannot be recorded, so that nothing
     /// more is started.
     async fn place(&self) -> Result<SemaphorePermit<'_>, Problem> {
@@ -400,14 +394,10 @@ impl Queue<'_> {
         let assessment = report.assessment.as_ref();
         TrialRecord {
             version: VERSION,
-            key: String::new(),
             scenario: scenario.to_owned(),
-            scenario_digest: String::new(),
             sample: report.sample.clone(),
-            sample_digest: None,
             cell: report.cell.clone(),
             trial: report.trial,
-            seed: 0,
             attempt: report.attempt,
             outcome: report.outcome,
             exit: report.exit(),
@@ -422,6 +412,7 @@ impl Queue<'_> {
             phases: report.phases.clone(),
             folder: below.map(written),
             parties: report.parties.clone(),
+            ..TrialRecord::default()
         }
     }
 

@@ -64,14 +64,11 @@ fn no_artifact(name: &str, subject: &Subject<'_>) -> String {
 }
 
 fn task_of(role: &str, entries: &[Entry]) -> Result<TargetValue, String> {
-    match task::last_task(entries, role) {
-        Some(view) => Ok(TargetValue { value: view.task, at: view.at }),
-        None => Err(absent(
-            &format!("no task was seen from {role}"),
-            "tasks came from",
-            task::roles_with_tasks(entries).into_iter(),
-        )),
-    }
+    let view = task::last_task(entries, role).ok_or_else(|| {
+        let roles = task::roles_with_tasks(entries).into_iter();
+        absent(&format!("no task was seen from {role}"), "tasks came from", roles)
+    })?;
+    Ok(TargetValue { value: view.task, at: view.at })
 }
 
 fn status(position: i64, statuses: &[Value]) -> Result<TargetValue, String> {
@@ -114,13 +111,10 @@ fn is_mcp(entry: &Entry) -> bool {
 
 fn metric(name: &str, subject: &Subject<'_>) -> Result<TargetValue, String> {
     let metrics = &subject.assessment.metrics;
-    match metrics.get(name) {
-        Some(number) => Ok(TargetValue { value: json!(number), at: Vec::new() }),
-        None => {
-            let names = metrics.keys().map(String::as_str);
-            Err(absent(&format!("no metric {name}"), "there are", names))
-        }
-    }
+    let names = metrics.keys().map(String::as_str);
+    let missing = || absent(&format!("no metric {name}"), "there are", names);
+    let number = metrics.get(name).ok_or_else(missing)?;
+    Ok(TargetValue { value: json!(number), at: Vec::new() })
 }
 
 fn absent<'a>(what: &str, instead: &str, names: impl Iterator<Item = &'a str>) -> String {

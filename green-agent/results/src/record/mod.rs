@@ -44,7 +44,7 @@ pub const MANIFEST: &str = "run.json";
 pub const RECORDS: &str = "records.jsonl";
 
 /// One attempt at one trial, as a line of `records.jsonl`. Secrets are masked as in the transcript.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialRecord {
     /// The version of this form. A program refuses a later one than its own.
     pub version: u32,

@@ -8,7 +8,7 @@ use super::{
     source::{Decision, Group, ReportSource, cell_name},
     text::{interval, percent},
 };
-use crate::{problem::Outcome, record::TrialRecord, run::Failure};
+use crate::{problem::Outcome, record::TrialRecord, run::Failure, statistics::counted};
 
 /// The most bytes of the comment; GitHub takes 65,536 characters.
 const MOST: usize = 60_000;
@@ -177,10 +177,8 @@ fn failure(alike: &[&TrialRecord]) -> String {
         return String::new();
     };
     let mut title = format!("{}, {}", record.scenario, place(record));
-    match more.len() {
-        0 => {}
-        1 => title += " and 1 other",
-        more => title += &format!(" and {more} others"),
+    if !more.is_empty() {
+        title += &format!(" and {}", counted(more.len(), "other"));
     }
     let messages: Vec<String> = record.problems.iter().map(ToString::to_string).collect();
     let message: String = messages

@@ -22,7 +22,7 @@ use crate::{
         TrialReport,
         tally::{MOST_KEPT, is_shown},
     },
-    statistics::number,
+    statistics::{counted, number},
     summary::outcomes_text,
 };
 use green_agent_participant::install::InstallStep;
@@ -259,12 +259,10 @@ fn problems_text(report: &ScenarioReport) -> String {
     }
     let shown: usize = groups.iter().take(MOST_KEPT).map(|(_, trials)| trials).sum();
     // `green-agent view` shows all problems.
-    match report.counts.with_problems.saturating_sub(shown) {
-        0 => {}
-        1 => text += &format!("         {DIM}and 1 more trial that did not pass{DIM:#}\n"),
-        more => {
-            text += &format!("         {DIM}and {more} more trials that did not pass{DIM:#}\n");
-        }
+    let more = report.counts.with_problems.saturating_sub(shown);
+    if more > 0 {
+        let more = counted(more, "more trial");
+        text += &format!("         {DIM}and {more} that did not pass{DIM:#}\n");
     }
     text
 }
@@ -291,8 +289,7 @@ fn places(first: &TrialReport, trials: usize) -> String {
     let first = place(first);
     match trials {
         0 | 1 => first,
-        2 => format!("{first} and 1 other"),
-        more => format!("{first} and {} others", more - 1),
+        more => format!("{first} and {}", counted(more - 1, "other")),
     }
 }
 
