@@ -91,10 +91,10 @@ impl PortPool {
         self.make_folder()?;
         let first = random_port();
         for port in (first..PORTS.end).chain(PORTS.start..first) {
-            if let Some(lock) = self.lock(port)?
+            if let Some(lease) = self.lock(port)?
                 && is_free(port)
             {
-                return Ok(PortLease { port, _lock: lock, _turn: None });
+                return Ok(lease);
             }
         }
         Err(PortError::Exhausted)
@@ -109,8 +109,7 @@ impl PortPool {
     /// Leases this port; returns `None` while another holder has it.
     pub fn claim(&self, port: u16) -> Result<Option<PortLease>, PortError> {
         self.make_folder()?;
-        let lock = self.lock(port)?;
-        Ok(lock.map(|lock| PortLease { port, _lock: lock, _turn: None }))
+        self.lock(port)
     }
 
     fn make_folder(&self) -> Result<(), PortError> {
@@ -124,11 +123,11 @@ impl PortPool {
     }
 
     /// Locks a port's file; returns `None` if another holder has the lock.
-    fn lock(&self, port: u16) -> Result<Option<File>, PortError> {
+    fn lock(&self, port: u16) -> Result<Option<PortLease>, PortError> {
         let path = self.folder.join(port.to_string());
         let file = open(&path).map_err(folder_error(&path))?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(file)),
+            Ok(()) => Ok(Some(PortLease { port, _lock: file, _turn: None })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(source)) => Err(folder_error(&path)(source)),
         }

@@ -18,15 +18,8 @@ pub struct Missing {
 impl Missing {
     /// Returns whether [`Installer::install`](super::installer::Installer::install) can install all of them.
     pub fn is_installable(&self) -> bool {
-        let mut requirements = self.requirements.iter();
-        self.python.is_none()
-            && requirements.all(|requirement| match requirement {
-                Requirement::Python(_)
-                | Requirement::Checkout(_)
-                | Requirement::Interpreter(_)
-                | Requirement::Npm(_) => true,
-                Requirement::Command(_) => false,
-            })
+        let is_command = |requirement: &Requirement| matches!(requirement, Requirement::Command(_));
+        self.python.is_none() && !self.requirements.iter().any(is_command)
     }
 }
 

@@ -18,7 +18,7 @@ use tokio::{
 use super::{
     error::InstallError,
     event::{InstallEvent, InstallStep},
-    package_folder::{PackageFolder, PackageManager},
+    package_folder::PackageFolder,
 };
 use bridge_program::path;
 
@@ -78,10 +78,7 @@ async fn fill(
     supervisor: &Supervisor,
     lock: &File,
 ) -> Result<(), InstallError> {
-    let program = match spec.manager {
-        PackageManager::Python => spec.python.as_str(),
-        PackageManager::Npm => spec.manager.program(),
-    };
+    let program = spec.program();
     if !is_on_path(program) {
         return Err(InstallError::NoManager {
             what: spec.to_string(),
@@ -92,27 +89,19 @@ async fn fill(
     let deadline = Instant::now() + INSTALL_LIMIT;
     let mut outcome = Ok(());
     for way in spec.ways(is_on_path("uv")) {
-        outcome = fill_by(spec, supervisor, lock, way, deadline).await;
+        outcome = async {
+            spec.clear().map_err(cache_error(spec, &spec.folder))?;
+            for argv in way {
+                run(spec, &launch(spec, supervisor, argv), lock, deadline).await?;
+            }
+            spec.mark_ready().map_err(cache_error(spec, &spec.folder))
+        }
+        .await;
         if outcome.is_ok() {
             break;
         }
     }
     outcome
-}
-
-/// Fills the folder by these commands.
-async fn fill_by(
-    spec: &PackageFolder,
-    supervisor: &Supervisor,
-    lock: &File,
-    commands: Vec<Vec<String>>,
-    deadline: Instant,
-) -> Result<(), InstallError> {
-    spec.clear().map_err(cache_error(spec, &spec.folder))?;
-    for argv in commands {
-        run(spec, &launch(spec, supervisor, argv), lock, deadline).await?;
-    }
-    spec.mark_ready().map_err(cache_error(spec, &spec.folder))
 }
 
 /// The ends of commands whose installation was given up.

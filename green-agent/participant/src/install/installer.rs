@@ -9,7 +9,7 @@ use super::{
     error::{InstallError, Missing},
     event::InstallEvent,
     fill::{complete, is_on_path},
-    interpreter::{MissingPython, WantedPython},
+    interpreter::WantedPython,
     package_folder::{Checkout, PackageFolder, PackageManager},
 };
 use crate::Supervisor;
@@ -56,7 +56,7 @@ impl Installer {
     pub fn plan(
         &self,
         requirements: &BTreeSet<Requirement>,
-    ) -> Result<Vec<PackageFolder>, MissingPython> {
+    ) -> Result<Vec<PackageFolder>, Missing> {
         let (mut python, mut npm) = (BTreeSet::new(), BTreeSet::new());
         let (mut checkouts, mut version) = (Vec::new(), None);
         for requirement in requirements {
@@ -73,7 +73,11 @@ impl Installer {
         let mut plan = Vec::new();
         if !python.is_empty() || !checkouts.is_empty() || version.is_some() {
             let checkout = checkouts.first().map(|one| one.folder.as_path());
-            let interpreter = WantedPython::of(version, checkout).find()?;
+            let interpreter = WantedPython::of(version, checkout).find();
+            let interpreter = interpreter.map_err(|python| Missing {
+                requirements: BTreeSet::new(),
+                python: Some(python),
+            })?;
             plan.push(PackageFolder::python(&self.cache, &python, checkouts, interpreter));
         }
         if !npm.is_empty() {
@@ -85,9 +89,7 @@ impl Installer {
     /// Checks that all requirements are installed, and returns the settings with which agents find them.
     /// Installs nothing.
     pub fn check(&self, requirements: &BTreeSet<Requirement>) -> Result<Prepared, Missing> {
-        let plan = self
-            .plan(requirements)
-            .map_err(|python| Missing { requirements: BTreeSet::new(), python: Some(python) })?;
+        let plan = self.plan(requirements)?;
         let ready = plan.iter().filter(|spec| spec.is_ready());
         let ready: BTreeSet<PackageManager> = ready.map(|spec| spec.manager).collect();
         let is_missing = |requirement: &&Requirement| match requirement {
@@ -101,8 +103,7 @@ impl Installer {
         if requirements.is_empty() {
             Ok(prepared(&plan))
         } else {
-            let python = None;
-            Err(Missing { requirements, python })
+            Err(Missing { requirements, python: None })
         }
     }
 
@@ -114,9 +115,7 @@ impl Installer {
         requirements: &BTreeSet<Requirement>,
         progress: &(dyn Fn(InstallEvent) + Sync),
     ) -> Result<Prepared, InstallError> {
-        let plan = self
-            .plan(requirements)
-            .map_err(|python| Missing { requirements: BTreeSet::new(), python: Some(python) })?;
+        let plan = self.plan(requirements)?;
         for spec in plan {
             complete(&spec, &self.supervisor, progress).await?;
         }

@@ -95,14 +95,6 @@ struct Marker {
 }
 
 impl PackageManager {
-    /// Returns the program that must be on the PATH.
-    pub fn program(self) -> &'static str {
-        match self {
-            Self::Python => USUAL,
-            Self::Npm => "npm",
-        }
-    }
-
     fn name(self) -> &'static str {
         match self {
             Self::Python => "python",
@@ -141,6 +133,14 @@ impl PackageFolder {
         let hash = fnv1a(spec.content().join("\n").as_bytes());
         let folder = cache.join(format!("python-{hash:016x}"));
         Self { folder, ..spec }
+    }
+
+    /// Returns the program that must be on the PATH.
+    pub fn program(&self) -> &str {
+        match self.manager {
+            PackageManager::Python => &self.python,
+            PackageManager::Npm => "npm",
+        }
     }
 
     /// Returns everything that determines the contents of the folder.

@@ -20,10 +20,8 @@ impl StartTimes {
     /// Adds a start.
     pub fn add(&self, program: &str, took: Duration) {
         let mut shortest = lock(&self.0);
-        match shortest.get_mut(program) {
-            Some(known) => *known = took.min(*known),
-            None => drop(shortest.insert(program.to_owned(), took)),
-        }
+        let known = shortest.entry(program.to_owned()).or_insert(took);
+        *known = took.min(*known);
     }
 }
 
