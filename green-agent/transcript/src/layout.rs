@@ -28,10 +28,7 @@ fn spread(value: &Value, indent: usize, column: usize, out: &mut String) {
             let members = members.iter().map(|(key, member)| (key_of(key), member));
             block('{', members, '}', indent, out);
         }
-        Value::Array(_) | Value::Object(_) => out.push_str(&line),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            out.push_str(&line);
-        }
+        _ => out.push_str(&line),
     }
 }
 

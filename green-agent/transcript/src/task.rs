@@ -88,12 +88,10 @@ fn answers(entries: &[Entry]) -> impl Iterator<Item = (&Entry, StreamResponse)> 
 
 /// Returns the task, update or message in an answer; `None` if an entry is no answer of A2A.
 pub fn answer(entry: &Entry) -> Option<StreamResponse> {
-    match entry.content {
-        Content::Request { .. } => None,
-        Content::Reply { .. } | Content::Event { .. } | Content::End | Content::Failure { .. } => {
-            read(wire::payload(entry.content.body()?.json()?))
-        }
+    if matches!(entry.content, Content::Request { .. }) {
+        return None;
     }
+    read(wire::payload(entry.content.body()?.json()?))
 }
 
 /// Parses an answer of any version: 0.2 and 0.3 name its kind, 1.0 wraps it; an answer with neither is from

@@ -132,7 +132,7 @@ impl Transcript {
                 Direction::Forward => &hop.from,
                 Direction::Back => &hop.to,
             };
-            log.count(sender, bytes as u64);
+            log.count(sender, bytes);
             log.remember(said, bytes);
             Ok(())
         });
@@ -161,7 +161,7 @@ impl Transcript {
 
     /// Counts a message that a party sent past the recorder, so that the transcript has no entry for it.
     pub fn count_unrecorded(&self, sender: &str, bytes: usize) {
-        self.log().count(sender, bytes as u64);
+        self.log().count(sender, bytes);
         self.touch();
     }
 
@@ -251,12 +251,8 @@ impl Log {
     }
 
     /// Counts a message for the party that sent it.
-    fn count(&mut self, sender: &str, bytes: u64) {
-        let bytes = bytes + ENTRY_OVERHEAD;
-        match self.sent.get_mut(sender) {
-            Some(sent) => *sent += bytes,
-            None => _ = self.sent.insert(sender.to_owned(), bytes),
-        }
+    fn count(&mut self, sender: &str, bytes: usize) {
+        *self.sent.entry(sender.to_owned()).or_default() += bytes as u64 + ENTRY_OVERHEAD;
     }
 
     /// Writes the line of the next entry, which gets its number and its time in place of the brace with which it begins.

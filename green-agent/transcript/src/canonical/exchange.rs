@@ -116,21 +116,15 @@ fn mcp_paths<'a>(exchanges: &[Exchange<'a>]) -> Vec<&'a str> {
 
 fn is_keep_alive(content: &Content) -> bool {
     const WORDS: [&str; 4] = ["ping", "heartbeat", "keep-alive", "keepalive"];
-    match content {
-        Content::Event { event, body, .. } => match body {
-            None => true,
-            Some(Body::Text(text)) => {
-                text.trim().is_empty() || event.as_deref().is_some_and(|e| WORDS.contains(&e))
-            }
-            Some(Body::Json(_) | Body::Omitted { .. }) => {
-                event.as_deref().is_some_and(|e| WORDS.contains(&e))
-            }
-        },
-        Content::Request { .. }
-        | Content::Reply { .. }
-        | Content::End
-        | Content::Failure { .. } => false,
-    }
+    let Content::Event { event, body, .. } = content else {
+        return false;
+    };
+    let is_empty = match body {
+        None => true,
+        Some(Body::Text(text)) => text.trim().is_empty(),
+        Some(Body::Json(_) | Body::Omitted { .. }) => false,
+    };
+    is_empty || event.as_deref().is_some_and(|event| WORDS.contains(&event))
 }
 
 /// The last known answer about each task of a hop.

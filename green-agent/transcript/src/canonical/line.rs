@@ -38,18 +38,12 @@ pub(super) enum ShownBody {
 pub(super) fn lines(exchange: &Exchange<'_>, redact: &[String]) -> Vec<Line> {
     let request = exchange.request.map(|entry| request(exchange, entry, redact));
     let streams = exchange.answers.len() > 1;
-    let answers = exchange
-        .answers
-        .iter()
-        .filter(|entry| !(streams && is_stream_head(&entry.content)))
-        .map(|entry| answer(entry, redact));
+    // A 200 without a body, the head of a stream, adds nothing to the events that follow.
+    let is_head =
+        |entry: &Entry| matches!(entry.content, Content::Reply { status: 200, body: None, .. });
+    let answers = exchange.answers.iter().filter(|entry| !(streams && is_head(entry)));
+    let answers = answers.map(|entry| answer(entry, redact));
     request.into_iter().chain(answers).collect()
-}
-
-/// Returns whether this is the head of an event stream: a 200 without a body adds nothing to the events that
-/// follow.
-fn is_stream_head(content: &Content) -> bool {
-    matches!(content, Content::Reply { status: 200, body: None, .. })
 }
 
 fn request(exchange: &Exchange<'_>, entry: &Entry, redact: &[String]) -> Line {
@@ -75,39 +69,28 @@ fn envelope_id(body: &Value) -> Option<(Kind, String)> {
 /// Returns a request's title: the JSON-RPC method, or the HTTP method and path.
 fn request_title(content: &Content) -> String {
     let method = |body: &Body| Some(body.json()?.get("method")?.as_str()?.to_owned());
-    match content {
-        Content::Request { method: verb, path, body, .. } => {
-            body.as_ref().and_then(method).unwrap_or_else(|| format!("{verb} {path}"))
-        }
-        Content::Reply { .. } | Content::Event { .. } | Content::End | Content::Failure { .. } => {
-            String::new()
-        }
-    }
+    let Content::Request { method: verb, path, body, .. } = content else {
+        return String::new();
+    };
+    body.as_ref().and_then(method).unwrap_or_else(|| format!("{verb} {path}"))
 }
 
 fn answer(entry: &Entry, redact: &[String]) -> Line {
     let (title, shown) = match &entry.content {
         Content::Request { .. } => (String::new(), None),
-        Content::Reply { status, body, .. } => of_reply(entry, *status, body.as_ref(), redact),
+        Content::Reply { status, body, .. } => {
+            let title = match (status, body) {
+                (200, Some(_)) => body_title(entry),
+                (_, Some(_)) => format!("http {status} {}", body_title(entry)),
+                (_, None) => format!("http {status}"),
+            };
+            (title, body_shown(body.as_ref(), redact))
+        }
         Content::Event { body, .. } => (body_title(entry), body_shown(body.as_ref(), redact)),
         Content::End => ("end".to_owned(), None),
         Content::Failure { error } => (format!("failure: {}", text::failure(error)), None),
     };
     Line { arrow: '<', title, shown, ids: Vec::new() }
-}
-
-fn of_reply(
-    entry: &Entry,
-    status: u16,
-    body: Option<&Body>,
-    redact: &[String],
-) -> (String, Option<ShownBody>) {
-    let title = match (status, body) {
-        (200, Some(_)) => body_title(entry),
-        (_, Some(_)) => format!("http {status} {}", body_title(entry)),
-        (_, None) => format!("http {status}"),
-    };
-    (title, body_shown(body, redact))
 }
 
 /// Returns a short title for a body: an error, a request by the server, a label, or `result`.

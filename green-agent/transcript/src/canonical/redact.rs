@@ -10,6 +10,7 @@ const REDACTED: &str = "<redacted>";
 /// `/result/artifacts/*/parts/*/text`, or at the part that the snapshot shows, inside `result` or `params`.
 pub(super) fn redacted(body: &Value, pointers: &[String]) -> Value {
     let mut body = body.clone();
+    let unescape = |segment: &str| segment.replace("~1", "/").replace("~0", "~");
     for pointer in pointers {
         let segments: Vec<String> = pointer.split('/').skip(1).map(unescape).collect();
         hide(&mut body, &segments);
@@ -20,10 +21,6 @@ pub(super) fn redacted(body: &Value, pointers: &[String]) -> Value {
         }
     }
     body
-}
-
-fn unescape(segment: &str) -> String {
-    segment.replace("~1", "/").replace("~0", "~")
 }
 
 fn hide(value: &mut Value, segments: &[String]) {

@@ -113,9 +113,7 @@ fn read(mode: SnapshotMode, path: &Path) -> Result<Option<SnapshotFile>, Snapsho
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => {
-            return Err(SnapshotError::Read { path: path.to_owned(), source });
-        }
+        Err(source) => return Err(SnapshotError::Read { path: path.to_owned(), source }),
     };
     match SnapshotFile::parse(&text) {
         Ok(file) => Ok(Some(file)),
