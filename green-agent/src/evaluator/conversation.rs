@@ -139,7 +139,20 @@ async fn say(
         true => EvaluationError::of_participant(role(), source),
         false => told(source),
     })?;
-    speak(&client, turn, talk).await.map_err(told)
+    let spoken = match (turn.parts.is_empty(), turn.cancel) {
+        (true, _) => {
+            pause(turn).await;
+            cancel(&client, talk).await
+        }
+        (false, false) => {
+            pause(turn).await;
+            let request = request(turn, talk);
+            *talk = Collected::default();
+            talk.say(&client, request, turn.stream, |_, _| {}).await
+        }
+        (false, true) => cancel_midway(&client, turn, talk).await,
+    };
+    spoken.map_err(told)
 }
 
 fn version(version: ProtocolVersion) -> Version {
@@ -155,26 +168,6 @@ fn binding(binding: ProtocolBinding) -> Binding {
         ProtocolBinding::JsonRpc => Binding::JsonRpc,
         ProtocolBinding::Rest => Binding::HttpJson,
         ProtocolBinding::Grpc => Binding::Grpc,
-    }
-}
-
-async fn speak(
-    client: &Client,
-    turn: &ConversationTurn,
-    talk: &mut Collected,
-) -> Result<(), ClientError> {
-    match (turn.parts.is_empty(), turn.cancel) {
-        (true, _) => {
-            pause(turn).await;
-            cancel(client, talk).await
-        }
-        (false, false) => {
-            pause(turn).await;
-            let request = request(turn, talk);
-            *talk = Collected::default();
-            talk.say(client, request, turn.stream, |_, _| {}).await
-        }
-        (false, true) => cancel_midway(client, turn, talk).await,
     }
 }
 

@@ -293,13 +293,10 @@ pub(crate) fn judged_again(
     known: Assessment,
     entries: &[Entry],
 ) -> Result<Assessment, TurnsError> {
-    match green {
-        Green::Builtin(model::Evaluator::Conversation(conversation)) => {
-            conversation::judge_again(&conversation.turns, &known, entries)
-        }
-        Green::Builtin(model::Evaluator::Episode(_) | model::Evaluator::Pipeline(_))
-        | Green::Agent(_) => Ok(known),
-    }
+    let Green::Builtin(model::Evaluator::Conversation(conversation)) = green else {
+        return Ok(known);
+    };
+    conversation::judge_again(&conversation.turns, &known, entries)
 }
 
 /// Returns the metrics in the results, booleans as 1 and 0: the numbers of an object `metrics`, and beside it those that

@@ -2,7 +2,7 @@
 
 use bridge_client::web_url;
 use bridge_protocol::a2a::{Content, Message, Part};
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap as _};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -90,11 +90,7 @@ fn in_order<S: Serializer>(
     participants: &[(String, Url)],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let mut map = serializer.serialize_map(Some(participants.len()))?;
-    for (role, url) in participants {
-        map.serialize_entry(role, url.as_str())?;
-    }
-    map.end()
+    serializer.collect_map(participants.iter().map(|(role, url)| (role, url.as_str())))
 }
 
 #[cfg(test)]

@@ -128,13 +128,8 @@ fn is_page(content: &Content) -> bool {
 /// Returns the path at which the scenario says that a server is. At the root there may be anything beside MCP.
 fn mcp_path<'a>(scenario: &'a Scenario, role: &str) -> Option<&'a str> {
     let server = scenario.participants.iter().find(|one| one.role == role)?;
-    let endpoint = match &server.start {
-        Start::Running { endpoint } | Start::Program { endpoint, .. } => endpoint,
-        Start::Absent { .. }
-        | Start::Builtin { .. }
-        | Start::Bot { .. }
-        | Start::Policy(_)
-        | Start::Client { .. } => return None,
+    let (Start::Running { endpoint } | Start::Program { endpoint, .. }) = &server.start else {
+        return None;
     };
     Some(endpoint.path()).filter(|path| *path != "/")
 }

@@ -62,21 +62,21 @@ impl Hosted {
         preset: Option<ConnectionDetails>,
         message_only: bool,
     ) -> io::Result<Router> {
-        match self {
+        let store = Arc::new(MemoryStore::new());
+        let host = match self {
             Self::Bot(name) => {
-                let store = Arc::new(MemoryStore::new());
                 let agent = bot::builtin_agent(&name, store.clone());
                 let agent = agent
                     .ok_or_else(|| io::Error::other(format!("there is no bot called {name:?}")))?;
-                router(host(store, agent, message_only), &url).await
+                host(store, agent, message_only)
             }
-            Self::Remote(remote) => behind(remote, &role, url, message_only).await,
+            Self::Remote(remote) => behind(remote, store, &role, &url, message_only)?,
             Self::Policy(policy) => {
                 let agent = purple(&policy, preset).map_err(io::Error::other)?;
-                let agent = agent.into_agent(&name_of(&role));
-                router(host(Arc::new(MemoryStore::new()), agent, message_only), &url).await
+                host(store, agent.into_agent(&name_of(&role)), message_only)
             }
-        }
+        };
+        host.router(url.as_str()).await.map_err(io::Error::other)
     }
 }
 
@@ -100,21 +100,26 @@ pub(super) fn purple(
     Ok(PurpleAgent::new(new_policy, settings))
 }
 
-/// Returns the routes that host a remote bot, and those by which the bot calls back.
-async fn behind(remote: Remote, role: &str, url: Url, message_only: bool) -> io::Result<Router> {
+/// Returns the host of a remote bot, with the routes by which the bot calls back.
+fn behind(
+    remote: Remote,
+    store: Arc<MemoryStore>,
+    role: &str,
+    url: &Url,
+    message_only: bool,
+) -> io::Result<Host> {
     let settings = remote.settings();
     let bot = remote.bot.ok_or_else(|| {
         io::Error::other(format!("the address of the bot of {role} is not known"))
     })?;
     let bot = RemoteBot { settings, ..RemoteBot::new(name_of(role), bot) };
-    let store = Arc::new(MemoryStore::new());
     let settings = ChannelSettings {
         callback_url: remote.callback.unwrap_or_else(|| url.clone()),
         ..ChannelSettings::at(url.clone())
     };
     let channel = Channel::new(store.clone(), settings).map_err(io::Error::other)?;
     let agent = channel.agent(bot);
-    router(host(store, agent, message_only).connector(channel), &url).await
+    Ok(host(store, agent, message_only).connector(channel))
 }
 
 /// Returns the host of one agent. Its tasks are kept in memory only: they need not outlive the trial. The recorder passes
@@ -124,10 +129,6 @@ fn host(store: Arc<MemoryStore>, mut agent: Agent, message_only: bool) -> Host {
         agent.settings.answers = AnswerKind::Messages;
     }
     Host::new(store, [agent]).grpc(Grpc::Nowhere)
-}
-
-async fn router(host: Host, url: &Url) -> io::Result<Router> {
-    host.router(url.as_str()).await.map_err(io::Error::other)
 }
 
 /// Returns a role as a name for paths: a role is free text.

@@ -4,7 +4,7 @@
 //! went wrong: programs that crashed, hung, or are still busy with the trial are replaced. The number of sets,
 //! including those that wait for a trial, never exceeds the number of concurrent trials.
 
-use std::{collections::BTreeSet, mem, sync::Mutex, time::Duration};
+use std::{mem, sync::Mutex, time::Duration};
 
 use super::{RunEvent, RunOptions, agent_set::AgentSet, port_leases};
 use crate::scenario::model::{Reuse, Scenario};
@@ -89,7 +89,7 @@ impl Sets {
                 dismissed.push(waiting);
             } else if is_ours && found.is_none() {
                 found = Some(waiting.agents);
-            } else if holds_any(&waiting.agents, &ports) {
+            } else if waiting.agents.ports.iter().any(|lease| ports.contains(&lease.port())) {
                 dismissed.push(waiting);
             } else {
                 self.waiting.push(waiting);
@@ -101,10 +101,6 @@ impl Sets {
         }
         (found, dismissed)
     }
-}
-
-fn holds_any(agents: &AgentSet, ports: &BTreeSet<u16>) -> bool {
-    agents.ports.iter().any(|lease| ports.contains(&lease.port()))
 }
 
 /// Reports that the next trial restarts its agents.

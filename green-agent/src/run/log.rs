@@ -54,13 +54,9 @@ pub enum RunLogError {
         "{scenario}{}: trial {trial} has ended, but the scenario has no such trial any more, so the trials cannot be \
          reported together; restore the row of the dataset, the value of the matrix or the number of trials, or begin \
          another run",
-        of_sample(sample.as_deref())
+        sample.as_ref().map(|sample| format!(", sample {sample}")).unwrap_or_default()
     )]
     NoTrial { scenario: String, sample: Option<String>, trial: u32 },
-}
-
-fn of_sample(sample: Option<&str>) -> String {
-    sample.map_or_else(String::new, |sample| format!(", sample {sample}"))
 }
 
 impl RunLog {

@@ -149,9 +149,7 @@ fn open_exchanges(entries: &[Entry]) -> Vec<OpenRequest<'_>> {
             // An MCP server's stream of its own messages stays open without anybody waiting for it.
             Content::Request { method, .. } if method == "GET" => {}
             Content::Request { .. } => {
-                let hop = &entry.hop;
-                let is_told = false;
-                open.insert(entry.exchange, OpenRequest { hop, is_told });
+                open.insert(entry.exchange, OpenRequest { hop: &entry.hop, is_told: false });
             }
             Content::Event { .. } => {
                 if let Some(exchange) = open.get_mut(&entry.exchange) {

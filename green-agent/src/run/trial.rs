@@ -402,28 +402,20 @@ impl Trial<'_> {
             Green::Builtin(_) => true,
         };
         let participants = self.scenario.participants.iter();
+        let believed = participants.clone().filter(|agent| is_believed(agent));
+        let told = participants.filter(|agent| is_told(agent.server_kind));
+        let own_server = running.agents.environment_server.as_ref();
         Evaluation {
             green,
             episode: running.episode_setup.map(|setup| setup.evaluator.clone()),
             green_url: match &self.scenario.green {
                 Green::Agent(agent) => url(&agent.role),
-                Green::Builtin(_) => running
-                    .agents
-                    .environment_server
-                    .as_ref()
-                    .map(|environment_server| environment_server.url().clone()),
+                Green::Builtin(_) => own_server.map(|server| server.url().clone()),
             },
-            participants: participants
-                .filter(|agent| is_told(agent.server_kind))
+            participants: told
                 .filter_map(|agent| Some((agent.role.clone(), url(&agent.role)?)))
                 .collect(),
-            believed: self
-                .scenario
-                .participants
-                .iter()
-                .filter(|agent| is_believed(agent))
-                .map(|agent| agent.role.clone())
-                .collect(),
+            believed: believed.map(|agent| agent.role.clone()).collect(),
             keyring: &running.agents.keyring,
             config,
             limit: watch::CALL_LIMIT,
@@ -442,18 +434,14 @@ impl Trial<'_> {
         let recorded = hops::hops(self.scenario, agents)
             .into_iter()
             .filter_map(|spec| Some((origin(&recorder.url(&spec.hop)?), spec.hop.to)));
-        let own = agents
-            .handles
-            .iter()
-            .filter_map(|handle| Some((handle.endpoint.as_ref()?, handle.role.as_str())));
+        let own = agents.handles.iter();
+        let own = own.filter_map(|handle| Some((handle.endpoint.as_ref()?, handle.role.as_str())));
         let own = hops::roles_by_address(own);
-        let environment_server = agents
-            .environment_server
-            .iter()
-            .map(|environment_server| (origin(environment_server.url()), "green".to_owned()));
+        let server = agents.environment_server.iter();
+        let server = server.map(|server| (origin(server.url()), "green".to_owned()));
         let tap = episode_setup.and_then(|setup| setup.tap.as_ref());
         let tap = tap.map(|tap| (origin(tap), "recorder".to_owned()));
-        recorded.chain(own).chain(environment_server).chain(tap).collect()
+        recorded.chain(own).chain(server).chain(tap).collect()
     }
 
     /// Returns the duration of each phase in seconds, the last one until `end`.

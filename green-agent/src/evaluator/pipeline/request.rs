@@ -54,22 +54,16 @@ fn skill(pipeline: &Pipeline, steps: &str) -> AgentSkill {
         "required": [REQUIREMENTS],
     });
     let output = json!({"type": "object", "required": results});
+    let description =
+        format!("Takes requirements and gives {}, by way of {steps}", results.join(", "));
     AgentSkill {
-        id: SKILL.to_owned(),
-        name: "Run the pipeline".to_owned(),
-        description: format!(
-            "Takes requirements and gives {}, by way of {steps}",
-            results.join(", ")
-        ),
         tags: vec!["orchestration".to_owned()],
         examples: vec!["Create a function that calculates Fibonacci numbers".to_owned()],
-        input_modes: Vec::new(),
-        output_modes: Vec::new(),
-        security_requirements: Vec::new(),
         extra: Metadata::from_iter([
             ("input_schema".to_owned(), input),
             ("output_schema".to_owned(), output),
         ]),
+        ..AgentSkill::new(SKILL, "Run the pipeline", &description)
     }
 }
 
