@@ -330,9 +330,9 @@ async fn with_limit<T>(limit: Duration, work: impl Future<Output = T>) -> Result
     done.unwrap_or_else(|_| Err(format!("it did not end within {limit:?}")))
 }
 
-/// Runs code of the environment; a panic is an error with the panic's message. The environment is not called again
-/// after that, because its state may be inconsistent.
-async fn catch_panic<T>(work: impl Future<Output = T>) -> Result<T, String> {
+/// Runs code of others; a panic is an error with the panic's message. An environment is not called again after that,
+/// because its state may be inconsistent.
+pub(crate) async fn catch_panic<T>(work: impl Future<Output = T>) -> Result<T, String> {
     let done = AssertUnwindSafe(work).catch_unwind().await;
     done.map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -9,6 +9,7 @@
 mod episode;
 mod outcome;
 
+pub(crate) use episode::catch_panic;
 pub use episode::{Episode, Limits, MAX_TIME};
 pub use outcome::{EndReason, Outcome, TracedCall};
 

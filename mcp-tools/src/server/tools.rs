@@ -7,9 +7,9 @@ use bridge_telemetry::Instrument as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
-        CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
-        PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
-        Tool as Described,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+        ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
+        ServerConfig, Tool as Described,
     },
     service::{RequestContext, RunningService, ServerInitializeError},
     transport::stdio,
@@ -20,7 +20,7 @@ use tokio::time::sleep;
 use super::{Admission, Authenticator, ServerSettings, Unauthorized, protected};
 use crate::{
     context::AgentContext,
-    episodes::{TokenHash, token_hash},
+    episodes::{TokenHash, catch_panic, token_hash},
     secret::Secret,
     tools::Tool,
     trace,
@@ -97,9 +97,17 @@ impl ServerHandler for ToolServer {
         };
         let arguments = request.arguments.unwrap_or_default();
         let span = trace::incoming(&request.name, &context);
-        let call = tool.call(&self.context, arguments).instrument(span);
-        Ok(with_progress(&context, call).await.into())
+        let call = catch_panic(tool.call(&self.context, arguments)).instrument(span);
+        let result = with_progress(&context, call).await;
+        Ok(result.unwrap_or_else(|panic| crashed(&request.name, &panic)).into())
     }
+}
+
+/// Returns the result of a tool that panicked, without which the caller would wait until its own limit.
+fn crashed(tool: &str, panic: &str) -> CallToolResult {
+    tracing::error!(tool, panic, "a tool crashed");
+    let text = format!("the tool {tool:?} crashed in this call");
+    CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
 /// Waits for a result, and reports meanwhile that there is progress if the caller asked for this: many clients then wait

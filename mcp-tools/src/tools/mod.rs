@@ -45,7 +45,8 @@ pub trait Tool: Send + Sync {
     /// Returns the tool's name, its description and the JSON Schema of its arguments.
     fn describe(&self) -> rmcp::model::Tool;
 
-    /// Executes the tool. A failure is a result with `is_error` that says what was expected.
+    /// Executes the tool. A failure is a result with `is_error` that says what was expected. A panic is such a result for
+    /// the callers of a `ToolServer`; it fails the task of a hosted agent.
     async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult;
 }
 

@@ -15,6 +15,7 @@ mod command_line;
 mod conformance;
 #[cfg(test)]
 mod connecting;
+mod crashing_tool;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 #[path = "../../../bridge/tests/it/deaf.rs"]
