@@ -103,8 +103,8 @@ impl TurnContext {
         self.output.send(Box::new(deletion)).await
     }
 
-    /// Ends the conversation and with it the task. The code determines the final state, the text becomes the last
-    /// message, and the value becomes the artifact "Result".
+    /// Ends the conversation and with it the task. The code determines the final state, and the value becomes the artifact
+    /// "Result". The text becomes the message of the status, or another artifact if the task is completed.
     ///
     /// # Errors
     /// The errors of [`TurnContext::send_activity`].

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::a2a::{Message, Part, Role, Task};
+use bridge_protocol::{
+    a2a::{Message, Part, Role, Task},
+    dialect::skill::result::text_of_task,
+};
 use bridge_translate::question;
 
 use super::{Bot, BotError, BotExecutor, BotSettings, ConversationReference, Conversations};
@@ -75,13 +78,19 @@ impl Chat {
         self.ended(&submitted).await
     }
 
-    /// Sends a message and returns the text of the task's status at the end of the turn.
+    /// Sends a message and returns the text of the answer: that of the task's status at the end of the turn, or else of the
+    /// artifacts that the turn has added or changed, as streams and the answers of completed tasks are.
     ///
     /// # Errors
     /// The errors of [`Chat::say`].
     pub async fn ask(&mut self, text: &str) -> Result<String, BotError> {
-        let task = self.say(text).await?;
-        Ok(task.status.message.as_ref().map(Message::text).unwrap_or_default())
+        let earlier = match self.task {
+            Some(_) => self.task().await?.artifacts.clone(),
+            None => Vec::new(),
+        };
+        let mut task = Arc::unwrap_or_clone(self.say(text).await?);
+        task.artifacts.retain(|artifact| !earlier.contains(artifact));
+        Ok(text_of_task(&task))
     }
 
     /// Sends a message without waiting for its turn.

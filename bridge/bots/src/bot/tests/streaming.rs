@@ -3,6 +3,7 @@
 use bridge_protocol::activity::InputHint;
 
 use super::*;
+use crate::bot::{BotSettings, SilentEnd};
 
 #[tokio::test(start_paused = true)]
 async fn pieces_become_one_artifact() {
@@ -62,4 +63,33 @@ async fn every_stream_is_an_artifact_and_none_stays_open() {
     assert_eq!(log(&chat).await, expected);
     let texts: Vec<String> = task.artifacts.iter().map(text).collect();
     assert_eq!(texts, ["left open", "the truth"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chat_returns_answers_that_are_artifacts() {
+    struct Streaming;
+
+    #[async_trait]
+    impl Bot for Streaming {
+        async fn on_activity(&self, turn: &mut TurnContext) -> Result<(), BotError> {
+            let words = turn.text().to_uppercase();
+            if words == "PLAIN" {
+                turn.send_text(words).await?;
+                return Ok(());
+            }
+            let mut stream = turn.streaming_response();
+            for word in words.split_inclusive(' ') {
+                stream.queue_text_chunk(word).await?;
+            }
+            Ok(stream.end_stream().await?)
+        }
+    }
+
+    for silent_end in [SilentEnd::InputRequired, SilentEnd::Completed] {
+        let settings = BotSettings { silent_end, ..BotSettings::new("bot") };
+        let mut chat = Chat::hosted(Arc::new(Streaming), settings);
+        for (said, answer) in [("one two", "ONE TWO"), ("plain", "PLAIN"), ("three", "THREE")] {
+            assert_eq!(chat.ask(said).await.unwrap(), answer, "{silent_end:?}");
+        }
+    }
 }
