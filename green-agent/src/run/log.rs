@@ -11,8 +11,8 @@ use super::plan::Plan;
 use crate::{
     problem::Outcome,
     record::{
-        Manifest, ManifestScenario, RECORDS, RecordError, RecordWriter, RunFlags, RunFolder,
-        RunSettings, TrialRecord,
+        MANIFEST, Manifest, ManifestScenario, RECORDS, RecordError, RecordWriter, RunFlags,
+        RunFolder, RunSettings, TrialRecord,
     },
     scenario::{ScenarioFile, supplied::AgentOverrides},
 };
@@ -35,6 +35,9 @@ pub enum RunLogError {
     /// The folder cannot be made.
     #[error("cannot make the folder {}: {error}; --runs DIR names another place for runs", path.display())]
     Folder { path: PathBuf, error: io::Error },
+    /// The folder is that of a run that began earlier. Its manifest would be lost, and its records mixed with others.
+    #[error("{}: a run began here earlier; resume it, or name another folder", .0.display())]
+    Begun(PathBuf),
     /// The manifest or the records cannot be read or written.
     #[error(transparent)]
     Records(#[from] RecordError),
@@ -63,7 +66,7 @@ impl RunLog {
     /// Makes the folder of a run that begins now and writes its manifest.
     ///
     /// # Errors
-    /// If something cannot be written.
+    /// If something cannot be written, or the folder is that of an earlier run.
     pub fn begin(
         folder: &Path,
         found: &[ScenarioFile],
@@ -78,6 +81,9 @@ impl RunLog {
         let manifest = Manifest { scenarios, settings, flags, ..Manifest::begun(super::now()) };
         // A reader of the manifest can see from the records whether the run is still running.
         let writer = RecordWriter::open(&folder.join(RECORDS))?;
+        if folder.join(MANIFEST).exists() {
+            return Err(RunLogError::Begun(folder.to_owned()));
+        }
         manifest.write(folder)?;
         Ok(Self { folder: folder.to_owned(), writer, earlier: BTreeMap::new(), is_resumed: false })
     }
