@@ -7,7 +7,7 @@ use std::{
 };
 
 use bridge_program::{Exit, lock};
-use futures_util::future::join_all;
+use futures_util::{FutureExt as _, future::join_all};
 use serde_json::json;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -326,7 +326,9 @@ impl<'a> RunningScenario<'a> {
         };
         let started = super::now();
         let Queue { kept, options, .. } = self.queue;
-        let report = trial::run(self.found, scenario, installed, attempt, kept, options).await;
+        let trial = trial::run(self.found, scenario, installed, attempt, kept, options);
+        // Without its type: the compiler of a program that spawns a run would look too deep into it for `Send`.
+        let report = trial.boxed().await;
         planned.reported(TrialReport { started, ..report }, number)
     }
 
