@@ -4,8 +4,7 @@ use std::process::ExitCode;
 
 #[cfg(feature = "mimalloc")]
 use bridge_allocator as _;
-use bridge_program::supervisor;
-use green_agent::{cli, recorder};
+use green_agent::{cli, participant::supervisor, recorder};
 
 fn main() -> ExitCode {
     supervisor::main(|| {

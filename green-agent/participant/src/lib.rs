@@ -12,7 +12,8 @@
 //! - [`local_server`]: an agent hosted in this process
 //! - [`output`]: the agents' output
 //!
-//! Between the runner and an agent there is a supervisor process, [`Supervisor`], which outlives the runner.
+//! Between the runner and an agent there is a supervisor process, [`Supervisor`], which outlives the runner. It is the same
+//! program, whose `main` passes its work to [`supervisor::main`].
 
 pub mod env_vars;
 pub mod install;
@@ -23,7 +24,7 @@ pub mod ports;
 pub mod process;
 pub mod ready;
 
-pub use bridge_program::supervisor::{ProcessExit as AgentExit, Supervisor};
+pub use bridge_program::supervisor::{self, ProcessExit as AgentExit, Supervisor};
 pub use launch::{Launch, StartError};
 pub use local_server::LocalServer;
 pub use output::{ActivityListener, AgentLine, Mask};

@@ -10,8 +10,6 @@ use clap::{Args, ValueEnum as _};
 
 use super::{Agents, Paths, complain, machine, stop};
 use crate::{
-    install::{self, Installer},
-    participant::{Supervisor, ports::PortPool, ready::StartTimes},
     record::{Manifest, RunFlags, RunFolder, RunSettings, Shard},
     report::{NotAReport, ReportKind, ReportRequest, source::ReportSource, terminal::Terminal},
     run::{self, RunLog, RunLogError, RunOptions, RunReport},
@@ -252,8 +250,7 @@ impl Run {
         let tls = tls.or_exit(Exit::Unreadable)?;
         let jobs = asked.flags.jobs.map_or_else(usual_jobs, usize::from);
         let jobs = machine::jobs(jobs).or_exit(Exit::Infrastructure)?;
-        let options = self.options(asked, jobs, supplied, tls, terminal.clone());
-        let options = options.or_exit(Exit::Infrastructure)?;
+        let options = self.options(asked, jobs, supplied, tls, terminal.clone())?;
         let ticking = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(Duration::from_secs(1)).await;
@@ -291,44 +288,33 @@ impl Run {
         supplied: AgentOverrides,
         tls: Tls,
         terminal: Arc<Terminal>,
-    ) -> std::io::Result<RunOptions> {
+    ) -> Result<RunOptions, Exit> {
         let settings = &asked.settings;
         let snapshots = settings.snapshots.as_deref();
         let snapshots = snapshots.and_then(|name| SnapshotMode::from_str(name, false).ok());
         let snapshots = snapshots.unwrap_or(SnapshotMode::Check);
-        let working_dir = std::env::current_dir()?;
-        let supervisor = Supervisor::current_exe()?;
         let flags = &asked.flags;
-        let cache = flags.cache.as_ref().map(PathBuf::from);
-        let cache = cache.or_else(install::default_cache);
-        let installer = Installer {
-            // Without a home folder, the working directory is the only place that outlives the run.
-            cache: working_dir.join(cache.unwrap_or_else(|| ".green-agent-cache".into())),
-            working_dir: working_dir.clone(),
-            supervisor: supervisor.clone(),
-        };
-        Ok(RunOptions {
+        let mut options = RunOptions {
             jobs,
             settings: settings.clone(),
             snapshots,
             accepts_baseline: flags.accept_baseline,
             install: flags.install,
             show_logs: flags.show_logs || self.serve_only,
-            folder: asked.folder.clone(),
-            working_dir,
             supplied,
             tls,
-            engine: install::engine(),
-            installer,
-            supervisor,
-            ports: PortPool::default(),
-            start_times: StartTimes::default(),
             listener: match self.is_quiet {
                 true => Arc::new(|_| ()),
                 false => Arc::new(move |event| terminal.show(&event)),
             },
-            interrupt: stop::on_signal((!self.serve_only).then(|| resume_with(&asked.folder)))?,
-        })
+            ..RunOptions::in_folder(&asked.folder).or_exit(Exit::Infrastructure)?
+        };
+        if let Some(cache) = &flags.cache {
+            options.installer.cache = options.working_dir.join(cache);
+        }
+        let resuming = (!self.serve_only).then(|| resume_with(&asked.folder));
+        options.interrupt = stop::on_signal(resuming).or_exit(Exit::Infrastructure)?;
+        Ok(options)
     }
 }
 
