@@ -11,7 +11,7 @@ use bridge::{
     host::Host,
     store::MemoryStore,
 };
-use bridge_protocol::a2a::{AgentCard, Content, Part, TaskState};
+use bridge_protocol::a2a::{AgentCard, AgentSkill, Content, Part, TaskState};
 use tokio::net::TcpListener;
 
 struct Reversing;
@@ -56,7 +56,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let address = env::args().nth(1).ok_or("expected HOST:PORT")?;
     let listener = TcpListener::bind(&address).await?;
     let url = format!("http://{}", listener.local_addr()?);
-    let card = AgentCard::named("reversing", "Says the words of a message in reverse order");
+    let mut card = AgentCard::named("reversing", "Says the words of a message in reverse order");
+    // Other agents find this one by the id of its skill.
+    card.skills = vec![AgentSkill::new("reverse", "Reverse", "Reverses the order of words")];
     let agent = Agent::new("reversing", card, Arc::new(Reversing));
     let app = Host::new(Arc::new(MemoryStore::new()), [agent]).router(&url).await?;
     eprintln!("listening on {url}");

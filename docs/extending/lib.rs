@@ -8,8 +8,12 @@ mod environment;
 mod evaluator;
 #[path = "../../bridge/examples/own_executor.rs"]
 mod executor;
+#[path = "../../bridge/examples/forwarding.rs"]
+mod forwarding;
 #[path = "../../purple-agent/examples/own_policy.rs"]
 mod policy;
+#[path = "../../green-agent/examples/run_scenario.rs"]
+mod run;
 #[path = "../../mcp-tools/examples/own_tool.rs"]
 mod tool;
 
@@ -22,7 +26,12 @@ mod names {
         bot::{BotSettings, QuestionEnd, SilentEnd, TurnMode, remote::RemoteSettings},
         store::{StoreError, StoredEvent},
     };
-    use green_agent::{Exit, record::TrialRecord};
+    use green_agent::{
+        Exit,
+        record::TrialRecord,
+        run::{RunLog, RunOptions, RunReport, run},
+        scenario::ScenarioFile,
+    };
 
     fn bot() -> BotSettings {
         BotSettings { silent_end: SilentEnd::Completed, ..BotSettings::new("mine") }
@@ -53,6 +62,15 @@ mod names {
 
     fn of_row(row: &[u8]) -> Result<StoredEvent, StoreError> {
         bridge::store::decoded_value("an event", row)
+    }
+
+    /// A server runs scenarios in tasks of their own.
+    fn spawned(
+        found: Vec<ScenarioFile>,
+        options: RunOptions,
+        log: RunLog,
+    ) -> tokio::task::JoinHandle<RunReport> {
+        tokio::spawn(async move { run(&found, &options, &log).await })
     }
 
     fn is_broken(record: &TrialRecord) -> bool {

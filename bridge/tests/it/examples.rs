@@ -1,14 +1,25 @@
 //! Runs this crate's examples as their documentation says.
 //!
-//! They listen on the port that they name, so one test runs them one after the other, each as soon as
+//! Most listen on the port that they name, so one test runs them one after the other, each as soon as
 //! the port is free.
 
 use std::{
+    io::{BufRead as _, BufReader},
     net::TcpListener,
     path::PathBuf,
-    process::{Child, Command},
+    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
+
+use bridge_client::{
+    Client, Options,
+    invocation::{Outcome, State},
+    new_message_id,
+};
+use bridge_protocol::a2a::{
+    Content, Message, Part, Role, SendMessageRequest, StreamResponse, Task,
+};
+use futures_util::StreamExt as _;
 
 use nix::{
     sys::signal::{Signal, kill},
@@ -23,10 +34,25 @@ struct Example(Child);
 
 impl Example {
     fn start(name: &str, arguments: &[&str]) -> Self {
+        Self::run(name, |program| program.args(arguments))
+    }
+
+    /// Starts an example at a free port, and returns its address as it prints it.
+    fn listening(name: &str, arguments: &[&str]) -> (Self, String) {
+        let mut example = Self::run(name, |program| {
+            program.arg("127.0.0.1:0").args(arguments).stderr(Stdio::piped())
+        });
+        let mut line = String::new();
+        BufReader::new(example.0.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim_end().strip_prefix("listening on ").unwrap().to_owned();
+        (example, url)
+    }
+
+    fn run(name: &str, with: impl FnOnce(&mut Command) -> &mut Command) -> Self {
         let this = std::env::current_exe().unwrap();
         let target: PathBuf = this.ancestors().nth(2).unwrap().into();
         let program = target.join("examples").join(name);
-        let started = Command::new(&program).args(arguments).spawn();
+        let started = with(&mut Command::new(&program)).spawn();
         let program = program.display();
         Self(started.unwrap_or_else(|error| {
             panic!("{program}: {error}; `cargo test` without --test builds it")
@@ -151,4 +177,47 @@ async fn each_does_what_it_says() {
     kill(process, Signal::SIGINT).unwrap();
     let ended = eventually("the end", async || example.0.try_wait().unwrap()).await;
     assert!(ended.success(), "{ended}");
+}
+
+#[tokio::test]
+async fn an_agent_forwards_messages_streams_and_questions() {
+    let (_other, url) = Example::listening("own_executor", &[]);
+    let catalogue = format!("{url}/a2a/catalog");
+    let (_forwarding, url) = Example::listening("forwarding", &[&catalogue, "reverse"]);
+    let client = Client::connect(&url.parse().unwrap(), &Options::default()).await.unwrap();
+    let message = |text| Message::new(new_message_id(), Role::User, vec![Part::text(text)]);
+
+    let request = SendMessageRequest::new(message("three two one"));
+    let mut events = client.send_streaming_message(request).await.unwrap();
+    let (mut pieces, mut task) = (Vec::new(), None::<Task>);
+    while let Some(event) = events.next().await {
+        let event = event.unwrap();
+        if let StreamResponse::ArtifactUpdate(update) = &event {
+            pieces
+                .extend(update.artifact.parts.iter().filter_map(Part::as_text).map(str::to_owned));
+        }
+        match &mut task {
+            Some(task) => task.apply(event),
+            None => task = Task::begun_by(event),
+        }
+    }
+    assert_eq!(pieces, ["one ", "two ", "three "]);
+    let done = Outcome::from(task.unwrap());
+    assert_eq!(done.state, State::Completed);
+    let file = done.artifacts.iter().find(|one| one.artifact_id == "file").unwrap();
+    assert_eq!(file.parts[0].content, Content::Raw(b"one\ntwo\nthree".to_vec()));
+
+    let asked = client.send_message(SendMessageRequest::new(message(" "))).await.unwrap();
+    let asked = Outcome::from(asked);
+    assert_eq!((asked.state, &*asked.text), (State::InputRequired, "Which words?"));
+    let answer = Message { task_id: asked.task_id, ..message("b a") };
+    let done = client.send_message(SendMessageRequest::new(answer)).await.unwrap();
+    let done = Outcome::from(done);
+    assert_eq!((done.state, &*done.text), (State::Completed, "a b "));
+
+    let (_nobody, url) = Example::listening("forwarding", &[&catalogue, "fly"]);
+    let client = Client::connect(&url.parse().unwrap(), &Options::default()).await.unwrap();
+    let failed = client.send_message(SendMessageRequest::new(message("x"))).await.unwrap();
+    let failed = Outcome::from(failed);
+    assert_eq!((failed.state, &*failed.text), (State::Failed, "no agent has the skill fly"));
 }
