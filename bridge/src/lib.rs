@@ -49,5 +49,6 @@ pub use bridge_tasks::{agent, executor, metrics, turns};
 use bridge_program::clock;
 
 pub use bridge_program::{
-    Acceptor, App, Io, Limits, PlainTcp, StopFuture, serve, serve_until, serve_within, stop_signal,
+    Acceptor, App, Io, Limits, PlainTcp, Rejection, StopFuture, serve, serve_until, serve_within,
+    stop_signal,
 };

@@ -22,8 +22,11 @@ mod names {
     use std::{future::pending, io, time::Duration};
 
     use bridge::{
-        Limits, PlainTcp,
-        bot::{BotSettings, QuestionEnd, SilentEnd, TurnMode, remote::RemoteSettings},
+        App, Limits, PlainTcp, Rejection,
+        bot::{
+            BotSettings, QuestionEnd, SilentEnd, TurnMode,
+            remote::{File, RemoteSettings},
+        },
         store::{StoreError, StoredEvent},
     };
     use green_agent::{
@@ -45,6 +48,19 @@ mod names {
     async fn serve(listener: tokio::net::TcpListener, app: axum::Router) -> io::Result<()> {
         let limits = Limits { idle: Duration::from_secs(30), ..Limits::default() };
         bridge::serve_within(limits, listener, PlainTcp, app, pending()).await
+    }
+
+    /// An app whose refusals are their own.
+    fn refusing(app: axum::Router) -> App {
+        App::from(app).with_rejections(|_, reason: Rejection| {
+            let mut refusal = axum::response::Response::new(reason.text().into());
+            *refusal.status_mut() = reason.status();
+            refusal
+        })
+    }
+
+    fn file_name(file: &File) -> Option<&str> {
+        file.name.as_deref()
     }
 
     async fn serve_tls(

@@ -44,7 +44,7 @@ mod turn_progress;
 pub use access::{Admission, AdmissionError, Anonymous, BotCall, ConnectorCall, Credential};
 pub use channel::{Channel, ChannelError, ChannelSettings};
 pub use connector_session::{ConnectorError, ConnectorSession};
-pub use files::{forget_files, have_files};
+pub use files::{File, forget_files, have_files};
 pub use remote_bot::RemoteBot;
 pub use service_url_keys::rotate_service_url_keys;
 pub use settings::{Delivery, RemoteSettings, TurnEndRules, UserId, WEBCHAT};
