@@ -58,6 +58,9 @@ pub enum NotAllowed {
 impl AllowList {
     /// Checks that these details may be followed. The addresses that a host name resolves to are checked later,
     /// when the connection is made.
+    ///
+    /// # Errors
+    /// [`NotAllowed`]
     pub fn check(&self, details: &ConnectionDetails) -> Result<(), NotAllowed> {
         match &details.transport {
             Transport::Http { url, .. } => self.check_url(url),

@@ -37,6 +37,9 @@ impl Arguments {
 
     /// Reads and removes a required argument: a `String`, `bool`, `i32`, `i64`, `u64`, `f64`, [`Value`], or a
     /// `Vec` of them.
+    ///
+    /// # Errors
+    /// [`FieldError`] with the argument's name if it is missing or has another type; pass it to [`refused`].
     pub fn required<T: Wire>(&mut self, name: &str) -> Result<T, FieldError> {
         let value = self.0.remove(name).unwrap_or_default();
         T::read(value).map_err(|error| error.inside(name))
@@ -44,6 +47,9 @@ impl Arguments {
 
     /// Reads and removes an optional argument. Null counts as absent, because language models write null for
     /// arguments that they omit.
+    ///
+    /// # Errors
+    /// As for [`Arguments::required`], unless it is absent.
     pub fn optional<T: Wire>(&mut self, name: &str) -> Result<Option<T>, FieldError> {
         self.required(name)
     }

@@ -139,6 +139,9 @@ impl AgentContext {
     }
 
     /// Connects to an MCP server, and closes the previous connection once the new one is open.
+    ///
+    /// # Errors
+    /// [`ConnectError`]; then the previous connection stays.
     pub async fn connect(
         &self,
         details: &ConnectionDetails,

@@ -51,13 +51,13 @@ pub struct EndedTasks {
 /// The disk space of a store, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskUse {
-    /// The size of the log.
+    /// The size of the log, in bytes.
     pub log: u64,
-    /// The size of the index.
+    /// The size of the index, in bytes.
     pub index: u64,
-    /// The size that the log would have without deleted and replaced records.
+    /// The size that the log would have without deleted and replaced records, in bytes.
     pub live: u64,
-    /// The free space of the disk, if it is known.
+    /// The free space of the disk in bytes, if it is known.
     pub free: Option<u64>,
 }
 

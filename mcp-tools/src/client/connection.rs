@@ -66,6 +66,9 @@ pub struct Connection {
 
 impl Connection {
     /// Connects if the details are [allowed](AllowList), and negotiates a protocol version with the server.
+    ///
+    /// # Errors
+    /// [`ConnectError`], which tells a refused address, a rejected token and an unreachable server apart.
     pub async fn open(
         details: &ConnectionDetails,
         allowed: &AllowList,
@@ -115,6 +118,9 @@ impl Connection {
 
     /// Lists the server's current tools. The descriptions were written by the server's author: they are data to
     /// show, never instructions to follow.
+    ///
+    /// # Errors
+    /// [`CallError`]
     pub async fn tools(&self) -> Result<Vec<Tool>, CallError> {
         let call = "tools/list";
         self.in_time(call, self.all_tools(call)).await?
@@ -126,6 +132,9 @@ impl Connection {
     }
 
     /// Calls a tool. A failure of the tool itself is a result with `is_error`.
+    ///
+    /// # Errors
+    /// [`CallError`] if there is no result.
     pub async fn call(
         &self,
         tool: &str,

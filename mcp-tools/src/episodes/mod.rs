@@ -87,6 +87,9 @@ impl Episodes {
     }
 
     /// Opens an episode at `now` by the wall clock. Its time limit runs from this call.
+    ///
+    /// # Errors
+    /// [`OpenError`]; then nothing is open.
     pub fn open(
         &self,
         environment: Box<dyn Environment>,
@@ -123,6 +126,9 @@ impl Episodes {
 
     /// Returns the episode that a token gives access to. An episode that has ended is returned until its time is
     /// over: calls of its tools then report that it has ended.
+    ///
+    /// # Errors
+    /// [`TokenError`]
     pub fn admit(&self, token: &str) -> Result<Arc<Episode>, TokenError> {
         let hash = token_hash(token);
         let episode = {

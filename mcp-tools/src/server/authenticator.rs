@@ -14,6 +14,9 @@ pub trait Authenticator: Clone + Send + Sync + 'static {
     type User: Clone + Send + Sync + 'static;
 
     /// Returns the user of a token.
+    ///
+    /// # Errors
+    /// [`Unauthorized`] if it has none; the caller gets HTTP 401.
     fn admit(&self, token: &str) -> Result<Admission<Self::User>, Unauthorized>;
 
     /// Returns whether tokens of this user may still be admitted. The server drops the sessions of all other

@@ -54,7 +54,10 @@ impl Version {
         }
     }
 
-    /// Reads the answer to GetTask and CancelTask.
+    /// Reads the answer to GetTask and CancelTask. Before 1.0, push notifications are such tasks, too.
+    ///
+    /// # Errors
+    /// [`FieldError`] with the path of the first invalid field. This holds for all functions that read.
     pub fn task_to_v1(self, value: Value) -> Result<Task, FieldError> {
         match self {
             Self::V0_1 => v0_1::task::to_v1(value),

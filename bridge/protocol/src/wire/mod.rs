@@ -141,6 +141,9 @@ pub fn parse(body: &[u8]) -> Result<Value, Unparsed> {
 }
 
 /// Reads a protocol object from the text of a body.
+///
+/// # Errors
+/// If the body is no JSON, or a field is not valid; the error has the path of the field.
 pub fn from_slice<T: Wire>(body: &[u8]) -> Result<T, FieldError> {
     if let Some(object) = read_in_one_pass(body) {
         return Ok(object);

@@ -257,6 +257,9 @@ impl TaskHandle {
     }
 
     /// Reads the current head.
+    ///
+    /// # Errors
+    /// [`EmitError::Ended`] if the task was deleted, [`EmitError::Store`] if it cannot be read.
     pub async fn read(&self) -> Result<Arc<Head>, EmitError> {
         Ok(self.store.head(&self.task.owner, &self.task.task).await?)
     }
