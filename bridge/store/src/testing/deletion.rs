@@ -3,7 +3,7 @@
 use bridge_protocol::a2a::TaskState;
 
 use super::{
-    Backend,
+    Backend, LIMIT,
     sample::{AGENT, Sample, at, said, status},
 };
 use crate::{
@@ -54,7 +54,8 @@ pub async fn a_deleted_task_is_not_found(backend: &impl Backend) {
     end(&*store, &other, 20).await;
     let mut watch = store.watch(&one.caller, "one").await.unwrap();
     store.delete(&one.caller, "one", Deletion::Ended).await.unwrap();
-    assert_eq!(watch.after(5).await, None);
+    let told = tokio::time::timeout(LIMIT, watch.after(5)).await;
+    assert_eq!(told.expect("watchers are told that their task was deleted"), None);
     check_not_found(&*store, &one).await;
     let all = ListQuery::of(AGENT);
     let completed = ListQuery { state: Some(TaskState::Completed), ..all.clone() };

@@ -1,11 +1,11 @@
 //! Tests of watchers and listeners.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use tokio::sync::mpsc;
 
 use super::{
-    Backend,
+    Backend, LIMIT,
     sample::{Sample, said},
 };
 use crate::{Head, Listener, Seq};
@@ -38,9 +38,7 @@ pub async fn watchers_miss_no_event(backend: &impl Backend) {
         }
     };
     let all = async { tokio::join!(write, read(true), read(false)) };
-    tokio::time::timeout(Duration::from_secs(60), all)
-        .await
-        .expect("watchers are notified of every event");
+    tokio::time::timeout(LIMIT, all).await.expect("watchers are notified of every event");
 }
 
 /// A listener that sends each head to a channel.
@@ -72,9 +70,7 @@ pub async fn listeners_are_notified_of_all_tasks(backend: &impl Backend) {
             *known = seq.max(*known);
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), receive)
-        .await
-        .expect("listeners are notified of every task");
+    tokio::time::timeout(LIMIT, receive).await.expect("listeners are notified of every task");
     // A dropped listener causes no error.
     drop(listener);
     tasks[0].then(&*store, 3, said("last", "last")).await;

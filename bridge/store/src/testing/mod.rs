@@ -16,7 +16,7 @@ mod record;
 mod restart;
 mod sample;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 pub use deletion::{
     a_deleted_task_is_not_found, deletion_is_refused_for_open_tasks_and_other_callers,
@@ -43,6 +43,9 @@ pub use sample::Sample;
 pub use sample::{artifact, status};
 
 use super::Store;
+
+/// The time after which a store that does not notify a reader has failed.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A backend under test.
 pub trait Backend {
