@@ -19,6 +19,7 @@
 //! - [`lock()`]: locks a mutex after a panic too
 //! - [`SplitMix64`]: random numbers that follow from a seed
 //! - [`Exit`]: the exit codes
+//! - [`shell_word`]: writes a path as shells read it
 //! - [`terminal`]: prints text and escapes control characters in it
 
 pub mod clock;
@@ -34,6 +35,7 @@ pub mod path;
 mod runtime;
 pub mod secret;
 mod serve;
+mod shell;
 mod split_mix;
 mod stop;
 pub mod supervisor;
@@ -52,5 +54,6 @@ pub use serve::{
     Limits, ListenError, MIN_OWN_FILES, PlainTcp, Rejection, ResponseMemory, ResponsePermit,
     large_responses, listen, network, read_response, serve, serve_within,
 };
+pub use shell::shell_word;
 pub use split_mix::SplitMix64;
 pub use stop::{StopFuture, serve_until, stop_or_end, stop_signal};

@@ -8,13 +8,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bridge_program::{outln, system};
+use bridge_program::{Exit, outln, shell_word, system};
 use bridge_protocol::dialect::card;
 use bridge_verify::lint::{Level, lint};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::{runtime, serve};
+use super::{exit_code::failure, runtime, serve};
 use crate::{
     builtin, clock,
     config::{self, AgentName, HttpUrl, TurnPreset, listening, parsed},
@@ -115,10 +115,12 @@ impl Init {
         let path = |name: &str| self.folder.join(name);
         if let Some((name, _)) = files.iter().find(|(name, _)| path(name).exists()) {
             let there = path(name);
-            return Err(format!("{} exists already: choose another folder", there.display()).into());
+            let text = format!("{} exists already: choose another folder", there.display());
+            return Err(failure(Exit::Usage)(text).into());
         }
         fs::create_dir_all(&self.folder).map_err(|error| {
-            format!("cannot make the folder {}: {error}", self.folder.display())
+            let folder = self.folder.display();
+            failure(Exit::Infrastructure)(format!("cannot make the folder {folder}: {error}"))
         })?;
         for (index, (name, text)) in files.iter().enumerate() {
             if let Err(error) = write(&path(name), text) {
@@ -126,7 +128,7 @@ impl Init {
                 for (written, _) in &files[..index] {
                     let _ = fs::remove_file(path(written));
                 }
-                return Err(error.into());
+                return Err(failure(Exit::Infrastructure)(error).into());
             }
         }
         for (name, _) in &files {
@@ -137,7 +139,7 @@ impl Init {
         if let Err(reason) = runtime()?.block_on(serve::judge(&config)) {
             outln!("first: {reason}");
         }
-        outln!("next: bridge serve --config {}", quoted(&configuration));
+        outln!("next: bridge serve --config {}", shell_word(&configuration));
         outln!("      {}", self.call(&path("token")));
         Ok(())
     }
@@ -247,7 +249,7 @@ me = {{ file = "token" }}
         if cfg!(windows) {
             return format!(
                 "$env:TOKEN = Get-Content {}; bridge chat http://{}{PATH} --bearer-env TOKEN --message hello",
-                quoted(token),
+                shell_word(token),
                 self.place()
             );
         }
@@ -263,18 +265,8 @@ me = {{ file = "token" }}
             "curl -s http://{}{PATH} -H 'Content-Type: application/json' \
              -H \"Authorization: Bearer $(cat {})\" -d '{message}'",
             self.place(),
-            quoted(token)
+            shell_word(token)
         )
-    }
-}
-
-/// Returns a path as shells read it.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let (plain, quote) = if cfg!(windows) { (r"\/:._-", "''") } else { ("/:._-", r"'\''") };
-    match text.chars().all(|one| one.is_alphanumeric() || plain.contains(one)) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', quote)),
     }
 }
 
@@ -295,19 +287,4 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
         })
     });
     written.map_err(|error| format!("{}: {error}", path.display()))
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_reads_paths_as_they_are() {
-        for path in ["./a-b/bridge.toml", "/größe/token", "my dir/it's $HOME/token", "~/x"] {
-            let mut shell = std::process::Command::new("sh");
-            shell.arg("-c").arg(format!("printf %s {}", quoted(Path::new(path))));
-            assert_eq!(String::from_utf8(shell.output().unwrap().stdout).unwrap(), path);
-        }
-        assert_eq!(quoted(Path::new("./a-b/bridge.toml")), "./a-b/bridge.toml");
-    }
 }

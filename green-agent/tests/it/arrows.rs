@@ -60,6 +60,7 @@ const PROGRAM: Modules = &[
     ("secret", &[]),
     ("serve", &["clock", "lock", "system"]),
     ("runtime", &["exit", "terminal"]),
+    ("shell", &[]),
     ("split_mix", &[]),
     ("stop", &["serve", "system"]),
     ("system", &[]),

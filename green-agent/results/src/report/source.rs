@@ -7,6 +7,7 @@ use std::{
 
 use serde::Serialize;
 
+use bridge_program::shell_word;
 use green_agent_scenario::ExpectedFailure;
 
 use super::text::percent;
@@ -243,7 +244,7 @@ impl ReportSource {
         let groups = self.groups.iter();
         let its = groups.filter(|group| group.scenario == scenario.name);
         let ended: usize = its.map(Group::ended).sum();
-        let path = self.folder.path.display();
+        let path = shell_word(&self.folder.path);
         (ended < wanted).then(|| Decision {
             scenario: scenario.name.clone(),
             about: DecisionKind::UnendedTrials,

@@ -11,8 +11,8 @@ use std::{
 
 use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
-use bridge_program::lock;
 use bridge_program::terminal::{line, lines, note_printed};
+use bridge_program::{lock, shell_word};
 
 use super::progress::{Pace, Progress};
 use crate::{
@@ -329,8 +329,9 @@ fn summary_text(report: &RunReport, folder: &Path) -> String {
         0 => {}
         not_run => count += &format!(", {not_run} not run"),
     }
-    let (seconds, folder) = (report.seconds, folder.display());
-    let mut text = format!("\n{count} {DIM}in {seconds:.1} s, kept in {folder}{DIM:#}\n");
+    let (seconds, kept) = (report.seconds, folder.display());
+    let mut text = format!("\n{count} {DIM}in {seconds:.1} s, kept in {kept}{DIM:#}\n");
+    let folder = shell_word(folder);
     let is_cut = |scenario: &ScenarioReport| scenario.outcomes.contains_key(&Outcome::Interrupted);
     if report.scenarios.iter().any(|one| is_cut(one) || is_partly_begun(one)) {
         text += &format!("{DIM}to continue: green-agent run --resume {folder}{DIM:#}\n");
