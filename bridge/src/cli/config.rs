@@ -7,7 +7,7 @@ use std::{
     path::PathBuf,
 };
 
-use bridge_program::outln;
+use bridge_program::{Exit, outln};
 use clap::{Args, Subcommand};
 
 use super::{
@@ -75,10 +75,14 @@ impl ConfigCommand {
                     })
                 });
                 written.map_err(|error| match error.kind() {
-                    ErrorKind::AlreadyExists => {
-                        format!("{} exists already: name another file", file.display())
-                    }
-                    _ => format!("{}: {error}", file.display()),
+                    ErrorKind::AlreadyExists => failure(Exit::Usage)(format!(
+                        "{} exists already: name another file",
+                        file.display()
+                    )),
+                    _ => failure(Exit::Infrastructure)(format!(
+                        "cannot write {}: {error}",
+                        file.display()
+                    )),
                 })?;
                 outln!("wrote {}", file.display());
             }

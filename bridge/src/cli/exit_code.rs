@@ -58,6 +58,7 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> Exit {
     // A service manager starts the program again, which may succeed then.
     let is_missing = error.is::<serve::LeaseLost>()
         || error.is::<serve::ListenError>()
+        || error.is::<bridge_program::ListenError>()
         || error.is::<StoreError>()
         || error.is::<StoreMissing>()
         || error.is::<BotUnreachable>()

@@ -50,8 +50,8 @@ enum Action {
         #[arg(long, value_enum)]
         state: Option<StateFilter>,
         /// The largest number of tasks to list
-        #[arg(long, value_name = "COUNT", default_value_t = 100)]
-        limit: usize,
+        #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+        limit: u32,
     },
     /// Show a task with the texts of its messages and artifacts
     Show {
@@ -109,9 +109,9 @@ impl TasksCommand {
                     true => outln!("{}", listed["tasks"]),
                     false => tasks.iter().for_each(|task| outln!("{}", line(task))),
                 }
-                if tasks.len() >= *limit {
+                if tasks.len() >= *limit as usize {
                     errln!(
-                        "note: there may be more than these {limit} tasks; --limit COUNT lists more"
+                        "note: there may be more tasks; --limit lists more of them than {limit}"
                     );
                 }
             }

@@ -36,7 +36,10 @@ async fn an_initialised_agent_passes_the_check_and_serves() {
     let (done, said) = run(&mut bridge(&init), LIMIT).await;
     assert!(done && said.contains("next: bridge serve --config"), "{said}");
     let (again, said) = exit(bridge(&init)).await;
-    assert!(again == 1 && said.contains("exists already"), "{said}");
+    assert!(again == 2 && said.contains("exists already"), "{said}");
+    let below_a_file = place.join("token/below");
+    let (unwritten, said) = exit(bridge(&["init", text(&below_a_file)])).await;
+    assert!(unwritten == 4 && said.contains("cannot make the folder"), "{said}");
 
     let (card, config) = (place.join("agent-card.json"), place.join("bridge.toml"));
     let (code, said) = exit(bridge(&["check", text(&card), text(&config)])).await;
@@ -81,7 +84,7 @@ async fn init_that_fails_leaves_nothing_behind() {
     let token = folder.path().join("token");
     std::os::unix::fs::symlink("/no/such/file", &token).unwrap();
     let (code, said) = exit(bridge(&["init", text(folder.path())])).await;
-    assert!(code == 1 && said.contains("token: ") && !said.contains("wrote"), "{said}");
+    assert!(code == 4 && said.contains("token: ") && !said.contains("wrote"), "{said}");
     fs::remove_file(token).unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

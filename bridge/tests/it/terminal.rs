@@ -9,7 +9,7 @@ use axum::{Json, Router, http::StatusCode, routing::post};
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt as _, net::TcpListener, process::Command, time::timeout};
 
-use crate::program::{Bridge, run};
+use crate::program::{Bridge, output, run};
 
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -24,12 +24,15 @@ async fn what_cannot_be_reached_is_exit_code_4() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("admin.sock");
     let socket = socket.to_str().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let taken = &listener.local_addr().unwrap().to_string();
     for (arguments, expected) in [
         (&["discover", "http://127.0.0.1:1"][..], "is it running"),
         (&["discover", "oci://127.0.0.1:1"], "cannot be reached"),
         (&["registry", "list", "127.0.0.1:1"], "cannot be reached"),
         (&["tasks", "--admin", socket, "list"], "no bridge answers"),
         (&["chat", "http://127.0.0.1:1", "-m", "hi"], "cannot be reached"),
+        (&["doctor", "http://127.0.0.1:1", "--listen", taken], "cannot listen on"),
     ] {
         let output = timeout(LIMIT, bridge(arguments).output());
         let output = output.await.unwrap().unwrap();
@@ -47,12 +50,12 @@ pub(crate) async fn chat(arguments: &[&str], lines: &str) -> String {
 }
 
 /// Runs `bridge chat` with these lines of input.
-async fn told(arguments: &[&str], lines: &str) -> Output {
+async fn told(arguments: &[&str], lines: impl AsRef<[u8]>) -> Output {
     let mut command = bridge(&[&["chat"], arguments].concat());
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(lines.as_bytes()).await.unwrap();
+    stdin.write_all(lines.as_ref()).await.unwrap();
     drop(stdin);
     let output = timeout(LIMIT, child.wait_with_output()).await;
     output.unwrap().unwrap()
@@ -143,8 +146,11 @@ async fn a_new_configuration_is_valid_and_never_written_over() {
     assert!(well, "{told}");
     let (well, told) = run(&mut bridge(&["config", "check", file]), LIMIT).await;
     assert!(well && told.contains("agents assistant"), "{told}");
-    let (well, told) = run(&mut bridge(&["config", "new", file]), LIMIT).await;
-    assert!(!well && told.contains("exists already: name another file"), "{told}");
+    let (code, _, told) = output(&mut bridge(&["config", "new", file]), LIMIT).await;
+    assert!(code == Some(2) && told.contains("exists already: name another file"), "{told}");
+    let below = format!("{file}/below.toml");
+    let (code, _, told) = output(&mut bridge(&["config", "new", &below]), LIMIT).await;
+    assert!(code == Some(4) && told.contains("cannot write "), "{told}");
     std::fs::write(file, "[[agents]]\nname = 'a'\nbot = 7\n").unwrap();
     let (well, told) = run(&mut bridge(&["serve", "--config", file]), LIMIT).await;
     assert!(!well && told.contains("bridge.toml:3:7: agents[0].bot: "), "{told}");
@@ -209,6 +215,26 @@ async fn a_reader_that_leaves_ends_every_command_quietly() {
         command.args(arguments);
         let ended = move || crate::command_line::ends_quietly(&mut command);
         tokio::task::spawn_blocking(ended).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_input_of_a_conversation_is_text() {
+    let server = Bridge::serve(&["--store", "memory"]);
+    let url = format!("{}/a2a", server.url());
+    let marked = told(&[&url], "\u{feff}hello\n").await;
+    assert_eq!(String::from_utf8(marked.stdout).unwrap(), "You said: hello\n");
+    let binary = told(&[&url], b"hello\n\xff\n").await;
+    assert_eq!(binary.status.code(), Some(3));
+    assert_eq!(String::from_utf8(binary.stdout).unwrap(), "You said: hello\n");
+    let wrong: [&[&str]; 3] = [
+        &["serve", "--builtin=nobody"],
+        &["chat", &url, "--wait=0", "-m=x"],
+        &["tasks", "list", "--limit=0"],
+    ];
+    for arguments in wrong {
+        let (code, _, errors) = output(&mut bridge(arguments), LIMIT).await;
+        assert_eq!(code, Some(2), "{arguments:?}: {errors}");
     }
 }
 

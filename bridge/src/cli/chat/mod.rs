@@ -93,7 +93,7 @@ pub(super) struct Chat {
     #[arg(long)]
     no_stream: bool,
     /// The seconds to wait without any new part of an answer
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     wait: u64,
 }
 
@@ -253,8 +253,16 @@ async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Box<dyn 
     }
     let mut lines = BufReader::new(stdin()).lines();
     let mut worst = Exit::Passed;
-    while let Some(line) = next(session, &mut lines, is_seen).await? {
-        let parts = match Line::parse(&line) {
+    let mut number = 0;
+    loop {
+        number += 1;
+        let line = next(session, &mut lines, is_seen).await.map_err(|error| {
+            failure(Exit::Unreadable)(format!("cannot read line {number} of the input: {error}"))
+        })?;
+        let Some(line) = line else {
+            break;
+        };
+        let parts = match Line::parse(without_mark(number, &line)) {
             Line::Nothing => continue,
             Line::Say(text) => Ok(vec![Part::text(text)]),
             Line::Choose(number, fields, line) => match session.choice(number) {
@@ -292,6 +300,11 @@ async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Box<dyn 
         }));
     }
     Ok(if is_seen { Exit::Passed } else { worst })
+}
+
+/// Returns a line without the byte order mark with which some editors and shells begin a text.
+fn without_mark(number: u32, line: &str) -> &str {
+    line.strip_prefix('\u{feff}').filter(|_| number == 1).unwrap_or(line)
 }
 
 /// Reads the next line, and prints the agent's unsolicited messages meanwhile.

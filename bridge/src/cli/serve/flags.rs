@@ -2,7 +2,10 @@
 
 use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 
-use clap::{ArgGroup, Args};
+use clap::{
+    ArgGroup, Args,
+    builder::{PossibleValue, PossibleValuesParser},
+};
 use toml::Spanned;
 
 use crate::{
@@ -13,6 +16,12 @@ use crate::{
         PushPlace, Size, TurnPreset, parsed,
     },
 };
+
+/// Returns the values of `--builtin`.
+fn builtins() -> PossibleValuesParser {
+    let all = builtin::all().into_iter();
+    all.map(|(name, purpose)| PossibleValue::new(name).help(purpose)).collect::<Vec<_>>().into()
+}
 
 /// Flags that name running bots. Some other flags mean nothing without one.
 const RUNNING_BOTS: &str = "running_bots";
@@ -74,7 +83,7 @@ pub(in crate::cli) struct Serve {
     #[arg(long, value_name = "PATH")]
     admin: Option<PathBuf>,
     /// A built-in agent; may be repeated. Without any agent: sample
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = builtins())]
     builtin: Vec<String>,
     /// The size limit of a request body, such as 500 kB [default: 16 MiB]
     #[arg(long, value_name = "SIZE", value_parser = parsed::<Size>)]
