@@ -7,7 +7,7 @@ use clap::Args;
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-use super::target::Target;
+use super::{mistake::Mistake, target::Target};
 
 /// Call a tool and print its result as JSON
 #[derive(Debug, Args)]
@@ -23,8 +23,8 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) async fn execute(&self) -> Result<Exit, Box<dyn Error>> {
+        let arguments = self.arguments()?;
         let connection = self.target.connect().await?;
-        let arguments: JsonObject = self.arguments.iter().cloned().collect();
         let result = connection.call(&self.tool, arguments).await;
         connection.close().await;
         let result = result?;
@@ -33,6 +33,16 @@ impl Call {
             Some(true) => Exit::Failed,
             Some(false) | None => Exit::Passed,
         })
+    }
+
+    fn arguments(&self) -> Result<JsonObject, Mistake> {
+        let mut arguments = JsonObject::new();
+        for (name, value) in &self.arguments {
+            if arguments.insert(name.clone(), value.clone()).is_some() {
+                return Err(Mistake::usage(format!("the argument {name} is given twice")));
+            }
+        }
+        Ok(arguments)
     }
 }
 

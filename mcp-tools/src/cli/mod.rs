@@ -3,6 +3,7 @@
 
 mod call;
 mod list;
+mod mistake;
 mod relay;
 mod serve;
 mod target;
@@ -10,11 +11,13 @@ mod target;
 use std::{error::Error, process::ExitCode};
 
 use bridge_program::{
-    Exit, OrExit as _,
+    Exit, errln,
     log::{self, LogFormat},
 };
 use clap::{Parser, Subcommand};
 use tracing::Level;
+
+use mistake::Mistake;
 
 /// Serve tools and environments over MCP, and call tools of MCP servers
 #[derive(Debug, Parser)]
@@ -37,7 +40,7 @@ Examples:
 The bearer token is read from the environment variable MCP_TOKEN, because other users can read command lines.
 
 Exit codes: 0 done, 1 the tool's result is an error or the episode's goal was not reached, 2 the command \
-line is wrong, 4 no server, no connection or no answer. The variable RUST_LOG sets the log level.";
+line is wrong, 3 a file that it names cannot be read, 4 no server, no connection or no answer. The variable RUST_LOG sets the log level.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -56,7 +59,11 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     // Standard error is read by people, and by MCP clients that start this program.
     let _log = log::init("mcp-tools", cli.log_format, Level::ERROR);
-    run(&cli.command).or_exit(Exit::Infrastructure).unwrap_or_else(|exit| exit).into()
+    let done = run(&cli.command).unwrap_or_else(|error| {
+        errln!("error: {error}");
+        Mistake::exit_of(&*error)
+    });
+    done.into()
 }
 
 fn run(command: &Command) -> Result<Exit, Box<dyn Error>> {

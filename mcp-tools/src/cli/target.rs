@@ -6,6 +6,7 @@ use bridge_program::header_and_variable;
 use clap::Args;
 use url::Url;
 
+use super::mistake::Mistake;
 use crate::{
     allow_list::AllowList,
     client::{ConnectError, Connection, Options},
@@ -24,7 +25,7 @@ pub(super) struct Target {
     #[command(flatten)]
     headers: Headers,
     /// A further environment variable that the program gets, such as its API key; may be given several times
-    #[arg(long, value_name = "NAME", requires = "command")]
+    #[arg(long, value_name = "NAME", conflicts_with = "url")]
     pass_env: Vec<String>,
 }
 
@@ -32,7 +33,7 @@ pub(super) struct Target {
 #[derive(Debug, Args)]
 pub(super) struct Headers {
     /// Send a header with the value of an environment variable, such as X-API-Key=MY_KEY; may be given several times
-    #[arg(long = "header-env", value_name = "HEADER=NAME", value_parser = header_and_variable, requires = "url")]
+    #[arg(long = "header-env", value_name = "HEADER=NAME", value_parser = header_and_variable)]
     headers: Vec<(String, String)>,
 }
 
@@ -45,7 +46,7 @@ struct Server {
     url: Option<Url>,
     /// A program that speaks MCP over standard input and output, with its arguments; of the environment it gets PATH,
     /// HOME and the like, MCP_TOKEN, and what --pass-env names
-    #[arg(long, value_name = "COMMAND LINE")]
+    #[arg(long, value_name = "COMMAND LINE", conflicts_with = "headers")]
     command: Option<String>,
 }
 
@@ -80,7 +81,7 @@ impl Target {
 }
 
 /// Returns the details of a server over HTTP, with the token and the headers from environment variables.
-pub(super) fn over_http(url: &Url, named: &Headers) -> Result<ConnectionDetails, String> {
+pub(super) fn over_http(url: &Url, named: &Headers) -> Result<ConnectionDetails, Mistake> {
     let mut details = ConnectionDetails::http(DEFAULT_NAME, url.clone());
     if let Some(token) = token() {
         details = details.with_bearer(&token);
@@ -93,8 +94,9 @@ pub(super) fn over_http(url: &Url, named: &Headers) -> Result<ConnectionDetails,
     Ok(details)
 }
 
-fn read_variable(flag: &str, name: &str) -> Result<Secret, String> {
-    let value = env::var(name).map_err(|_| format!("{flag}: {name} is not set"))?;
+fn read_variable(flag: &str, name: &str) -> Result<Secret, Mistake> {
+    let value = env::var(name);
+    let value = value.map_err(|_| Mistake::usage(format!("{flag}: {name} is not set")))?;
     Ok(Secret::new(value))
 }
 
@@ -102,11 +104,12 @@ fn read_variable(flag: &str, name: &str) -> Result<Secret, String> {
 pub(super) fn program(
     line: &str,
     pass_env: &[String],
-) -> Result<(ConnectionDetails, AllowList), String> {
+) -> Result<(ConnectionDetails, AllowList), Mistake> {
     let mut words = shlex::split(line).unwrap_or_default().into_iter();
     let command = words.next();
-    let command =
-        command.ok_or("--command: expected a program and its arguments, as a shell reads them")?;
+    let command = command.ok_or_else(|| {
+        Mistake::usage("--command: expected a program and its arguments, as a shell reads them")
+    })?;
     let mut allowed = AllowList::default();
     allowed.commands.insert(command.clone());
     let mut details = ConnectionDetails::stdio(DEFAULT_NAME, command, words);

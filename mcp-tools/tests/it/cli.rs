@@ -135,7 +135,7 @@ async fn tools_are_served_over_both_transports_with_a_token() {
     for (variable, code, expected) in [
         ("Authorization=KEY", 0, ""),
         ("X-Other=KEY", 4, "the server requires a token"),
-        ("Authorization=UNSET_KEY", 4, "--header-env: UNSET_KEY is not set"),
+        ("Authorization=UNSET_KEY", 2, "--header-env: UNSET_KEY is not set"),
         ("Host=KEY", 4, "Host"),
         ("KEY", 2, "such as X-API-Key=MY_KEY"),
     ] {
@@ -229,30 +229,43 @@ async fn a_program_gets_only_the_variables_that_are_named() {
     let (_, _, errors) = output(mcp_tools(&passed).env("API_KEY", "seven"), LIMIT).await;
     assert!(errors.starts_with("got:seven:"), "{errors}");
     let (code, _, errors) = output(mcp_tools(&passed).env_remove("API_KEY"), LIMIT).await;
-    assert_eq!(code, Some(4));
+    assert_eq!(code, Some(2));
     assert!(errors.contains("--pass-env: API_KEY is not set"), "{errors}");
 }
 
 #[tokio::test]
 async fn tools_that_cannot_be_served_are_reported() {
-    let cases: [(&[&str], &str); 3] = [
-        (&["web-search"], "name an index of sites with --sites"),
-        (&["web-search", "--sites", "/nowhere.toml"], "cannot be read"),
+    let empty = tempfile::NamedTempFile::new().unwrap();
+    let empty = empty.path().to_str().unwrap();
+    let cases: [(&[&str], i32, &str); 8] = [
+        (&["web-search"], 2, "name an index of sites with --sites"),
+        (&["web-search", "--sites", "/nowhere.toml"], 3, "cannot be read"),
+        (&["web-search", "--sites", empty], 3, "is not valid"),
+        (&["a2a", "--credential", "club.example"], 2, "--credential: expected HOST=VARIABLE"),
         (
             &["a2a", "--credential", "club.example=NO_SUCH_VARIABLE_7"],
+            2,
             "NO_SUCH_VARIABLE_7 is not set",
         ),
+        (&["a2a", "--sites", empty], 2, "--sites is for the tools web-search: add web-search"),
+        (&["a2a", "--searxng", "http://127.0.0.1:1"], 2, "--searxng is for the tools web-search"),
+        (
+            &["web-search", "--searxng", "http://127.0.0.1:1", "--allow-private"],
+            2,
+            "--allow-private is for the tools a2a: add a2a to --tools",
+        ),
     ];
-    for (arguments, expected) in cases {
+    for (arguments, expected_code, expected) in cases {
         let (code, _, errors) = said("", &[&["serve", "--tools"], arguments].concat()).await;
-        assert_eq!(code, Some(4));
+        assert_eq!(code, Some(expected_code), "{arguments:?}: {errors}");
         assert!(errors.contains(expected), "{errors}");
     }
 }
 
 #[tokio::test]
 async fn a_wrong_command_line_is_exit_code_2() {
-    let cases: [&[&str]; 10] = [
+    let url = ["--url", "http://127.0.0.1:1/mcp"];
+    let cases: [&[&str]; 16] = [
         &["serve", "--environment", "sum", "--tools", "a2a"],
         &["serve", "--command", "cat", "--tools", "a2a"],
         &["serve", "--environment", "sum", "--pass-env", "PATH"],
@@ -263,6 +276,12 @@ async fn a_wrong_command_line_is_exit_code_2() {
         &["serve", "--environment", "sum", "--time", "soon"],
         &["call", "--url", "http://127.0.0.1:1/mcp", "tool", "value"],
         &["list"],
+        &["list", "--command", ""],
+        &["serve", "--command", " "],
+        &["list", "--command", "true", "--pass-env", "NO_SUCH_VARIABLE_7"],
+        &["list", "--command", "true", "--header-env", "X-Key=PATH"],
+        &["list", url[0], url[1], "--pass-env", "PATH"],
+        &["call", url[0], url[1], "tool", "a=1", "a=2"],
     ];
     for arguments in cases {
         assert_eq!(said("", arguments).await.0, Some(2), "{arguments:?}");
@@ -324,6 +343,6 @@ async fn the_line_of_the_readme_serves_as_printed() {
 
     let (code, _, errors) =
         output(mcp_tools(&arguments).current_dir(&root).env_remove("CLUB_TOKEN"), LIMIT).await;
-    assert_eq!(code, Some(4));
+    assert_eq!(code, Some(2));
     assert!(errors.contains("CLUB_TOKEN is not set"), "{errors}");
 }

@@ -1,7 +1,12 @@
 //! The flags that configure the agent: its policy, its limits, and the allowed connections.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
+use bridge_program::{Exit, OrExit as _};
 use clap::Args;
 use mcp_tools::{
     allow_list::AllowList,
@@ -47,14 +52,38 @@ pub(super) struct AgentFlags {
     mcp_details: Option<PathBuf>,
 }
 
+/// A mistake in the flags.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FlagError {
+    /// A value on the command line is wrong.
+    #[error("{0}")]
+    Value(String),
+    /// A file that the command line names cannot be read, or has something else than is expected.
+    #[error("{0}")]
+    File(String),
+}
+
+impl FlagError {
+    pub(super) fn exit(&self) -> Exit {
+        match self {
+            Self::Value(_) => Exit::Usage,
+            Self::File(_) => Exit::Unreadable,
+        }
+    }
+}
+
 impl AgentFlags {
-    /// Creates the agent, or returns the error in its flags.
-    pub(super) fn agent(&self) -> Result<PurpleAgent, String> {
+    /// Creates the agent, or prints the error in its flags and returns the exit code.
+    pub(super) fn agent(&self) -> Result<PurpleAgent, Exit> {
+        self.read().or_else(|error| Err(&error).or_exit(error.exit()))
+    }
+
+    fn read(&self) -> Result<PurpleAgent, FlagError> {
         let settings = self.policy_settings()?;
         let name = self.policy.as_deref();
         let name = name.unwrap_or_else(|| policy::default_name(&settings));
         let policy = policy::builtin(name, &settings);
-        let policy = policy.map_err(|error| error.to_string())?;
+        let policy = policy.map_err(|error| FlagError::Value(error.to_string()))?;
         let settings = AgentSettings {
             limits: Limits {
                 steps: self.steps,
@@ -72,25 +101,28 @@ impl AgentFlags {
         Ok(PurpleAgent::new(policy, settings))
     }
 
-    fn policy_settings(&self) -> Result<Value, String> {
-        let text = match self.settings.as_deref() {
-            None => return Ok(Value::Object(self.set.iter().cloned().collect())),
-            Some(text) => match text.strip_prefix('@') {
-                Some(file) => read(&PathBuf::from(file))?,
-                None => text.to_owned(),
-            },
+    fn policy_settings(&self) -> Result<Value, FlagError> {
+        let Some(text) = self.settings.as_deref() else {
+            return Ok(Value::Object(self.set.iter().cloned().collect()));
         };
-        let wrong = |error| format!("--settings: expected a JSON object: {error}");
-        let mut settings: Map<String, Value> = serde_json::from_str(&text).map_err(wrong)?;
+        let mut settings: Map<String, Value> = match text.strip_prefix('@') {
+            Some(file) => serde_json::from_str(&read(Path::new(file))?).map_err(|error| {
+                FlagError::File(format!("--settings {text}: expected a JSON object: {error}"))
+            })?,
+            None => serde_json::from_str(text).map_err(|error| {
+                FlagError::Value(format!("--settings: expected a JSON object: {error}"))
+            })?,
+        };
         settings.extend(self.set.iter().cloned());
         Ok(Value::Object(settings))
     }
 
-    fn details(&self) -> Result<Option<ConnectionDetails>, String> {
+    fn details(&self) -> Result<Option<ConnectionDetails>, FlagError> {
         let Some(file) = &self.mcp_details else {
             return Ok(None);
         };
-        let wrong = |reason: String| format!("--mcp-details {}: {reason}", file.display());
+        let wrong =
+            |reason: String| FlagError::File(format!("--mcp-details {}: {reason}", file.display()));
         let document: Value = serde_json::from_str(&read(file)?)
             .map_err(|error| wrong(format!("expected JSON: {error}")))?;
         match connection::find(&document).into_iter().next_back() {
@@ -101,8 +133,9 @@ impl AgentFlags {
     }
 }
 
-fn read(file: &PathBuf) -> Result<String, String> {
-    fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+fn read(file: &Path) -> Result<String, FlagError> {
+    let unread = |error| FlagError::File(format!("cannot read {}: {error}", file.display()));
+    fs::read_to_string(file).map_err(unread)
 }
 
 /// Parses `KEY=VALUE`. The value is read as JSON if possible, else as a string.

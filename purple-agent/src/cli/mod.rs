@@ -36,6 +36,7 @@ Exit codes:
   0  passed, or stopped on request
   1  the evaluation failed
   2  the command line is wrong
+  3  a file that the command line names cannot be read
   4  infrastructure: an agent or a model cannot be reached, or gave no result
 The variable RUST_LOG sets the log level, such as RUST_LOG=purple_agent=debug.";
 

@@ -53,7 +53,7 @@ fn web_address(text: &str) -> Result<Url, &'static str> {
 
 impl Run {
     pub(super) async fn execute(&self) -> Result<Exit, Exit> {
-        let agent = self.agent.agent().or_exit(Exit::Usage)?;
+        let agent = self.agent.agent()?;
         let mut stop = stop_signal().or_exit(Exit::Infrastructure)?;
         // A signal drops the run, which closes the connection and ends a started server.
         tokio::select! {

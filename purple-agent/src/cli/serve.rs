@@ -40,7 +40,7 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) async fn execute(&self) -> Result<Exit, Exit> {
-        let agent = self.agent.agent().or_exit(Exit::Usage)?;
+        let agent = self.agent.agent()?;
         let store = self.store.open().await.or_exit(Exit::Infrastructure)?;
         let mut agent = agent.into_agent(&self.name);
         if self.message_only {

@@ -74,7 +74,9 @@ async fn programs_that_cannot_be_run_are_distinguished_from_failures() {
         ),
         (vec!["serve", "--policy", "llm"], 2, "model: expected a string, found nothing"),
         (vec!["serve", "--settings", "{"], 2, "--settings: expected a JSON object"),
-        (vec!["serve", "--mcp-details", "/no/such/file"], 2, "cannot read /no/such/file"),
+        (vec!["serve", "--settings", "@/no/such/file"], 3, "cannot read /no/such/file"),
+        (vec!["serve", "--mcp-details", "/no/such/file"], 3, "cannot read /no/such/file"),
+        (vec!["serve", "--mcp-details", "Cargo.toml"], 3, "Cargo.toml: expected JSON"),
         (vec!["serve", "--listen", "203.0.113.1:1"], 4, "cannot listen on 203.0.113.1:1"),
     ] {
         let output = output(program(&arguments)).await;

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use url::Url;
 
 use super::{
+    super::mistake::Mistake,
     duration,
     listening::{serve_with_token, stopped},
 };
@@ -73,7 +74,36 @@ impl ToolFlags {
         if self.stdio { over_stdio(server).await } else { over_http(server, address).await }
     }
 
+    /// Refuses flags for tools that are not served.
+    fn check(&self) -> Result<(), Mistake> {
+        for (tools, name, flags) in [
+            (
+                Tools::A2a,
+                "a2a",
+                [
+                    ("--stand-in", !self.stand_in.is_empty()),
+                    ("--credential", !self.credential.is_empty()),
+                    ("--allow-private", self.allow_private),
+                ]
+                .as_slice(),
+            ),
+            (
+                Tools::WebSearch,
+                "web-search",
+                &[("--sites", self.sites.is_some()), ("--searxng", self.searxng.is_some())],
+            ),
+        ] {
+            let given = flags.iter().find(|(_, is_given)| *is_given);
+            if let Some((flag, _)) = given.filter(|_| !self.tools.contains(&tools)) {
+                let text = format!("{flag} is for the tools {name}: add {name} to --tools");
+                return Err(Mistake::usage(text));
+            }
+        }
+        Ok(())
+    }
+
     fn chosen(&self) -> Result<Vec<Arc<dyn Tool>>, Box<dyn Error>> {
+        self.check()?;
         let mut chosen: Vec<Arc<dyn Tool>> = Vec::new();
         for tools in &self.tools {
             match tools {
@@ -90,7 +120,8 @@ impl ToolFlags {
         let read = |text: &String| Credential::read(text, |name| env::var(name).ok());
         let credentials: Result<Vec<_>, _> = self.credential.iter().map(read).collect();
         Ok(AgentsSettings {
-            credentials: credentials.map_err(|error| format!("--credential: {error}"))?,
+            credentials: credentials
+                .map_err(|error| Mistake::usage(format!("--credential: {error}")))?,
             overrides: self.stand_in.clone(),
             allow_private: self.allow_private,
             ..AgentsSettings::default()
@@ -99,12 +130,14 @@ impl ToolFlags {
 
     fn search(&self) -> Result<WebSearch, Box<dyn Error>> {
         let index = match (&self.sites, &self.searxng) {
-            (Some(file), _) => Sites::read(file)?,
+            (Some(file), _) => {
+                Sites::read(file).map_err(|error| Mistake::file(error.to_string()))?
+            }
             (None, Some(_)) => Sites::default(),
             (None, None) => {
-                return Err("web-search needs somewhere to look: name an index of sites with --sites, or an instance \
-                    of SearXNG with --searxng"
-                    .into());
+                let text = "web-search needs somewhere to look: name an index of sites with --sites, or an instance \
+                    of SearXNG with --searxng";
+                return Err(Mistake::usage(text).into());
             }
         };
         let search = WebSearch::new(Arc::new(index));
