@@ -47,8 +47,8 @@ pub struct ManifestScenario {
     /// The expected failure, if the scenario has a sidecar. It then passes if each of its trials fails in this way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must_fail: Option<ExpectedFailure>,
-    /// The number of its trials in this run, or in this part of one. Absent if it could not be read, and for runs that
-    /// were joined.
+    /// The number of its trials in this run, or in this part of one. Absent if it could not be read, and for parts that
+    /// were joined without all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trials: Option<usize>,
     /// The demands on its figures.
@@ -202,7 +202,9 @@ impl Manifest {
     pub fn read(folder: &Path) -> Result<Self, RecordError> {
         let path = folder.join(MANIFEST);
         let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => RecordError::NotARun(folder.to_owned()),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                RecordError::NotARun(folder.to_owned())
+            }
             _ => RecordError::Read { path: path.clone(), error },
         })?;
         let wrong = |error| RecordError::Manifest { path: path.clone(), error };

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Manifest, ManifestScenario, RECORDS, RecordError, RecordWriter, RunFlags, RunFolder,
-    RunSettings, TrialRecord,
+    RunSettings, Shard, TrialRecord,
 };
 
 /// The result of joining runs.
@@ -98,8 +98,9 @@ pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
             reports: Vec::new(),
             ..first.manifest.flags.clone()
         },
-        // The number of trials of a part is not that of the whole run.
-        scenarios: scenarios.map(|one| ManifestScenario { trials: None, ..one }).collect(),
+        scenarios: scenarios
+            .map(|one| ManifestScenario { trials: trials(&read, &one.name), ..one })
+            .collect(),
         merged: runs.iter().map(|run| run.display().to_string()).collect(),
         ..first.manifest.clone()
     };
@@ -171,6 +172,20 @@ fn joined(runs: &[RunFolder]) -> Joined<'_> {
         }
     }
     (records, doubles)
+}
+
+/// Returns the number of a scenario's trials in the whole run: the sum over its parts. It is not known if no run has one of them.
+fn trials(runs: &[RunFolder], scenario: &str) -> Option<usize> {
+    let mut parts: BTreeMap<Option<Shard>, usize> = BTreeMap::new();
+    for run in runs {
+        let its = run.manifest.scenarios.iter().find(|one| one.name == scenario)?.trials?;
+        let most = parts.entry(run.manifest.settings.shard).or_default();
+        *most = its.max(*most);
+    }
+    match parts.get(&None) {
+        Some(whole) => Some(*whole),
+        None => missing(runs).is_empty().then(|| parts.values().sum()),
+    }
 }
 
 /// Returns the parts that no run has.

@@ -52,6 +52,9 @@ fn the_runs_of_all_parts_join_to_a_whole_one() {
     let ended = lines.lines().count();
     let expected = format!("note: a: only {} of {ended} trials have ended", ended - 1);
     assert!(shown(&output).contains(&expected), "{}", shown(&output));
+    // Its reports say so, too.
+    let report = folder.run(&["report", "cut"]);
+    assert!(shown(&report).contains("a: only 11 of 12 trials have ended"), "{}", shown(&report));
 
     folder.file("a.toml", &SCENARIO.replace("{row.input},", "{row.input}:"));
     let other = part("2/3", "other");
