@@ -33,6 +33,7 @@ pub(super) struct Report {
 
 impl Report {
     pub(super) fn execute(&self) -> Result<Exit, Exit> {
+        ReportRequest::check_files(&self.report).or_exit(Exit::Usage)?;
         let read = |path: &PathBuf| {
             ReportSource::read(path, self.interval.bootstrap()).or_exit(Exit::Unreadable)
         };

@@ -21,4 +21,4 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use request::{NotAReport, ReportError, ReportKind, ReportRequest};
+pub use request::{NotAReport, ReportError, ReportKind, ReportRequest, SameFile};

@@ -52,6 +52,14 @@ pub struct ReportRequest {
 #[error("{0}; expected KIND=FILE, where KIND is one of: {list}", list = kinds())]
 pub struct NotAReport(String);
 
+/// Two reports that would be written to the same file, of which only the last would be left.
+#[derive(Debug, thiserror::Error)]
+#[error("--report {one} and --report {other} name the same file")]
+pub struct SameFile {
+    one: ReportRequest,
+    other: ReportRequest,
+}
+
 /// A report that cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the report {what}: {error}")]
@@ -95,6 +103,19 @@ fn kinds() -> String {
 impl ReportRequest {
     /// Describes the flag.
     pub const HELP: &str = "Write a report: terminal, json, junit, csv, markdown, agentbeats, atif (a folder) or html; may be given several times";
+
+    /// Checks that each report has a file of its own.
+    ///
+    /// # Errors
+    /// If two of them have the same.
+    pub fn check_files(requests: &[Self]) -> Result<(), SameFile> {
+        for (at, other) in requests.iter().enumerate().filter(|(_, one)| one.path.is_some()) {
+            if let Some(one) = requests[..at].iter().find(|one| one.path == other.path) {
+                return Err(SameFile { one: one.clone(), other: other.clone() });
+            }
+        }
+        Ok(())
+    }
 
     /// Writes the report of a run, and of another run that it is compared with if the kind can show two.
     ///

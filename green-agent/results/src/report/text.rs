@@ -27,7 +27,10 @@ pub(super) fn of(run: &ReportSource) -> String {
     if run.groups.len() > 1 {
         rows.push(row(&Group { scenario: "all".to_owned(), ..run.all.clone() }));
     }
-    let mut text = table(&rows);
+    let mut text = match rows.is_empty() {
+        true => "no trial has ended\n".to_owned(),
+        false => table(&rows),
+    };
     let retried = run.folder.records.len() - run.counted;
     if retried > 0 {
         let _ = writeln!(text, "\nattempts that were repeated and are not counted: {retried}");
