@@ -35,6 +35,9 @@ pub enum CollectError {
     /// A path that does not exist.
     #[error("{}: no such file or folder; expected a scenario file or a folder with some", .0.display())]
     Absent(PathBuf),
+    /// A path that is neither a file nor a folder, such as a pipe. A scenario is read several times.
+    #[error("{}: neither a file nor a folder; expected a scenario file, which is read several times", .0.display())]
+    Special(PathBuf),
     /// A folder that could not be read.
     #[error("{}: cannot be read: {error}", path.display())]
     Walk { path: PathBuf, error: walkdir::Error },
@@ -107,6 +110,9 @@ fn below(path: &Path) -> Result<Vec<ScenarioFile>, CollectError> {
         return Err(CollectError::Absent(path.to_owned()));
     }
     if !path.is_dir() {
+        if !path.is_file() {
+            return Err(CollectError::Special(path.to_owned()));
+        }
         return Ok(vec![file(path.to_owned(), true)?]);
     }
     let found = search::scenarios(path)

@@ -4,17 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::complain;
+use super::{
+    complain, exits,
+    gates::{note_unended, show_gates},
+};
 use crate::{
-    record::{MergeError, RunFolder, merge},
-    report::source::{DecisionKind, ReportSource},
+    record::{RunFolder, merge},
     run::RunReport,
     statistics::counted,
 };
-use bridge_program::{
-    Exit, OrExit as _, errln, outln,
-    terminal::{line, lines},
-};
+use bridge_program::{Exit, OrExit as _, errln, outln};
 
 /// Join the runs of several machines, each with a part of the trials, and judge the gates
 #[derive(Debug, Args)]
@@ -27,7 +26,7 @@ pub(super) struct Merge {
     /// The folders of the runs, which must have the same scenarios and settings except --shard
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// The folder of the joined run, which must not exist
+    /// The folder of the joined run, which must not have a run yet
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
 }
@@ -36,13 +35,7 @@ impl Merge {
     pub(super) fn execute(&self) -> Result<Exit, Exit> {
         let merged = merge(&self.runs, &self.into).map_err(|error| {
             complain(&error);
-            match error {
-                MergeError::Records(_) | MergeError::Outside { .. } => Exit::Unreadable,
-                MergeError::Scenarios { .. }
-                | MergeError::Settings { .. }
-                | MergeError::Exists(_) => Exit::Usage,
-                MergeError::Copy { .. } => Exit::Infrastructure,
-            }
+            exits::of_merge_error(&error)
         })?;
         for double in &merged.doubles {
             errln!(
@@ -55,33 +48,10 @@ impl Merge {
         for part in &merged.missing {
             errln!("note: no run has the part {part}");
         }
-        for run in &merged.runs {
-            let decisions = ReportSource::new(run, None).decisions();
-            for one in decisions.iter().filter(|one| one.about == DecisionKind::UnendedTrials) {
-                errln!("note: {}", line(&one.sentence()));
-            }
-        }
+        merged.runs.iter().for_each(note_unended);
         let judged = RunFolder::read(&self.into).map(|run| RunReport::of(&run, None));
         let (trials, runs) = (counted(merged.trials, "trial"), counted(self.runs.len(), "run"));
         outln!("{trials} of {runs} in {}", self.into.display());
         judged.map(|report| show_gates(&report)).or_exit(Exit::Unreadable)
     }
-}
-
-/// Prints the results of all gates, and returns the exit code of the scenarios that have some.
-fn show_gates(report: &RunReport) -> Exit {
-    let mut exit = Exit::Passed;
-    for one in &report.scenarios {
-        if one.gates.is_empty() && one.gate_problems.is_empty() {
-            continue;
-        }
-        exit = exit.max(one.exit);
-        for gate in one.gates.iter().filter(|gate| gate.met) {
-            outln!("{}: gate met: {}", one.name, line(&gate.message));
-        }
-        for problem in &one.gate_problems {
-            outln!("{}: {}", one.name, lines(&problem.to_string()));
-        }
-    }
-    exit
 }

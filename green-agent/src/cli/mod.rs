@@ -2,6 +2,8 @@
 
 mod check;
 mod diff;
+mod exits;
+mod gates;
 mod interval;
 mod list;
 mod machine;
@@ -171,8 +173,11 @@ impl Paths {
     fn collect(&self) -> Result<Vec<ScenarioFile>, Exit> {
         collect(&self.paths, self.filter.as_deref()).map_err(|error| {
             let exit = match error {
-                CollectError::Sidecar(_) => Exit::Unreadable,
-                _ => Exit::Usage,
+                CollectError::Absent(_)
+                | CollectError::Special(_)
+                | CollectError::Walk { .. }
+                | CollectError::Sidecar(_) => Exit::Unreadable,
+                CollectError::Nothing { .. } | CollectError::SameName { .. } => Exit::Usage,
             };
             complain(&error);
             exit

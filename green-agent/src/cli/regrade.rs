@@ -1,12 +1,21 @@
 //! `green-agent regrade`: judges a finished run by the present expectations of its scenarios.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 
+use super::{
+    complain, exits,
+    gates::{note_unended, show_gates},
+};
 use crate::{
-    record::{Manifest, RECORDS, RecordWriter, RunFolder, TrialRecord, copy_trial},
-    run::{Regraded, regrade},
+    record::{
+        MANIFEST, Manifest, MergeError, RECORDS, RecordError, RecordWriter, RunFolder, copy_trial,
+    },
+    run::{RunReport, regrade},
     statistics::counted,
 };
 use bridge_program::{Exit, OrExit as _, outln};
@@ -24,9 +33,16 @@ pub(super) struct Regrade {
 
 impl Regrade {
     pub(super) fn execute(&self) -> Result<Exit, Exit> {
+        let told = |error: MergeError| {
+            complain(&error);
+            exits::of_merge_error(&error)
+        };
+        if let Some(into) = self.into.as_ref().filter(|into| into.join(MANIFEST).exists()) {
+            return Err(told(MergeError::Exists(into.clone())));
+        }
         let run = RunFolder::read(&self.run).or_exit(Exit::Unreadable)?;
-        let regraded = regrade(&run).or_exit(Exit::Unreadable)?;
-        for one in &regraded {
+        let again = regrade(&run).or_exit(Exit::Unreadable)?;
+        for one in &again.trials {
             if one.was != one.record.outcome {
                 let (was, is) = (one.was.title(), one.record.outcome.title());
                 outln!("{}: {was} -> {is}", one.record.title());
@@ -35,30 +51,30 @@ impl Regrade {
                 }
             }
         }
-        let changed = regraded.iter().filter(|one| one.was != one.record.outcome);
-        outln!("{}, {} changed", counted(regraded.len(), "trial"), changed.count());
+        let changed = again.trials.iter().filter(|one| one.was != one.record.outcome);
+        outln!("{}, {} changed", counted(again.trials.len(), "trial"), changed.count());
+        note_unended(&run);
+        let report = RunReport::of(&again.run, None);
+        show_gates(&report);
         if let Some(into) = &self.into {
-            self.write(&run, &regraded, into).or_exit(Exit::Infrastructure)?;
+            self.write(&again.run, into).map_err(told)?;
         }
-        Ok(regraded.iter().map(|one| one.record.exit).max().unwrap_or_default())
+        Ok(report.exit)
     }
 
     /// Writes the run with its new outcomes, and the transcripts beside them.
-    fn write(&self, run: &RunFolder, regraded: &[Regraded], into: &PathBuf) -> Result<(), String> {
-        if into.join(RECORDS).exists() {
-            return Err(format!("{}: has a run already; expected a new folder", into.display()));
+    fn write(&self, run: &RunFolder, into: &Path) -> Result<(), MergeError> {
+        let unwritten = |error| RecordError::Write { path: into.to_owned(), error };
+        fs::create_dir_all(into).map_err(unwritten)?;
+        for record in &run.records {
+            copy_trial(&run.path, into, record)?;
         }
-        fs::create_dir_all(into).map_err(|error| error.to_string())?;
-        let counted = regraded.iter().map(|one| &one.record);
-        let records: Vec<&TrialRecord> = run.retried().into_iter().chain(counted).collect();
-        for record in &records {
-            copy_trial(&run.path, into, record).map_err(|error| error.to_string())?;
-        }
+        // The manifest is written last: without it, the folder is not a run, and judging can be repeated.
+        let path = into.join(RECORDS);
+        fs::write(&path, "").map_err(|error| RecordError::Write { path: path.clone(), error })?;
+        RecordWriter::open(&path)?.append_all(&Vec::from_iter(&run.records))?;
         let manifest =
             Manifest { merged: vec![self.run.display().to_string()], ..run.manifest.clone() };
-        RecordWriter::open(&into.join(RECORDS))
-            .and_then(|writer| writer.append_all(&records))
-            .and_then(|()| manifest.write(into))
-            .map_err(|error| error.to_string())
+        Ok(manifest.write(into)?)
     }
 }

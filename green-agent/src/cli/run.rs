@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum as _};
 
-use super::{Agents, Paths, complain, machine, stop};
+use super::{Agents, Paths, complain, exits, machine, stop};
 use crate::{
     record::{Manifest, RunFlags, RunFolder, RunSettings, Shard},
     report::{NotAReport, ReportKind, ReportRequest, source::ReportSource, terminal::Terminal},
@@ -17,7 +17,7 @@ use crate::{
     snapshot::SnapshotMode,
 };
 use bridge_client::Tls;
-use bridge_program::{Exit, OrExit as _};
+use bridge_program::{Exit, OrExit as _, shell_word};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,6 +33,9 @@ Examples:
 
 const NO_BASELINE: &str = "\
 no scenario names a file for --accept-baseline; expected regress = { against = \"FILE\" } in [harness.gate]";
+
+const PARTIAL_BASELINE: &str = "\
+a part of a run is no baseline: join all parts with green-agent merge, then resume the joined run with --accept-baseline";
 
 /// Returns whether a scenario has no gate that compares with an earlier run. A file that cannot be read is reported later.
 fn has_no_baseline(found: &ScenarioFile) -> bool {
@@ -82,7 +85,7 @@ pub(super) struct Run {
     #[command(flatten)]
     conditions: Conditions,
     /// Start the agents of one scenario and keep them running until Ctrl-C, without an evaluation
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["report", "accept_baseline", "shard"])]
     serve_only: bool,
     #[arg(long, value_name = "KIND=FILE", help = ReportRequest::HELP)]
     report: Vec<ReportRequest>,
@@ -165,6 +168,11 @@ impl Run {
     /// Runs the scenarios in a folder of this name, and returns the folder with the exit code.
     pub(super) fn execute_as(&self, name: &str) -> Result<(PathBuf, Exit), Exit> {
         let asked = self.asked(name)?;
+        ReportRequest::check_files(&asked.reports).or_exit(Exit::Usage)?;
+        if asked.flags.accept_baseline && asked.settings.shard.is_some() {
+            complain(&PARTIAL_BASELINE);
+            return Err(Exit::Usage);
+        }
         if asked.flags.accept_baseline && asked.found.iter().all(has_no_baseline) {
             complain(&NO_BASELINE);
             return Err(Exit::Usage);
@@ -267,7 +275,10 @@ impl Run {
     }
 
     async fn run_all(&self, asked: &Asked, options: &RunOptions) -> Result<Exit, Exit> {
-        let log = self.log(asked, &options.supplied).or_exit(Exit::Infrastructure)?;
+        let log = self.log(asked, &options.supplied).map_err(|error| {
+            complain(&error);
+            exits::of_log_error(&error)
+        })?;
         let report = run::run(&asked.found, options, &log).await;
         Ok(asked.report(report, log.folder()))
     }
@@ -352,8 +363,7 @@ impl Asked {
 
 /// Says how a run that was ended goes on.
 fn resume_with(folder: &Path) -> String {
-    let folder = folder.display();
-    format!("to continue: green-agent run --resume {folder}")
+    format!("to continue: green-agent run --resume {}", shell_word(folder))
 }
 
 /// Returns a folder name that is unique to this run and sorts by time.

@@ -43,7 +43,7 @@ pub enum RunLogError {
     Records(#[from] RecordError),
     /// A scenario file does not exist any more.
     #[error(
-        "{0}: no such file; a run is resumed in the folder in which it was started, with its scenarios"
+        "{0}: no such file; a run is resumed or judged again in the folder in which it was started, with its scenarios"
     )]
     NoScenario(String),
     /// A scenario has changed since the run began.

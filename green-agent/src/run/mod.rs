@@ -61,7 +61,7 @@ pub use green_agent_results::run::{
 use green_agent_results::run::{completed, judged, now};
 pub use log::{RunLog, RunLogError, scenarios_of};
 pub use options::{Listener, RunOptions, RunOptionsError};
-pub use regrade::{RegradeError, Regraded, regrade};
+pub use regrade::{RegradeError, Regraded, RegradedRun, regrade};
 pub use serve::{ServeError, serve};
 
 pub use crate::problem::{self, Outcome, Owner, Problem, ProblemKind};

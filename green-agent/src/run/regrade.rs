@@ -35,6 +35,15 @@ pub struct Regraded {
     pub was: Outcome,
 }
 
+/// A run that was judged again.
+#[derive(Clone, Debug)]
+pub struct RegradedRun {
+    /// The counted trials.
+    pub trials: Vec<Regraded>,
+    /// The run with their new records, and with the present gates of its scenarios.
+    pub run: RunFolder,
+}
+
 /// The reason why a run cannot be judged again.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
@@ -63,24 +72,34 @@ pub enum RegradeError {
 ///
 /// # Errors
 /// If the scenarios, a transcript or a report of a trial cannot be read, or a sample is no longer there.
-pub fn regrade(run: &RunFolder) -> Result<Vec<Regraded>, RegradeError> {
-    let mut regraded = Vec::new();
-    for found in scenarios_of(&run.manifest)? {
+pub fn regrade(run: &RunFolder) -> Result<RegradedRun, RegradeError> {
+    let mut trials = Vec::new();
+    let mut manifest = run.manifest.clone();
+    for (found, listed) in scenarios_of(&run.manifest)?.iter().zip(&mut manifest.scenarios) {
         let counted = run.counted().into_iter();
         let records: Vec<_> = counted.filter(|one| one.scenario == found.name).collect();
-        if records.iter().all(|one| one.state.is_none()) {
-            regraded.extend(records.into_iter().map(unchanged));
-            continue;
-        }
-        let source = found.source().map_err(RegradeError::Scenario)?;
+        let first = found.source().and_then(|source| Ok((source.first()?.harness.gate, source)));
+        let (gate, source) = match first {
+            Ok(read) => read,
+            // There is nothing to judge by it.
+            Err(_) if records.iter().all(|one| one.state.is_none()) => {
+                trials.extend(records.into_iter().map(unchanged));
+                continue;
+            }
+            Err(errors) => return Err(RegradeError::Scenario(errors)),
+        };
+        listed.gate = gate;
         for record in records {
-            regraded.push(match record.state {
+            trials.push(match record.state {
                 Some(_) => judged(&run.path, &source, record)?,
                 None => unchanged(record),
             });
         }
     }
-    Ok(regraded)
+    let counted = trials.iter().map(|one| &one.record);
+    let records = run.retried().into_iter().chain(counted).cloned().collect();
+    let run = RunFolder { path: run.path.clone(), manifest, records, torn: None };
+    Ok(RegradedRun { trials, run })
 }
 
 fn unchanged(record: &TrialRecord) -> Regraded {

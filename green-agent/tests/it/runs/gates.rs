@@ -1,5 +1,7 @@
 //! Gates, and the end of a run whose interval is narrow enough.
 
+use std::fs;
+
 use green_agent::record::{RunFolder, TrialRecord};
 
 use super::{Folder, SCENARIO, TASKS, records, shown};
@@ -69,6 +71,27 @@ fn a_first_run_is_kept_as_the_one_that_later_runs_are_compared_with() {
     assert_eq!(accepted.status.code(), Some(0), "{}", shown(&accepted));
     let now = folder.run(&["run", "a.toml"]);
     assert_eq!(now.status.code(), Some(0), "{}", shown(&now));
+}
+
+#[test]
+fn a_part_of_a_run_is_kept_only_when_it_was_joined() {
+    let gate = "regress = { against = 'baseline.jsonl' }";
+    let folder = Folder::new(&format!("{SCENARIO}[harness.gate]\n{gate}\n"));
+    folder.file("tasks.jsonl", TASKS);
+    folder.run(&["run", "a.toml", "--accept-baseline", "--runs", "first"]);
+    folder.run(&["run", "a.toml", "--shard", "1/2"]);
+    let part = folder.only_run().display().to_string();
+    let kept = || fs::read(folder.0.path().join("baseline.jsonl")).unwrap();
+    let before = kept();
+    let refused = folder.run(&["run", "--resume", &part, "--accept-baseline"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", shown(&refused));
+    let said = "a part of a run is no baseline";
+    assert!(shown(&refused).contains(said), "{}", shown(&refused));
+    assert_eq!(kept(), before);
+    folder.run(&["merge", &part, "--into", "joined"]);
+    let accepted = folder.run(&["run", "--resume", "joined", "--accept-baseline"]);
+    assert_eq!(accepted.status.code(), Some(0), "{}", shown(&accepted));
+    assert_ne!(kept(), before);
 }
 
 #[test]

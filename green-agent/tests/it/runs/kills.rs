@@ -1,6 +1,6 @@
 //! A run that is killed and resumed.
 
-use std::{fs, io::Write as _, process::Stdio};
+use std::{fs, io::Write as _, path::Path, process::Stdio};
 
 use green_agent::record::TrialRecord;
 use serde_json::{Value, json};
@@ -85,19 +85,33 @@ fn a_run_is_resumed_only_with_the_scenarios_it_had() {
     let output = folder.run(&["run", "--resume", &run]);
     let expected = "trial 1 has ended, but the scenario has no such trial any more";
     assert!(shown(&output).contains(expected), "{}", shown(&output));
-    assert!(!output.status.success());
+    assert_eq!(output.status.code(), Some(3));
     folder.file("tasks.jsonl", TASKS);
     folder.file("a.toml", &SCENARIO.replace("{row.input},", "{row.input}:"));
     let output = folder.run(&["run", "--resume", &run]);
     assert!(shown(&output).contains("a.toml: not as it was"), "{}", shown(&output));
-    assert!(!output.status.success());
+    assert_eq!(output.status.code(), Some(3));
     fs::remove_file(folder.0.path().join("a.toml")).unwrap();
     let output = folder.run(&["run", "--resume", &run]);
     assert!(shown(&output).contains("a.toml: no such file"), "{}", shown(&output));
-    let output = folder.run(&["run", "--resume", "."]);
-    assert!(shown(&output).contains("not the folder of a run"), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(3));
+    folder.file("a.toml", SCENARIO);
+    for not_a_run in [".", "a.toml"] {
+        let output = folder.run(&["run", "--resume", not_a_run]);
+        assert!(shown(&output).contains("not the folder of a run"), "{}", shown(&output));
+        assert_eq!(output.status.code(), Some(3));
+    }
     let output = folder.run(&["run", "--resume", &run, "--trials", "2"]);
     assert_eq!(output.status.code(), Some(2));
+    // A damaged line is the same mistake here as for every reader of the run.
+    fs::write(Path::new(&run).join("records.jsonl"), "damage\n\n").unwrap();
+    let output = folder.run(&["run", "--resume", &run]);
+    assert!(
+        shown(&output).contains("records.jsonl:1: expected a trial's record"),
+        "{}",
+        shown(&output)
+    );
+    assert_eq!(output.status.code(), Some(3));
 }
 
 #[test]

@@ -1,0 +1,41 @@
+//! The exit codes of errors that several commands can have.
+
+use crate::{
+    record::{MergeError, RecordError},
+    run::RunLogError,
+};
+use bridge_program::Exit;
+
+pub(super) fn of_record_error(error: &RecordError) -> Exit {
+    match error {
+        RecordError::Read { .. }
+        | RecordError::NotARun(_)
+        | RecordError::Manifest { .. }
+        | RecordError::Line { .. }
+        | RecordError::TooLong { .. }
+        | RecordError::Newer { .. } => Exit::Unreadable,
+        RecordError::Write { .. } | RecordError::InUse(_) => Exit::Infrastructure,
+    }
+}
+
+pub(super) fn of_merge_error(error: &MergeError) -> Exit {
+    match error {
+        MergeError::Records(error) => of_record_error(error),
+        MergeError::Outside { .. } => Exit::Unreadable,
+        MergeError::Scenarios { .. } | MergeError::Settings { .. } | MergeError::Exists(_) => {
+            Exit::Usage
+        }
+        MergeError::Copy { .. } => Exit::Infrastructure,
+    }
+}
+
+/// A scenario that does not fit its run is like one that cannot be read.
+pub(super) fn of_log_error(error: &RunLogError) -> Exit {
+    match error {
+        RunLogError::Records(error) => of_record_error(error),
+        RunLogError::NoScenario(_) | RunLogError::Changed(_) | RunLogError::NoTrial { .. } => {
+            Exit::Unreadable
+        }
+        RunLogError::Folder { .. } => Exit::Infrastructure,
+    }
+}
