@@ -5,16 +5,25 @@ use std::collections::BTreeSet;
 use super::Paths;
 use crate::{
     scenario::{
+        ScenarioErrors,
         files::ScenarioFile,
         model::{Evaluator, Green, Requirement, Scenario},
     },
     snapshot,
+    statistics::counted,
 };
-use bridge_program::{Exit, outln};
+use bridge_program::{Exit, errln, outln};
 
 pub(super) fn execute(paths: &Paths) -> Result<Exit, Exit> {
     let found = paths.collect()?;
-    let rows: Vec<[String; 4]> = found.iter().map(row).collect();
+    let (mut rows, mut exit) = (Vec::new(), Exit::Passed);
+    for one in &found {
+        rows.push(row(one).unwrap_or_else(|errors| {
+            exit = Exit::Unreadable;
+            let count = counted(errors.0.len(), "error");
+            [one.name.clone(), "cannot be read".to_owned(), String::new(), count]
+        }));
+    }
     let header = ["SCENARIO", "AGENTS", "SNAPSHOT", "REQUIRES"].map(str::to_owned);
     let all: Vec<&[String; 4]> = std::iter::once(&header).chain(&rows).collect();
     let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max();
@@ -23,23 +32,21 @@ pub(super) fn execute(paths: &Paths) -> Result<Exit, Exit> {
         let [a, b, c] = widths;
         outln!("{}", format!("{name:a$}  {agents:b$}  {snapshot:c$}  {requires}").trim_end());
     }
-    Ok(Exit::Passed)
+    if exit != Exit::Passed {
+        errln!("note: green-agent check reports the errors");
+    }
+    Ok(exit)
 }
 
-fn row(found: &ScenarioFile) -> [String; 4] {
-    let read = found.source().and_then(|source| Ok((source.first()?, source.is_filled())));
-    match read {
-        Ok((scenario, is_filled)) => [
-            found.name.clone(),
-            agents(&scenario),
-            snapshot_of(&scenario, is_filled).to_owned(),
-            requires(&scenario),
-        ],
-        Err(errors) => {
-            let count = format!("{} errors", errors.0.len());
-            [found.name.clone(), "cannot be read".to_owned(), String::new(), count]
-        }
-    }
+fn row(found: &ScenarioFile) -> Result<[String; 4], ScenarioErrors> {
+    let source = found.source()?;
+    let scenario = source.first()?;
+    Ok([
+        found.name.clone(),
+        agents(&scenario),
+        snapshot_of(&scenario, source.is_filled()).to_owned(),
+        requires(&scenario),
+    ])
 }
 
 fn agents(scenario: &Scenario) -> String {

@@ -8,8 +8,9 @@ use std::{
 
 use clap::Args;
 
+use super::complain;
 use crate::scenario::template::Template;
-use bridge_program::{Exit, OrExit as _, outln};
+use bridge_program::{Exit, outln, shell_word};
 
 /// Write a new scenario file to start from
 #[derive(Debug, Args)]
@@ -27,12 +28,17 @@ impl New {
         let written = fs::File::create_new(&self.path)
             .and_then(|mut file| file.write_all(self.kind.text().as_bytes()));
         let path = self.path.display();
-        let written = written.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => format!("{path} exists already: name another file"),
-            _ => format!("cannot write {path}: {error}"),
-        });
-        written.or_exit(Exit::Usage)?;
-        outln!("wrote {path}; edit it, then: green-agent run {path}");
+        written.map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => {
+                complain(&format!("{path} exists already: name another file"));
+                Exit::Usage
+            }
+            _ => {
+                complain(&format!("cannot write {path}: {error}"));
+                Exit::Infrastructure
+            }
+        })?;
+        outln!("wrote {path}; edit it, then: green-agent run {}", shell_word(&self.path));
         Ok(Exit::Passed)
     }
 }

@@ -42,7 +42,7 @@ pub(super) struct Noise {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     trials: Option<u32>,
     /// The difference to detect
-    #[arg(long, value_name = "DIFFERENCE")]
+    #[arg(long, value_name = "DIFFERENCE", value_parser = difference)]
     detect: Option<f64>,
     /// Print JSON
     #[arg(long)]
@@ -51,9 +51,16 @@ pub(super) struct Noise {
     conditions: Conditions,
 }
 
+fn difference(text: &str) -> Result<f64, &'static str> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or("expected a number greater than 0, such as 0.05")
+}
+
 /// The noise of one figure.
 struct Finding {
     figure: String,
+    /// Whether a trial has the figure.
+    is_measured: bool,
     /// The number of samples, or of scenarios without a dataset, with several trials.
     samples: usize,
     /// The trials of each in the two runs.
@@ -115,13 +122,14 @@ impl Noise {
     ) -> Finding {
         let runs: Vec<&SummaryBuilder> = [rows].into_iter().chain(second).collect();
         let mut samples = SummaryBuilder::by_sample(&runs, &figure);
+        let is_measured = samples.iter().flatten().any(|values| !values.is_empty());
         samples.retain(|runs| runs.iter().any(|values| values.len() > 1));
         let most = samples.iter().flatten().map(Vec::len).max().unwrap_or(1);
         let trials = self.trials.map_or(most, |trials| trials as usize);
         let noise = compare::noise(&samples, trials);
         let difference = second.map(|second| rows.difference(second, &figure, None).difference);
         let needed = |noise: &Figures| {
-            let wanted = self.detect.filter(|wanted| *wanted > 0.0)?;
+            let wanted = self.detect?;
             // Without any noise, nothing can be said of a smaller one.
             if noise.standard_error == 0.0 {
                 return None;
@@ -131,6 +139,7 @@ impl Noise {
             Some(trials.ceil().max(1.0) as u64)
         };
         Finding {
+            is_measured,
             samples: samples.len(),
             trials,
             seen: difference.and_then(|difference| difference.mean),
@@ -144,6 +153,9 @@ impl Noise {
         let name = line(&finding.figure);
         let (samples, trials) = (counted(finding.samples, "sample"), finding.trials);
         match &finding.noise {
+            None if !finding.is_measured => {
+                outln!("{name}: unknown, because no trial says something about the agent");
+            }
             None => outln!("{name}: unknown, because the run has only one trial of each sample"),
             Some(noise) if noise.standard_error == 0.0 => outln!(
                 "{name}: all trials of each sample gave the same value ({samples}). Such a run cannot show how \

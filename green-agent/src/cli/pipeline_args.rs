@@ -25,10 +25,10 @@ pub(super) struct PipelineArgs {
     pipeline: Option<PathBuf>,
     /// Find agents at this URL, of an agent or of a catalogue of agents, instead of at those in the file;
     /// may be repeated
-    #[arg(long = "agent", value_name = "URL", requires = "pipeline", value_parser = address)]
+    #[arg(long = "agent", value_name = "URL", conflicts_with = "environment", value_parser = address)]
     agents: Vec<Url>,
     /// Find agent cards in this OCI registry instead of the one in the file
-    #[arg(long, value_name = "URL", requires = "pipeline", value_parser = address)]
+    #[arg(long, value_name = "URL", conflicts_with = "environment", value_parser = address)]
     registry: Option<Url>,
 }
 

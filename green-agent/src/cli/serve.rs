@@ -75,7 +75,7 @@ pub(super) struct Serve {
     #[arg(long, value_enum, default_value_t = TokenKind::Valid, conflicts_with = "pipeline")]
     token: TokenKind,
     /// The most tool calls in one evaluation
-    #[arg(long, value_name = "N", default_value_t = Limits::default().steps, conflicts_with = "pipeline")]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().steps, value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "pipeline")]
     steps: u32,
     /// The time limit of one evaluation, such as 90s or 5m
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, conflicts_with = "pipeline")]

@@ -242,3 +242,65 @@ fn a_served_file_that_is_no_pipeline_cannot_be_read() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+#[test]
+fn settings_of_a_pipeline_are_refused_with_an_environment() {
+    for flag in ["--agent=http://127.0.0.1:1", "--registry=http://127.0.0.1:1", "--steps=0"] {
+        // Nobody can listen at this address of the documentation.
+        let elsewhere = "--listen=203.0.113.1:1";
+        let output = said(Path::new("."), &["serve", "--environment", "sum", elsewhere, flag]);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{flag}: {error}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_or_written_has_its_own_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("bad.toml"), "[green_agent]\n").unwrap();
+    let listed = said(folder.path(), &["list", "."]);
+    assert_eq!(listed.status.code(), Some(3), "{listed:?}");
+    let shown = text(&listed.stdout);
+    assert!(shown.contains("cannot be read") && shown.ends_with(" 1 error\n"), "{shown}");
+    let unwritten = said(folder.path(), &["new", "bad.toml/a.toml"]);
+    assert_eq!(unwritten.status.code(), Some(4), "{unwritten:?}");
+    for (path, expected) in [
+        ("/dev/null", "/dev/null: neither a file nor a folder"),
+        ("none.toml", "none.toml: no such file or folder"),
+    ] {
+        let unread = said(folder.path(), &["check", path]);
+        assert_eq!(unread.status.code(), Some(3), "{unread:?}");
+        assert!(text(&unread.stderr).contains(expected), "{unread:?}");
+    }
+    // What is printed can be given to a shell as it is.
+    let new = text(&said(folder.path(), &["new", "my shop.toml"]).stdout);
+    assert!(new.ends_with("then: green-agent run 'my shop.toml'\n"), "{new}");
+}
+
+#[test]
+fn a_flag_that_would_do_nothing_is_refused() {
+    for arguments in [
+        ["run", "a.toml", "--serve-only", "--report=json"],
+        ["run", "a.toml", "--serve-only", "--shard=1/2"],
+        ["run", "a.toml", "--serve-only", "--accept-baseline"],
+        ["noise", "run", "--detect", "0"],
+        ["noise", "run", "--detect", "NaN"],
+    ] {
+        let refused = said(Path::new("."), &arguments);
+        assert_eq!(refused.status.code(), Some(2), "{arguments:?}: {refused:?}");
+    }
+}
+
+#[test]
+fn two_reports_have_two_files() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(said(folder.path(), &["new", "a.toml"]).status.success());
+    for arguments in [["run", "a.toml"], ["report", "a.toml"]] {
+        let reports = ["--report", "csv=x", "--report", "terminal", "--report", "json=x"];
+        let refused = said(folder.path(), &[&arguments[..], &reports].concat());
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        let shown = text(&refused.stderr);
+        assert!(shown.contains("--report csv=x and --report json=x name the same file"), "{shown}");
+    }
+    assert!(!folder.path().join("runs").exists());
+}
