@@ -60,7 +60,13 @@ fn show_from(path: &Path, mut read: u64, counts: &mut BTreeMap<Outcome, usize>) 
     let mut text = Vec::new();
     while file.read_until(b'\n', &mut text)? > 0 && text.ends_with(b"\n") {
         read += text.len() as u64;
-        let record: TrialRecord = serde_json::from_slice(&text)?;
+        let wrong = |error| {
+            let line = counts.values().sum::<usize>() + 1;
+            io::Error::other(format!(
+                "{RECORDS}:{line}: expected a trial's record as JSON: {error}"
+            ))
+        };
+        let record: TrialRecord = serde_json::from_slice(&text).map_err(wrong)?;
         *counts.entry(record.outcome).or_default() += 1;
         show(&record, counts);
         text.clear();

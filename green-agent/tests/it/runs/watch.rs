@@ -1,5 +1,7 @@
 //! A run followed from another terminal.
 
+use std::fs;
+
 use super::{Folder, SCENARIO, TASKS, shown};
 
 #[test]
@@ -14,4 +16,18 @@ fn a_run_can_be_watched() {
     assert!(said.ends_with("ended: 2 passed, 2 failed\n"), "{said}");
     let output = folder.run(&["watch", "."]);
     assert!(shown(&output).contains("not the folder of a run"), "{}", shown(&output));
+}
+
+#[test]
+fn a_damaged_line_is_named() {
+    let folder = Folder::new(SCENARIO);
+    folder.file("tasks.jsonl", TASKS);
+    folder.run(&["run", "a.toml"]);
+    let run = folder.only_run();
+    let records = fs::read_to_string(run.join("records.jsonl")).unwrap();
+    fs::write(run.join("records.jsonl"), records + "damage\n").unwrap();
+    let watched = folder.run(&["watch", run.to_str().unwrap()]);
+    assert_eq!(watched.status.code(), Some(3), "{}", shown(&watched));
+    let expected = "records.jsonl:5: expected a trial's record as JSON: ";
+    assert!(shown(&watched).contains(expected), "{}", shown(&watched));
 }
